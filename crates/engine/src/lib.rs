@@ -1,0 +1,1 @@
+//! Event sources merged in one total order, lazy timers, named random streams.

@@ -1,0 +1,1 @@
+//! From records and captures to goodput, airtime, delay and fairness.

@@ -1,0 +1,172 @@
+//! The packet: one cache line, kept in an arena and passed around by its number.
+//!
+//! A packet is a TCP segment, a UDP datagram or a control message inside IP. Stations, queues and links
+//! move [`PacketId`]s; only TCP, queue disciplines that look inside and the record writers read the fields.
+
+use wifair_units::Bytes;
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// TCP segment with payload (or SYN, FIN) from the data sender.
+    #[default]
+    Data,
+    /// TCP segment from the data receiver: a pure ACK (or SYN-ACK, FIN-ACK).
+    Ack,
+    /// UDP datagram.
+    Udp,
+    /// Routing message.
+    Routing,
+    /// ICMP echo or reply.
+    Icmp,
+}
+
+/// Flag bits of [`Packet::flags`].
+pub mod flag {
+    /// TCP SYN.
+    pub const SYN: u8 = 1;
+    /// TCP FIN.
+    pub const FIN: u8 = 2;
+    /// TCP ACK.
+    pub const ACK: u8 = 4;
+    /// ECN echo (RFC 3168, section 6.1).
+    pub const ECE: u8 = 8;
+    /// Congestion window reduced (RFC 3168, section 6.1).
+    pub const CWR: u8 = 16;
+    /// IP: ECN-capable transport.
+    pub const ECT: u8 = 32;
+    /// IP: congestion experienced.
+    pub const CE: u8 = 64;
+    /// Not on the wire: this segment was sent before. For records only; no protocol may look at it.
+    pub const RETRANSMISSION: u8 = 128;
+}
+
+/// SACK blocks that fit beside a timestamp option (RFC 2018, section 3).
+pub const MAX_SACK_BLOCKS: usize = 3;
+
+/// A packet, 64 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+pub struct Packet {
+    /// Offset of the first payload byte in the sender's stream; 64 bits, so it never wraps. SYN and FIN use no offset.
+    pub seq: u64,
+    /// Next offset expected from the data sender, in an ACK.
+    pub ack: u64,
+    /// SACK blocks as `(start, end)` offsets above [`Packet::ack`], unused ones `(0, 0)`; the first is the newest.
+    pub sack: [(u32, u32); MAX_SACK_BLOCKS],
+    /// Timestamp value (RFC 7323), in the sender's clock ticks.
+    pub ts_val: u32,
+    /// Timestamp echo (RFC 7323).
+    pub ts_ecr: u32,
+    /// Index of the flow.
+    pub flow: u32,
+    /// Position in the table of hops: where it goes next.
+    pub hop: u32,
+    /// Receive window as in the header field: to be shifted by the connection's scale (RFC 7323, section 2).
+    pub window: u16,
+    /// Payload, in bytes.
+    pub payload: u16,
+    /// The whole IP packet, in bytes.
+    pub size: u16,
+    /// Bits of [`flag`].
+    pub flags: u8,
+    /// What it carries.
+    pub kind: Kind,
+}
+
+const _: () = assert!(size_of::<Packet>() == 64);
+
+impl Packet {
+    /// Whether all bits of `mask` are set.
+    #[must_use]
+    pub const fn has(&self, mask: u8) -> bool {
+        self.flags & mask == mask
+    }
+
+    /// The offset behind the last payload byte.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.seq + self.payload as u64
+    }
+
+    /// The size of the IP packet.
+    #[must_use]
+    pub const fn bytes(&self) -> Bytes {
+        Bytes(self.size as u64)
+    }
+}
+
+/// The number of a packet in its [`Packets`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PacketId(u32);
+
+/// All packets of a world. Slots are used again, so nothing is allocated once the world is warm.
+#[derive(Clone, Debug, Default)]
+pub struct Packets {
+    slots: Vec<Packet>,
+    free: Vec<u32>,
+}
+
+impl Packets {
+    /// Takes in a packet.
+    ///
+    /// # Panics
+    /// If more than 2^32 packets are alive.
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = packet;
+            PacketId(slot)
+        } else {
+            let slot = u32::try_from(self.slots.len()).expect("fewer than 2^32 packets are alive");
+            self.slots.push(packet);
+            PacketId(slot)
+        }
+    }
+
+    /// Gives a packet back; its number may be used again.
+    pub fn remove(&mut self, id: PacketId) -> Packet {
+        self.free.push(id.0);
+        self.slots[id.0 as usize]
+    }
+
+    /// Packets that are alive.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Whether no packet is alive.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl std::ops::Index<PacketId> for Packets {
+    type Output = Packet;
+    fn index(&self, id: PacketId) -> &Packet {
+        &self.slots[id.0 as usize]
+    }
+}
+
+impl std::ops::IndexMut<PacketId> for Packets {
+    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.slots[id.0 as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_used_again() {
+        let mut packets = Packets::default();
+        let first = packets.insert(Packet { seq: 1, ..Packet::default() });
+        assert_eq!(packets.remove(first).seq, 1);
+        let second = packets.insert(Packet { seq: 2, ..Packet::default() });
+        assert_eq!(first, second);
+        assert_eq!((packets[second].seq, packets.len()), (2, 1));
+    }
+}

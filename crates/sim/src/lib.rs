@@ -1,0 +1,1 @@
+//! Scenario, world and records: a run from text to columns.

@@ -1,0 +1,1 @@
+//! TCP sender, receiver, loss recovery and congestion control, sans I/O.

@@ -1,0 +1,1 @@
+//! IEEE 802.11 timing, channel access and queue disciplines.
