@@ -1,1 +1,3 @@
 //! TCP sender, receiver, loss recovery and congestion control, sans I/O.
+
+pub mod cc;
