@@ -1,0 +1,88 @@
+//! What applications will do, and when.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use wifair_units::Time;
+
+/// Entries in the order of their times; those of one instant in the order in which they were entered.
+#[derive(Clone, Debug)]
+pub struct Agenda<T> {
+    queue: BinaryHeap<Reverse<Entry<T>>>,
+    entered: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry<T> {
+    time: Time,
+    number: u64,
+    what: T,
+}
+
+impl<T> Entry<T> {
+    fn key(&self) -> (Time, u64) {
+        (self.time, self.number)
+    }
+}
+
+impl<T> PartialEq for Entry<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<T> Eq for Entry<T> {}
+
+impl<T> PartialOrd for Entry<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Entry<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl<T> Default for Agenda<T> {
+    fn default() -> Self {
+        Self { queue: BinaryHeap::new(), entered: 0 }
+    }
+}
+
+impl<T> Agenda<T> {
+    /// Enters `what` at `time`.
+    pub fn enter(&mut self, time: Time, what: T) {
+        if time < Time::NEVER {
+            self.queue.push(Reverse(Entry { time, number: self.entered, what }));
+            self.entered += 1;
+        }
+    }
+
+    /// The time of the first entry.
+    #[must_use]
+    pub fn next(&self) -> Time {
+        self.queue.peek().map_or(Time::NEVER, |Reverse(entry)| entry.time)
+    }
+
+    /// Takes the first entry.
+    pub fn pop(&mut self) -> Option<T> {
+        self.queue.pop().map(|Reverse(entry)| entry.what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_one_instant_keep_their_order() {
+        let mut agenda = Agenda::default();
+        for (time, what) in [(5, 'c'), (1, 'a'), (5, 'd'), (1, 'b'), (0, '0')] {
+            agenda.enter(Time::from_nanos(time), what);
+        }
+        let order: String = std::iter::from_fn(|| agenda.pop()).collect();
+        assert_eq!(order, "0abcd");
+    }
+}

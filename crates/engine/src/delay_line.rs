@@ -1,0 +1,64 @@
+//! Things under way that arrive in the order in which they left.
+
+use std::collections::VecDeque;
+
+use wifair_units::Time;
+
+/// First in, first out, each with its time of arrival.
+#[derive(Clone, Debug)]
+pub struct DelayLine<T> {
+    line: VecDeque<(Time, T)>,
+}
+
+impl<T> Default for DelayLine<T> {
+    fn default() -> Self {
+        Self { line: VecDeque::new() }
+    }
+}
+
+impl<T> DelayLine<T> {
+    /// Sends `what` off, to arrive at `arrival`.
+    ///
+    /// # Panics
+    /// If it would overtake what was sent before, in debug builds.
+    #[inline]
+    pub fn push(&mut self, arrival: Time, what: T) {
+        debug_assert!(self.line.back().is_none_or(|(last, _)| *last <= arrival), "a delay line keeps its order");
+        self.line.push_back((arrival, what));
+    }
+
+    /// When the next thing arrives.
+    #[inline]
+    #[must_use]
+    pub fn next(&self) -> Time {
+        self.line.front().map_or(Time::NEVER, |(time, _)| *time)
+    }
+
+    /// Takes the next thing out.
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        self.line.pop_front().map(|(_, what)| what)
+    }
+
+    /// Things under way, in order of arrival.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.line.iter().map(|(_, what)| what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_left_first_arrives_first() {
+        let mut line = DelayLine::default();
+        assert_eq!(line.next(), Time::NEVER);
+        line.push(Time::from_nanos(3), 'a');
+        line.push(Time::from_nanos(3), 'b');
+        assert_eq!(
+            (line.next(), line.pop(), line.pop(), line.pop()),
+            (Time::from_nanos(3), Some('a'), Some('b'), None)
+        );
+    }
+}

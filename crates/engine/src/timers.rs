@@ -1,0 +1,127 @@
+//! Timers that are set anew far more often than they go off.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use wifair_units::Time;
+
+/// One timer for each of a fixed number of owners.
+///
+/// A retransmission timer moves with every ACK. Moving it later costs nothing here: the queue keeps the
+/// earlier time, and when that comes the timer is looked at and put off.
+#[derive(Clone, Debug)]
+pub struct Timers {
+    /// When each timer is to go off.
+    deadlines: Vec<Time>,
+    /// The entry of the queue that stands for each timer, never later than its deadline.
+    queued: Vec<Time>,
+    queue: BinaryHeap<Reverse<(Time, u32)>>,
+}
+
+impl Timers {
+    /// `owners` timers, none of them set.
+    #[must_use]
+    pub fn new(owners: usize) -> Self {
+        Self { deadlines: vec![Time::NEVER; owners], queued: vec![Time::NEVER; owners], queue: BinaryHeap::new() }
+    }
+
+    /// Adds an owner and returns its number.
+    pub fn add(&mut self) -> usize {
+        self.deadlines.push(Time::NEVER);
+        self.queued.push(Time::NEVER);
+        self.deadlines.len() - 1
+    }
+
+    /// Sets the timer of `owner` to go off at `deadline`, wherever it stood before; [`Time::NEVER`] stops it.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn set(&mut self, owner: usize, deadline: Time) {
+        self.deadlines[owner] = deadline;
+        if deadline < self.queued[owner] {
+            self.queued[owner] = deadline;
+            self.queue.push(Reverse((deadline, owner as u32)));
+        }
+    }
+
+    /// When [`Timers::pop`] is to be called next: never later than the earliest deadline.
+    #[inline]
+    #[must_use]
+    pub fn next(&self) -> Time {
+        self.queue.peek().map_or(Time::NEVER, |Reverse((time, _))| *time)
+    }
+
+    /// Takes the head of the queue, and returns its owner if its timer goes off at `now`; the timer is then not
+    /// set any more. `None`: it had been moved, or stopped.
+    pub fn pop(&mut self, now: Time) -> Option<usize> {
+        let Reverse((time, owner)) = self.queue.pop()?;
+        let index = owner as usize;
+        if self.queued[index] != time {
+            return None; // an entry that a nearer deadline has overtaken
+        }
+        self.queued[index] = Time::NEVER;
+        let deadline = self.deadlines[index];
+        if deadline <= now {
+            self.deadlines[index] = Time::NEVER;
+            return Some(index);
+        }
+        if deadline < Time::NEVER {
+            self.queued[index] = deadline;
+            self.queue.push(Reverse((deadline, owner)));
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(nanos: u64) -> Time {
+        Time::from_nanos(nanos)
+    }
+
+    #[test]
+    fn a_timer_that_moves_later_goes_off_once() {
+        let mut timers = Timers::new(1);
+        for deadline in 1..=100 {
+            timers.set(0, at(deadline));
+        }
+        let mut fired = vec![];
+        while timers.next() < Time::NEVER {
+            let now = timers.next();
+            if timers.pop(now).is_some() {
+                fired.push(now);
+            }
+        }
+        assert_eq!(fired, [at(100)]);
+    }
+
+    proptest! {
+        /// Whatever is set and stopped in between, what goes off is what a list of deadlines says.
+        #[test]
+        fn timers_go_off_at_their_last_deadline(
+            orders in prop::collection::vec((0_usize..5, prop::option::of(1_u64..40), 0_u64..10), 1..80),
+        ) {
+            let mut timers = Timers::new(5);
+            let mut deadlines = [Time::NEVER; 5];
+            let mut now = Time::ZERO;
+            for (owner, after, wait) in orders {
+                let deadline = after.map_or(Time::NEVER, |after| at(now.as_nanos() + after));
+                timers.set(owner, deadline);
+                deadlines[owner] = deadline;
+                let until = at(now.as_nanos() + wait);
+                while timers.next() <= until {
+                    now = timers.next();
+                    if let Some(owner) = timers.pop(now) {
+                        prop_assert_eq!(deadlines[owner], now);
+                        deadlines[owner] = Time::NEVER;
+                    }
+                }
+                now = until;
+                prop_assert!(deadlines.iter().all(|d| *d > now));
+            }
+        }
+    }
+}
