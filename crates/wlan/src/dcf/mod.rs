@@ -1,0 +1,84 @@
+//! The distributed coordination function: who sends when (IEEE Std 802.11-2016, 10.3).
+//!
+//! [`Cell`] is a medium on which everybody hears everybody. [`slots`] holds the backoff counters of its stations.
+
+mod cell;
+mod slots;
+
+pub use cell::{AirTime, Cell, Counters, Heard, StationSettings};
+
+use wifair_units::{Bytes, Duration};
+
+use crate::phy::Timing;
+
+/// The receiver of a frame that is for everyone: no ACK, no retry (10.3.6).
+pub const BROADCAST: u32 = u32::MAX;
+
+/// When a station that could not read a frame waits EIFS instead of DIFS (10.3.2.3.7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Eifs {
+    /// After a frame whose PHY header was read and whose FCS was wrong. When two frames start in the same slot the
+    /// PHY header is lost too, the PHY reports no frame, and DIFS applies. ns-3 does the same.
+    #[default]
+    AfterError,
+    /// After every collision as well, as in ns-2 and in many textbooks.
+    AfterCollision,
+    /// Never.
+    Off,
+}
+
+/// What a station does that gets a packet while the medium has been idle for DIFS and no backoff is pending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IdleAccess {
+    /// It sends at once (10.3.4.2).
+    #[default]
+    Immediate,
+    /// It waits DIFS and a random backoff, as ns-2 2.35 does.
+    Backoff,
+}
+
+/// Rules of access that all stations of a medium share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Intervals and air times.
+    pub timing: Timing,
+    /// dot11RTSThreshold: a data frame longer than this (MAC header to FCS) is preceded by RTS and CTS.
+    pub rts_threshold: Bytes,
+    /// dot11ShortRetryLimit: attempts of an RTS, and of a data frame not longer than the threshold.
+    pub short_retry_limit: u8,
+    /// dot11LongRetryLimit: attempts of a data frame longer than the threshold.
+    pub long_retry_limit: u8,
+    /// Whether the contention window returns to CWmin when a frame is given up (10.3.3).
+    pub reset_cw_on_drop: bool,
+    /// When EIFS applies.
+    pub eifs: Eifs,
+    /// What is done on an idle medium.
+    pub idle_access: IdleAccess,
+    /// Silence after the end of a data frame or RTS from which the sender concludes that no answer comes; its
+    /// backoff then starts anew (10.3.2.9, 10.3.2.11).
+    pub answer_timeout: Duration,
+}
+
+impl Access {
+    /// The standard's rules with `timing`, no RTS, seven attempts.
+    #[must_use]
+    pub fn standard(timing: Timing) -> Self {
+        Self {
+            timing,
+            rts_threshold: Bytes(u64::MAX),
+            short_retry_limit: 7,
+            long_retry_limit: 4,
+            reset_cw_on_drop: true,
+            eifs: Eifs::default(),
+            idle_access: IdleAccess::default(),
+            answer_timeout: timing.ack_timeout(),
+        }
+    }
+
+    /// Whether a frame of this length is preceded by RTS and CTS.
+    #[inline]
+    #[must_use]
+    pub fn protects(&self, length: Bytes) -> bool {
+        length > self.rts_threshold
+    }
+}

@@ -1,0 +1,213 @@
+//! How long frames take on the air, and the intervals between them.
+//!
+//! Sources: IEEE Std 802.11-2016, clause 15 (DSSS), 16 (HR/DSSS), 17 (OFDM), 18 (ERP), and table 9-25 of frame formats.
+
+use wifair_units::{BitRate, Bytes, Duration};
+
+/// How the bits of a frame become air time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modulation {
+    /// Preamble and header of fixed length, then the bits at the data rate (clauses 15 and 16).
+    Dsss,
+    /// Preamble and SIGNAL field, then symbols of 4 us that hold service and tail bits too (17.4.3), then the signal
+    /// extension (18.3.2.4; zero in 5 GHz).
+    Ofdm {
+        /// Silence that ends the frame of an ERP-OFDM PHY, 6 us in 2.4 GHz.
+        signal_extension: Duration,
+        /// Whether the last symbol is filled up with pad bits, as in the standard. ns-2 sends bits, not symbols.
+        whole_symbols: bool,
+    },
+}
+
+/// Bytes that the MAC adds to an IP packet and the lengths of control frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameSizes {
+    /// MAC header and FCS of a data frame: 24 + 4 bytes without QoS field (9.3.2.1).
+    pub mac_overhead: Bytes,
+    /// LLC and SNAP header, 8 bytes (IEEE Std 802, 9.2.3).
+    pub llc_overhead: Bytes,
+    /// RTS with FCS, 20 bytes (9.3.1.2).
+    pub rts: Bytes,
+    /// CTS with FCS, 14 bytes (9.3.1.3).
+    pub cts: Bytes,
+    /// ACK with FCS, 14 bytes (9.3.1.4).
+    pub ack: Bytes,
+}
+
+impl Default for FrameSizes {
+    fn default() -> Self {
+        Self { mac_overhead: Bytes(28), llc_overhead: Bytes(8), rts: Bytes(20), cts: Bytes(14), ack: Bytes(14) }
+    }
+}
+
+/// Everything about time that the stations of a cell share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// aSlotTime.
+    pub slot: Duration,
+    /// aSIFSTime.
+    pub sifs: Duration,
+    /// `SIFS + 2 slot`, unless a scenario says otherwise (10.3.7).
+    pub difs: Duration,
+    /// PHY preamble and header that precede every frame.
+    pub preamble: Duration,
+    /// How bits become time.
+    pub modulation: Modulation,
+    /// Rate of RTS, CTS and ACK (10.6.5).
+    pub basic_rate: BitRate,
+    /// Rate of an ACK that EIFS reckons with: the lowest mandatory rate (10.3.7).
+    pub lowest_rate: BitRate,
+    /// Lengths of frames.
+    pub sizes: FrameSizes,
+}
+
+impl Timing {
+    /// 802.11b: HR/DSSS with the long preamble (192 us) or the short one (96 us), 16.3.3 and table 16-4.
+    #[must_use]
+    pub fn hr_dsss(basic_rate: BitRate, short_preamble: bool) -> Self {
+        let (slot, sifs) = (Duration::from_micros(20), Duration::from_micros(10));
+        Self {
+            slot,
+            sifs,
+            difs: sifs + slot * 2,
+            preamble: Duration::from_micros(if short_preamble { 96 } else { 192 }),
+            modulation: Modulation::Dsss,
+            basic_rate,
+            lowest_rate: BitRate::from_mbps(1),
+            sizes: FrameSizes::default(),
+        }
+    }
+
+    /// The HR/DSSS preamble and header if all of their bits were sent at `rate`: 144 + 48 (long), 72 + 48 (short).
+    #[must_use]
+    pub fn plcp_at(rate: BitRate, short_preamble: bool) -> Duration {
+        let bits: u64 = if short_preamble { 120 } else { 192 };
+        Duration::from_nanos((bits * 1_000_000_000).div_ceil(rate.as_bps()))
+    }
+
+    /// 802.11g: ERP-OFDM with short slots and the signal extension (18.3.2.4, table 18-5).
+    #[must_use]
+    pub fn erp_ofdm(basic_rate: BitRate) -> Self {
+        let (slot, sifs) = (Duration::from_micros(9), Duration::from_micros(10));
+        Self {
+            slot,
+            sifs,
+            difs: sifs + slot * 2,
+            preamble: Duration::from_micros(20),
+            modulation: Modulation::Ofdm { signal_extension: Duration::from_micros(6), whole_symbols: true },
+            basic_rate,
+            lowest_rate: BitRate::from_mbps(6),
+            sizes: FrameSizes::default(),
+        }
+    }
+
+    /// 802.11a: OFDM in 5 GHz (table 17-21).
+    #[must_use]
+    pub fn ofdm_5ghz(basic_rate: BitRate) -> Self {
+        let (slot, sifs) = (Duration::from_micros(9), Duration::from_micros(16));
+        Self {
+            slot,
+            sifs,
+            difs: sifs + slot * 2,
+            preamble: Duration::from_micros(20),
+            modulation: Modulation::Ofdm { signal_extension: Duration::ZERO, whole_symbols: true },
+            basic_rate,
+            lowest_rate: BitRate::from_mbps(6),
+            sizes: FrameSizes::default(),
+        }
+    }
+
+    /// Air time of a frame of `length` (MAC header to FCS) at `rate`, preamble and signal extension included.
+    ///
+    /// OFDM: `preamble + 4 us * ceil((16 + 8 length + 6) / N_DBPS)` (17.4.3, TXTIME), with `N_DBPS = 4 us * rate`.
+    #[must_use]
+    pub fn frame(&self, length: Bytes, rate: BitRate) -> Duration {
+        match self.modulation {
+            Modulation::Dsss => self.preamble + rate.time_for(length),
+            Modulation::Ofdm { signal_extension, whole_symbols: true } => {
+                let bits_per_symbol = rate.as_bps() * 4 / 1_000_000;
+                let symbols = (16 + 8 * length.0 + 6).div_ceil(bits_per_symbol);
+                self.preamble + Duration::from_micros(4) * symbols + signal_extension
+            }
+            Modulation::Ofdm { signal_extension, whole_symbols: false } => {
+                self.preamble + rate.time_for(length) + signal_extension
+            }
+        }
+    }
+
+    /// The length of the MAC frame that carries an IP packet of `size`.
+    #[must_use]
+    pub fn frame_length(&self, size: Bytes) -> Bytes {
+        size + self.sizes.llc_overhead + self.sizes.mac_overhead
+    }
+
+    /// Air time of an ACK.
+    #[must_use]
+    pub fn ack(&self) -> Duration {
+        self.frame(self.sizes.ack, self.basic_rate)
+    }
+
+    /// Air time of a CTS.
+    #[must_use]
+    pub fn cts(&self) -> Duration {
+        self.frame(self.sizes.cts, self.basic_rate)
+    }
+
+    /// Air time of an RTS.
+    #[must_use]
+    pub fn rts(&self) -> Duration {
+        self.frame(self.sizes.rts, self.basic_rate)
+    }
+
+    /// `SIFS + DIFS + ACK at the lowest rate` (10.3.7).
+    #[must_use]
+    pub fn eifs(&self) -> Duration {
+        self.sifs + self.difs + self.frame(self.sizes.ack, self.lowest_rate)
+    }
+
+    /// `SIFS + slot + time until the PHY reports the start of a frame` (10.3.2.9, 10.3.2.11). The report comes with
+    /// the end of preamble and header.
+    #[must_use]
+    pub fn ack_timeout(&self) -> Duration {
+        self.sifs + self.slot + self.preamble
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Xiao and Rosdahl's example, recomputed by hand: 1500 B of IP at 54 Mb/s are 1536 B with LLC and MAC,
+    /// ceil(12310 / 216) = 57 symbols = 228 us, plus 20 us.
+    #[test]
+    fn ofdm_frame_at_54_mbps() {
+        let timing = Timing::ofdm_5ghz(BitRate::from_mbps(24));
+        let length = timing.frame_length(Bytes(1500));
+        assert_eq!(timing.frame(length, BitRate::from_mbps(54)), Duration::from_micros(248));
+        assert_eq!(timing.ack(), Duration::from_micros(28));
+        assert_eq!(timing.difs, Duration::from_micros(34));
+    }
+
+    /// ERP: SIFS 10 + 2 * 9 = 28 us, and 6 us more on every frame.
+    #[test]
+    fn erp_adds_the_signal_extension() {
+        let timing = Timing::erp_ofdm(BitRate::from_mbps(24));
+        assert_eq!(timing.difs, Duration::from_micros(28));
+        assert_eq!(timing.ack(), Duration::from_micros(34));
+    }
+
+    /// 192 us + 8 * 1036 / 11 us = 945.4545... us, rounded up to the next nanosecond.
+    #[test]
+    fn hr_dsss_frame_at_11_mbps() {
+        let timing = Timing::hr_dsss(BitRate::from_mbps(2), false);
+        assert_eq!(timing.frame(Bytes(1036), BitRate::from_mbps(11)), Duration::from_nanos(945_455));
+        assert_eq!(timing.ack(), Duration::from_micros(192 + 56));
+        assert_eq!(timing.eifs(), Duration::from_micros(10 + 50 + 192 + 112));
+        assert_eq!(timing.ack_timeout(), Duration::from_micros(10 + 20 + 192));
+    }
+
+    #[test]
+    fn plcp_at_11_mbps_is_what_ns2_sends_when_told() {
+        assert_eq!(Timing::plcp_at(BitRate::from_mbps(11), false), Duration::from_nanos(17_455));
+    }
+}
