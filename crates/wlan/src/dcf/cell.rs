@@ -22,7 +22,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::slots::Slots;
 use super::{Access, BROADCAST, Eifs, IdleAccess};
-use crate::queue::{Discipline, Dropped, Queue};
+use crate::queue::{Discipline, Dropped, Gauge, Queue};
 
 /// What distinguishes one station (or the access point) from another.
 #[derive(Clone, Debug)]
@@ -208,6 +208,7 @@ pub struct Cell {
     /// Who is on the air.
     senders: Vec<u32>,
     next: Time,
+    hub_queue: Gauge,
     air: AirTime,
     /// [`AirTime`] is accounted up to here.
     accounted: Time,
@@ -235,6 +236,7 @@ impl Cell {
             phase: Phase::Idle,
             senders: vec![],
             next: Time::NEVER,
+            hub_queue: Gauge::default(),
             air: AirTime::default(),
             accounted: Time::ZERO,
             ack: timing.ack(),
@@ -342,7 +344,26 @@ impl Cell {
         self.queues[station as usize].enqueue(now, id, packets, dropped);
         if self.stations[station as usize].frame.is_none() && self.load(now, station, packets, dropped, &receiver) {
             self.request(now, station);
+        } else if station == self.hub {
+            self.read_gauge(now);
         }
+    }
+
+    #[inline]
+    fn read_gauge(&mut self, now: Time) {
+        let queue = &self.queues[self.hub as usize];
+        self.hub_queue.set(now, queue.len(), queue.is_full());
+    }
+
+    /// The length of the access point's queue over time.
+    #[must_use]
+    pub fn hub_queue(&self) -> &Gauge {
+        &self.hub_queue
+    }
+
+    /// The length of the access point's queue over time.
+    pub fn hub_queue_mut(&mut self) -> &mut Gauge {
+        &mut self.hub_queue
     }
 
     /// Takes the next packet of `station` out of its queue, if there is one.
@@ -365,6 +386,9 @@ impl Cell {
             Frame { id, to, length, air, received: false }
         });
         self.stations[index].frame = frame;
+        if station == self.hub {
+            self.read_gauge(now);
+        }
         frame.is_some()
     }
 

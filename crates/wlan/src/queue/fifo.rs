@@ -10,6 +10,9 @@ use wifair_units::Time;
 
 use super::{Cause, Discipline, Dropped, Limit};
 
+/// What counts as a full-size packet, in bytes.
+const FULL_SIZE: u64 = 1500;
+
 /// Drop-tail or drop-head FIFO.
 #[derive(Clone, Debug)]
 pub struct Fifo {
@@ -60,6 +63,10 @@ impl Discipline for Fifo {
 
     fn len(&self) -> usize {
         self.line.len()
+    }
+
+    fn is_full(&self) -> bool {
+        !self.fits(FULL_SIZE)
     }
 }
 

@@ -4,11 +4,13 @@
 //! what it drops in [`Dropped`] and never frees a packet itself.
 
 mod fifo;
+mod gauge;
 
 use wifair_packet::{PacketId, Packets};
 use wifair_units::Time;
 
 pub use fifo::Fifo;
+pub use gauge::Gauge;
 
 /// How much a queue holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,9 @@ pub trait Discipline {
 
     /// Packets inside.
     fn len(&self) -> usize;
+
+    /// Whether another full-size packet would make it drop something for want of room.
+    fn is_full(&self) -> bool;
 
     /// Whether there is none.
     fn is_empty(&self) -> bool {
@@ -75,6 +80,12 @@ impl Discipline for Queue {
     fn len(&self) -> usize {
         match self {
             Self::Fifo(queue) => queue.len(),
+        }
+    }
+    #[inline]
+    fn is_full(&self) -> bool {
+        match self {
+            Self::Fifo(queue) => queue.is_full(),
         }
     }
 }
