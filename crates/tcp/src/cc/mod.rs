@@ -13,13 +13,18 @@ use std::fmt;
 use wifair_units::{Duration, Time};
 
 mod round;
+mod shim;
+#[cfg(test)]
+mod testing;
 mod window;
 
 pub mod newreno;
 pub mod reno;
 pub mod tahoe;
+pub mod vegas;
+pub mod vegas_fair;
 
-pub use round::Round;
+pub use round::{Delays, Round, backlog};
 pub use window::Window;
 
 /// What an ACK says, and what the sender knows when it has processed it.
@@ -159,6 +164,12 @@ pub trait CongestionControl: fmt::Debug + Send {
         false
     }
 
+    /// Whether the sender looks at a finer retransmission timer when a duplicate ACK comes in, and at the first two
+    /// ACKs after a retransmission (L. Brakmo and L. Peterson, 1995, section III-A).
+    fn wants_fine_timer(&self) -> bool {
+        false
+    }
+
     /// Whether `cwnd` is to be used as it is during recovery too, without inflation or rate reduction (BBR).
     fn rules_recovery(&self) -> bool {
         false
@@ -254,6 +265,10 @@ algorithms! {
     Reno(reno::Reno) = reno;
     /// NewReno (RFC 6582).
     NewReno(reno::Reno) = newreno;
+    /// TCP Vegas.
+    Vegas(vegas::Vegas) = vegas;
+    /// TCP Vegas-Fair.
+    VegasFair(vegas_fair::VegasFair) = vegas_fair;
 }
 
 impl CongestionControl for Algorithm {
@@ -312,6 +327,10 @@ impl CongestionControl for Algorithm {
 
     fn wants_mark_per_packet(&self) -> bool {
         dispatch!(self, cc => cc.wants_mark_per_packet())
+    }
+
+    fn wants_fine_timer(&self) -> bool {
+        dispatch!(self, cc => cc.wants_fine_timer())
     }
 
     fn rules_recovery(&self) -> bool {

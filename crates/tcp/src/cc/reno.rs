@@ -10,6 +10,7 @@
 //!
 //! Reno, NewReno and SACK TCP share this window and differ in the sender's recovery.
 
+use crate::cc::window::by_window;
 use crate::cc::{About, Ack, CongestionControl, Recovery, Start, Window};
 
 /// For `wifair list`.
@@ -38,10 +39,12 @@ pub fn new(_: &Params, start: Start) -> Reno {
 }
 
 impl CongestionControl for Reno {
+    by_window!();
+
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         if !ack.in_recovery && ack.window_limited {
-            self.window.grow(ack.segments);
+            self.window.grow(ack.segments, 1.0);
         }
     }
 
@@ -52,26 +55,66 @@ impl CongestionControl for Reno {
     fn on_rto(&mut self, in_flight: f64) {
         self.window.collapse(in_flight / 2.0);
     }
+}
 
-    fn on_recovery_exit(&mut self, at_most: f64) {
-        self.window.limit(at_most);
+#[cfg(test)]
+mod tests {
+    use approx::assert_relative_eq;
+
+    use super::*;
+    use crate::cc::testing::{Pipe, ack, round};
+
+    fn reno(window: f64, ssthresh: f64) -> Reno {
+        new(&Params, Start { ssthresh, ..Start::with_window(window) })
     }
 
-    fn on_idle_restart(&mut self, at_most: f64) {
-        self.window.limit(at_most);
+    /// RFC 5681: slow start doubles the window each round, congestion avoidance adds a segment.
+    #[test]
+    fn slow_start_doubles_and_congestion_avoidance_adds_one() {
+        let mut cc = reno(2.0, 16.0);
+        let mut una = 0;
+        for expected in [4.0, 8.0, 16.0] {
+            una = round(&mut cc, 0.0, 0.1, una);
+            assert_relative_eq!(cc.cwnd(), expected);
+        }
+        // Adding 1/cwnd an ACK gives slightly less than one: sum of 16 terms between 1/17 and 1/16.
+        round(&mut cc, 0.0, 0.1, una);
+        assert!(cc.cwnd() > 16.0 + 16.0 / 17.0 && cc.cwnd() < 17.0, "{}", cc.cwnd());
     }
 
-    fn on_spurious(&mut self) {
-        self.window.restore();
+    #[test]
+    fn loss_halves_the_flight_and_a_timeout_leaves_one_segment() {
+        let mut cc = reno(20.0, 10.0);
+        cc.on_loss(20.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (10.0, 10.0));
+        cc.on_rto(10.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, 5.0));
+        cc.on_spurious();
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (10.0, 10.0));
+        cc.on_rto(3.0);
+        assert_eq!(cc.ssthresh(), 2.0); // never below two segments
     }
 
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd
+    #[test]
+    fn a_window_that_is_not_used_or_in_recovery_does_not_grow() {
+        let mut cc = reno(10.0, 10.0);
+        cc.on_ack(&Ack { window_limited: false, ..ack(0.0, 0.1, 1, 2) });
+        cc.on_ack(&Ack { in_recovery: true, ..ack(0.0, 0.1, 1, 2) });
+        assert_eq!(cc.cwnd(), 10.0);
     }
 
-    #[inline]
-    fn ssthresh(&self) -> f64 {
-        self.window.ssthresh
+    /// Mathis et al. 1997, equation 2: W = 1.22/sqrt(p), for a sawtooth between half the peak and the peak, peak/2
+    /// rounds long, that loses one segment in 1/p. The pipe's cycle is two rounds longer: the loss is noticed a round
+    /// late and recovery takes a round without growth. That is a fraction 4/peak of the cycle.
+    #[test]
+    fn mean_window_under_periodic_loss_matches_the_square_root_law() {
+        let p = 1e-4_f64;
+        let mut cc = reno(10.0, 80.0);
+        let mut pipe = Pipe::new(1e9, 0.1, 1e9).losing_every(10_000);
+        pipe.run(&mut cc, 50.0, |_, _| ());
+        let mean = pipe.mean_cwnd(&mut cc, 950.0);
+        let expected = (1.5 / p).sqrt();
+        let peak = (8.0 / (3.0 * p)).sqrt();
+        assert_relative_eq!(mean, expected, max_relative = 4.0 / peak);
     }
 }

@@ -3,6 +3,7 @@
 //! Source: V. Jacobson, "Congestion Avoidance and Control", 1988, sections 1 and 3; K. Fall and S. Floyd,
 //! "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", 1996, section 2.
 
+use crate::cc::window::by_window;
 use crate::cc::{About, Ack, CongestionControl, Recovery, Start, Window};
 
 /// For `wifair list`.
@@ -31,10 +32,12 @@ pub fn new(_: &Params, start: Start) -> Tahoe {
 }
 
 impl CongestionControl for Tahoe {
+    by_window!();
+
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         if !ack.in_recovery && ack.window_limited {
-            self.window.grow(ack.segments);
+            self.window.grow(ack.segments, 1.0);
         }
     }
 
@@ -50,22 +53,24 @@ impl CongestionControl for Tahoe {
     fn on_ecn(&mut self, in_flight: f64) {
         self.window.reduce(in_flight / 2.0);
     }
+}
 
-    fn on_idle_restart(&mut self, at_most: f64) {
-        self.window.limit(at_most);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fall and Floyd 1996, section 2: Tahoe slow-starts after every loss.
+    #[test]
+    fn a_loss_leads_back_to_slow_start() {
+        let mut cc = new(&Params, Start::with_window(16.0));
+        cc.on_loss(16.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, 8.0));
     }
 
-    fn on_spurious(&mut self) {
-        self.window.restore();
-    }
-
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd
-    }
-
-    #[inline]
-    fn ssthresh(&self) -> f64 {
-        self.window.ssthresh
+    #[test]
+    fn a_congestion_mark_only_halves() {
+        let mut cc = new(&Params, Start::with_window(16.0));
+        cc.on_ecn(16.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (8.0, 8.0));
     }
 }

@@ -2,6 +2,9 @@
 
 use crate::cc::Start;
 
+/// No window grows beyond this many segments: far above any path, and arithmetic stays finite.
+const LARGEST: f64 = 1e9;
+
 /// A congestion window and its threshold, in segments, with what they were before the last reduction.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
@@ -16,7 +19,7 @@ impl Window {
     /// The window at the start of a connection.
     #[must_use]
     pub fn new(start: Start) -> Self {
-        let cwnd = start.window.max(1.0);
+        let cwnd = start.window.clamp(1.0, LARGEST);
         Self { cwnd, ssthresh: start.ssthresh, before: (cwnd, start.ssthresh) }
     }
 
@@ -27,30 +30,32 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Slow start by `segments` acknowledged ones up to the threshold (RFC 5681, section 3.1); returns those
-    /// that are left for congestion avoidance.
+    /// Sets the window to `cwnd` segments, but at least one.
     #[inline]
-    pub fn slow_start(&mut self, segments: f64) -> f64 {
-        let grown = (self.cwnd + segments).min(self.ssthresh.max(self.cwnd));
-        let left = segments - (grown - self.cwnd);
-        self.cwnd = grown;
-        left
+    pub fn set(&mut self, cwnd: f64) {
+        self.cwnd = cwnd.clamp(1.0, LARGEST);
     }
 
-    /// Slow start, or Reno's congestion avoidance: a segment each round trip (RFC 5681, section 3.1, equation 3).
+    /// Changes the window by `segments`, down to one.
     #[inline]
-    pub fn grow(&mut self, segments: f64) {
+    pub fn add(&mut self, segments: f64) {
+        self.set(self.cwnd + segments);
+    }
+
+    /// Slow start while the window is below the threshold, else `increase` segments each round trip.
+    #[inline]
+    pub fn grow(&mut self, segments: f64, increase: f64) {
         if self.in_slow_start() {
-            self.cwnd += segments;
+            self.add(segments);
         } else {
-            self.cwnd += segments / self.cwnd;
+            self.add(increase * segments / self.cwnd);
         }
     }
 
     /// The threshold becomes `ssthresh` segments but at least two (RFC 5681, equation 4), and the window falls to it.
     pub fn reduce(&mut self, ssthresh: f64) {
         self.before = (self.cwnd, self.ssthresh);
-        self.ssthresh = ssthresh.max(2.0);
+        self.ssthresh = ssthresh.clamp(2.0, LARGEST);
         self.cwnd = self.ssthresh;
     }
 
@@ -71,3 +76,77 @@ impl Window {
         self.ssthresh = self.ssthresh.max(self.before.1);
     }
 }
+
+/// The methods of [`CongestionControl`](crate::cc::CongestionControl) that only look at `self.window`.
+macro_rules! by_window {
+    () => {
+        fn on_recovery_exit(&mut self, at_most: f64) {
+            self.window.limit(at_most);
+        }
+
+        fn on_idle_restart(&mut self, at_most: f64) {
+            self.window.limit(at_most);
+        }
+
+        fn on_spurious(&mut self) {
+            self.window.restore();
+        }
+
+        #[inline]
+        fn cwnd(&self) -> f64 {
+            self.window.cwnd
+        }
+
+        #[inline]
+        fn ssthresh(&self) -> f64 {
+            self.window.ssthresh
+        }
+    };
+}
+
+/// The methods that an algorithm built around another leaves to it, the field `self.$inner`.
+macro_rules! by_inner {
+    ($inner:ident: $($method:ident),*) => {
+        $(by_inner!(@ $inner $method);)*
+
+        #[inline]
+        fn cwnd(&self) -> f64 {
+            self.$inner.cwnd()
+        }
+
+        #[inline]
+        fn ssthresh(&self) -> f64 {
+            self.$inner.ssthresh()
+        }
+
+        fn on_recovery_exit(&mut self, at_most: f64) {
+            self.$inner.on_recovery_exit(at_most);
+        }
+
+        fn on_idle_restart(&mut self, at_most: f64) {
+            self.$inner.on_idle_restart(at_most);
+        }
+
+        fn on_spurious(&mut self) {
+            self.$inner.on_spurious();
+        }
+    };
+    (@ $inner:ident on_ack) => {
+        #[inline]
+        fn on_ack(&mut self, ack: &Ack) {
+            self.$inner.on_ack(ack);
+        }
+    };
+    (@ $inner:ident on_loss) => {
+        fn on_loss(&mut self, in_flight: f64) {
+            self.$inner.on_loss(in_flight);
+        }
+    };
+    (@ $inner:ident on_rto) => {
+        fn on_rto(&mut self, in_flight: f64) {
+            self.$inner.on_rto(in_flight);
+        }
+    };
+}
+
+pub(crate) use {by_inner, by_window};

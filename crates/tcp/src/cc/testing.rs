@@ -1,0 +1,246 @@
+//! What the tests of the algorithms share: ACKs to order, and a pipe with one queue.
+
+use std::collections::VecDeque;
+
+use wifair_units::{Duration, Time};
+
+use crate::cc::{Ack, CongestionControl, RateSample};
+
+/// Payload of a segment, in bytes.
+pub const MSS: u64 = 1000;
+
+/// An ACK at `now` seconds for one segment, `rtt` seconds after it was sent; `una` and `nxt` count segments.
+pub fn ack(now: f64, rtt: f64, una: u64, nxt: u64) -> Ack {
+    Ack {
+        now: time(now),
+        segments: 1.0,
+        bytes: MSS,
+        rtt: Some(Duration::from_secs_f64(rtt)),
+        one_way_delay: None,
+        srtt: Duration::from_secs_f64(rtt),
+        min_rtt: Duration::from_secs_f64(rtt),
+        una: una * MSS,
+        nxt: nxt * MSS,
+        in_flight: nxt.saturating_sub(una) as f64,
+        delivered: una * MSS,
+        lost: 0.0,
+        rate: None,
+        window_limited: true,
+        ecn_echo: false,
+        in_recovery: false,
+        duplicate: false,
+        mss: MSS as f64,
+    }
+}
+
+/// `seconds` after the start.
+pub fn time(seconds: f64) -> Time {
+    Time::ZERO + Duration::from_secs_f64(seconds)
+}
+
+/// A whole round: every segment of the window is acknowledged, each `rtt` seconds after it was sent, and answered by
+/// new ones. Returns the offset, in segments, where the next round starts.
+pub fn round(cc: &mut impl CongestionControl, now: f64, rtt: f64, una: u64) -> u64 {
+    let flight = cc.cwnd().floor().max(1.0) as u64;
+    let mut nxt = una + flight;
+    for i in 1..=flight {
+        cc.on_ack(&ack(now, rtt, una + i, nxt));
+        nxt = nxt.max(una + i + cc.cwnd().floor() as u64);
+    }
+    una + flight
+}
+
+/// What a [`Pipe`] loses.
+#[derive(Clone, Copy, Debug)]
+pub enum Lose {
+    /// Only what overflows the queue.
+    Overflow,
+    /// Every so many segments one, beside overflow.
+    Every(u64),
+}
+
+/// A path with one bottleneck: rate, delay, drop-tail queue. Losses are repaired at once; only the congestion control
+/// is told, so that nothing but its own arithmetic shows.
+#[derive(Debug)]
+pub struct Pipe {
+    /// Segments per second.
+    pub rate: f64,
+    /// Round-trip time of an empty pipe, in seconds.
+    pub base: f64,
+    /// Segments that the queue holds.
+    pub buffer: f64,
+    /// Segments beyond which the queue marks, where it marks at all.
+    pub mark_at: f64,
+    /// What is lost.
+    pub lose: Lose,
+    /// Seconds.
+    pub now: f64,
+    /// When the bottleneck is free again.
+    free: f64,
+    /// Segments sent and acknowledged.
+    pub sent: u64,
+    pub acked: u64,
+    pub losses: u64,
+    pub marks: u64,
+    next_send: f64,
+    recover: Option<u64>,
+    reduced: u64,
+    delivered_at: f64,
+    first_sent: f64,
+    srtt: f64,
+    min_rtt: f64,
+    flying: VecDeque<Flying>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flying {
+    sent: f64,
+    back: f64,
+    lost: bool,
+    marked: bool,
+    delivered: u64,
+    delivered_at: f64,
+    first_sent: f64,
+}
+
+impl Pipe {
+    pub fn new(rate: f64, base: f64, buffer: f64) -> Self {
+        Self {
+            rate,
+            base,
+            buffer,
+            mark_at: f64::INFINITY,
+            lose: Lose::Overflow,
+            now: 0.0,
+            free: 0.0,
+            sent: 0,
+            acked: 0,
+            losses: 0,
+            marks: 0,
+            next_send: 0.0,
+            recover: None,
+            reduced: 0,
+            delivered_at: 0.0,
+            first_sent: 0.0,
+            srtt: 0.0,
+            min_rtt: f64::INFINITY,
+            flying: VecDeque::new(),
+        }
+    }
+
+    pub fn losing_every(mut self, segments: u64) -> Self {
+        self.lose = Lose::Every(segments);
+        self
+    }
+
+    /// Segments that wait at the bottleneck now.
+    pub fn queue(&self) -> f64 {
+        ((self.free - self.now) * self.rate).max(0.0)
+    }
+
+    fn send(&mut self, cc: &mut impl CongestionControl) {
+        let queue = ((self.free - self.now) * self.rate).max(0.0);
+        let scripted = match self.lose {
+            Lose::Overflow => false,
+            Lose::Every(n) => self.sent % n == n - 1,
+        };
+        let lost = scripted || queue > self.buffer;
+        if self.flying.is_empty() {
+            self.first_sent = self.now;
+            self.delivered_at = self.now;
+        }
+        if !lost {
+            self.free = self.free.max(self.now) + 1.0 / self.rate;
+        }
+        let back = self.free.max(self.now) + self.base;
+        let back = self.flying.back().map_or(back, |before| back.max(before.back));
+        self.flying.push_back(Flying {
+            sent: self.now,
+            back,
+            lost,
+            marked: queue > self.mark_at,
+            delivered: self.acked,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+        });
+        self.sent += 1;
+        cc.on_send(time(self.now), MSS, self.sent * MSS);
+        if let Some(rate) = cc.pacing_rate() {
+            self.next_send = self.next_send.max(self.now) + MSS as f64 / rate;
+        }
+    }
+
+    fn take(&mut self, cc: &mut impl CongestionControl) {
+        let segment = self.flying.pop_front().expect("something is in flight");
+        self.now = self.now.max(segment.back);
+        let in_flight = self.flying.len() as f64;
+        let rtt = self.now - segment.sent;
+        self.acked += 1;
+        self.srtt = if self.srtt == 0.0 { rtt } else { 0.875 * self.srtt + 0.125 * rtt };
+        self.min_rtt = self.min_rtt.min(rtt);
+        let interval = (segment.sent - segment.first_sent).max(self.now - segment.delivered_at);
+        let first_sent = segment.sent;
+        self.delivered_at = self.now;
+        self.first_sent = first_sent;
+        let in_recovery = self.recover.is_some();
+        cc.on_ack(&Ack {
+            segments: if segment.lost { 0.0 } else { 1.0 },
+            bytes: if segment.lost { 0 } else { MSS },
+            rtt: (!segment.lost).then(|| Duration::from_secs_f64(rtt)),
+            srtt: Duration::from_secs_f64(self.srtt),
+            min_rtt: Duration::from_secs_f64(self.min_rtt),
+            in_flight,
+            rate: (cc.wants_rate_samples() && interval > 0.0).then(|| RateSample {
+                rate: (self.acked - segment.delivered) as f64 * MSS as f64 / interval,
+                prior_delivered: segment.delivered * MSS,
+                app_limited: false,
+            }),
+            ecn_echo: segment.marked,
+            in_recovery,
+            duplicate: segment.lost,
+            lost: f64::from(u8::from(segment.lost)),
+            ..ack(self.now, rtt, self.acked, self.sent)
+        });
+        self.marks += u64::from(segment.marked);
+        if segment.marked && self.acked > self.reduced && self.recover.is_none() {
+            self.reduced = self.sent;
+            cc.on_ecn(in_flight + 1.0);
+        }
+        if self.recover.is_some_and(|recover| self.acked >= recover) {
+            self.recover = None;
+            cc.on_recovery_exit(f64::INFINITY);
+        }
+        if segment.lost && self.recover.is_none() {
+            self.losses += 1;
+            self.recover = Some(self.sent);
+            cc.on_loss(in_flight + 1.0);
+        }
+    }
+
+    /// Runs until `until` seconds; `look` sees the pipe and the algorithm after every ACK.
+    pub fn run<C: CongestionControl>(&mut self, cc: &mut C, until: f64, mut look: impl FnMut(&Self, &C)) {
+        while self.now < until {
+            let open = (self.flying.len() as f64) + 1.0 <= cc.cwnd();
+            let back = self.flying.front().map_or(f64::INFINITY, |segment| segment.back);
+            let paced = self.next_send.max(self.now);
+            if open && (paced <= back || self.flying.is_empty()) {
+                self.now = paced;
+                self.send(cc);
+            } else {
+                self.take(cc);
+                look(self, cc);
+            }
+        }
+    }
+
+    /// Runs on until `until` seconds and returns the mean window over time, in segments.
+    pub fn mean_cwnd(&mut self, cc: &mut impl CongestionControl, until: f64) -> f64 {
+        let (mut sum, mut from) = (0.0, self.now);
+        let begin = self.now;
+        self.run(cc, until, |pipe, cc| {
+            sum += cc.cwnd() * (pipe.now - from);
+            from = pipe.now;
+        });
+        sum / (from - begin)
+    }
+}

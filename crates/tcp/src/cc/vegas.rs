@@ -1,0 +1,338 @@
+//! TCP Vegas: keeps between `alpha` and `beta` segments of its own in the queue.
+//!
+//! Source: L. Brakmo and L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", 1995,
+//! sections III-B and III-C. Once a round trip, with `base` the smallest round-trip time:
+//!
+//! ```text
+//! expected = window / base,   actual = sent in the round / rtt
+//! diff     = (expected - actual) * base                                        [segments]
+//! diff < alpha: one segment more in the next round;   diff > beta: one segment less
+//! ```
+//!
+//! In slow start the window doubles every other round, stays as it is in between so that the comparison is valid,
+//! and slow start ends when `diff` exceeds `gamma`. The paper takes the round-trip time of the segment whose ACK ends
+//! the round.
+//!
+//! | variant | departs from the paper |
+//! |---|---|
+//! | `paper` | - |
+//! | `ns2` | mean of the round's samples; `diff` rounded to whole segments; a round with one segment sets `base` anew; an eighth less at the end of slow start; a window that is not used up to two segments does not grow |
+//! | `linux` | smallest sample of the round; `diff` divides by `base` where the paper divides by `rtt`; slow start doubles every round and ends at the window that fits the rate; Reno below three samples a round, and half the window after a loss |
+//!
+//! After duplicate ACKs three quarters of the window are kept and after a timeout slow start begins from two segments
+//! (U. Hengartner, J. Bolliger and T. Gross, "TCP Vegas Revisited", 2000, section II; ns-2 does the same); Linux follows
+//! Reno in both. The finer retransmission timer, looked at when a duplicate ACK comes in, is the sender's: it asks
+//! [`CongestionControl::wants_fine_timer`].
+
+use crate::cc::shim::{choice, table};
+use crate::cc::window::by_window;
+use crate::cc::{About, Ack, CongestionControl, Delays, Recovery, Round, Start, Window};
+
+/// For `wifair list`.
+pub const ABOUT: About = About {
+    name: "vegas",
+    summary: "keeps between alpha and beta segments in the queue, by the round-trip time",
+    source: "L. Brakmo and L. Peterson, TCP Vegas, 1995; variants ns2 and linux",
+    one_line_only: false,
+    recovery: Recovery::Reno,
+};
+
+choice! {
+    /// Whose Vegas it is.
+    pub enum Variant {
+        /// The paper of 1995.
+        Paper = "paper",
+        /// ns-2's Agent/TCP/Vegas.
+        Ns2 = "ns2",
+        /// Linux's tcp_vegas.
+        Linux = "linux",
+    }
+}
+
+table! {
+    /// TCP Vegas (L. Brakmo and L. Peterson, 1995); the defaults are ns-2's.
+    pub struct Params {
+        /// Whose Vegas it is.
+        pub variant: Variant = Variant::Paper;
+        /// The window grows while fewer segments than this wait in the queue. Linux: 2.
+        pub alpha: f64 = 1.0, "0 or more" => |v| *v >= 0.0;
+        /// The window shrinks while more segments than this wait in the queue. Linux: 4.
+        pub beta: f64 = 3.0, "0 or more" => |v| *v >= 0.0;
+        /// Slow start ends when more segments than this wait in the queue.
+        pub gamma: f64 = 1.0, "0 or more" => |v| *v >= 0.0;
+    }
+}
+
+/// State of Vegas.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    variant: Variant,
+    /// As in [`Params`]; Vegas-Fair and adaptive Vegas change them.
+    pub(super) alpha: f64,
+    pub(super) beta: f64,
+    gamma: f64,
+    pub(super) window: Window,
+    pub(super) delays: Delays,
+    round: Round,
+    /// Segments that each acknowledged one adds until the next decision.
+    increment: f64,
+    /// In slow start: this round doubles the window.
+    doubling: bool,
+    /// `diff` of the last round, in segments.
+    pub(super) diff: f64,
+}
+
+/// Vegas at the start of a connection.
+#[must_use]
+pub fn new(params: &Params, start: Start) -> Vegas {
+    Vegas {
+        variant: params.variant,
+        alpha: params.alpha,
+        beta: params.beta,
+        gamma: params.gamma,
+        window: Window::new(start),
+        delays: Delays::default(),
+        round: Round::default(),
+        increment: 1.0,
+        doubling: true,
+        diff: 0.0,
+    }
+}
+
+/// After a timeout and below which no decision leads, in segments.
+const RESTART: f64 = 2.0;
+
+impl Vegas {
+    /// Whether this ACK ended a round, after which [`Vegas::diff`] is new.
+    pub(super) fn ack(&mut self, ack: &Ack) -> bool {
+        self.delays.sample(ack);
+        if ack.duplicate || ack.segments <= 0.0 {
+            return false;
+        }
+        let begin = self.round.begin();
+        let over = self.round.ends(ack);
+        if over {
+            if !ack.in_recovery {
+                let sent = (ack.nxt - begin) as f64 / ack.mss;
+                match self.variant {
+                    Variant::Linux => self.decide_as_linux(ack),
+                    _ => self.decide(ack, sent),
+                }
+            }
+            self.delays.clear();
+        }
+        if !ack.in_recovery && ack.window_limited {
+            self.grow(ack);
+        }
+        over
+    }
+
+    /// The decision at the end of a round in which `sent` segments were sent.
+    fn decide(&mut self, ack: &Ack, sent: f64) {
+        let ns2 = self.variant == Variant::Ns2;
+        let in_transit = (ack.nxt - ack.una) as f64 / ack.mss;
+        let (rtt, expected) = if ns2 {
+            (self.delays.mean(), in_transit)
+        } else {
+            // The window of the paper is what is in transit; an application that pauses has less.
+            (self.delays.mean().map(|_| self.delays.last), self.window.cwnd.min(in_transit + ack.segments))
+        };
+        let Some(rtt) = rtt else { return };
+        if ns2 && sent <= 1.0 {
+            self.delays.base = rtt;
+        }
+        let base = self.delays.base;
+        let diff = (expected / base - sent / rtt) * base;
+        self.diff = if ns2 { libm::floor(diff + 0.5) } else { diff.max(0.0) };
+        if self.window.in_slow_start() {
+            self.doubling = !self.doubling;
+            self.increment = f64::from(u8::from(self.doubling));
+            if self.doubling && self.diff > self.gamma {
+                self.increment = 0.0;
+                self.window.ssthresh = RESTART;
+                if ns2 {
+                    self.window.set((self.window.cwnd * 0.875).max(RESTART));
+                }
+            }
+        } else if self.diff > self.beta {
+            self.window.set((self.window.cwnd - 1.0).max(RESTART));
+            self.increment = 0.0;
+        } else if self.diff < self.alpha {
+            self.increment = 1.0 / self.window.cwnd;
+        } else {
+            self.increment = 0.0;
+        }
+    }
+
+    /// Linux decides by the smallest sample of the round, and only where it has more than two.
+    fn decide_as_linux(&mut self, ack: &Ack) {
+        let Window { cwnd, .. } = self.window;
+        if self.delays.count() <= 2 {
+            if !self.window.in_slow_start() && ack.window_limited {
+                self.window.grow(ack.segments, 1.0);
+            }
+            return;
+        }
+        let (rtt, base) = (self.delays.min, self.delays.base);
+        self.diff = cwnd * (rtt - base) / base;
+        if self.window.in_slow_start() {
+            if self.diff > self.gamma {
+                let target = cwnd * base / rtt;
+                self.window.set(cwnd.min(libm::floor(target) + 1.0).max(RESTART));
+                self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd - 1.0).max(RESTART);
+            }
+        } else if self.diff > self.beta {
+            self.window.set((cwnd - 1.0).max(RESTART));
+            self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd - 1.0).max(RESTART);
+        } else if self.diff < self.alpha {
+            self.window.add(1.0);
+        }
+    }
+
+    fn grow(&mut self, ack: &Ack) {
+        let slow_start = self.window.in_slow_start();
+        if self.increment >= 1.0 && !slow_start {
+            self.increment = 0.0;
+        }
+        let increment = match self.variant {
+            Variant::Paper => self.increment,
+            Variant::Ns2 => {
+                let unused = self.window.cwnd - (ack.nxt - ack.una) as f64 / ack.mss;
+                if unused <= 2.0 { self.increment } else { 0.0 }
+            }
+            Variant::Linux => f64::from(u8::from(slow_start)),
+        };
+        if increment > 0.0 {
+            self.window.add(increment * ack.segments);
+        }
+    }
+}
+
+impl CongestionControl for Vegas {
+    by_window!();
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        self.ack(ack);
+    }
+
+    fn on_loss(&mut self, in_flight: f64) {
+        match self.variant {
+            Variant::Linux => self.window.reduce(self.window.cwnd / 2.0),
+            variant => {
+                let window = self.window.cwnd.min(in_flight.max(RESTART));
+                let kept = if variant == Variant::Ns2 {
+                    let whole = libm::floor(window); // ns-2 counts whole segments here
+                    whole - libm::floor(whole / 4.0)
+                } else {
+                    0.75 * window
+                };
+                self.window.reduce(if window <= 3.0 { RESTART } else { kept });
+                // The threshold of Vegas serves slow start only.
+                self.window.ssthresh = RESTART;
+                self.increment = 0.0;
+            }
+        }
+    }
+
+    fn on_rto(&mut self, in_flight: f64) {
+        self.window.collapse(in_flight / 2.0);
+        if self.variant != Variant::Linux {
+            self.window.cwnd = RESTART;
+        }
+        self.doubling = true;
+        self.increment = 1.0;
+    }
+
+    fn wants_fine_timer(&self) -> bool {
+        self.variant != Variant::Linux
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_relative_eq;
+
+    use super::*;
+    use crate::cc::testing::{Pipe, round};
+
+    fn vegas(variant: Variant, ssthresh: f64) -> Vegas {
+        new(&Params { variant, ..Params::default() }, Start { ssthresh, ..Start::with_window(2.0) })
+    }
+
+    /// Brakmo and Peterson 1995, section III-B: between alpha and beta extra segments in the network, here 1 and 3. The
+    /// empty pipe holds 100 segments and the one in service adds no delay, so the window settles between 101 and 104.
+    /// ns-2 rounds the backlog to whole segments and leaves out the segment just acknowledged: half a segment below,
+    /// one and a half above.
+    #[test]
+    fn backlog_stays_between_alpha_and_beta() {
+        for (variant, low, high) in
+            [(Variant::Paper, 101.0, 104.0), (Variant::Ns2, 100.5, 105.5), (Variant::Linux, 101.0, 104.0)]
+        {
+            let mut cc = vegas(variant, f64::INFINITY);
+            let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+            pipe.run(&mut cc, 30.0, |_, _| ());
+            pipe.run(&mut cc, 60.0, |pipe, cc| {
+                assert!((low..=high).contains(&cc.cwnd()), "{variant:?}: cwnd {}", cc.cwnd());
+                assert!(pipe.queue() <= high - 100.0, "{variant:?}: {} queued at {}", pipe.queue(), pipe.now);
+            });
+        }
+    }
+
+    /// Section III-C: the window doubles every other round and stays as it is in between.
+    #[test]
+    fn slow_start_doubles_every_other_round() {
+        for variant in [Variant::Paper, Variant::Ns2] {
+            let mut cc = vegas(variant, f64::INFINITY);
+            let (mut una, mut windows) = (0, vec![]);
+            for i in 0..6 {
+                una = round(&mut cc, 0.1 * f64::from(i), 0.1, una);
+                windows.push(cc.cwnd());
+            }
+            // The first ACK of a round takes the decision for it.
+            assert_eq!(windows, [2.0, 4.0, 4.0, 8.0, 8.0, 16.0], "{variant:?}");
+        }
+        let mut linux = vegas(Variant::Linux, f64::INFINITY);
+        let mut una = 0;
+        for expected in [4.0, 8.0, 16.0] {
+            una = round(&mut linux, 0.0, 0.1, una);
+            assert_eq!(linux.cwnd(), expected);
+        }
+    }
+
+    /// By hand: window 20, base 100 ms. At 110 ms a backlog of 20 * (1 - 10/11) = 1.82 lies between 1 and 3; at
+    /// 125 ms it is 4, above beta; Linux divides by base and gets 2 and 5. The paper looks at the segment that ends the
+    /// round, Linux at the smallest of the round, so it decides a round later.
+    #[test]
+    fn the_backlog_divides_by_rtt_in_the_paper_and_by_base_in_linux() {
+        for (variant, steady, over, later) in [(Variant::Paper, 20.0 / 11.0, 4.0, 0), (Variant::Linux, 2.0, 5.0, 1)] {
+            let mut cc =
+                new(&Params { variant, ..Params::default() }, Start { ssthresh: 2.0, ..Start::with_window(20.0) });
+            cc.delays.base = 0.1;
+            let mut una = round(&mut cc, 0.0, 0.11, 0);
+            cc.window.cwnd = 20.0; // a first round with one sample is Reno's in Linux
+            for i in 1..3 {
+                una = round(&mut cc, 0.1 * f64::from(i), 0.11, una);
+            }
+            assert_relative_eq!(cc.diff, steady, max_relative = 1e-9);
+            assert_eq!(cc.cwnd(), 20.0);
+            for _ in 0..=later {
+                una = round(&mut cc, 0.4, 0.125, una);
+            }
+            assert_relative_eq!(cc.diff, over, max_relative = 1e-9);
+            assert_eq!(cc.cwnd(), 19.0);
+        }
+    }
+
+    #[test]
+    fn a_loss_keeps_three_quarters_and_a_timeout_two_segments() {
+        let mut cc = vegas(Variant::Ns2, 2.0);
+        cc.window.cwnd = 10.5;
+        cc.on_loss(10.5);
+        assert_eq!(cc.cwnd(), 8.0); // 10 - 10/4 in whole segments
+        cc.on_rto(8.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 4.0));
+        cc.on_loss(3.0);
+        assert_eq!(cc.cwnd(), 2.0);
+    }
+}
