@@ -1,0 +1,68 @@
+# Daily commands. A fresh machine needs python3 (3.11 or newer) with venv, cargo, make and a C linker.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+CORE := --workspace --exclude wifair-py
+RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+
+.DEFAULT_GOAL := help
+.PHONY: help build test test-all lint format bless bench docs clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# Stamps stand for what is in the environment: its own files are links, older than any source.
+$(STAMPS)/venv:
+	@echo '[1/2] Python environment in $(VENV)'
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --quiet --upgrade 'pip>=25.1' 'maturin>=1.9,<2'
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/build: $(STAMPS)/venv pyproject.toml $(RUST)
+	@echo '[2/2] Rust core: about a minute the first time'
+	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet
+	@touch $@
+
+$(STAMPS)/tools: $(STAMPS)/venv pyproject.toml constraints-dev.txt
+	@echo 'Tools for tests and lints'
+	@$(PIP) install --quiet --group check --constraint constraints-dev.txt
+	@touch $@
+
+build: $(STAMPS)/build ## build and install into .venv: afterwards .venv/bin/wifair works
+
+test: $(STAMPS)/build $(STAMPS)/tools ## tests of the Rust core, then of the Python side
+	cargo test --locked $(CORE)
+	$(BIN)/pytest
+
+test-all: $(STAMPS)/build $(STAMPS)/tools ## the same with the slow tests
+	cargo test --locked $(CORE) -- --include-ignored
+	$(BIN)/pytest --slow
+
+lint: $(STAMPS)/build $(STAMPS)/tools ## formatting, clippy, ruff, mypy; warnings are errors
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(STAMPS)/tools ## format all sources
+	cargo fmt --all
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bless: $(STAMPS)/build $(STAMPS)/tools ## accept the present results as golden tables
+	WIFAIR_BLESS=1 cargo test --locked $(CORE)
+	WIFAIR_BLESS=1 $(BIN)/pytest tests/python
+
+bench: $(STAMPS)/build ## simulated seconds per CPU second, beside ns-2 where it is installed
+	$(BIN)/python benches/bench.py
+
+docs: $(STAMPS)/build ## build the documentation site into site/
+	$(PIP) install --quiet 'mkdocs-material>=9.5'
+	$(BIN)/mkdocs build --strict
+
+clean: ## remove everything that was built
+	rm -rf $(VENV) target site
