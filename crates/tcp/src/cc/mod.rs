@@ -18,11 +18,17 @@ mod shim;
 mod testing;
 mod window;
 
+pub mod highspeed;
+pub mod linux;
 pub mod newreno;
 pub mod reno;
+pub mod scalable;
 pub mod tahoe;
 pub mod vegas;
 pub mod vegas_fair;
+pub mod westwood;
+pub mod westwood_nr;
+pub mod westwood_plus;
 
 pub use round::{Delays, Round, backlog};
 pub use window::Window;
@@ -269,6 +275,18 @@ algorithms! {
     Vegas(vegas::Vegas) = vegas;
     /// TCP Vegas-Fair.
     VegasFair(vegas_fair::VegasFair) = vegas_fair;
+    /// TCP Westwood.
+    Westwood(westwood::Westwood) = westwood;
+    /// TCP Westwood+.
+    WestwoodPlus(westwood_plus::WestwoodPlus) = westwood_plus;
+    /// TCP Westwood-NR.
+    WestwoodNr(westwood::Westwood) = westwood_nr;
+    /// Linux's Reno.
+    Linux(linux::Linux) = linux;
+    /// HighSpeed TCP (RFC 3649).
+    HighSpeed(highspeed::HighSpeed) = highspeed;
+    /// Scalable TCP.
+    Scalable(scalable::Scalable) = scalable;
 }
 
 impl CongestionControl for Algorithm {

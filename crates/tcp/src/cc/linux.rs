@@ -1,0 +1,95 @@
+//! Reno as Linux 2.6 has it, in whole segments: what ns-2 calls Agent/TCP/Linux with `reno`.
+//!
+//! Source: the behaviour of Linux 2.6.22's Reno, as packed into ns-2.35 (D. X. Wei and P. Cao, "NS-2 TCP-Linux: An
+//! NS-2 TCP Implementation with Congestion Control Algorithms from Linux", 2006). Departures from [`reno`](super::reno):
+//! the window counts whole segments; slow start still holds when the window equals the threshold; in congestion
+//! avoidance it takes one ACK more than the window to add a segment; an ACK counts as one, whatever it covers; a loss
+//! halves the window rather than the flight.
+
+use crate::cc::window::by_window;
+use crate::cc::{About, Ack, CongestionControl, Recovery, Start, Window};
+
+/// For `wifair list`.
+pub const ABOUT: About = About {
+    name: "linux",
+    summary: "Reno in whole segments, as in Linux 2.6 and ns-2's Agent/TCP/Linux",
+    source: "D. X. Wei and P. Cao, NS-2 TCP-Linux, 2006; behaviour of Linux 2.6.22",
+    one_line_only: false,
+    recovery: Recovery::NewReno,
+};
+
+/// Linux's Reno has no settings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Params;
+
+/// State of Linux's Reno.
+#[derive(Clone, Debug)]
+pub struct Linux {
+    window: Window,
+    acks: f64,
+}
+
+/// Linux's Reno at the start of a connection.
+#[must_use]
+pub fn new(_: &Params, start: Start) -> Linux {
+    let mut window = Window::new(start);
+    window.set(libm::floor(window.cwnd));
+    Linux { window, acks: 0.0 }
+}
+
+impl Linux {
+    fn half(&self) -> f64 {
+        libm::floor(self.window.cwnd / 2.0)
+    }
+}
+
+impl CongestionControl for Linux {
+    by_window!();
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        if ack.in_recovery || !ack.window_limited || ack.segments <= 0.0 {
+            return;
+        }
+        if self.window.cwnd <= self.window.ssthresh {
+            self.window.add(1.0);
+        } else if self.acks >= self.window.cwnd {
+            self.window.add(1.0);
+            self.acks = 0.0;
+        } else {
+            self.acks += 1.0;
+        }
+    }
+
+    fn on_loss(&mut self, _: f64) {
+        self.window.reduce(self.half());
+        self.acks = 0.0;
+    }
+
+    fn on_rto(&mut self, _: f64) {
+        self.window.collapse(self.half());
+        self.acks = 0.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::testing::ack;
+
+    /// From 4 segments with a threshold of 4: one ACK of slow start, then six ACKs for each segment at window 5,
+    /// seven at 6.
+    #[test]
+    fn the_window_by_hand() {
+        let mut cc = new(&Params, Start { ssthresh: 4.0, ..Start::with_window(4.0) });
+        let windows: Vec<_> = (0..14)
+            .map(|i| {
+                cc.on_ack(&ack(0.0, 0.1, i, i + 4));
+                cc.cwnd()
+            })
+            .collect();
+        assert_eq!(windows, [5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 7.0]);
+        cc.on_loss(99.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (3.0, 3.0));
+    }
+}

@@ -1,0 +1,216 @@
+//! TCP Westwood: after a loss the window falls to what the measured bandwidth fills, not to a half.
+//!
+//! Source: S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi and R. Wang, "TCP Westwood: Bandwidth Estimation for
+//! Enhanced Transport over Wireless Links", 2001, sections 2.1 to 2.4. ACK k, which says that `d` bytes arrived, gives
+//! the sample `b`, and a filter with the time constant `tau` smooths it:
+//!
+//! ```text
+//! b(k)   = d / delta,                      delta = t(k) - t(k-1)
+//! BWE(k) = a BWE(k-1) + (1 - a) (b(k) + b(k-1)) / 2,    a = (2 tau - delta) / (2 tau + delta)
+//! loss:    ssthresh = BWE * RTTmin / mss
+//! ```
+//!
+//! Where no ACK comes for `tau / m`, samples of zero are taken in its stead (section 2.3). A duplicate ACK counts a
+//! segment, which the next cumulative ACK leaves out (section 2.2). ACKs of the same instant make one sample. The
+//! threshold is at least two segments. Recovery is Reno's; with NewReno's it is `westwood-nr`.
+
+use wifair_units::{Duration, Time};
+
+use crate::cc::shim::table;
+use crate::cc::window::by_window;
+use crate::cc::{About, Ack, CongestionControl, Recovery, Start, Window};
+
+/// For `wifair list`.
+pub const ABOUT: About = About {
+    name: "westwood",
+    summary: "after a loss the window falls to measured bandwidth times smallest round-trip time",
+    source: "S. Mascolo et al., TCP Westwood, 2001, sections 2.1 to 2.4",
+    one_line_only: false,
+    recovery: Recovery::Reno,
+};
+
+table! {
+    /// TCP Westwood (S. Mascolo et al., 2001).
+    pub struct Params {
+        /// Time constant of the bandwidth filter.
+        pub tau: Duration = Duration::from_millis(500), "longer than 0 s" => |v| *v > Duration::ZERO;
+        /// Without an ACK for `tau` divided by this, a sample of zero is taken.
+        pub virtual_samples: f64 = 2.0, "2 or more" => |v| *v >= 2.0;
+    }
+}
+
+/// Bytes that an ACK tells to have arrived (section 2.2): duplicates count, and are not counted again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counter {
+    accounted_for: f64,
+}
+
+impl Counter {
+    /// Newly arrived bytes.
+    pub(super) fn arrived(&mut self, ack: &Ack) -> f64 {
+        if ack.duplicate {
+            self.accounted_for += ack.mss;
+            return ack.mss;
+        }
+        let bytes = ack.bytes as f64;
+        if bytes <= ack.mss {
+            return bytes;
+        }
+        if self.accounted_for >= bytes {
+            self.accounted_for -= bytes;
+            ack.mss
+        } else {
+            bytes - std::mem::take(&mut self.accounted_for)
+        }
+    }
+}
+
+/// The bandwidth filter.
+#[derive(Clone, Debug)]
+pub(super) struct Estimate {
+    tau: f64,
+    gap: f64,
+    /// In bytes per second.
+    pub(super) bandwidth: f64,
+    sample: f64,
+    last: Option<Time>,
+    counter: Counter,
+    pending: f64,
+}
+
+impl Estimate {
+    fn new(params: &Params) -> Self {
+        let tau = params.tau.as_secs();
+        Self {
+            tau,
+            gap: tau / params.virtual_samples,
+            bandwidth: 0.0,
+            sample: 0.0,
+            last: None,
+            counter: Counter::default(),
+            pending: 0.0,
+        }
+    }
+
+    fn ack(&mut self, ack: &Ack) {
+        self.pending += self.counter.arrived(ack);
+        let Some(last) = self.last else {
+            // The first ACK only starts the clock.
+            self.last = Some(ack.now);
+            self.pending = 0.0;
+            return;
+        };
+        let mut delta = ack.now.saturating_since(last).as_secs();
+        if delta <= 0.0 {
+            return;
+        }
+        self.last = Some(ack.now);
+        let mut silent = 0;
+        while delta > self.gap && silent < 64 {
+            self.filter(0.0, self.gap);
+            delta -= self.gap;
+            silent += 1;
+        }
+        let delta = delta.min(self.gap);
+        let sample = std::mem::take(&mut self.pending) / delta;
+        self.filter(sample, delta);
+    }
+
+    fn filter(&mut self, sample: f64, delta: f64) {
+        let a = (2.0 * self.tau - delta) / (2.0 * self.tau + delta);
+        self.bandwidth = a * self.bandwidth + (1.0 - a) * (sample + self.sample) / 2.0;
+        self.sample = sample;
+    }
+}
+
+/// State of Westwood.
+#[derive(Clone, Debug)]
+pub struct Westwood {
+    window: Window,
+    estimate: Estimate,
+    pipe: f64,
+}
+
+/// Westwood at the start of a connection.
+#[must_use]
+pub fn new(params: &Params, start: Start) -> Westwood {
+    Westwood { window: Window::new(start), estimate: Estimate::new(params), pipe: 2.0 }
+}
+
+impl CongestionControl for Westwood {
+    by_window!();
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        self.estimate.ack(ack);
+        if ack.min_rtt != Duration::MAX {
+            self.pipe = self.estimate.bandwidth * ack.min_rtt.as_secs() / ack.mss;
+        }
+        if !ack.in_recovery && ack.window_limited {
+            self.window.grow(ack.segments, 1.0);
+        }
+    }
+
+    fn on_loss(&mut self, _: f64) {
+        let cwnd = self.window.cwnd;
+        self.window.reduce(self.pipe);
+        self.window.limit(cwnd);
+    }
+
+    fn on_rto(&mut self, _: f64) {
+        self.window.collapse(self.pipe);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_relative_eq;
+
+    use super::*;
+    use crate::cc::testing::{MSS, Pipe, ack};
+
+    /// A full pipe delivers at the bottleneck's rate, so the estimate is 1000 segments of 1000 bytes a second; a loss
+    /// then leaves the 100 segments that fill 100 ms. The filter's error after 10 s is e^-20.
+    #[test]
+    fn the_estimate_converges_to_the_rate_of_the_bottleneck() {
+        let mut cc = new(&Params::default(), Start::with_window(110.0));
+        cc.window.ssthresh = 110.0;
+        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        pipe.run(&mut cc, 10.0, |_, _| ());
+        assert_relative_eq!(cc.estimate.bandwidth, 1000.0 * MSS as f64, max_relative = 1e-3);
+        cc.on_loss(cc.cwnd());
+        // The smallest round-trip time includes the segment's own 1 ms of service.
+        assert_relative_eq!(cc.cwnd(), 101.0, max_relative = 1e-3);
+    }
+
+    /// By hand, tau = 500 ms: a sample of 10 kB in 100 ms is 100 kB/s; a = (1 - 0.1)/(1 + 0.1) = 9/11, so the estimate
+    /// goes to 2/11 * 100/2 kB/s, then to 9/11 of that and 2/11 of 100 kB/s.
+    #[test]
+    fn two_samples_by_hand() {
+        let mut cc = new(&Params::default(), Start::with_window(10.0));
+        cc.on_ack(&ack(0.0, 0.1, 1, 20));
+        cc.on_ack(&Ack { bytes: 10_000, ..ack(0.1, 0.1, 11, 30) });
+        assert_relative_eq!(cc.estimate.bandwidth, 1e5 / 11.0, max_relative = 1e-9);
+        cc.on_ack(&Ack { bytes: 10_000, ..ack(0.2, 0.1, 21, 40) });
+        assert_relative_eq!(cc.estimate.bandwidth, 1e5 * (9.0 / 121.0 + 2.0 / 11.0), max_relative = 1e-9);
+    }
+
+    /// Silence of one second is four samples of zero, each of which keeps (1 - 0.25)/(1 + 0.25) = 0.6.
+    #[test]
+    fn silence_counts_as_samples_of_zero() {
+        let mut cc = new(&Params::default(), Start::with_window(10.0));
+        cc.estimate.bandwidth = 1e6;
+        cc.on_ack(&ack(0.0, 0.1, 1, 20));
+        cc.on_ack(&Ack { bytes: 0, segments: 0.0, ..ack(1.0, 0.1, 1, 20) });
+        assert_relative_eq!(cc.estimate.bandwidth, 1e6 * 0.6_f64.powi(4), max_relative = 1e-9);
+    }
+
+    #[test]
+    fn duplicates_count_once() {
+        let mut counter = Counter::default();
+        let duplicate = Ack { duplicate: true, bytes: 0, ..ack(0.0, 0.1, 1, 9) };
+        assert_eq!(counter.arrived(&duplicate) + counter.arrived(&duplicate), 2000.0);
+        // The ACK that fills the hole covers three segments, two of which were counted.
+        assert_eq!(counter.arrived(&Ack { bytes: 3000, ..ack(0.0, 0.1, 4, 9) }), 1000.0);
+    }
+}
