@@ -1,3 +1,34 @@
 //! TCP sender, receiver, loss recovery and congestion control, sans I/O.
+//!
+//! A [`Sender`] and a [`Receiver`] are the two ends of a connection that carries data one way. They take
+//! `(now, packet)`, answer with packets from `poll` until there is none, and name the next `deadline` at which
+//! their `on_timer` wants to be called. They know no clock, queue, socket or event.
+
+use wifair_units::Time;
 
 pub mod cc;
+mod config;
+#[cfg(test)]
+mod pipe;
+mod ranges;
+mod receiver;
+mod rtt;
+mod sender;
+
+pub use config::{
+    Growth, Habits, Handshake, IdleRestart, LimitedTransmit, ReceiverConfig, Recovery, SenderConfig, Stack,
+    rfc_5681_initial_window,
+};
+pub use receiver::Receiver;
+pub use rtt::{Rtt, RttConfig};
+pub use sender::{Counts, Sender, State};
+
+/// Bytes of the timestamp option with its padding (RFC 7323, appendix A).
+const TIMESTAMP_OPTION: u16 = 12;
+
+/// The clock of timestamps: microseconds, which wrap after 71 minutes (RFC 7323, section 5.4, asks for 1 ms or
+/// more because of the wrap only).
+#[inline]
+const fn clock(now: Time) -> u32 {
+    (now.as_nanos() / 1000) as u32
+}

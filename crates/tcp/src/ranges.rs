@@ -1,0 +1,124 @@
+//! Ranges of offsets that arrived ahead of a gap.
+
+use std::collections::VecDeque;
+
+/// Disjoint, non-adjacent ranges `start..end` in ascending order.
+///
+/// What arrives goes to the end, what is sent again fills gaps near the start: both ends are cheap whatever the
+/// number of ranges, and the middle is found by bisection.
+#[derive(Clone, Debug, Default)]
+pub struct Ranges {
+    ranges: VecDeque<(u64, u64)>,
+}
+
+impl Ranges {
+    /// Whether there is none.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// The index of the first range that ends at `offset` or later.
+    fn place(&self, offset: u64) -> usize {
+        match self.ranges.back() {
+            Some(&(start, _)) if offset >= start => {
+                let last = self.ranges.len() - 1;
+                last + usize::from(self.ranges[last].1 < offset)
+            }
+            _ => self.ranges.partition_point(|&(_, end)| end < offset),
+        }
+    }
+
+    /// Adds `start..end`, joined with what touches it.
+    pub fn insert(&mut self, start: u64, end: u64) {
+        if start >= end {
+            return;
+        }
+        let first = self.place(start);
+        let mut joined = (start, end);
+        let mut behind = first;
+        while let Some(&(s, e)) = self.ranges.get(behind).filter(|r| r.0 <= end) {
+            joined = (joined.0.min(s), joined.1.max(e));
+            behind += 1;
+        }
+        if first == behind {
+            self.ranges.insert(first, joined);
+        } else {
+            self.ranges[first] = joined;
+            if behind - first > 1 {
+                self.ranges.drain(first + 1..behind);
+            }
+        }
+    }
+
+    /// The range that holds `offset`.
+    #[must_use]
+    pub fn around(&self, offset: u64) -> Option<(u64, u64)> {
+        let range = *self.ranges.get(self.place(offset + 1))?;
+        (range.0 <= offset).then_some(range)
+    }
+
+    /// Whether a range holds `offset`.
+    #[must_use]
+    pub fn contains(&self, offset: u64) -> bool {
+        self.around(offset).is_some()
+    }
+
+    /// Removes what lies at and before `next` and adjoins it; returns the first offset behind that.
+    pub fn take_up_to(&mut self, mut next: u64) -> u64 {
+        while let Some(&(start, end)) = self.ranges.front() {
+            if start > next {
+                break;
+            }
+            next = next.max(end);
+            self.ranges.pop_front();
+        }
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn ranges_that_touch_are_joined() {
+        let mut ranges = Ranges::default();
+        for (start, end) in [(10, 20), (30, 40), (50, 60), (20, 30)] {
+            ranges.insert(start, end);
+        }
+        assert_eq!(ranges.ranges, [(10, 40), (50, 60)]);
+        assert_eq!((ranges.around(39), ranges.around(40), ranges.around(9)), (Some((10, 40)), None, None));
+        assert_eq!((ranges.take_up_to(9), ranges.take_up_to(10), ranges.len()), (9, 40, 1));
+    }
+
+    proptest! {
+        /// Against a set of single offsets.
+        #[test]
+        fn ranges_hold_what_was_put_in(parts in prop::collection::vec((1u64..200, 1u64..12), 0..60), next in 0u64..220) {
+            let mut ranges = Ranges::default();
+            let mut set = BTreeSet::new();
+            for (start, len) in parts {
+                ranges.insert(start, start + len);
+                set.extend(start..start + len);
+            }
+            for offset in 0..230 {
+                prop_assert_eq!(ranges.contains(offset), set.contains(&offset));
+            }
+            prop_assert!(ranges.ranges.iter().zip(ranges.ranges.iter().skip(1)).all(|(a, b)| a.1 < b.0));
+            let expected = (next..).find(|o| !set.contains(o)).expect("the set is finite");
+            prop_assert_eq!(ranges.take_up_to(next), expected);
+        }
+    }
+}

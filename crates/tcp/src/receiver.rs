@@ -1,0 +1,304 @@
+//! The receiving end: what has arrived, when to acknowledge it, what the ACK says.
+//!
+//! Sources: RFC 9293 (section 3.8.6 window, 3.10.7 arrival of segments), RFC 5681, section 4.2 (delayed ACKs),
+//! RFC 2018 (selective ACKs), RFC 2883 (duplicates reported by them), RFC 7323 (timestamps, window scale),
+//! RFC 3168, section 6.1.3, and RFC 8257, section 3.2 (echo of congestion marks).
+//!
+//! Left out: the application takes data at once, so the window closes only by what lies out of order; the
+//! receiver has no timer for its own SYN-ACK and FIN, which it repeats when the sender repeats its part.
+
+use wifair_packet::{Kind, MAX_SACK_BLOCKS, Packet, flag};
+use wifair_units::Time;
+
+use crate::config::ReceiverConfig;
+use crate::ranges::Ranges;
+use crate::{TIMESTAMP_OPTION, clock};
+
+/// Bytes of the SACK option with `blocks` blocks, padded to whole words (RFC 2018, section 3).
+const fn sack_option(blocks: u16) -> u16 {
+    if blocks == 0 { 0 } else { 4 + 8 * blocks }
+}
+
+/// The receiver of a connection.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    config: ReceiverConfig,
+    flow: u32,
+    /// Next offset expected.
+    next: u64,
+    /// What arrived above `next`.
+    ahead: Ranges,
+    /// An offset in each range that shall be reported, the newest first; 0 where there is none.
+    recent: [u64; MAX_SACK_BLOCKS],
+    /// A duplicate to be reported once.
+    duplicate: Option<(u64, u64)>,
+    /// Segments that arrived in order since the last ACK.
+    unacked: u32,
+    quick_acks: u32,
+    /// Delayed ACK.
+    ack_at: Time,
+    /// Flags of an ACK that leaves at the next call of [`Receiver::poll`], where one does.
+    reply: Option<u8>,
+    /// Offset and echo of an ACK that leaves before it (RFC 8257, section 3.2).
+    earlier: Option<(u64, bool)>,
+    /// Timestamp to echo (RFC 7323, section 4.3), and whether it is that of the first segment not yet acknowledged.
+    ts_recent: u32,
+    last_ack: u64,
+    /// A mark shall be echoed.
+    echo: bool,
+    /// Offset of a FIN.
+    fin: Option<u64>,
+    duplicates: u64,
+    acks: u64,
+}
+
+impl Receiver {
+    /// The receiver of flow number `flow`.
+    #[must_use]
+    pub fn new(config: &ReceiverConfig, flow: u32) -> Self {
+        Self {
+            config: *config,
+            flow,
+            next: 0,
+            ahead: Ranges::default(),
+            recent: [0; MAX_SACK_BLOCKS],
+            duplicate: None,
+            unacked: 0,
+            quick_acks: config.quick_acks,
+            ack_at: Time::NEVER,
+            reply: None,
+            earlier: None,
+            ts_recent: 0,
+            last_ack: 0,
+            echo: false,
+            fin: None,
+            duplicates: 0,
+            acks: 0,
+        }
+    }
+
+    /// A segment came in from the data sender.
+    pub fn on_packet(&mut self, now: Time, packet: &Packet) {
+        if packet.has(flag::SYN) {
+            self.ts_recent = packet.ts_val;
+            self.reply = Some(flag::SYN | flag::ACK);
+            return;
+        }
+        if packet.payload == 0 && !packet.has(flag::FIN) {
+            return;
+        }
+        if self.config.ecn {
+            self.on_ecn(packet);
+        }
+        // RFC 7323, section 4.3, rule 2: the oldest segment that the next ACK covers is echoed.
+        if packet.seq <= self.last_ack {
+            self.ts_recent = packet.ts_val;
+        }
+        let (start, end) = (packet.seq, packet.end());
+        if packet.has(flag::FIN) {
+            self.fin = Some(end);
+        }
+        if start > self.next {
+            self.on_ahead(start, end);
+        } else if end > self.next || (packet.has(flag::FIN) && packet.payload == 0) {
+            self.on_next(now, end);
+        } else {
+            self.duplicates += 1;
+            self.duplicate = Some((start, end));
+            self.ack_now();
+        }
+        if self.fin_reached() {
+            self.ack_now();
+        }
+    }
+
+    fn on_ahead(&mut self, start: u64, end: u64) {
+        if end - self.next <= self.config.buffer {
+            if self.ahead.contains(start) && self.ahead.contains(end - 1) {
+                self.duplicates += 1;
+                self.duplicate = Some((start, end));
+            }
+            self.ahead.insert(start, end);
+            if self.config.sack {
+                self.remember(start);
+            }
+        }
+        // RFC 5681, section 4.2: at once, to tell of the gap.
+        self.ack_now();
+    }
+
+    fn on_next(&mut self, now: Time, end: u64) {
+        self.next = end.max(self.next);
+        self.unacked += 1;
+        if !self.ahead.is_empty() {
+            self.next = self.ahead.take_up_to(self.next);
+            // RFC 5681, section 4.2: at once, where a gap is filled in whole or in part.
+            self.ack_now();
+        } else if self.unacked >= self.config.ack_every || self.quick_acks > 0 {
+            self.ack_now();
+        } else if self.ack_at == Time::NEVER {
+            self.ack_at = now + self.config.ack_delay;
+        }
+    }
+
+    /// RFC 3168, section 6.1.3; RFC 8257, section 3.2.
+    fn on_ecn(&mut self, packet: &Packet) {
+        let marked = packet.has(flag::CE);
+        if self.config.echo_each_mark {
+            if marked != self.echo && self.unacked > 0 {
+                self.earlier = Some((self.next, self.echo));
+                self.unacked = 0;
+            }
+            self.echo = marked;
+        } else {
+            if packet.has(flag::CWR) {
+                self.echo = false;
+            }
+            if marked {
+                self.echo = true;
+            }
+        }
+    }
+
+    #[inline]
+    fn ack_now(&mut self) {
+        self.reply = Some(flag::ACK);
+    }
+
+    /// Puts the range of `offset` first (RFC 2018, section 4).
+    fn remember(&mut self, offset: u64) {
+        let (start, end) = self.ahead.around(offset).expect("the range was just stored");
+        let stale = |&o: &u64| o == 0 || (start..end).contains(&o);
+        let place = self.recent.iter().position(stale).unwrap_or(MAX_SACK_BLOCKS - 1);
+        self.recent[..=place].rotate_right(1);
+        self.recent[0] = offset;
+        // A range that grew may have swallowed more than one.
+        for i in 1..MAX_SACK_BLOCKS {
+            if (start..end).contains(&self.recent[i]) {
+                self.recent[i..].rotate_left(1);
+                self.recent[MAX_SACK_BLOCKS - 1] = 0;
+            }
+        }
+    }
+
+    /// The next ACK that is due.
+    #[inline]
+    pub fn poll(&mut self, now: Time) -> Option<Packet> {
+        if let Some((ack, echo)) = self.earlier.take() {
+            return Some(self.ack(now, ack, echo, flag::ACK));
+        }
+        let flags = self.reply.take()?;
+        self.ack_at = Time::NEVER;
+        self.unacked = 0;
+        self.quick_acks = self.quick_acks.saturating_sub(1);
+        let mut packet = self.ack(now, self.next, self.echo, flags);
+        if self.fin_reached() {
+            packet.flags |= flag::FIN;
+        }
+        if self.config.sack {
+            self.put_blocks(&mut packet);
+        }
+        Some(packet)
+    }
+
+    #[inline]
+    fn ack(&mut self, now: Time, ack: u64, echo: bool, flags: u8) -> Packet {
+        self.last_ack = ack;
+        self.acks += 1;
+        let mut packet = Packet {
+            ack,
+            flow: self.flow,
+            window: u16::try_from(self.window() >> self.config.window_scale).unwrap_or(u16::MAX),
+            size: self.config.header,
+            flags: if echo { flags | flag::ECE } else { flags },
+            kind: Kind::Ack,
+            ..Packet::default()
+        };
+        if self.config.timestamps {
+            packet.ts_val = clock(now);
+            packet.ts_ecr = self.ts_recent;
+            if self.config.count_options {
+                packet.size += TIMESTAMP_OPTION;
+            }
+        }
+        packet
+    }
+
+    /// RFC 2018, section 4, and RFC 2883, section 4. Offsets count from the ACK and wrap for duplicates below it.
+    fn put_blocks(&mut self, packet: &mut Packet) {
+        let mut blocks = 0;
+        let relative =
+            |(start, end): (u64, u64)| (start.wrapping_sub(packet.ack) as u32, end.wrapping_sub(packet.ack) as u32);
+        let mut sack = [(0, 0); MAX_SACK_BLOCKS];
+        if let Some(duplicate) = self.duplicate.take() {
+            sack[0] = relative(duplicate);
+            blocks = 1;
+        }
+        if !self.ahead.is_empty() {
+            for &offset in self.recent.iter().take_while(|&&o| o != 0) {
+                if let Some(range) = self.ahead.around(offset).filter(|_| blocks < MAX_SACK_BLOCKS) {
+                    sack[blocks] = relative(range);
+                    blocks += 1;
+                }
+            }
+        }
+        packet.sack = sack;
+        if self.config.count_options {
+            packet.size += sack_option(blocks as u16);
+        }
+    }
+
+    /// When [`Receiver::on_timer`] wants to be called, [`Time::NEVER`] for not at all.
+    #[inline]
+    #[must_use]
+    pub const fn deadline(&self) -> Time {
+        self.ack_at
+    }
+
+    /// The time of [`Receiver::deadline`] may have come.
+    pub fn on_timer(&mut self, now: Time) {
+        if now >= self.ack_at {
+            self.ack_at = Time::NEVER;
+            self.ack_now();
+        }
+    }
+
+    const fn window(&self) -> u64 {
+        self.config.buffer
+    }
+
+    fn fin_reached(&self) -> bool {
+        self.fin == Some(self.next)
+    }
+
+    /// Bytes handed to the application, in order.
+    #[inline]
+    #[must_use]
+    pub const fn delivered(&self) -> u64 {
+        self.next
+    }
+
+    /// Segments that brought nothing new.
+    #[must_use]
+    pub const fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// ACKs sent.
+    #[must_use]
+    pub const fn acks(&self) -> u64 {
+        self.acks
+    }
+
+    /// Whether all has arrived, the FIN included.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.fin_reached()
+    }
+
+    /// Ranges that wait for what is before them.
+    #[must_use]
+    pub fn gaps(&self) -> usize {
+        self.ahead.len()
+    }
+}
