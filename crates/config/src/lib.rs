@@ -1,1 +1,174 @@
 //! Scenario tables: declared once, read with all errors and their places, described for schema and docs.
+//!
+//! Whatever a user can set is declared in the module that uses it, with [`table!`] for keys and [`choice!`] for
+//! names. From that one declaration come the struct, its defaults, the reader with its messages, the canonical
+//! text of a run, the JSON Schema and the reference.
+//!
+//! # A table
+//!
+//! ```
+//! use wifair_config::{Limit, choice, table};
+//! use wifair_units::{BitRate, Bytes, Duration};
+//!
+//! choice! {
+//!     /// Whose habits a connection has.
+//!     pub enum Stack {
+//!         /// Those of ns-2.
+//!         Ns2 = "ns2" from "ns-2.35, tcp/tcp.cc",
+//!         /// Those of a present operating system.
+//!         Modern = "modern",
+//!     }
+//! }
+//!
+//! table! {
+//!     /// How a connection behaves. These comments are the reference that users read.
+//!     pub struct Settings {
+//!         /// A key without default must be given.
+//!         pub rate: BitRate;
+//!         /// A key with a default.
+//!         pub mss: Bytes = Bytes(1460);
+//!         /// A key with a default and a rule. The rule's words end the sentence "must be ...".
+//!         pub keep: f64 = 0.5, "between 0 and 1" => |keep| (0.0..=1.0).contains(keep);
+//!         /// A key that may be absent.
+//!         pub limit: Option<Limit> = None;
+//!         /// A list; without default it is empty when absent.
+//!         pub pauses: Vec<Duration> = Vec::new();
+//!         /// A profile: what it says is the default of other keys, each of which can be set alone.
+//!         pub stack: Stack = Stack::Modern;
+//!         /// A default that depends on keys above; `by` tells readers of the reference.
+//!         pub min_rto: Duration = match stack {
+//!             Stack::Ns2 => Duration::from_millis(200),
+//!             Stack::Modern => Duration::from_secs(1),
+//!         }, by stack;
+//!         /// Rules may look at keys above, too.
+//!         pub max_rto: Duration = Duration::from_secs(60), "at least min_rto" => |rto| *rto >= min_rto;
+//!         /// All keys of another table, in the place of this one.
+//!         pub timers => Timers;
+//!     }
+//!     // Optional: what no single key can say. Called only when all keys are right.
+//!     check(settings, at) {
+//!         if settings.mss.0 > 9000 && settings.stack == Stack::Ns2 {
+//!             at.clash("`mss` is too large for ns-2", &[("mss", "above 9000 B"), ("stack", "ns-2 here")]);
+//!         }
+//!     }
+//! }
+//!
+//! table! {
+//!     /// Timers.
+//!     pub struct Timers {
+//!         /// Longest wait before an ACK.
+//!         pub delayed_ack: Duration = Duration::from_millis(100);
+//!     }
+//! }
+//!
+//! // Read, with `--set` on top. `Override::new("--vary", ...)` makes messages show that option instead.
+//! use wifair_config::{Document, Override, Source, Table};
+//! let mut document = Document::parse(Source::file("a.toml", "rate = '5 Mb/s'\nstack = 'ns2'\nmss = 1000"));
+//! document.set(&[Override::set("max_rto=90s")], &Settings::describe());
+//! let problems = document.read::<Settings>().unwrap_err();
+//! assert_eq!(
+//!     problems.to_string(),
+//!     "error: `mss` has no unit\n --> a.toml:3:7\n3 | mss = 1000\n  |       ^^^^ write \"1000 B\" or \"1000 kB\"\n"
+//! );
+//! ```
+//!
+//! A key may have any type that is a [`Value`]: `bool`, integers, `f64`, `String`, [`Limit`], the quantities of
+//! `wifair_units`, `Option`, `Vec`, arrays, other tables, choices. A table whose keys all have defaults (`= None` for
+//! an `Option`) or are other tables by `=>` implements `Default`. A key with a table type needs no default: an absent
+//! table is read as an empty one.
+//!
+//! # A choice with parameters
+//!
+//! ```
+//! use wifair_config::{choice, table};
+//! # mod reno { wifair_config::table! { /// No parameters.
+//! #     pub struct Params {} } }
+//! # mod vegas { wifair_config::table! { /// P.
+//! #     pub struct Params { /// A.
+//! #         pub alpha: f64 = 1.0; } } }
+//! # mod fusion { wifair_config::table! { /// P.
+//! #     pub struct Params { /// G.
+//! #         pub gain: f64 = 1.0; } } }
+//!
+//! choice! {
+//!     /// How a sender reacts to congestion.
+//!     pub enum Algorithm {
+//!         /// Adds one segment each round trip, halves on loss. The first line is the summary in `wifair list`.
+//!         Reno = "reno" from "RFC 5681",
+//!         /// Keeps a few packets queued.
+//!         Vegas(vegas::Params) = "vegas" from "L. Brakmo and L. Peterson, 1995",
+//!         /// A source that is an outline only is marked.
+//!         Fusion(fusion::Params) = "fusion" from "K. Kaneko et al., 2007" (outline),
+//!     }
+//! }
+//!
+//! table! {
+//!     /// TCP of a flow.
+//!     pub struct Tcp {
+//!         /// Congestion control.
+//!         pub cc: Algorithm = Algorithm::Reno;
+//!     }
+//! }
+//! # use wifair_config::{Document, Override, Source, Table};
+//! # let document = Document::parse(Source::file("a.toml", "cc = 'vegas'\nvegas.alpha = 2"));
+//! # let tcp = document.read::<Tcp>().unwrap();
+//! # assert_eq!(tcp.cc, Algorithm::Vegas(vegas::Params { alpha: 2.0 }));
+//! # assert_eq!(tcp.to_toml(), "cc = \"vegas\"\n\n[vegas]\nalpha = 2.0\n");
+//! ```
+//!
+//! Parameters stand in a table beside the choice that has the name of the variant, whatever the choice is for:
+//!
+//! ```toml
+//! tcp.cc = "vegas"
+//! tcp.vegas.alpha = 2
+//! ap.queue.discipline = "red"
+//! ap.queue.red.min_threshold = "5 packets"
+//! ```
+//!
+//! So `--vary flows.tcp.cc=reno,vegas` can run over a file that has `tcp.vegas.alpha`: an override of the choice
+//! leaves the parameters of the others unused. Within one file, parameters of what is not chosen are an error.
+//!
+//! A choice has `NAMES`, `name()`, `describe()` and, if variants have parameters, `named("vegas")` for one with its
+//! defaults; one without any parameters is `Copy`.
+//!
+//! # Messages
+//!
+//! Rules, `check` and [`At`] report at the line where a key was written, or at the `--set` that brought it. Messages
+//! are lower case without full stop; put what to write instead into the note. All problems of a file come together.
+
+mod describe;
+mod document;
+mod json;
+mod limit;
+mod macros;
+mod plain;
+mod problem;
+mod reader;
+mod source;
+mod suggest;
+mod table;
+mod value;
+
+pub use describe::{Choice, Description, Key, Shape, Variant, doc_text};
+pub use document::{Content, Document, Entry, Node, Override, Place, Rank};
+pub use json::Json;
+pub use limit::Limit;
+pub use plain::Plain;
+pub use problem::{Origin, Problem, Problems, Spot};
+pub use reader::Reader;
+pub use source::Source;
+pub use suggest::{hint, nearest};
+pub use table::{At, Fields, Table};
+pub use value::{Taken, Value};
+
+#[doc(hidden)]
+pub use table::{choose as __choose, describe_key as __describe_key, some as __some, take_table as __take_table};
+
+#[doc(hidden)]
+#[must_use]
+pub const fn __without_raw(name: &'static str) -> &'static str {
+    match name.as_bytes() {
+        [b'r', b'#', ..] => name.split_at(2).1,
+        _ => name,
+    }
+}

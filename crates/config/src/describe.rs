@@ -1,0 +1,332 @@
+//! What can be written in a table: for the reference, the JSON Schema, and the check of override paths.
+
+use std::fmt::Write as _;
+
+use crate::json::Json;
+
+/// A table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Description {
+    /// What it is: the doc comment of its declaration.
+    pub doc: String,
+    /// Its keys, in the order of the declaration; those of tables that share its place are among them.
+    pub keys: Vec<Key>,
+}
+
+/// A key of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What it sets: the doc comment of its declaration.
+    pub doc: String,
+    /// What it takes.
+    pub shape: Shape,
+    /// Its default as it would be written; none for what must be given, or may be absent.
+    pub default: Option<String>,
+    /// The keys that the default depends on; [`Key::default`] then holds for their defaults.
+    pub depends_on: Vec<&'static str>,
+    /// What its values must be, as in `0 or more`.
+    pub rule: Option<&'static str>,
+}
+
+impl Key {
+    /// Whether a table must have it.
+    #[must_use]
+    pub fn required(&self) -> bool {
+        self.default.is_none() && !matches!(self.shape, Shape::Optional(_) | Shape::Table(_) | Shape::List(_))
+    }
+}
+
+/// What a key takes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// `true` or `false`.
+    Bool,
+    /// A whole number between two bounds.
+    Integer {
+        /// The least.
+        min: i128,
+        /// The greatest.
+        max: i128,
+    },
+    /// Any number.
+    Float,
+    /// Any text.
+    Text,
+    /// A number with a unit.
+    Quantity {
+        /// What it is, as in `duration`.
+        name: &'static str,
+        /// The units, the usual ones first.
+        units: Vec<&'static str>,
+        /// Whether it may be below zero.
+        signed: bool,
+    },
+    /// One of several names.
+    Choice(Choice),
+    /// A list.
+    List(Box<Shape>),
+    /// A table.
+    Table(Description),
+    /// May be absent.
+    Optional(Box<Shape>),
+}
+
+/// One of several names, each perhaps with parameters in a table beside it that has the same name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// What is chosen.
+    pub doc: String,
+    /// What there is to choose.
+    pub variants: Vec<Variant>,
+}
+
+/// One of the things to choose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// How it is written.
+    pub name: &'static str,
+    /// What it is; the first line is a summary.
+    pub doc: String,
+    /// Where it comes from: a paper, a standard, a program.
+    pub source: Option<&'static str>,
+    /// Whether the source gives an outline only, so that details had to be guessed.
+    pub outline: bool,
+    /// Its parameters.
+    pub params: Option<Description>,
+}
+
+impl Variant {
+    /// The first sentence or line of its description.
+    #[must_use]
+    pub fn summary(&self) -> &str {
+        self.doc.lines().next().unwrap_or_default()
+    }
+}
+
+impl Shape {
+    /// Without [`Shape::Optional`] around it.
+    #[must_use]
+    pub fn inner(&self) -> &Self {
+        if let Self::Optional(inner) = self { inner.inner() } else { self }
+    }
+
+    pub(crate) fn is_list(&self) -> bool {
+        matches!(self.inner(), Self::List(_))
+    }
+
+    /// In a few words, as in `duration, as in "20 ms"`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::Bool => "true or false".to_owned(),
+            Self::Integer { .. } => "whole number".to_owned(),
+            Self::Float => "number".to_owned(),
+            Self::Text => "text".to_owned(),
+            Self::Quantity { name, units, .. } => {
+                format!("{name} in {}", units.iter().take(4).copied().collect::<Vec<_>>().join(", "))
+            }
+            Self::Choice(choice) => {
+                choice.variants.iter().map(|variant| format!("`{}`", variant.name)).collect::<Vec<_>>().join(", ")
+            }
+            Self::List(inner) => format!("list of {}", inner.words()),
+            Self::Table(_) => "table".to_owned(),
+            Self::Optional(inner) => inner.words(),
+        }
+    }
+}
+
+/// The lines of doc comments as one text: without the space that follows `///`, without blank ends.
+#[must_use]
+pub fn doc_text(doc: &str) -> String {
+    let lines: Vec<&str> = doc.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end()).collect();
+    lines.join("\n").trim().to_owned()
+}
+
+impl Description {
+    /// What `key` takes: a key of the table, or the parameters of a variant that one of its keys chooses.
+    #[must_use]
+    pub fn find(&self, key: &str) -> Option<Shape> {
+        if let Some(found) = self.keys.iter().find(|k| k.name == key) {
+            return Some(found.shape.clone());
+        }
+        self.variants().find(|variant| variant.name == key).and_then(|v| v.params.clone()).map(Shape::Table)
+    }
+
+    /// All that can be written in the table: keys, and names of variants with parameters.
+    #[must_use]
+    pub fn all_names(&self) -> Vec<&'static str> {
+        let variants = self.variants().filter(|variant| variant.params.as_ref().is_some_and(|p| !p.keys.is_empty()));
+        self.keys.iter().map(|key| key.name).chain(variants.map(|variant| variant.name)).collect()
+    }
+
+    fn variants(&self) -> impl Iterator<Item = &Variant> {
+        self.keys.iter().flat_map(|key| match key.shape.inner() {
+            Shape::Choice(choice) => choice.variants.as_slice(),
+            _ => &[],
+        })
+    }
+
+    /// A JSON Schema (draft 2020-12) of files that hold this table.
+    #[must_use]
+    pub fn json_schema(&self, title: &str) -> String {
+        let mut schema = vec![
+            ("$schema".to_owned(), Json::text("https://json-schema.org/draft/2020-12/schema")),
+            ("title".to_owned(), Json::text(title)),
+        ];
+        if let Json::Object(own) = self.to_json() {
+            schema.extend(own);
+        }
+        Json::Object(schema).to_string()
+    }
+
+    fn to_json(&self) -> Json {
+        let mut properties = Vec::new();
+        let mut required = Vec::new();
+        for key in &self.keys {
+            let mut property = key.shape.to_json();
+            if let Json::Object(fields) = &mut property {
+                let mut doc = key.doc.clone();
+                if let Some(rule) = key.rule {
+                    let _ = write!(doc, "\n\nValues: {rule}.");
+                }
+                if let Some(default) = &key.default {
+                    let _ = write!(doc, "\n\nDefault: {default}");
+                    if !key.depends_on.is_empty() {
+                        let _ = write!(doc, " (depends on {})", key.depends_on.join(", "));
+                    }
+                }
+                fields.retain(|(name, _)| name != "description");
+                fields.push(("description".to_owned(), Json::text(doc.trim())));
+            }
+            properties.push((key.name.to_owned(), property));
+            if key.required() {
+                required.push(Json::text(key.name));
+            }
+        }
+        for variant in self.variants() {
+            if let Some(params) = &variant.params
+                && !params.keys.is_empty()
+            {
+                properties.push((variant.name.to_owned(), params.to_json()));
+            }
+        }
+        let mut object = vec![
+            ("type".to_owned(), Json::text("object")),
+            ("description".to_owned(), Json::text(&self.doc)),
+            ("properties".to_owned(), Json::Object(properties)),
+            ("additionalProperties".to_owned(), Json::Bool(false)),
+        ];
+        if !required.is_empty() {
+            object.push(("required".to_owned(), Json::List(required)));
+        }
+        Json::Object(object)
+    }
+
+    /// The reference in Markdown: a section for this table, then one for each table in it.
+    ///
+    /// `path` is how the table is addressed, as in `ap.queue`, empty for the file itself.
+    #[must_use]
+    pub fn markdown(&self, title: &str, path: &str) -> String {
+        let mut out = String::new();
+        self.markdown_into(&mut out, title, path, 2);
+        out
+    }
+
+    fn markdown_into(&self, out: &mut String, title: &str, path: &str, level: usize) {
+        let _ = write!(out, "{} {title}\n\n{}\n\n", "#".repeat(level.min(6)), self.doc);
+        let full = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+        let mut inner = Vec::new();
+        if !self.keys.is_empty() {
+            out.push_str("| key | takes | default | what it sets |\n| --- | --- | --- | --- |\n");
+        }
+        for key in &self.keys {
+            let default = match (&key.default, key.shape.inner()) {
+                (Some(default), _) if key.depends_on.is_empty() => format!("`{default}`"),
+                (Some(default), _) => format!("`{default}`, by {}", key.depends_on.join(", ")),
+                (None, Shape::Table(_) | Shape::List(_)) => String::new(),
+                (None, _) if key.required() => "required".to_owned(),
+                (None, _) => "none".to_owned(),
+            };
+            let mut takes = key.shape.words();
+            if let Some(rule) = key.rule {
+                let _ = write!(takes, "; {rule}");
+            }
+            let doc = key.doc.replace("\n\n", "<br>").replace('\n', " ").replace('|', "\\|");
+            let _ = writeln!(out, "| `{}` | {takes} | {default} | {doc} |", key.name);
+            match key.shape.inner() {
+                Shape::Table(table) => inner.push((format!("`[{}]`", full(key.name)), full(key.name), table)),
+                Shape::List(list) => {
+                    if let Shape::Table(table) = list.inner() {
+                        inner.push((format!("`[[{}]]`", full(key.name)), full(key.name), table));
+                    }
+                }
+                _ => {}
+            }
+        }
+        out.push('\n');
+        for key in &self.keys {
+            let Shape::Choice(choice) = key.shape.inner() else { continue };
+            let _ = write!(out, "Values of `{}`:\n\n", full(key.name));
+            for variant in &choice.variants {
+                let source = variant.source.map_or(String::new(), |source| format!(" Source: {source}."));
+                let outline = if variant.outline { " Known from an outline only." } else { "" };
+                let doc = variant.doc.replace('\n', " ");
+                let _ = writeln!(out, "- `{}`: {doc}{source}{outline}", variant.name);
+                if let Some(params) = &variant.params
+                    && !params.keys.is_empty()
+                {
+                    inner.push((format!("`{}`", full(variant.name)), full(variant.name), params));
+                }
+            }
+            out.push('\n');
+        }
+        for (title, path, table) in inner {
+            table.markdown_into(out, &title, &path, level + 1);
+        }
+    }
+}
+
+impl Shape {
+    fn to_json(&self) -> Json {
+        let typed = |name: &str| vec![("type".to_owned(), Json::text(name))];
+        Json::Object(match self {
+            Self::Bool => typed("boolean"),
+            Self::Integer { min, max } => {
+                let mut object = typed("integer");
+                object.push(("minimum".to_owned(), Json::Number(min.to_string())));
+                if *max <= i128::from(u32::MAX) {
+                    object.push(("maximum".to_owned(), Json::Number(max.to_string())));
+                }
+                object
+            }
+            Self::Float => typed("number"),
+            Self::Text => typed("string"),
+            Self::Quantity { units, signed, .. } => {
+                let mut object = typed("string");
+                let sign = if *signed { "[-+]?" } else { "" };
+                let units: Vec<String> = units.iter().map(|unit| unit.replace('/', "\\/")).collect();
+                let pattern = format!("^{sign}[0-9.]+([eE][-+]?[0-9]+)? ?({})$", units.join("|"));
+                object.push(("pattern".to_owned(), Json::text(&pattern)));
+                object
+            }
+            Self::Choice(choice) => {
+                let one = |variant: &Variant| {
+                    Json::Object(vec![
+                        ("const".to_owned(), Json::text(variant.name)),
+                        ("description".to_owned(), Json::text(variant.summary())),
+                    ])
+                };
+                vec![("oneOf".to_owned(), Json::List(choice.variants.iter().map(one).collect()))]
+            }
+            Self::List(inner) => {
+                let mut object = typed("array");
+                object.push(("items".to_owned(), inner.to_json()));
+                object
+            }
+            Self::Table(table) => return table.to_json(),
+            Self::Optional(inner) => return inner.to_json(),
+        })
+    }
+}

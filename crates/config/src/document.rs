@@ -1,0 +1,553 @@
+//! A scenario as a tree whose every key and value knows where it was written.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::describe::{Description, Shape};
+use crate::problem::{Origin, Problem, Problems, shown};
+use crate::reader::Reader;
+use crate::source::Source;
+use crate::suggest::hint;
+use crate::table::Table;
+
+/// Where something was written.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Place {
+    /// Index of the source; none for what nobody wrote.
+    pub(crate) source: Option<u32>,
+    pub(crate) span: Range<usize>,
+}
+
+/// Who says so. A parameter of a variant that is not chosen is an error, unless whoever chose ranks above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Rank {
+    /// A common table, whose keys hold where a more special one says nothing.
+    Inherited,
+    /// The place itself.
+    #[default]
+    Own,
+    /// The command line.
+    Override,
+}
+
+/// A value and its place.
+#[derive(Clone, Debug, Default)]
+pub struct Node {
+    /// The value.
+    pub content: Content,
+    /// Where it stands.
+    pub place: Place,
+    /// Who says so.
+    pub rank: Rank,
+}
+
+/// A value.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Integer(i128),
+    /// A number with a point or exponent.
+    Float(f64),
+    /// A string.
+    Text(String),
+    /// A date or time, which no table uses.
+    Date,
+    /// A list.
+    List(Vec<Node>),
+    /// A table, in the order of the text.
+    Table(Vec<Entry>),
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self::Table(Vec::new())
+    }
+}
+
+/// A key and its value.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The key.
+    pub name: String,
+    /// Where the key stands.
+    pub place: Place,
+    /// The value.
+    pub node: Node,
+}
+
+impl Node {
+    /// An empty table, as if written at `place`.
+    #[must_use]
+    pub fn empty(place: Place) -> Self {
+        Self { content: Content::Table(Vec::new()), place, rank: Rank::Inherited }
+    }
+
+    /// The value of `key`, where this is a table that has it.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.entry(key).map(|entry| &entry.node)
+    }
+
+    /// The text, where this is a string.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        if let Content::Text(text) = &self.content { Some(text) } else { None }
+    }
+
+    /// The entries, none where this is not a table.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        if let Content::Table(entries) = &self.content { entries } else { &[] }
+    }
+
+    /// The elements, none where this is not a list.
+    #[must_use]
+    pub fn list(&self) -> &[Self] {
+        if let Content::List(nodes) = &self.content { nodes } else { &[] }
+    }
+
+    /// The elements, none where this is not a list.
+    pub fn list_mut(&mut self) -> &mut [Self] {
+        if let Content::List(nodes) = &mut self.content { nodes } else { &mut [] }
+    }
+
+    /// The entry of `key`, where this is a table that has it.
+    #[must_use]
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries().iter().find(|entry| entry.name == key)
+    }
+
+    /// What stands at `path`, a dotted path with `[0]` for elements of lists, as in `flows[2].tcp.cc`.
+    #[must_use]
+    pub fn at(&self, path: &str) -> Option<&Self> {
+        steps(path).ok()?.iter().try_fold(self, |node, (step, _)| match step {
+            Step::Key(key) => node.get(key),
+            Step::Index(index) => node.list().get(*index),
+        })
+    }
+
+    /// The value of `key`, made as an empty table where there is none; nothing where this is not a table.
+    pub fn make(&mut self, key: &str) -> Option<&mut Self> {
+        let place = self.place.clone();
+        self.make_at(key, &place, Rank::Own)
+    }
+
+    fn make_at(&mut self, key: &str, place: &Place, rank: Rank) -> Option<&mut Self> {
+        let Content::Table(entries) = &mut self.content else { return None };
+        let index = entries.iter().position(|entry| entry.name == key).unwrap_or_else(|| {
+            let node = Self { content: Content::default(), place: place.clone(), rank };
+            entries.push(Entry { name: key.to_owned(), place: place.clone(), node });
+            entries.len() - 1
+        });
+        Some(&mut entries[index].node)
+    }
+
+    /// Removes and returns the value of `key`.
+    pub fn remove(&mut self, key: &str) -> Option<Self> {
+        let Content::Table(entries) = &mut self.content else { return None };
+        let index = entries.iter().position(|entry| entry.name == key)?;
+        Some(entries.remove(index).node)
+    }
+
+    /// Takes over what `common` has and this has not, table by table; what is taken over ranks lowest.
+    pub fn inherit(&mut self, common: &Self) {
+        let (Content::Table(own), Content::Table(common)) = (&mut self.content, &common.content) else { return };
+        for entry in common {
+            if let Some(same) = own.iter_mut().find(|own| own.name == entry.name) {
+                same.node.inherit(&entry.node);
+            } else {
+                let mut entry = entry.clone();
+                entry.node.lower();
+                own.push(entry);
+            }
+        }
+    }
+
+    fn lower(&mut self) {
+        self.rank = Rank::Inherited;
+        match &mut self.content {
+            Content::List(nodes) => nodes.iter_mut().for_each(Self::lower),
+            Content::Table(entries) => entries.iter_mut().for_each(|entry| entry.node.lower()),
+            _ => {}
+        }
+    }
+
+    /// The value as a message may show it.
+    pub(crate) fn shown(&self) -> String {
+        match &self.content {
+            Content::Bool(b) => b.to_string(),
+            Content::Integer(i) => i.to_string(),
+            Content::Float(x) => x.to_string(),
+            Content::Text(text) => shown(text),
+            Content::Date => "a date".to_owned(),
+            Content::List(_) => "a list".to_owned(),
+            Content::Table(_) => "a table".to_owned(),
+        }
+    }
+}
+
+/// A value of the scenario, set from outside: `ap.queue.limit=100 packets`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    option: String,
+    text: String,
+}
+
+impl Override {
+    /// From the text behind `--set`, `PATH=VALUE`.
+    #[must_use]
+    pub fn set(text: &str) -> Self {
+        Self::new("--set", text)
+    }
+
+    /// From `PATH=VALUE`; messages show `option` before it.
+    ///
+    /// A value that TOML understands is that value (`8`, `true`, `["a", "b"]`), any other text is a string.
+    #[must_use]
+    pub fn new(option: &str, text: &str) -> Self {
+        Self { option: option.to_owned(), text: text.to_owned() }
+    }
+}
+
+/// A parsed text with its overrides, ready to be read as a [`Table`].
+#[derive(Debug)]
+pub struct Document {
+    /// The top table.
+    pub root: Node,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) problems: Vec<Problem>,
+    /// Lines whose syntax is broken: what they seem to say is not to be trusted.
+    pub(crate) broken: Vec<usize>,
+}
+
+impl Document {
+    /// Parses TOML. Problems of syntax are kept, and reported by [`Document::read`] together with all others.
+    #[must_use]
+    pub fn parse(source: Source) -> Self {
+        let text = source.text().to_owned();
+        let (tree, errors) = DeTable::parse_recoverable(&text);
+        let root = convert_table(tree.get_ref(), 0..0, 0);
+        let mut document = Self { root, sources: vec![source], problems: Vec::new(), broken: Vec::new() };
+        for error in errors {
+            let span = error.span().unwrap_or(0..0);
+            document.syntax_problem(error.message(), span);
+        }
+        document
+    }
+
+    /// Sets what `overrides` say, in their order; `top` describes what can be set.
+    pub fn set(&mut self, overrides: &[Override], top: &Description) {
+        for change in overrides {
+            let index = u32::try_from(self.sources.len()).expect("fewer than 2^32 overrides");
+            self.sources.push(Source::option(&change.option, &change.text));
+            if let Err((message, span, note)) = apply(&mut self.root, &change.text, index, top) {
+                let spot = self.sources[index as usize].spot(span, &note);
+                self.problems.push(Problem::new(&message).with_spot(spot));
+            }
+        }
+    }
+
+    /// Reads the whole document as a `T`.
+    ///
+    /// # Errors
+    /// All problems together: of syntax, of the overrides, of keys and values.
+    pub fn read<T: Table>(self) -> Result<T, Problems> {
+        self.read_with(|value, _, _| Some(value))
+    }
+
+    /// The same, with a last step that sees the tree and reports what it finds wrong between tables.
+    ///
+    /// `finish` is called only when all else is right; it returns nothing if it reported a problem.
+    ///
+    /// # Errors
+    /// All problems together.
+    pub fn read_with<T: Table, U>(
+        self,
+        finish: impl FnOnce(T, &Node, &mut Reader) -> Option<U>,
+    ) -> Result<U, Problems> {
+        let Self { root, sources, problems, broken } = self;
+        let broken_syntax = !broken.is_empty();
+        let mut reader = Reader::new(sources);
+        let value = reader.read_root::<T>(&root);
+        let value = match value {
+            Some(value) if problems.is_empty() && reader.problems.is_empty() => finish(value, &root, &mut reader),
+            _ => None,
+        };
+        let mut all = problems;
+        let trusted = |problem: &Problem| {
+            !broken_syntax || (!problem.absent && !problem.line().is_some_and(|line| broken.contains(&line)))
+        };
+        all.extend(reader.problems.into_iter().filter(trusted));
+        all.sort_by_key(|problem| problem.line().unwrap_or(0));
+        let mut unique: Vec<Problem> = Vec::new();
+        for problem in all {
+            // An override that holds for several tables is wrong once.
+            if !unique.contains(&problem) {
+                unique.push(problem);
+            }
+        }
+        match value {
+            Some(value) if unique.is_empty() => Ok(value),
+            _ => {
+                assert!(!unique.is_empty(), "a table that cannot be read has reported why");
+                Err(Problems(unique))
+            }
+        }
+    }
+
+    fn syntax_problem(&mut self, message: &str, span: Range<usize>) {
+        let source = &self.sources[0];
+        let text = source.text();
+        if message == "duplicate key" {
+            let keys = written_keys(text);
+            let path = keys.iter().find(|(_, at)| *at == span).map(|(path, _)| path);
+            let first = keys.iter().find(|(earlier, at)| Some(earlier) == path && at.start < span.start);
+            let name = text.get(span.clone()).unwrap_or_default().trim_matches(['"', '\'']);
+            let mut problem = Problem::new(&format!("`{}` is set twice", shown(name)));
+            problem.key = Some(name.to_owned());
+            problem.spots.push(source.spot(span, "again here"));
+            problem.spots.extend(first.map(|(_, at)| source.spot(at.clone(), "first here")));
+            self.problems.push(problem);
+            return;
+        }
+        let mut spot = source.spot(span, "");
+        if let Origin::File { line, .. } = spot.origin {
+            if self.broken.contains(&line) {
+                return; // one message for a broken line
+            }
+            self.broken.push(line);
+        }
+        let bare = spot.excerpt.split_once('=').filter(|_| message.starts_with("string values must be quoted"));
+        let message = match bare {
+            Some((key, value)) => {
+                spot.note = format!("write \"{}\"", value.split('#').next().unwrap_or_default().trim());
+                format!("`{}` has no quotes", key.trim())
+            }
+            None => format!("not TOML: {}", shown(message)),
+        };
+        self.problems.push(Problem::new(&message).with_spot(spot));
+    }
+}
+
+/// Keys as they stand in the lines of `text`, each with its full path, which tells elements of `[[lists]]` apart.
+///
+/// Good enough to find where a key was set first: it does not look into inline tables or strings of several lines.
+fn written_keys(text: &str) -> Vec<(String, Range<usize>)> {
+    let mut keys = Vec::new();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut header = String::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let inner = line.trim_start_matches([' ', '\t', '[']);
+        let is_header = line.trim_start().starts_with('[');
+        let dotted = inner.split(if is_header { ']' } else { '=' }).next().unwrap_or_default();
+        if is_header {
+            header.clear();
+        }
+        let mut path = header.clone();
+        let mut at = start + line.len() - inner.len();
+        if is_header || dotted.len() < inner.len() {
+            for part in dotted.split('.') {
+                let name = part.trim();
+                let begin = at + part.len() - part.trim_start().len();
+                path = format!("{path}.{}", name.trim_matches(['"', '\'']));
+                keys.push((path.clone(), begin..begin + name.len()));
+                if let Some(count) = counts.get(&path) {
+                    path = format!("{path}[{count}]");
+                }
+                at += part.len() + 1;
+            }
+        }
+        if is_header {
+            header = path;
+            if line.trim_start().starts_with("[[") {
+                let list = header.trim_end_matches(|c: char| c == ']' || c.is_ascii_digit()).trim_end_matches('[');
+                let count = counts.entry(list.to_owned()).and_modify(|n| *n += 1).or_insert(0);
+                header = format!("{list}[{count}]");
+                keys.pop(); // another element is no second setting
+            }
+        }
+        start += line.len();
+    }
+    keys
+}
+
+fn convert(value: &Spanned<DeValue<'_>>, source: u32) -> Node {
+    let content = match value.get_ref() {
+        DeValue::String(text) => Content::Text(text.clone().into_owned()),
+        DeValue::Integer(number) => match i128::from_str_radix(number.as_str(), number.radix()) {
+            Ok(whole) => Content::Integer(whole),
+            Err(_) => Content::Float(f64::INFINITY), // hundreds of digits: no key takes it
+        },
+        DeValue::Float(number) => Content::Float(number.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(b) => Content::Bool(*b),
+        DeValue::Datetime(_) => Content::Date,
+        DeValue::Array(nodes) => Content::List(nodes.iter().map(|node| convert(node, source)).collect()),
+        DeValue::Table(table) => return convert_table(table, value.span(), source),
+    };
+    Node { content, place: Place { source: Some(source), span: value.span() }, rank: Rank::Own }
+}
+
+fn convert_table(table: &DeTable<'_>, span: Range<usize>, source: u32) -> Node {
+    let mut entries: Vec<Entry> = table
+        .iter()
+        .map(|(name, value)| {
+            let place = Place { source: Some(source), span: name.span() };
+            Entry { name: name.get_ref().clone().into_owned(), place, node: convert(value, source) }
+        })
+        .collect();
+    entries.sort_by_key(|entry| entry.place.span.start);
+    Node { content: Content::Table(entries), place: Place { source: Some(source), span }, rank: Rank::Own }
+}
+
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+type PathError = (String, Range<usize>, String);
+
+/// `flows[0].tcp.cc` as steps, each with its span.
+fn steps(path: &str) -> Result<Vec<(Step, Range<usize>)>, PathError> {
+    let mut steps = Vec::new();
+    let mut at = 0;
+    for part in path.split('.') {
+        let (key, mut rest) = part.find('[').map_or((part, ""), |bracket| part.split_at(bracket));
+        let trimmed = key.trim();
+        let start = at + (key.len() - key.trim_start().len());
+        if trimmed.is_empty() {
+            let note = "write it as in `ap.queue.limit` or `flows[0].tcp.cc`".to_owned();
+            return Err((format!("`{}` is not a path", shown(path.trim())), 0..path.len(), note));
+        }
+        steps.push((Step::Key(trimmed.trim_matches('"').to_owned()), start..start + trimmed.len()));
+        while let Some(inner) = rest.strip_prefix('[') {
+            let offset = at + part.len() - rest.len();
+            let (index, after) = inner.split_once(']').unwrap_or((inner, ""));
+            let span = offset..offset + index.len() + 2;
+            let Ok(index) = index.trim().parse() else {
+                return Err((format!("`[{}]` is not a place in a list", shown(index)), span, "write [0]".to_owned()));
+            };
+            steps.push((Step::Index(index), span));
+            rest = after;
+        }
+        at += part.len() + 1;
+    }
+    Ok(steps)
+}
+
+/// Sets what `text`, `PATH=VALUE`, says.
+fn apply(root: &mut Node, text: &str, source: u32, top: &Description) -> Result<(), PathError> {
+    let Some((path, value)) = text.split_once('=') else {
+        return Err((format!("`{}` sets nothing", shown(text)), 0..text.len(), "write PATH=VALUE".to_owned()));
+    };
+    let steps = steps(path)?;
+    let offset = path.len() + 1;
+    let trimmed = value.trim();
+    let start = offset + (value.len() - value.trim_start().len());
+    let span = start..start + trimmed.len();
+    let mut value = match DeValue::parse(trimmed) {
+        Ok(parsed) if !matches!(parsed.get_ref(), DeValue::Datetime(_)) => convert(&parsed, source),
+        _ => Node { content: Content::Text(trimmed.to_owned()), place: Place::default(), rank: Rank::Override },
+    };
+    mark(&mut value, source, &span);
+    Change { path, value: &value, written: trimmed, source }.apply(root, &steps, &Shape::Table(top.clone()))
+}
+
+/// All of an override stands at its value.
+fn mark(node: &mut Node, source: u32, span: &Range<usize>) {
+    node.place = Place { source: Some(source), span: span.clone() };
+    node.rank = Rank::Override;
+    match &mut node.content {
+        Content::List(nodes) => nodes.iter_mut().for_each(|node| mark(node, source, span)),
+        Content::Table(entries) => entries.iter_mut().for_each(|entry| {
+            entry.place = Place { source: Some(source), span: span.clone() };
+            mark(&mut entry.node, source, span);
+        }),
+        _ => {}
+    }
+}
+
+/// An override on its way to where it belongs.
+struct Change<'a> {
+    path: &'a str,
+    value: &'a Node,
+    written: &'a str,
+    source: u32,
+}
+
+impl Change<'_> {
+    fn apply(&self, node: &mut Node, steps: &[(Step, Range<usize>)], shape: &Shape) -> Result<(), PathError> {
+        if let Shape::Optional(inner) = shape {
+            return self.apply(node, steps, inner);
+        }
+        let Some(((step, span), rest)) = steps.split_first() else {
+            *node = self.value.clone();
+            let number = matches!(node.content, Content::Integer(_) | Content::Float(_) | Content::Bool(_));
+            if number && matches!(shape, Shape::Text | Shape::Choice(_)) {
+                node.content = Content::Text(self.written.to_owned()); // a name may look like a number
+            }
+            return Ok(());
+        };
+        let error = |message: String, note: String| Err((message, span.clone(), note));
+        let parent = self.path[..span.start].trim_end_matches(['.', ' ']);
+        let parent = if parent.is_empty() { "a scenario".to_owned() } else { format!("`{}`", shown(parent)) };
+        match (shape, step) {
+            (Shape::Table(description), Step::Key(key)) => {
+                let Some(inner) = description.find(key) else {
+                    let known = description.all_names();
+                    return error(format!("unknown key `{}` in {parent}", shown(key)), hint(key, &known));
+                };
+                if inner.is_list() && !rest.is_empty() && node.get(key).is_none() {
+                    return error(format!("the scenario has no `{key}`"), String::new());
+                }
+                if !rest.is_empty() && !matches!(inner.inner(), Shape::Table(_) | Shape::List(_)) {
+                    return error(format!("`{key}` has no parts"), format!("it takes: {}", inner.words()));
+                }
+                let place = Place { source: Some(self.source), span: span.clone() };
+                let Some(child) = node.make_at(key, &place, Rank::Override) else {
+                    return error(format!("{parent} is not a table"), String::new());
+                };
+                self.apply(child, rest, &inner)?;
+                if rest.is_empty()
+                    && let Content::Table(entries) = &mut node.content
+                    && let Some(entry) = entries.iter_mut().find(|entry| entry.name == *key)
+                {
+                    entry.place = place;
+                }
+                Ok(())
+            }
+            (Shape::List(inner), Step::Index(index)) => {
+                let count = node.list().len();
+                let Some(child) = node.list_mut().get_mut(*index) else {
+                    return error(format!("{parent} has no `[{index}]`"), format!("it has {count}, from [0]"));
+                };
+                self.apply(child, rest, inner)
+            }
+            (Shape::List(inner), Step::Key(key)) => {
+                let Shape::Table(description) = &**inner else {
+                    return error(format!("{parent} is a list"), "write [0] for its first".to_owned());
+                };
+                // A name stands for the element that has it, anything else is a key of all of them.
+                let named = |node: &Node| node.get("name").and_then(Node::text) == Some(key.as_str());
+                let nodes = node.list_mut();
+                if !rest.is_empty()
+                    && let Some(child) = nodes.iter_mut().find(|node| named(node))
+                {
+                    return self.apply(child, rest, inner);
+                }
+                if description.find(key).is_none() {
+                    let names = nodes.iter().filter_map(|node| node.get("name").and_then(Node::text));
+                    let known: Vec<&str> = names.chain(description.all_names()).collect();
+                    return error(format!("no name or key `{}` in {parent}", shown(key)), hint(key, &known));
+                }
+                nodes.iter_mut().try_for_each(|child| self.apply(child, steps, inner))
+            }
+            _ => error(format!("{parent} has no parts"), String::new()),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Collects what is wrong while a tree is read.
+
+use crate::document::{Content, Node, Place};
+use crate::problem::{Problem, Spot};
+use crate::source::Source;
+use crate::table::{Fields, Table};
+
+/// What values are read with: knows the sources, and keeps the problems.
+#[derive(Debug)]
+pub struct Reader {
+    sources: Vec<Source>,
+    pub(crate) problems: Vec<Problem>,
+    /// Keys on the way from the top to the table that is being read.
+    labels: Vec<String>,
+}
+
+impl Reader {
+    pub(crate) fn new(sources: Vec<Source>) -> Self {
+        Self { sources, problems: Vec::new(), labels: Vec::new() }
+    }
+
+    pub(crate) fn read_root<T: Table>(&mut self, root: &Node) -> Option<T> {
+        let mut fields = Fields::new(root, self);
+        let value = T::read_fields(&mut fields);
+        if fields.finish() { value } else { None }
+    }
+
+    /// Reads the table `node`, the value of `key` or an element of the list `key`.
+    pub fn read_table<T: Table>(&mut self, node: &Node, key: &str, element: Option<usize>) -> Option<T> {
+        if !matches!(node.content, Content::Table(_)) {
+            let note = format!("write it as {}", if element.is_some() { "[[...]]" } else { "[...]" });
+            self.problem(&node.place, Some(key), &format!("`{key}` is {}, not a table", kind(node)), &note);
+            return None;
+        }
+        self.enter(node, key, element, |reader| {
+            let mut fields = Fields::new(node, reader);
+            let value = T::read_fields(&mut fields);
+            if fields.finish() { value } else { None }
+        })
+    }
+
+    fn enter<T>(&mut self, node: &Node, key: &str, element: Option<usize>, read: impl FnOnce(&mut Self) -> T) -> T {
+        let name = node.get("name").and_then(Node::text);
+        let label = match (element, name) {
+            (Some(_), Some(name)) if self.labels.is_empty() => {
+                format!("[[{key}]] \"{}\"", crate::problem::shown(name))
+            }
+            (Some(index), _) if self.labels.is_empty() => format!("[[{key}]] number {}", index + 1),
+            (Some(index), _) => format!("{key}[{index}]"),
+            (None, _) if self.labels.is_empty() => format!("[{key}]"),
+            (None, _) => key.to_owned(),
+        };
+        self.labels.push(label);
+        let value = read(self);
+        self.labels.pop();
+        value
+    }
+
+    /// The table that is being read, as in `[[stations]] "near"`; nothing at the top.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self.labels.as_slice() {
+            [] => String::new(),
+            [top] => top.clone(),
+            [top, inner @ ..] => format!("`{}` of {top}", inner.join(".")),
+        }
+    }
+
+    /// `queue.red.` for the parameters of a queue of `[ap]`.
+    pub(crate) fn inner_path(&self) -> String {
+        self.labels.iter().skip(1).map(|label| format!("{label}.")).collect()
+    }
+
+    /// ` in [ap]`, or nothing at the top.
+    pub(crate) fn in_label(&self) -> String {
+        let label = self.label();
+        if label.is_empty() { label } else { format!(" in {label}") }
+    }
+
+    /// The line at `place` with a note; nothing for a place that nobody wrote.
+    #[must_use]
+    pub fn spot(&self, place: &Place, note: &str) -> Option<Spot> {
+        let source = &self.sources[place.source? as usize];
+        if place.span.is_empty() && place.span.start == 0 && !source.text().is_empty() {
+            return None; // the top table
+        }
+        Some(source.spot(place.span.clone(), note))
+    }
+
+    /// Reports a problem at `place`.
+    pub fn problem(&mut self, place: &Place, key: Option<&str>, message: &str, note: &str) {
+        let mut problem = self.place_problem(place, message, note);
+        problem.key = key.map(str::to_owned);
+        self.problems.push(problem);
+    }
+
+    fn place_problem(&self, place: &Place, message: &str, note: &str) -> Problem {
+        match self.spot(place, note) {
+            Some(spot) => Problem::new(message).with_spot(spot),
+            None => Problem::of_file(self.sources[0].name(), message, note),
+        }
+    }
+
+    /// Reports that something is absent from the table at `place`.
+    pub fn missing(&mut self, place: &Place, key: &str, message: &str, note: &str) {
+        let mut problem = self.place_problem(place, message, note);
+        problem.key = Some(key.to_owned());
+        problem.absent = true;
+        self.problems.push(problem);
+    }
+
+    /// Reports values that do not fit together, each with its note; notes on what nobody wrote go to the end.
+    pub fn clash(&mut self, key: Option<&str>, message: &str, places: &[(Option<&Place>, &str)]) {
+        let mut problem = Problem::new(message);
+        problem.key = key.map(str::to_owned);
+        for (place, note) in places {
+            match place.and_then(|place| self.spot(place, note)) {
+                Some(spot) => problem.spots.push(spot),
+                None => problem.notes.push((*note).to_owned()),
+            }
+        }
+        if problem.spots.is_empty() {
+            problem.file = Some(self.sources[0].name().to_owned());
+        }
+        self.problems.push(problem);
+    }
+}
+
+/// What a node is, with its article.
+pub(crate) fn kind(node: &Node) -> &'static str {
+    match node.content {
+        Content::Bool(_) => "true or false",
+        Content::Integer(_) | Content::Float(_) => "a number",
+        Content::Text(_) => "a string",
+        Content::Date => "a date",
+        Content::List(_) => "a list",
+        Content::Table(_) => "a table",
+    }
+}

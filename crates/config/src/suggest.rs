@@ -1,0 +1,58 @@
+//! "did you mean": the known word nearest to a misspelt one.
+
+/// The nearest of `known` to `word`, if near enough to be meant.
+#[must_use]
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word: String = word.chars().take(64).collect();
+    let allowed = (word.chars().count() / 3).max(1);
+    known.into_iter().map(|k| (distance(&word, k), k)).filter(|(d, _)| *d <= allowed).min().map(|(_, k)| k)
+}
+
+/// The same as words: `did you mean ...`, or the choices where they are few, or nothing.
+#[must_use]
+pub fn hint(word: &str, known: &[&str]) -> String {
+    match nearest(word, known.iter().copied()) {
+        Some(known) => format!("did you mean `{known}`?"),
+        None if known.is_empty() => String::new(),
+        None if known.len() <= 16 => format!("one of {}", known.join(", ")),
+        None => format!("one of {}, ... ({} in all)", known[..12].join(", "), known.len()),
+    }
+}
+
+/// Edits that turn `a` into `b`: insert, delete, replace, swap neighbours. Case counts, `-` and `_` are the same.
+fn distance(a: &str, b: &str) -> usize {
+    let letters = |s: &str| s.chars().map(|c| if c == '_' { '-' } else { c }).collect::<Vec<_>>();
+    let (a, b) = (letters(a), letters(b));
+    if a == b {
+        return 0;
+    }
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    rows[0] = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        rows[i][0] = i;
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = best;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_recognised_and_other_words_are_not() {
+        let known = ["cw_min", "cw_max", "slot", "retry_limit"];
+        assert_eq!(nearest("cwmin", known), Some("cw_min"));
+        assert_eq!(nearest("solt", known), Some("slot"));
+        assert_eq!(nearest("cw-max", known), Some("cw_max"));
+        assert_eq!(nearest("frequency", known), None);
+        assert_eq!(hint("frequency", &known), "one of cw_min, cw_max, slot, retry_limit");
+    }
+}

@@ -1,0 +1,304 @@
+//! Tables of named fields: what `table!` implements.
+
+use std::collections::BTreeSet;
+
+use crate::describe::{Description, Key, Shape, doc_text};
+use crate::document::{Content, Node, Place};
+use crate::plain::Plain;
+use crate::reader::Reader;
+use crate::suggest::hint;
+use crate::value::{Taken, Value};
+
+/// A table of a scenario. Declared with [`table!`](crate::table!).
+pub trait Table: Sized {
+    /// What can be written in it.
+    fn describe() -> Description;
+
+    /// Reads its keys; nothing if any was wrong.
+    fn read_fields(fields: &mut Fields<'_, '_>) -> Option<Self>;
+
+    /// Adds its keys as they are to be written.
+    fn write_fields(&self, out: &mut Vec<(String, Plain)>);
+
+    /// Some value of the type: what its defaults say, and placeholders for what has none.
+    fn some() -> Self;
+
+    /// The table as it is to be written, all defaults filled in.
+    fn to_plain(&self) -> Plain {
+        let mut entries = Vec::new();
+        self.write_fields(&mut entries);
+        Plain::Table(entries)
+    }
+
+    /// The table as a TOML document, all defaults filled in. Equal tables give equal bytes.
+    fn to_toml(&self) -> String {
+        self.to_plain().document()
+    }
+}
+
+/// A table that is being read: hands out its keys, and knows at the end which nobody asked for.
+#[derive(Debug)]
+pub struct Fields<'n, 'r> {
+    node: &'n Node,
+    reader: &'r mut Reader,
+    known: Vec<&'static str>,
+    used: BTreeSet<String>,
+    good: bool,
+}
+
+impl<'n, 'r> Fields<'n, 'r> {
+    pub(crate) fn new(node: &'n Node, reader: &'r mut Reader) -> Self {
+        Self { node, reader, known: Vec::new(), used: BTreeSet::new(), good: true }
+    }
+
+    /// The value of `key`, which thereby counts as known.
+    pub fn get(&mut self, key: &'static str) -> Option<&'n Node> {
+        if !self.known.contains(&key) {
+            self.known.push(key);
+        }
+        let node = self.node.get(key)?;
+        self.used.insert(key.to_owned());
+        Some(node)
+    }
+
+    /// Where the table stands.
+    #[must_use]
+    pub fn place(&self) -> &'n Place {
+        &self.node.place
+    }
+
+    /// What problems are reported to.
+    pub fn reader(&mut self) -> &mut Reader {
+        self.reader
+    }
+
+    /// Says that something was wrong.
+    pub fn spoil(&mut self) {
+        self.good = false;
+    }
+
+    /// Whether nothing was wrong so far.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.good
+    }
+
+    /// Reads `key`; where that is wrong, reports it and goes on with some other value.
+    pub fn field<T: Value>(&mut self, key: &'static str, default: Option<T>) -> T {
+        match T::take(self, key, default.as_ref()) {
+            Taken::Good(value) => value,
+            Taken::Bad => {
+                self.good = false;
+                default.unwrap_or_else(T::some)
+            }
+            Taken::Absent => default.or_else(T::absent).unwrap_or_else(|| {
+                self.good = false;
+                let message = format!("`{key}` is missing{}", self.reader.in_label());
+                let note = T::shape().example().map_or(String::new(), |example| {
+                    // A table that nobody wrote yet is named too.
+                    let prefix = if self.node.entries().is_empty() { self.reader.inner_path() } else { String::new() };
+                    format!("write {prefix}{key} = {example}")
+                });
+                self.reader.missing(&self.node.place, key, &message, &note);
+                T::some()
+            }),
+        }
+    }
+
+    /// Reports that the value of `key` is not what it must be.
+    pub fn unless_holds<T: Value>(&mut self, key: &'static str, value: &T, rule: &str, holds: impl FnOnce(&T) -> bool) {
+        if !self.good_field(key) || holds(value) {
+            return;
+        }
+        self.good = false;
+        match self.node.get(key) {
+            Some(node) => {
+                let message = format!("`{key}` is {}", node.shown());
+                self.reader.problem(&node.place, Some(key), &message, &format!("must be {rule}"));
+            }
+            None => {
+                let message = format!("`{key}` is {} by default", value.to_plain().inline());
+                self.reader.problem(&self.node.place, Some(key), &message, &format!("must be {rule}"));
+            }
+        }
+    }
+
+    /// Whether `key` was read without a problem, so that a rule about it means something.
+    fn good_field(&self, key: &str) -> bool {
+        self.good || !self.reader.problems.iter().any(|problem| problem.key.as_deref() == Some(key))
+    }
+
+    /// Reads a table that shares the place of this one.
+    pub fn flat<T: Table>(&mut self) -> T {
+        T::read_fields(self).unwrap_or_else(|| {
+            self.good = false;
+            T::some()
+        })
+    }
+
+    /// The name that `key` chooses among `variants`; `default` where it is absent.
+    pub fn choose(
+        &mut self,
+        key: &'static str,
+        variants: &[&'static str],
+        default: Option<&'static str>,
+    ) -> Taken<&'static str> {
+        let Some(node) = self.get(key) else { return default.map_or(Taken::Absent, Taken::Good) };
+        match choose(node, key, variants, self.reader) {
+            Some(name) => Taken::Good(name),
+            None => Taken::Bad,
+        }
+    }
+
+    /// Whether there are parameters for the variant `name`.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.node.get(name).is_some()
+    }
+
+    /// Reads the parameters of the variant `name` that `key` chose.
+    pub fn params<T: Table>(&mut self, key: &'static str, name: &'static str) -> Option<T> {
+        if let Some(node) = self.get(name) {
+            return self.reader.read_table(node, name, None);
+        }
+        let place = self.node.get(key).map_or_else(|| self.node.place.clone(), |node| node.place.clone());
+        self.reader.read_table(&Node::empty(place), name, None)
+    }
+
+    /// Sees to parameters of a variant that `key` did not choose: they are an error, unless who chose overruled
+    /// who wrote them. They must be right in any case.
+    pub fn leave<T: Table>(&mut self, key: &'static str, chosen: Option<&'static str>, name: &'static str) {
+        let Some(node) = self.get(name) else { return };
+        if self.reader.read_table::<T>(node, name, None).is_none() {
+            self.good = false;
+        }
+        let (Some(chosen), choice) = (chosen, self.node.get(key)) else { return };
+        let overruled = choice.is_some_and(|choice| choice.rank > highest_rank(node));
+        if !overruled && node.rank > crate::Rank::Inherited {
+            self.good = false;
+            let entry = self.node.entry(name);
+            let message = format!("`{name}` is set but not chosen{}", self.reader.in_label());
+            let note = format!("for {key} = \"{name}\" only");
+            let by_default = format!("{key} is \"{chosen}\" by default");
+            let why = choice.map_or(by_default, |_| format!("{key} is \"{chosen}\""));
+            let places = [(entry.map(|e| &e.place), note.as_str()), (choice.map(|c| &c.place), why.as_str())];
+            self.reader.clash(Some(name), &message, &places);
+        }
+    }
+
+    /// Hands the table to a check of several of its keys.
+    pub fn check(&mut self, check: impl FnOnce(&mut At<'_>)) {
+        let before = self.reader.problems.len();
+        check(&mut At { node: self.node, reader: self.reader });
+        if self.reader.problems.len() > before {
+            self.good = false;
+        }
+    }
+
+    /// Reports keys that nobody asked for, and says whether all was right.
+    pub(crate) fn finish(self) -> bool {
+        let mut good = self.good;
+        for entry in self.node.entries() {
+            if !self.used.contains(&entry.name) {
+                good = false;
+                let message = format!("unknown key `{}`{}", crate::problem::shown(&entry.name), self.reader.in_label());
+                let note = hint(&entry.name, &self.known);
+                self.reader.problem(&entry.place, Some(&entry.name), &message, &note);
+            }
+        }
+        good
+    }
+}
+
+/// The highest rank of anything in `node`.
+fn highest_rank(node: &Node) -> crate::Rank {
+    let inner = node.entries().iter().map(|entry| highest_rank(&entry.node)).max();
+    inner.map_or(node.rank, |inner| if node.entries().is_empty() { node.rank } else { inner })
+}
+
+/// The one of `variants` that `node` names.
+#[doc(hidden)]
+pub fn choose(node: &Node, key: &str, variants: &[&'static str], reader: &mut Reader) -> Option<&'static str> {
+    let Content::Text(text) = &node.content else {
+        let message = format!("`{key}` is {}, not a name", crate::reader::kind(node));
+        reader.problem(&node.place, Some(key), &message, &hint("", variants));
+        return None;
+    };
+    let found = variants.iter().find(|variant| **variant == text.as_str()).copied();
+    if found.is_none() {
+        let message = format!("unknown {key} `{}`", crate::problem::shown(text));
+        reader.problem(&node.place, Some(key), &message, &hint(text, variants));
+    }
+    found
+}
+
+/// A table that has been read, for checks between its keys.
+#[derive(Debug)]
+pub struct At<'a> {
+    node: &'a Node,
+    reader: &'a mut Reader,
+}
+
+impl At<'_> {
+    /// The value of `key` is wrong. `key` may be a path, as in `queue.limit`.
+    pub fn problem(&mut self, key: &str, message: &str, note: &str) {
+        let place = self.node.at(key).map_or_else(|| self.node.place.clone(), |node| node.place.clone());
+        self.reader.problem(&place, Some(key), message, note);
+    }
+
+    /// The values of these keys do not fit together; each has a note, and the first is the main one.
+    pub fn clash(&mut self, message: &str, keys: &[(&str, &str)]) {
+        let places: Vec<_> =
+            keys.iter().map(|(key, note)| (self.node.at(key).map(|node| &node.place), *note)).collect();
+        self.reader.clash(keys.first().map(|(key, _)| *key), message, &places);
+    }
+
+    /// Whether somebody wrote `key`.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.node.at(key).is_some()
+    }
+}
+
+/// Describes a key, and returns a value for it, so that defaults that depend on it can be shown.
+#[doc(hidden)]
+pub fn describe_key<T: Value>(
+    keys: &mut Vec<Key>,
+    name: &'static str,
+    doc: &str,
+    default: Option<T>,
+    depends_on: &[&'static str],
+    rule: Option<&'static str>,
+) -> T {
+    let shape = T::shape();
+    let value = default.or_else(T::absent);
+    let text = match (&value, &shape) {
+        (_, Shape::Table(_)) | (None, _) => None,
+        (Some(value), _) => match value.to_plain() {
+            Plain::Absent => None,
+            plain => Some(plain.inline()),
+        },
+    };
+    let depends_on = depends_on.to_vec();
+    keys.push(Key { name, doc: doc_text(doc), shape, default: text, depends_on, rule });
+    value.unwrap_or_else(T::some)
+}
+
+/// The default, or what an absent key stands for, or some value.
+#[doc(hidden)]
+pub fn some<T: Value>(default: Option<T>) -> T {
+    default.or_else(T::absent).unwrap_or_else(T::some)
+}
+
+/// Reads a table that is the value of `key`: an absent one as an empty one, unless there is a default.
+#[doc(hidden)]
+pub fn take_table<T: Table>(fields: &mut Fields<'_, '_>, key: &'static str, default: Option<&T>) -> Taken<T> {
+    if let Some(node) = fields.get(key) {
+        return fields.reader.read_table(node, key, None).map_or(Taken::Bad, Taken::Good);
+    }
+    if default.is_some() {
+        return Taken::Absent;
+    }
+    let empty = Node::empty(fields.node.place.clone());
+    fields.reader.read_table(&empty, key, None).map_or(Taken::Bad, Taken::Good)
+}

@@ -1,0 +1,352 @@
+//! Types that keys can have.
+
+use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Metres, ParseError, Quantity};
+
+use crate::describe::Shape;
+use crate::document::{Content, Node};
+use crate::limit::Limit;
+use crate::plain::Plain;
+use crate::problem::shown;
+use crate::reader::{Reader, kind};
+use crate::table::Fields;
+
+/// What a key gave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Taken<T> {
+    /// The key is absent.
+    Absent,
+    /// It is wrong, and that has been reported.
+    Bad,
+    /// A value.
+    Good(T),
+}
+
+/// A type that a key can have.
+pub trait Value: Clone {
+    /// What the key takes.
+    fn shape() -> Shape;
+
+    /// Reads the value of `key`; reports what is wrong with it and returns nothing.
+    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self>;
+
+    /// The value as it is to be written.
+    fn to_plain(&self) -> Plain;
+
+    /// Some value of the type, to go on with where the right one is missing. Never zero where one divides by it.
+    fn some() -> Self;
+
+    /// What an absent key without default stands for, if for anything.
+    fn absent() -> Option<Self> {
+        None
+    }
+
+    /// Reads an element of the list `key`.
+    fn read_element(node: &Node, key: &str, _index: usize, reader: &mut Reader) -> Option<Self> {
+        Self::read(node, key, reader)
+    }
+
+    /// Reads `key` of a table. Only types that look at neighbouring keys differ from this.
+    fn take(fields: &mut Fields<'_, '_>, key: &'static str, _default: Option<&Self>) -> Taken<Self> {
+        match fields.get(key) {
+            None => Taken::Absent,
+            Some(node) => Self::read(node, key, fields.reader()).map_or(Taken::Bad, Taken::Good),
+        }
+    }
+
+    /// Adds the key as it is to be written.
+    fn put(&self, key: &str, out: &mut Vec<(String, Plain)>) {
+        match self.to_plain() {
+            Plain::Absent => {}
+            plain => out.push((key.to_owned(), plain)),
+        }
+    }
+}
+
+/// Reports that the value of `key` is of another type.
+fn wrong_type<T>(node: &Node, key: &str, wanted: &str, note: &str, reader: &mut Reader) -> Option<T> {
+    reader.problem(&node.place, Some(key), &format!("`{key}` is {}, not {wanted}", kind(node)), note);
+    None
+}
+
+impl Value for bool {
+    fn shape() -> Shape {
+        Shape::Bool
+    }
+    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+        match node.content {
+            Content::Bool(b) => Some(b),
+            _ => wrong_type(node, key, "true or false", "write true or false, without quotes", reader),
+        }
+    }
+    fn to_plain(&self) -> Plain {
+        Plain::Bool(*self)
+    }
+    fn some() -> Self {
+        false
+    }
+}
+
+macro_rules! integers {
+    ($($int:ty),*) => {$(
+        impl Value for $int {
+            fn shape() -> Shape {
+                Shape::Integer { min: <$int>::MIN as i128, max: <$int>::MAX as i128 }
+            }
+            fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+                let Content::Integer(number) = node.content else {
+                    return wrong_type(node, key, "a whole number", "write a whole number, without quotes", reader);
+                };
+                let value = <$int>::try_from(number).ok();
+                if value.is_none() {
+                    let note = if number < 0 && <$int>::MIN == 0 {
+                        "must be 0 or more".to_owned()
+                    } else {
+                        format!("must be from {} to {}", <$int>::MIN, <$int>::MAX)
+                    };
+                    reader.problem(&node.place, Some(key), &format!("`{key}` is {number}"), &note);
+                }
+                value
+            }
+            fn to_plain(&self) -> Plain {
+                Plain::Integer(*self as i128)
+            }
+            fn some() -> Self {
+                1
+            }
+        }
+    )*};
+}
+integers!(u8, u16, u32, u64, usize, i32, i64);
+
+impl Value for f64 {
+    fn shape() -> Shape {
+        Shape::Float
+    }
+    #[allow(clippy::cast_precision_loss)]
+    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+        match node.content {
+            Content::Float(x) if x.is_finite() => Some(x),
+            Content::Integer(i) => Some(i as Self),
+            Content::Float(x) => {
+                reader.problem(&node.place, Some(key), &format!("`{key}` is {x}"), "must be a finite number");
+                None
+            }
+            _ => wrong_type(node, key, "a number", "write a number, without quotes or unit", reader),
+        }
+    }
+    fn to_plain(&self) -> Plain {
+        Plain::Float(*self)
+    }
+    fn some() -> Self {
+        1.0
+    }
+}
+
+impl Value for String {
+    fn shape() -> Shape {
+        Shape::Text
+    }
+    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+        match &node.content {
+            Content::Text(text) => Some(text.clone()),
+            _ => wrong_type(node, key, "a string", &format!("write \"{}\"", node.shown()), reader),
+        }
+    }
+    fn to_plain(&self) -> Plain {
+        Plain::Text(self.clone())
+    }
+    fn some() -> Self {
+        Self::new()
+    }
+}
+
+/// Reads a number with a unit.
+fn read_with_unit<T>(
+    node: &Node,
+    key: &str,
+    reader: &mut Reader,
+    name: &str,
+    parse: impl Fn(&str) -> Result<T, ParseError>,
+) -> Option<T> {
+    let text = match &node.content {
+        Content::Text(text) => text.clone(),
+        Content::Integer(_) | Content::Float(_) => node.shown(),
+        _ => {
+            let help = parse("").err().map_or(String::new(), |error| error.help);
+            return wrong_type(node, key, &format!("a {name}"), &help, reader);
+        }
+    };
+    match parse(&text) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            let unitless = error.message.ends_with("has no unit");
+            let message = if unitless { format!("`{key}` has no unit") } else { shown(&error.message) };
+            reader.problem(&node.place, Some(key), &message, &error.help);
+            None
+        }
+    }
+}
+
+macro_rules! quantities {
+    ($($quantity:ty = $some:expr),* $(,)?) => {$(
+        impl Value for $quantity {
+            fn shape() -> Shape {
+                Shape::Quantity {
+                    name: <$quantity as Quantity>::NAME,
+                    units: <$quantity as Quantity>::UNITS.iter().map(|(unit, _)| *unit).collect(),
+                    signed: <$quantity as Quantity>::SIGNED,
+                }
+            }
+            fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+                read_with_unit(node, key, reader, <$quantity as Quantity>::NAME, <$quantity as Quantity>::parse)
+            }
+            fn to_plain(&self) -> Plain {
+                Plain::Text(self.to_string())
+            }
+            fn some() -> Self {
+                $some
+            }
+        }
+    )*};
+}
+quantities!(Duration = Duration::from_secs(1), Bytes = Bytes(1), Dbm = Dbm(0.0), Db = Db(0.0), Metres = Metres(1.0),);
+
+impl Value for BitRate {
+    fn shape() -> Shape {
+        Shape::Quantity {
+            name: <Self as Quantity>::NAME,
+            units: <Self as Quantity>::UNITS.iter().map(|(unit, _)| *unit).collect(),
+            signed: false,
+        }
+    }
+    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+        let rate = read_with_unit(node, key, reader, <Self as Quantity>::NAME, <Self as Quantity>::parse)?;
+        if rate.as_bps() == 0 {
+            reader.problem(&node.place, Some(key), &format!("`{key}` is zero"), "must be above 0");
+            return None;
+        }
+        Some(rate)
+    }
+    fn to_plain(&self) -> Plain {
+        Plain::Text(self.to_string())
+    }
+    fn some() -> Self {
+        Self::from_mbps(1)
+    }
+}
+
+impl Value for Limit {
+    fn shape() -> Shape {
+        Shape::Quantity { name: "limit", units: Self::UNITS.to_vec(), signed: false }
+    }
+    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+        let limit = read_with_unit(node, key, reader, "limit", Self::parse)?;
+        if matches!(limit, Self::Packets(0) | Self::Bytes(Bytes(0))) {
+            reader.problem(&node.place, Some(key), &format!("`{key}` is zero"), "must be at least one packet");
+            return None;
+        }
+        Some(limit)
+    }
+    fn to_plain(&self) -> Plain {
+        Plain::Text(self.to_string())
+    }
+    fn some() -> Self {
+        Self::Packets(1)
+    }
+}
+
+impl<T: Value> Value for Option<T> {
+    fn shape() -> Shape {
+        Shape::Optional(Box::new(T::shape()))
+    }
+    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+        T::read(node, key, reader).map(Some)
+    }
+    fn to_plain(&self) -> Plain {
+        self.as_ref().map_or(Plain::Absent, T::to_plain)
+    }
+    fn some() -> Self {
+        None
+    }
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+    fn take(fields: &mut Fields<'_, '_>, key: &'static str, default: Option<&Self>) -> Taken<Self> {
+        let written = fields.get(key).is_some();
+        match T::take(fields, key, default.and_then(Option::as_ref)) {
+            Taken::Good(value) if written || default.is_some_and(Option::is_some) => Taken::Good(Some(value)),
+            Taken::Bad => Taken::Bad,
+            Taken::Good(_) | Taken::Absent => Taken::Absent,
+        }
+    }
+    fn put(&self, key: &str, out: &mut Vec<(String, Plain)>) {
+        if let Some(value) = self {
+            value.put(key, out);
+        }
+    }
+}
+
+impl<T: Value> Value for Vec<T> {
+    fn shape() -> Shape {
+        Shape::List(Box::new(T::shape()))
+    }
+    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+        let Content::List(nodes) = &node.content else {
+            let table = matches!(T::shape(), Shape::Table(_));
+            let note = if table { format!("write it as [[{key}]]") } else { "write a list, as in [1, 2]".to_owned() };
+            return wrong_type(node, key, "a list", &note, reader);
+        };
+        let read = |(index, node)| T::read_element(node, key, index, reader);
+        // Every element is read, so that the problems of all are known.
+        let values: Vec<Option<T>> = nodes.iter().enumerate().map(read).collect();
+        values.into_iter().collect()
+    }
+    fn to_plain(&self) -> Plain {
+        Plain::List(self.iter().map(T::to_plain).collect())
+    }
+    fn some() -> Self {
+        Self::new()
+    }
+    fn absent() -> Option<Self> {
+        Some(Self::new())
+    }
+}
+
+impl<T: Value, const N: usize> Value for [T; N] {
+    fn shape() -> Shape {
+        Shape::List(Box::new(T::shape()))
+    }
+    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+        let values = <Vec<T> as Value>::read(node, key, reader)?;
+        let count = values.len();
+        let array = values.try_into().ok();
+        if array.is_none() {
+            reader.problem(&node.place, Some(key), &format!("`{key}` has {count} values"), &format!("must have {N}"));
+        }
+        array
+    }
+    fn to_plain(&self) -> Plain {
+        Plain::List(self.iter().map(T::to_plain).collect())
+    }
+    fn some() -> Self {
+        std::array::from_fn(|_| T::some())
+    }
+}
+
+impl Shape {
+    /// A value as it could be written.
+    pub(crate) fn example(&self) -> Option<String> {
+        match self {
+            Self::Bool => Some("true".to_owned()),
+            Self::Integer { .. } => Some("1".to_owned()),
+            Self::Float => Some("1.0".to_owned()),
+            Self::Text => Some("\"...\"".to_owned()),
+            Self::Quantity { units, signed, .. } => {
+                Some(format!("\"{} {}\"", if *signed { -20 } else { 20 }, units.first().copied().unwrap_or_default()))
+            }
+            Self::Choice(choice) => choice.variants.first().map(|variant| format!("\"{}\"", variant.name)),
+            Self::List(_) | Self::Table(_) => None,
+            Self::Optional(inner) => inner.example(),
+        }
+    }
+}
