@@ -81,9 +81,7 @@ impl From<cc::Recovery> for Recovery {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SenderConfig {
     /// Which congestion control.
-    pub cc: cc::Name,
-    /// Its parameters, beside those of all others.
-    pub parameters: cc::Settings,
+    pub cc: cc::Choice,
     /// All else.
     pub habits: Habits,
 }
@@ -182,10 +180,10 @@ pub enum Stack {
 impl Stack {
     /// Sender and receiver with this profile's habits for a congestion control, with segments of `mss` bytes.
     #[must_use]
-    pub fn resolve(self, name: cc::Name, mss: u16) -> (SenderConfig, ReceiverConfig) {
+    pub fn resolve(self, cc: cc::Choice, mss: u16) -> (SenderConfig, ReceiverConfig) {
         let ms = Duration::from_millis;
         let bytes = |packets: u64| packets * u64::from(mss);
-        let recovery = name.about().recovery.into();
+        let recovery = cc.recovery().into();
         let rfc = Habits {
             mss,
             header: 40,
@@ -284,7 +282,7 @@ impl Stack {
                 },
             ),
         };
-        (SenderConfig { cc: name, parameters: cc::Settings::default(), habits }, receiver)
+        (SenderConfig { cc, habits }, receiver)
     }
 }
 

@@ -123,7 +123,7 @@ impl Sender {
     #[must_use]
     pub fn new(config: &SenderConfig, flow: u32) -> Self {
         let start = Self::start(&config.habits, flow);
-        Self::with_algorithm(&config.habits, Algorithm::new(config.cc, &config.parameters, start), flow)
+        Self::with_algorithm(&config.habits, Algorithm::new(&config.cc, start), flow)
     }
 
     /// What the congestion control of such a sender starts from.
@@ -806,14 +806,14 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Name;
+    use crate::cc::Choice;
     use crate::config::Stack;
     use crate::pipe::Pipe;
     use crate::{Receiver, ReceiverConfig};
     use wifair_units::BitRate;
 
     /// A transfer over 1 Mb/s as the tables in `golden_ns2` have it; `losses` count from 0 as in ns-2.
-    fn ns2(name: Name, window: u64, segments: u64, delay_ms: u64, losses: &[u64], ack_every: u32) -> Pipe {
+    fn ns2(name: Choice, window: u64, segments: u64, delay_ms: u64, losses: &[u64], ack_every: u32) -> Pipe {
         let (mut config, mut receiver) = Stack::Ns2.resolve(name, 1000);
         config.habits.fixed_window = Some(window * 1000);
         config.habits.initial_ssthresh = window as f64;
@@ -844,18 +844,18 @@ mod tests {
         const TAIL: &[u64] = &[30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41];
         const LONG: &[u64] = &[45, 100, 101, 180, 300, 330, 331, 332, 450];
         for (what, text, pipe) in [
-            ("clean", include_str!("golden_ns2/newreno_clean.txt"), ns2(Name::NewReno, 20, 60, 50, &[], 1)),
-            ("one loss", include_str!("golden_ns2/newreno_one_loss.txt"), ns2(Name::NewReno, 20, 60, 50, &[20], 1)),
-            ("newreno", include_str!("golden_ns2/newreno_bursts.txt"), ns2(Name::NewReno, 40, 300, 50, BURSTS, 1)),
-            ("reno", include_str!("golden_ns2/reno_bursts.txt"), ns2(Name::Reno, 40, 300, 50, BURSTS, 1)),
-            ("tahoe", include_str!("golden_ns2/tahoe_bursts.txt"), ns2(Name::Tahoe, 40, 300, 50, BURSTS, 1)),
+            ("clean", include_str!("golden_ns2/newreno_clean.txt"), ns2(Choice::NewReno, 20, 60, 50, &[], 1)),
+            ("one loss", include_str!("golden_ns2/newreno_one_loss.txt"), ns2(Choice::NewReno, 20, 60, 50, &[20], 1)),
+            ("newreno", include_str!("golden_ns2/newreno_bursts.txt"), ns2(Choice::NewReno, 40, 300, 50, BURSTS, 1)),
+            ("reno", include_str!("golden_ns2/reno_bursts.txt"), ns2(Choice::Reno, 40, 300, 50, BURSTS, 1)),
+            ("tahoe", include_str!("golden_ns2/tahoe_bursts.txt"), ns2(Choice::Tahoe, 40, 300, 50, BURSTS, 1)),
             (
                 "delayed",
                 include_str!("golden_ns2/newreno_delayed.txt"),
-                ns2(Name::NewReno, 20, 120, 50, &[30, 60, 62], 2),
+                ns2(Choice::NewReno, 20, 120, 50, &[30, 60, 62], 2),
             ),
-            ("timeouts", include_str!("golden_ns2/newreno_timeouts.txt"), ns2(Name::NewReno, 20, 60, 50, TAIL, 1)),
-            ("long", include_str!("golden_ns2/newreno_long.txt"), ns2(Name::NewReno, 15, 600, 20, LONG, 1)),
+            ("timeouts", include_str!("golden_ns2/newreno_timeouts.txt"), ns2(Choice::NewReno, 20, 60, 50, TAIL, 1)),
+            ("long", include_str!("golden_ns2/newreno_long.txt"), ns2(Choice::NewReno, 15, 600, 20, LONG, 1)),
         ] {
             let (expected, sent) = (golden(text), pipe.sent());
             let differs = expected.iter().zip(&sent).position(|(a, b)| a != b);
@@ -874,7 +874,7 @@ mod tests {
     /// FIN rides on the last segment and is acknowledged.
     #[test]
     fn a_connection_opens_and_closes_as_in_rfc_9293() {
-        let (config, receiver) = Stack::Rfc.resolve(Name::NewReno, 1000);
+        let (config, receiver) = Stack::Rfc.resolve(Choice::NewReno, 1000);
         let (sender, receiver) = (Sender::new(&config, 0), Receiver::new(&receiver, 0));
         let mut pipe = Pipe::new(sender, receiver, BitRate::from_mbps(1), Duration::from_millis(50), &[]);
         pipe.sender.open(Time::ZERO);

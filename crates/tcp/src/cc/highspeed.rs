@@ -13,18 +13,10 @@
 //! used here, as its table in appendix B is. a(w) is at least one, and is computed anew when the window has changed by
 //! a hundredth.
 
-use crate::cc::shim::table;
-use crate::cc::window::by_window;
-use crate::cc::{About, Ack, CongestionControl, Recovery, Start, Window};
+use wifair_config::table;
 
-/// For `wifair list`.
-pub const ABOUT: About = About {
-    name: "highspeed",
-    summary: "growth and decrease depend on the window, from Reno at 38 segments up",
-    source: "S. Floyd, RFC 3649, 2003, section 5",
-    one_line_only: false,
-    recovery: Recovery::NewReno,
-};
+use crate::cc::window::by_window;
+use crate::cc::{Ack, CongestionControl, Start, Window};
 
 table! {
     /// HighSpeed TCP (RFC 3649).
@@ -32,7 +24,7 @@ table! {
         /// Window in segments up to which it is Reno.
         pub low_window: f64 = 38.0, "2 or more" => |v| *v >= 2.0;
         /// Window in segments of the other end of the response function.
-        pub high_window: f64 = 83_000.0, "more than low_window" => |v| *v > 2.0;
+        pub high_window: f64 = 83_000.0, "at least twice low_window" => |v| *v >= 2.0 * low_window;
         /// Loss rate at `low_window`.
         pub low_p: f64 = 1e-3, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
         /// Loss rate at `high_window`.
@@ -59,8 +51,7 @@ pub struct HighSpeed {
 /// HighSpeed TCP at the start of a connection.
 #[must_use]
 pub fn new(params: &Params, start: Start) -> HighSpeed {
-    // At least a factor of two, so that the slopes exist.
-    let span = libm::log(params.high_window.max(2.0 * params.low_window) / params.low_window);
+    let span = libm::log(params.high_window / params.low_window);
     HighSpeed {
         window: Window::new(start),
         low_window: params.low_window,

@@ -7,20 +7,7 @@
 //! halves the window rather than the flight.
 
 use crate::cc::window::by_window;
-use crate::cc::{About, Ack, CongestionControl, Recovery, Start, Window};
-
-/// For `wifair list`.
-pub const ABOUT: About = About {
-    name: "linux",
-    summary: "Reno in whole segments, as in Linux 2.6 and ns-2's Agent/TCP/Linux",
-    source: "D. X. Wei and P. Cao, NS-2 TCP-Linux, 2006; behaviour of Linux 2.6.22",
-    one_line_only: false,
-    recovery: Recovery::NewReno,
-};
-
-/// Linux's Reno has no settings.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Params;
+use crate::cc::{Ack, CongestionControl, Start, Window};
 
 /// State of Linux's Reno.
 #[derive(Clone, Debug)]
@@ -31,7 +18,7 @@ pub struct Linux {
 
 /// Linux's Reno at the start of a connection.
 #[must_use]
-pub fn new(_: &Params, start: Start) -> Linux {
+pub fn new(start: Start) -> Linux {
     let mut window = Window::new(start);
     window.set(libm::floor(window.cwnd));
     Linux { window, acks: 0.0 }
@@ -81,7 +68,7 @@ mod tests {
     /// seven at 6.
     #[test]
     fn the_window_by_hand() {
-        let mut cc = new(&Params, Start { ssthresh: 4.0, ..Start::with_window(4.0) });
+        let mut cc = new(Start { ssthresh: 4.0, ..Start::with_window(4.0) });
         let windows: Vec<_> = (0..14)
             .map(|i| {
                 cc.on_ack(&ack(0.0, 0.1, i, i + 4));

@@ -5,29 +5,26 @@
 //! sender alone turns them into bytes. Inflation of the window during fast recovery, limited transmit,
 //! proportional rate reduction and the bound `max_cwnd` belong to the sender as well.
 //!
-//! To add one: a file with `Params`, `ABOUT`, `new` and tests, its `mod` line, and one line in the table at
-//! the foot of this file.
+//! To add one: a file with `Params`, `new` and tests, its `mod` line, and an entry in the list `algorithms!` below.
 
 use std::fmt;
 
+use wifair_config::choice;
 use wifair_units::{Duration, Time};
 
 mod round;
-mod shim;
 #[cfg(test)]
 mod testing;
 mod window;
 
 pub mod highspeed;
 pub mod linux;
-pub mod newreno;
 pub mod reno;
 pub mod scalable;
 pub mod tahoe;
 pub mod vegas;
 pub mod vegas_fair;
 pub mod westwood;
-pub mod westwood_nr;
 pub mod westwood_plus;
 
 pub use round::{Delays, Round, backlog};
@@ -193,44 +190,27 @@ pub enum Recovery {
     NewReno,
 }
 
-/// An algorithm as it is listed to users.
-#[derive(Clone, Copy, Debug)]
-pub struct About {
-    /// What scenarios call it.
-    pub name: &'static str,
-    /// One line on what it does.
-    pub summary: &'static str,
-    /// Author, title, year, and the equations or sections taken.
-    pub source: &'static str,
-    /// The source was known only by a one-line description, the rest is an interpretation.
-    pub one_line_only: bool,
-    /// How a sender without SACK recovers under it.
-    pub recovery: Recovery,
-}
-
+/// The algorithms: what scenarios choose from, and the states. `Choice` has what `wifair list` shows: name, first line
+/// of the description, source, and whether that was known only by a one-line description (`outline`).
 macro_rules! algorithms {
-    ($($(#[$doc:meta])* $variant:ident($state:ty) = $module:ident;)*) => {
-        /// Which algorithm.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Name {
-            $($(#[$doc])* $variant,)*
+    ($(
+        $(#[doc = $doc:literal])*
+        $variant:ident($state:ty $(, $params:ty)?) = $name:literal
+        from $source:literal $(($outline:ident))? in $module:ident, $recovery:ident;
+    )*) => {
+        choice! {
+            /// Congestion control.
+            pub enum Choice {
+                $($(#[doc = $doc])* $variant $(($params))? = $name from $source $(($outline))?,)*
+            }
         }
 
-        /// Settings of all algorithms.
-        #[derive(Clone, Debug, Default, PartialEq)]
-        pub struct Settings {
-            $($(#[$doc])* pub $module: $module::Params,)*
-        }
-
-        impl Name {
-            /// All algorithms.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// What it is and where it comes from.
+        impl Choice {
+            /// How a sender without SACK recovers under it, unless told otherwise.
             #[must_use]
-            pub const fn about(self) -> &'static About {
+            pub const fn recovery(&self) -> Recovery {
                 match self {
-                    $(Self::$variant => &$module::ABOUT,)*
+                    $(Self::$variant { .. } => Recovery::$recovery,)*
                 }
             }
         }
@@ -238,55 +218,87 @@ macro_rules! algorithms {
         /// The state of an algorithm. An enum rather than a box, so that the hot loop jumps only once.
         #[derive(Debug)]
         pub enum Algorithm {
-            $($(#[$doc])* $variant($state),)*
+            $($(#[doc = $doc])* $variant($state),)*
             /// Defined by the user.
             Custom(Box<dyn CongestionControl>),
         }
 
         impl Algorithm {
-            /// The algorithm `name` at the start of a connection.
+            /// The algorithm of `choice` at the start of a connection.
             #[must_use]
-            pub fn new(name: Name, settings: &Settings, start: Start) -> Self {
-                match name {
-                    $(Name::$variant => Self::$variant($module::new(&settings.$module, start)),)*
+            pub fn new(choice: &Choice, start: Start) -> Self {
+                match choice {
+                    $(chosen!(params, $variant $(, $params)?) =>
+                        Self::$variant(begun!(params, start, $module $(, $params)?)),)*
                 }
             }
         }
 
         macro_rules! dispatch {
-            ($self:ident, $state_:ident => $call:expr) => {
+            ($self:ident, $inner:ident => $call:expr) => {
                 match $self {
-                    $(Self::$variant($state_) => $call,)*
-                    Self::Custom($state_) => $call,
+                    $(Self::$variant($inner) => $call,)*
+                    Self::Custom($inner) => $call,
                 }
             };
         }
     };
 }
 
+/// The pattern of a choice, with the name of its parameters where it has some.
+macro_rules! chosen {
+    ($params:ident, $variant:ident) => {
+        Choice::$variant
+    };
+    ($params:ident, $variant:ident, $kind:ty) => {
+        Choice::$variant($params)
+    };
+}
+
+/// The first state of an algorithm.
+macro_rules! begun {
+    ($params:ident, $start:ident, $module:ident) => {
+        $module::new($start)
+    };
+    ($params:ident, $start:ident, $module:ident, $kind:ty) => {
+        $module::new($params, $start)
+    };
+}
+
 algorithms! {
-    /// 4.3BSD-Tahoe.
-    Tahoe(tahoe::Tahoe) = tahoe;
-    /// 4.3BSD-Reno.
-    Reno(reno::Reno) = reno;
-    /// NewReno (RFC 6582).
-    NewReno(reno::Reno) = newreno;
-    /// TCP Vegas.
-    Vegas(vegas::Vegas) = vegas;
-    /// TCP Vegas-Fair.
-    VegasFair(vegas_fair::VegasFair) = vegas_fair;
-    /// TCP Westwood.
-    Westwood(westwood::Westwood) = westwood;
-    /// TCP Westwood+.
-    WestwoodPlus(westwood_plus::WestwoodPlus) = westwood_plus;
-    /// TCP Westwood-NR.
-    WestwoodNr(westwood::Westwood) = westwood_nr;
-    /// Linux's Reno.
-    Linux(linux::Linux) = linux;
-    /// HighSpeed TCP (RFC 3649).
-    HighSpeed(highspeed::HighSpeed) = highspeed;
-    /// Scalable TCP.
-    Scalable(scalable::Scalable) = scalable;
+    /// Reno's window; fast recovery ends when all that was in flight is acknowledged.
+    NewReno(reno::Reno) = "newreno"
+        from "T. Henderson, S. Floyd, A. Gurtov and Y. Nishida, RFC 6582, 2012" in reno, NewReno;
+    /// A segment more each round trip, half the window on loss; fast recovery ends at the first new ACK.
+    Reno(reno::Reno) = "reno"
+        from "M. Allman, V. Paxson and E. Blanton, RFC 5681, 2009" in reno, Reno;
+    /// A segment more each round trip, slow start from one segment after any loss.
+    Tahoe(tahoe::Tahoe) = "tahoe"
+        from "V. Jacobson, Congestion Avoidance and Control, 1988" in tahoe, Tahoe;
+    /// Keeps between alpha and beta segments in the queue, by the round-trip time.
+    Vegas(vegas::Vegas, vegas::Params) = "vegas"
+        from "L. Brakmo and L. Peterson, TCP Vegas, 1995" in vegas, Reno;
+    /// Vegas with a higher alpha and beta for the first bytes after a pause.
+    VegasFair(vegas_fair::VegasFair, vegas_fair::Params) = "vegas-fair"
+        from "Y.-J. Jung and C. Y. Park, Instantaneous Fairness of TCP, 2016, Fig. 5" in vegas_fair, Reno;
+    /// After a loss the window falls to measured bandwidth times smallest round-trip time.
+    Westwood(westwood::Westwood, westwood::Params) = "westwood"
+        from "S. Mascolo et al., TCP Westwood, 2001" in westwood, Reno;
+    /// Westwood with one bandwidth sample each round trip.
+    WestwoodPlus(westwood_plus::WestwoodPlus, westwood_plus::Params) = "westwood-plus"
+        from "L. A. Grieco and S. Mascolo, Westwood+, 2004" in westwood_plus, NewReno;
+    /// Westwood's window with NewReno's recovery.
+    WestwoodNr(westwood::Westwood, westwood::Params) = "westwood-nr"
+        from "S. Mascolo et al., TCP Westwood, 2001, with RFC 6582" in westwood, NewReno;
+    /// Reno in whole segments, as in Linux 2.6 and ns-2's Agent/TCP/Linux.
+    Linux(linux::Linux) = "linux"
+        from "D. X. Wei and P. Cao, NS-2 TCP-Linux, 2006" in linux, NewReno;
+    /// Growth and decrease depend on the window, from Reno at 38 segments up.
+    HighSpeed(highspeed::HighSpeed, highspeed::Params) = "highspeed"
+        from "S. Floyd, RFC 3649, 2003" in highspeed, NewReno;
+    /// A hundredth of a segment more for each acknowledged one, an eighth less on loss.
+    Scalable(scalable::Scalable, scalable::Params) = "scalable"
+        from "T. Kelly, Scalable TCP, 2003" in scalable, NewReno;
 }
 
 impl CongestionControl for Algorithm {
@@ -353,5 +365,107 @@ impl CongestionControl for Algorithm {
 
     fn rules_recovery(&self) -> bool {
         dispatch!(self, cc => cc.rules_recovery())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::cc::testing::{ack, time};
+
+    /// What may be called on an algorithm.
+    #[derive(Clone, Copy, Debug)]
+    enum Call {
+        Ack { step_us: u64, rtt_us: u64, segments: u64, sent: u64, flags: u8 },
+        Loss(f64),
+        Rto(f64),
+        Ecn(f64),
+        Send(u64),
+        Exit(f64),
+        Idle(f64),
+        Spurious,
+    }
+
+    fn call() -> impl Strategy<Value = Call> {
+        let segments = || prop_oneof![Just(0.0), 0.5..40.0, Just(1e6), Just(f64::INFINITY)];
+        prop_oneof![
+            12 => (0u64..3_000_000, 0u64..10_000_000, 0u64..60, 0u64..60, any::<u8>()).prop_map(
+                |(step_us, rtt_us, segments, sent, flags)| Call::Ack { step_us, rtt_us, segments, sent, flags }
+            ),
+            1 => (0.0..1e6).prop_map(Call::Loss),
+            1 => (0.0..1e6).prop_map(Call::Rto),
+            1 => (0.0..1e6).prop_map(Call::Ecn),
+            4 => (0u64..3000).prop_map(Call::Send),
+            1 => segments().prop_map(Call::Exit),
+            1 => segments().prop_map(Call::Idle),
+            1 => Just(Call::Spurious),
+        ]
+    }
+
+    /// Makes the calls, with counters that only grow, and looks at the window after each.
+    fn hold(cc: &mut Algorithm, calls: &[Call]) -> Result<(), TestCaseError> {
+        let (mut now, mut una, mut nxt, mut min_rtt) = (0.0, 0u64, 1u64, f64::INFINITY);
+        for call in calls {
+            match *call {
+                Call::Ack { step_us, rtt_us, segments, sent, flags } => {
+                    now += step_us as f64 * 1e-6;
+                    una = (una + segments).min(nxt);
+                    nxt += sent;
+                    let rtt = rtt_us as f64 * 1e-6;
+                    let sampled = flags & 1 != 0;
+                    if sampled {
+                        min_rtt = rtt.min(min_rtt);
+                    }
+                    let base = ack(now, rtt, una, nxt);
+                    cc.on_ack(&Ack {
+                        segments: segments as f64,
+                        bytes: segments * 1000,
+                        rtt: sampled.then(|| base.rtt.expect("a sample")),
+                        one_way_delay: (flags & 2 != 0).then_some(base.srtt),
+                        min_rtt: if min_rtt.is_finite() { Duration::from_secs_f64(min_rtt) } else { Duration::MAX },
+                        rate: (flags & 4 != 0).then_some(RateSample {
+                            rate: rtt_us as f64,
+                            prior_delivered: una.saturating_sub(rtt_us % 50) * 1000,
+                            app_limited: flags & 8 != 0,
+                        }),
+                        window_limited: flags & 16 == 0,
+                        ecn_echo: flags & 32 != 0,
+                        in_recovery: flags & 64 != 0,
+                        duplicate: flags & 128 != 0,
+                        ..base
+                    });
+                }
+                Call::Loss(in_flight) => cc.on_loss(in_flight),
+                Call::Rto(in_flight) => cc.on_rto(in_flight),
+                Call::Ecn(in_flight) => cc.on_ecn(in_flight),
+                Call::Send(payload) => cc.on_send(time(now), payload, nxt * 1000),
+                Call::Exit(at_most) => cc.on_recovery_exit(at_most),
+                Call::Idle(at_most) => cc.on_idle_restart(at_most),
+                Call::Spurious => cc.on_spurious(),
+            }
+            let cwnd = cc.cwnd();
+            prop_assert!(cwnd.is_finite() && cwnd >= 1.0, "cwnd {cwnd} after {call:?}");
+            prop_assert!(cc.ssthresh() >= 1.0, "ssthresh {} after {call:?}", cc.ssthresh());
+            if let Some(rate) = cc.pacing_rate() {
+                prop_assert!(rate.is_finite() && rate > 0.0, "pacing at {rate} after {call:?}");
+            }
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn the_window_is_finite_and_at_least_one_segment_after_any_calls(
+            calls in proptest::collection::vec(call(), 0..200),
+            window in 1.0..100.0,
+        ) {
+            for name in Choice::NAMES {
+                let choice = Choice::named(name).expect("it is in the list");
+                let mut cc = Algorithm::new(&choice, Start::with_window(window));
+                hold(&mut cc, &calls).map_err(|error| TestCaseError::fail(format!("{name}: {error}")))?;
+            }
+        }
     }
 }

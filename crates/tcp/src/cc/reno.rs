@@ -8,23 +8,10 @@
 //! W = sqrt(3 / (2 p)) = 1.22 / sqrt(p)                                         [segments]
 //! ```
 //!
-//! Reno, NewReno and SACK TCP share this window and differ in the sender's recovery.
+//! NewReno (RFC 6582) and TCP with SACK have the same window and differ in the sender's recovery.
 
 use crate::cc::window::by_window;
-use crate::cc::{About, Ack, CongestionControl, Recovery, Start, Window};
-
-/// For `wifair list`.
-pub const ABOUT: About = About {
-    name: "reno",
-    summary: "a segment more each round trip, half the window on loss; fast recovery ends at the first new ACK",
-    source: "M. Allman, V. Paxson and E. Blanton, RFC 5681, 2009; K. Fall and S. Floyd, 1996",
-    one_line_only: false,
-    recovery: Recovery::Reno,
-};
-
-/// Reno has no settings.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Params;
+use crate::cc::{Ack, CongestionControl, Start, Window};
 
 /// State of Reno.
 #[derive(Clone, Debug)]
@@ -34,7 +21,7 @@ pub struct Reno {
 
 /// Reno at the start of a connection.
 #[must_use]
-pub fn new(_: &Params, start: Start) -> Reno {
+pub fn new(start: Start) -> Reno {
     Reno { window: Window::new(start) }
 }
 
@@ -65,7 +52,7 @@ mod tests {
     use crate::cc::testing::{Pipe, ack, round};
 
     fn reno(window: f64, ssthresh: f64) -> Reno {
-        new(&Params, Start { ssthresh, ..Start::with_window(window) })
+        new(Start { ssthresh, ..Start::with_window(window) })
     }
 
     /// RFC 5681: slow start doubles the window each round, congestion avoidance adds a segment.

@@ -9,18 +9,10 @@
 //!
 //! The response function holds for small p, where the loss of one segment is followed by many rounds.
 
-use crate::cc::shim::table;
-use crate::cc::window::by_window;
-use crate::cc::{About, Ack, CongestionControl, Recovery, Start, Window};
+use wifair_config::table;
 
-/// For `wifair list`.
-pub const ABOUT: About = About {
-    name: "scalable",
-    summary: "a hundredth of a segment more for each acknowledged one, an eighth less on loss",
-    source: "T. Kelly, Scalable TCP, 2003, section 3",
-    one_line_only: false,
-    recovery: Recovery::NewReno,
-};
+use crate::cc::window::by_window;
+use crate::cc::{Ack, CongestionControl, Start, Window};
 
 table! {
     /// Scalable TCP (T. Kelly, 2003).

@@ -4,20 +4,7 @@
 //! "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", 1996, section 2.
 
 use crate::cc::window::by_window;
-use crate::cc::{About, Ack, CongestionControl, Recovery, Start, Window};
-
-/// For `wifair list`.
-pub const ABOUT: About = About {
-    name: "tahoe",
-    summary: "a segment more each round trip, slow start from one segment after any loss",
-    source: "V. Jacobson, Congestion Avoidance and Control, 1988",
-    one_line_only: false,
-    recovery: Recovery::Tahoe,
-};
-
-/// Tahoe has no settings.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Params;
+use crate::cc::{Ack, CongestionControl, Start, Window};
 
 /// State of Tahoe.
 #[derive(Clone, Debug)]
@@ -27,7 +14,7 @@ pub struct Tahoe {
 
 /// Tahoe at the start of a connection.
 #[must_use]
-pub fn new(_: &Params, start: Start) -> Tahoe {
+pub fn new(start: Start) -> Tahoe {
     Tahoe { window: Window::new(start) }
 }
 
@@ -62,14 +49,14 @@ mod tests {
     /// Fall and Floyd 1996, section 2: Tahoe slow-starts after every loss.
     #[test]
     fn a_loss_leads_back_to_slow_start() {
-        let mut cc = new(&Params, Start::with_window(16.0));
+        let mut cc = new(Start::with_window(16.0));
         cc.on_loss(16.0);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, 8.0));
     }
 
     #[test]
     fn a_congestion_mark_only_halves() {
-        let mut cc = new(&Params, Start::with_window(16.0));
+        let mut cc = new(Start::with_window(16.0));
         cc.on_ecn(16.0);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (8.0, 8.0));
     }

@@ -24,18 +24,10 @@
 //! Reno in both. The finer retransmission timer, looked at when a duplicate ACK comes in, is the sender's: it asks
 //! [`CongestionControl::wants_fine_timer`].
 
-use crate::cc::shim::{choice, table};
-use crate::cc::window::by_window;
-use crate::cc::{About, Ack, CongestionControl, Delays, Recovery, Round, Start, Window};
+use wifair_config::{choice, table};
 
-/// For `wifair list`.
-pub const ABOUT: About = About {
-    name: "vegas",
-    summary: "keeps between alpha and beta segments in the queue, by the round-trip time",
-    source: "L. Brakmo and L. Peterson, TCP Vegas, 1995; variants ns2 and linux",
-    one_line_only: false,
-    recovery: Recovery::Reno,
-};
+use crate::cc::window::by_window;
+use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window};
 
 choice! {
     /// Whose Vegas it is.

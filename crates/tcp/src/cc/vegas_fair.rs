@@ -15,21 +15,12 @@
 //! session is sent under the old parameters; a session whose first segment alone reaches the introduction is ended
 //! only by its second; a stall of more than a pause within a session, as after a timeout, opens a new one.
 
-use wifair_units::{Duration, Time};
+use wifair_config::table;
+use wifair_units::{Bytes, Duration, Time};
 
-use crate::cc::shim::table;
 use crate::cc::vegas::{self, Variant, Vegas};
 use crate::cc::window::by_inner;
-use crate::cc::{About, Ack, CongestionControl, Recovery, Start};
-
-/// For `wifair list`.
-pub const ABOUT: About = About {
-    name: "vegas-fair",
-    summary: "Vegas with a higher alpha and beta for the first bytes after a pause",
-    source: "Y.-J. Jung and C. Y. Park, Instantaneous Fairness of TCP, 2016, section 5.1 and Fig. 5",
-    one_line_only: false,
-    recovery: Recovery::Reno,
-};
+use crate::cc::{Ack, CongestionControl, Start};
 
 table! {
     /// TCP Vegas-Fair (Y.-J. Jung and C. Y. Park, 2016, Fig. 5).
@@ -45,7 +36,7 @@ table! {
         /// Time without a segment after which a new session begins.
         pub pause_interval: Duration = Duration::from_secs(1);
         /// Payload after which the introduction of a session is over.
-        pub intro_length: wifair_units::Bytes = wifair_units::Bytes(5000);
+        pub intro_length: Bytes = Bytes(5000);
         /// How much higher alpha is in the introduction.
         pub alpha_increment: f64 = 1.0, "0 or more" => |v| *v >= 0.0;
         /// How much higher beta is in the introduction.

@@ -12,22 +12,14 @@
 //!
 //! Where no ACK comes for `tau / m`, samples of zero are taken in its stead (section 2.3). A duplicate ACK counts a
 //! segment, which the next cumulative ACK leaves out (section 2.2). ACKs of the same instant make one sample. The
-//! threshold is at least two segments. Recovery is Reno's; with NewReno's it is `westwood-nr`.
+//! threshold is at least two segments. Recovery is Reno's; `westwood-nr`, called WestwoodNR in ns-2's contributed module, is
+//! the same window with NewReno's.
 
+use wifair_config::table;
 use wifair_units::{Duration, Time};
 
-use crate::cc::shim::table;
 use crate::cc::window::by_window;
-use crate::cc::{About, Ack, CongestionControl, Recovery, Start, Window};
-
-/// For `wifair list`.
-pub const ABOUT: About = About {
-    name: "westwood",
-    summary: "after a loss the window falls to measured bandwidth times smallest round-trip time",
-    source: "S. Mascolo et al., TCP Westwood, 2001, sections 2.1 to 2.4",
-    one_line_only: false,
-    recovery: Recovery::Reno,
-};
+use crate::cc::{Ack, CongestionControl, Start, Window};
 
 table! {
     /// TCP Westwood (S. Mascolo et al., 2001).

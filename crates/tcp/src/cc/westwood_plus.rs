@@ -14,21 +14,12 @@
 //! | `paper` | - |
 //! | `linux` | Linux's tcp_westwood, which ns-2's Agent/TCP/Linux holds too: a round is the last round-trip time by the clock, at least 50 ms; two filters with a = 7/8 follow each other; the first sample is taken as it is |
 
+use wifair_config::{choice, table};
 use wifair_units::{Duration, Time};
 
-use crate::cc::shim::{choice, table};
 use crate::cc::westwood::Counter;
 use crate::cc::window::by_window;
-use crate::cc::{About, Ack, CongestionControl, Recovery, Round, Start, Window};
-
-/// For `wifair list`.
-pub const ABOUT: About = About {
-    name: "westwood-plus",
-    summary: "Westwood with one bandwidth sample each round trip",
-    source: "L. A. Grieco and S. Mascolo, Westwood+, 2004, section 2; variant linux",
-    one_line_only: false,
-    recovery: Recovery::NewReno,
-};
+use crate::cc::{Ack, CongestionControl, Round, Start, Window};
 
 choice! {
     /// Whose filter it is.
