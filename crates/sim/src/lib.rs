@@ -1,1 +1,4 @@
 //! Scenario, world and records: a run from text to columns.
+
+pub mod record;
+pub mod world;

@@ -2,7 +2,7 @@
 
 use wifair_engine::stream;
 use wifair_packet::{Packet, Packets};
-use wifair_units::{BitRate, Time};
+use wifair_units::{BitRate, Bytes, Time};
 use wifair_wlan::dcf::{Access, Cell, Eifs, Heard, StationSettings};
 use wifair_wlan::phy::Timing;
 use wifair_wlan::queue::{Fifo, Limit, Queue};
@@ -37,6 +37,7 @@ impl Saturated {
             cw_max: self.cw.1,
             exclude_cw: false,
             rate: self.rate,
+            routing_overhead: Bytes(0),
             data_error_to: 0.0,
             data_error_from: 0.0,
             control_error_to: 0.0,

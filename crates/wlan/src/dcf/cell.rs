@@ -35,6 +35,8 @@ pub struct StationSettings {
     pub exclude_cw: bool,
     /// Rate of data frames to and from this station.
     pub rate: BitRate,
+    /// Bytes that the station's own routing adds to each packet it sends: 20 with ns-2's DSDV, none otherwise.
+    pub routing_overhead: Bytes,
     /// Probability that a data frame to this station is not received.
     pub data_error_to: f64,
     /// Probability that a data frame from this station is not received.
@@ -139,6 +141,7 @@ struct Station {
     cw_max: u32,
     exclude_cw: bool,
     rate: BitRate,
+    routing_overhead: Bytes,
     backoff: Stream,
 }
 
@@ -260,6 +263,7 @@ impl Cell {
                 cw_max: station.cw_max,
                 exclude_cw: station.exclude_cw,
                 rate: station.rate,
+                routing_overhead: station.routing_overhead,
                 backoff: station.backoff,
             });
         }
@@ -283,6 +287,12 @@ impl Cell {
     #[must_use]
     pub fn counters(&self, station: u32) -> &Counters {
         &self.counters[station as usize]
+    }
+
+    /// What every station did, in their order.
+    #[must_use]
+    pub fn all_counters(&self) -> &[Counters] {
+        &self.counters
     }
 
     /// What the air was used for until `now`.
@@ -380,7 +390,7 @@ impl Cell {
         let frame = self.queues[index].dequeue(now, packets, dropped).map(|id| {
             let packet = &packets[id];
             let to = receiver(packet);
-            let length = self.access.timing.frame_length(packet.bytes());
+            let length = self.access.timing.frame_length(packet.bytes() + self.stations[index].routing_overhead);
             let rate_of = if station == self.hub && to != BROADCAST { to } else { station };
             let air = self.access.timing.frame(length, self.stations[rate_of as usize].rate);
             Frame { id, to, length, air, received: false }

@@ -1,0 +1,146 @@
+//! Durations counted in buckets, for percentiles in bounded memory.
+
+use wifair_units::Duration;
+
+/// Sub-buckets of each power of two: a percentile is at most 1/64 above the true value.
+const STEPS: u64 = 64;
+const STEP_BITS: u32 = STEPS.trailing_zeros();
+/// Durations are counted in units of 1024 ns.
+const UNIT_BITS: u32 = 10;
+
+/// Counts of durations, logarithmic with 64 steps an octave above 64 us; exact mean, minimum and maximum.
+#[derive(Clone, Debug, Default)]
+pub struct Histogram {
+    counts: Vec<u32>,
+    samples: u64,
+    sum: u64,
+    maximum: Duration,
+    minimum: Option<Duration>,
+}
+
+impl Histogram {
+    /// Counts one sample.
+    #[inline]
+    pub fn add(&mut self, sample: Duration) {
+        let bucket = bucket_of(sample);
+        if bucket >= self.counts.len() {
+            self.counts.resize(bucket + 1, 0);
+        }
+        self.counts[bucket] += 1;
+        self.samples += 1;
+        self.sum += sample.as_nanos();
+        self.maximum = self.maximum.max(sample);
+        self.minimum = Some(self.minimum.map_or(sample, |m| m.min(sample)));
+    }
+
+    /// Samples counted.
+    #[must_use]
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// Mean in seconds, NaN without samples.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn mean(&self) -> f64 {
+        self.sum as f64 * 1e-9 / self.samples as f64
+    }
+
+    /// The shortest, zero without samples.
+    #[must_use]
+    pub fn minimum(&self) -> Duration {
+        self.minimum.unwrap_or_default()
+    }
+
+    /// The longest, zero without samples.
+    #[must_use]
+    pub fn maximum(&self) -> Duration {
+        self.maximum
+    }
+
+    /// The smallest duration that at least the fraction `p` of the samples does not exceed, rounded up to the
+    /// bucket's end (at most 1/64 too long); `None` without samples.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub fn percentile(&self, p: f64) -> Option<Duration> {
+        if self.samples == 0 {
+            return None;
+        }
+        let rank = ((p * self.samples as f64).ceil() as u64).clamp(1, self.samples);
+        let mut passed = 0;
+        for (bucket, count) in self.counts.iter().enumerate() {
+            passed += u64::from(*count);
+            if passed >= rank {
+                return Some(end_of(bucket).min(self.maximum).max(self.minimum()));
+            }
+        }
+        Some(self.maximum)
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[allow(clippy::cast_possible_truncation)]
+fn bucket_of(sample: Duration) -> usize {
+    let units = sample.as_nanos() >> UNIT_BITS;
+    if units < STEPS {
+        return units as usize;
+    }
+    let octave = 63 - units.leading_zeros() - STEP_BITS;
+    (u64::from(octave + 1) * STEPS + ((units >> octave) - STEPS)) as usize
+}
+
+/// The longest duration that is counted in `bucket`.
+fn end_of(bucket: usize) -> Duration {
+    let bucket = bucket as u64;
+    let units = if bucket < STEPS {
+        bucket + 1
+    } else {
+        let octave = bucket / STEPS - 1;
+        (STEPS + bucket % STEPS + 1) << octave
+    };
+    Duration::from_nanos((units << UNIT_BITS) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn mean_and_extremes_are_exact() {
+        let mut histogram = Histogram::default();
+        for ms in [1, 2, 6] {
+            histogram.add(Duration::from_millis(ms));
+        }
+        assert!((histogram.mean() - 3e-3).abs() < 1e-15);
+        assert_eq!(histogram.minimum(), Duration::from_millis(1));
+        assert_eq!(histogram.maximum(), Duration::from_millis(6));
+        assert_eq!(histogram.percentile(1.0), Some(Duration::from_millis(6)));
+        assert_eq!(Histogram::default().percentile(0.5), None);
+    }
+
+    proptest! {
+        /// Against sorting: never below the true percentile, and at most 1/64 (or 1024 ns) above it.
+        #[test]
+        fn percentiles_are_close_to_those_of_the_sorted_samples(
+            mut samples in prop::collection::vec(0_u64..20_000_000_000, 1..200),
+            p in 0.0_f64..=1.0,
+        ) {
+            let mut histogram = Histogram::default();
+            for sample in &samples {
+                histogram.add(Duration::from_nanos(*sample));
+            }
+            samples.sort_unstable();
+            #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            let rank = ((p * samples.len() as f64).ceil() as usize).clamp(1, samples.len());
+            let exact = samples[rank - 1];
+            let found = histogram.percentile(p).unwrap().as_nanos();
+            prop_assert!(found >= exact && found <= exact + exact / 64 + 1024, "{found} for {exact}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! What a run measured, over the time from the end of the warm-up to the end of the run.
+
+use super::row;
+use crate::world::Series;
+
+row! {
+    /// One flow.
+    pub struct FlowOutcome {
+        /// Name of the flow.
+        pub name: String,
+        /// `up`, `down` or `wired`: the way of its data seen from the stations.
+        pub direction: String,
+        /// New payload handed to the application, over the measured time [bit/s].
+        pub goodput_bps: f64,
+        /// All payload that arrived, duplicates included, over the measured time [bit/s].
+        pub throughput_bps: f64,
+        /// New payload handed to the application [bytes].
+        pub received_bytes: u64,
+        /// Data packets handed down by the sender, retransmissions included.
+        pub data_packets_sent: u64,
+        /// Segments that TCP sent again.
+        pub retransmissions: u64,
+        /// Expiries of the retransmission timer.
+        pub timeouts: u64,
+        /// Mean of the round-trip times that TCP measured [s].
+        pub rtt_mean_s: f64,
+        /// Shortest of them [s].
+        pub rtt_min_s: f64,
+        /// Median [s], at most 1/64 too high.
+        pub rtt_p50_s: f64,
+        /// 95th percentile [s], at most 1/64 too high.
+        pub rtt_p95_s: f64,
+        /// 99th percentile [s], at most 1/64 too high.
+        pub rtt_p99_s: f64,
+        /// Longest [s].
+        pub rtt_max_s: f64,
+        /// Number of round-trip times measured.
+        pub rtt_samples: u64,
+        /// Mean congestion window over time [segments].
+        pub cwnd_mean: f64,
+        /// Data packets dropped by the access point's queue.
+        pub data_drops_ap_queue: u64,
+        /// Data packets dropped by a station's queue.
+        pub data_drops_station_queue: u64,
+        /// Data packets dropped by a wired link's queue.
+        pub data_drops_link_queue: u64,
+        /// Data packets given up by the MAC at its retry limit.
+        pub data_drops_retry_limit: u64,
+        /// TCP ACKs dropped by the access point's queue.
+        pub ack_drops_ap_queue: u64,
+        /// TCP ACKs dropped by a station's queue.
+        pub ack_drops_station_queue: u64,
+        /// TCP ACKs dropped by a wired link's queue.
+        pub ack_drops_link_queue: u64,
+        /// TCP ACKs given up by the MAC at its retry limit.
+        pub ack_drops_retry_limit: u64,
+    }
+}
+
+row! {
+    /// The whole cell (or, without Wi-Fi, the whole network).
+    pub struct CellOutcome {
+        /// Sum of the flows' goodput [bit/s].
+        pub goodput_bps: f64,
+        /// Sum of the flows' throughput [bit/s].
+        pub throughput_bps: f64,
+        /// Jain's index of the flows' goodput.
+        pub jain_index: f64,
+        /// Goodput of all uplink flows over that of all downlink flows; none without downlink goodput.
+        pub up_down_ratio: f64,
+        /// Share of the uplink flows in the goodput of uplink and downlink.
+        pub uplink_share: f64,
+        /// Share of the flows whose goodput is below 10 % of the mean.
+        pub starved_fraction: f64,
+        /// Index of instantaneous fairness (jung2016, equation 3), a session finishing with the hand-down of its last segment.
+        pub instantaneous_fairness: f64,
+        /// The same, a session finishing when its last byte is acknowledged.
+        pub instantaneous_fairness_acked: f64,
+        /// Sessions that began in the measured time and finished.
+        pub sessions_finished: u64,
+        /// Sessions that began in the measured time and did not finish.
+        pub sessions_unfinished: u64,
+        /// Share of the time in which data frames that were received were on the air.
+        pub air_data: f64,
+        /// Share of the time in which ACK frames were on the air.
+        pub air_ack: f64,
+        /// Share of the time in which RTS and CTS frames were on the air.
+        pub air_rts_cts: f64,
+        /// Share of the time in which frames met each other on the air.
+        pub air_collision: f64,
+        /// Share of the time in which data frames that an error spoilt were on the air.
+        pub air_error: f64,
+        /// Share of the time in which no frame was on the air.
+        pub air_idle: f64,
+        /// Share of the attempts to send that met another frame.
+        pub collision_probability: f64,
+        /// Frames that the MAC gave up at a retry limit.
+        pub frames_given_up: u64,
+        /// Mean length of the access point's queue over time [packets].
+        pub ap_queue_mean_packets: f64,
+        /// Longest length of the access point's queue [packets].
+        pub ap_queue_max_packets: u64,
+        /// Share of the time in which the access point's queue was full.
+        pub ap_queue_full_fraction: f64,
+        /// Data packets dropped by the access point's queue.
+        pub ap_drops_data: u64,
+        /// TCP ACKs dropped by the access point's queue.
+        pub ap_drops_ack: u64,
+        /// Expiries of retransmission timers.
+        pub timeouts: u64,
+        /// Segments that TCP sent again.
+        pub retransmissions: u64,
+    }
+}
+
+row! {
+    /// One station of a medium, access points included.
+    pub struct StationOutcome {
+        /// Name of the station.
+        pub name: String,
+        /// Attempts to send a frame.
+        pub attempts: u64,
+        /// Frames acknowledged.
+        pub delivered: u64,
+        /// Attempts that met another frame.
+        pub collisions: u64,
+        /// Attempts without answer because of an error.
+        pub errors: u64,
+        /// Frames given up at a retry limit.
+        pub given_up: u64,
+        /// Time its data frames were on the air and met no other [s].
+        pub air_data_s: f64,
+        /// Time RTS, CTS and ACK frames of its exchanges were on the air [s].
+        pub air_control_s: f64,
+        /// Time its frames were on the air and met others [s].
+        pub air_collided_s: f64,
+    }
+}
+
+row! {
+    /// One session of a flow.
+    pub struct SessionOutcome {
+        /// Name of the flow.
+        pub flow: String,
+        /// Scheduled start [s].
+        pub start_s: f64,
+        /// Length [bytes].
+        pub length_bytes: u64,
+        /// Time from the start until the last segment was handed down [s]; none if it was not.
+        pub sent_after_s: f64,
+        /// Time from the start until the last byte was acknowledged [s]; none if it was not.
+        pub acked_after_s: f64,
+    }
+}
+
+/// Everything that a run measured.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Seed of the run.
+    pub seed: u64,
+    /// Measured time [s]: duration less warm-up.
+    pub measured_s: f64,
+    /// Events taken.
+    pub events: u64,
+    /// The flows, in the order of the scenario.
+    pub flows: Vec<FlowOutcome>,
+    /// All together.
+    pub cell: CellOutcome,
+    /// Stations of all media.
+    pub stations: Vec<StationOutcome>,
+    /// Sessions that began in the measured time.
+    pub sessions: Vec<SessionOutcome>,
+    /// Time series, where they were asked for.
+    pub series: Option<Series>,
+}

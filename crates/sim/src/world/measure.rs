@@ -1,0 +1,130 @@
+//! What is measured while a world runs: counters that only grow, read at the start of the measurement and at its
+//! end, and distributions that begin anew when the warm-up is over.
+
+use wifair_metrics::Histogram;
+use wifair_packet::Kind;
+use wifair_units::Time;
+
+/// Where and why a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// In the queue of an access point.
+    ApQueue,
+    /// In the queue of a station.
+    StationQueue,
+    /// In the queue of a wired link.
+    LinkQueue,
+    /// Given up by the MAC after its last attempt.
+    RetryLimit,
+}
+
+impl Loss {
+    /// How many there are.
+    pub const COUNT: usize = 4;
+    /// Names, in order.
+    pub const NAMES: [&'static str; Self::COUNT] = ["ap_queue", "station_queue", "link_queue", "retry_limit"];
+}
+
+/// Counters of one flow since the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowCounters {
+    /// Data packets handed down, retransmissions included.
+    pub data_sent: u64,
+    /// ACK packets handed down.
+    pub acks_sent: u64,
+    /// Data packets that reached the other end.
+    pub data_arrived: u64,
+    /// ACK packets that reached the other end.
+    pub acks_arrived: u64,
+    /// Payload of data packets that reached the other end, duplicates included, in bytes.
+    pub payload_arrived: u64,
+    /// New payload handed to the application, in order, in bytes.
+    pub received: u64,
+    /// TCP retransmissions.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Losses of data packets by place.
+    pub data_lost: [u64; Loss::COUNT],
+    /// Losses of ACK packets by place.
+    pub acks_lost: [u64; Loss::COUNT],
+}
+
+impl FlowCounters {
+    pub(super) fn lose(&mut self, kind: Kind, loss: Loss) {
+        let losses = if kind == Kind::Ack { &mut self.acks_lost } else { &mut self.data_lost };
+        losses[loss as usize] += 1;
+    }
+
+    /// What has been counted since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let minus = |now: &[u64; Loss::COUNT], then: &[u64; Loss::COUNT]| std::array::from_fn(|i| now[i] - then[i]);
+        Self {
+            data_sent: self.data_sent - earlier.data_sent,
+            acks_sent: self.acks_sent - earlier.acks_sent,
+            data_arrived: self.data_arrived - earlier.data_arrived,
+            acks_arrived: self.acks_arrived - earlier.acks_arrived,
+            payload_arrived: self.payload_arrived - earlier.payload_arrived,
+            received: self.received - earlier.received,
+            retransmissions: self.retransmissions - earlier.retransmissions,
+            timeouts: self.timeouts - earlier.timeouts,
+            data_lost: minus(&self.data_lost, &earlier.data_lost),
+            acks_lost: minus(&self.acks_lost, &earlier.acks_lost),
+        }
+    }
+}
+
+/// The time integral of a quantity that changes in steps.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TimeMean {
+    since: Time,
+    began: Time,
+    level: f64,
+    integral: f64,
+}
+
+impl TimeMean {
+    #[inline]
+    pub(super) fn set(&mut self, now: Time, level: f64) {
+        self.integral += self.level * (now - self.since).as_secs();
+        self.since = now;
+        self.level = level;
+    }
+
+    pub(super) fn restart(&mut self, now: Time) {
+        *self = Self { since: now, began: now, level: self.level, integral: 0.0 };
+    }
+
+    /// The mean until `now`; the level where no time has passed.
+    #[must_use]
+    pub fn mean(mut self, now: Time) -> f64 {
+        self.set(now, self.level);
+        let span = (now - self.began).as_secs();
+        if span > 0.0 { self.integral / span } else { self.level }
+    }
+}
+
+/// A session of a flow: a start and a number of bytes (jung2016, section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// When it was scheduled.
+    pub start: Time,
+    /// Its length in bytes.
+    pub length: u64,
+    /// The offset behind its last byte in the stream of the connection.
+    pub end: u64,
+    /// When its last byte was handed down for the first time, [`Time::NEVER`] if it was not.
+    pub sent: Time,
+    /// When its last byte was acknowledged, [`Time::NEVER`] if it was not.
+    pub acknowledged: Time,
+}
+
+/// Distributions of one flow since the warm-up.
+#[derive(Clone, Debug, Default)]
+pub struct FlowMeasure {
+    /// Round-trip times that TCP measured.
+    pub rtt: Histogram,
+    /// Congestion window in segments.
+    pub cwnd: TimeMean,
+}

@@ -1,0 +1,129 @@
+//! What a world is built from: every name resolved, every default filled in.
+
+use wifair_tcp::{ReceiverConfig, SenderConfig};
+use wifair_units::{BitRate, Bytes, Duration, Time};
+use wifair_wlan::dcf::{Access, StationSettings};
+use wifair_wlan::queue::Queue;
+
+/// The next step of a packet's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hop {
+    /// Over the air.
+    Air {
+        /// Index of the medium.
+        medium: u16,
+        /// The station that sends, by its number in the medium.
+        from: u32,
+        /// The station that receives.
+        to: u32,
+    },
+    /// Over a wired link, by its index.
+    Wire(u32),
+    /// It has arrived.
+    End,
+}
+
+/// A medium and its stations.
+#[derive(Debug)]
+pub struct MediumPlan {
+    /// Rules of access.
+    pub access: Access,
+    /// The access point, by its number in the medium.
+    pub hub: u32,
+    /// All stations, the access point among them.
+    pub stations: Vec<StationSettings>,
+}
+
+/// One direction of a wired link.
+#[derive(Debug)]
+pub struct LinkPlan {
+    /// Rate; `None` sends in no time.
+    pub rate: Option<BitRate>,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// Packets that wait for the link.
+    pub queue: Queue,
+}
+
+/// Which way a flow's data goes, seen from the stations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From a station.
+    Up,
+    /// To a station.
+    Down,
+    /// Not over the air, or between stations.
+    Wired,
+}
+
+/// What carries the data.
+#[derive(Clone, Debug)]
+pub enum Transport {
+    /// TCP.
+    Tcp {
+        /// The data sender.
+        sender: Box<SenderConfig>,
+        /// The data receiver.
+        receiver: ReceiverConfig,
+    },
+    /// UDP datagrams of one size at a constant rate.
+    Udp {
+        /// Payload of a datagram, in bytes.
+        payload: u16,
+        /// The IP packet, in bytes.
+        size: u16,
+        /// Time from one datagram to the next.
+        interval: Duration,
+        /// Each interval is drawn uniformly within this fraction of itself around its mean, from 0 to 1.
+        jitter: f64,
+    },
+}
+
+/// What the application does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Workload {
+    /// Data without end.
+    Endless,
+    /// One transfer, then the connection is closed.
+    Transfer(Bytes),
+    /// Sessions on one connection, each with its scheduled start and length.
+    Sessions(Vec<(Time, Bytes)>),
+}
+
+/// One flow of data.
+#[derive(Clone, Debug)]
+pub struct FlowPlan {
+    /// Its name, which also names its random streams.
+    pub name: String,
+    /// Which way its data goes.
+    pub direction: Direction,
+    /// The data's way.
+    pub forward: Vec<Hop>,
+    /// The ACKs' way.
+    pub reverse: Vec<Hop>,
+    /// What carries the data.
+    pub transport: Transport,
+    /// What the application does.
+    pub workload: Workload,
+    /// When it begins.
+    pub start: Time,
+    /// When the application falls silent, if ever.
+    pub stop: Time,
+}
+
+/// A whole world.
+#[derive(Debug)]
+pub struct Plan {
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Measurement begins here.
+    pub warm_up: Time,
+    /// Air.
+    pub media: Vec<MediumPlan>,
+    /// Wires.
+    pub links: Vec<LinkPlan>,
+    /// Data.
+    pub flows: Vec<FlowPlan>,
+    /// How often state is sampled for time series, if at all.
+    pub sample_every: Option<Duration>,
+}

@@ -1,0 +1,240 @@
+//! From the counters of a world to its outcome.
+
+use wifair_metrics::jain_index;
+use wifair_units::{Duration, Time};
+use wifair_wlan::dcf::{AirTime, Counters};
+
+use super::{Direction, FlowCounters, Loss, Session, World, refresh};
+use crate::record::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
+
+/// Names and directions that only the report needs.
+#[derive(Clone, Debug, Default)]
+pub struct Labels {
+    /// Name and direction of each flow.
+    pub flows: Vec<(String, Direction)>,
+    /// Names of the stations of each medium.
+    pub stations: Vec<Vec<String>>,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Capacity `rho * B` that the fair share is taken of, in bytes per second (jung2016, equation 1); the measured
+    /// aggregate goodput where it is not given.
+    pub fair_share_base: Option<f64>,
+}
+
+impl World {
+    /// What was measured until now.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn outcome(&mut self, labels: &Labels) -> Outcome {
+        let span = (self.now.saturating_since(self.warm_up)).as_secs();
+        let mut flows = vec![];
+        let mut counted = vec![];
+        for (index, (name, direction)) in labels.flows.iter().enumerate() {
+            let flow = &mut self.flows[index];
+            refresh(flow);
+            let counters = flow.counters.since(&flow.at_warm_up);
+            flows.push(self.flow_outcome(index, name, *direction, &counters, span));
+            counted.push(counters);
+        }
+        let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
+        let total: f64 = goodputs.iter().sum();
+        let sum_of = |wanted: Direction| -> f64 {
+            let wanted = labels.flows.iter().zip(&goodputs).filter(|((_, direction), _)| *direction == wanted);
+            wanted.map(|(_, goodput)| goodput).sum()
+        };
+        let (up, down) = (sum_of(Direction::Up), sum_of(Direction::Down));
+        let mean = total / goodputs.len() as f64;
+        let starved = goodputs.iter().filter(|goodput| **goodput < 0.1 * mean).count();
+
+        let share = labels.fair_share_base.unwrap_or(total / 8.0) / goodputs.len() as f64;
+        let (sessions, fairness) = self.sessions(labels, share);
+        let air = self.air();
+        let stations = self.stations(labels);
+        let attempts: u64 = stations.iter().map(|station| station.attempts).sum();
+        let collisions: u64 = stations.iter().map(|station| station.collisions).sum();
+        let (queue_mean, queue_max, queue_full) =
+            self.media.first().map_or((f64::NAN, 0, f64::NAN), |medium| medium.hub_queue().read(self.now));
+        let lost_at_ap = |losses: fn(&FlowCounters) -> &[u64; Loss::COUNT]| -> u64 {
+            counted.iter().map(|counters| losses(counters)[Loss::ApQueue as usize]).sum()
+        };
+        let fraction = |part: Duration| part.as_secs() / air.total().as_secs();
+        let cell = CellOutcome {
+            goodput_bps: total,
+            throughput_bps: flows.iter().map(|flow| flow.throughput_bps).sum(),
+            jain_index: jain_index(&goodputs),
+            up_down_ratio: if down > 0.0 { up / down } else { f64::NAN },
+            uplink_share: up / (up + down),
+            starved_fraction: starved as f64 / goodputs.len() as f64,
+            instantaneous_fairness: fairness.sent,
+            instantaneous_fairness_acked: fairness.acknowledged,
+            sessions_finished: fairness.finished,
+            sessions_unfinished: sessions.len() as u64 - fairness.finished,
+            air_data: fraction(air.data),
+            air_ack: fraction(air.ack),
+            air_rts_cts: fraction(air.rts_cts),
+            air_collision: fraction(air.collision),
+            air_error: fraction(air.error),
+            air_idle: fraction(air.idle),
+            collision_probability: collisions as f64 / attempts as f64,
+            frames_given_up: stations.iter().map(|station| station.given_up).sum(),
+            ap_queue_mean_packets: queue_mean,
+            ap_queue_max_packets: queue_max,
+            ap_queue_full_fraction: queue_full,
+            ap_drops_data: lost_at_ap(|counters| &counters.data_lost),
+            ap_drops_ack: lost_at_ap(|counters| &counters.acks_lost),
+            timeouts: flows.iter().map(|flow| flow.timeouts).sum(),
+            retransmissions: flows.iter().map(|flow| flow.retransmissions).sum(),
+        };
+        Outcome {
+            seed: labels.seed,
+            measured_s: span,
+            events: self.events,
+            flows,
+            cell,
+            stations,
+            sessions,
+            series: self.sample_every.map(|_| self.series.clone()),
+        }
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn flow_outcome(
+        &self,
+        index: usize,
+        name: &str,
+        direction: Direction,
+        counters: &FlowCounters,
+        span: f64,
+    ) -> FlowOutcome {
+        let measure = &self.flows[index].measure;
+        let rtt = &measure.rtt;
+        let seconds = |p: f64| rtt.percentile(p).map_or(f64::NAN, Duration::as_secs);
+        let some = |duration: Duration| if rtt.samples() > 0 { duration.as_secs() } else { f64::NAN };
+        let [data_ap, data_station, data_link, data_retry] = counters.data_lost;
+        let [ack_ap, ack_station, ack_link, ack_retry] = counters.acks_lost;
+        FlowOutcome {
+            name: name.to_owned(),
+            direction: match direction {
+                Direction::Up => "up",
+                Direction::Down => "down",
+                Direction::Wired => "wired",
+            }
+            .to_owned(),
+            goodput_bps: counters.received as f64 * 8.0 / span,
+            throughput_bps: counters.payload_arrived as f64 * 8.0 / span,
+            received_bytes: counters.received,
+            data_packets_sent: counters.data_sent,
+            retransmissions: counters.retransmissions,
+            timeouts: counters.timeouts,
+            rtt_mean_s: rtt.mean(),
+            rtt_min_s: some(rtt.minimum()),
+            rtt_p50_s: seconds(0.5),
+            rtt_p95_s: seconds(0.95),
+            rtt_p99_s: seconds(0.99),
+            rtt_max_s: some(rtt.maximum()),
+            rtt_samples: rtt.samples(),
+            cwnd_mean: if self.has_window(index) { measure.cwnd.mean(self.now) } else { f64::NAN },
+            data_drops_ap_queue: data_ap,
+            data_drops_station_queue: data_station,
+            data_drops_link_queue: data_link,
+            data_drops_retry_limit: data_retry,
+            ack_drops_ap_queue: ack_ap,
+            ack_drops_station_queue: ack_station,
+            ack_drops_link_queue: ack_link,
+            ack_drops_retry_limit: ack_retry,
+        }
+    }
+
+    /// Sessions that began after the warm-up, and their index of instantaneous fairness (jung2016, equations 2 and 3):
+    /// the mean of `length / (finish * share)`. A session whose last segment left at once has no finish time in the
+    /// first reading, and is left out of it.
+    #[allow(clippy::cast_precision_loss)]
+    fn sessions(&self, labels: &Labels, share: f64) -> (Vec<SessionOutcome>, Fairness) {
+        let mut rows = vec![];
+        let (mut sent, mut acknowledged) = (Mean::default(), Mean::default());
+        for (flow, (name, _)) in self.flows.iter().zip(&labels.flows) {
+            let Some(sessions) = &flow.sessions else { continue };
+            for session in sessions.due.iter().filter(|session| session.start >= self.warm_up) {
+                let Session { start, length, .. } = *session;
+                let after = |end: Time| if end < Time::NEVER { (end - start).as_secs() } else { f64::NAN };
+                let row = SessionOutcome {
+                    flow: name.clone(),
+                    start_s: start.as_secs(),
+                    length_bytes: length,
+                    sent_after_s: after(session.sent),
+                    acked_after_s: after(session.acknowledged),
+                };
+                let ideal = length as f64 / share;
+                sent.add(ideal / row.sent_after_s);
+                acknowledged.add(ideal / row.acked_after_s);
+                rows.push(row);
+            }
+        }
+        let fairness =
+            Fairness { sent: sent.value(), acknowledged: acknowledged.value(), finished: acknowledged.count };
+        (rows, fairness)
+    }
+
+    fn air(&self) -> AirTime {
+        let mut sum = AirTime::default();
+        for (medium, before) in self.media.iter().zip(&self.air_at_warm_up) {
+            let air = medium.air_time(self.now);
+            sum.data += air.data - before.data;
+            sum.ack += air.ack - before.ack;
+            sum.rts_cts += air.rts_cts - before.rts_cts;
+            sum.collision += air.collision - before.collision;
+            sum.error += air.error - before.error;
+            sum.idle += air.idle - before.idle;
+        }
+        sum
+    }
+
+    fn stations(&self, labels: &Labels) -> Vec<StationOutcome> {
+        let mut rows = vec![];
+        for ((medium, before), names) in self.media.iter().zip(&self.counters_at_warm_up).zip(&labels.stations) {
+            for (index, (now, name)) in medium.all_counters().iter().zip(names).enumerate() {
+                let then = before.get(index).copied().unwrap_or_default();
+                let Counters { attempts, delivered, collisions, errors, given_up, data, control, collided } = *now;
+                rows.push(StationOutcome {
+                    name: name.clone(),
+                    attempts: attempts - then.attempts,
+                    delivered: delivered - then.delivered,
+                    collisions: collisions - then.collisions,
+                    errors: errors - then.errors,
+                    given_up: given_up - then.given_up,
+                    air_data_s: (data - then.data).as_secs(),
+                    air_control_s: (control - then.control).as_secs(),
+                    air_collided_s: (collided - then.collided).as_secs(),
+                });
+            }
+        }
+        rows
+    }
+}
+
+struct Fairness {
+    sent: f64,
+    acknowledged: f64,
+    finished: u64,
+}
+
+/// Mean of the finite values.
+#[derive(Default)]
+struct Mean {
+    sum: f64,
+    count: u64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        if value.is_finite() {
+            self.sum += value;
+            self.count += 1;
+        }
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn value(&self) -> f64 {
+        self.sum / self.count as f64
+    }
+}
