@@ -5,7 +5,7 @@ use wifair_packet::{Packet, Packets};
 use wifair_units::{BitRate, Bytes, Time};
 use wifair_wlan::dcf::{Access, Cell, Eifs, Heard, StationSettings};
 use wifair_wlan::phy::Timing;
-use wifair_wlan::queue::{Fifo, Limit, Queue};
+use wifair_wlan::queue::{Limit, Queue};
 
 /// A cell whose stations always have something to send to the access point.
 struct Saturated {
@@ -41,7 +41,7 @@ impl Saturated {
             data_error_to: 0.0,
             data_error_from: 0.0,
             control_error_to: 0.0,
-            queue: Queue::Fifo(Fifo::new(Limit::Packets(10), false)),
+            queue: Queue::fifo(Limit::Packets(10)),
             backoff: stream(seed, "backoff", &station.to_string()),
             errors: stream(seed, "error", &station.to_string()),
         };

@@ -29,16 +29,26 @@ impl Link {
     #[inline]
     pub(super) fn next(&self) -> Time {
         let arrival = self.line.next();
-        if self.queue.is_empty() { arrival } else { arrival.min(self.free_at) }
+        if self.queue.is_empty() { arrival } else { arrival.min(self.resumes()) }
+    }
+
+    /// When the next packet of the queue may be sent.
+    #[inline]
+    fn resumes(&self) -> Time {
+        self.free_at.max(self.queue.ready())
     }
 
     /// Takes in a packet.
     #[inline]
     pub(super) fn send(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) {
-        if now >= self.free_at && self.queue.is_empty() {
+        let idle = now >= self.free_at && self.queue.is_empty();
+        if idle && matches!(self.queue, Queue::Fifo(_)) {
+            self.transmit(now, id, packets); // as if it had passed through the queue
+            return;
+        }
+        self.queue.enqueue(now, id, 0, packets, dropped);
+        if idle && let Some(id) = self.queue.dequeue(now, packets, dropped) {
             self.transmit(now, id, packets);
-        } else {
-            self.queue.enqueue(now, id, packets, dropped);
         }
     }
 
@@ -52,7 +62,7 @@ impl Link {
     /// Goes on at the time of [`Link::next`], and returns a packet that has arrived.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
-        if !self.queue.is_empty() && self.free_at <= now {
+        if !self.queue.is_empty() && self.resumes() <= now {
             if let Some(id) = self.queue.dequeue(now, packets, dropped) {
                 self.transmit(now, id, packets);
             }

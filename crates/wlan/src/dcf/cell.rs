@@ -351,7 +351,8 @@ impl Cell {
         dropped: &mut Dropped,
         receiver: impl Fn(&Packet) -> u32,
     ) {
-        self.queues[station as usize].enqueue(now, id, packets, dropped);
+        let to = receiver(&packets[id]);
+        self.queues[station as usize].enqueue(now, id, to, packets, dropped);
         if self.stations[station as usize].frame.is_none() && self.load(now, station, packets, dropped, &receiver) {
             self.request(now, station);
         } else if station == self.hub {

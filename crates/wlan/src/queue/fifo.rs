@@ -1,63 +1,75 @@
 //! FIFO: first in, first out; an arrival that does not fit is dropped, or the oldest packets are.
 //!
+//! Source of drop-head: T. V. Lakshman, A. Neidhardt and T. Ott, "The Drop from Front Strategy in TCP and in TCP over
+//! ATM", INFOCOM 1996: the sender learns of the loss earlier.
+//!
 //! The packet that the MAC is sending is not in the queue. ns-2's drop-tail holds one packet less than its limit
 //! says (it refuses the arrival that would make it `limit` long): write 49 for its 50.
 
 use std::collections::VecDeque;
 
+use wifair_config::{choice, table};
 use wifair_packet::{PacketId, Packets};
 use wifair_units::Time;
 
-use super::{Cause, Discipline, Dropped, Limit};
+use super::room::Room;
+use super::{Cause, Discipline, Dropped, Site};
 
-/// What counts as a full-size packet, in bytes.
-const FULL_SIZE: u64 = 1500;
+choice! {
+    /// Which packet an overflow drops.
+    pub enum Victim {
+        /// The arrival.
+        Tail = "tail",
+        /// The oldest packets, until the arrival fits.
+        Head = "head",
+    }
+}
+
+table! {
+    /// First in, first out.
+    pub struct Params {
+        /// Which packet an overflow drops.
+        pub drop: Victim = Victim::Tail;
+    }
+}
 
 /// Drop-tail or drop-head FIFO.
 #[derive(Clone, Debug)]
 pub struct Fifo {
-    limit: Limit,
-    drop_head: bool,
+    room: Room,
+    drop: Victim,
     line: VecDeque<PacketId>,
-    bytes: u64,
 }
 
 impl Fifo {
-    /// An empty queue. `drop_head`: an overflow drops the oldest packets instead of the arrival.
+    /// An empty queue.
     #[must_use]
-    pub fn new(limit: Limit, drop_head: bool) -> Self {
-        Self { limit, drop_head, line: VecDeque::new(), bytes: 0 }
-    }
-
-    fn fits(&self, size: u64) -> bool {
-        match self.limit {
-            Limit::Packets(limit) => (self.line.len() as u64) < limit,
-            Limit::Bytes(limit) => self.bytes + size <= limit,
-        }
+    pub fn new(params: &Params, site: &Site<'_>) -> Self {
+        Self { room: site.room(), drop: params.drop, line: VecDeque::new() }
     }
 }
 
 impl Discipline for Fifo {
     #[inline]
-    fn enqueue(&mut self, _now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) {
+    fn enqueue(&mut self, _now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
         let size = packets[id].bytes().0;
-        while !self.fits(size) {
-            if !self.drop_head || self.line.is_empty() {
+        while !self.room.fits(size) {
+            if self.drop == Victim::Tail || !self.room.could_fit(size) {
                 dropped.push((id, Cause::Overflow));
                 return;
             }
-            let oldest = self.line.pop_front().expect("a queue that is not empty has an oldest packet");
-            self.bytes -= packets[oldest].bytes().0;
+            let oldest = self.line.pop_front().expect("what would fit into an empty queue finds a packet in its way");
+            self.room.leave(packets[oldest].bytes().0);
             dropped.push((oldest, Cause::Overflow));
         }
-        self.bytes += size;
+        self.room.enter(&mut packets[id]);
         self.line.push_back(id);
     }
 
     #[inline]
     fn dequeue(&mut self, _now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
         let id = self.line.pop_front()?;
-        self.bytes -= packets[id].bytes().0;
+        self.room.leave(packets[id].bytes().0);
         Some(id)
     }
 
@@ -66,44 +78,41 @@ impl Discipline for Fifo {
     }
 
     fn is_full(&self) -> bool {
-        !self.fits(FULL_SIZE)
+        self.room.is_full()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use wifair_packet::Packet;
+    use wifair_units::Bytes;
 
+    use super::super::testing::Bench;
+    use super::super::{Limit, Site};
     use super::*;
 
-    fn run(limit: Limit, drop_head: bool, sizes: &[u16]) -> (Vec<u64>, Vec<u64>) {
-        let (mut packets, mut dropped) = (Packets::default(), vec![]);
-        let mut queue = Fifo::new(limit, drop_head);
+    fn run(limit: Limit, drop: Victim, sizes: &[u16]) -> (Vec<u64>, Vec<u64>) {
+        let mut bench = Bench::new(Fifo::new(&Params { drop }, &Site { limit, ..Bench::<Fifo>::SITE }));
         for (seq, size) in (0..).zip(sizes) {
-            let id = packets.insert(Packet { seq, size: *size, ..Packet::default() });
-            queue.enqueue(Time::ZERO, id, &mut packets, &mut dropped);
+            bench.put(wifair_packet::Packet { seq, size: *size, ..Default::default() });
         }
-        let lost = dropped.iter().map(|(id, _)| packets[*id].seq).collect();
-        let mut sent = vec![];
-        while let Some(id) = queue.dequeue(Time::ZERO, &mut packets, &mut dropped) {
-            sent.push(packets[id].seq);
-        }
-        (sent, lost)
+        let sent = bench.drain();
+        (sent.iter().map(|p| p.seq).collect(), bench.lost.iter().map(|p| p.seq).collect())
     }
 
     #[test]
     fn a_full_queue_drops_the_arrival() {
-        assert_eq!(run(Limit::Packets(2), false, &[9, 9, 9]), (vec![0, 1], vec![2]));
+        assert_eq!(run(Limit::Packets(2), Victim::Tail, &[9, 9, 9]), (vec![0, 1], vec![2]));
     }
 
     #[test]
     fn drop_head_makes_room_for_the_arrival() {
-        assert_eq!(run(Limit::Packets(2), true, &[9, 9, 9]), (vec![1, 2], vec![0]));
+        assert_eq!(run(Limit::Packets(2), Victim::Head, &[9, 9, 9]), (vec![1, 2], vec![0]));
     }
 
     #[test]
     fn a_limit_in_bytes_takes_small_packets_where_a_large_one_does_not_fit() {
-        assert_eq!(run(Limit::Bytes(100), false, &[60, 60, 40, 1]), (vec![0, 2], vec![1, 3]));
-        assert_eq!(run(Limit::Bytes(100), true, &[60, 30, 60, 200]), (vec![], vec![0, 1, 2, 3]));
+        let limit = Limit::Bytes(Bytes(100));
+        assert_eq!(run(limit, Victim::Tail, &[60, 60, 40, 1]), (vec![0, 2], vec![1, 3]));
+        assert_eq!(run(limit, Victim::Head, &[60, 30, 60, 200]), (vec![1, 2], vec![0, 3]));
     }
 }

@@ -1,42 +1,66 @@
 //! Queue disciplines: who is sent next, and who is dropped.
 //!
 //! A discipline is a state machine over packet numbers. It may look into packets and mark them; it reports
-//! what it drops in [`Dropped`] and never frees a packet itself.
+//! what it drops in [`Dropped`] and never frees a packet itself. It sees only the packets of its queue and what the
+//! medium tells it in [`AirUse`]; it has no clock but the `now` of the calls.
+//!
+//! To add one: its file, with source, definition, departures, parameters and tests; a line in the list at the end of
+//! this module, from which come the variants, the names, the reference and the property tests.
 
 mod fifo;
 mod gauge;
+mod heap;
+mod las;
+mod room;
+mod routing_first;
+#[cfg(test)]
+mod testing;
 
-use wifair_packet::{PacketId, Packets};
-use wifair_units::Time;
+use std::fmt;
+
+use wifair_config::{choice, table};
+use wifair_packet::{Kind, Packet, PacketId, Packets};
+use wifair_units::{BitRate, Duration, Time};
 
 pub use fifo::Fifo;
 pub use gauge::Gauge;
+pub use las::Las;
+pub use routing_first::RoutingFirst;
+pub use wifair_config::Limit;
 
-/// How much a queue holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// At most so many packets.
-    Packets(u64),
-    /// At most so many bytes of IP packets.
-    Bytes(u64),
-}
+use room::Room;
 
-/// Why a queue let go of a packet.
+/// Why a packet was let go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The queue was full.
     Overflow,
-    /// Dropped ahead of congestion, by an active discipline.
+    /// Dropped ahead of congestion, by an active discipline or by a scheme of the access point.
     Early,
 }
 
 /// What a discipline dropped since it was last emptied; the world gives the packets back to the arena.
 pub type Dropped = Vec<(PacketId, Cause)>;
 
+/// How a packet got over the air, as a medium tells it to the queue of either end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AirUse {
+    /// The station at the other end.
+    pub peer: u32,
+    /// Whether this station sent it; it received it otherwise.
+    pub sent: bool,
+    /// Air time of all attempts: RTS, CTS, data and ACK frames without the gaps between them.
+    pub air: Duration,
+    /// Attempts that it took.
+    pub attempts: u32,
+    /// Whether it got there.
+    pub delivered: bool,
+}
+
 /// What every discipline does.
 pub trait Discipline {
-    /// Takes in a packet at `now`, and perhaps drops this or others.
-    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped);
+    /// Takes in a packet at `now` whose next station is `to`, and perhaps drops this or others.
+    fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped);
 
     /// Hands out the packet to send next, and perhaps drops others.
     fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId>;
@@ -51,41 +75,214 @@ pub trait Discipline {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// When it is worth while to call [`Discipline::dequeue`] again after it gave nothing though packets are inside:
+    /// a discipline that is not work conserving holds them back until then.
+    fn ready(&self) -> Time {
+        Time::ZERO
+    }
+
+    /// Whether [`Discipline::on_air`] is to be called. Asked once, at the start.
+    fn wants_air(&self) -> bool {
+        false
+    }
+
+    /// A packet from this queue, or one for its station, has used the air.
+    fn on_air(&mut self, now: Time, used: &AirUse) {
+        let _ = (now, used);
+    }
+
+    /// Shows its state by name, for time series.
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        let _ = see;
+    }
 }
 
-/// A discipline, chosen once; no box on the way of a packet.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Queue {
-    /// First in, first out.
-    Fifo(Fifo),
+/// A discipline from outside this crate, for instance one that is written in Python.
+pub trait Foreign: Discipline + fmt::Debug + Send {
+    /// Another one in the same state.
+    fn duplicate(&self) -> Box<dyn Foreign>;
 }
 
-impl Discipline for Queue {
-    #[inline]
-    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) {
-        match self {
-            Self::Fifo(queue) => queue.enqueue(now, id, packets, dropped),
-        }
+impl Clone for Box<dyn Foreign> {
+    fn clone(&self) -> Self {
+        self.duplicate()
+    }
+}
+
+table! {
+    /// A queue of packets that wait for the air or for a wire. What is being sent does not count.
+    pub struct Settings {
+        /// Who is sent next, and who is dropped.
+        pub discipline: Chosen = Chosen::Fifo(fifo::Params::default());
+        /// How much it holds.
+        pub limit: Limit = Limit::Packets(50), "at least 1 packet or 40 B" => |limit| match limit {
+            Limit::Packets(packets) => *packets >= 1,
+            Limit::Bytes(bytes) => bytes.0 >= 40,
+        };
+        /// An ECN-capable packet that finds more than this inside is marked (RFC 8257, section 3.1); disciplines
+        /// with a rule of their own for marking do not look at it. Nothing is marked if absent.
+        pub mark_above: Option<Limit> = None;
+        /// Whether routing messages go before all others, in a line of their own.
+        pub routing_first: bool = false;
+    }
+}
+
+/// Where a discipline is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// How much it holds.
+    pub limit: Limit,
+    /// Above which level ECN-capable packets are marked.
+    pub mark_above: Option<Limit>,
+    /// Rate of the link or air interface that the queue is for, as far as there is one.
+    pub rate: Option<BitRate>,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Name of the queue's owner, which names its random streams too.
+    pub name: &'a str,
+}
+
+impl Site<'_> {
+    const fn room(&self) -> Room {
+        Room::new(self.limit, self.mark_above)
+    }
+}
+
+impl Queue {
+    /// An empty queue of the owner `name`, whose link or air interface has this `rate`.
+    #[must_use]
+    pub fn new(settings: &Settings, rate: Option<BitRate>, seed: u64, name: &str) -> Self {
+        let site = Site { limit: settings.limit, mark_above: settings.mark_above, rate, seed, name };
+        let queue = Self::build(&settings.discipline, &site);
+        if settings.routing_first { RoutingFirst::new(queue, settings.limit).into() } else { queue }
     }
 
-    #[inline]
-    fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
-        match self {
-            Self::Fifo(queue) => queue.dequeue(now, packets, dropped),
-        }
+    /// An empty drop-tail FIFO.
+    #[must_use]
+    pub fn fifo(limit: Limit) -> Self {
+        Self::Fifo(Fifo::new(
+            &fifo::Params::default(),
+            &Site { limit, mark_above: None, rate: None, seed: 0, name: "" },
+        ))
     }
+}
 
-    #[inline]
-    fn len(&self) -> usize {
-        match self {
-            Self::Fifo(queue) => queue.len(),
-        }
+/// The flow of a packet as a small number: one for each direction of a connection, 0 for what belongs to none.
+#[allow(clippy::cast_possible_truncation)]
+fn flow_key(packet: &Packet) -> usize {
+    match packet.kind {
+        Kind::Routing => 0,
+        Kind::Ack => packet.flow as usize * 2 + 2,
+        Kind::Data | Kind::Udp | Kind::Icmp => packet.flow as usize * 2 + 1,
     }
-    #[inline]
-    fn is_full(&self) -> bool {
-        match self {
-            Self::Fifo(queue) => queue.is_full(),
+}
+
+macro_rules! disciplines {
+    ($( $(#[doc = $doc:literal])* $variant:ident($type:ty), $module:ident = $name:literal
+        from $source:literal $(($outline:ident))? ; )+) => {
+        choice! {
+            /// Who is sent next, and who is dropped.
+            pub enum Chosen {
+                $( $(#[doc = $doc])* $variant($module::Params) = $name from $source $(($outline))?, )+
+            }
         }
-    }
+
+        /// A discipline, chosen once. FIFO, the usual one, stands in no box.
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        pub enum Queue {
+            $( $(#[doc = $doc])* $variant($type), )+
+            /// Routing messages first.
+            RoutingFirst(Box<RoutingFirst>),
+            /// From outside this crate.
+            Custom(Box<dyn Foreign>),
+        }
+
+        impl Queue {
+            fn build(chosen: &Chosen, site: &Site<'_>) -> Self {
+                match chosen {
+                    $( Chosen::$variant(params) => Self::$variant($module::$variant::new(params, site).into()), )+
+                }
+            }
+        }
+
+        impl Discipline for Queue {
+            #[inline]
+            fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+                match self {
+                    $( Self::$variant(queue) => queue.enqueue(now, id, to, packets, dropped), )+
+                    Self::RoutingFirst(queue) => queue.enqueue(now, id, to, packets, dropped),
+                    Self::Custom(queue) => queue.enqueue(now, id, to, packets, dropped),
+                }
+            }
+
+            #[inline]
+            fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
+                match self {
+                    $( Self::$variant(queue) => queue.dequeue(now, packets, dropped), )+
+                    Self::RoutingFirst(queue) => queue.dequeue(now, packets, dropped),
+                    Self::Custom(queue) => queue.dequeue(now, packets, dropped),
+                }
+            }
+
+            #[inline]
+            fn len(&self) -> usize {
+                match self {
+                    $( Self::$variant(queue) => queue.len(), )+
+                    Self::RoutingFirst(queue) => queue.len(),
+                    Self::Custom(queue) => queue.len(),
+                }
+            }
+
+            #[inline]
+            fn is_full(&self) -> bool {
+                match self {
+                    $( Self::$variant(queue) => queue.is_full(), )+
+                    Self::RoutingFirst(queue) => queue.is_full(),
+                    Self::Custom(queue) => queue.is_full(),
+                }
+            }
+
+            #[inline]
+            fn ready(&self) -> Time {
+                match self {
+                    $( Self::$variant(queue) => queue.ready(), )+
+                    Self::RoutingFirst(queue) => queue.ready(),
+                    Self::Custom(queue) => queue.ready(),
+                }
+            }
+
+            fn wants_air(&self) -> bool {
+                match self {
+                    $( Self::$variant(queue) => queue.wants_air(), )+
+                    Self::RoutingFirst(queue) => queue.wants_air(),
+                    Self::Custom(queue) => queue.wants_air(),
+                }
+            }
+
+            fn on_air(&mut self, now: Time, used: &AirUse) {
+                match self {
+                    $( Self::$variant(queue) => queue.on_air(now, used), )+
+                    Self::RoutingFirst(queue) => queue.on_air(now, used),
+                    Self::Custom(queue) => queue.on_air(now, used),
+                }
+            }
+
+            fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+                match self {
+                    $( Self::$variant(queue) => queue.show(see), )+
+                    Self::RoutingFirst(queue) => queue.show(see),
+                    Self::Custom(queue) => queue.show(see),
+                }
+            }
+        }
+    };
+}
+
+disciplines! {
+    /// First in, first out; a full queue drops the arrival, or the oldest packet.
+    Fifo(Fifo), fifo = "fifo" from "drop-tail: ns-2.35; drop-head: T. V. Lakshman, A. Neidhardt and T. Ott, 1996";
+    /// Least attained service: the flow that has got the least goes first, the one that has got the most is dropped.
+    Las(Box<Las>), las = "las" from "I. Rai, G. Urvoy-Keller, M. Vernon and E. Biersack, 2004; las, section 3";
 }

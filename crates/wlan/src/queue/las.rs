@@ -1,0 +1,364 @@
+//! LAS: least attained service. Whoever has got the least so far goes first; whoever has got the most is dropped.
+//!
+//! Source: paper `las`, section 3, after I. Rai, G. Urvoy-Keller, M. Vernon and E. Biersack, "Performance Analysis of
+//! LAS-based Scheduling Disciplines in a Packet Switched Network", SIGMETRICS 2004. A packet that comes in gets a tag,
+//! and packets are ordered by their tags, smallest first:
+//!
+//! ```text
+//! data, UDP   bytes of its flow that this queue has accepted before and not dropped
+//! pure ACK    bytes of the data flow that it acknowledges, that is its highest byte number       [bytes]
+//! ```
+//!
+//! When the queue is full the arrival is inserted all the same, and then the packets with the largest tags go until
+//! the rest fits, the arrival perhaps among them. Among equal tags the flows take turns, and the one that came last
+//! is dropped. Work conserving. A packet that the MAC has taken is not called back.
+//!
+//! The paper leaves open, and this is the reading taken:
+//!
+//! - A flow is one direction of a connection at this queue; every node counts for itself.
+//! - Attained service counts when a packet is accepted, not when it is sent. So a flow's packets stay in order.
+//!   What is dropped is taken off again; what is sent again counts again.
+//! - Bytes are payload, so that data and the ACKs of others count in one unit; a packet without payload counts with
+//!   its whole size. `count = "packet"` counts IP bytes instead.
+//! - A flow that is idle for `forget_after`, with nothing in the queue, starts anew; for its ACKs the count then
+//!   begins where the first of them stands. A SYN starts anew, too.
+//!
+//! Left out: a count of served bytes compared at every departure (dynamic LAS).
+
+use std::cmp::Reverse;
+
+use wifair_config::{choice, table};
+use wifair_packet::{Kind, Packet, PacketId, Packets, flag};
+use wifair_units::{Duration, Time};
+
+use super::heap::IndexHeap;
+use super::room::Room;
+use super::{Cause, Discipline, Dropped, Site, flow_key};
+
+choice! {
+    /// What a pure ACK is charged with.
+    pub enum AckCharge {
+        /// The highest byte that it acknowledges.
+        Acknowledged = "acknowledged" from "las, section 3",
+        /// The bytes of the ACKs before it. The variant that the paper warns of: an upload's ACKs then go first.
+        Size = "size" from "las, section 6.1.3",
+    }
+}
+
+choice! {
+    /// Which bytes are counted.
+    pub enum Count {
+        /// Payload, or the whole packet where there is none.
+        Payload = "payload",
+        /// The IP packet.
+        Packet = "packet",
+    }
+}
+
+table! {
+    /// Least attained service.
+    pub struct Params {
+        /// What a pure ACK is charged with.
+        pub ack: AckCharge = AckCharge::Acknowledged;
+        /// Which bytes are counted.
+        pub count: Count = Count::Payload;
+        /// A flow of which nothing passed for so long is forgotten. Never, if absent.
+        pub forget_after: Option<Duration> = None;
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    /// Bytes accepted and not dropped, or for ACKs the tag of the latest.
+    attained: u64,
+    /// ACKs count from here.
+    base: u64,
+    /// The tag of the latest packet, and how many packets had it.
+    tag: u64,
+    round: u64,
+    queued: u32,
+    /// When a packet of it came or went.
+    last: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    id: PacketId,
+    flow: u32,
+    size: u16,
+    /// What a drop takes off.
+    charge: u32,
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Las {
+    params: Params,
+    room: Room,
+    flows: Vec<Flow>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    /// By tag, turn, arrival: first out.
+    first: IndexHeap<(u64, u64, u64)>,
+    /// By tag, arrival: first dropped.
+    worst: IndexHeap<Reverse<(u64, u64)>>,
+    arrivals: u64,
+}
+
+impl Las {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(params: &Params, site: &Site<'_>) -> Self {
+        Self {
+            params: params.clone(),
+            room: site.room(),
+            flows: vec![],
+            slots: vec![],
+            free: vec![],
+            first: IndexHeap::default(),
+            worst: IndexHeap::default(),
+            arrivals: 0,
+        }
+    }
+
+    /// The tag of an arrival, and what it adds to its flow's account.
+    fn charge(&mut self, now: Time, packet: &Packet, key: usize) -> (u64, u64) {
+        if self.flows.len() <= key {
+            self.flows.resize(key + 1, Flow::default());
+        }
+        let flow = &mut self.flows[key];
+        let by_ack = packet.kind == Kind::Ack && self.params.ack == AckCharge::Acknowledged;
+        let idle = self.params.forget_after.is_some_and(|idle| now.saturating_since(flow.last) >= idle);
+        if flow.queued == 0 && (idle || packet.has(flag::SYN)) {
+            *flow = Flow { base: if by_ack { packet.ack } else { 0 }, ..Flow::default() };
+        }
+        flow.last = now;
+        if by_ack {
+            return (packet.ack.saturating_sub(flow.base), 0);
+        }
+        let bytes = match self.params.count {
+            Count::Payload if packet.payload > 0 => packet.payload,
+            Count::Payload | Count::Packet => packet.size,
+        };
+        (flow.attained, u64::from(bytes))
+    }
+
+    fn take(&mut self, index: u32) -> Slot {
+        let slot = self.slots[index as usize];
+        self.free.push(index);
+        self.room.leave(u64::from(slot.size));
+        self.flows[slot.flow as usize].queued -= 1;
+        slot
+    }
+}
+
+impl Discipline for Las {
+    #[allow(clippy::cast_possible_truncation)]
+    fn enqueue(&mut self, now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+        let packet = &mut packets[id];
+        let size = packet.size;
+        if !self.room.could_fit(u64::from(size)) {
+            dropped.push((id, Cause::Overflow));
+            return;
+        }
+        let key = flow_key(packet);
+        let (tag, bytes) = self.charge(now, packet, key);
+        self.room.enter(packet);
+        let flow = &mut self.flows[key];
+        flow.round = if flow.queued > 0 && flow.tag == tag { flow.round + 1 } else { 0 };
+        flow.tag = tag;
+        flow.queued += 1;
+        flow.attained = if bytes == 0 { tag } else { flow.attained + bytes };
+        let round = flow.round;
+        self.arrivals += 1;
+        let slot = Slot { id, flow: key as u32, size, charge: bytes as u32 };
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(slot);
+            (self.slots.len() - 1) as u32
+        });
+        self.slots[index as usize] = slot;
+        self.first.set(index, (tag, round, self.arrivals));
+        self.worst.set(index, Reverse((tag, self.arrivals)));
+        while self.room.overflows() {
+            let (_, index) = self.worst.pop().expect("a queue that overflows is not empty");
+            self.first.remove(index);
+            let slot = self.take(index);
+            self.flows[slot.flow as usize].attained -= u64::from(slot.charge);
+            dropped.push((slot.id, Cause::Overflow));
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, _packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
+        let (_, index) = self.first.pop()?;
+        self.worst.remove(index);
+        let slot = self.take(index);
+        self.flows[slot.flow as usize].last = now;
+        Some(slot.id)
+    }
+
+    fn len(&self) -> usize {
+        self.room.len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.room.is_full()
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("flows", self.flows.iter().filter(|flow| flow.queued > 0).count() as f64);
+        if let (Some(((first, ..), _)), Some((Reverse((worst, _)), _))) = (self.first.first(), self.worst.first()) {
+            see("first_tag_bytes", first as f64);
+            see("worst_tag_bytes", worst as f64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_units::Bytes;
+
+    use super::super::Limit;
+    use super::super::testing::Bench;
+    use super::*;
+
+    fn las(limit: Limit, params: &Params) -> Bench<Las> {
+        Bench::new(Las::new(params, &Site { limit, ..Bench::<Las>::SITE }))
+    }
+
+    fn packets(limit: u64) -> Bench<Las> {
+        las(Limit::Packets(limit), &Params::default())
+    }
+
+    /// A data segment of 1000 B; `seq` only tells it apart.
+    fn data(flow: u32, seq: u64) -> Packet {
+        Packet { flow, seq, payload: 1000, size: 1040, ..Packet::default() }
+    }
+
+    fn ack(flow: u32, ack: u64, seq: u64) -> Packet {
+        Packet { flow, seq, ack, size: 40, kind: Kind::Ack, ..Packet::default() }
+    }
+
+    fn names(packets: &[Packet]) -> Vec<(u32, u64)> {
+        packets.iter().map(|p| (p.flow, p.seq)).collect()
+    }
+
+    /// Tags: flow 7 has 0, 1000, 2000; flow 9 has 0 and 1000. By tag, and in turns where they tie.
+    #[test]
+    fn the_flow_that_has_got_least_goes_first() {
+        let mut bench = packets(50);
+        bench.put_all([data(7, 0), data(7, 1), data(7, 2), data(9, 0), data(9, 1)]);
+        assert_eq!(names(&bench.drain()), [(7, 0), (9, 0), (7, 1), (9, 1), (7, 2)]);
+    }
+
+    /// Flow 1 has got 3000 B when flow 2 comes: tags 0 and 1000 go before its 3000.
+    #[test]
+    fn attained_service_is_kept_when_the_queue_is_empty() {
+        let mut bench = packets(50);
+        bench.put_all((0..3).map(|seq| data(1, seq)));
+        assert_eq!(bench.drain().len(), 3);
+        bench.put_all([data(1, 3), data(2, 0), data(2, 1)]);
+        assert_eq!(names(&bench.drain()), [(2, 0), (2, 1), (1, 3)]);
+    }
+
+    /// Room for three. Flow 1 has tags 0, 1000, 2000; the arrival of flow 2 (tag 0) pushes out 2000. Flow 1's account
+    /// is 2000 again, so its next packet has that tag, is the worst and goes itself. So does the next.
+    #[test]
+    fn an_overflow_drops_the_largest_tag_and_takes_it_off_the_account() {
+        let mut bench = packets(3);
+        bench.put_all((0..3).map(|seq| data(1, seq)));
+        bench.put(data(2, 0));
+        assert_eq!(names(&bench.lost), [(1, 2)]);
+        bench.put(data(1, 3));
+        bench.put(data(1, 4));
+        assert_eq!(names(&bench.lost), [(1, 2), (1, 3), (1, 4)]);
+        assert_eq!(names(&bench.drain()), [(1, 0), (2, 0), (1, 1)]);
+    }
+
+    /// Room for three, all tags equal (first packets of four flows): the one that came last goes.
+    #[test]
+    fn among_equal_tags_the_latest_is_dropped() {
+        let mut bench = packets(3);
+        bench.put_all((1..5).map(|flow| data(flow, 0)));
+        assert_eq!(names(&bench.lost), [(4, 0)]);
+    }
+
+    /// 2500 B hold two segments of 1040 B. An ACK of 40 B with tag 0 fits beside them. The first segment of flow 2
+    /// (tag 0) does not: 3160 B; the largest tag (1000) goes, 2120 B are left.
+    #[test]
+    fn a_limit_in_bytes_drops_until_the_arrival_fits() {
+        let mut bench = las(Limit::Bytes(Bytes(2500)), &Params::default());
+        bench.put_all([data(1, 0), data(1, 1), ack(3, 0, 0), data(2, 0)]);
+        assert_eq!(names(&bench.lost), [(1, 1)]);
+        bench.put(Packet { size: 2501, ..data(4, 0) });
+        assert_eq!(names(&bench.lost), [(1, 1), (4, 0)], "what can never fit pushes nobody out");
+        assert_eq!(bench.drain().len(), 3);
+    }
+
+    /// Flow 1 downloads: tags 0, 1000, 2000. Flow 2 uploads: an ACK for 1500 B stands between, whatever the ACKs
+    /// before it. Charged with their own 40 B, its ACKs would have tags 0 and 40.
+    #[test]
+    fn a_pure_ack_is_charged_with_what_it_acknowledges() {
+        let arrivals = [data(1, 0), data(1, 1), data(1, 2), ack(2, 500, 0), ack(2, 1500, 1)];
+        let mut bench = packets(50);
+        bench.put_all(arrivals);
+        assert_eq!(names(&bench.drain()), [(1, 0), (2, 0), (1, 1), (2, 1), (1, 2)]);
+
+        let mut naive = las(Limit::Packets(50), &Params { ack: AckCharge::Size, ..Params::default() });
+        naive.put_all(arrivals);
+        assert_eq!(names(&naive.drain()), [(1, 0), (2, 0), (2, 1), (1, 1), (1, 2)]);
+    }
+
+    /// Three equal ACKs each of flows 1 and 2, those of flow 1 first: they take turns, also with what comes later.
+    #[test]
+    fn flows_with_equal_tags_take_turns() {
+        let mut bench = packets(50);
+        for (flow, seq) in [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)] {
+            bench.put(ack(flow, 5000, seq));
+        }
+        assert_eq!(bench.get().map(|p| (p.flow, p.seq)), Some((1, 0)));
+        bench.put(ack(1, 5000, 3));
+        assert_eq!(names(&bench.drain()), [(2, 0), (1, 1), (2, 1), (1, 2), (2, 2), (1, 3)]);
+    }
+
+    /// Both flows have got 1000 B at 0 s. Flow 2 is seen again at 6 s, flow 1 only at 11 s: more than 10 s idle.
+    #[test]
+    fn an_idle_flow_is_forgotten() {
+        let forget_after = Some(Duration::from_secs(10));
+        let mut bench = las(Limit::Packets(50), &Params { forget_after, ..Params::default() });
+        bench.put(data(1, 0));
+        bench.put(data(2, 0));
+        bench.drain();
+        bench.wait(Duration::from_secs(6));
+        bench.put(data(2, 1));
+        bench.drain();
+        bench.wait(Duration::from_secs(5));
+        bench.put_all([data(2, 2), data(1, 1), data(1, 2), data(1, 3)]);
+        assert_eq!(names(&bench.drain()), [(1, 1), (1, 2), (2, 2), (1, 3)], "tags 0, 1000, 2000, 2000");
+    }
+
+    /// A forgotten flow's ACKs count from the first that comes: its tag is 0, that of the next 1000.
+    #[test]
+    fn acks_of_a_forgotten_flow_count_from_where_they_stand() {
+        let forget_after = Some(Duration::from_secs(10));
+        let mut bench = las(Limit::Packets(50), &Params { forget_after, ..Params::default() });
+        bench.put(ack(1, 80_000, 0));
+        bench.drain();
+        bench.wait(Duration::from_secs(10));
+        bench.put_all([data(2, 0), data(2, 1), data(2, 2), ack(1, 90_000, 1), ack(1, 91_500, 2)]);
+        assert_eq!(names(&bench.drain()), [(2, 0), (1, 1), (2, 1), (1, 2), (2, 2)]);
+    }
+
+    /// While its packets wait a flow is not idle: a reset would let its next packet overtake them.
+    #[test]
+    fn a_flow_with_waiting_packets_is_not_forgotten() {
+        let forget_after = Some(Duration::from_secs(1));
+        let mut bench = las(Limit::Packets(50), &Params { forget_after, ..Params::default() });
+        bench.put(data(1, 0));
+        bench.put(data(1, 1));
+        assert_eq!(bench.get().map(|p| p.seq), Some(0));
+        bench.wait(Duration::from_secs(5));
+        bench.put(data(1, 2));
+        assert_eq!(names(&bench.drain()), [(1, 1), (1, 2)]);
+    }
+}

@@ -1,0 +1,127 @@
+//! What is inside a queue, against what fits.
+
+use wifair_config::Limit;
+use wifair_packet::{Packet, flag};
+
+/// What counts as a full-size packet, in bytes.
+const FULL_SIZE: u64 = 1500;
+
+/// Packets and bytes inside, and their limit.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    limit: Limit,
+    mark_above: Option<Limit>,
+    packets: u64,
+    bytes: u64,
+}
+
+impl Room {
+    /// An empty room. An ECN-capable packet that comes in while more than `mark_above` is inside is marked.
+    pub const fn new(limit: Limit, mark_above: Option<Limit>) -> Self {
+        Self { limit, mark_above, packets: 0, bytes: 0 }
+    }
+
+    /// Whether a packet of `size` bytes fits beside what is inside.
+    #[inline]
+    pub const fn fits(&self, size: u64) -> bool {
+        match self.limit {
+            Limit::Packets(limit) => self.packets < limit,
+            Limit::Bytes(limit) => self.bytes + size <= limit.0,
+        }
+    }
+
+    /// Whether a packet of `size` bytes would fit if there were nothing else.
+    pub const fn could_fit(&self, size: u64) -> bool {
+        match self.limit {
+            Limit::Packets(limit) => limit > 0,
+            Limit::Bytes(limit) => size <= limit.0,
+        }
+    }
+
+    /// Whether more is inside than the limit.
+    #[inline]
+    pub const fn overflows(&self) -> bool {
+        exceeds(self.limit, self.packets, self.bytes)
+    }
+
+    /// Whether a full-size packet would not fit.
+    #[inline]
+    pub const fn is_full(&self) -> bool {
+        !self.fits(FULL_SIZE)
+    }
+
+    /// A packet comes in, whether it fits or not.
+    #[inline]
+    pub fn enter(&mut self, packet: &mut Packet) {
+        if let Some(threshold) = self.mark_above
+            && exceeds(threshold, self.packets, self.bytes)
+        {
+            mark(packet);
+        }
+        self.packets += 1;
+        self.bytes += packet.bytes().0;
+    }
+
+    /// A packet of `size` bytes goes.
+    #[inline]
+    pub const fn leave(&mut self, size: u64) {
+        self.packets -= 1;
+        self.bytes -= size;
+    }
+
+    /// Packets inside.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)]
+    pub const fn len(&self) -> usize {
+        self.packets as usize
+    }
+}
+
+const fn exceeds(limit: Limit, packets: u64, bytes: u64) -> bool {
+    match limit {
+        Limit::Packets(limit) => packets > limit,
+        Limit::Bytes(limit) => bytes > limit.0,
+    }
+}
+
+/// Sets "congestion experienced" if the packet's transport understands it (RFC 3168, section 5), and says whether.
+#[inline]
+pub const fn mark(packet: &mut Packet) -> bool {
+    if packet.has(flag::ECT) {
+        packet.flags |= flag::CE;
+        return true;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_units::Bytes;
+
+    use super::*;
+
+    fn packet(size: u16, flags: u8) -> Packet {
+        Packet { size, flags, ..Packet::default() }
+    }
+
+    #[test]
+    fn a_limit_in_bytes_is_one_that_may_be_reached() {
+        let mut room = Room::new(Limit::Bytes(Bytes(100)), None);
+        room.enter(&mut packet(60, 0));
+        assert!(room.fits(40) && !room.fits(41) && room.is_full());
+        room.leave(60);
+        assert!(room.len() == 0 && room.fits(100));
+    }
+
+    /// RFC 8257, section 3.1: a packet that finds more than the threshold is marked.
+    #[test]
+    fn a_packet_is_marked_when_it_finds_more_than_the_threshold() {
+        let mut room = Room::new(Limit::Packets(9), Some(Limit::Packets(1)));
+        let marked = [flag::ECT, flag::ECT, flag::ECT, 0].map(|flags| {
+            let mut packet = packet(9, flags);
+            room.enter(&mut packet);
+            packet.has(flag::CE)
+        });
+        assert_eq!(marked, [false, false, true, false]);
+    }
+}

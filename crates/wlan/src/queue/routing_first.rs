@@ -1,0 +1,101 @@
+//! Routing messages before all others, in front of any discipline.
+//!
+//! Source: ns-2's interface queue `Queue/DropTail/PriQueue` (ns-2.35), with which the ad hoc experiments of paper
+//! `las` were run. Departures: ns-2 puts a routing message at the head of the one queue, so that the latest goes first and
+//! an overflow pushes out what stands at the tail; here they wait in a line of their own, in order of arrival, with
+//! the same limit as the queue behind it.
+
+use std::collections::VecDeque;
+
+use wifair_packet::{Kind, PacketId, Packets};
+use wifair_units::Time;
+
+use super::room::Room;
+use super::{AirUse, Cause, Discipline, Dropped, Limit, Queue};
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct RoutingFirst {
+    line: VecDeque<PacketId>,
+    room: Room,
+    others: Queue,
+}
+
+impl RoutingFirst {
+    /// In front of `others`.
+    #[must_use]
+    pub fn new(others: Queue, limit: Limit) -> Self {
+        Self { line: VecDeque::new(), room: Room::new(limit, None), others }
+    }
+}
+
+impl From<RoutingFirst> for Queue {
+    fn from(queue: RoutingFirst) -> Self {
+        Self::RoutingFirst(Box::new(queue))
+    }
+}
+
+impl Discipline for RoutingFirst {
+    fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+        let packet = &mut packets[id];
+        if packet.kind != Kind::Routing {
+            self.others.enqueue(now, id, to, packets, dropped);
+        } else if self.room.fits(packet.bytes().0) {
+            self.room.enter(packet);
+            self.line.push_back(id);
+        } else {
+            dropped.push((id, Cause::Overflow));
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
+        if let Some(id) = self.line.pop_front() {
+            self.room.leave(packets[id].bytes().0);
+            return Some(id);
+        }
+        self.others.dequeue(now, packets, dropped)
+    }
+
+    fn len(&self) -> usize {
+        self.line.len() + self.others.len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.others.is_full()
+    }
+
+    fn ready(&self) -> Time {
+        if self.line.is_empty() { self.others.ready() } else { Time::ZERO }
+    }
+
+    fn wants_air(&self) -> bool {
+        self.others.wants_air()
+    }
+
+    fn on_air(&mut self, now: Time, used: &AirUse) {
+        self.others.on_air(now, used);
+    }
+
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        self.others.show(see);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_packet::Packet;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    #[test]
+    fn routing_messages_overtake_and_have_a_limit_of_their_own() {
+        let mut bench = Bench::new(RoutingFirst::new(Queue::fifo(Limit::Packets(2)), Limit::Packets(2)));
+        let kinds = [Kind::Data, Kind::Routing, Kind::Ack, Kind::Udp, Kind::Routing, Kind::Routing];
+        for (seq, kind) in (0..).zip(kinds) {
+            bench.put(Packet { seq, kind, size: 40, ..Packet::default() });
+        }
+        assert_eq!(bench.lost.iter().map(|p| p.seq).collect::<Vec<_>>(), [3, 5]);
+        assert_eq!(bench.drain().iter().map(|p| p.seq).collect::<Vec<_>>(), [1, 4, 0, 2]);
+    }
+}

@@ -1,0 +1,160 @@
+//! A bench for unit tests, and the properties that every discipline must have.
+
+use proptest::prelude::*;
+use wifair_packet::{Kind, Packet, PacketId, Packets, flag};
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+use super::{Cause, Chosen, Discipline, Dropped, Limit, Queue, Settings, Site};
+
+/// A discipline with an arena, a clock, and a list of what it dropped.
+pub struct Bench<Q> {
+    pub queue: Q,
+    pub packets: Packets,
+    pub now: Time,
+    pub lost: Vec<Packet>,
+    pub causes: Vec<Cause>,
+    dropped: Dropped,
+}
+
+impl<Q: Discipline> Bench<Q> {
+    /// Fifty packets, 11 Mb/s.
+    pub const SITE: Site<'static> =
+        Site { limit: Limit::Packets(50), mark_above: None, rate: Some(BitRate::from_mbps(11)), seed: 1, name: "test" };
+
+    pub fn new(queue: Q) -> Self {
+        Self { queue, packets: Packets::default(), now: Time::ZERO, lost: vec![], causes: vec![], dropped: vec![] }
+    }
+
+    fn settle(&mut self) {
+        for (id, cause) in self.dropped.drain(..) {
+            self.lost.push(self.packets.remove(id));
+            self.causes.push(cause);
+        }
+    }
+
+    pub fn put(&mut self, packet: Packet) -> PacketId {
+        self.put_to(packet, 0)
+    }
+
+    pub fn put_to(&mut self, packet: Packet, to: u32) -> PacketId {
+        let id = self.packets.insert(packet);
+        self.queue.enqueue(self.now, id, to, &mut self.packets, &mut self.dropped);
+        self.settle();
+        id
+    }
+
+    pub fn put_all(&mut self, packets: impl IntoIterator<Item = Packet>) {
+        for packet in packets {
+            self.put(packet);
+        }
+    }
+
+    pub fn get(&mut self) -> Option<Packet> {
+        let id = self.queue.dequeue(self.now, &mut self.packets, &mut self.dropped);
+        self.settle();
+        id.map(|id| self.packets.remove(id))
+    }
+
+    pub fn drain(&mut self) -> Vec<Packet> {
+        std::iter::from_fn(|| self.get()).collect()
+    }
+
+    pub fn wait(&mut self, time: Duration) {
+        self.now += time;
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Put { flow: u32, kind: Kind, payload: u16, flags: u8, ack: u64, to: u32 },
+    Get,
+    Wait(u64),
+    Air { peer: u32, sent: bool, micros: u64, attempts: u32 },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let kind = prop_oneof![
+        4 => Just(Kind::Data), 2 => Just(Kind::Ack), 1 => Just(Kind::Udp), 1 => Just(Kind::Routing), 1 => Just(Kind::Icmp)
+    ];
+    let flags = prop_oneof![Just(0), Just(flag::ECT), Just(flag::SYN), Just(flag::RETRANSMISSION)];
+    prop_oneof![
+        6 => (0_u32..6, kind, prop_oneof![Just(0_u16), 1_u16..1461], flags, 0_u64..100_000, 0_u32..4)
+            .prop_map(|(flow, kind, payload, flags, ack, to)| Step::Put { flow, kind, payload, flags, ack, to }),
+        5 => Just(Step::Get),
+        2 => (0_u64..300_000_000).prop_map(Step::Wait),
+        1 => (0_u32..4, any::<bool>(), 0_u64..5_000, 1_u32..8)
+            .prop_map(|(peer, sent, micros, attempts)| Step::Air { peer, sent, micros, attempts }),
+    ]
+}
+
+fn limit() -> impl Strategy<Value = Limit> {
+    prop_oneof![(1_u64..40).prop_map(Limit::Packets), (1_500_u64..20_000).prop_map(|bytes| Limit::Bytes(Bytes(bytes))),]
+}
+
+proptest! {
+    /// Whatever the calls: a packet is inside, sent or dropped, once; `len` counts what is inside; the limit holds;
+    /// and who claims to be work conserving has a packet whenever there is one.
+    #[test]
+    fn every_discipline_keeps_its_books(
+        name in prop::sample::select(Chosen::NAMES.to_vec()),
+        limit in limit(),
+        mark_above in prop::option::of(limit()),
+        routing_first in any::<bool>(),
+        steps in prop::collection::vec(step(), 1..400),
+    ) {
+        let discipline = Chosen::named(name).expect("a name of the list");
+        let settings = Settings { discipline, limit, mark_above, routing_first };
+        let mut bench = Bench::new(Queue::new(&settings, Some(BitRate::from_mbps(11)), 1, "test"));
+        let (mut inside, mut bytes, mut routing) = (0_usize, 0_u64, 0_usize);
+        let mut steps = steps;
+        // At the end all of it comes out.
+        steps.extend([Step::Wait(10_000_000_000), Step::Get].repeat(200));
+        for step in steps {
+            let lost_before = bench.lost.len();
+            match step {
+                Step::Put { flow, kind, payload, flags, ack, to } => {
+                    let size = payload + 40;
+                    bench.put_to(Packet { flow, kind, payload, size, flags, ack, ..Packet::default() }, to);
+                    inside += 1;
+                    bytes += u64::from(size);
+                    routing += usize::from(kind == Kind::Routing);
+                }
+                Step::Get => {
+                    let (before, may_hold) = (inside, bench.queue.ready() > bench.now);
+                    let got = bench.get();
+                    prop_assert!(
+                        got.is_some() || may_hold || before == bench.lost.len() - lost_before || bench.queue.ready() > bench.now,
+                        "{} holds back {} packets", name, before
+                    );
+                    if let Some(packet) = got {
+                        inside -= 1;
+                        bytes -= packet.bytes().0;
+                        routing -= usize::from(packet.kind == Kind::Routing);
+                    }
+                }
+                Step::Wait(nanos) => bench.wait(Duration::from_nanos(nanos)),
+                Step::Air { peer, sent, micros, attempts } => {
+                    let air = Duration::from_micros(micros);
+                    let used = super::AirUse { peer, sent, air, attempts, delivered: attempts < 7 };
+                    bench.queue.on_air(bench.now, &used);
+                }
+            }
+            for packet in &bench.lost[lost_before..] {
+                inside -= 1;
+                bytes -= packet.bytes().0;
+                routing -= usize::from(packet.kind == Kind::Routing);
+            }
+            prop_assert_eq!(bench.queue.len(), inside, "{}", name);
+            prop_assert_eq!(bench.queue.is_empty(), inside == 0);
+            prop_assert_eq!(bench.packets.len(), inside, "{}: packets are neither lost nor made", name);
+            let waiting = if routing_first { inside - routing } else { inside };
+            match limit {
+                Limit::Packets(limit) => prop_assert!(waiting as u64 <= limit, "{} holds {}", name, inside),
+                Limit::Bytes(limit) if !routing_first => prop_assert!(bytes <= limit.0, "{} holds {} B", name, bytes),
+                Limit::Bytes(_) => {}
+            }
+            bench.queue.show(&mut |what, value| assert!(value.is_finite(), "{what} of {name} is {value}"));
+        }
+        prop_assert_eq!(inside, 0, "{} keeps packets", name);
+    }
+}
