@@ -16,154 +16,22 @@
 //! - A sender that gave up a frame takes the next one out of its queue when the collision ends, not at the timeout.
 //! - A frame spoilt by an error probability sets the NAV of all but its receiver, as if they had read it.
 
-use wifair_engine::Stream;
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::slots::Slots;
-use super::{Access, BROADCAST, Eifs, IdleAccess};
+use super::station::{Contention, Errors, Frame};
+use super::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
 use crate::queue::{Discipline, Dropped, Gauge, Queue};
-
-/// What distinguishes one station (or the access point) from another.
-#[derive(Clone, Debug)]
-pub struct StationSettings {
-    /// aCWmin.
-    pub cw_min: u32,
-    /// aCWmax.
-    pub cw_max: u32,
-    /// Whether the backoff is drawn from `0..CW` without `CW` itself, as ns-2 does.
-    pub exclude_cw: bool,
-    /// Rate of data frames to and from this station.
-    pub rate: BitRate,
-    /// Bytes that the station's own routing adds to each packet it sends: 20 with ns-2's DSDV, none otherwise.
-    pub routing_overhead: Bytes,
-    /// Probability that a data frame to this station is not received.
-    pub data_error_to: f64,
-    /// Probability that a data frame from this station is not received.
-    pub data_error_from: f64,
-    /// Probability that an RTS, CTS or ACK to this station is not received.
-    pub control_error_to: f64,
-    /// Packets that wait for the MAC.
-    pub queue: Queue,
-    /// Backoff draws.
-    pub backoff: Stream,
-    /// Draws of frame errors at this receiver.
-    pub errors: Stream,
-}
-
-/// What one station did, since the start of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Attempts: data frames sent, or RTS that got no answer.
-    pub attempts: u64,
-    /// Data frames acknowledged (or broadcast).
-    pub delivered: u64,
-    /// Attempts that met another frame.
-    pub collisions: u64,
-    /// Attempts without an answer because of an error.
-    pub errors: u64,
-    /// Frames given up at a retry limit.
-    pub given_up: u64,
-    /// Air time of its data frames that met no other.
-    pub data: Duration,
-    /// Air time of RTS, CTS and ACK frames of its exchanges.
-    pub control: Duration,
-    /// Air time of its frames that met another.
-    pub collided: Duration,
-}
-
-/// What the air was used for, since the start of the run. The sum of the fields is the time passed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AirTime {
-    /// Data frames received.
-    pub data: Duration,
-    /// ACK frames.
-    pub ack: Duration,
-    /// RTS and CTS frames.
-    pub rts_cts: Duration,
-    /// Frames that met another frame, from the first start to the last end.
-    pub collision: Duration,
-    /// Data frames spoilt by an error.
-    pub error: Duration,
-    /// No frame at all: SIFS, DIFS, backoff, and nothing to send.
-    pub idle: Duration,
-}
-
-impl AirTime {
-    /// All of it.
-    #[must_use]
-    pub fn total(&self) -> Duration {
-        self.data + self.ack + self.rts_cts + self.collision + self.error + self.idle
-    }
-}
-
-/// What has been received when a medium was called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
-    /// Nothing.
-    Nothing,
-    /// `to` received a packet.
-    Packet {
-        /// The receiver.
-        to: u32,
-        /// The packet, which now is the receiver's.
-        id: PacketId,
-    },
-    /// Everybody but `from` received a packet.
-    Broadcast {
-        /// The sender.
-        from: u32,
-        /// The packet, which now is the caller's.
-        id: PacketId,
-    },
-}
-
-/// The frame that a station is trying to send.
-#[derive(Clone, Copy, Debug)]
-struct Frame {
-    id: PacketId,
-    to: u32,
-    length: Bytes,
-    air: Duration,
-    /// The receiver has it already; only its ACK was lost. The packet is not the station's any more.
-    received: bool,
-}
 
 #[derive(Clone, Debug)]
 struct Station {
     frame: Option<Frame>,
     /// The slot in which the pending backoff ends, on the shared count; in the past if it has ended.
     backoff_end: u64,
-    cw: u32,
-    short_retries: u8,
-    long_retries: u8,
-    cw_min: u32,
-    cw_max: u32,
-    exclude_cw: bool,
+    contention: Contention,
     rate: BitRate,
     routing_overhead: Bytes,
-    backoff: Stream,
-}
-
-impl Station {
-    fn draw_backoff(&mut self) -> u64 {
-        let values = if self.exclude_cw { self.cw.max(1) } else { self.cw + 1 };
-        u64::from(self.backoff.below(values))
-    }
-
-    fn reset(&mut self) {
-        self.cw = self.cw_min;
-        self.short_retries = 0;
-        self.long_retries = 0;
-    }
-}
-
-#[derive(Clone, Debug)]
-struct Errors {
-    data_to: f64,
-    data_from: f64,
-    control_to: f64,
-    stream: Stream,
 }
 
 /// A station whose slots do not lie on the grid of the others: after its own timeout, or one that sends at once.
@@ -175,6 +43,15 @@ struct Loner {
     slots: u64,
     /// It drew a backoff. If not, it must draw one when somebody is faster.
     drew: bool,
+    /// It has a frame to send. If not, it only counts its slots.
+    waits: bool,
+}
+
+impl Loner {
+    /// When its backoff ends.
+    fn due(&self, slot: Duration) -> Time {
+        self.from + slot * self.slots
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,6 +87,8 @@ pub struct Cell {
     phase: Phase,
     /// Who is on the air.
     senders: Vec<u32>,
+    /// Who received the broadcast that was heard last.
+    receivers: Vec<u32>,
     next: Time,
     hub_queue: Gauge,
     air: AirTime,
@@ -228,7 +107,7 @@ impl Cell {
         let mut cell = Self {
             access,
             hub,
-            slots: Slots::new(stations.len(), 2 * widest),
+            slots: Slots::new(stations.len(), widest),
             counters: vec![Counters::default(); stations.len()],
             stations: vec![],
             queues: vec![],
@@ -238,6 +117,7 @@ impl Cell {
             loners: vec![],
             phase: Phase::Idle,
             senders: vec![],
+            receivers: vec![],
             next: Time::NEVER,
             hub_queue: Gauge::default(),
             air: AirTime::default(),
@@ -246,26 +126,15 @@ impl Cell {
             protection: timing.rts() + timing.sifs + timing.cts() + timing.sifs,
         };
         for station in stations {
-            cell.queues.push(station.queue);
-            cell.errors.push(Errors {
-                data_to: station.data_error_to,
-                data_from: station.data_error_from,
-                control_to: station.control_error_to,
-                stream: station.errors,
-            });
+            cell.errors.push(Errors::new(&station));
             cell.stations.push(Station {
                 frame: None,
                 backoff_end: 0,
-                cw: station.cw_min,
-                short_retries: 0,
-                long_retries: 0,
-                cw_min: station.cw_min,
-                cw_max: station.cw_max,
-                exclude_cw: station.exclude_cw,
+                contention: Contention::new(&station),
                 rate: station.rate,
                 routing_overhead: station.routing_overhead,
-                backoff: station.backoff,
             });
+            cell.queues.push(station.queue);
         }
         cell
     }
@@ -275,6 +144,12 @@ impl Cell {
     #[must_use]
     pub fn next(&self) -> Time {
         self.next
+    }
+
+    /// Who received the broadcast that [`Cell::advance`] reported last, in the order of their numbers.
+    #[must_use]
+    pub fn receivers(&self) -> &[u32] {
+        &self.receivers
     }
 
     /// The queue of a station.
@@ -410,7 +285,7 @@ impl Cell {
         if self.phase != Phase::Idle {
             // 10.3.4.2: the medium is busy, so a backoff is due, unless one is pending already.
             if state.backoff_end <= self.count {
-                state.backoff_end = self.count + state.draw_backoff();
+                state.backoff_end = self.count + u64::from(state.contention.draw());
             }
             self.slots.insert(station, state.backoff_end);
             return;
@@ -422,14 +297,26 @@ impl Cell {
             self.next = self.next.min(self.origin + slot * (target - self.count));
             return;
         }
+        let mut origin = self.origin;
+        if let Some(index) = self.loners.iter().position(|loner| loner.station == station) {
+            let loner = &mut self.loners[index];
+            if loner.due(slot) > now {
+                loner.waits = true;
+                self.next = self.next.min(loner.due(slot));
+                return;
+            }
+            self.loners.swap_remove(index);
+            origin = now; // it counted its slots to the end, so its own wait is over
+        }
+        let state = &mut self.stations[station as usize];
         let loner = match self.access.idle_access {
-            IdleAccess::Immediate => Loner { station, from: now.max(self.origin), slots: 0, drew: false },
+            IdleAccess::Immediate => Loner { station, from: now.max(origin), slots: 0, drew: false, waits: true },
             IdleAccess::Backoff => {
-                let from = (now + self.access.timing.difs).max(self.origin);
-                Loner { station, from, slots: state.draw_backoff(), drew: true }
+                let from = (now + self.access.timing.difs).max(origin);
+                Loner { station, from, slots: u64::from(state.contention.draw()), drew: true, waits: true }
             }
         };
-        self.next = self.next.min(loner.from + slot * loner.slots);
+        self.next = self.next.min(loner.due(slot));
         self.loners.push(loner);
     }
 
@@ -458,6 +345,8 @@ impl Cell {
                 let frame = self.stations[from as usize].frame.expect("a sender has a frame");
                 self.account_exchange(now, from, &frame, Duration::ZERO);
                 self.succeed(now, from, packets, dropped, &receiver);
+                self.receivers.clear();
+                self.receivers.extend((0..).take(self.stations.len()).filter(|station| *station != from));
                 Heard::Broadcast { from, id: frame.id }
             }
             Phase::Data { spoilt: true } | Phase::Ack { lost: true } => {
@@ -507,7 +396,7 @@ impl Cell {
         let mut begins = now;
         if self.access.protects(frame.length) {
             if self.is_control_lost(frame.to) || self.is_control_lost(sender) {
-                self.miss_answer_to_rts(now, sender);
+                self.miss_answer_to_rts(now);
                 return;
             }
             begins += self.protection;
@@ -522,18 +411,20 @@ impl Cell {
         let slot = self.access.timing.slot;
         let mut loners = std::mem::take(&mut self.loners);
         for loner in loners.drain(..) {
-            if loner.from + slot * loner.slots == now {
+            if loner.waits && loner.due(slot) == now {
                 self.senders.push(loner.station);
                 continue;
             }
             let state = &mut self.stations[loner.station as usize];
             let left = if loner.drew {
-                loner.slots - now.saturating_since(loner.from).div_floor(slot)
+                loner.slots.saturating_sub(now.saturating_since(loner.from).div_floor(slot))
             } else {
-                state.draw_backoff()
+                u64::from(state.contention.draw())
             };
             state.backoff_end = self.count + left;
-            self.slots.insert(loner.station, state.backoff_end);
+            if loner.waits {
+                self.slots.insert(loner.station, state.backoff_end);
+            }
         }
         self.loners = loners;
         self.senders.sort_unstable();
@@ -541,15 +432,11 @@ impl Cell {
 
     fn is_data_lost(&mut self, from: u32, to: u32) -> bool {
         let p = self.errors[from as usize].data_from;
-        let errors = &mut self.errors[to as usize];
-        // Two lotteries, so that one of them alone does not shift the draws of the other.
-        let spoilt = errors.stream.chance(errors.data_to);
-        errors.stream.chance(p) || spoilt
+        self.errors[to as usize].loses_data(p)
     }
 
     fn is_control_lost(&mut self, to: u32) -> bool {
-        let errors = &mut self.errors[to as usize];
-        errors.stream.chance(errors.control_to)
+        self.errors[to as usize].loses_control()
     }
 
     /// Time on the air of what `sender` begins with: the RTS, or the data frame.
@@ -563,10 +450,7 @@ impl Cell {
         for sender in self.senders.clone() {
             let air = self.opening(sender);
             longest = longest.max(air);
-            let counters = &mut self.counters[sender as usize];
-            counters.attempts += 1;
-            counters.collisions += 1;
-            counters.collided += air;
+            self.counters[sender as usize].attempts += 1;
         }
         self.phase = Phase::Collision { began: now };
         self.next = now + longest;
@@ -585,18 +469,30 @@ impl Cell {
         self.air.collision += now - self.accounted;
         self.accounted = now;
         let timing = self.access.timing;
-        let wait = if self.access.eifs == Eifs::AfterCollision { timing.eifs() } else { timing.difs };
-        self.idle_from(now + wait);
         let senders = std::mem::take(&mut self.senders);
+        let met = senders.len() > 1; // or it is an RTS without answer
+        let wait = if met && self.access.eifs == Eifs::AfterCollision { timing.eifs() } else { timing.difs };
+        self.idle_from(now + wait);
         for &sender in &senders {
             let frame = self.stations[sender as usize].frame.expect("a sender has a frame");
+            let air = self.opening(sender);
+            let counters = &mut self.counters[sender as usize];
+            if met {
+                counters.collisions += 1
+            } else {
+                counters.errors += 1
+            }
+            counters.collided += air;
             if frame.to == BROADCAST {
                 // Nobody answers a broadcast, so its sender does not know.
                 given_up.push((sender, frame.id));
-                self.succeed_quietly(now, sender, packets, dropped, receiver);
+                self.counters[sender as usize].delivered += 1;
+                self.stations[sender as usize].contention.reset();
+                self.load(now, sender, packets, dropped, receiver);
+                self.back_off(sender, now + timing.difs);
                 continue;
             }
-            let ended = began + self.opening(sender);
+            let ended = began + air;
             let resumes = (ended + self.access.answer_timeout).max(now + timing.difs);
             let by_rts = self.is_protected(&frame);
             self.fail(now, sender, by_rts, resumes, packets, dropped, given_up, receiver);
@@ -654,6 +550,8 @@ impl Cell {
         self.origin = origin;
     }
 
+    /// A frame is done: contention window and retries return to their start, a backoff follows whether there is
+    /// another frame or not (10.3.4.3).
     fn succeed(
         &mut self,
         now: Time,
@@ -663,38 +561,38 @@ impl Cell {
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         self.idle_from(now + self.access.timing.difs);
-        self.succeed_quietly(now, sender, packets, dropped, receiver);
-        self.reschedule();
-    }
-
-    /// A frame is done: contention window and retries return to their start, a backoff follows whether there is
-    /// another frame or not (10.3.4.3).
-    fn succeed_quietly(
-        &mut self,
-        now: Time,
-        sender: u32,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        receiver: &impl Fn(&Packet) -> u32,
-    ) {
         self.counters[sender as usize].delivered += 1;
         let state = &mut self.stations[sender as usize];
-        state.reset();
-        state.backoff_end = self.count + state.draw_backoff();
+        state.contention.reset();
+        state.backoff_end = self.count + u64::from(state.contention.draw());
         let target = state.backoff_end;
         if self.load(now, sender, packets, dropped, receiver) {
             self.slots.insert(sender, target);
         }
+        self.reschedule();
+    }
+
+    /// `sender` draws a backoff that begins at `resumes`.
+    fn back_off(&mut self, sender: u32, resumes: Time) {
+        let state = &mut self.stations[sender as usize];
+        let slots = u64::from(state.contention.draw());
+        let waits = state.frame.is_some();
+        if resumes == self.origin {
+            state.backoff_end = self.count + slots;
+            if waits {
+                self.slots.insert(sender, state.backoff_end);
+            }
+        } else {
+            state.backoff_end = self.count;
+            self.loners.push(Loner { station: sender, from: resumes, slots, drew: true, waits });
+        }
     }
 
     /// No CTS comes. The others heard the RTS, and forget their NAV when no data frame follows (10.3.2.4).
-    fn miss_answer_to_rts(&mut self, now: Time, sender: u32) {
+    fn miss_answer_to_rts(&mut self, now: Time) {
         // Booked as a collision of the RTS with noise: the exchange ends with it.
         self.phase = Phase::Collision { began: now };
         self.next = now + self.access.timing.rts();
-        let counters = &mut self.counters[sender as usize];
-        counters.errors += 1;
-        counters.collided += self.access.timing.rts();
     }
 
     /// No ACK comes: the data frame or its ACK was spoilt.
@@ -738,45 +636,16 @@ impl Cell {
         given_up: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
-        let access = &self.access;
         let state = &mut self.stations[sender as usize];
         let frame = state.frame.expect("a sender has a frame");
-        let exhausted = if by_rts || !access.protects(frame.length) {
-            state.short_retries += 1;
-            state.short_retries >= access.short_retry_limit
-        } else {
-            state.long_retries += 1;
-            state.long_retries >= access.long_retry_limit
-        };
-        state.cw = (2 * state.cw + 1).min(state.cw_max);
-        if exhausted {
-            let cw = state.cw;
-            state.reset();
-            if !access.reset_cw_on_drop {
-                state.cw = cw;
-            }
+        if state.contention.fail(&self.access, by_rts, frame.length) {
             self.counters[sender as usize].given_up += 1;
             if !frame.received {
                 given_up.push((sender, frame.id));
             }
             self.load(now, sender, packets, dropped, receiver);
         }
-        let slot = self.access.timing.slot;
-        let state = &mut self.stations[sender as usize];
-        let backoff = state.draw_backoff();
-        // On the common grid, if its slots lie there.
-        let ahead = resumes.saturating_since(self.origin);
-        let aligned = resumes >= self.origin && ahead == slot * ahead.div_floor(slot);
-        let shift = if aligned { ahead.div_floor(slot) } else { 0 };
-        state.backoff_end = self.count + shift + backoff;
-        if state.frame.is_none() {
-            return;
-        }
-        if aligned && shift + backoff <= self.slots.horizon() {
-            self.slots.insert(sender, state.backoff_end);
-        } else {
-            self.loners.push(Loner { station: sender, from: resumes, slots: backoff, drew: true });
-        }
+        self.back_off(sender, resumes);
     }
 
     /// Finds out who is next.
@@ -784,6 +653,6 @@ impl Cell {
     fn reschedule(&mut self) {
         let slot = self.access.timing.slot;
         let grid = self.slots.first_from(self.count).map_or(Time::NEVER, |s| self.origin + slot * (s - self.count));
-        self.next = self.loners.iter().fold(grid, |next, loner| next.min(loner.from + slot * loner.slots));
+        self.next = self.loners.iter().filter(|loner| loner.waits).fold(grid, |next, loner| next.min(loner.due(slot)));
     }
 }

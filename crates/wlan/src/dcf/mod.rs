@@ -4,8 +4,10 @@
 
 mod cell;
 mod slots;
+mod station;
 
-pub use cell::{AirTime, Cell, Counters, Heard, StationSettings};
+pub use cell::Cell;
+pub use station::{AirTime, Counters, Heard, StationSettings};
 
 use wifair_units::{Bytes, Duration};
 

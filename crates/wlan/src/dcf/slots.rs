@@ -34,12 +34,6 @@ impl Slots {
         }
     }
 
-    /// How far ahead of the count a slot may lie.
-    #[must_use]
-    pub fn horizon(&self) -> u64 {
-        self.mask
-    }
-
     /// `station` will send in `slot`.
     #[inline]
     #[allow(clippy::cast_possible_truncation)]

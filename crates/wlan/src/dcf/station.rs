@@ -1,0 +1,210 @@
+//! What a station is and counts, on whichever medium.
+
+use wifair_engine::Stream;
+use wifair_packet::PacketId;
+use wifair_units::{BitRate, Bytes, Duration};
+
+use super::Access;
+use crate::queue::Queue;
+
+/// What distinguishes one station (or the access point) from another.
+#[derive(Clone, Debug)]
+pub struct StationSettings {
+    /// aCWmin.
+    pub cw_min: u32,
+    /// aCWmax.
+    pub cw_max: u32,
+    /// Whether the backoff is drawn from `0..CW` without `CW` itself, as ns-2 does.
+    pub exclude_cw: bool,
+    /// Rate of data frames to and from this station.
+    pub rate: BitRate,
+    /// Bytes that the station's own routing adds to each packet it sends: 20 with ns-2's DSDV, none otherwise.
+    pub routing_overhead: Bytes,
+    /// Probability that a data frame to this station is not received.
+    pub data_error_to: f64,
+    /// Probability that a data frame from this station is not received.
+    pub data_error_from: f64,
+    /// Probability that an RTS, CTS or ACK to this station is not received.
+    pub control_error_to: f64,
+    /// Packets that wait for the MAC.
+    pub queue: Queue,
+    /// Backoff draws.
+    pub backoff: Stream,
+    /// Draws of frame errors at this receiver.
+    pub errors: Stream,
+}
+
+/// What one station did, since the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Attempts: data frames sent, or RTS that got no answer.
+    pub attempts: u64,
+    /// Data frames acknowledged (or broadcast).
+    pub delivered: u64,
+    /// Attempts that met another frame.
+    pub collisions: u64,
+    /// Attempts without an answer because of an error.
+    pub errors: u64,
+    /// Frames given up at a retry limit.
+    pub given_up: u64,
+    /// Air time of its data frames that met no other.
+    pub data: Duration,
+    /// Air time of RTS, CTS and ACK frames of its exchanges.
+    pub control: Duration,
+    /// Air time of its frames that met another.
+    pub collided: Duration,
+}
+
+/// What the air was used for, since the start of the run. The sum of the fields is the time passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AirTime {
+    /// Data frames received.
+    pub data: Duration,
+    /// ACK frames.
+    pub ack: Duration,
+    /// RTS and CTS frames.
+    pub rts_cts: Duration,
+    /// Frames that met another frame, from the first start to the last end.
+    pub collision: Duration,
+    /// Data frames spoilt by an error.
+    pub error: Duration,
+    /// Several frames at once, far enough apart to be received (not in a [`super::Cell`]).
+    pub reuse: Duration,
+    /// No frame at all: SIFS, DIFS, backoff, and nothing to send.
+    pub idle: Duration,
+}
+
+impl AirTime {
+    /// All of it.
+    #[must_use]
+    pub fn total(&self) -> Duration {
+        self.data + self.ack + self.rts_cts + self.collision + self.error + self.reuse + self.idle
+    }
+}
+
+/// What has been received when a medium was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// Nothing.
+    Nothing,
+    /// `to` received a packet.
+    Packet {
+        /// The receiver.
+        to: u32,
+        /// The packet, which now is the receiver's.
+        id: PacketId,
+    },
+    /// The stations that the medium lists as receivers got a packet.
+    Broadcast {
+        /// The sender.
+        from: u32,
+        /// The packet, which now is the caller's.
+        id: PacketId,
+    },
+}
+
+/// The frame that a station is trying to send.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub id: PacketId,
+    pub to: u32,
+    pub length: Bytes,
+    pub air: Duration,
+    /// The receiver has it already; only its ACK was lost. The packet is not the station's any more.
+    pub received: bool,
+}
+
+/// Contention window, retry counts and backoff draws of a station.
+#[derive(Clone, Debug)]
+pub(super) struct Contention {
+    cw: u32,
+    short_retries: u8,
+    long_retries: u8,
+    cw_min: u32,
+    cw_max: u32,
+    exclude_cw: bool,
+    backoff: Stream,
+}
+
+impl Contention {
+    pub fn new(settings: &StationSettings) -> Self {
+        Self {
+            cw: settings.cw_min,
+            short_retries: 0,
+            long_retries: 0,
+            cw_min: settings.cw_min,
+            cw_max: settings.cw_max,
+            exclude_cw: settings.exclude_cw,
+            backoff: settings.backoff.clone(),
+        }
+    }
+
+    /// Slots of a new backoff.
+    #[inline]
+    pub fn draw(&mut self) -> u32 {
+        let values = if self.exclude_cw { self.cw.max(1) } else { self.cw + 1 };
+        self.backoff.below(values)
+    }
+
+    /// A frame is done: the next starts afresh.
+    #[inline]
+    pub fn reset(&mut self) {
+        self.cw = self.cw_min;
+        self.short_retries = 0;
+        self.long_retries = 0;
+    }
+
+    /// An attempt got no answer; `by_rts`: it was an RTS. Whether that was the last one allowed (10.3.4.4).
+    pub fn fail(&mut self, access: &Access, by_rts: bool, length: Bytes) -> bool {
+        let exhausted = if by_rts || !access.protects(length) {
+            self.short_retries += 1;
+            self.short_retries >= access.short_retry_limit
+        } else {
+            self.long_retries += 1;
+            self.long_retries >= access.long_retry_limit
+        };
+        self.cw = (2 * self.cw + 1).min(self.cw_max);
+        if exhausted {
+            let cw = self.cw;
+            self.reset();
+            if !access.reset_cw_on_drop {
+                self.cw = cw;
+            }
+        }
+        exhausted
+    }
+}
+
+/// Given probabilities of frame errors at a receiver.
+#[derive(Clone, Debug)]
+pub(super) struct Errors {
+    pub data_to: f64,
+    pub data_from: f64,
+    pub control_to: f64,
+    pub stream: Stream,
+}
+
+impl Errors {
+    pub fn new(settings: &StationSettings) -> Self {
+        Self {
+            data_to: settings.data_error_to,
+            data_from: settings.data_error_from,
+            control_to: settings.control_error_to,
+            stream: settings.errors.clone(),
+        }
+    }
+
+    /// Whether this receiver loses a control frame.
+    #[inline]
+    pub fn loses_control(&mut self) -> bool {
+        self.stream.chance(self.control_to)
+    }
+
+    /// Whether this receiver loses a data frame whose sender adds the probability `from`.
+    #[inline]
+    pub fn loses_data(&mut self, from: f64) -> bool {
+        // Two lotteries, so that one of them alone does not shift the draws of the other.
+        let spoilt = self.stream.chance(self.data_to);
+        self.stream.chance(from) || spoilt
+    }
+}
