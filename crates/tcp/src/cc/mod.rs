@@ -17,6 +17,9 @@ mod round;
 mod testing;
 mod window;
 
+pub mod compound;
+pub mod compound_plus;
+pub mod ctcp_tube;
 pub mod highspeed;
 pub mod linux;
 pub mod reno;
@@ -293,6 +296,15 @@ algorithms! {
     /// Reno in whole segments, as in Linux 2.6 and ns-2's Agent/TCP/Linux.
     Linux(linux::Linux) = "linux"
         from "D. X. Wei and P. Cao, NS-2 TCP-Linux, 2006" in linux, NewReno;
+    /// A window of Reno plus one that grows while no queue is seen.
+    Compound(compound::Compound, compound::Params) = "compound"
+        from "K. Tan et al., A Compound TCP Approach, 2006; H. Oda et al., 2012, equations 1 to 6" in compound, NewReno;
+    /// Compound whose loss window stops or shrinks while its delay window is zero.
+    CompoundPlus(compound_plus::CompoundPlus, compound_plus::Params) = "compound-plus"
+        from "H. Oda, H. Hisamatsu and H. Noborio, Compound TCP+, 2012, equations 7 to 9" in compound_plus, NewReno;
+    /// Compound that tunes gamma by the queue at its losses.
+    CtcpTube(ctcp_tube::CtcpTube, ctcp_tube::Params) = "ctcp-tube"
+        from "K. Tan et al., CTCP-TUBE, 2008" in ctcp_tube, NewReno;
     /// Growth and decrease depend on the window, from Reno at 38 segments up.
     HighSpeed(highspeed::HighSpeed, highspeed::Params) = "highspeed"
         from "S. Floyd, RFC 3649, 2003" in highspeed, NewReno;

@@ -1,0 +1,401 @@
+//! Compound TCP: a window of Reno and a window that delay drives, added up.
+//!
+//! Source: K. Tan, J. Song, Q. Zhang and M. Sridharan, "A Compound TCP Approach for High-speed and Long Distance
+//! Networks", 2006, sections III and IV, as written down by H. Oda, H. Hisamatsu and H. Noborio, "Compound TCP+", 2012,
+//! section 3.1, equations 1 to 6:
+//!
+//! ```text
+//! (1) swnd = cwnd + dwnd
+//! (2) ACK, slow start: cwnd += 1;   congestion avoidance: cwnd += 1 / swnd
+//! (3) loss: cwnd = cwnd / 2,  dwnd = max(swnd (1 - beta) - cwnd / 2, 0);   timeout: cwnd = 1, dwnd = 0
+//! (4) diff = (swnd / base - swnd / rtt) * base
+//! (5) round with diff <  gamma: dwnd += max(alpha swnd^k - 1, 0)
+//! (6) round with diff >= gamma: dwnd = max(dwnd - zeta diff, 0)
+//! ```
+//!
+//! At loss rate p the continuous approximation has its peak at 0.331 p^-0.833 and its mean at 0.241 p^-0.833 segments.
+//!
+//! Readings where the papers leave a choice: both right-hand sides of (3) take the windows from before the loss; a round
+//! is followed by sequence numbers; `swnd` in (4) to (6) is what was in flight when the round began; `rtt` is the mean
+//! of the round's samples (a setting); a round in which a loss was repaired takes no decision; the threshold after a
+//! loss is swnd / 2. The rule of Tan et al. that `dwnd` acts only from 41 segments up is off (a setting).
+//!
+//! `arithmetic = "ns2"` is ns-2's tcp_compound, a Linux module, but with rounds as above: whole segments, k = 3/4 by
+//! two square roots, `diff` in halves of segments from the smallest sample of a round with at least three, an overflow
+//! of 32 bits in it (at 220 ms above 9761 segments), and after a loss half of `swnd`, taken off `cwnd` first.
+
+use wifair_config::{choice, table};
+
+use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window, backlog};
+
+choice! {
+    /// How Compound computes.
+    pub enum Arithmetic {
+        /// The equations, in real numbers.
+        Real = "real" from "H. Oda, H. Hisamatsu and H. Noborio, 2012, equations 1 to 6",
+        /// Whole segments and k = 3/4, as ns-2 does.
+        Ns2 = "ns2" from "ns-2.35, tcp_compound",
+    }
+}
+
+choice! {
+    /// Which round-trip time of a round is compared with the smallest of all.
+    pub enum RoundTrip {
+        /// Mean of the samples of the round.
+        Mean = "mean",
+        /// Last sample of the round.
+        Last = "last",
+        /// Smallest sample of the round.
+        Min = "min",
+        /// The smoothed round-trip time of RFC 6298.
+        Smoothed = "smoothed",
+    }
+}
+
+table! {
+    /// Compound TCP (K. Tan et al., 2006).
+    pub struct Params {
+        /// Factor of the growth of the delay window.
+        pub alpha: f64 = 0.125, "more than 0" => |v| *v > 0.0;
+        /// Fraction of the window taken off on loss.
+        pub beta: f64 = 0.5, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
+        /// Factor of the decrease of the delay window.
+        pub zeta: f64 = 1.0, "0 or more" => |v| *v >= 0.0;
+        /// Exponent of the growth of the delay window.
+        pub k: f64 = 0.8, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
+        /// The delay window shrinks when so many segments wait in the queue.
+        pub gamma: f64 = 30.0, "0 or more" => |v| *v >= 0.0;
+        /// Window in segments below which the delay window does not grow; 41 with Tan et al.
+        pub low_window: f64 = 0.0, "0 or more" => |v| *v >= 0.0;
+        /// Which round-trip time of a round is compared with the smallest of all.
+        pub round_trip: RoundTrip = RoundTrip::Mean;
+        /// After a timeout the smallest round-trip time is measured anew.
+        pub reset_base: bool = false;
+        /// How it computes.
+        pub arithmetic: Arithmetic = Arithmetic::Real;
+    }
+}
+
+/// State of Compound TCP.
+#[derive(Clone, Debug)]
+pub struct Compound {
+    /// `gamma` is what CTCP-TUBE tunes.
+    pub(super) params: Params,
+    /// `cwnd` of the equations; its threshold is that of `swnd`.
+    pub(super) window: Window,
+    pub(super) dwnd: f64,
+    dwnd_before: f64,
+    pub(super) delays: Delays,
+    round: Round,
+    /// In flight when the round began, in segments.
+    sent: f64,
+    /// A round begins with the next ACK outside recovery.
+    fresh: bool,
+    /// `diff` of the last round, in segments.
+    pub(super) diff: f64,
+    /// Round-trip time over the smallest one, in the last round.
+    pub(super) stretch: f64,
+    /// ACKs since the last segment more, with whole segments.
+    acks: f64,
+    /// ACKs let `cwnd` grow while `dwnd` is zero; not so in Compound+.
+    pub(super) grows_alone: bool,
+}
+
+/// Compound TCP at the start of a connection.
+#[must_use]
+pub fn new(params: &Params, start: Start) -> Compound {
+    let mut window = Window::new(start);
+    if params.arithmetic == Arithmetic::Ns2 {
+        window.set(libm::floor(window.cwnd));
+    }
+    Compound {
+        params: params.clone(),
+        window,
+        dwnd: 0.0,
+        dwnd_before: 0.0,
+        delays: Delays::default(),
+        round: Round::default(),
+        sent: 0.0,
+        fresh: true,
+        diff: 0.0,
+        stretch: 1.0,
+        acks: 0.0,
+        grows_alone: true,
+    }
+}
+
+impl Compound {
+    /// The sending window, equation 1.
+    pub(super) fn swnd(&self) -> f64 {
+        self.window.cwnd + self.dwnd
+    }
+
+    pub(super) fn in_slow_start(&self) -> bool {
+        self.swnd() < self.window.ssthresh
+    }
+
+    /// Takes in an ACK, and tells whether it ended a round that led to a decision on `dwnd`.
+    #[inline]
+    pub(super) fn ack(&mut self, ack: &Ack) -> bool {
+        self.delays.sample(ack);
+        if ack.duplicate || ack.in_recovery {
+            return false;
+        }
+        let mut decided = false;
+        if self.fresh {
+            self.fresh = false;
+            self.round.restart(ack);
+            self.begin_round(ack);
+        } else if self.round.ends(ack) {
+            if !self.in_slow_start() && ack.window_limited {
+                decided = self.decide(ack);
+            }
+            self.begin_round(ack);
+        }
+        if ack.window_limited && ack.segments > 0.0 {
+            self.grow(ack);
+        }
+        decided
+    }
+
+    fn begin_round(&mut self, ack: &Ack) {
+        self.delays.clear();
+        // What this ACK took out of flight belongs to the round as well: its answer is not sent yet.
+        self.sent = ((ack.nxt - ack.una) as f64 + ack.bytes as f64) / ack.mss;
+    }
+
+    /// Equation 2.
+    fn grow(&mut self, ack: &Ack) {
+        if self.params.arithmetic == Arithmetic::Ns2 {
+            self.grow_in_whole_segments();
+        } else if self.in_slow_start() {
+            self.window.add(ack.segments);
+        } else if self.dwnd > 0.0 || self.grows_alone {
+            self.window.add(ack.segments / self.swnd());
+        }
+    }
+
+    fn grow_in_whole_segments(&mut self) {
+        let swnd = self.swnd();
+        if self.window.cwnd <= self.window.ssthresh {
+            self.window.add(1.0);
+            return;
+        }
+        self.acks = (self.acks + 1.0).min(swnd);
+        if self.acks >= swnd {
+            self.acks = 0.0;
+            if self.dwnd > 0.0 || self.grows_alone {
+                self.window.add(1.0);
+            }
+        }
+    }
+
+    /// Equations 4 to 6. Nothing is decided without a sample.
+    fn decide(&mut self, ack: &Ack) -> bool {
+        let Params { alpha, zeta, k, gamma, low_window, round_trip, arithmetic, .. } = self.params;
+        if arithmetic == Arithmetic::Ns2 {
+            return self.decide_in_whole_segments();
+        }
+        let rtt = match (round_trip, self.delays.mean()) {
+            (_, None) => return false,
+            (RoundTrip::Mean, Some(mean)) => mean,
+            (RoundTrip::Last, _) => self.delays.last,
+            (RoundTrip::Min, _) => self.delays.min,
+            (RoundTrip::Smoothed, _) => ack.srtt.as_secs(),
+        };
+        let base = self.delays.base;
+        self.stretch = (rtt / base).max(1.0);
+        self.diff = backlog(self.sent, base, rtt);
+        if self.diff < gamma {
+            if self.swnd() >= low_window {
+                self.dwnd += (alpha * libm::pow(self.sent, k) - 1.0).max(0.0);
+            }
+        } else {
+            self.dwnd = (self.dwnd - zeta * self.diff).max(0.0);
+        }
+        true
+    }
+
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn decide_in_whole_segments(&mut self) -> bool {
+        if self.delays.count() <= 2 {
+            return false;
+        }
+        let micros = |seconds: f64| (seconds * 1e6) as u32 + 1;
+        let sent = self.sent as u32;
+        let (rtt, base) = (micros(self.delays.min), micros(self.delays.base));
+        self.stretch = f64::from(rtt) / f64::from(base);
+        let target = sent.wrapping_mul(base).wrapping_shl(1) / rtt;
+        let halves = (sent << 1).wrapping_sub(target);
+        self.diff = f64::from(halves) / 2.0;
+        if self.diff < libm::floor(self.params.gamma) {
+            let cube = f64::from(sent) * f64::from(sent) * f64::from(sent);
+            let growth = libm::floor(cube.sqrt().sqrt() / 8.0);
+            self.dwnd += (growth - 1.0).max(0.0);
+        } else {
+            self.dwnd = libm::floor((2.0 * self.dwnd - f64::from(halves)).max(0.0) / 2.0);
+        }
+        true
+    }
+}
+
+impl CongestionControl for Compound {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        self.ack(ack);
+    }
+
+    /// Equation 3 and its counterpart for `dwnd`.
+    fn on_loss(&mut self, _: f64) {
+        let (cwnd, swnd) = (self.window.cwnd, self.swnd());
+        self.dwnd_before = self.dwnd;
+        self.fresh = true;
+        if self.params.arithmetic == Arithmetic::Ns2 {
+            let half = libm::floor(swnd / 2.0).max(2.0);
+            self.window.reduce(half);
+            if self.dwnd >= half {
+                self.dwnd = 0.0;
+            }
+            self.window.set(half - self.dwnd);
+        } else {
+            let kept = swnd * (1.0 - self.params.beta);
+            self.window.reduce(kept);
+            self.window.set(cwnd / 2.0);
+            self.dwnd = (kept - cwnd / 2.0).max(0.0);
+        }
+    }
+
+    fn on_rto(&mut self, _: f64) {
+        self.dwnd_before = self.dwnd;
+        self.window.collapse(self.swnd() / 2.0);
+        self.dwnd = 0.0;
+        self.fresh = true;
+        if self.params.reset_base {
+            self.delays = Delays::default();
+        }
+    }
+
+    fn on_recovery_exit(&mut self, at_most: f64) {
+        self.limit(at_most);
+    }
+
+    fn on_idle_restart(&mut self, at_most: f64) {
+        self.limit(at_most);
+        self.fresh = true;
+    }
+
+    fn on_spurious(&mut self) {
+        self.window.restore();
+        self.dwnd = self.dwnd.max(self.dwnd_before);
+    }
+
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.swnd()
+    }
+
+    #[inline]
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+}
+
+impl Compound {
+    /// Bounds the sending window; the delay window goes first.
+    fn limit(&mut self, at_most: f64) {
+        let over = (self.swnd() - at_most.max(1.0)).max(0.0);
+        if over > 0.0 {
+            let from_delay = over.min(self.dwnd);
+            self.dwnd -= from_delay;
+            self.window.add(from_delay - over);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_relative_eq;
+
+    use super::*;
+    use crate::cc::testing::{Pipe, round};
+
+    fn compound(params: &Params, cwnd: f64, dwnd: f64) -> Compound {
+        let mut cc = new(params, Start { ssthresh: 2.0, ..Start::with_window(cwnd) });
+        cc.dwnd = dwnd;
+        cc
+    }
+
+    /// By hand, equations 2 and 5: 100 segments in flight at the smallest round-trip time add 0.125 * 100^0.8 - 1 =
+    /// 3.976 to dwnd, and a segment to cwnd (slightly less: 1/swnd an ACK).
+    #[test]
+    fn a_round_without_queue_adds_alpha_times_the_window_to_the_k() {
+        let mut cc = compound(&Params::default(), 60.0, 40.0);
+        let una = round(&mut cc, 0.0, 0.1, 0);
+        round(&mut cc, 0.1, 0.1, una);
+        assert_relative_eq!(cc.dwnd, 40.0 + 0.125 * 100f64.powf(0.8) - 1.0, max_relative = 1e-9);
+        assert!((61.0..62.1).contains(&cc.window.cwnd), "{}", cc.window.cwnd);
+    }
+
+    /// By hand, equations 4 and 6: 100 segments and twice the smallest round-trip time leave 50 in the queue.
+    #[test]
+    fn a_round_with_a_queue_takes_it_off_the_delay_window() {
+        let mut cc = compound(&Params::default(), 40.0, 60.0);
+        cc.delays.base = 0.1;
+        let una = round(&mut cc, 0.0, 0.2, 0);
+        round(&mut cc, 0.2, 0.2, una);
+        assert_relative_eq!(cc.diff, 50.0, max_relative = 1e-9);
+        assert_relative_eq!(cc.dwnd, 10.0, max_relative = 1e-9);
+    }
+
+    /// Equation 3 with the windows from before the loss: both halve, and so does their sum.
+    #[test]
+    fn a_loss_halves_both_windows() {
+        let mut cc = compound(&Params::default(), 60.0, 40.0);
+        cc.on_loss(100.0);
+        assert_eq!((cc.window.cwnd, cc.dwnd, cc.cwnd(), cc.ssthresh()), (30.0, 20.0, 50.0, 50.0));
+        cc.on_rto(50.0);
+        assert_eq!((cc.window.cwnd, cc.dwnd, cc.ssthresh()), (1.0, 0.0, 25.0));
+        cc.on_spurious();
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (50.0, 50.0));
+    }
+
+    /// The sawtooth of dw/dt = alpha w^k a round trip from half the peak to the peak, one loss in 1/p segments: peak
+    /// 0.3313 p^-0.8333, mean 0.2409 p^-0.8333, 5.178 W^0.2 rounds between losses. The pipe's cycle is two rounds longer
+    /// (the loss is noticed a round late, recovery takes a round without growth).
+    #[test]
+    fn peak_and_mean_under_periodic_loss_match_the_continuous_approximation() {
+        let p = 1e-5_f64;
+        let mut cc = compound(&Params::default(), 3000.0, 0.0);
+        let mut pipe = Pipe::new(1e12, 0.1, 1e12).losing_every(100_000);
+        pipe.run(&mut cc, 20.0, |_, _| ());
+        let mut peak = 0.0_f64;
+        let (mut sum, begin, mut from) = (0.0, pipe.now, pipe.now);
+        pipe.run(&mut cc, 100.0, |pipe, cc| {
+            peak = peak.max(cc.cwnd());
+            sum += cc.cwnd() * (pipe.now - from);
+            from = pipe.now;
+        });
+        let (peak_expected, mean_expected) = (0.3313 * p.powf(-0.8333), 0.2409 * p.powf(-0.8333));
+        let rounds = 5.178 * peak_expected.powf(0.2);
+        assert_relative_eq!(peak, peak_expected, max_relative = 2.0 / rounds);
+        assert_relative_eq!(sum / (from - begin), mean_expected, max_relative = 2.0 / rounds);
+    }
+
+    /// In whole segments floor(w^0.75 / 8) is 1 up to 40 segments and 2 from 41 on; 2^32 overflows at 220 ms above
+    /// 9761 segments, which looks like a queue.
+    #[test]
+    fn ns2s_integers_need_41_segments_and_overflow_above_9761() {
+        let params = Params { arithmetic: Arithmetic::Ns2, ..Params::default() };
+        for (sent, rtt, grows) in [(40.0, 0.1, 0.0), (41.0, 0.1, 1.0), (9761.0, 0.22, 121.0), (9763.0, 0.22, 0.0)] {
+            let mut cc = compound(&params, sent, 0.0);
+            cc.delays.base = rtt;
+            cc.delays.min = rtt;
+            for _ in 0..3 {
+                cc.delays.sample(&crate::cc::testing::ack(0.0, rtt, 1, 2));
+            }
+            cc.sent = sent;
+            assert!(cc.decide_in_whole_segments());
+            assert_eq!(cc.dwnd, grows, "{sent} segments");
+        }
+    }
+}
