@@ -8,7 +8,10 @@ use wifair_units::{BitRate, Bytes, Duration};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modulation {
     /// Preamble and header of fixed length, then the bits at the data rate (clauses 15 and 16).
-    Dsss,
+    Dsss {
+        /// Whether the bits take whole microseconds, as the LENGTH field counts them (16.2.3.5). ns-2 rounds nothing.
+        whole_microseconds: bool,
+    },
     /// Preamble and SIGNAL field, then symbols of 4 us that hold service and tail bits too (17.4.3), then the signal
     /// extension (18.3.2.4; zero in 5 GHz).
     Ofdm {
@@ -71,7 +74,7 @@ impl Timing {
             sifs,
             difs: sifs + slot * 2,
             preamble: Duration::from_micros(if short_preamble { 96 } else { 192 }),
-            modulation: Modulation::Dsss,
+            modulation: Modulation::Dsss { whole_microseconds: true },
             basic_rate,
             lowest_rate: BitRate::from_mbps(1),
             sizes: FrameSizes::default(),
@@ -123,7 +126,10 @@ impl Timing {
     #[must_use]
     pub fn frame(&self, length: Bytes, rate: BitRate) -> Duration {
         match self.modulation {
-            Modulation::Dsss => self.preamble + rate.time_for(length),
+            Modulation::Dsss { whole_microseconds: true } => {
+                self.preamble + rate.time_for(length).round_up_to(Duration::from_micros(1))
+            }
+            Modulation::Dsss { whole_microseconds: false } => self.preamble + rate.time_for(length),
             Modulation::Ofdm { signal_extension, whole_symbols: true } => {
                 let bits_per_symbol = rate.as_bps() * 4 / 1_000_000;
                 let symbols = (16 + 8 * length.0 + 6).div_ceil(bits_per_symbol);
@@ -196,10 +202,12 @@ mod tests {
         assert_eq!(timing.ack(), Duration::from_micros(34));
     }
 
-    /// 192 us + 8 * 1036 / 11 us = 945.4545... us, rounded up to the next nanosecond.
+    /// 192 us + 8 * 1036 / 11 us = 945.4545... us, rounded up to the next microsecond (or nanosecond).
     #[test]
     fn hr_dsss_frame_at_11_mbps() {
-        let timing = Timing::hr_dsss(BitRate::from_mbps(2), false);
+        let mut timing = Timing::hr_dsss(BitRate::from_mbps(2), false);
+        assert_eq!(timing.frame(Bytes(1036), BitRate::from_mbps(11)), Duration::from_micros(946));
+        timing.modulation = Modulation::Dsss { whole_microseconds: false };
         assert_eq!(timing.frame(Bytes(1036), BitRate::from_mbps(11)), Duration::from_nanos(945_455));
         assert_eq!(timing.ack(), Duration::from_micros(192 + 56));
         assert_eq!(timing.eifs(), Duration::from_micros(10 + 50 + 192 + 112));
