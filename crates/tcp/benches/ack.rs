@@ -6,18 +6,16 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use wifair_config::{Document, Source};
 use wifair_packet::{Kind, Packet, flag};
-use wifair_tcp::{Sender, Stack, cc};
+use wifair_tcp::{Sender, Settings};
 use wifair_units::{Duration, Time};
 
 fn main() {
-    for (stack, name) in [
-        (Stack::Ns2, cc::Name::NewReno),
-        (Stack::Rfc, cc::Name::NewReno),
-        (Stack::Modern, cc::Name::NewReno),
-    ] {
-        let (mut config, _) = stack.resolve(name, 1000);
-        config.habits.handshake = wifair_tcp::Handshake::None;
+    for text in ["stack = 'ns2'", "stack = 'rfc'", "stack = 'modern'"] {
+        let document =
+            Document::parse(Source::file("bench.toml", &format!("{text}\nmss = '1000 B'\nhandshake = 'none'")));
+        let (config, _) = document.read::<Settings>().unwrap_or_else(|problems| panic!("{problems}")).resolve();
         let mut sender = Sender::new(&config, 0);
         sender.open(Time::ZERO);
         sender.supply(u64::MAX);
@@ -31,11 +29,12 @@ fn main() {
                 black_box(&packet);
             }
             now += Duration::from_micros(100);
-            let ack = Packet { ack: (i + 1) * 1000, window: 60_000, flags: flag::ACK, kind: Kind::Ack, ..Packet::default() };
+            let ack =
+                Packet { ack: (i + 1) * 1000, window: 60_000, flags: flag::ACK, kind: Kind::Ack, ..Packet::default() };
             sender.on_packet(now, black_box(&ack));
             black_box(sender.deadline());
         }
         let cost = start.elapsed().as_secs_f64() * 1e9 / acks as f64;
-        println!("{stack:?}: {cost:.1} ns an ACK, {packets} segments, sender of {} bytes", size_of::<Sender>());
+        println!("{text}: {cost:.1} ns an ACK, {packets} segments, sender of {} bytes", size_of::<Sender>());
     }
 }

@@ -14,14 +14,15 @@ mod ranges;
 mod receiver;
 mod rtt;
 mod sender;
+mod settings;
 
 pub use config::{
-    Growth, Habits, Handshake, IdleRestart, LimitedTransmit, ReceiverConfig, Recovery, SenderConfig, Stack,
-    rfc_5681_initial_window,
+    Growth, Habits, Handshake, IdleRestart, LimitedTransmit, ReceiverConfig, Recovery, ReduceFrom, SenderConfig,
 };
 pub use receiver::Receiver;
 pub use rtt::{Rtt, RttConfig};
 pub use sender::{Counts, Sender, State};
+pub use settings::{Settings, Stack};
 
 /// Bytes of the timestamp option with its padding (RFC 7323, appendix A).
 const TIMESTAMP_OPTION: u16 = 12;

@@ -11,7 +11,7 @@ use wifair_packet::{Kind, Packet, flag};
 use wifair_units::{Duration, Time};
 
 use crate::cc::{Ack, Algorithm, CongestionControl, Start};
-use crate::config::{Growth, Habits, Handshake, IdleRestart, LimitedTransmit, Recovery, SenderConfig};
+use crate::config::{Growth, Habits, Handshake, IdleRestart, LimitedTransmit, Recovery, ReduceFrom, SenderConfig};
 use crate::rtt::Rtt;
 use crate::{TIMESTAMP_OPTION, clock};
 
@@ -338,7 +338,7 @@ impl Sender {
         let mut restart_timer = true;
         let in_recovery = self.phase != Phase::Open && {
             restart_timer = self.on_new_ack_in_recovery(acked);
-            self.phase == Phase::Recovery || !self.habits.reduce_window_not_flight
+            self.phase == Phase::Recovery || !self.habits.ns2_recovery
         };
         if self.due & due::HEAD != 0 && self.phase == Phase::Open {
             self.due &= !due::HEAD;
@@ -378,7 +378,7 @@ impl Sender {
         if ends {
             // RFC 6582, section 3.2, step 3, first way: no burst when little is in flight. ns-2: what the
             // partial ACKs took off the window stays off.
-            let at_most = if self.habits.reduce_window_not_flight {
+            let at_most = if self.habits.ns2_recovery {
                 if self.inflation < 0 {
                     self.cc.cwnd() - self.segments(self.inflation.unsigned_abs())
                 } else {
@@ -410,7 +410,9 @@ impl Sender {
         let segments = match self.habits.growth {
             _ if acked == 0 => 0.0,
             Growth::PerAck => 1.0,
-            Growth::Bytes { limit } => self.segments(acked).min(limit),
+            Growth::OneSegment => self.segments(acked).min(1.0),
+            Growth::TwoSegments => self.segments(acked).min(2.0),
+            Growth::Bytes => self.segments(acked),
         };
         self.cc.on_ack(&Ack {
             now,
@@ -470,9 +472,9 @@ impl Sender {
     /// What `ssthresh` is computed from, in segments. `slow_start` follows: ns-2 keeps `ssthresh` whole, which
     /// tells only there.
     fn reduction_base(&self, slow_start: bool) -> f64 {
-        if self.habits.reduce_window_not_flight {
+        if self.habits.reduce_from == ReduceFrom::Window {
             let window = self.cc.cwnd().min(self.habits.max_cwnd).min(self.segments(self.rwnd));
-            if slow_start { 2.0 * (window / 2.0).floor() } else { window }
+            if slow_start && self.habits.ns2_recovery { 2.0 * (window / 2.0).floor() } else { window }
         } else {
             // RFC 5681, section 3.2, step 2: without what limited transmit sent.
             self.segments((self.nxt - self.una).saturating_sub(u64::from(self.limited_sent)))
@@ -521,7 +523,7 @@ impl Sender {
             self.syn_again = true;
         } else if self.max > self.una {
             // RFC 5681, section 3.1: only the first timeout of a segment reduces `ssthresh`.
-            if self.timed_out != Some(self.una) || self.habits.reduce_window_not_flight {
+            if self.timed_out != Some(self.una) || self.habits.ns2_recovery {
                 self.cc.on_rto(self.reduction_base(true));
             }
             self.timed_out = Some(self.una);
@@ -534,7 +536,7 @@ impl Sender {
             self.fin_sent = false;
         }
         self.inflation = 0;
-        if !(self.habits.reduce_window_not_flight && self.habits.recovery == Recovery::Tahoe) {
+        if !(self.habits.ns2_recovery && self.habits.recovery == Recovery::Tahoe) {
             // ns-2's Tahoe goes on counting.
             self.dup_acks = 0;
         }
@@ -805,22 +807,25 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::cc::Choice;
-    use crate::config::Stack;
-    use crate::pipe::Pipe;
-    use crate::{Receiver, ReceiverConfig};
+    use wifair_config::{Document, Source};
     use wifair_units::BitRate;
 
+    use super::*;
+    use crate::pipe::Pipe;
+    use crate::{Receiver, Settings};
+
+    fn ends(text: &str) -> (Sender, Receiver) {
+        let (sender, receiver) = Document::parse(Source::file("tcp.toml", text))
+            .read::<Settings>()
+            .unwrap_or_else(|problems| panic!("{problems}"))
+            .resolve();
+        (Sender::new(&sender, 0), Receiver::new(&receiver, 0))
+    }
+
     /// A transfer over 1 Mb/s as the tables in `golden_ns2` have it; `losses` count from 0 as in ns-2.
-    fn ns2(name: Choice, window: u64, segments: u64, delay_ms: u64, losses: &[u64], ack_every: u32) -> Pipe {
-        let (mut config, mut receiver) = Stack::Ns2.resolve(name, 1000);
-        config.habits.fixed_window = Some(window * 1000);
-        config.habits.initial_ssthresh = window as f64;
-        receiver = ReceiverConfig { ack_every, ..receiver };
+    fn ns2(settings: &str, segments: u64, delay_ms: u64, losses: &[u64]) -> Pipe {
+        let (sender, receiver) = ends(&format!("stack = 'ns2'\n{settings}"));
         let losses: Vec<u64> = losses.iter().map(|l| l + 1).collect();
-        let sender = Sender::new(&config, 0);
-        let receiver = Receiver::new(&receiver, 0);
         let mut pipe = Pipe::new(sender, receiver, BitRate::from_mbps(1), Duration::from_millis(delay_ms), &losses);
         pipe.sender.open(Time::ZERO);
         pipe.sender.supply(segments * 1000);
@@ -843,19 +848,24 @@ mod tests {
         const BURSTS: &[u64] = &[40, 42, 45, 140, 141, 142, 150];
         const TAIL: &[u64] = &[30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41];
         const LONG: &[u64] = &[45, 100, 101, 180, 300, 330, 331, 332, 450];
+        const NEWRENO: &str = "";
+        const WINDOW_40: &str = "receive_window = '40 packets'";
+        const RENO: &str = "receive_window = '40 packets'\ncc = 'reno'";
+        const TAHOE: &str = "receive_window = '40 packets'\ncc = 'tahoe'";
+        const WINDOW_15: &str = "receive_window = '15 packets'";
         for (what, text, pipe) in [
-            ("clean", include_str!("golden_ns2/newreno_clean.txt"), ns2(Choice::NewReno, 20, 60, 50, &[], 1)),
-            ("one loss", include_str!("golden_ns2/newreno_one_loss.txt"), ns2(Choice::NewReno, 20, 60, 50, &[20], 1)),
-            ("newreno", include_str!("golden_ns2/newreno_bursts.txt"), ns2(Choice::NewReno, 40, 300, 50, BURSTS, 1)),
-            ("reno", include_str!("golden_ns2/reno_bursts.txt"), ns2(Choice::Reno, 40, 300, 50, BURSTS, 1)),
-            ("tahoe", include_str!("golden_ns2/tahoe_bursts.txt"), ns2(Choice::Tahoe, 40, 300, 50, BURSTS, 1)),
+            ("clean", include_str!("golden_ns2/newreno_clean.txt"), ns2(NEWRENO, 60, 50, &[])),
+            ("one loss", include_str!("golden_ns2/newreno_one_loss.txt"), ns2(NEWRENO, 60, 50, &[20])),
+            ("newreno", include_str!("golden_ns2/newreno_bursts.txt"), ns2(WINDOW_40, 300, 50, BURSTS)),
+            ("reno", include_str!("golden_ns2/reno_bursts.txt"), ns2(RENO, 300, 50, BURSTS)),
+            ("tahoe", include_str!("golden_ns2/tahoe_bursts.txt"), ns2(TAHOE, 300, 50, BURSTS)),
             (
                 "delayed",
                 include_str!("golden_ns2/newreno_delayed.txt"),
-                ns2(Choice::NewReno, 20, 120, 50, &[30, 60, 62], 2),
+                ns2("delayed_ack = true", 120, 50, &[30, 60, 62]),
             ),
-            ("timeouts", include_str!("golden_ns2/newreno_timeouts.txt"), ns2(Choice::NewReno, 20, 60, 50, TAIL, 1)),
-            ("long", include_str!("golden_ns2/newreno_long.txt"), ns2(Choice::NewReno, 15, 600, 20, LONG, 1)),
+            ("timeouts", include_str!("golden_ns2/newreno_timeouts.txt"), ns2(NEWRENO, 60, 50, TAIL)),
+            ("long", include_str!("golden_ns2/newreno_long.txt"), ns2(WINDOW_15, 600, 20, LONG)),
         ] {
             let (expected, sent) = (golden(text), pipe.sent());
             let differs = expected.iter().zip(&sent).position(|(a, b)| a != b);
@@ -874,8 +884,7 @@ mod tests {
     /// FIN rides on the last segment and is acknowledged.
     #[test]
     fn a_connection_opens_and_closes_as_in_rfc_9293() {
-        let (config, receiver) = Stack::Rfc.resolve(Choice::NewReno, 1000);
-        let (sender, receiver) = (Sender::new(&config, 0), Receiver::new(&receiver, 0));
+        let (sender, receiver) = ends("mss = '1000 B'");
         let mut pipe = Pipe::new(sender, receiver, BitRate::from_mbps(1), Duration::from_millis(50), &[]);
         pipe.sender.open(Time::ZERO);
         pipe.sender.supply(1500);

@@ -1,0 +1,271 @@
+//! What users set of a connection, and the named profiles that set the habits of an implementation.
+//!
+//! The figures of the `ns2` profile were read off ns-2 2.35: its own defaults, and traces of two nodes and a link.
+//! Those of `modern` are Linux's (Documentation/networking/ip-sysctl and the sources of 6.x).
+
+use wifair_config::{Limit, choice, table};
+use wifair_units::{Bytes, Duration};
+
+use crate::cc::{self, Algorithm, CongestionControl};
+use crate::config::{
+    Growth, Habits, Handshake, IdleRestart, LimitedTransmit, ReceiverConfig, Recovery, ReduceFrom, SenderConfig,
+};
+use crate::rtt::RttConfig;
+use crate::sender::Sender;
+
+choice! {
+    /// Whose habits a connection has.
+    pub enum Stack {
+        /// What the standards ask for: Reno's or NewReno's recovery, no options, a minimum timeout of a second.
+        Rfc = "rfc" from "RFC 5681, 6298, 6582, 9293",
+        /// One-way TCP, packets counted, a clock of 10 ms, a timer that runs on through pauses, no delayed ACKs.
+        Ns2 = "ns2" from "ns-2.35, Agent/TCP and Agent/TCPSink",
+        /// SACK, timestamps, RACK-TLP, PRR, ten segments at first, a minimum timeout of 200 ms.
+        Modern = "modern" from "Linux 6; RFC 6928, 8985, 9937",
+    }
+}
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// RFC 5681, section 3.1: two to four segments for segments of `mss` bytes.
+const fn rfc_5681_initial_window(mss: Bytes) -> Limit {
+    Limit::Packets(match mss.0 {
+        2191.. => 2,
+        1096..=2190 => 3,
+        _ => 4,
+    })
+}
+
+const fn positive(limit: &Limit) -> bool {
+    matches!(limit, Limit::Packets(1..) | Limit::Bytes(Bytes(1..)))
+}
+
+table! {
+    /// TCP of a flow. `stack` sets the defaults of all habits in which implementations differ; each can be set alone.
+    pub struct Settings {
+        /// Whose habits the connection has.
+        pub stack: Stack = Stack::Rfc;
+        /// Congestion control.
+        pub cc: cc::Choice = cc::Choice::NewReno;
+        /// Payload of a full segment.
+        pub mss: Bytes = match stack { Stack::Ns2 => Bytes(1000), _ => Bytes(1460) }, by stack,
+            "between 1 B and 64000 B" => |mss| (1..=64_000).contains(&mss.0);
+        /// IP and TCP header of a segment, without options.
+        pub header: Bytes = Bytes(40), "at most 1000 B" => |header| header.0 <= 1000;
+        /// Whether TCP options add to the size of segments.
+        pub count_options: bool = stack != Stack::Ns2, by stack;
+        /// How the connection begins.
+        pub handshake: Handshake = match stack { Stack::Ns2 => Handshake::OneWay, _ => Handshake::ThreeWay }, by stack;
+        /// Whether a FIN follows the last byte.
+        pub fin: bool = stack != Stack::Ns2, by stack;
+        /// Receive window, also the receiver's buffer.
+        pub receive_window: Limit = match stack {
+            Stack::Ns2 => Limit::Packets(20),
+            Stack::Rfc => Limit::Bytes(Bytes(65_535)),
+            Stack::Modern => Limit::Bytes(Bytes(6_000_000)),
+        }, by stack, "at least 1 B" => positive;
+        /// Initial congestion window; `rfc` has RFC 5681's 2 to 4 segments, `modern` RFC 6928's 10.
+        pub initial_window: Limit = match stack {
+            Stack::Ns2 => Limit::Packets(2),
+            Stack::Rfc => rfc_5681_initial_window(mss),
+            Stack::Modern => Limit::Packets(10),
+        }, by stack, by mss, "at least 1 B" => positive;
+        /// Initial slow-start threshold; without it slow start goes on until a loss. ns-2 has the receive window.
+        pub initial_ssthresh: Option<Limit> = (stack == Stack::Ns2).then_some(receive_window), by stack,
+            by receive_window;
+        /// Bound of the congestion window, for any congestion control and also in recovery.
+        pub max_cwnd: Option<Limit> = None, "at least 1 packet" => |max| max.as_ref().is_none_or(positive);
+        /// Whether ACKs are delayed.
+        pub delayed_ack: bool = stack != Stack::Ns2, by stack;
+        /// The longest delay of an ACK.
+        pub ack_delay: Duration = match stack { Stack::Ns2 => ms(100), Stack::Rfc => ms(200), Stack::Modern => ms(40) },
+            by stack, "at most 500 ms (RFC 5681, section 4.2)" => |delay| *delay <= ms(500);
+        /// Segments after which a delayed ACK leaves at once.
+        pub ack_every: u32 = 2, "1 or more" => |n| *n >= 1;
+        /// ACKs at the start that are not delayed.
+        pub quick_acks: u32 = if stack == Stack::Modern { 16 } else { 0 }, by stack;
+        /// Shortest retransmission timeout.
+        pub min_rto: Duration = if stack == Stack::Rfc { ms(1000) } else { ms(200) }, by stack;
+        /// Timeout before the first measurement.
+        pub initial_rto: Duration = if stack == Stack::Ns2 { ms(3000) } else { ms(1000) }, by stack,
+            "more than 0 s" => |rto| *rto > Duration::ZERO;
+        /// Longest retransmission timeout, backoff included.
+        pub max_rto: Duration = if stack == Stack::Modern { ms(120_000) } else { ms(60_000) }, by stack,
+            "at least min_rto and initial_rto" => |rto| *rto >= min_rto && *rto >= initial_rto;
+        /// Tick of the clock that measures round-trip times; 0 s is exact.
+        pub tick: Duration = if stack == Stack::Ns2 { ms(10) } else { Duration::ZERO }, by stack,
+            "at most 1 s" => |tick| *tick <= ms(1000);
+        /// Whether the shortest timeout bounds the deviation alone, so that the timeout is longer than the round trip by
+        /// at least that (Linux).
+        pub min_rto_on_variance: bool = stack == Stack::Modern, by stack;
+        /// Selective ACKs (RFC 2018).
+        pub sack: bool = stack == Stack::Modern, by stack;
+        /// Timestamps (RFC 7323).
+        pub timestamps: bool = stack == Stack::Modern, by stack;
+        /// How losses are repaired. Without it: with SACK `rack` for `modern`, else `sack`; without SACK as the
+        /// congestion control has it.
+        pub recovery: Option<Recovery> = None;
+        /// Duplicate ACKs that start fast retransmit.
+        pub dup_threshold: u32 = 3, "1 or more" => |n| *n >= 1;
+        /// Whether the duplicate ACKs before that send a segment each.
+        pub limited_transmit: LimitedTransmit =
+            match stack { Stack::Ns2 => LimitedTransmit::Ns2, _ => LimitedTransmit::Rfc3042 }, by stack;
+        /// By how much an ACK lets the window grow.
+        pub growth: Growth = match stack {
+            Stack::Ns2 => Growth::PerAck,
+            Stack::Rfc => Growth::OneSegment,
+            Stack::Modern => Growth::Bytes,
+        }, by stack;
+        /// Whether the window grows only while it limits what is sent (RFC 7661, section 4.3, in its simplest form).
+        pub validate_window: bool = stack == Stack::Modern, by stack;
+        /// From what the window is reduced on loss.
+        pub reduce_from: ReduceFrom =
+            match stack { Stack::Rfc => ReduceFrom::Flight, _ => ReduceFrom::Window }, by stack;
+        /// ns-2's recovery in small things: the ACK that ends it lets the window grow, what partial ACKs took off the
+        /// window stays off, further timeouts of a segment reduce ssthresh again.
+        pub ns2_recovery: bool = stack == Stack::Ns2, by stack;
+        /// Whether the retransmission timer runs on at partial ACKs after the first one (RFC 6582, section 4).
+        pub impatient: bool = true;
+        /// What happens to the window when nothing was sent for a while.
+        pub idle_restart: IdleRestart =
+            match stack { Stack::Ns2 => IdleRestart::TimerRunsOn, _ => IdleRestart::Rfc5681 }, by stack;
+        /// Proportional rate reduction in recovery with SACK (RFC 9937).
+        pub prr: bool = stack == Stack::Modern, by stack;
+        /// Explicit congestion notification (RFC 3168).
+        pub ecn: bool = false;
+        /// Whether segments are spread over the round trip where the congestion control does not do that itself.
+        pub pacing: bool = false;
+    }
+    check(tcp, at) {
+        if matches!(tcp.recovery, Some(Recovery::Sack | Recovery::Rack)) && !tcp.sack {
+            at.clash("this recovery needs selective ACKs", &[("recovery", "by SACK"), ("sack", "off")]);
+        }
+    }
+}
+
+impl Settings {
+    /// Sender and receiver with these settings.
+    #[must_use]
+    pub fn resolve(&self) -> (SenderConfig, ReceiverConfig) {
+        let mss = u16::try_from(self.mss.0).expect("a segment fits into 64000 B");
+        let header = u16::try_from(self.header.0).expect("a header fits into 1000 B");
+        let bytes = |limit: Limit| match limit {
+            Limit::Packets(packets) => packets.saturating_mul(self.mss.0),
+            Limit::Bytes(bytes) => bytes.0,
+        };
+        let segments = |limit: Option<Limit>| match limit {
+            None => f64::INFINITY,
+            Some(Limit::Packets(packets)) => packets as f64,
+            Some(Limit::Bytes(bytes)) => bytes.0 as f64 / self.mss.0 as f64,
+        };
+        let counted_by_sender = self.stack == Stack::Ns2;
+        let buffer = bytes(self.receive_window).min(LARGEST_WINDOW);
+        let window_scale = window_scale(buffer);
+        let habits = Habits {
+            mss,
+            header,
+            count_options: self.count_options,
+            handshake: self.handshake,
+            fin: self.fin,
+            initial_window: bytes(self.initial_window),
+            initial_ssthresh: segments(self.initial_ssthresh),
+            max_cwnd: segments(self.max_cwnd),
+            fixed_window: counted_by_sender.then(|| bytes(self.receive_window)),
+            window_scale,
+            rtt: RttConfig {
+                initial_rto: self.initial_rto,
+                min_rto: self.min_rto,
+                max_rto: self.max_rto,
+                tick: self.tick,
+                min_rto_on_variance: self.min_rto_on_variance,
+                forget_after: if self.stack == Stack::Ns2 { 4 } else { u32::MAX },
+            },
+            timestamps: self.timestamps,
+            recovery: self.recovery.unwrap_or_else(|| match (self.sack, self.stack) {
+                (true, Stack::Modern) => Recovery::Rack,
+                (true, _) => Recovery::Sack,
+                (false, _) => self.cc.recovery().into(),
+            }),
+            dup_threshold: self.dup_threshold,
+            limited_transmit: self.limited_transmit,
+            growth: self.growth,
+            validate_window: self.validate_window,
+            reduce_from: self.reduce_from,
+            ns2_recovery: self.ns2_recovery,
+            impatient: self.impatient,
+            idle_restart: self.idle_restart,
+            prr: self.prr,
+            ecn: self.ecn,
+            pacing: self.pacing,
+        };
+        let algorithm = Algorithm::new(&self.cc, Sender::start(&habits, 0));
+        let receiver = ReceiverConfig {
+            header,
+            count_options: self.count_options,
+            buffer: if counted_by_sender { u64::MAX } else { buffer },
+            window_scale,
+            ack_every: if self.delayed_ack { self.ack_every } else { 1 },
+            ack_delay: self.ack_delay,
+            quick_acks: self.quick_acks,
+            sack: self.sack,
+            timestamps: self.timestamps,
+            ecn: self.ecn,
+            echo_each_mark: algorithm.wants_mark_per_packet(),
+        };
+        (SenderConfig { cc: self.cc.clone(), habits }, receiver)
+    }
+}
+
+/// RFC 7323, section 2.3: 2^16 shifted by 14.
+const LARGEST_WINDOW: u64 = 1 << 30;
+
+/// The smallest shift by which `buffer` fits the header field.
+fn window_scale(buffer: u64) -> u8 {
+    (0..14).find(|shift| buffer >> shift <= u64::from(u16::MAX)).unwrap_or(14)
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_config::{Document, Source};
+
+    use super::*;
+
+    fn read(text: &str) -> Result<Settings, String> {
+        Document::parse(Source::file("tcp.toml", text)).read::<Settings>().map_err(|problems| problems.to_string())
+    }
+
+    #[test]
+    fn a_stack_sets_habits_and_each_stays_settable() {
+        let ns2 = read("stack = 'ns2'").expect("it is right");
+        assert_eq!((ns2.min_rto, ns2.tick, ns2.receive_window), (ms(200), ms(10), Limit::Packets(20)));
+        assert_eq!(ns2.initial_ssthresh, Some(Limit::Packets(20)));
+        let own =
+            read("stack = 'ns2'\nmin_rto = '1 s'\nreceive_window = '50 packets'\ncc = 'reno'").expect("it is right");
+        let (sender, receiver) = own.resolve();
+        assert_eq!((sender.habits.rtt.min_rto, sender.habits.fixed_window), (ms(1000), Some(50_000)));
+        assert_eq!((sender.habits.initial_ssthresh, sender.habits.recovery), (50.0, Recovery::Reno));
+        assert_eq!((receiver.ack_every, receiver.sack), (1, false));
+    }
+
+    #[test]
+    fn the_window_scale_is_the_smallest_that_fits() {
+        // RFC 7323, section 2: the window field times 2^shift, shift at most 14.
+        assert_eq!([65_535, 65_536, 6_000_000, LARGEST_WINDOW].map(window_scale), [0, 1, 7, 14]);
+    }
+
+    #[test]
+    fn initial_windows_are_those_of_rfc_5681() {
+        for (mss, segments) in [(536, 4), (1095, 4), (1096, 3), (1460, 3), (2190, 3), (2191, 2)] {
+            let settings = read(&format!("mss = '{mss} B'")).expect("it is right");
+            assert_eq!(settings.initial_window, Limit::Packets(segments), "{mss} B");
+        }
+    }
+
+    #[test]
+    fn recovery_by_sack_needs_sack() {
+        assert!(read("recovery = 'rack'").unwrap_err().contains("needs selective ACKs"));
+        assert_eq!(read("stack = 'modern'").expect("it is right").resolve().0.habits.recovery, Recovery::Rack);
+    }
+}
