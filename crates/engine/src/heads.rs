@@ -4,6 +4,11 @@ use wifair_units::Time;
 
 /// Times that are compared in one step.
 const FAN: usize = 8;
+/// A time and its place among eight in one word: whichever is least is first, and says where it stands.
+const PLACE_BITS: u32 = FAN.trailing_zeros();
+const PLACE: u64 = FAN as u64 - 1;
+/// The largest time that leaves room for the place, some 73 years.
+const LATEST: u64 = u64::MAX >> PLACE_BITS;
 
 /// A tournament of the sources' next times in rounds of eight: of few sources the first is found by a handful of
 /// comparisons without a jump, of many in `O(log sources)`.
@@ -12,18 +17,19 @@ const FAN: usize = 8;
 #[derive(Clone, Debug)]
 pub struct Heads {
     /// The first level has the next time of each source, every level above the earliest of each eight below;
-    /// the last level is one group of eight. Padded with [`Time::NEVER`].
-    levels: Vec<Vec<[Time; FAN]>>,
+    /// the last level is one group of eight.
+    levels: Vec<Vec<[u64; FAN]>>,
 }
 
 impl Heads {
     /// A tournament of `sources` sources, none of which has an event.
     #[must_use]
     pub fn new(sources: usize) -> Self {
+        let idle = std::array::from_fn(|place| key(LATEST, place));
         let mut levels = vec![];
         let mut groups = sources.div_ceil(FAN).max(1);
         loop {
-            levels.push(vec![[Time::NEVER; FAN]; groups]);
+            levels.push(vec![idle; groups]);
             if groups == 1 {
                 return Self { levels };
             }
@@ -34,35 +40,39 @@ impl Heads {
     /// Says when `source` has its next event ([`Time::NEVER`]: it has none).
     #[inline]
     pub fn set(&mut self, source: usize, time: Time) {
-        let (mut position, mut time) = (source, time);
-        for level in &mut self.levels {
+        let (mut position, mut time) = (source, time.as_nanos().min(LATEST));
+        let (last, below) = self.levels.split_last_mut().expect("there is a last level");
+        for level in below {
             let group = &mut level[position / FAN];
-            group[position % FAN] = time;
-            time = earliest(group).0;
+            group[position % FAN] = key(time, position % FAN);
+            time = earliest(group) >> PLACE_BITS;
             position /= FAN;
         }
+        last[0][position % FAN] = key(time, position % FAN);
     }
 
     /// The time of the next event of all, and its source.
     #[inline]
     #[must_use]
+    #[allow(clippy::cast_possible_truncation)]
     pub fn first(&self) -> (Time, usize) {
-        let (mut time, mut position) = (Time::NEVER, 0);
+        let (mut time, mut position) = (LATEST, 0);
         for level in self.levels.iter().rev() {
-            let (earliest, place) = earliest(&level[position]);
-            time = earliest;
-            position = position * FAN + place;
+            let key = earliest(&level[position]);
+            time = key >> PLACE_BITS;
+            position = position * FAN + (key & PLACE) as usize;
         }
-        (time, position)
+        (if time == LATEST { Time::NEVER } else { Time::from_nanos(time) }, position)
     }
 }
 
-/// The earliest of eight times, and the first place where it stands.
+const fn key(time: u64, place: usize) -> u64 {
+    time << PLACE_BITS | place as u64
+}
+
 #[inline]
-fn earliest(group: &[Time; FAN]) -> (Time, usize) {
-    let pick = |a: (Time, usize), b: (Time, usize)| if b.0 < a.0 { b } else { a };
-    let at = |place: usize| (group[place], place);
-    pick(pick(pick(at(0), at(1)), pick(at(2), at(3))), pick(pick(at(4), at(5)), pick(at(6), at(7))))
+fn earliest(group: &[u64; FAN]) -> u64 {
+    group.iter().fold(u64::MAX, |least, key| least.min(*key))
 }
 
 #[cfg(test)]

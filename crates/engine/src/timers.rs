@@ -33,14 +33,17 @@ impl Timers {
     }
 
     /// Sets the timer of `owner` to go off at `deadline`, wherever it stood before; [`Time::NEVER`] stops it.
+    /// Returns whether [`Timers::next`] may be nearer than it was.
     #[inline]
     #[allow(clippy::cast_possible_truncation)]
-    pub fn set(&mut self, owner: usize, deadline: Time) {
+    pub fn set(&mut self, owner: usize, deadline: Time) -> bool {
         self.deadlines[owner] = deadline;
-        if deadline < self.queued[owner] {
+        let nearer = deadline < self.queued[owner];
+        if nearer {
             self.queued[owner] = deadline;
             self.queue.push(Reverse((deadline, owner as u32)));
         }
+        nearer
     }
 
     /// When [`Timers::pop`] is to be called next: never later than the earliest deadline.

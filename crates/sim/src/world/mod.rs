@@ -285,8 +285,9 @@ impl World {
 
     #[inline]
     fn set_timer(&mut self, owner: usize, deadline: Time) {
-        self.timers.set(owner, deadline);
-        self.heads.set(TIMERS, self.timers.next());
+        if self.timers.set(owner, deadline) {
+            self.heads.set(TIMERS, self.timers.next());
+        }
     }
 
     fn advance_medium(&mut self, index: usize) {
