@@ -40,9 +40,16 @@ impl<T> DelayLine<T> {
         self.line.pop_front().map(|(_, what)| what)
     }
 
-    /// Things under way, in order of arrival.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.line.iter().map(|(_, what)| what)
+    /// Things under way.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.line.len()
+    }
+
+    /// Whether nothing is under way.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.line.is_empty()
     }
 }
 

@@ -70,4 +70,9 @@ impl Link {
         }
         self.line.pop()
     }
+
+    /// Packets in the queue and on the line.
+    pub(super) fn packets_held(&self) -> usize {
+        self.queue.len() + self.line.len()
+    }
 }

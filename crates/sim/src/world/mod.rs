@@ -17,7 +17,7 @@ use wifair_engine::{Agenda, Heads, Stream, Timers, stream};
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_tcp::{Receiver, Sender};
 use wifair_units::{Duration, Time};
-use wifair_wlan::dcf::{Cell, Heard};
+use wifair_wlan::dcf::{AirTime, Cell, Counters, Heard};
 use wifair_wlan::queue::{Cause, Discipline, Dropped};
 
 use link::Link;
@@ -118,8 +118,8 @@ pub struct World {
     links: Vec<Link>,
     flows: Vec<Flow>,
     hubs: Vec<u32>,
-    air_at_warm_up: Vec<wifair_wlan::dcf::AirTime>,
-    counters_at_warm_up: Vec<Vec<wifair_wlan::dcf::Counters>>,
+    air_at_warm_up: Vec<AirTime>,
+    counters_at_warm_up: Vec<Vec<Counters>>,
     dropped: Dropped,
     given_up: Vec<(u32, PacketId)>,
     sample_every: Option<Duration>,
@@ -194,7 +194,7 @@ impl World {
             hops,
             agenda,
             timers: Timers::new(2 * flows.len()),
-            air_at_warm_up: vec![wifair_wlan::dcf::AirTime::default(); media.len()],
+            air_at_warm_up: vec![AirTime::default(); media.len()],
             counters_at_warm_up: vec![vec![]; media.len()],
             media,
             links,
@@ -226,6 +226,30 @@ impl World {
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events
+    }
+
+    /// Counters of a flow since the start of the run.
+    pub fn counters(&mut self, flow: usize) -> FlowCounters {
+        refresh(&mut self.flows[flow]);
+        self.flows[flow].counters
+    }
+
+    /// Packets that have been sent, and have neither arrived nor been lost.
+    #[must_use]
+    pub fn packets_under_way(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Packets in queues, on lines and in the hands of stations: as many as are under way, unless one went astray.
+    #[must_use]
+    pub fn packets_held(&self) -> usize {
+        self.links.iter().map(Link::packets_held).sum::<usize>()
+            + self.media.iter().map(Cell::packets_held).sum::<usize>()
+    }
+
+    /// What the air of each medium was used for since the start of the run.
+    pub fn air_times(&self) -> impl Iterator<Item = AirTime> + '_ {
+        self.media.iter().map(|medium| medium.air_time(self.now))
     }
 
     /// Takes all events up to `until`, that instant included. A run may be cut into any number of calls.
