@@ -1,0 +1,202 @@
+//! What holds in every world: nothing is lost without a count, the air adds up, a run is a function of its plan.
+
+use proptest::prelude::*;
+use wifair_config::Limit;
+use wifair_engine::stream;
+use wifair_sim::world::{Direction, FlowPlan, Hop, Labels, LinkPlan, MediumPlan, Plan, Transport, Workload, World};
+use wifair_tcp::Settings;
+use wifair_units::{BitRate, Bytes, Duration, Time};
+use wifair_wlan::dcf::{Access, Eifs, StationSettings};
+use wifair_wlan::phy::Timing;
+use wifair_wlan::queue::Queue;
+
+#[derive(Clone, Debug)]
+struct Setup {
+    seed: u64,
+    flows: Vec<(bool, Carrier)>,
+    ap_queue: Limit,
+    station_queue: u64,
+    rts_threshold: u64,
+    eifs: Eifs,
+    cw_min: u32,
+    data_error: f64,
+    control_error: f64,
+    delay_ms: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Carrier {
+    Tcp { window: u64, transfer: Option<u64> },
+    Udp { size: u16, interval_us: u64 },
+}
+
+fn setups() -> impl Strategy<Value = Setup> {
+    let carrier = prop_oneof![
+        3 => (1_u64..80, prop::option::of(1_u64..300_000))
+            .prop_map(|(window, transfer)| Carrier::Tcp { window, transfer }),
+        1 => (40_u16..1500, 300_u64..20_000).prop_map(|(size, interval_us)| Carrier::Udp { size, interval_us }),
+    ];
+    let limit =
+        prop_oneof![(1_u64..60).prop_map(Limit::Packets), (1500_u64..60_000).prop_map(|b| Limit::Bytes(Bytes(b)))];
+    let eifs = prop_oneof![Just(Eifs::AfterError), Just(Eifs::AfterCollision), Just(Eifs::Off)];
+    (
+        (any::<u64>(), prop::collection::vec((any::<bool>(), carrier), 1..7), limit, 1_u64..60),
+        (prop_oneof![Just(0_u64), Just(300), Just(3000)], eifs, prop_oneof![Just(1_u32), Just(15), Just(31)]),
+        (prop_oneof![3 => Just(0.0), 1 => 0.0_f64..0.6], prop_oneof![3 => Just(0.0), 1 => 0.0_f64..0.4], 0_u64..60),
+    )
+        .prop_map(
+            |(
+                (seed, flows, ap_queue, station_queue),
+                (rts_threshold, eifs, cw_min),
+                (data_error, control_error, delay_ms),
+            )| {
+                Setup {
+                    seed,
+                    flows,
+                    ap_queue,
+                    station_queue,
+                    rts_threshold,
+                    eifs,
+                    cw_min,
+                    data_error,
+                    control_error,
+                    delay_ms,
+                }
+            },
+        )
+}
+
+#[allow(clippy::cast_possible_truncation)]
+fn plan(setup: &Setup) -> (Plan, Labels) {
+    let mut access = Access::standard(Timing::hr_dsss(BitRate::from_mbps(2), true));
+    access.rts_threshold = Bytes(setup.rts_threshold);
+    access.eifs = setup.eifs;
+    let station = |index: usize| StationSettings {
+        cw_min: setup.cw_min,
+        cw_max: 1023,
+        exclude_cw: false,
+        rate: BitRate::from_mbps(11),
+        routing_overhead: Bytes(0),
+        data_error_to: setup.data_error,
+        data_error_from: 0.0,
+        control_error_to: setup.control_error,
+        queue: Queue::fifo(if index == 0 { setup.ap_queue } else { Limit::Packets(setup.station_queue) }),
+        backoff: stream(setup.seed, "backoff", &index.to_string()),
+        errors: stream(setup.seed, "error", &index.to_string()),
+    };
+    let link = || LinkPlan {
+        rate: Some(BitRate::from_mbps(10)),
+        delay: Duration::from_millis(setup.delay_ms),
+        queue: Queue::fifo(Limit::Packets(100)),
+    };
+    let flow = |index: usize, (up, carrier): (bool, Carrier)| {
+        let sta = index as u32 + 1;
+        let upwards = vec![Hop::Air { medium: 0, from: sta, to: 0 }, Hop::Wire(0), Hop::End];
+        let downwards = vec![Hop::Wire(1), Hop::Air { medium: 0, from: 0, to: sta }, Hop::End];
+        let (forward, reverse) = if up { (upwards, downwards) } else { (downwards, upwards) };
+        let (transport, workload) = match carrier {
+            Carrier::Tcp { window, transfer } => {
+                let settings = Settings { receive_window: Limit::Packets(window), ..Settings::default() };
+                let (sender, receiver) = settings.resolve();
+                let workload = transfer.map_or(Workload::Endless, |bytes| Workload::Transfer(Bytes(bytes)));
+                (Transport::Tcp { sender: Box::new(sender), receiver }, workload)
+            }
+            Carrier::Udp { size, interval_us } => {
+                let interval = Duration::from_micros(interval_us);
+                (Transport::Udp { payload: size - 28, size, interval, jitter: 0.5 }, Workload::Endless)
+            }
+        };
+        let direction = if up { Direction::Up } else { Direction::Down };
+        FlowPlan {
+            name: format!("f{index}"),
+            direction,
+            forward,
+            reverse,
+            transport,
+            workload,
+            start: Time::from_nanos(index as u64 * 10_000_000),
+            stop: Time::NEVER,
+        }
+    };
+    let flows: Vec<FlowPlan> = setup.flows.iter().enumerate().map(|(index, way)| flow(index, *way)).collect();
+    let labels = Labels {
+        flows: flows.iter().map(|flow| (flow.name.clone(), flow.direction)).collect(),
+        stations: vec![(0..=flows.len()).map(|index| format!("s{index}")).collect()],
+        seed: setup.seed,
+        fair_share_base: None,
+    };
+    let plan = Plan {
+        seed: setup.seed,
+        warm_up: Time::from_nanos(500_000_000),
+        media: vec![MediumPlan { access, hub: 0, stations: (0..=flows.len()).map(station).collect() }],
+        links: vec![link(), link()],
+        flows,
+        sample_every: None,
+    };
+    (plan, labels)
+}
+
+const END: Time = Time::from_nanos(3_000_000_000);
+
+fn run(setup: &Setup) -> (World, String) {
+    let (plan, labels) = plan(setup);
+    let mut world = World::new(plan);
+    world.run_until(END);
+    let outcome = format!("{:?}", world.outcome(&labels));
+    (world, outcome)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn every_packet_is_accounted_for(setup in setups()) {
+        let (plan, _) = plan(&setup);
+        let mut world = World::new(plan);
+        for step in 1..=6 {
+            world.run_until(Time::from_nanos(END.as_nanos() / 6 * step));
+            let (mut sent, mut gone) = (0, 0);
+            for flow in 0..setup.flows.len() {
+                let c = world.counters(flow);
+                sent += c.data_sent + c.acks_sent;
+                gone += c.data_arrived + c.acks_arrived;
+                gone += c.data_lost.iter().sum::<u64>() + c.acks_lost.iter().sum::<u64>();
+                prop_assert!(c.received <= c.payload_arrived);
+            }
+            prop_assert_eq!(sent, gone + world.packets_under_way() as u64, "packets appear or vanish");
+            prop_assert_eq!(world.packets_held(), world.packets_under_way(), "a packet is nowhere, or twice");
+            for air in world.air_times() {
+                prop_assert_eq!(air.total(), world.now() - Time::ZERO, "the air does not add up");
+            }
+        }
+    }
+
+    #[test]
+    fn a_transfer_arrives_whole_once(setup in setups()) {
+        let (mut world, _) = run(&setup);
+        for (flow, (_, carrier)) in setup.flows.iter().enumerate() {
+            if let Carrier::Tcp { transfer: Some(bytes), .. } = carrier {
+                prop_assert!(world.counters(flow).received <= *bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_plan_gives_the_same_outcome(setup in setups()) {
+        prop_assert_eq!(run(&setup).1, run(&setup).1);
+    }
+
+    #[test]
+    fn a_run_can_be_cut_anywhere(setup in setups(), cuts in prop::collection::vec(0_u64..3_000_000_000, 0..5)) {
+        let whole = run(&setup).1;
+        let (plan, labels) = plan(&setup);
+        let mut world = World::new(plan);
+        let mut cuts = cuts;
+        cuts.sort_unstable();
+        for cut in cuts {
+            world.run_until(Time::from_nanos(cut));
+        }
+        world.run_until(END);
+        prop_assert_eq!(format!("{:?}", world.outcome(&labels)), whole);
+    }
+}
