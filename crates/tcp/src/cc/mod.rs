@@ -17,10 +17,16 @@ mod round;
 mod testing;
 mod window;
 
+pub mod areno;
+pub mod bic;
 pub mod compound;
 pub mod compound_plus;
 pub mod ctcp_tube;
+pub mod cubic;
+pub mod fast;
+pub mod fusion;
 pub mod highspeed;
+mod hystart;
 pub mod linux;
 pub mod reno;
 pub mod scalable;
@@ -29,6 +35,7 @@ pub mod vegas;
 pub mod vegas_fair;
 pub mod westwood;
 pub mod westwood_plus;
+pub mod yeah;
 
 pub use round::{Delays, Round, backlog};
 pub use window::Window;
@@ -308,6 +315,24 @@ algorithms! {
     /// Growth and decrease depend on the window, from Reno at 38 segments up.
     HighSpeed(highspeed::HighSpeed, highspeed::Params) = "highspeed"
         from "S. Floyd, RFC 3649, 2003" in highspeed, NewReno;
+    /// Binary search for the window of the last loss, then probing beyond it.
+    Bic(bic::Bic, bic::Params) = "bic"
+        from "L. Xu, K. Harfoush and I. Rhee, BIC, 2004; constants of Linux" in bic, NewReno;
+    /// A cubic function of the time since the last loss.
+    Cubic(cubic::Cubic, cubic::Params) = "cubic"
+        from "L. Xu et al., RFC 9438, 2023; HyStart++: RFC 9406, 2023" in cubic, NewReno;
+    /// Drives the window to where alpha segments wait in the queue.
+    Fast(fast::Fast, fast::Params) = "fast"
+        from "D. X. Wei et al., FAST TCP, 2006" in fast, NewReno;
+    /// Scalable while the queue is short, Reno while it is long.
+    Yeah(yeah::Yeah, yeah::Params) = "yeah"
+        from "A. Baiocchi, A. P. Castellani and F. Vacirca, YeAH-TCP, 2007" in yeah, NewReno;
+    /// Grows by the measured bandwidth while the queue is short, never slower than Reno.
+    Fusion(fusion::Fusion, fusion::Params) = "fusion"
+        from "K. Kaneko et al., TCP-Fusion, 2007" in fusion, NewReno;
+    /// Reno's window plus one that probes, faster the less congested the path looks.
+    Areno(areno::Areno, areno::Params) = "areno"
+        from "H. Shimonishi, T. Hama and T. Murase, TCP-Adaptive Reno, 2006" in areno, NewReno;
     /// A hundredth of a segment more for each acknowledged one, an eighth less on loss.
     Scalable(scalable::Scalable, scalable::Params) = "scalable"
         from "T. Kelly, Scalable TCP, 2003" in scalable, NewReno;

@@ -1,0 +1,166 @@
+//! TCP Adaptive Reno: Reno's window plus one that probes, faster the less congested the path looks.
+//!
+//! Source: H. Shimonishi, T. Hama and T. Murase, "TCP-Adaptive Reno for Improving Efficiency-Friendliness Tradeoffs of
+//! TCP Congestion Control Algorithm", 2006, sections 2 and 3, read through public reimplementations for ns-3 that agree
+//! with each other:
+//!
+//! ```text
+//! RTT_cong = a RTT_cong + (1 - a) RTT at the loss,   a = 0.85
+//! c        = min((RTT - RTT_min) / (RTT_cong - RTT_min), 1)
+//! W_max    = bandwidth / M,   M = 10 Mb/s
+//! W_inc(c) = W_max e^(-A c) + B c + G,    A = 10,
+//!            B = 2 W_max (1/A - (1/A + 1) e^-A),   G = 1 - 2 W_max (1/A - (1/A + 1/2) e^-A)
+//! ACK:  W_base += 1 / W,   W_probe = max(W_probe + W_inc / W, 0),   W = W_base + W_probe
+//! loss: W_base = W / (1 + c),   W_probe = 0
+//! ```
+//!
+//! B and G make the mean of W_inc over c, and its value at c = 1, one segment. Before the first loss c is zero. The
+//! bandwidth is [`westwood_plus`]'s estimate.
+
+use wifair_config::table;
+use wifair_units::BitRate;
+
+use crate::cc::westwood_plus::{self, Estimate};
+use crate::cc::window::by_window;
+use crate::cc::{Ack, CongestionControl, Delays, Start, Window};
+
+table! {
+    /// TCP Adaptive Reno (H. Shimonishi, T. Hama and T. Murase, 2006).
+    pub struct Params {
+        /// Bandwidth for each segment of the fastest growth a round trip (M).
+        pub scale: BitRate = BitRate::from_mbps(10), "more than 0 b/s" => |v| v.as_bps() > 0;
+        /// How fast the growth falls with congestion (A).
+        pub alpha: f64 = 10.0, "more than 0" => |v| *v > 0.0;
+        /// Weight of the old round-trip time at losses (a).
+        pub keep: f64 = 0.85, "between 0 and 1" => |v| (0.0..1.0).contains(v);
+    }
+}
+
+/// State of Adaptive Reno.
+#[derive(Clone, Debug)]
+pub struct Areno {
+    params: Params,
+    /// `cwnd` is W.
+    window: Window,
+    probe: f64,
+    estimate: Estimate,
+    delays: Delays,
+    /// Round-trip time at losses, in seconds.
+    congested_rtt: Option<f64>,
+    /// e^-A.
+    floor: f64,
+}
+
+/// Adaptive Reno at the start of a connection.
+#[must_use]
+pub fn new(params: &Params, start: Start) -> Areno {
+    Areno {
+        params: params.clone(),
+        window: Window::new(start),
+        probe: 0.0,
+        estimate: Estimate::new(&westwood_plus::Params::default()),
+        delays: Delays::default(),
+        congested_rtt: None,
+        floor: libm::exp(-params.alpha),
+    }
+}
+
+impl Areno {
+    /// c, between 0 and 1.
+    fn congestion(&self) -> f64 {
+        let range = self.congested_rtt.map_or(0.0, |rtt| rtt - self.delays.base);
+        let now = self.delays.last - self.delays.base;
+        if range > 0.0 && now > 0.0 { (now / range).min(1.0) } else { 0.0 }
+    }
+
+    /// W_inc, for a fastest growth of `most` segments.
+    fn increase(&self, c: f64, most: f64) -> f64 {
+        let (inverse, floor) = (1.0 / self.params.alpha, self.floor);
+        let b = 2.0 * most * (inverse - (inverse + 1.0) * floor);
+        let g = 1.0 - 2.0 * most * (inverse - (inverse + 0.5) * floor);
+        most * libm::exp(-self.params.alpha * c) + b * c + g
+    }
+
+    /// The window after a loss.
+    fn reduced(&mut self) -> f64 {
+        let Self { delays, congested_rtt, params, .. } = self;
+        if delays.last > 0.0 {
+            let old = congested_rtt.unwrap_or(delays.last);
+            *congested_rtt = Some(params.keep * old + (1.0 - params.keep) * delays.last);
+        }
+        self.probe = 0.0;
+        self.window.cwnd / (1.0 + self.congestion())
+    }
+}
+
+impl CongestionControl for Areno {
+    by_window!();
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        self.estimate.ack(ack);
+        self.delays.sample(ack);
+        if ack.in_recovery || !ack.window_limited {
+            return;
+        }
+        if self.window.in_slow_start() {
+            self.window.add(ack.segments);
+            return;
+        }
+        let cwnd = self.window.cwnd;
+        let most = self.estimate.bandwidth * 8.0 / self.params.scale.as_bps() as f64;
+        let part = ack.segments / cwnd;
+        let before = self.probe.min(cwnd);
+        let probe = (before + self.increase(self.congestion(), most) * part).max(0.0);
+        self.window.add(part + probe - before);
+        self.probe = probe;
+    }
+
+    fn on_loss(&mut self, _: f64) {
+        let reduced = self.reduced();
+        self.window.reduce(reduced);
+    }
+
+    fn on_rto(&mut self, _: f64) {
+        let reduced = self.reduced();
+        self.window.collapse(reduced);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_relative_eq;
+
+    use super::*;
+
+    fn areno() -> Areno {
+        let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(100.0) });
+        cc.delays.base = 0.1;
+        cc
+    }
+
+    /// What B and G are made for: the mean over c and the value at c = 1 are one segment, whatever the bandwidth. The
+    /// sum over 1000 midpoints of a function with slope up to A W_max is good to (A W_max) / (24 * 1000^2).
+    #[test]
+    fn the_increase_is_one_segment_on_average_and_at_full_congestion() {
+        let cc = areno();
+        for most in [1.0, 10.0, 100.0] {
+            assert_relative_eq!(cc.increase(1.0, most), 1.0, epsilon = 1e-9);
+            let mean = (0..1000).map(|i| cc.increase((f64::from(i) + 0.5) / 1000.0, most)).sum::<f64>() / 1000.0;
+            assert_relative_eq!(mean, 1.0, epsilon = 10.0 * most / 24e6 * 10.0);
+        }
+    }
+
+    /// By hand: at the round-trip time of the loss c = 1 and the window halves; at half the queue it falls to 1/1.5.
+    #[test]
+    fn a_loss_divides_by_one_plus_the_congestion() {
+        for (last, kept) in [(0.2, 100.0 / 2.0), (0.15, 100.0 / 1.5)] {
+            let mut cc = areno();
+            cc.congested_rtt = Some(0.2);
+            cc.delays.last = last;
+            cc.params.keep = 1.0 - 1e-12; // so that this loss does not count itself
+            cc.on_loss(100.0);
+            assert_relative_eq!(cc.cwnd(), kept, max_relative = 1e-6);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! BIC: a binary search for the window of the last loss, then probing beyond it.
+//!
+//! Source: L. Xu, K. Harfoush and I. Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks",
+//! 2004, section III, with the constants and the smoothing of the authors' Linux module (tcp_bic), which is what most
+//! comparisons have measured. In a round trip the window grows, with d = (W_max - cwnd) / 4, by
+//!
+//! ```text
+//! below W_max:  16 where d > 16;  d;  4 / 20 where d <= 1
+//! above W_max:  4 / 20 up to W_max + 4;  (cwnd - W_max) / 3 up to W_max + 48;  16 beyond
+//! before the first loss at least 5 %
+//! ```
+//!
+//! On loss 819/1024 of the window are kept, a half up to 14 segments; W_max falls by a tenth more where the window had
+//! been higher before (fast convergence). Linux's correction for delayed ACKs is the sender's rule for byte counting
+//! here, and its slow-start threshold of 100 segments is left to the setting of the flow.
+
+use wifair_config::table;
+
+use crate::cc::window::by_window;
+use crate::cc::{Ack, CongestionControl, Start, Window};
+
+table! {
+    /// BIC (L. Xu, K. Harfoush and I. Rhee, 2004).
+    pub struct Params {
+        /// Most that the window grows in a round trip, in segments.
+        pub max_increment: f64 = 16.0, "more than 0" => |v| *v > 0.0;
+        /// Window in segments up to which it is Reno.
+        pub low_window: f64 = 14.0, "0 or more" => |v| *v >= 0.0;
+        /// Fraction of the window kept on loss.
+        pub beta: f64 = 819.0 / 1024.0, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
+        /// Round trips over which the last four segments before the last loss are spread.
+        pub smooth_part: f64 = 20.0, "more than 0" => |v| *v > 0.0;
+        /// A window that was higher at the loss before gives way to newer flows.
+        pub fast_convergence: bool = true;
+    }
+}
+
+/// The search goes this part of the way in a round trip, and is over this close to the goal, in segments.
+const B: f64 = 4.0;
+
+/// State of BIC.
+#[derive(Clone, Debug)]
+pub struct Bic {
+    params: Params,
+    window: Window,
+    w_max: f64,
+    lost: bool,
+}
+
+/// BIC at the start of a connection.
+#[must_use]
+pub fn new(params: &Params, start: Start) -> Bic {
+    Bic { params: params.clone(), window: Window::new(start), w_max: 0.0, lost: false }
+}
+
+impl Bic {
+    /// Segments by which a window of `cwnd` grows in a round trip.
+    fn increment(&self, cwnd: f64) -> f64 {
+        let Params { max_increment, low_window, smooth_part, .. } = self.params;
+        if cwnd <= low_window {
+            return 1.0;
+        }
+        let increment = if cwnd < self.w_max {
+            let d = (self.w_max - cwnd) / B;
+            if d > max_increment {
+                max_increment
+            } else if d <= 1.0 {
+                B / smooth_part
+            } else {
+                d
+            }
+        } else if cwnd < self.w_max + B {
+            B / smooth_part
+        } else if cwnd < self.w_max + max_increment * (B - 1.0) {
+            (cwnd - self.w_max) / (B - 1.0)
+        } else {
+            max_increment
+        };
+        if self.lost { increment } else { increment.max(0.05 * cwnd) }
+    }
+
+    /// Remembers where the loss was; returns the window that is kept.
+    fn congestion(&mut self) -> f64 {
+        let Params { low_window, beta, fast_convergence, .. } = self.params;
+        let cwnd = self.window.cwnd;
+        let released = fast_convergence && cwnd < self.w_max;
+        self.w_max = if released { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
+        self.lost = true;
+        if cwnd <= low_window { cwnd / 2.0 } else { beta * cwnd }
+    }
+}
+
+impl CongestionControl for Bic {
+    by_window!();
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        if !ack.in_recovery && ack.window_limited {
+            let increment = if self.window.in_slow_start() { 1.0 } else { self.increment(self.window.cwnd) };
+            self.window.grow(ack.segments, increment);
+        }
+    }
+
+    fn on_loss(&mut self, _: f64) {
+        let kept = self.congestion();
+        self.window.reduce(kept);
+    }
+
+    /// Linux forgets the search after a timeout.
+    fn on_rto(&mut self, _: f64) {
+        let kept = self.congestion();
+        self.window.collapse(kept);
+        self.w_max = 0.0;
+        self.lost = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_relative_eq;
+
+    use super::*;
+
+    /// By hand with W_max = 200: linear increase far below, binary search, 0.2 segments around, and probing above.
+    #[test]
+    fn the_increment_by_hand() {
+        let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(200.0) });
+        cc.on_loss(200.0);
+        assert_relative_eq!(cc.cwnd(), 200.0 * 819.0 / 1024.0);
+        for (cwnd, increment) in [
+            (10.0, 1.0),   // Reno
+            (120.0, 16.0), // d = 20
+            (160.0, 10.0), // d = 10
+            (192.0, 2.0),  // d = 2
+            (197.0, 0.2),  // d < 1
+            (202.0, 0.2),  // near above
+            (230.0, 10.0), // 30 / 3
+            (300.0, 16.0), // far above
+        ] {
+            assert_relative_eq!(cc.increment(cwnd), increment);
+        }
+    }
+
+    /// 819/1024: a second loss at 180 sets W_max to 180 * 1843/2048.
+    #[test]
+    fn fast_convergence_lowers_the_goal() {
+        let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(200.0) });
+        cc.on_loss(200.0);
+        cc.window.cwnd = 180.0;
+        cc.on_loss(180.0);
+        assert_relative_eq!(cc.w_max, 180.0 * 1843.0 / 2048.0);
+    }
+
+    #[test]
+    fn small_windows_are_halved() {
+        let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(14.0) });
+        cc.on_loss(14.0);
+        assert_eq!(cc.cwnd(), 7.0);
+    }
+}

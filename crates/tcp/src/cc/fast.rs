@@ -1,0 +1,107 @@
+//! FAST TCP: drives the window to where `alpha` segments wait in the queue.
+//!
+//! Source: D. X. Wei, C. Jin, S. H. Low and S. Hegde, "FAST TCP: Motivation, Architecture, Algorithms, Performance",
+//! 2006, section IV-B, equation 2:
+//!
+//! ```text
+//! w = min(2 w, (1 - gamma) w + gamma (base / rtt * w + alpha))
+//! ```
+//!
+//! `rtt` is a moving average with the weight min(3 / w, 1/4) for a sample (section IV-A). The window is set once a
+//! round trip; the paper spreads the change over it. The rule doubles the window at most, so it serves as slow start
+//! too, and the slow-start threshold is only shown. A loss halves the window (the paper leaves recovery to Reno).
+//! The paper gives no default of `alpha`; 20 fits the WLANs of this simulator, long fat paths want 100 and more.
+
+use wifair_config::table;
+
+use crate::cc::window::by_window;
+use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window};
+
+table! {
+    /// FAST TCP (D. X. Wei et al., 2006).
+    pub struct Params {
+        /// Segments to be kept in the queue.
+        pub alpha: f64 = 20.0, "more than 0" => |v| *v > 0.0;
+        /// Part of the way to the goal that a round trip goes.
+        pub gamma: f64 = 0.5, "more than 0, at most 1" => |v| *v > 0.0 && *v <= 1.0;
+    }
+}
+
+/// State of FAST TCP.
+#[derive(Clone, Debug)]
+pub struct Fast {
+    params: Params,
+    window: Window,
+    delays: Delays,
+    round: Round,
+    average: f64,
+}
+
+/// FAST TCP at the start of a connection.
+#[must_use]
+pub fn new(params: &Params, start: Start) -> Fast {
+    Fast {
+        params: params.clone(),
+        window: Window::new(start),
+        delays: Delays::default(),
+        round: Round::default(),
+        average: 0.0,
+    }
+}
+
+/// Equation 2.
+pub(super) fn next_window(w: f64, base: f64, rtt: f64, alpha: f64, gamma: f64) -> f64 {
+    ((1.0 - gamma) * w + gamma * (base / rtt * w + alpha)).min(2.0 * w)
+}
+
+impl CongestionControl for Fast {
+    by_window!();
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        self.delays.sample(ack);
+        if let Some(rtt) = ack.rtt.map(|rtt| rtt.as_secs()).filter(|rtt| *rtt > 0.0) {
+            let weight = (3.0 / self.window.cwnd).min(0.25);
+            self.average = if self.average == 0.0 { rtt } else { (1.0 - weight) * self.average + weight * rtt };
+        }
+        if self.round.ends(ack) && !ack.in_recovery && ack.window_limited && self.average > 0.0 {
+            let Params { alpha, gamma } = self.params;
+            let rtt = self.average.max(self.delays.base);
+            self.window.set(next_window(self.window.cwnd, self.delays.base, rtt, alpha, gamma));
+        }
+    }
+
+    fn on_loss(&mut self, _: f64) {
+        self.window.reduce(self.window.cwnd / 2.0);
+    }
+
+    fn on_rto(&mut self, _: f64) {
+        self.window.collapse(self.window.cwnd / 2.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_relative_eq;
+
+    use super::*;
+    use crate::cc::testing::Pipe;
+
+    /// Equation 2 rests where w (1 - base / rtt) = alpha. The empty pipe holds 101 segments, one of them in service, so
+    /// the window goes to 121; it is counted in whole segments.
+    #[test]
+    fn the_queue_settles_at_alpha() {
+        let mut cc = new(&Params::default(), Start::with_window(2.0));
+        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        pipe.run(&mut cc, 20.0, |_, _| ());
+        pipe.run(&mut cc, 30.0, |_, cc| assert!((cc.cwnd() - 121.0).abs() <= 1.5, "{}", cc.cwnd()));
+    }
+
+    /// By hand: 100 segments at twice the base: 50 + (50 + 20) / 2 = 85; without queue 110; from 4 segments 8.
+    #[test]
+    fn equation_two_by_hand() {
+        assert_relative_eq!(next_window(100.0, 0.1, 0.2, 20.0, 0.5), 85.0);
+        assert_relative_eq!(next_window(100.0, 0.1, 0.1, 20.0, 0.5), 110.0);
+        assert_relative_eq!(next_window(4.0, 0.1, 0.1, 20.0, 0.5), 8.0);
+    }
+}

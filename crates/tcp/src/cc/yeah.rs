@@ -1,0 +1,162 @@
+//! YeAH-TCP: Scalable while the queue is short, Reno while it is long, and the queue is drained in between.
+//!
+//! Source: A. Baiocchi, A. P. Castellani and F. Vacirca, "YeAH-TCP: Yet Another Highspeed TCP", 2007, section 2; the
+//! details that the paper leaves open follow the first author group's Linux module (tcp_yeah). Once a round trip, with
+//! the smallest sample of at least three:
+//!
+//! ```text
+//! Q = cwnd (rtt - base) / rtt,   L = (rtt - base) / base
+//! Q < Q_max and L < 1 / phi: fast mode: a hundredth of a segment for each acknowledged one
+//! else slow mode: a segment a round trip; Q > Q_max: cwnd -= min(Q / gamma, cwnd / 2), not below Reno's estimate
+//! loss: cwnd -= max(min(Q, cwnd / 2), cwnd / 8);   a half after rho rounds of slow mode
+//! ```
+
+use wifair_config::table;
+
+use crate::cc::window::by_window;
+use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window, backlog};
+
+table! {
+    /// YeAH-TCP (A. Baiocchi, A. P. Castellani and F. Vacirca, 2007).
+    pub struct Params {
+        /// Most segments in the queue.
+        pub q_max: f64 = 80.0, "more than 0" => |v| *v > 0.0;
+        /// Part of the queue that is drained in a round trip is one in this.
+        pub gamma: f64 = 1.0, "more than 0" => |v| *v > 0.0;
+        /// The queue is long when it adds more than one in this to the round-trip time.
+        pub phi: f64 = 8.0, "more than 0" => |v| *v > 0.0;
+        /// Rounds of slow mode after which a loss is taken for competition with Reno.
+        pub rho: f64 = 16.0, "0 or more" => |v| *v >= 0.0;
+        /// Rounds of fast mode after which the estimate of Reno's window starts anew.
+        pub zeta: f64 = 50.0, "0 or more" => |v| *v >= 0.0;
+    }
+}
+
+/// State of YeAH.
+#[derive(Clone, Debug)]
+pub struct Yeah {
+    params: Params,
+    window: Window,
+    delays: Delays,
+    round: Round,
+    queue: f64,
+    /// Estimate of the window of a competing Reno.
+    reno: f64,
+    slow_rounds: f64,
+    fast_rounds: f64,
+}
+
+/// YeAH at the start of a connection.
+#[must_use]
+pub fn new(params: &Params, start: Start) -> Yeah {
+    Yeah {
+        params: params.clone(),
+        window: Window::new(start),
+        delays: Delays::default(),
+        round: Round::default(),
+        queue: 0.0,
+        reno: 2.0,
+        slow_rounds: 0.0,
+        fast_rounds: 0.0,
+    }
+}
+
+impl Yeah {
+    fn decide(&mut self) {
+        if self.delays.count() <= 2 {
+            return;
+        }
+        let Params { q_max, gamma, phi, zeta, .. } = self.params;
+        let (rtt, base) = (self.delays.min, self.delays.base);
+        let cwnd = self.window.cwnd;
+        self.queue = backlog(cwnd, base, rtt);
+        if self.queue > q_max || (rtt - base) > base / phi {
+            if self.queue > q_max && cwnd > self.reno {
+                self.window.set((cwnd - (self.queue / gamma).min(cwnd / 2.0)).max(self.reno));
+                self.window.ssthresh = self.window.cwnd;
+            }
+            self.reno = if self.reno <= 2.0 { (self.window.cwnd / 2.0).max(2.0) } else { self.reno + 1.0 };
+            self.slow_rounds += 1.0;
+        } else {
+            self.fast_rounds += 1.0;
+            if self.fast_rounds > zeta {
+                self.reno = 2.0;
+                self.fast_rounds = 0.0;
+            }
+            self.slow_rounds = 0.0;
+        }
+    }
+
+    /// What is left of the window after a loss.
+    fn congestion(&mut self) -> f64 {
+        let cwnd = self.window.cwnd;
+        let half = (cwnd / 2.0).max(2.0);
+        let taken = if self.slow_rounds < self.params.rho { self.queue.min(half).max(cwnd / 8.0) } else { half };
+        self.fast_rounds = 0.0;
+        self.reno = (self.reno / 2.0).max(2.0);
+        cwnd - taken
+    }
+}
+
+impl CongestionControl for Yeah {
+    by_window!();
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        self.delays.sample(ack);
+        if ack.in_recovery || !ack.window_limited {
+            return;
+        }
+        let cwnd = self.window.cwnd;
+        let slow = self.window.in_slow_start() || self.slow_rounds > 0.0;
+        self.window.grow(ack.segments, if slow { 1.0 } else { cwnd / cwnd.min(100.0) });
+        if self.round.ends(ack) {
+            self.decide();
+            self.delays.clear();
+        }
+    }
+
+    fn on_loss(&mut self, _: f64) {
+        let kept = self.congestion();
+        self.window.reduce(kept);
+    }
+
+    fn on_rto(&mut self, _: f64) {
+        let kept = self.congestion();
+        self.window.collapse(kept);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_relative_eq;
+
+    use super::*;
+    use crate::cc::testing::{Pipe, round};
+
+    /// On a pipe of 1000 segments an eighth more round-trip time is 125 segments, so Q_max = 80 decides: the queue never
+    /// exceeds it by more than a round of growth, a hundredth of 1080 segments, and the pipe stays full after the start.
+    #[test]
+    fn the_queue_is_drained_when_it_exceeds_its_bound() {
+        let mut cc = new(&Params::default(), Start { ssthresh: 900.0, ..Start::with_window(10.0) });
+        let mut pipe = Pipe::new(10_000.0, 0.1, 1e9);
+        pipe.run(&mut cc, 10.0, |_, _| ());
+        pipe.run(&mut cc, 40.0, |pipe, cc| {
+            assert!(pipe.queue() <= 80.0 + 3.0 * 10.8, "{} queued", pipe.queue());
+            assert!(cc.cwnd() >= 1000.0 - 3.0 * 10.8, "cwnd {}", cc.cwnd());
+        });
+    }
+
+    /// By hand: 200 segments at 150 ms over 100 ms are 66.7 in the queue: a loss takes those, not a half.
+    #[test]
+    fn a_loss_takes_the_queue_off_the_window() {
+        let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(200.0) });
+        cc.delays.base = 0.1;
+        let una = round(&mut cc, 0.0, 0.15, 0);
+        cc.window.cwnd = 200.0;
+        round(&mut cc, 0.0, 0.15, una);
+        let cwnd = cc.cwnd();
+        cc.on_loss(200.0);
+        assert_relative_eq!(cc.cwnd(), cwnd - 200.0 / 3.0, max_relative = 0.01);
+    }
+}
