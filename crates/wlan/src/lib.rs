@@ -6,3 +6,4 @@
 pub mod dcf;
 pub mod phy;
 pub mod queue;
+pub mod scheme;

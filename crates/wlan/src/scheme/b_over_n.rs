@@ -1,0 +1,115 @@
+//! B/n: every flow gets an equal part of the access point's buffer as its receive window.
+//!
+//! Source: S. Pilosof, R. Ramjee, D. Raz, Y. Shavitt and P. Sinha, "Understanding TCP Fairness over Wireless LAN",
+//! INFOCOM 2003, as E. Lee et al., 2007, section 3, describe it. In every ACK that passes, in either direction,
+//!
+//! ```text
+//! window = min(window, floor(B / n))                                           [packets]
+//! ```
+//!
+//! with the buffer B in packets and n active flows. Then nothing overflows, and no flow can win by losing less. The
+//! window stays as it is however long the path: beyond B / mu the flows cannot fill it.
+//!
+//! Readings: at least one segment is left, also when B < n. Windows in SYN and SYN-ACK are changed too. A window
+//! that shrinks below what is in flight is allowed: the sender waits.
+
+use wifair_config::{Limit, table};
+use wifair_packet::{Kind, Packet};
+use wifair_units::Duration;
+
+use super::counter::FlowCounter;
+use super::window::Windows;
+use super::{Facts, Passage, Request, Scheme, Verdict};
+
+table! {
+    /// B/n.
+    pub struct Params {
+        /// B. The limit of the access point's queue, if absent.
+        pub buffer: Option<Limit> = None;
+        /// A flow of which nothing passes for so long does not count any more.
+        pub period: Duration = Duration::from_secs(5), "above 0 s" => |period| *period > Duration::ZERO;
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct BOverN {
+    buffer: Limit,
+    counter: FlowCounter,
+    windows: Windows,
+    window: u64,
+}
+
+impl BOverN {
+    /// At an access point.
+    #[must_use]
+    pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
+        Self {
+            buffer: params.buffer.unwrap_or(facts.limit),
+            counter: FlowCounter::new(params.period),
+            windows: Windows::default(),
+            window: 0,
+        }
+    }
+}
+
+impl Scheme for BOverN {
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, _requests: &mut Vec<Request>) -> Verdict {
+        if matches!(packet.kind, Kind::Data | Kind::Ack) {
+            self.counter.see(at.now, packet.flow);
+            self.windows.watch(packet);
+        }
+        if packet.kind == Kind::Ack {
+            let buffer = self.windows.buffer(packet.flow, self.buffer);
+            self.window = self.windows.clamp(packet, buffer / f64::from(self.counter.count()));
+        }
+        Verdict::Forward
+    }
+
+    fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
+        self.windows.introduce(flow, mss, window_scale);
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("n", f64::from(self.counter.count()));
+        see("window_packets", self.window as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Bench;
+    use super::*;
+
+    /// Ledger of lee2007: B = 100 gives 12 packets each to 8 flows, 7 to 14.
+    #[test]
+    fn hundred_packets_among_8_and_14_flows() {
+        for (flows, window) in [(8, 12_000), (14, 7_000)] {
+            let mut bench = Bench::new(|facts| BOverN::new(&Params::default(), facts));
+            for flow in 0..flows {
+                bench.data(flow, 0);
+            }
+            assert_eq!(bench.ack(0, 1000).window, window);
+        }
+    }
+
+    #[test]
+    fn more_flows_than_packets_get_one_each() {
+        let params = Params { buffer: Some(Limit::Packets(3)), ..Params::default() };
+        let mut bench = Bench::new(|facts| BOverN::new(&params, facts));
+        (0..5).for_each(|flow| bench.data(flow, 0));
+        assert_eq!(bench.ack(0, 1000).window, 1000);
+    }
+
+    #[test]
+    fn windows_grow_again_when_flows_fall_silent() {
+        let mut bench = Bench::new(|facts| BOverN::new(&Params::default(), facts));
+        (0..4).for_each(|flow| bench.data(flow, 0));
+        assert_eq!(bench.ack(0, 1000).window, 25_000);
+        bench.wait(Duration::from_secs(4));
+        bench.data(1, 1000);
+        bench.wait(Duration::from_secs(1));
+        assert_eq!(bench.ack(0, 1000).window, 50_000, "flows 2 and 3 are silent for 5 s");
+    }
+}

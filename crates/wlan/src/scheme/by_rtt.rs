@@ -1,0 +1,121 @@
+//! Windows by round-trip time: the access point's buffer is divided so that all flows get the same rate.
+//!
+//! Source, an outline only: S. Pilosof et al., 2003, of which paper `las`, section 2, says that the access point sets
+//! the advertised windows from its buffer and from passively estimated round-trip times of the connections. With
+//! windows in proportion to the round-trip times, window / RTT is the same for all:
+//!
+//! ```text
+//! window = min(window, floor(B * RTT_i / sum of RTT_j over the n active flows))           [packets]
+//! ```
+//!
+//! Equal times give B/n. A flow whose time is not known yet counts with the mean of the others, and so
+//! does everyone while no time is known. The rule of proportion is ours.
+
+use wifair_config::{Limit, table};
+use wifair_packet::{Kind, Packet};
+use wifair_units::Duration;
+
+use super::counter::FlowCounter;
+use super::rtt::{Keep, RttMeter, Source};
+use super::window::Windows;
+use super::{Facts, Passage, Request, Scheme, Verdict};
+
+table! {
+    /// Windows by round-trip time.
+    pub struct Params {
+        /// B. The limit of the access point's queue, if absent.
+        pub buffer: Option<Limit> = None;
+        /// Which of several measured round-trip times counts.
+        pub keep: Keep = Keep::Minimum;
+        /// A flow of which nothing passes for so long does not count any more.
+        pub period: Duration = Duration::from_secs(5), "above 0 s" => |period| *period > Duration::ZERO;
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct ByRtt {
+    buffer: Limit,
+    counter: FlowCounter,
+    windows: Windows,
+    rtt: RttMeter,
+    window: u64,
+}
+
+impl ByRtt {
+    /// At an access point.
+    #[must_use]
+    pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
+        Self {
+            buffer: params.buffer.unwrap_or(facts.limit),
+            counter: FlowCounter::new(params.period),
+            windows: Windows::default(),
+            rtt: RttMeter::new(Source::Handshake, params.keep, None, None),
+            window: 0,
+        }
+    }
+
+    /// The part of `flow` in the sum of all round-trip times.
+    fn share(&self, flow: u32) -> f64 {
+        let (mut sum, mut known) = (0.0, 0_u32);
+        for active in self.counter.active() {
+            if let Some(rtt) = self.rtt.rtt(active) {
+                sum += rtt.as_secs();
+                known += 1;
+            }
+        }
+        let n = f64::from(self.counter.count());
+        match self.rtt.rtt(flow) {
+            // (sum / known) * n is the sum with the mean for those that are not known.
+            Some(rtt) if sum > 0.0 => rtt.as_secs() * f64::from(known) / (sum * n),
+            _ => 1.0 / n,
+        }
+    }
+}
+
+impl Scheme for ByRtt {
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict {
+        if matches!(packet.kind, Kind::Data | Kind::Ack) {
+            self.counter.see(at.now, packet.flow);
+            self.windows.watch(packet);
+        }
+        self.rtt.watch(at, packet, requests);
+        if packet.kind == Kind::Ack {
+            let buffer = self.windows.buffer(packet.flow, self.buffer);
+            self.window = self.windows.clamp(packet, buffer * self.share(packet.flow));
+        }
+        Verdict::Forward
+    }
+
+    fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
+        self.windows.introduce(flow, mss, window_scale);
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("n", f64::from(self.counter.count()));
+        see("window_packets", self.window as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Bench;
+    use super::*;
+
+    /// Flow 0 has 20 ms, flow 1 has 80 ms, flow 2 is not known and counts 50 ms: of 90 packets they get 12, 48, 30.
+    #[test]
+    fn windows_are_in_proportion_to_round_trip_times() {
+        let params = Params { buffer: Some(Limit::Packets(90)), ..Params::default() };
+        let mut bench = Bench::new(|facts| ByRtt::new(&params, facts));
+        for (flow, half_ms) in [(0, 10), (1, 40)] {
+            bench.data(flow, 0);
+            bench.wait(Duration::from_millis(half_ms));
+            bench.ack(flow, 1000);
+            bench.wait(Duration::from_millis(half_ms));
+            bench.data(flow, 1000);
+        }
+        bench.data(2, 0);
+        assert_eq!([0, 1, 2].map(|flow| bench.ack(flow, 0).window), [12_000, 48_000, 30_000]);
+    }
+}

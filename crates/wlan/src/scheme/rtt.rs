@@ -1,0 +1,370 @@
+//! Round-trip times as the access point can know them.
+//!
+//! The access point stands in the middle of a connection; its round-trip time is the sum of two, to either end.
+//! Three ways to know it:
+//!
+//! - `handshake`: from the SYN (or the first data, where there is none) to its ACK is the receiver's side, from that
+//!   ACK to what the sender then sends the sender's side. What follows measures the receiver's side again and again,
+//!   but not the sender's: of data in flight the access point cannot tell which ACK it answers.
+//! - `ping`: an ICMP echo to each end when the flow appears, through the queue like every packet. One that gets lost
+//!   is sent again after a second.
+//! - `given`.
+//!
+//! Measured times contain the waiting of the moment. Of several the least is kept, as the scheme of lee2007 wants the
+//! time of propagation and service alone, or the first, or the latest.
+
+use wifair_config::choice;
+use wifair_packet::{Kind, Packet, flag};
+use wifair_units::{Duration, Time};
+
+use super::{Passage, Request, Toward};
+
+choice! {
+    /// How the round-trip time of a flow is known.
+    pub enum Source {
+        /// From the SYN, its ACK, and what follows; without SYN from the first data.
+        Handshake = "handshake",
+        /// By ICMP echo to both ends, through the queue.
+        Ping = "ping" from "E. Lee et al., 2007, section 5.2",
+        /// It is given.
+        Given = "given",
+    }
+}
+
+choice! {
+    /// Which of several measurements counts.
+    pub enum Keep {
+        /// The least.
+        Minimum = "minimum",
+        /// The first.
+        First = "first",
+        /// The latest.
+        Latest = "latest",
+    }
+}
+
+/// An ICMP echo as `ping` sends it: 56 B of data, 8 B of ICMP, 20 B of IP.
+const ECHO_SIZE: u16 = 84;
+/// After how long a lost echo is sent again.
+const ECHO_AGAIN: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Phase {
+    /// A new segment of the data sender will be timed.
+    #[default]
+    Idle,
+    /// The segment that ends at `end` passed `at`.
+    Timing { end: u64, syn: bool, at: Time },
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Side {
+    rtt: Option<Duration>,
+}
+
+impl Side {
+    fn learn(&mut self, sample: Duration, keep: Keep) {
+        self.rtt = Some(match (self.rtt, keep) {
+            (Some(rtt), Keep::Minimum) => rtt.min(sample),
+            (Some(rtt), Keep::First) => rtt,
+            (None, _) | (_, Keep::Latest) => sample,
+        });
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    known: bool,
+    phase: Phase,
+    /// The highest offset of data that passed.
+    highest: u64,
+    /// The ACK to which the sender's first answer is awaited passed then.
+    answered: Option<Time>,
+    /// Sides of the data sender and receiver, or of the air and the wire for pings.
+    sides: [Side; 2],
+    /// Whether an answer to an echo is awaited, from the air and from the wire.
+    awaited: [bool; 2],
+    /// When the next echo is due.
+    due: Time,
+}
+
+impl Default for Flow {
+    fn default() -> Self {
+        Self {
+            known: false,
+            phase: Phase::Idle,
+            highest: 0,
+            answered: None,
+            sides: [Side::default(); 2],
+            awaited: [false; 2],
+            due: Time::NEVER,
+        }
+    }
+}
+
+/// Round-trip times of all flows.
+#[derive(Clone, Debug)]
+pub struct RttMeter {
+    source: Source,
+    keep: Keep,
+    given: Option<Duration>,
+    every: Option<Duration>,
+    flows: Vec<Flow>,
+    /// When the next echo is due, at the earliest.
+    next: Time,
+}
+
+impl RttMeter {
+    /// Nothing is known yet. Pings are repeated `every` so often, if at all.
+    pub const fn new(source: Source, keep: Keep, given: Option<Duration>, every: Option<Duration>) -> Self {
+        Self { source, keep, given, every, flows: vec![], next: Time::NEVER }
+    }
+
+    fn flow(&mut self, flow: u32) -> &mut Flow {
+        if self.flows.len() <= flow as usize {
+            self.flows.resize(flow as usize + 1, Flow::default());
+        }
+        &mut self.flows[flow as usize]
+    }
+
+    /// The round-trip time of a flow, if it is known.
+    pub fn rtt(&self, flow: u32) -> Option<Duration> {
+        if self.source == Source::Given {
+            return self.given;
+        }
+        let [a, b] = self.flows.get(flow as usize)?.sides;
+        Some(a.rtt? + b.rtt?)
+    }
+
+    /// A packet passes. Says whether it is an answer to an echo, so that it goes no further.
+    pub fn watch(&mut self, at: &Passage, packet: &Packet, requests: &mut Vec<Request>) -> bool {
+        match self.source {
+            Source::Given => false,
+            Source::Handshake => {
+                self.time(at.now, packet);
+                false
+            }
+            Source::Ping if packet.kind == Kind::Icmp => self.hear(at, packet),
+            Source::Ping => {
+                if matches!(packet.kind, Kind::Data | Kind::Ack) && !self.flow(packet.flow).known {
+                    self.flow(packet.flow).known = true;
+                    self.ask(at.now, packet.flow, requests);
+                }
+                false
+            }
+        }
+    }
+
+    fn time(&mut self, now: Time, packet: &Packet) {
+        let keep = self.keep;
+        let flow = self.flow(packet.flow);
+        match packet.kind {
+            Kind::Data => {
+                let syn = packet.has(flag::SYN);
+                let is_new = packet.end() > flow.highest || (syn && flow.highest == 0);
+                if let Some(acked) = flow.answered
+                    && is_new
+                    && !syn
+                {
+                    flow.sides[0].learn(now.saturating_since(acked), keep);
+                    flow.answered = None;
+                }
+                match flow.phase {
+                    Phase::Idle if is_new => flow.phase = Phase::Timing { end: packet.end(), syn, at: now },
+                    // Sent again: which of them an ACK answers is not known (Karn). A SYN is timed anew.
+                    Phase::Timing { end, syn: false, .. } if packet.seq < end && !is_new => flow.phase = Phase::Idle,
+                    Phase::Timing { syn: true, .. } if syn => {
+                        flow.phase = Phase::Timing { end: packet.end(), syn, at: now };
+                    }
+                    _ => {}
+                }
+                flow.highest = flow.highest.max(packet.end());
+            }
+            Kind::Ack => {
+                if let Phase::Timing { end, syn, at } = flow.phase
+                    && packet.ack >= end
+                    && (!syn || packet.has(flag::SYN))
+                {
+                    flow.sides[1].learn(now.saturating_since(at), keep);
+                    flow.phase = Phase::Idle;
+                    if flow.sides[0].rtt.is_none() {
+                        flow.answered = Some(now);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    const fn side(toward: Toward) -> usize {
+        match toward {
+            Toward::Air => 0,
+            Toward::Wire => 1,
+        }
+    }
+
+    /// Sends an echo to both sides of a flow.
+    fn ask(&mut self, now: Time, number: u32, requests: &mut Vec<Request>) {
+        for toward in [Toward::Air, Toward::Wire] {
+            let packet =
+                Packet { flow: number, seq: now.as_nanos(), size: ECHO_SIZE, kind: Kind::Icmp, ..Packet::default() };
+            requests.push(Request::Echo { packet, toward });
+        }
+        let flow = self.flow(number);
+        flow.awaited = [true; 2];
+        flow.due = now + ECHO_AGAIN;
+        self.next = self.next.min(now + ECHO_AGAIN);
+    }
+
+    /// An answer to an echo comes back from the side from which it goes on to the other.
+    fn hear(&mut self, at: &Passage, packet: &Packet) -> bool {
+        if !packet.has(flag::ACK) {
+            return false;
+        }
+        let (keep, every) = (self.keep, self.every);
+        let side = if at.toward == Toward::Air { Self::side(Toward::Wire) } else { Self::side(Toward::Air) };
+        let flow = self.flow(packet.flow);
+        flow.sides[side].learn(at.now.saturating_since(Time::from_nanos(packet.seq)), keep);
+        flow.awaited[side] = false;
+        if flow.awaited == [false; 2] {
+            flow.due = every.map_or(Time::NEVER, |every| at.now + every);
+            self.next = self.next.min(self.flows[packet.flow as usize].due);
+        }
+        true
+    }
+
+    /// When [`RttMeter::on_timer`] wants to be called.
+    pub const fn next(&self) -> Time {
+        self.next
+    }
+
+    /// Asks again where an answer is missing, and where it is time to. Flows that are not active are forgotten.
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn on_timer(&mut self, now: Time, is_active: impl Fn(u32) -> bool, requests: &mut Vec<Request>) {
+        self.next = Time::NEVER;
+        for number in 0..self.flows.len() as u32 {
+            let flow = self.flow(number);
+            if flow.known && flow.due <= now {
+                if is_active(number) {
+                    self.ask(now, number, requests);
+                } else {
+                    *flow = Flow::default();
+                }
+            }
+            self.next = self.next.min(self.flow(number).due);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meter(source: Source, keep: Keep, every: Option<Duration>) -> RttMeter {
+        RttMeter::new(source, keep, Some(Duration::from_millis(100)), every)
+    }
+
+    fn ms(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    fn at(now: Time, toward: Toward) -> Passage {
+        Passage { now, toward, station: 1, queued: 0 }
+    }
+
+    fn packet(kind: Kind, seq: u64, payload: u16, ack: u64, flags: u8) -> Packet {
+        Packet { kind, seq, payload, ack, flags, ..Packet::default() }
+    }
+
+    /// Passes packets at their times and lists what is known after each, in ms.
+    fn follow(meter: &mut RttMeter, packets: &[(u64, Packet)]) -> Vec<Option<u64>> {
+        let mut known = vec![];
+        for (time, packet) in packets {
+            meter.watch(&at(ms(*time), Toward::Air), packet, &mut vec![]);
+            known.push(meter.rtt(0).map(|rtt| rtt.as_nanos() / 1_000_000));
+        }
+        known
+    }
+
+    /// SYN at 10 ms, SYN-ACK at 17 ms (7 ms to the receiver and back), first data at 30 ms (13 ms to the sender): 20 ms.
+    /// Then data of 30 ms is acknowledged at 35 ms: 5 + 13.
+    #[test]
+    fn a_handshake_shows_both_sides() {
+        let trace = [
+            (10, packet(Kind::Data, 0, 0, 0, flag::SYN)),
+            (17, packet(Kind::Ack, 0, 0, 0, flag::SYN | flag::ACK)),
+            (30, packet(Kind::Data, 0, 1000, 0, 0)),
+            (35, packet(Kind::Ack, 0, 0, 1000, 0)),
+        ];
+        let run = |keep| follow(&mut meter(Source::Handshake, keep, None), &trace);
+        assert_eq!(run(Keep::Minimum), [None, None, Some(20), Some(18)]);
+        assert_eq!(run(Keep::First), [None, None, Some(20), Some(20)]);
+    }
+
+    /// Two segments at once, the first of them acknowledged after 7 ms, what that releases 13 ms later.
+    #[test]
+    fn without_handshake_the_first_data_is_timed() {
+        let trace = [
+            (10, packet(Kind::Data, 0, 1000, 0, 0)),
+            (11, packet(Kind::Data, 1000, 1000, 0, 0)),
+            (17, packet(Kind::Ack, 0, 0, 1000, 0)),
+            (18, packet(Kind::Ack, 0, 0, 2000, 0)),
+            (30, packet(Kind::Data, 2000, 1000, 0, 0)),
+        ];
+        let known = follow(&mut meter(Source::Handshake, Keep::Minimum, None), &trace);
+        assert_eq!(known, [None, None, None, None, Some(20)]);
+    }
+
+    /// The first segment is sent again at 50 ms, so the ACK at 55 ms is of unknown age. The next new one is timed.
+    #[test]
+    fn a_segment_that_was_sent_again_is_not_timed() {
+        let trace = [
+            (10, packet(Kind::Data, 0, 1000, 0, 0)),
+            (50, packet(Kind::Data, 0, 1000, 0, flag::RETRANSMISSION)),
+            (55, packet(Kind::Ack, 0, 0, 1000, 0)),
+            (60, packet(Kind::Data, 1000, 1000, 0, 0)),
+            (67, packet(Kind::Ack, 0, 0, 2000, 0)),
+            (80, packet(Kind::Data, 2000, 1000, 0, 0)),
+        ];
+        let known = follow(&mut meter(Source::Handshake, Keep::Latest, None), &trace);
+        assert_eq!(known, [None, None, None, None, None, Some(20)]);
+    }
+
+    /// Echoes at 5 ms; the station answers after 3 ms, the server after 40 ms.
+    #[test]
+    fn pings_to_both_ends_add_up() {
+        let mut meter = meter(Source::Ping, Keep::Minimum, Some(Duration::from_secs(3)));
+        let mut requests = vec![];
+        assert!(!meter.watch(&at(ms(5), Toward::Air), &packet(Kind::Data, 0, 1000, 0, 0), &mut requests));
+        let echoes: Vec<_> = requests.iter().map(|Request::Echo { packet, toward }| (*packet, *toward)).collect();
+        assert_eq!(echoes.iter().map(|(_, toward)| *toward).collect::<Vec<_>>(), [Toward::Air, Toward::Wire]);
+        assert!(!meter.watch(&at(ms(5), Toward::Air), &echoes[0].0, &mut requests), "the echo itself goes on");
+        let answer = |echo: Packet| Packet { flags: flag::ACK, ..echo };
+        assert!(meter.watch(&at(ms(8), Toward::Wire), &answer(echoes[0].0), &mut requests), "the answer does not");
+        assert_eq!((meter.rtt(0), meter.next()), (None, ms(1005)));
+        assert!(meter.watch(&at(ms(45), Toward::Air), &answer(echoes[1].0), &mut requests));
+        assert_eq!(meter.rtt(0), Some(Duration::from_millis(43)));
+
+        // The first deadline has nothing to do any more; the next echoes go 3 s after the answers.
+        meter.on_timer(ms(1005), |_| true, &mut requests);
+        assert_eq!((requests.len(), meter.next()), (2, ms(3045)));
+        meter.on_timer(ms(3045), |_| true, &mut requests);
+        assert_eq!((requests.len(), meter.next()), (4, ms(4045)));
+        meter.on_timer(ms(4045), |_| false, &mut requests);
+        assert_eq!((requests.len(), meter.rtt(0), meter.next()), (4, None, Time::NEVER), "a silent flow is forgotten");
+    }
+
+    #[test]
+    fn a_lost_echo_is_sent_again() {
+        let mut meter = meter(Source::Ping, Keep::Minimum, None);
+        let mut requests = vec![];
+        meter.watch(&at(ms(5), Toward::Air), &packet(Kind::Ack, 0, 0, 0, 0), &mut requests);
+        meter.on_timer(ms(1005), |_| true, &mut requests);
+        assert_eq!(requests.len(), 4);
+    }
+
+    #[test]
+    fn a_given_time_is_known_at_once() {
+        assert_eq!(meter(Source::Given, Keep::Minimum, None).rtt(7), Some(Duration::from_millis(100)));
+    }
+}

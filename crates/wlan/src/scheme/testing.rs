@@ -1,0 +1,55 @@
+//! An access point with one scheme, for unit tests.
+
+use wifair_config::Limit;
+use wifair_packet::{Kind, Packet};
+use wifair_units::{Duration, Time};
+
+use super::{Facts, Passage, Request, Scheme, Toward, Verdict};
+
+pub struct Bench<S> {
+    pub scheme: S,
+    pub now: Time,
+    pub queued: usize,
+    pub requests: Vec<Request>,
+}
+
+impl<S: Scheme> Bench<S> {
+    /// An access point whose queue holds 100 packets.
+    pub fn new(build: impl FnOnce(&Facts<'_>) -> S) -> Self {
+        let scheme = build(&Facts { limit: Limit::Packets(100), seed: 1, name: "ap" });
+        Self { scheme, now: Time::ZERO, queued: 0, requests: vec![] }
+    }
+
+    pub fn wait(&mut self, time: Duration) {
+        self.now += time;
+    }
+
+    pub fn pass(&mut self, toward: Toward, station: u32, mut packet: Packet) -> (Verdict, Packet) {
+        let at = Passage { now: self.now, toward, station, queued: self.queued };
+        let verdict = self.scheme.pass(&at, &mut packet, &mut self.requests);
+        (verdict, packet)
+    }
+
+    /// A segment of 1000 B goes up.
+    pub fn data(&mut self, flow: u32, seq: u64) {
+        let packet = Packet { flow, seq, payload: 1000, size: 1040, ..Packet::default() };
+        self.pass(Toward::Wire, flow, packet);
+    }
+
+    /// An ACK that offers 60 packets comes down; as it leaves the access point.
+    pub fn ack(&mut self, flow: u32, ack: u64) -> Packet {
+        let packet = Packet { flow, ack, size: 40, window: 60_000, kind: Kind::Ack, ..Packet::default() };
+        self.pass(Toward::Air, flow, packet).1
+    }
+
+    /// What the scheme shows by that name.
+    pub fn shown(&self, name: &str) -> f64 {
+        let mut found = None;
+        self.scheme.show(&mut |shown, value| {
+            if shown == name {
+                found = Some(value);
+            }
+        });
+        found.unwrap_or_else(|| panic!("`{name}` is not shown"))
+    }
+}

@@ -1,0 +1,268 @@
+//! Wmax/n: every flow gets an equal part of what the access point's buffer and the path hold together.
+//!
+//! Source: E. Lee, H. Lim, S. Seok and C. Kang, "A Scheme for Enhancing TCP Fairness and Throughput in IEEE 802.11
+//! WLANs", 2007, section 5, after T. V. Lakshman and U. Madhow, 1997. In every ACK that passes, in either direction,
+//!
+//! ```text
+//! Wmax = B + mu * RTT                                                          (3) [packets]
+//! window = min(window, floor(Wmax / n))                                            [packets]
+//! ```
+//!
+//! with the buffer B in packets, the service rate mu, the flow's own round-trip time and n active flows. At 100 packets,
+//! mu = 1 / 3868 us and 100 ms: Wmax = 125.85 packets.
+//!
+//! Readings:
+//!
+//! - Equation 8 adds packets and bits; here all is in packets.
+//! - RTT is that of propagation and service (equation 2), so the least of what is measured counts. Before it
+//!   is known Wmax is B. If flows differ in RTT, each has its own Wmax.
+//! - mu: the published 3868 us; or the paper's equations taken literally, 4189.5 us (see [`service_rate`]);
+//!   or given; or measured, as data packets of all flows per second that pass the access point, over the last full
+//!   second.
+//! - At least one segment is left. Windows in SYN and SYN-ACK are changed too.
+
+use wifair_config::{Limit, choice, table};
+use wifair_packet::{Kind, Packet};
+use wifair_units::{Duration, Time};
+
+use super::counter::FlowCounter;
+use super::rtt::{Keep, RttMeter, Source};
+use super::window::Windows;
+use super::{Facts, Passage, Request, Scheme, Verdict, service_rate};
+
+choice! {
+    /// How the service rate of the access point is known.
+    pub enum Mu {
+        /// One packet in 3868 us, as printed.
+        Paper = "paper" from "E. Lee et al., 2007, section 5.2",
+        /// One packet in 4189.5 us, as equations 4 to 7 give with table 1.
+        Literal = "literal" from "E. Lee et al., 2007, equations 4 to 7",
+        /// One packet in `service_time`.
+        Given = "given",
+        /// Data packets that passed in the last full second.
+        Measured = "measured",
+    }
+}
+
+table! {
+    /// Wmax/n.
+    pub struct Params {
+        /// B. The limit of the access point's queue, if absent.
+        pub buffer: Option<Limit> = None;
+        /// How the round-trip time of a flow is known.
+        pub rtt: Source = Source::Handshake;
+        /// The round-trip time, where it is given.
+        pub given_rtt: Option<Duration> = None;
+        /// Which of several measured round-trip times counts.
+        pub keep: Keep = Keep::Minimum;
+        /// How often pings are repeated. Once answered never again, if absent.
+        pub ping_every: Option<Duration> = None;
+        /// How the service rate is known.
+        pub mu: Mu = Mu::Paper;
+        /// Time that the access point takes for one data packet and its ACK, where it is given.
+        pub service_time: Option<Duration> = None, "above 0 s" => |time| *time != Some(Duration::ZERO);
+        /// A flow of which nothing passes for so long does not count any more.
+        pub period: Duration = Duration::from_secs(5), "above 0 s" => |period| *period > Duration::ZERO;
+    }
+    check(params, at) {
+        if params.rtt == Source::Given && params.given_rtt.is_none() {
+            at.problem("rtt", "`rtt` is \"given\" but no `given_rtt` is", "write given_rtt = \"100 ms\"");
+        }
+        if params.mu == Mu::Given && params.service_time.is_none() {
+            at.problem("mu", "`mu` is \"given\" but no `service_time` is", "write service_time = \"3868 us\"");
+        }
+    }
+}
+
+/// Over what time the service rate is measured.
+const MEASURED_OVER: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Debug)]
+enum Rate {
+    Fixed(f64),
+    Measured { since: Time, packets: u32, rate: f64 },
+}
+
+impl Rate {
+    fn per_second(&self) -> f64 {
+        match self {
+            Self::Fixed(rate) | Self::Measured { rate, .. } => *rate,
+        }
+    }
+
+    fn watch(&mut self, now: Time, packet: &Packet) {
+        let Self::Measured { since, packets, rate } = self else { return };
+        let passed = now.saturating_since(*since).div_floor(MEASURED_OVER);
+        if passed > 0 {
+            *rate = if passed == 1 { f64::from(*packets) / MEASURED_OVER.as_secs() } else { 0.0 };
+            *since += MEASURED_OVER * passed;
+            *packets = 0;
+        }
+        if packet.kind == Kind::Data && packet.payload > 0 {
+            *packets += 1;
+        }
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct WmaxOverN {
+    buffer: Limit,
+    counter: FlowCounter,
+    windows: Windows,
+    rtt: RttMeter,
+    mu: Rate,
+    wmax: f64,
+    window: u64,
+    latest_rtt: Option<Duration>,
+}
+
+impl WmaxOverN {
+    /// At an access point.
+    ///
+    /// # Panics
+    /// If a service time is to be given and is not, which the table of parameters does not let happen.
+    #[must_use]
+    pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
+        let fixed = |time: Duration| Rate::Fixed(1.0 / time.as_secs());
+        Self {
+            buffer: params.buffer.unwrap_or(facts.limit),
+            counter: FlowCounter::new(params.period),
+            windows: Windows::default(),
+            rtt: RttMeter::new(params.rtt, params.keep, params.given_rtt, params.ping_every),
+            mu: match params.mu {
+                Mu::Paper => fixed(service_rate::PUBLISHED),
+                Mu::Literal => fixed(service_rate::Table::LITERAL.pair()),
+                Mu::Given => fixed(params.service_time.expect("a service time that is to be given is checked to be")),
+                Mu::Measured => Rate::Measured { since: Time::ZERO, packets: 0, rate: 0.0 },
+            },
+            wmax: 0.0,
+            window: 0,
+            latest_rtt: None,
+        }
+    }
+}
+
+impl Scheme for WmaxOverN {
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict {
+        if matches!(packet.kind, Kind::Data | Kind::Ack) {
+            self.counter.see(at.now, packet.flow);
+            self.windows.watch(packet);
+        }
+        self.mu.watch(at.now, packet);
+        if self.rtt.watch(at, packet, requests) {
+            return Verdict::Absorb;
+        }
+        if packet.kind == Kind::Ack {
+            let buffer = self.windows.buffer(packet.flow, self.buffer);
+            let rtt = self.rtt.rtt(packet.flow);
+            self.wmax = buffer + self.mu.per_second() * rtt.map_or(0.0, Duration::as_secs);
+            self.latest_rtt = rtt;
+            self.window = self.windows.clamp(packet, self.wmax / f64::from(self.counter.count()));
+        }
+        Verdict::Forward
+    }
+
+    fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
+        self.windows.introduce(flow, mss, window_scale);
+    }
+
+    fn next(&self) -> Time {
+        self.rtt.next()
+    }
+
+    fn on_timer(&mut self, now: Time, requests: &mut Vec<Request>) {
+        let counter = &self.counter;
+        self.rtt.on_timer(now, |flow| counter.is_active(flow), requests);
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("n", f64::from(self.counter.count()));
+        see("mu_packets_per_s", self.mu.per_second());
+        see("wmax_packets", self.wmax);
+        see("window_packets", self.window as f64);
+        if let Some(rtt) = self.latest_rtt {
+            see("rtt_s", rtt.as_secs());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Bench;
+    use super::*;
+
+    fn given(rtt_ms: u64) -> Params {
+        Params { rtt: Source::Given, given_rtt: Some(Duration::from_millis(rtt_ms)), ..Params::default() }
+    }
+
+    fn wmax(bench: &Bench<WmaxOverN>) -> f64 {
+        bench.shown("wmax_packets")
+    }
+
+    /// Ledger of lee2007, `wmax`: B = 100, mu = 258.53/s, for 8 and 14 flows.
+    #[test]
+    fn wmax_and_windows_of_the_ledger() {
+        for (rtt_ms, expected, of_8, of_14) in [
+            (100, 125.85, 15, 8),
+            (200, 151.7, 18, 10),
+            (300, 177.6, 22, 12),
+            (400, 203.4, 25, 14),
+            (500, 229.3, 28, 16),
+            (1000, 358.5, 44, 25),
+        ] {
+            for (flows, packets) in [(8, of_8), (14, of_14)] {
+                let mut bench = Bench::new(|facts| WmaxOverN::new(&given(rtt_ms), facts));
+                (0..flows).for_each(|flow| bench.data(flow, 0));
+                assert_eq!(bench.ack(0, 1000).window, packets * 1000, "{rtt_ms} ms, {flows} flows");
+                assert!((wmax(&bench) - expected).abs() < 0.05, "{} at {rtt_ms} ms", wmax(&bench));
+            }
+        }
+    }
+
+    /// 1 / 4189.45 us = 238.7/s.
+    #[test]
+    fn the_literal_service_rate() {
+        let bench = Bench::new(|facts| WmaxOverN::new(&Params { mu: Mu::Literal, ..given(100) }, facts));
+        assert!((bench.shown("mu_packets_per_s") - 238.69).abs() < 0.01);
+    }
+
+    /// 200 data packets pass in each second of two; the ACK at 2 s sees 200/s: Wmax = 100 + 200 * 0.5.
+    #[test]
+    fn a_measured_service_rate() {
+        let mut bench = Bench::new(|facts| WmaxOverN::new(&Params { mu: Mu::Measured, ..given(500) }, facts));
+        for n in 0..400 {
+            bench.data(n % 2, u64::from(n / 2) * 1000);
+            bench.wait(Duration::from_millis(5));
+        }
+        bench.ack(0, 1000);
+        assert!((wmax(&bench) - 200.0).abs() < 1e-9, "{}", wmax(&bench));
+    }
+
+    /// Without a round-trip time it is B/n; 40 ms to the receiver and 60 ms to the sender make it 125.85 packets.
+    #[test]
+    fn the_round_trip_time_comes_from_the_first_exchange() {
+        let mut bench = Bench::new(|facts| WmaxOverN::new(&Params::default(), facts));
+        bench.data(0, 0);
+        bench.wait(Duration::from_millis(40));
+        bench.ack(0, 1000);
+        assert!((wmax(&bench) - 100.0).abs() < 1e-9);
+        bench.wait(Duration::from_millis(60));
+        bench.data(0, 1000);
+        bench.wait(Duration::from_millis(50));
+        bench.ack(0, 2000);
+        assert!((wmax(&bench) - 125.85).abs() < 0.005, "{}", wmax(&bench));
+    }
+
+    #[test]
+    fn a_number_that_was_not_given_is_missed() {
+        use wifair_config::{Document, Source, Table as _};
+        let problems = |text| {
+            let document = Document::parse(Source::file("a.toml", text));
+            document.read::<Params>().map(|params| params.to_toml()).unwrap_err().to_string()
+        };
+        assert!(problems("rtt = 'given'").contains("no `given_rtt` is"));
+        assert!(problems("mu = 'given'").contains("no `service_time` is"));
+    }
+}
