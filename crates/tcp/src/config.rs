@@ -120,7 +120,8 @@ pub struct Habits {
     pub initial_ssthresh: f64,
     /// Bound of the window, inflation included, in segments; infinite where there is none.
     pub max_cwnd: f64,
-    /// Receive window known from the start, in bytes. The header field then is not looked at (ns-2).
+    /// Receive window known from the start, in bytes (ns-2). The header field of an ACK then counts only where it is
+    /// below its largest value, as an access point may have written it.
     pub fixed_window: Option<u64>,
     /// Shift of the receive window in the header field (RFC 7323, section 2).
     pub window_scale: u8,

@@ -266,7 +266,7 @@ impl Sender {
         if packet.ack < self.una || packet.ack > self.max {
             return;
         }
-        let rwnd = self.habits.fixed_window.unwrap_or(u64::from(packet.window) << self.habits.window_scale);
+        let rwnd = self.offered(packet.window);
         let window_changed = rwnd != self.rwnd;
         self.rwnd = rwnd;
         if packet.ack > self.una {
@@ -286,15 +286,25 @@ impl Sender {
         }
     }
 
+    /// The receive window that a header field means, in bytes. A receiver whose window is known from the start
+    /// leaves the field at its largest; what is less was written by somebody on the way, who is obeyed.
+    #[inline]
+    fn offered(&self, field: u16) -> u64 {
+        let offered = u64::from(field) << self.habits.window_scale;
+        match self.habits.fixed_window {
+            None => offered,
+            Some(window) if field == u16::MAX => window,
+            Some(window) => window.min(offered),
+        }
+    }
+
     fn on_syn_ack(&mut self, now: Time, packet: &Packet) {
         self.state = State::Established;
         self.due = if self.habits.handshake == Handshake::ThreeWay { due::ACK } else { 0 };
         self.rto_at = Time::NEVER;
-        if self.habits.fixed_window.is_none() {
-            // The scale holds for all segments but the SYNs (RFC 7323, section 2.2); it is used here as well, so
-            // that the initial window is not cut by a field of 16 bits.
-            self.rwnd = u64::from(packet.window) << self.habits.window_scale;
-        }
+        // The scale holds for all segments but the SYNs (RFC 7323, section 2.2); it is used here as well, so that the
+        // initial window is not cut by a field of 16 bits.
+        self.rwnd = self.offered(packet.window);
         if self.syn_again {
             // RFC 5681, section 3.1: one segment after a lost SYN. RFC 6298, rule 5.7: three seconds.
             self.cc.on_idle_restart(1.0);
@@ -820,6 +830,29 @@ mod tests {
             .unwrap_or_else(|problems| panic!("{problems}"))
             .resolve();
         (Sender::new(&sender, 0), Receiver::new(&receiver, 0))
+    }
+
+    /// Receive window 20 packets of 1000 B, known from the start: the receiver's field says nothing (65535), until an
+    /// access point writes 5000 B into an ACK.
+    #[test]
+    fn a_window_that_is_known_from_the_start_can_still_be_cut_on_the_way() {
+        let (mut sender, mut receiver) = ends("stack = 'ns2'\nreceive_window = '20 packets'");
+        sender.open(Time::ZERO);
+        sender.supply(100_000);
+        let syn = sender.poll(Time::ZERO).expect("a SYN");
+        receiver.on_packet(Time::ZERO, &syn);
+        let syn_ack = receiver.poll(Time::ZERO).expect("its ACK");
+        assert_eq!(syn_ack.window, u16::MAX);
+        sender.on_packet(Time::ZERO, &syn_ack);
+        assert_eq!(sender.receive_window(), 20_000);
+        sender.on_packet(Time::ZERO, &Packet { window: 5000, ..syn_ack });
+        let data = sender.poll(Time::ZERO).expect("data");
+        receiver.on_packet(Time::ZERO, &data);
+        let ack = receiver.poll(Time::ZERO).expect("an ACK");
+        sender.on_packet(Time::ZERO, &Packet { window: 5000, ..ack });
+        assert_eq!(sender.receive_window(), 5000);
+        sender.on_packet(Time::ZERO, &ack);
+        assert_eq!(sender.receive_window(), 20_000);
     }
 
     /// A transfer over 1 Mb/s as the tables in `golden_ns2` have it; `losses` count from 0 as in ns-2.
