@@ -148,6 +148,8 @@ row! {
         pub length_bytes: u64,
         /// Time from the start until the last segment was handed down [s]; none if it was not.
         pub sent_after_s: f64,
+        /// Time from the start until the last byte was handed to the receiving application [s]; none if it was not.
+        pub received_after_s: f64,
         /// Time from the start until the last byte was acknowledged [s]; none if it was not.
         pub acked_after_s: f64,
     }

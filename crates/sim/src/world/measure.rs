@@ -1,7 +1,6 @@
 //! What is measured while a world runs: counters that only grow, read at the start of the measurement and at its
 //! end, and distributions that begin anew when the warm-up is over.
 
-use wifair_metrics::Histogram;
 use wifair_packet::Kind;
 use wifair_units::Time;
 
@@ -56,6 +55,34 @@ impl FlowCounters {
         losses[loss as usize] += 1;
     }
 
+    /// Adds what another connection counted.
+    pub(super) fn add(&mut self, other: &Self) {
+        let Self {
+            data_sent,
+            acks_sent,
+            data_arrived,
+            acks_arrived,
+            payload_arrived,
+            received,
+            retransmissions,
+            timeouts,
+            data_lost,
+            acks_lost,
+        } = other;
+        self.data_sent += data_sent;
+        self.acks_sent += acks_sent;
+        self.data_arrived += data_arrived;
+        self.acks_arrived += acks_arrived;
+        self.payload_arrived += payload_arrived;
+        self.received += received;
+        self.retransmissions += retransmissions;
+        self.timeouts += timeouts;
+        for place in 0..Loss::COUNT {
+            self.data_lost[place] += data_lost[place];
+            self.acks_lost[place] += acks_lost[place];
+        }
+    }
+
     /// What has been counted since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
@@ -85,6 +112,10 @@ pub struct TimeMean {
 }
 
 impl TimeMean {
+    pub(super) fn starting(now: Time) -> Self {
+        Self { since: now, began: now, ..Self::default() }
+    }
+
     #[inline]
     pub(super) fn set(&mut self, now: Time, level: f64) {
         self.integral += self.level * (now - self.since).as_secs();
@@ -116,15 +147,8 @@ pub struct Session {
     pub end: u64,
     /// When its last byte was handed down for the first time, [`Time::NEVER`] if it was not.
     pub sent: Time,
+    /// When its last byte was handed to the application, [`Time::NEVER`] if it was not.
+    pub received: Time,
     /// When its last byte was acknowledged, [`Time::NEVER`] if it was not.
     pub acknowledged: Time,
-}
-
-/// Distributions of one flow since the warm-up.
-#[derive(Clone, Debug, Default)]
-pub struct FlowMeasure {
-    /// Round-trip times that TCP measured.
-    pub rtt: Histogram,
-    /// Congestion window in segments.
-    pub cwnd: TimeMean,
 }

@@ -14,6 +14,7 @@ mod report;
 use std::collections::VecDeque;
 
 use wifair_engine::{Agenda, Heads, Stream, Timers, stream};
+use wifair_metrics::Histogram;
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_tcp::{Receiver, Sender};
 use wifair_units::{Duration, Time};
@@ -21,7 +22,7 @@ use wifair_wlan::dcf::{AirTime, Cell, Counters, Heard};
 use wifair_wlan::queue::{Cause, Discipline, Dropped};
 
 use link::Link;
-pub use measure::{FlowCounters, FlowMeasure, Loss, Session, TimeMean};
+pub use measure::{FlowCounters, Loss, Session, TimeMean};
 pub use plan::{Direction, FlowPlan, Hop, LinkPlan, MediumPlan, Plan, Transport, Workload};
 pub use report::Labels;
 
@@ -44,41 +45,64 @@ const AGENDA: usize = 0;
 const TIMERS: usize = 1;
 const FIRST_MEDIUM: usize = 2;
 
-/// One end-to-end flow.
+/// One flow of the scenario: the connections that carry its data one after the other, or side by side.
 #[derive(Debug)]
 struct Flow {
+    name: String,
     forward: u32,
     reverse: u32,
-    transport: Endpoints,
-    counters: FlowCounters,
-    at_warm_up: FlowCounters,
-    measure: FlowMeasure,
-    sessions: Option<Box<Sessions>>,
+    transport: Transport,
     workload: Workload,
+    /// Its connections, those that have ended too as long as their packets may be about. The first is the flow's own.
+    connections: Vec<u32>,
+    /// Counters of connections whose number has been given to another.
+    retired: FlowCounters,
+    at_warm_up: FlowCounters,
+    rtt: Histogram,
+    /// Sessions not yet due.
+    waiting: VecDeque<(Time, u64)>,
+    /// Sessions of connections whose number has been given to another.
+    log: Vec<Session>,
     stopped: bool,
 }
 
-/// The two ends of a flow.
+/// A sender, a receiver, and the sessions that they carry.
 #[derive(Debug)]
-#[allow(clippy::large_enum_variant)]
-enum Endpoints {
-    Tcp { sender: Sender, receiver: Receiver },
-    Udp { payload: u16, size: u16, interval: Duration, jitter: f64, draws: Stream, sent: u64 },
+struct Connection {
+    flow: u32,
+    forward: u32,
+    reverse: u32,
+    ends: Ends,
+    counters: FlowCounters,
+    cwnd: TimeMean,
+    sessions: Option<Box<Sessions>>,
+    /// It is to be given up when its transfer is done.
+    single: bool,
+    ended: bool,
 }
 
-/// Sessions of one flow, as far as they have come.
+/// The two ends of a connection.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)]
+enum Ends {
+    Tcp { sender: Sender, receiver: Receiver },
+    Udp { draws: Stream, sent: u64 },
+}
+
+/// Sessions that one connection carries in order, and how far it has come with them.
 #[derive(Debug, Default)]
 struct Sessions {
-    /// Not yet due.
-    waiting: VecDeque<(Time, u64)>,
-    /// Due, in order.
     due: Vec<Session>,
-    /// Sessions whose last byte has been sent, and acknowledged.
     sent: usize,
+    received: usize,
     acknowledged: usize,
     /// Bytes supplied so far.
     supplied: u64,
 }
+
+/// The number of a connection is given to another no sooner than this after its end, when all its packets are gone:
+/// twice the maximum segment lifetime as stacks have it (RFC 9293, section 3.6.1, has 4 minutes).
+const TIME_WAIT: Duration = Duration::from_secs(60);
 
 /// State sampled at regular times, one row a sample and flow.
 #[derive(Clone, Debug, Default)]
@@ -117,6 +141,10 @@ pub struct World {
     media: Vec<Cell>,
     links: Vec<Link>,
     flows: Vec<Flow>,
+    connections: Vec<Connection>,
+    /// Connections that have ended, and when.
+    ended: VecDeque<(Time, u32)>,
+    seed: u64,
     hubs: Vec<u32>,
     air_at_warm_up: Vec<AirTime>,
     counters_at_warm_up: Vec<Vec<Counters>>,
@@ -152,33 +180,23 @@ impl World {
             let number = index as u32;
             agenda.enter(flow.start, Task::Start(number));
             agenda.enter(flow.stop, Task::Stop(number));
-            let transport = match &flow.transport {
-                Transport::Tcp { sender, receiver } => {
-                    Endpoints::Tcp { sender: Sender::new(sender, number), receiver: Receiver::new(receiver, number) }
-                }
-                Transport::Udp { payload, size, interval, jitter } => Endpoints::Udp {
-                    payload: *payload,
-                    size: *size,
-                    interval: *interval,
-                    jitter: *jitter,
-                    draws: stream(plan.seed, "udp", &flow.name),
-                    sent: 0,
-                },
-            };
-            let sessions = match &flow.workload {
-                Workload::Endless => None,
-                Workload::Transfer(bytes) => Some([(flow.start, bytes.0)].into()),
-                Workload::Sessions(list) => Some(list.iter().map(|(start, length)| (*start, length.0)).collect()),
+            let waiting = match &flow.workload {
+                Workload::Endless => VecDeque::new(),
+                Workload::Transfer(bytes) => [(flow.start, bytes.0)].into(),
+                Workload::Sessions { list, .. } => list.iter().map(|(start, length)| (*start, length.0)).collect(),
             };
             flows.push(Flow {
                 forward: lay(&flow.forward),
                 reverse: lay(&flow.reverse),
-                transport,
-                counters: FlowCounters::default(),
-                at_warm_up: FlowCounters::default(),
-                measure: FlowMeasure::default(),
-                sessions: sessions.map(|waiting| Box::new(Sessions { waiting, ..Sessions::default() })),
+                name: flow.name,
+                transport: flow.transport,
                 workload: flow.workload,
+                connections: vec![],
+                retired: FlowCounters::default(),
+                at_warm_up: FlowCounters::default(),
+                rtt: Histogram::default(),
+                waiting,
+                log: vec![],
                 stopped: false,
             });
         }
@@ -193,21 +211,86 @@ impl World {
             packets: Packets::default(),
             hops,
             agenda,
-            timers: Timers::new(2 * flows.len()),
+            timers: Timers::new(0),
             air_at_warm_up: vec![AirTime::default(); media.len()],
             counters_at_warm_up: vec![vec![]; media.len()],
             media,
             links,
             series: Series { last: vec![0; flows.len()], ..Series::default() },
             flows,
+            connections: vec![],
+            ended: VecDeque::new(),
+            seed: plan.seed,
             hubs,
             dropped: vec![],
             given_up: vec![],
             sample_every: plan.sample_every,
             events: 0,
         };
+        for flow in 0..world.flows.len() {
+            if !world.opens_fresh_connections(flow) {
+                world.add_connection(flow);
+            }
+        }
         world.heads.set(AGENDA, world.agenda.next());
         world
+    }
+
+    /// Whether each session of a flow has a connection of its own.
+    fn opens_fresh_connections(&self, flow: usize) -> bool {
+        matches!(self.flows[flow].workload, Workload::Sessions { fresh: true, .. })
+    }
+
+    /// A further connection of a flow, under a number that is free.
+    #[allow(clippy::cast_possible_truncation)]
+    fn add_connection(&mut self, flow: usize) -> usize {
+        let free = self.ended.front().is_some_and(|(ended, _)| self.now - *ended >= TIME_WAIT);
+        let number = if free {
+            let (_, number) = self.ended.pop_front().expect("there is a free number");
+            self.retire(number as usize);
+            number
+        } else {
+            self.timers.add();
+            self.timers.add();
+            self.connections.len() as u32
+        };
+        let owner = &mut self.flows[flow];
+        owner.connections.push(number);
+        let connection = Connection {
+            flow: flow as u32,
+            forward: owner.forward,
+            reverse: owner.reverse,
+            ends: match &owner.transport {
+                Transport::Tcp { sender, receiver } => {
+                    Ends::Tcp { sender: Sender::new(sender, number), receiver: Receiver::new(receiver, number) }
+                }
+                Transport::Udp { .. } => Ends::Udp { draws: stream(self.seed, "udp", &owner.name), sent: 0 },
+            },
+            counters: FlowCounters::default(),
+            cwnd: TimeMean::starting(self.now),
+            sessions: None,
+            single: false,
+            ended: false,
+        };
+        let index = number as usize;
+        if free {
+            self.connections[index] = connection;
+        } else {
+            self.connections.push(connection);
+        }
+        index
+    }
+
+    /// What a connection counted goes to its flow; its number is free.
+    fn retire(&mut self, index: usize) {
+        let connection = &mut self.connections[index];
+        refresh(connection);
+        let flow = &mut self.flows[connection.flow as usize];
+        flow.retired.add(&connection.counters);
+        flow.connections.retain(|number| *number as usize != index);
+        if let Some(sessions) = connection.sessions.take() {
+            flow.log.extend(sessions.due);
+        }
     }
 
     /// The present.
@@ -230,8 +313,14 @@ impl World {
 
     /// Counters of a flow since the start of the run.
     pub fn counters(&mut self, flow: usize) -> FlowCounters {
-        refresh(&mut self.flows[flow]);
-        self.flows[flow].counters
+        let flow = &self.flows[flow];
+        let mut sum = flow.retired;
+        for number in &flow.connections {
+            let connection = &mut self.connections[*number as usize];
+            refresh(connection);
+            sum.add(&connection.counters);
+        }
+        sum
     }
 
     /// Packets that have been sent, and have neither arrived nor been lost.
@@ -272,10 +361,6 @@ impl World {
         self.now = self.now.max(until);
     }
 
-    fn has_window(&self, index: usize) -> bool {
-        matches!(self.flows[index].transport, Endpoints::Tcp { .. })
-    }
-
     fn next_task(&mut self) {
         let task = self.agenda.pop().expect("the agenda has the task that it announced");
         match task {
@@ -292,16 +377,16 @@ impl World {
         if let Some(owner) = self.timers.pop(self.now) {
             let index = owner / 2;
             let now = self.now;
-            match &mut self.flows[index].transport {
-                Endpoints::Tcp { sender, .. } if owner.is_multiple_of(2) => {
+            match &mut self.connections[index].ends {
+                Ends::Tcp { sender, .. } if owner.is_multiple_of(2) => {
                     sender.on_timer(now);
                     self.pump(index);
                 }
-                Endpoints::Tcp { receiver, .. } => {
+                Ends::Tcp { receiver, .. } => {
                     receiver.on_timer(now);
                     self.acknowledge(index);
                 }
-                Endpoints::Udp { .. } => self.send_datagram(index),
+                Ends::Udp { .. } => self.send_datagram(index),
             }
         }
         self.heads.set(TIMERS, self.timers.next());
@@ -401,89 +486,110 @@ impl World {
 
     fn lose(&mut self, id: PacketId, loss: Loss) {
         let packet = self.packets.remove(id);
-        self.flows[packet.flow as usize].counters.lose(packet.kind, loss);
+        self.connections[packet.flow as usize].counters.lose(packet.kind, loss);
     }
 
-    /// A packet has reached the other end of its flow.
+    /// A packet has reached the other end of its connection.
     #[inline]
     fn arrive(&mut self, id: PacketId) {
         let packet = self.packets.remove(id);
         let index = packet.flow as usize;
-        let flow = &mut self.flows[index];
-        match (&mut flow.transport, packet.kind) {
-            (Endpoints::Tcp { receiver, .. }, Kind::Data) => {
-                flow.counters.data_arrived += 1;
-                flow.counters.payload_arrived += u64::from(packet.payload);
+        let connection = &mut self.connections[index];
+        let counters = &mut connection.counters;
+        match (&mut connection.ends, packet.kind) {
+            (Ends::Tcp { receiver, .. }, Kind::Data) => {
+                counters.data_arrived += 1;
+                counters.payload_arrived += u64::from(packet.payload);
                 receiver.on_packet(self.now, &packet);
-                flow.counters.received = receiver.delivered();
+                counters.received = receiver.delivered();
+                if let Some(sessions) = &mut connection.sessions {
+                    sessions.follow_receiver(self.now, receiver.delivered());
+                }
                 self.acknowledge(index);
             }
-            (Endpoints::Tcp { sender, .. }, Kind::Ack) => {
-                flow.counters.acks_arrived += 1;
+            (Ends::Tcp { sender, .. }, Kind::Ack) => {
+                counters.acks_arrived += 1;
                 sender.on_packet(self.now, &packet);
                 if let Some(rtt) = sender.rtt_sample() {
-                    flow.measure.rtt.add(rtt);
+                    self.flows[connection.flow as usize].rtt.add(rtt);
                 }
                 self.pump(index);
             }
-            (Endpoints::Udp { payload, .. }, _) => {
-                flow.counters.data_arrived += 1;
-                flow.counters.payload_arrived += u64::from(*payload);
-                flow.counters.received += u64::from(*payload);
+            (Ends::Udp { .. }, _) => {
+                counters.data_arrived += 1;
+                counters.payload_arrived += u64::from(packet.payload);
+                counters.received += u64::from(packet.payload);
             }
-            (Endpoints::Tcp { .. }, _) => {}
+            (Ends::Tcp { .. }, _) => {}
         }
     }
 
-    /// Sends what the sender of a flow may send now, and notes how far it has come.
+    /// Sends what a sender may send now, and notes how far it has come.
     #[inline]
     fn pump(&mut self, index: usize) {
         loop {
-            let flow = &mut self.flows[index];
-            let Endpoints::Tcp { sender, .. } = &mut flow.transport else { return };
+            let connection = &mut self.connections[index];
+            let Ends::Tcp { sender, .. } = &mut connection.ends else { return };
             let Some(mut packet) = sender.poll(self.now) else { break };
-            packet.hop = flow.forward;
-            flow.counters.data_sent += 1;
+            packet.hop = connection.forward;
+            connection.counters.data_sent += 1;
             let id = self.packets.insert(packet);
             self.dispatch(id);
         }
         let now = self.now;
-        let flow = &mut self.flows[index];
-        let Endpoints::Tcp { sender, .. } = &mut flow.transport else { return };
-        flow.measure.cwnd.set(now, sender.cwnd());
+        let connection = &mut self.connections[index];
+        let Ends::Tcp { sender, .. } = &mut connection.ends else { return };
+        connection.cwnd.set(now, sender.cwnd());
         let deadline = sender.deadline();
-        if let Some(sessions) = &mut flow.sessions {
-            sessions.follow(now, sender.sent(), sender.una());
+        if let Some(sessions) = &mut connection.sessions {
+            sessions.follow_sender(now, sender.sent(), sender.una());
+            if connection.single && !connection.ended && sender.una() == sender.supplied() && deadline == Time::NEVER {
+                self.end_connection(index);
+                return;
+            }
         }
         self.set_timer(2 * index, deadline);
     }
 
-    /// Sends the ACKs that the receiver of a flow has to send now.
+    /// A connection has carried what it was opened for.
+    #[allow(clippy::cast_possible_truncation)]
+    fn end_connection(&mut self, index: usize) {
+        self.connections[index].ended = true;
+        self.set_timer(2 * index, Time::NEVER);
+        self.ended.push_back((self.now, index as u32));
+    }
+
+    /// Sends the ACKs that a receiver has to send now.
     #[inline]
     fn acknowledge(&mut self, index: usize) {
         loop {
-            let flow = &mut self.flows[index];
-            let Endpoints::Tcp { receiver, .. } = &mut flow.transport else { return };
+            let connection = &mut self.connections[index];
+            let Ends::Tcp { receiver, .. } = &mut connection.ends else { return };
             let Some(mut packet) = receiver.poll(self.now) else {
                 let deadline = receiver.deadline();
                 self.set_timer(2 * index + 1, deadline);
                 return;
             };
-            packet.hop = flow.reverse;
-            flow.counters.acks_sent += 1;
+            packet.hop = connection.reverse;
+            connection.counters.acks_sent += 1;
             let id = self.packets.insert(packet);
             self.dispatch(id);
         }
     }
 
+    #[allow(clippy::cast_possible_truncation)]
     fn send_datagram(&mut self, index: usize) {
         let now = self.now;
-        let flow = &mut self.flows[index];
-        let Endpoints::Udp { payload, size, interval, jitter, draws, sent } = &mut flow.transport else { return };
+        let connection = &mut self.connections[index];
+        let flow = &self.flows[connection.flow as usize];
+        let (Ends::Udp { draws, sent }, Transport::Udp { payload, size, interval, jitter }) =
+            (&mut connection.ends, &flow.transport)
+        else {
+            return;
+        };
         if flow.stopped {
             return;
         }
-        #[allow(clippy::cast_possible_truncation)]
         let packet = Packet {
             seq: *sent,
             flow: index as u32,
@@ -494,9 +600,9 @@ impl World {
             ..Packet::default()
         };
         *sent += u64::from(*payload);
-        flow.counters.data_sent += 1;
+        connection.counters.data_sent += 1;
         let wait = if *jitter > 0.0 {
-            Duration::from_secs_f64(interval.as_secs() * (1.0 + *jitter * (draws.uniform() - 0.5)))
+            Duration::from_secs_f64(interval.as_secs() * (1.0 + *jitter * (2.0 * draws.uniform() - 1.0)))
         } else {
             *interval
         };
@@ -505,56 +611,68 @@ impl World {
         self.set_timer(2 * index, now + wait);
     }
 
-    fn start(&mut self, index: usize) {
-        let now = self.now;
-        let flow = &mut self.flows[index];
-        let Endpoints::Tcp { sender, .. } = &mut flow.transport else {
-            self.send_datagram(index);
-            return;
-        };
-        sender.open(now);
-        if flow.workload == Workload::Endless {
-            sender.supply(u64::MAX);
+    fn start(&mut self, flow: usize) {
+        if let Some(&own) = self.flows[flow].connections.first() {
+            let index = own as usize;
+            match &mut self.connections[index].ends {
+                Ends::Udp { .. } => self.send_datagram(index),
+                Ends::Tcp { sender, .. } => {
+                    sender.open(self.now);
+                    if self.flows[flow].workload == Workload::Endless {
+                        sender.supply(u64::MAX);
+                    }
+                    self.pump(index);
+                }
+            }
         }
-        self.enter_session(index);
-        self.pump(index);
+        self.enter_session(flow);
     }
 
     /// Puts the next session of a flow on the agenda.
     #[allow(clippy::cast_possible_truncation)]
-    fn enter_session(&mut self, index: usize) {
-        let next = self.flows[index].sessions.as_ref().and_then(|sessions| sessions.waiting.front());
-        if let Some((start, _)) = next {
-            self.agenda.enter((*start).max(self.now), Task::Session(index as u32));
+    fn enter_session(&mut self, flow: usize) {
+        if let Some((start, _)) = self.flows[flow].waiting.front() {
+            self.agenda.enter((*start).max(self.now), Task::Session(flow as u32));
         }
     }
 
-    /// A session is due: its bytes queue behind those of the sessions before.
-    fn session(&mut self, index: usize) {
-        let flow = &mut self.flows[index];
-        let Endpoints::Tcp { sender, .. } = &mut flow.transport else { return };
-        if let Some(sessions) = &mut flow.sessions
-            && let Some((start, length)) = sessions.waiting.pop_front()
-        {
-            sessions.supplied += length;
-            let end = sessions.supplied;
-            sessions.due.push(Session { start, length, end, sent: Time::NEVER, acknowledged: Time::NEVER });
-            sender.supply(length);
-            if sessions.waiting.is_empty() && matches!(flow.workload, Workload::Transfer(_)) {
-                sender.close();
-            }
+    /// A session is due: on the flow's connection its bytes queue behind those of the sessions before.
+    fn session(&mut self, flow: usize) {
+        let Some((start, length)) = self.flows[flow].waiting.pop_front() else { return };
+        self.enter_session(flow);
+        if self.flows[flow].stopped {
+            return;
         }
-        self.enter_session(index);
+        let fresh = self.opens_fresh_connections(flow);
+        let index = if fresh {
+            let index = self.add_connection(flow);
+            self.connections[index].single = true;
+            index
+        } else {
+            self.flows[flow].connections[0] as usize
+        };
+        let last = fresh || matches!(self.flows[flow].workload, Workload::Transfer(_));
+        let connection = &mut self.connections[index];
+        let Ends::Tcp { sender, .. } = &mut connection.ends else { return };
+        if fresh {
+            sender.open(self.now);
+        }
+        connection.sessions.get_or_insert_default().begin(start, length);
+        sender.supply(length);
+        if last {
+            sender.close();
+        }
         self.pump(index);
     }
 
     fn end_warm_up(&mut self) {
         let now = self.now;
-        for flow in &mut self.flows {
-            refresh(flow);
-            flow.at_warm_up = flow.counters;
-            flow.measure.rtt.clear();
-            flow.measure.cwnd.restart(now);
+        for flow in 0..self.flows.len() {
+            self.flows[flow].at_warm_up = self.counters(flow);
+            self.flows[flow].rtt.clear();
+        }
+        for connection in &mut self.connections {
+            connection.cwnd.restart(now);
         }
         for (index, medium) in self.media.iter_mut().enumerate() {
             self.air_at_warm_up[index] = medium.air_time(now);
@@ -567,18 +685,20 @@ impl World {
     fn sample(&mut self) {
         let Some(every) = self.sample_every else { return };
         let time = self.now.as_secs();
-        for (index, flow) in self.flows.iter().enumerate() {
+        for index in 0..self.flows.len() {
+            let received = self.counters(index).received;
+            let own = self.flows[index].connections.first().map(|own| &self.connections[*own as usize].ends);
+            let (cwnd, ssthresh, srtt) = match own {
+                Some(Ends::Tcp { sender, .. }) => (sender.cwnd(), sender.ssthresh(), sender.rtt().srtt().as_secs()),
+                Some(Ends::Udp { .. }) | None => (f64::NAN, f64::NAN, f64::NAN),
+            };
             self.series.time_s.push(time);
             self.series.flow.push(index as u32);
-            let (cwnd, ssthresh, srtt) = match &flow.transport {
-                Endpoints::Tcp { sender, .. } => (sender.cwnd(), sender.ssthresh(), sender.rtt().srtt().as_secs()),
-                Endpoints::Udp { .. } => (f64::NAN, f64::NAN, f64::NAN),
-            };
             self.series.cwnd.push(cwnd);
             self.series.ssthresh.push(ssthresh);
             self.series.srtt_s.push(srtt);
-            self.series.received_bytes.push(flow.counters.received - self.series.last[index]);
-            self.series.last[index] = flow.counters.received;
+            self.series.received_bytes.push(received - self.series.last[index]);
+            self.series.last[index] = received;
         }
         for (index, medium) in self.media.iter().enumerate() {
             self.series.queue_time_s.push(time);
@@ -590,8 +710,21 @@ impl World {
 }
 
 impl Sessions {
+    /// A session of `length` bytes that was scheduled for `start` begins.
+    fn begin(&mut self, start: Time, length: u64) {
+        self.supplied += length;
+        self.due.push(Session {
+            start,
+            length,
+            end: self.supplied,
+            sent: Time::NEVER,
+            received: Time::NEVER,
+            acknowledged: Time::NEVER,
+        });
+    }
+
     /// The sender has sent and got acknowledged so much of the stream.
-    fn follow(&mut self, now: Time, sent: u64, acknowledged: u64) {
+    fn follow_sender(&mut self, now: Time, sent: u64, acknowledged: u64) {
         while let Some(session) = self.due.get_mut(self.sent)
             && session.end <= sent
         {
@@ -605,13 +738,23 @@ impl Sessions {
             self.acknowledged += 1;
         }
     }
+
+    /// The receiver has handed so much of the stream to the application.
+    fn follow_receiver(&mut self, now: Time, received: u64) {
+        while let Some(session) = self.due.get_mut(self.received)
+            && session.end <= received
+        {
+            session.received = now;
+            self.received += 1;
+        }
+    }
 }
 
-/// Brings the counters of a flow up to date that its sender keeps.
-fn refresh(flow: &mut Flow) {
-    if let Endpoints::Tcp { sender, .. } = &flow.transport {
-        flow.counters.retransmissions = sender.counts().retransmissions;
-        flow.counters.timeouts = sender.counts().timeouts;
+/// Brings the counters of a connection up to date that its sender keeps.
+fn refresh(connection: &mut Connection) {
+    if let Ends::Tcp { sender, .. } = &connection.ends {
+        connection.counters.retransmissions = sender.counts().retransmissions;
+        connection.counters.timeouts = sender.counts().timeouts;
     }
 }
 

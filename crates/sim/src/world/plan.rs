@@ -86,8 +86,13 @@ pub enum Workload {
     Endless,
     /// One transfer, then the connection is closed.
     Transfer(Bytes),
-    /// Sessions on one connection, each with its scheduled start and length.
-    Sessions(Vec<(Time, Bytes)>),
+    /// Sessions.
+    Sessions {
+        /// Scheduled start and length of each, in order.
+        list: Vec<(Time, Bytes)>,
+        /// Whether each has a connection of its own, or all are carried by one that pauses.
+        fresh: bool,
+    },
 }
 
 /// One flow of data.

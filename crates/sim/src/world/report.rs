@@ -4,7 +4,7 @@ use wifair_metrics::jain_index;
 use wifair_units::{Duration, Time};
 use wifair_wlan::dcf::{AirTime, Counters};
 
-use super::{Direction, FlowCounters, Loss, Session, World, refresh};
+use super::{Direction, Ends, FlowCounters, Loss, Session, World};
 use crate::record::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
 
 /// Names and directions that only the report needs.
@@ -30,9 +30,7 @@ impl World {
         let mut flows = vec![];
         let mut counted = vec![];
         for (index, (name, direction)) in labels.flows.iter().enumerate() {
-            let flow = &mut self.flows[index];
-            refresh(flow);
-            let counters = flow.counters.since(&flow.at_warm_up);
+            let counters = self.counters(index).since(&self.flows[index].at_warm_up);
             flows.push(self.flow_outcome(index, name, *direction, &counters, span));
             counted.push(counters);
         }
@@ -106,8 +104,15 @@ impl World {
         counters: &FlowCounters,
         span: f64,
     ) -> FlowOutcome {
-        let measure = &self.flows[index].measure;
-        let rtt = &measure.rtt;
+        let flow = &self.flows[index];
+        let rtt = &flow.rtt;
+        let own = flow.connections.first().map(|own| &self.connections[*own as usize]);
+        let cwnd_mean = match own {
+            Some(connection) if !connection.single && matches!(connection.ends, Ends::Tcp { .. }) => {
+                connection.cwnd.mean(self.now)
+            }
+            _ => f64::NAN,
+        };
         let seconds = |p: f64| rtt.percentile(p).map_or(f64::NAN, Duration::as_secs);
         let some = |duration: Duration| if rtt.samples() > 0 { duration.as_secs() } else { f64::NAN };
         let [data_ap, data_station, data_link, data_retry] = counters.data_lost;
@@ -133,7 +138,7 @@ impl World {
             rtt_p99_s: seconds(0.99),
             rtt_max_s: some(rtt.maximum()),
             rtt_samples: rtt.samples(),
-            cwnd_mean: if self.has_window(index) { measure.cwnd.mean(self.now) } else { f64::NAN },
+            cwnd_mean,
             data_drops_ap_queue: data_ap,
             data_drops_station_queue: data_station,
             data_drops_link_queue: data_link,
@@ -153,8 +158,12 @@ impl World {
         let mut rows = vec![];
         let (mut sent, mut acknowledged) = (Mean::default(), Mean::default());
         for (flow, (name, _)) in self.flows.iter().zip(&labels.flows) {
-            let Some(sessions) = &flow.sessions else { continue };
-            for session in sessions.due.iter().filter(|session| session.start >= self.warm_up) {
+            let live =
+                flow.connections.iter().filter_map(|number| self.connections[*number as usize].sessions.as_ref());
+            let mut due: Vec<Session> =
+                flow.log.iter().chain(live.flat_map(|sessions| &sessions.due)).copied().collect();
+            due.sort_by_key(|session| (session.start, session.end));
+            for session in due.iter().filter(|session| session.start >= self.warm_up) {
                 let Session { start, length, .. } = *session;
                 let after = |end: Time| if end < Time::NEVER { (end - start).as_secs() } else { f64::NAN };
                 let row = SessionOutcome {
@@ -162,6 +171,7 @@ impl World {
                     start_s: start.as_secs(),
                     length_bytes: length,
                     sent_after_s: after(session.sent),
+                    received_after_s: after(session.received),
                     acked_after_s: after(session.acknowledged),
                 };
                 let ideal = length as f64 / share;
