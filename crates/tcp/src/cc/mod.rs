@@ -12,27 +12,36 @@ use std::fmt;
 use wifair_config::choice;
 use wifair_units::{Duration, Time};
 
+mod hystart;
 mod round;
 #[cfg(test)]
 mod testing;
 mod window;
 
+pub mod ack_loss;
 pub mod areno;
 pub mod bic;
 pub mod compound;
 pub mod compound_plus;
 pub mod ctcp_tube;
 pub mod cubic;
+pub mod dctcp;
 pub mod fast;
 pub mod fusion;
 pub mod highspeed;
-mod hystart;
+pub mod htcp;
+pub mod hybla;
+pub mod illinois;
+pub mod ledbat;
 pub mod linux;
 pub mod reno;
 pub mod scalable;
+pub mod shimonishi;
 pub mod tahoe;
 pub mod vegas;
+pub mod vegas_adaptive;
 pub mod vegas_fair;
+pub mod veno;
 pub mod westwood;
 pub mod westwood_plus;
 pub mod yeah;
@@ -336,6 +345,33 @@ algorithms! {
     /// A hundredth of a segment more for each acknowledged one, an eighth less on loss.
     Scalable(scalable::Scalable, scalable::Params) = "scalable"
         from "T. Kelly, Scalable TCP, 2003" in scalable, NewReno;
+    /// A long round-trip time does not slow the window down.
+    Hybla(hybla::Hybla, hybla::Params) = "hybla"
+        from "C. Caini and R. Firrincieli, TCP Hybla, 2004" in hybla, NewReno;
+    /// The longer ago the last loss is, the faster the window grows.
+    Htcp(htcp::Htcp, htcp::Params) = "htcp"
+        from "D. Leith and R. Shorten, H-TCP, 2004; draft-leith-tcp-htcp-06" in htcp, NewReno;
+    /// Loss decides when the window shrinks, delay by how much and how fast it grows.
+    Illinois(illinois::Illinois, illinois::Params) = "illinois"
+        from "S. Liu, T. Basar and R. Srikant, TCP-Illinois, 2008" in illinois, NewReno;
+    /// Reno that takes a loss without a queue for a bit error.
+    Veno(veno::Veno, veno::Params) = "veno"
+        from "C. P. Fu and S. C. Liew, TCP Veno, 2003" in veno, NewReno;
+    /// The window shrinks in proportion to the part of the segments that were marked.
+    Dctcp(dctcp::Dctcp, dctcp::Params) = "dctcp"
+        from "S. Bensley et al., RFC 8257, 2017" in dctcp, NewReno;
+    /// Fills what others leave, and keeps its queueing delay at a target.
+    Ledbat(ledbat::Ledbat, ledbat::Params) = "ledbat"
+        from "S. Shalunov et al., RFC 6817, 2012" in ledbat, NewReno;
+    /// Vegas with alpha and beta that adapt, so that the queue stays at a chosen level.
+    VegasAdaptive(vegas_adaptive::VegasAdaptive, vegas_adaptive::Params) = "vegas-adaptive"
+        from "E. Abolfazli and V. Shah-Mansouri, 2016" (outline) in vegas_adaptive, Reno;
+    /// For data centres: probes the bandwidth in two stages, then acts on a predicted round-trip time.
+    Shimonishi(shimonishi::Shimonishi, shimonishi::Params) = "shimonishi"
+        from "H. Shimonishi et al., 2008" (outline) in shimonishi, NewReno;
+    /// NewReno that takes lost ACKs for congestion.
+    AckLoss(ack_loss::AckLoss, ack_loss::Params) = "ack-loss"
+        from "M. Hashimoto, G. Hasegawa and M. Murata, 2011" (outline) in ack_loss, NewReno;
 }
 
 impl CongestionControl for Algorithm {

@@ -1,0 +1,117 @@
+//! NewReno that takes lost ACKs for congestion.
+//!
+//! Source: M. Hashimoto, G. Hasegawa and M. Murata, "A Transport-Layer Solution for Alleviating TCP Unfairness in a
+//! Wireless LAN Environment", 2011, and "Performance Evaluation and Improvement of Hybrid TCP Congestion Control
+//! Mechanisms in Wireless LAN Environment", 2008, of which only the abstracts were at hand: congestion control is
+//! activated when ACK losses are detected, by a small change of the senders on the stations. This is an
+//! interpretation: a receiver acknowledges every `segments_per_ack` segments, so a new ACK for more tells of ACKs that
+//! were lost on the way; when a round has lost `threshold` of them, the window is reduced once, as after a loss.
+//! ACKs in recovery, and the first after it, cover more for other reasons and do not count.
+
+use wifair_config::table;
+
+use crate::cc::reno::{self, Reno};
+use crate::cc::window::by_inner;
+use crate::cc::{Ack, CongestionControl, Round, Start};
+
+table! {
+    /// NewReno that takes lost ACKs for congestion (after M. Hashimoto, G. Hasegawa and M. Murata, 2011).
+    pub struct Params {
+        /// Segments that an ACK covers when none is lost: 2 with delayed ACKs.
+        pub segments_per_ack: f64 = 1.0, "1 or more" => |v| *v >= 1.0;
+        /// Lost ACKs in a round trip from which on the window is reduced.
+        pub threshold: f64 = 1.0, "more than 0" => |v| *v > 0.0;
+    }
+}
+
+/// State of the sender that counts lost ACKs.
+#[derive(Clone, Debug)]
+pub struct AckLoss {
+    reno: Reno,
+    params: Params,
+    round: Round,
+    lost: f64,
+    /// The next new ACK may cover more than one.
+    unclear: bool,
+    reduced: bool,
+}
+
+/// The sender that counts lost ACKs at the start of a connection.
+#[must_use]
+pub fn new(params: &Params, start: Start) -> AckLoss {
+    AckLoss {
+        reno: reno::new(start),
+        params: params.clone(),
+        round: Round::default(),
+        lost: 0.0,
+        unclear: false,
+        reduced: false,
+    }
+}
+
+impl CongestionControl for AckLoss {
+    by_inner!(reno: on_loss);
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        if self.round.ends(ack) {
+            self.lost = 0.0;
+            self.reduced = false;
+        }
+        if ack.duplicate || ack.in_recovery {
+            self.unclear = true;
+        } else if ack.bytes > 0 && !std::mem::take(&mut self.unclear) {
+            let acks = ack.bytes as f64 / ack.mss / self.params.segments_per_ack;
+            self.lost += libm::ceil(acks - 1.0 - 1e-9).max(0.0);
+        }
+        if self.lost >= self.params.threshold && !self.reduced {
+            self.reduced = true;
+            self.reno.on_loss(ack.in_flight + ack.bytes as f64 / ack.mss);
+        } else {
+            self.reno.on_ack(ack);
+        }
+    }
+
+    fn on_rto(&mut self, in_flight: f64) {
+        self.reno.on_rto(in_flight);
+        self.unclear = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::testing::ack;
+
+    fn cc() -> AckLoss {
+        new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(16.0) })
+    }
+
+    /// By hand: an ACK for three segments tells of two that were lost; the window of 16 halves once in the round.
+    #[test]
+    fn a_lost_ack_halves_the_window_once_a_round() {
+        let mut cc = cc();
+        cc.on_ack(&ack(0.0, 0.1, 1, 17));
+        let jump = |una| Ack { bytes: 3000, segments: 3.0, in_flight: 13.0, ..ack(0.0, 0.1, una, una + 13) };
+        cc.on_ack(&jump(4));
+        assert_eq!(cc.cwnd(), 8.0);
+        cc.on_ack(&jump(7));
+        assert!((8.0..9.0).contains(&cc.cwnd()));
+    }
+
+    #[test]
+    fn an_ack_that_fills_a_hole_tells_nothing() {
+        let mut cc = cc();
+        cc.on_ack(&ack(0.0, 0.1, 1, 17));
+        cc.on_ack(&Ack { duplicate: true, bytes: 0, segments: 0.0, ..ack(0.0, 0.1, 1, 17) });
+        cc.on_ack(&Ack { bytes: 3000, segments: 3.0, ..ack(0.0, 0.1, 4, 17) });
+        assert!(cc.cwnd() >= 16.0);
+    }
+
+    #[test]
+    fn delayed_acks_cover_two() {
+        let mut cc = new(&Params { segments_per_ack: 2.0, ..Params::default() }, Start::with_window(16.0));
+        cc.on_ack(&Ack { bytes: 2000, segments: 2.0, ..ack(0.0, 0.1, 2, 17) });
+        assert_eq!((cc.lost, cc.cwnd()), (0.0, 18.0));
+    }
+}

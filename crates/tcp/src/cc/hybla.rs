@@ -1,0 +1,117 @@
+//! TCP Hybla: a long round-trip time does not slow the window down.
+//!
+//! Source: C. Caini and R. Firrincieli, "TCP Hybla: A TCP Enhancement for Heterogeneous Networks", 2004, section 3,
+//! equations 4 to 6:
+//!
+//! ```text
+//! rho = max(RTT / RTT_0, 1),   RTT_0 = 25 ms
+//! slow start: cwnd += 2^rho - 1,   congestion avoidance: cwnd += rho^2 / cwnd
+//! ```
+//!
+//! so that cwnd / RTT grows as with RTT_0. As in Linux rho follows the smallest round-trip time and is at most 16.
+//! The paper's recovery by SACK, its timestamps and its pacing are settings of the sender.
+
+use wifair_config::table;
+use wifair_units::Duration;
+
+use crate::cc::window::by_window;
+use crate::cc::{Ack, CongestionControl, Delays, Start, Window};
+
+table! {
+    /// TCP Hybla (C. Caini and R. Firrincieli, 2004).
+    pub struct Params {
+        /// Round-trip time whose growth is taken as the measure.
+        pub reference_rtt: Duration = Duration::from_millis(25), "longer than 0 s" => |v| *v > Duration::ZERO;
+    }
+}
+
+/// Largest rho: 2^rho stays an increment.
+const LARGEST: f64 = 16.0;
+
+/// State of Hybla.
+#[derive(Clone, Debug)]
+pub struct Hybla {
+    window: Window,
+    delays: Delays,
+    reference: f64,
+    rho: f64,
+    /// 2^rho - 1.
+    burst: f64,
+}
+
+/// Hybla at the start of a connection.
+#[must_use]
+pub fn new(params: &Params, start: Start) -> Hybla {
+    Hybla {
+        window: Window::new(start),
+        delays: Delays::default(),
+        reference: params.reference_rtt.as_secs(),
+        rho: 1.0,
+        burst: 1.0,
+    }
+}
+
+impl CongestionControl for Hybla {
+    by_window!();
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        let base = self.delays.base;
+        self.delays.sample(ack);
+        if self.delays.base < base {
+            self.rho = (self.delays.base / self.reference).clamp(1.0, LARGEST);
+            self.burst = libm::exp2(self.rho) - 1.0;
+        }
+        if ack.in_recovery || !ack.window_limited {
+            return;
+        }
+        if self.window.in_slow_start() {
+            let goal = self.window.ssthresh;
+            self.window.add(self.burst * ack.segments);
+            self.window.set(self.window.cwnd.min(goal.max(1.0)));
+        } else {
+            self.window.grow(ack.segments, self.rho * self.rho);
+        }
+    }
+
+    fn on_loss(&mut self, in_flight: f64) {
+        self.window.reduce(in_flight / 2.0);
+    }
+
+    fn on_rto(&mut self, in_flight: f64) {
+        self.window.collapse(in_flight / 2.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_relative_eq;
+
+    use super::*;
+    use crate::cc::testing::{Pipe, ack};
+
+    /// Equations 4 to 6 by hand: at 100 ms rho = 4, so 15 segments an ACK in slow start and 16 / cwnd after it.
+    #[test]
+    fn increments_by_hand() {
+        let mut cc = new(&Params::default(), Start { ssthresh: 30.0, ..Start::with_window(10.0) });
+        cc.on_ack(&ack(0.0, 0.1, 1, 10));
+        assert_relative_eq!(cc.cwnd(), 25.0);
+        cc.on_ack(&ack(0.0, 0.1, 2, 10));
+        assert_relative_eq!(cc.cwnd(), 30.0); // not beyond the threshold
+        cc.on_ack(&ack(0.0, 0.1, 3, 10));
+        assert_relative_eq!(cc.cwnd(), 30.0 + 16.0 / 30.0);
+    }
+
+    /// What the equations are for: the rate cwnd / RTT grows alike at 25 ms and at 100 ms, here from rates of 400 segments
+    /// a second by 1 / (25 ms)^2 = 1600 a second each second, slightly less by the growth of 1/cwnd an ACK.
+    #[test]
+    fn the_rate_grows_alike_at_any_round_trip_time() {
+        for rtt in [0.025, 0.1] {
+            let window = 400.0 * rtt;
+            let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(window) });
+            let mut pipe = Pipe::new(1e9, rtt, 1e9);
+            pipe.run(&mut cc, 10.0, |_, _| ());
+            assert_relative_eq!(cc.cwnd() / rtt, 400.0 + 16_000.0, max_relative = 0.03);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! TCP-Illinois: loss decides when the window shrinks, delay decides by how much and how fast it grows.
+//!
+//! Source: S. Liu, T. Basar and R. Srikant, "TCP-Illinois: A Loss- and Delay-Based Congestion Control Algorithm for
+//! High-Speed Networks", 2008, sections 3.1 and 3.2. With `da` the mean queueing delay of the last round and `dm` the
+//! largest ever:
+//!
+//! ```text
+//! alpha = alpha_max for da <= dm / 100, else k1 / (k2 + da): alpha_min = 0.3 at da = dm, alpha_max = 10
+//! beta  = 1/8 for da <= dm / 10, 1/2 for da >= 0.8 dm, linear in between
+//! ACK: cwnd += alpha / cwnd,   loss: cwnd -= beta cwnd
+//! ```
+//!
+//! Reno below `window_threshold` segments. After `da` was above dm / 100, `theta` rounds below it must pass before alpha
+//! goes back to its largest. After a timeout both are Reno's until the next round.
+
+use wifair_config::table;
+
+use crate::cc::window::by_window;
+use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window};
+
+table! {
+    /// TCP-Illinois (S. Liu, T. Basar and R. Srikant, 2008).
+    pub struct Params {
+        /// Least growth, in segments a round trip.
+        pub alpha_min: f64 = 0.3, "more than 0" => |v| *v > 0.0;
+        /// Largest growth, in segments a round trip.
+        pub alpha_max: f64 = 10.0, "more than alpha_min" => |v| *v > alpha_min;
+        /// Least part of the window that a loss takes.
+        pub beta_min: f64 = 0.125, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
+        /// Largest part of the window that a loss takes.
+        pub beta_max: f64 = 0.5, "at least beta_min, less than 1" => |v| *v >= beta_min && *v < 1.0;
+        /// Window in segments below which it is Reno.
+        pub window_threshold: f64 = 15.0, "0 or more" => |v| *v >= 0.0;
+        /// Rounds with little delay before the growth goes back to its largest.
+        pub theta: u32 = 5;
+    }
+}
+
+/// State of Illinois.
+#[derive(Clone, Debug)]
+pub struct Illinois {
+    params: Params,
+    window: Window,
+    delays: Delays,
+    round: Round,
+    /// Largest round-trip time, in seconds.
+    max_rtt: f64,
+    alpha: f64,
+    beta: f64,
+    /// The delay was above the low threshold; rounds below it since.
+    above: bool,
+    low_rounds: u32,
+}
+
+/// Illinois at the start of a connection.
+#[must_use]
+pub fn new(params: &Params, start: Start) -> Illinois {
+    Illinois {
+        params: params.clone(),
+        window: Window::new(start),
+        delays: Delays::default(),
+        round: Round::default(),
+        max_rtt: 0.0,
+        alpha: params.alpha_max,
+        beta: params.beta_max,
+        above: false,
+        low_rounds: 0,
+    }
+}
+
+impl Illinois {
+    /// Growth for a mean delay of `da` where the largest is `dm`, both in seconds.
+    fn alpha(&mut self, da: f64, dm: f64) -> f64 {
+        let Params { alpha_min, alpha_max, theta, .. } = self.params;
+        let low = dm / 100.0;
+        if da <= low {
+            if self.above {
+                self.low_rounds += 1;
+                if self.low_rounds < theta {
+                    return self.alpha;
+                }
+                self.above = false;
+                self.low_rounds = 0;
+            }
+            return alpha_max;
+        }
+        self.above = true;
+        let k1 = (dm - low) * alpha_min * alpha_max / (alpha_max - alpha_min);
+        let k2 = (dm - low) * alpha_min / (alpha_max - alpha_min) - low;
+        k1 / (k2 + da)
+    }
+
+    /// Part of the window that a loss takes.
+    fn beta(&self, da: f64, dm: f64) -> f64 {
+        let Params { beta_min, beta_max, .. } = self.params;
+        let (from, to) = (0.1 * dm, 0.8 * dm);
+        if da <= from {
+            beta_min
+        } else if da >= to {
+            beta_max
+        } else {
+            beta_min + (beta_max - beta_min) * (da - from) / (to - from)
+        }
+    }
+
+    fn decide(&mut self) {
+        if self.window.cwnd < self.params.window_threshold {
+            (self.alpha, self.beta) = (1.0, 0.5);
+        } else if let Some(mean) = self.delays.mean() {
+            let (da, dm) = (mean - self.delays.base, self.max_rtt - self.delays.base);
+            self.alpha = self.alpha(da, dm);
+            self.beta = self.beta(da, dm);
+        }
+    }
+}
+
+impl CongestionControl for Illinois {
+    by_window!();
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        self.delays.sample(ack);
+        self.max_rtt = self.max_rtt.max(self.delays.last);
+        if self.round.ends(ack) {
+            self.decide();
+            self.delays.clear();
+        }
+        if !ack.in_recovery && ack.window_limited {
+            self.window.grow(ack.segments, self.alpha);
+        }
+    }
+
+    fn on_loss(&mut self, _: f64) {
+        self.window.reduce((1.0 - self.beta) * self.window.cwnd);
+    }
+
+    fn on_rto(&mut self, _: f64) {
+        self.window.collapse((1.0 - self.beta) * self.window.cwnd);
+        (self.alpha, self.beta, self.above, self.low_rounds) = (1.0, 0.5, false, 0);
+        self.delays.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_relative_eq;
+
+    use super::*;
+
+    /// The curves by hand for dm = 100 ms: alpha is 10 up to 1 ms, 0.3 at 100 ms, and between them k1 / (k2 + da) with k1
+    /// = 99 * 3 / 9.7 ms and k2 = 99 * 0.3 / 9.7 - 1 ms, so 0.585 at 50.3 ms; beta is 1/8 at 10 ms, 5/16 halfway to
+    /// 80 ms.
+    #[test]
+    fn the_curves_by_hand() {
+        let mut cc = new(&Params::default(), Start::with_window(100.0));
+        assert_eq!(cc.alpha(0.001, 0.1), 10.0);
+        assert_relative_eq!(cc.alpha(0.1, 0.1), 0.3, max_relative = 1e-9);
+        let by_hand = (99.0 * 3.0 / 9.7) / (99.0 * 0.3 / 9.7 - 1.0 + 50.0);
+        assert_relative_eq!(cc.alpha(0.05, 0.1), by_hand, max_relative = 1e-9);
+        for (da, beta) in [(0.01, 0.125), (0.045, 0.3125), (0.08, 0.5), (0.1, 0.5)] {
+            assert_relative_eq!(cc.beta(da, 0.1), beta, max_relative = 1e-9);
+        }
+    }
+
+    #[test]
+    fn five_calm_rounds_bring_the_largest_growth_back() {
+        let mut cc = new(&Params::default(), Start::with_window(100.0));
+        cc.alpha = cc.alpha(0.1, 0.1);
+        for _ in 0..4 {
+            assert_eq!(cc.alpha(0.0, 0.1), cc.alpha);
+        }
+        assert_eq!(cc.alpha(0.0, 0.1), 10.0);
+    }
+
+    #[test]
+    fn small_windows_are_renos() {
+        let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(10.0) });
+        cc.decide();
+        assert_eq!((cc.alpha, cc.beta), (1.0, 0.5));
+    }
+}

@@ -1,0 +1,165 @@
+//! Shimonishi's control for data centres: probes the bandwidth in two stages, then acts on a predicted round-trip time.
+//!
+//! Source: H. Shimonishi, J. Higuchi, T. Yoshikawa and A. Iwata, "A Congestion Control Algorithm for Data Center Area
+//! Communications", 2008, of which only the abstract was at hand: a delay-based control in the Ethernet MAC, with
+//! inline probing of the initial bandwidth in two stages, because a few packets overestimate it, and with a prediction
+//! of the round-trip time that sees congestion several round trips earlier than measuring does. This is an
+//! interpretation, end to end instead of MAC to MAC:
+//!
+//! ```text
+//! stage 1: the ACKs of the initial window give a bandwidth B: acknowledged / time between the first and the last
+//! stage 2: the window grows to B * base, at most stage_two segments, and B is measured again
+//! then, each round: rtt' = max(rtt, flight / B),   B from the last round
+//!                   w = min(2 w, (1 - gain) w + gain (base / rtt' * w + backlog))
+//! ```
+//!
+//! `flight / B` is the round-trip time that the segments now in flight will see. The control law is FAST's.
+
+use wifair_config::table;
+use wifair_units::Time;
+
+use crate::cc::fast::next_window;
+use crate::cc::window::by_window;
+use crate::cc::{Ack, CongestionControl, Delays, Round, Start, Window};
+
+table! {
+    /// Control for data centres (after H. Shimonishi et al., 2008).
+    pub struct Params {
+        /// Largest window of the second stage of probing, in segments.
+        pub stage_two: f64 = 32.0, "2 or more" => |v| *v >= 2.0;
+        /// Segments to be kept in the queue.
+        pub backlog: f64 = 2.0, "more than 0" => |v| *v > 0.0;
+        /// Part of the way to the goal that a round trip goes.
+        pub gain: f64 = 0.5, "more than 0, at most 1" => |v| *v > 0.0 && *v <= 1.0;
+    }
+}
+
+/// How far probing is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    One,
+    Two,
+    Done,
+}
+
+/// State of the control.
+#[derive(Clone, Debug)]
+pub struct Shimonishi {
+    params: Params,
+    window: Window,
+    delays: Delays,
+    round: Round,
+    stage: Stage,
+    /// First and last ACK of the round, and the bytes between them.
+    train: Option<(Time, Time, f64)>,
+    /// In bytes per second, zero before the first measurement.
+    bandwidth: f64,
+}
+
+/// The control at the start of a connection.
+#[must_use]
+pub fn new(params: &Params, start: Start) -> Shimonishi {
+    Shimonishi {
+        params: params.clone(),
+        window: Window::new(start),
+        delays: Delays::default(),
+        round: Round::default(),
+        stage: Stage::One,
+        train: None,
+        bandwidth: 0.0,
+    }
+}
+
+impl Shimonishi {
+    fn measure(&mut self) {
+        if let Some((first, last, bytes)) = self.train.take() {
+            let span = last.saturating_since(first).as_secs();
+            if span > 0.0 && bytes > 0.0 {
+                self.bandwidth = bytes / span;
+            }
+        }
+    }
+
+    fn decide(&mut self, ack: &Ack) {
+        let Params { stage_two, backlog, gain } = self.params;
+        let base = self.delays.base;
+        if !base.is_finite() || self.bandwidth <= 0.0 {
+            return;
+        }
+        let pipe = self.bandwidth * base / ack.mss;
+        match self.stage {
+            Stage::One => {
+                self.window.set(pipe.clamp(self.window.cwnd, stage_two.max(self.window.cwnd)));
+                self.stage = Stage::Two;
+            }
+            Stage::Two => {
+                self.window.set(pipe.max(2.0));
+                self.window.ssthresh = self.window.cwnd;
+                self.stage = Stage::Done;
+            }
+            Stage::Done => {
+                let predicted = ack.in_flight * ack.mss / self.bandwidth;
+                let rtt = self.delays.last.max(predicted).max(base);
+                self.window.set(next_window(self.window.cwnd, base, rtt, backlog, gain).max(2.0));
+            }
+        }
+    }
+}
+
+impl CongestionControl for Shimonishi {
+    by_window!();
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        self.delays.sample(ack);
+        if self.round.ends(ack) {
+            self.measure();
+            if !ack.in_recovery && ack.window_limited {
+                self.decide(ack);
+            }
+        }
+        let bytes = ack.bytes as f64;
+        self.train = Some(match self.train {
+            None => (ack.now, ack.now, 0.0),
+            Some((first, _, sum)) => (first, ack.now, sum + bytes),
+        });
+    }
+
+    fn on_loss(&mut self, _: f64) {
+        self.window.reduce(self.window.cwnd / 2.0);
+    }
+
+    fn on_rto(&mut self, _: f64) {
+        self.window.collapse(self.window.cwnd / 2.0);
+        self.stage = Stage::One;
+        self.train = None;
+        self.bandwidth = 0.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::testing::Pipe;
+
+    /// 100 segments fill the pipe, one more is in service, and two are to wait.
+    #[test]
+    fn the_queue_settles_at_the_backlog() {
+        let mut cc = new(&Params::default(), Start::with_window(4.0));
+        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        pipe.run(&mut cc, 30.0, |_, _| ());
+        pipe.run(&mut cc, 60.0, |_, cc| assert!((cc.cwnd() - 103.0).abs() <= 2.0, "{}", cc.cwnd()));
+    }
+
+    /// Two stages: four segments measure the bottleneck, 32 measure it again, and the third round fills the pipe.
+    #[test]
+    fn probing_fills_the_pipe_in_the_third_round_without_a_queue() {
+        let mut cc = new(&Params::default(), Start::with_window(4.0));
+        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        let mut windows = vec![];
+        pipe.run(&mut cc, 0.45, |_, cc| windows.push(cc.cwnd()));
+        windows.dedup();
+        assert_eq!(windows[..2], [4.0, 32.0]);
+        assert!((95.0..=105.0).contains(&windows[2]), "{windows:?}");
+    }
+}
