@@ -168,7 +168,8 @@ impl Node {
         }
     }
 
-    fn lower(&mut self) {
+    /// Gives all of it the lowest rank, as for what others inherit.
+    pub fn lower(&mut self) {
         self.rank = Rank::Inherited;
         match &mut self.content {
             Content::List(nodes) => nodes.iter_mut().for_each(Self::lower),
@@ -286,8 +287,9 @@ impl Document {
         all.sort_by_key(|problem| problem.line().unwrap_or(0));
         let mut unique: Vec<Problem> = Vec::new();
         for problem in all {
-            // An override that holds for several tables is wrong once.
-            if !unique.contains(&problem) {
+            // An override or a common table that holds for several tables is wrong once.
+            let same = |seen: &Problem| *seen == problem || (!seen.spots.is_empty() && seen.spots == problem.spots);
+            if !unique.iter().any(same) {
                 unique.push(problem);
             }
         }

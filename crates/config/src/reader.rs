@@ -3,7 +3,7 @@
 use crate::document::{Content, Node, Place};
 use crate::problem::{Problem, Spot};
 use crate::source::Source;
-use crate::table::{Fields, Table};
+use crate::table::{At, Fields, Table};
 
 /// What values are read with: knows the sources, and keeps the problems.
 #[derive(Debug)]
@@ -107,6 +107,13 @@ impl Reader {
         problem.key = Some(key.to_owned());
         problem.absent = true;
         self.problems.push(problem);
+    }
+
+    /// Hands a table to a check of several of its keys, and says whether it found nothing.
+    pub fn check(&mut self, node: &Node, check: impl FnOnce(&mut At<'_>)) -> bool {
+        let before = self.problems.len();
+        check(&mut At::new(node, self));
+        self.problems.len() == before
     }
 
     /// Reports values that do not fit together, each with its note; notes on what nobody wrote go to the end.

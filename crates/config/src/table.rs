@@ -172,15 +172,21 @@ impl<'n, 'r> Fields<'n, 'r> {
         if self.reader.read_table::<T>(node, name, None).is_none() {
             self.good = false;
         }
-        let (Some(chosen), choice) = (chosen, self.node.get(key)) else { return };
+        let choice = self.node.get(key);
+        if choice.is_some() && chosen.is_none() {
+            return; // the choice itself is wrong
+        }
         let overruled = choice.is_some_and(|choice| choice.rank > highest_rank(node));
         if !overruled && node.rank > crate::Rank::Inherited {
             self.good = false;
             let entry = self.node.entry(name);
             let message = format!("`{name}` is set but not chosen{}", self.reader.in_label());
             let note = format!("for {key} = \"{name}\" only");
-            let by_default = format!("{key} is \"{chosen}\" by default");
-            let why = choice.map_or(by_default, |_| format!("{key} is \"{chosen}\""));
+            let why = match (chosen, choice) {
+                (None, _) => format!("{key} is not set"),
+                (Some(chosen), None) => format!("{key} is \"{chosen}\" by default"),
+                (Some(chosen), Some(_)) => format!("{key} is \"{chosen}\""),
+            };
             let places = [(entry.map(|e| &e.place), note.as_str()), (choice.map(|c| &c.place), why.as_str())];
             self.reader.clash(Some(name), &message, &places);
         }
@@ -188,11 +194,7 @@ impl<'n, 'r> Fields<'n, 'r> {
 
     /// Hands the table to a check of several of its keys.
     pub fn check(&mut self, check: impl FnOnce(&mut At<'_>)) {
-        let before = self.reader.problems.len();
-        check(&mut At { node: self.node, reader: self.reader });
-        if self.reader.problems.len() > before {
-            self.good = false;
-        }
+        self.good &= self.reader.check(self.node, check);
     }
 
     /// Reports keys that nobody asked for, and says whether all was right.
@@ -239,7 +241,11 @@ pub struct At<'a> {
     reader: &'a mut Reader,
 }
 
-impl At<'_> {
+impl<'a> At<'a> {
+    pub(crate) fn new(node: &'a Node, reader: &'a mut Reader) -> Self {
+        Self { node, reader }
+    }
+
     /// The value of `key` is wrong. `key` may be a path, as in `queue.limit`.
     pub fn problem(&mut self, key: &str, message: &str, note: &str) {
         let place = self.node.at(key).map_or_else(|| self.node.place.clone(), |node| node.place.clone());

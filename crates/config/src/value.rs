@@ -272,12 +272,18 @@ impl<T: Value> Value for Option<T> {
         Some(None)
     }
     fn take(fields: &mut Fields<'_, '_>, key: &'static str, default: Option<&Self>) -> Taken<Self> {
-        let written = fields.get(key).is_some();
-        match T::take(fields, key, default.and_then(Option::as_ref)) {
-            Taken::Good(value) if written || default.is_some_and(Option::is_some) => Taken::Good(Some(value)),
-            Taken::Bad => Taken::Bad,
-            Taken::Good(_) | Taken::Absent => Taken::Absent,
+        let default = default.and_then(Option::as_ref);
+        if fields.get(key).is_some() || default.is_some() {
+            return match T::take(fields, key, default) {
+                Taken::Good(value) => Taken::Good(Some(value)),
+                Taken::Bad => Taken::Bad,
+                Taken::Absent => Taken::Absent,
+            };
         }
+        if let Shape::Choice(_) = T::shape() {
+            let _ = T::take(fields, key, None); // sees to parameters of what is not chosen
+        }
+        Taken::Absent
     }
     fn put(&self, key: &str, out: &mut Vec<(String, Plain)>) {
         if let Some(value) = self {

@@ -1,0 +1,63 @@
+//! What there is to choose in a scenario, for `wifair list`.
+
+use wifair_config::{Description, Shape, Table};
+
+use super::File;
+
+/// Something to choose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// The key that chooses it, as in `flows.tcp.cc`.
+    pub key: String,
+    /// How it is written, as in `vegas`.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub summary: String,
+    /// Where it comes from.
+    pub source: Option<&'static str>,
+    /// Whether the source gives an outline only, so that details had to be guessed.
+    pub outline: bool,
+}
+
+/// All that can be chosen by name, key by key in the order of the reference. A key that occurs in several places, as a
+/// queue does, stands there once, at the first.
+#[must_use]
+pub fn catalogue() -> Vec<Item> {
+    let mut items = Vec::new();
+    collect(&File::describe(), "", &mut Vec::new(), &mut items);
+    items
+}
+
+fn collect(table: &Description, path: &str, seen: &mut Vec<Vec<&'static str>>, items: &mut Vec<Item>) {
+    let full = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    for key in &table.keys {
+        match key.shape.inner() {
+            Shape::Choice(choice) => {
+                let names: Vec<&str> = choice.variants.iter().map(|variant| variant.name).collect();
+                if seen.contains(&names) {
+                    continue;
+                }
+                seen.push(names);
+                items.extend(choice.variants.iter().map(|variant| Item {
+                    key: full(key.name),
+                    name: variant.name,
+                    summary: variant.summary().to_owned(),
+                    source: variant.source,
+                    outline: variant.outline,
+                }));
+                for variant in &choice.variants {
+                    if let Some(params) = &variant.params {
+                        collect(params, &full(variant.name), seen, items);
+                    }
+                }
+            }
+            Shape::Table(inner) => collect(inner, &full(key.name), seen, items),
+            Shape::List(list) => {
+                if let Shape::Table(inner) = list.inner() {
+                    collect(inner, &full(key.name), seen, items);
+                }
+            }
+            _ => {}
+        }
+    }
+}

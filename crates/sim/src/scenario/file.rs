@@ -1,0 +1,241 @@
+//! The keys of a scenario file.
+
+use wifair_config::{Limit, choice, table};
+use wifair_tcp as tcp;
+use wifair_units::{BitRate, Bytes, Duration};
+use wifair_wlan::queue;
+
+use super::seeds::Seeds;
+
+use super::traffic::Workload;
+use super::wlan::{Wlan, windows};
+
+table! {
+    /// A scenario. Values with a unit are strings: `"20 ms"`, `"11 Mb/s"`, `"64 kB"`, `"50 packets"`.
+    pub struct File {
+        /// What it is called in results.
+        pub name: String = "scenario".to_owned();
+        /// What it is about.
+        pub description: String = String::new();
+        /// Simulated time.
+        pub duration: Duration, "above 0" => |duration| *duration > Duration::ZERO;
+        /// Time at the start that no figure counts.
+        pub warm_up: Duration = Duration::ZERO;
+        /// Seeds, one run each: a number, a list, or a range as in `"1..10"`.
+        pub seeds: Seeds = Seeds::default();
+        /// The air. Without it there are wires only.
+        pub wlan: Option<Wlan> = None;
+        /// The access point; if absent, and there is air, one with all defaults.
+        pub ap: Option<Ap> = None;
+        /// Groups of equal stations.
+        pub stations: Vec<Stations> = Vec::new();
+        /// Hosts on the wired side.
+        pub servers: Vec<Servers> = Vec::new();
+        /// Nodes that join wired links.
+        pub routers: Vec<Router> = Vec::new();
+        /// Wired links between servers, routers and the access point.
+        pub links: Vec<Link> = Vec::new();
+        /// TCP of all flows; a flow's own `tcp` goes before.
+        pub tcp: tcp::Settings = tcp::Settings::default();
+        /// Flows of data.
+        pub flows: Vec<Flows> = Vec::new();
+    }
+    check(file, at) {
+        if file.warm_up >= file.duration {
+            at.clash(
+                "`warm_up` leaves nothing to measure",
+                &[("warm_up", "not below `duration`"), ("duration", "the whole run")],
+            );
+        }
+    }
+}
+
+table! {
+    /// The access point.
+    pub struct Ap {
+        /// What flows and links call it.
+        pub name: String = "ap".to_owned();
+        /// Packets that wait for the air.
+        pub queue: queue::Settings = queue::Settings::default();
+        /// Its least contention window, if not that of `[wlan]`.
+        pub cw_min: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
+        /// Its greatest contention window, if not that of `[wlan]`.
+        pub cw_max: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
+    }
+    check(ap, at) {
+        if let (Some(cw_min), Some(cw_max)) = (ap.cw_min, ap.cw_max) {
+            windows(at, cw_min, cw_max);
+        }
+    }
+}
+
+table! {
+    /// A group of stations that have all in common but their number.
+    pub struct Stations {
+        /// What flows call the group. A group of one has this name, others are numbered: `sta1`, `sta2`, ...
+        pub name: String;
+        /// How many.
+        pub count: u32 = 1, "from 1 to 100000" => |count| (1..=100_000).contains(count);
+        /// Rate of data frames from and to each, if not that of `[wlan]`.
+        pub data_rate: Option<BitRate> = None;
+        /// Least contention window, if not that of `[wlan]`.
+        pub cw_min: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
+        /// Greatest contention window, if not that of `[wlan]`.
+        pub cw_max: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
+        /// Probability that a data frame from the station is not received, if not that of `[wlan]`.
+        pub data_error_up: Option<f64> = None, "from 0 to 1" => |p| p.is_none_or(|p| (0.0..=1.0).contains(&p));
+        /// Probability that a data frame to the station is not received, if not that of `[wlan]`.
+        pub data_error_down: Option<f64> = None, "from 0 to 1" => |p| p.is_none_or(|p| (0.0..=1.0).contains(&p));
+        /// Packets that wait for the air.
+        pub queue: queue::Settings = queue::Settings::default();
+    }
+    check(stations, at) {
+        if let (Some(cw_min), Some(cw_max)) = (stations.cw_min, stations.cw_max) {
+            windows(at, cw_min, cw_max);
+        }
+    }
+}
+
+table! {
+    /// Hosts on the wired side, each with a link of its own to the rest.
+    pub struct Servers {
+        /// What flows call the group. A group of one has this name, others are numbered: `server1`, `server2`, ...
+        pub name: String;
+        /// How many.
+        pub count: u32 = 1, "from 1 to 100000" => |count| (1..=100_000).contains(count);
+        /// What the link joins it to. If absent the access point, unless the server is named in `[[links]]`.
+        pub at: Option<String> = None;
+        /// Rate of the link.
+        pub rate: BitRate = BitRate::from_mbps(100);
+        /// Delay of the link, one way.
+        pub delay: Duration = Duration::ZERO;
+        /// Packets that wait for the link, at either end.
+        pub queue: queue::Settings = queue::Settings { limit: Limit::Packets(1000), ..queue::Settings::default() };
+    }
+}
+
+table! {
+    /// A node that joins wired links.
+    pub struct Router {
+        /// What links call it.
+        pub name: String;
+    }
+}
+
+table! {
+    /// A wired link, the same in both directions.
+    pub struct Link {
+        /// One end.
+        pub from: String;
+        /// The other end.
+        pub to: String;
+        /// Rate.
+        pub rate: BitRate;
+        /// Delay, one way.
+        pub delay: Duration = Duration::ZERO;
+        /// Packets that wait for the link, at either end.
+        pub queue: queue::Settings = queue::Settings::default();
+    }
+}
+
+choice! {
+    /// Which way data goes between a station and a server.
+    pub enum Direction {
+        /// From the station to the server.
+        Up = "up",
+        /// From the server to the station.
+        Down = "down",
+    }
+}
+
+table! {
+    /// UDP.
+    pub struct Udp {
+        /// Rate of the application's data, headers not counted.
+        pub rate: BitRate;
+        /// Data in a datagram; 28 bytes of UDP and IP header come on top.
+        pub payload: Bytes = Bytes(1472), "from 1 B to 65507 B" => |size| (1..=65_507).contains(&size.0);
+        /// Each interval between datagrams is drawn uniformly from within this fraction of itself around the mean.
+        pub jitter: f64 = 0.0, "from 0 to 1" => |jitter| (0.0..=1.0).contains(jitter);
+    }
+}
+
+choice! {
+    /// What carries the data.
+    pub enum Transport {
+        /// A TCP connection.
+        Tcp(tcp::Settings) = "tcp" from "RFC 9293",
+        /// Datagrams at a constant rate.
+        Udp(Udp) = "udp" from "RFC 768",
+    }
+}
+
+table! {
+    /// Flows of data that have all in common but their ends.
+    pub struct Flows {
+        /// What results call it. If it stands for several flows they are numbered as the stations are: `up1`, `up2`, ...
+        pub name: String;
+        /// The station, or the group of stations with a flow for each.
+        pub station: Option<String> = None;
+        /// The server at the other end; if absent the only one.
+        pub server: Option<String> = None;
+        /// Which way data goes between station and server; if absent up.
+        pub direction: Option<Direction> = None;
+        /// Where data comes from, a station or server: with `to` instead of `station`, `server` and `direction`.
+        pub from: Option<String> = None;
+        /// Where data goes to.
+        pub to: Option<String> = None;
+        /// Flows between each pair of ends.
+        pub count: u32 = 1, "from 1 to 100000" => |count| (1..=100_000).contains(count);
+        /// What carries the data.
+        pub transport: Transport = Transport::Tcp(tcp::Settings::default());
+        /// What the application does.
+        pub workload: Workload = Workload::Persistent;
+        /// When the flow begins.
+        pub start: Duration = Duration::ZERO;
+        /// The start is drawn uniformly from so long a time after `start`.
+        pub start_spread: Duration = Duration::ZERO;
+        /// When the application falls silent; if absent at the end of the run.
+        pub stop: Option<Duration> = None;
+    }
+    check(flow, at) {
+        if let Some(stop) = flow.stop {
+            let (first, last) = (flow.start, flow.start + flow.start_spread);
+            if stop <= first {
+                let begin = format!("the flow begins at {first}");
+                at.clash("`stop` is not after `start`", &[("stop", "too early"), ("start", &begin)]);
+            } else if stop < last {
+                let last = format!("it may begin as late as {last}");
+                at.clash("`stop` may come before the start", &[("stop", "too early"), ("start_spread", &last)]);
+            }
+        }
+        let ends = ["station", "server", "direction"].into_iter().find(|key| at.has(key));
+        match (ends, at.has("from"), at.has("to")) {
+            (None, true, true) => {}
+            (_, false, false) if at.has("station") => {}
+            (Some(key), true, _) => at.clash(
+                &format!("`{key}` and `from` exclude each other"),
+                &[("from", "either `from` and `to`"), (key, "or `station` and `server`")],
+            ),
+            (Some(key), _, true) => at.clash(
+                &format!("`{key}` and `to` exclude each other"),
+                &[("to", "either `from` and `to`"), (key, "or `station` and `server`")],
+            ),
+            (None, true, false) => at.problem("from", "`from` without `to`", "write to = \"...\" too"),
+            (None, false, true) => at.problem("to", "`to` without `from`", "write from = \"...\" too"),
+            _ => at.problem("name", "the flow has no ends", "write station = \"...\", or from and to"),
+        }
+        if let Transport::Udp(_) = flow.transport
+            && !matches!(flow.workload, Workload::Persistent | Workload::OnOff(_))
+        {
+            let what = format!("workload is \"{}\"", flow.workload);
+            at.clash(
+                "UDP carries persistent and on-off workloads only",
+                &[("workload", &what), ("transport", "udp here")],
+            );
+        }
+        if let (Transport::Tcp(_), Workload::OnOff(_)) = (&flow.transport, &flow.workload) {
+            at.problem("workload", "\"on-off\" needs UDP", "write transport = \"udp\"");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The typed scenario: from the text of a file to checked stations, wires and flows.
+//!
+//! [`Scenario::parse`] reads TOML, sets what the command line sets, takes over `[tcp]` into every flow, checks keys,
+//! values and what they say together, and expands groups. What comes out holds no name that stands for nothing. The
+//! keys are declared in [`File`] and the tables it holds; those of a congestion control, a queue discipline or the
+//! MAC stand beside what they set.
+
+mod catalogue;
+mod file;
+mod network;
+mod seeds;
+mod traffic;
+mod wlan;
+
+use sha2::{Digest, Sha256};
+use wifair_config::{Content, Document, Node as Tree, Override, Problems, Rank, Reader, Source, Table};
+use wifair_engine::stream;
+use wifair_tcp::cc;
+use wifair_units::{Duration, Time};
+
+pub use catalogue::{Item, catalogue};
+pub use file::{Ap, Direction, File, Flows, Link, Router, Servers, Stations, Transport, Udp};
+pub use network::{Flow, Member, Network, Node, Step, Wire};
+pub use seeds::Seeds;
+pub use traffic::{
+    BurstLaw, Connection, Empirical, Lognormal, Offset, OnOff, Pareto, Periodic, Poisson, Session, Sessions, SizeLaw,
+    Sizes, Trace, Transfer, Web, Workload, exponential,
+};
+pub use wlan::{EifsRule, IdleRule, Preamble, Profile, Standard, Wlan};
+
+/// A scenario that can be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Its keys, all defaults filled in.
+    pub file: File,
+    /// Its stations, wires and flows.
+    pub network: Network,
+}
+
+impl Scenario {
+    /// Reads the text of `file_name` with `overrides` on top.
+    ///
+    /// # Errors
+    /// All problems together, each with its place. A trace cannot be read from a file here: see
+    /// [`Scenario::parse_with`].
+    pub fn parse(text: &str, file_name: &str, overrides: &[Override]) -> Result<Self, Problems> {
+        Self::parse_with(Source::file(file_name, text), overrides, &mut |_| Err("no files can be read here".to_owned()))
+    }
+
+    /// The same from a [`Source`], which may come from bytes; `load` gives the text of a file that the scenario names,
+    /// or says why it cannot.
+    ///
+    /// # Errors
+    /// All problems together, each with its place.
+    pub fn parse_with(
+        source: Source,
+        overrides: &[Override],
+        load: &mut dyn FnMut(&str) -> Result<String, String>,
+    ) -> Result<Self, Problems> {
+        let mut document = Document::parse(source);
+        document.set(overrides, &File::describe());
+        inherit_tcp(&mut document.root);
+        document.read_with(|mut file: File, root, reader| {
+            if file.wlan.is_some() {
+                file.ap.get_or_insert_default();
+            }
+            let loaded = load_traces(&mut file, root, reader, load);
+            let used = check_common_tcp(&file, root, reader);
+            let network = Network::build(&file, root, reader)?;
+            (loaded && used).then_some(Self { file, network })
+        })
+    }
+
+    /// The effective scenario as a file: every default filled in, every override in its place. Reading it gives the
+    /// same scenario, and equal scenarios give equal texts.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        self.file.to_toml()
+    }
+
+    /// SHA-256 of the effective scenario without its seeds, in hexadecimal: what a run depends on besides its seed and
+    /// the version.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        let file = File { seeds: Seeds::default(), ..self.file.clone() };
+        let digest = Sha256::digest(file.to_toml().as_bytes());
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The group that a flow belongs to.
+    #[must_use]
+    pub fn flows_of(&self, flow: &Flow) -> &Flows {
+        &self.file.flows[flow.group]
+    }
+
+    /// When a flow begins in the run with this seed.
+    #[must_use]
+    pub fn start(&self, flow: &Flow, seed: u64) -> Time {
+        let flows = self.flows_of(flow);
+        let spread = flows.start_spread.as_nanos() as f64 * stream(seed, "start", &flow.name).uniform();
+        Time::ZERO + flows.start + Duration::from_nanos(spread as u64)
+    }
+
+    /// When the application of a flow falls silent.
+    #[must_use]
+    pub fn stop(&self, flow: &Flow) -> Time {
+        let end = Time::ZERO + self.file.duration;
+        self.flows_of(flow).stop.map_or(end, |stop| end.min(Time::ZERO + stop))
+    }
+
+    /// The sessions of a flow in the run with this seed, where they can be known before it.
+    #[must_use]
+    pub fn sessions(&self, flow: &Flow, seed: u64) -> Option<Vec<(Time, wifair_units::Bytes)>> {
+        let mut draws = stream(seed, "sessions", &flow.name);
+        let workload = &self.flows_of(flow).workload;
+        workload.sessions(self.start(flow, seed), self.stop(flow), flow.place, &mut draws)
+    }
+}
+
+/// The JSON Schema (draft 2020-12) of scenario files.
+#[must_use]
+pub fn schema() -> String {
+    File::describe().json_schema("wifair scenario")
+}
+
+/// The reference of all keys, in Markdown.
+#[must_use]
+pub fn reference() -> String {
+    File::describe().markdown("Scenario files", "")
+}
+
+/// Takes over `[tcp]` into the `tcp` of every flow, where that says nothing itself.
+fn inherit_tcp(root: &mut Tree) {
+    let Some(mut common) = root.get("tcp").cloned() else { return };
+    if common.entries().is_empty() {
+        return;
+    }
+    common.lower();
+    let Content::Table(entries) = &mut root.content else { return };
+    for entry in entries {
+        match entry.name.as_str() {
+            "flows" => {
+                for flow in entry.node.list_mut() {
+                    if let Some(own) = flow.make("tcp") {
+                        own.inherit(&common);
+                    }
+                }
+            }
+            "tcp" => entry.node = common.clone(),
+            _ => {}
+        }
+    }
+}
+
+/// Reports parameters in `[tcp]` of a congestion control that no flow chooses.
+fn check_common_tcp(file: &File, root: &Tree, reader: &mut Reader) -> bool {
+    let overruled = root.get("flows").into_iter().flat_map(Tree::list).any(|flow| {
+        let choice = flow.at("tcp.cc");
+        choice.is_some_and(|choice| choice.rank == Rank::Override)
+    });
+    let chosen: Vec<&str> = file
+        .flows
+        .iter()
+        .filter_map(|flows| match &flows.transport {
+            Transport::Tcp(tcp) => Some(tcp.cc.name()),
+            Transport::Udp(_) => None,
+        })
+        .collect();
+    let mut good = true;
+    for entry in root.get("tcp").into_iter().flat_map(Tree::entries) {
+        let name = entry.name.as_str();
+        if cc::Choice::NAMES.contains(&name) && !chosen.contains(&name) && !overruled {
+            good = false;
+            let message = format!("`{name}` is set in [tcp] but no flow chooses it");
+            reader.problem(&entry.place, Some(name), &message, &format!("for cc = \"{name}\" only"));
+        }
+    }
+    good
+}
+
+/// Puts the rows of traces in the place of their files.
+fn load_traces(
+    file: &mut File,
+    root: &Tree,
+    reader: &mut Reader,
+    load: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> bool {
+    let mut good = true;
+    for (index, flows) in file.flows.iter_mut().enumerate() {
+        let Workload::Trace(trace) = &mut flows.workload else { continue };
+        let Some(name) = trace.file.take() else { continue };
+        match load(&name).and_then(|csv| traffic::read_trace(&csv)) {
+            Ok(rows) => trace.list = rows,
+            Err(why) => {
+                good = false;
+                let place = root.at(&format!("flows[{index}].trace.file")).map(|node| node.place.clone());
+                let message = format!("cannot use the trace `{}`", name.escape_debug());
+                reader.problem(&place.unwrap_or_default(), Some("file"), &message, &why);
+            }
+        }
+    }
+    good
+}

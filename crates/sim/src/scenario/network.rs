@@ -1,0 +1,575 @@
+//! From groups to single stations and flows, and the ways between their ends.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use wifair_config::{Node as Tree, Place, Reader, Table, hint};
+use wifair_units::{BitRate, Bytes, Duration};
+use wifair_wlan::queue;
+
+use super::file::{Direction as Dir, File, Flows, Router, Servers, Stations, Transport};
+use super::wlan::{Wlan, windows};
+use crate::world::Direction;
+
+/// Stations, servers or flows in all; more are a slip.
+const MOST: usize = 1_000_000;
+
+/// The largest IP packet that fits into a frame: an MSDU of 2304 bytes (IEEE Std 802.11-2016, table 9-19) less LLC.
+const LARGEST_PACKET: u64 = 2304 - 8;
+
+/// A node of the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Node {
+    /// The access point.
+    Ap,
+    /// A station, by its place in [`Network::stations`].
+    Station(usize),
+    /// A server, by its place in [`Network::servers`].
+    Server(usize),
+    /// A router, by its place in the file.
+    Router(usize),
+}
+
+/// A station or server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// The place of its group in the file.
+    pub group: usize,
+}
+
+/// A wired link, the same in both directions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wire {
+    /// Both ends.
+    pub ends: [Node; 2],
+    /// Rate.
+    pub rate: BitRate,
+    /// Delay, one way.
+    pub delay: Duration,
+    /// Packets that wait for it, at either end.
+    pub queue: queue::Settings,
+}
+
+/// A step of the way of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Over the air.
+    Air {
+        /// Who sends.
+        from: Node,
+        /// Who receives.
+        to: Node,
+    },
+    /// Over a wire.
+    Wire {
+        /// Its place in [`Network::wires`].
+        wire: usize,
+        /// Whether from its second end to its first.
+        reverse: bool,
+    },
+}
+
+impl Step {
+    /// The same step in the other direction.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Air { from, to } => Self::Air { from: to, to: from },
+            Self::Wire { wire, reverse } => Self::Wire { wire, reverse: !reverse },
+        }
+    }
+}
+
+/// A flow of data between two nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Its name, which also names its random streams.
+    pub name: String,
+    /// The place of its group in the file.
+    pub group: usize,
+    /// Its place among the flows of the group, and how many these are.
+    pub place: (usize, usize),
+    /// Where data comes from.
+    pub from: Node,
+    /// Where data goes to.
+    pub to: Node,
+    /// Which way data goes, seen from the stations.
+    pub direction: Direction,
+    /// The way of the data; that of the ACKs is the same backwards.
+    pub way: Vec<Step>,
+}
+
+/// All nodes, wires and flows by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Network {
+    /// Stations, group by group.
+    pub stations: Vec<Member>,
+    /// Servers, group by group.
+    pub servers: Vec<Member>,
+    /// Wires: those of the servers first.
+    pub wires: Vec<Wire>,
+    /// Flows, group by group.
+    pub flows: Vec<Flow>,
+}
+
+/// The name of the `index`-th of `count` members of a group, from 0.
+fn member_name(group: &str, index: usize, count: usize) -> String {
+    let number = index + 1;
+    match group.ends_with(|c: char| c.is_ascii_digit()) {
+        _ if count == 1 => group.to_owned(),
+        true => format!("{group}-{number}"),
+        false => format!("{group}{number}"),
+    }
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+struct Named {
+    nodes: Vec<Node>,
+    place: Place,
+}
+
+/// Builds a network, and reports what does not fit together.
+struct Builder<'a> {
+    file: &'a File,
+    root: &'a Tree,
+    reader: &'a mut Reader,
+    network: Network,
+    names: BTreeMap<String, Named>,
+    good: bool,
+}
+
+impl Network {
+    /// Expands the groups of `file`, which was read from `root`.
+    pub(super) fn build(file: &File, root: &Tree, reader: &mut Reader) -> Option<Self> {
+        let network = Self::default();
+        let mut builder = Builder { file, root, reader, network, names: BTreeMap::new(), good: true };
+        builder.air();
+        builder.nodes();
+        if builder.good {
+            builder.wires();
+        }
+        if builder.good {
+            builder.flows();
+        }
+        builder.good.then_some(builder.network)
+    }
+}
+
+impl Builder<'_> {
+    fn place(&self, path: &str) -> Option<Place> {
+        self.root.at(path).map(|node| node.place.clone())
+    }
+
+    fn problem(&mut self, path: &str, message: &str, note: &str) {
+        self.good = false;
+        let place = self.place(path).unwrap_or_default();
+        let key = path.rsplit('.').next();
+        self.reader.problem(&place, key, message, note);
+    }
+
+    fn air(&mut self) {
+        let Some(wlan) = &self.file.wlan else {
+            if !self.file.stations.is_empty() {
+                self.problem("stations[0]", "stations without a [wlan]", "write [wlan] with standard = \"802.11b\"");
+            }
+            if self.root.get("ap").is_some() {
+                self.problem("ap", "an [ap] without a [wlan]", "write [wlan] with standard = \"802.11b\"");
+            }
+            return;
+        };
+        if self.file.stations.is_empty() {
+            self.problem("wlan", "a [wlan] without stations", "write [[stations]] with name = \"sta\", count = 8");
+        }
+        if let Some(ap) = &self.file.ap {
+            self.windows("ap", ap.cw_min, ap.cw_max, wlan);
+        }
+        for (index, group) in self.file.stations.iter().enumerate() {
+            let path = format!("stations[{index}]");
+            self.windows(&path, group.cw_min, group.cw_max, wlan);
+            if let (Some(rate), Some(node)) = (group.data_rate, self.root.at(&path)) {
+                self.good &= self.reader.check(node, |at| wlan.check_rate(at, "data_rate", rate));
+            }
+        }
+    }
+
+    /// Contention windows of which one comes from the station and the other from `[wlan]`.
+    fn windows(&mut self, path: &str, cw_min: Option<u32>, cw_max: Option<u32>, wlan: &Wlan) {
+        let Some(node) = self.root.at(path) else { return };
+        if cw_min.is_some() != cw_max.is_some() {
+            let (cw_min, cw_max) = (cw_min.unwrap_or(wlan.cw_min), cw_max.unwrap_or(wlan.cw_max));
+            self.good &= self.reader.check(node, |at| windows(at, cw_min, cw_max));
+        }
+    }
+
+    /// Takes in a name of a node or group, declared at `path`.
+    fn name(&mut self, name: &str, path: &str, nodes: Vec<Node>) {
+        let place = self.place(path).unwrap_or_default();
+        if let Some(before) = self.names.get(name) {
+            self.good = false;
+            let before = before.place.clone();
+            let message = format!("two nodes are called `{name}`");
+            self.reader.clash(Some("name"), &message, &[(Some(&place), "again here"), (Some(&before), "first here")]);
+            return;
+        }
+        self.names.insert(name.to_owned(), Named { nodes, place });
+    }
+
+    /// Reports a name that is not fit for paths as in `stations.near.count`.
+    fn check_name<T: Table>(&mut self, name: &str, path: &str) {
+        let fit = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || !name.chars().all(fit) {
+            let message = format!("`{}` is not fit for a name", name.escape_debug());
+            self.problem(path, &message, "write letters, digits, - and _");
+        } else if T::describe().all_names().contains(&name) {
+            let message = format!("`{name}` is a key, too: a path could mean either");
+            self.problem(path, &message, "choose another name");
+        }
+    }
+
+    fn nodes(&mut self) {
+        let file = self.file;
+        let total = |counts: &mut dyn Iterator<Item = u32>| counts.map(|count| count as usize).sum::<usize>();
+        for (what, count) in [
+            ("stations", total(&mut file.stations.iter().map(|group| group.count))),
+            ("servers", total(&mut file.servers.iter().map(|group| group.count))),
+        ] {
+            if count > MOST {
+                self.problem(&format!("{what}[0]"), &format!("{count} {what} in all"), &format!("at most {MOST}"));
+                return;
+            }
+        }
+        for (index, group) in file.stations.iter().enumerate() {
+            let path = format!("stations[{index}].name");
+            self.check_name::<Stations>(&group.name, &path);
+            self.group(&group.name, group.count as usize, index, &path, Node::Station);
+        }
+        for (index, group) in file.servers.iter().enumerate() {
+            let path = format!("servers[{index}].name");
+            self.check_name::<Servers>(&group.name, &path);
+            self.group(&group.name, group.count as usize, index, &path, Node::Server);
+        }
+        for (index, router) in file.routers.iter().enumerate() {
+            let path = format!("routers[{index}].name");
+            self.check_name::<Router>(&router.name, &path);
+            self.name(&router.name, &path, vec![Node::Router(index)]);
+        }
+        if let Some(ap) = &file.ap {
+            self.name(&ap.name, "ap.name", vec![Node::Ap]);
+        }
+    }
+
+    fn group(&mut self, name: &str, count: usize, group: usize, path: &str, node: fn(usize) -> Node) {
+        let members = match node(0) {
+            Node::Station(_) => &mut self.network.stations,
+            _ => &mut self.network.servers,
+        };
+        let first = members.len();
+        members.extend((0..count).map(|index| Member { name: member_name(name, index, count), group }));
+        let nodes: Vec<Node> = (first..first + count).map(node).collect();
+        if count > 1 {
+            for (index, single) in nodes.iter().enumerate() {
+                self.name(&member_name(name, index, count), path, vec![*single]);
+            }
+        }
+        self.name(name, path, nodes);
+    }
+
+    /// The nodes that are called `name`, which stands at `path`; reports a name that nobody has.
+    fn find(&mut self, name: &str, path: &str, what: &str) -> Option<Vec<Node>> {
+        if let Some(named) = self.names.get(name) {
+            return Some(named.nodes.clone());
+        }
+        let is_wanted = |nodes: &[Node]| match what {
+            "station" => matches!(nodes, [Node::Station(_), ..]),
+            "server" => matches!(nodes, [Node::Server(_), ..]),
+            _ => true,
+        };
+        // Groups first, their members where the name is near one of them.
+        let names: Vec<&str> =
+            self.names.iter().filter(|(_, named)| is_wanted(&named.nodes)).map(|(name, _)| name.as_str()).collect();
+        let groups: Vec<&str> = names.iter().filter(|name| self.is_declared(name)).copied().collect();
+        let near = wifair_config::nearest(name, groups.iter().copied())
+            .or_else(|| wifair_config::nearest(name, names.iter().copied()));
+        let note = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if groups.is_empty() => format!("there is no {what}"),
+            None => hint("", &groups),
+        };
+        self.problem(path, &format!("unknown {what} `{}`", name.escape_debug()), &note);
+        None
+    }
+
+    /// Whether `name` stands in the file, and does not only follow from a group.
+    fn is_declared(&self, name: &str) -> bool {
+        let file = self.file;
+        file.stations.iter().any(|group| group.name == name)
+            || file.servers.iter().any(|group| group.name == name)
+            || file.routers.iter().any(|router| router.name == name)
+            || file.ap.as_ref().is_some_and(|ap| ap.name == name)
+    }
+
+    fn wires(&mut self) {
+        let file = self.file;
+        let mut linked = vec![false; self.network.servers.len()];
+        let mut links = Vec::new();
+        for (index, link) in file.links.iter().enumerate() {
+            let mut end = |key: &str, name: &str| {
+                let path = format!("links[{index}].{key}");
+                let nodes = self.find(name, &path, "node")?;
+                match nodes.as_slice() {
+                    [Node::Station(_), ..] => {
+                        self.problem(&path, &format!("`{name}` is a station"), "stations have no wires");
+                        None
+                    }
+                    [one] => Some(*one),
+                    _ => {
+                        let note = format!("choose one, as in {name}1");
+                        self.problem(&path, &format!("`{name}` is a group of {}", nodes.len()), &note);
+                        None
+                    }
+                }
+            };
+            let (Some(from), Some(to)) = (end("from", &link.from), end("to", &link.to)) else { continue };
+            if from == to {
+                self.problem(&format!("links[{index}].to"), "the link leads back to where it begins", "");
+                continue;
+            }
+            for node in [from, to] {
+                if let Node::Server(server) = node {
+                    linked[server] = true;
+                }
+            }
+            links.push(Wire { ends: [from, to], rate: link.rate, delay: link.delay, queue: link.queue.clone() });
+        }
+        for (index, linked) in linked.into_iter().enumerate() {
+            let group = self.network.servers[index].group;
+            let servers = &file.servers[group];
+            let path = format!("servers[{group}].at");
+            let at = match &servers.at {
+                Some(name) => match self.find(name, &path, "node").as_deref() {
+                    Some([node @ (Node::Ap | Node::Router(_) | Node::Server(_))]) if *node != Node::Server(index) => {
+                        *node
+                    }
+                    Some(_) => {
+                        self.problem(
+                            &path,
+                            &format!("`{name}` cannot have a server"),
+                            "write a router or the access point",
+                        );
+                        return;
+                    }
+                    None => return,
+                },
+                None if linked => continue,
+                None if file.wlan.is_some() => Node::Ap,
+                None => {
+                    let message = format!("server `{}` is joined to nothing", servers.name);
+                    self.problem(&format!("servers[{group}].name"), &message, "write at = \"...\", or a link to it");
+                    return;
+                }
+            };
+            self.network.wires.push(Wire {
+                ends: [Node::Server(index), at],
+                rate: servers.rate,
+                delay: servers.delay,
+                queue: servers.queue.clone(),
+            });
+        }
+        self.network.wires.append(&mut links);
+    }
+
+    fn flows(&mut self) {
+        let file = self.file;
+        let mut neighbours: BTreeMap<Node, Vec<(Node, Step)>> = BTreeMap::new();
+        for (wire, link) in self.network.wires.iter().enumerate() {
+            for reverse in [false, true] {
+                let (from, to) = if reverse { (link.ends[1], link.ends[0]) } else { (link.ends[0], link.ends[1]) };
+                neighbours.entry(from).or_default().push((to, Step::Wire { wire, reverse }));
+            }
+        }
+        let mut ways = BTreeMap::new();
+        let mut names: BTreeMap<String, usize> = BTreeMap::new();
+        for (group, flows) in file.flows.iter().enumerate() {
+            self.check_name::<Flows>(&flows.name, &format!("flows[{group}].name"));
+            let Some(pairs) = self.pairs(flows, group) else { continue };
+            let each = flows.count as usize;
+            let of = pairs.len().saturating_mul(each);
+            if self.network.flows.len() + of > MOST {
+                self.problem(&format!("flows[{group}]"), &format!("more than {MOST} flows in all"), "");
+                return;
+            }
+            let several = pairs.len();
+            for (index, (from, to)) in pairs.into_iter().enumerate() {
+                let way = ways.entry((from, to)).or_insert_with(|| way(from, to, &neighbours));
+                let Some(way) = way.clone() else {
+                    let message = format!("no way from `{}` to `{}`", self.node_name(from), self.node_name(to));
+                    self.problem(&format!("flows[{group}]"), &message, "join them by [[links]]");
+                    break;
+                };
+                if way.iter().any(|step| matches!(step, Step::Air { .. })) && !self.fits_the_air(flows, group) {
+                    break;
+                }
+                for copy in 0..each {
+                    let name = match (several, each) {
+                        (_, 1) => member_name(&flows.name, index, several),
+                        (1, _) => member_name(&flows.name, copy, each),
+                        _ => format!("{}-{}", member_name(&flows.name, index, several), copy + 1),
+                    };
+                    if let Some(other) = names.insert(name.clone(), group) {
+                        self.good = false;
+                        let places = [group, other].map(|group| self.place(&format!("flows[{group}].name")));
+                        let message = format!("two flows are called `{name}`");
+                        let [again, first] = &places;
+                        let spots = [(again.as_ref(), "again here"), (first.as_ref(), "first here")];
+                        self.reader.clash(Some("name"), &message, &spots);
+                        return;
+                    }
+                    let direction = match (from, to) {
+                        (Node::Station(_), Node::Station(_)) => Direction::Wired,
+                        (Node::Station(_), _) => Direction::Up,
+                        (_, Node::Station(_)) => Direction::Down,
+                        _ => Direction::Wired,
+                    };
+                    let place = (index * each + copy, of);
+                    self.network.flows.push(Flow { name, group, place, from, to, direction, way: way.clone() });
+                }
+            }
+            if flows.start >= file.duration {
+                self.good = false;
+                let start = self.place(&format!("flows[{group}].start"));
+                let duration = self.place("duration");
+                let spots = [(start.as_ref(), "not within the run"), (duration.as_ref(), "the whole run")];
+                let message = format!("flow `{}` starts after the end", flows.name);
+                self.reader.clash(Some("start"), &message, &spots);
+            }
+        }
+        if file.flows.is_empty() {
+            self.problem("", "a scenario without flows", "write [[flows]] with name, station and server");
+        }
+    }
+
+    /// The ends of the flows of a group, source first.
+    fn pairs(&mut self, flows: &Flows, group: usize) -> Option<Vec<(Node, Node)>> {
+        let path = |key: &str| format!("flows[{group}].{key}");
+        let end = |builder: &mut Self, key: &str, name: &str, what: &str| {
+            let nodes = builder.find(name, &path(key), what)?;
+            let found = match nodes[0] {
+                Node::Station(_) => "station",
+                Node::Server(_) => "server",
+                Node::Ap => "access point",
+                Node::Router(_) => "router",
+            };
+            if what == found || (what == "node" && matches!(found, "station" | "server")) {
+                return Some(nodes);
+            }
+            let note = if what == "node" { "write a station or server".to_owned() } else { format!("write a {what}") };
+            builder.problem(&path(key), &format!("`{name}` is the name of a {found}"), &note);
+            None
+        };
+        let (from, to, keys) = if let (Some(from), Some(to)) = (&flows.from, &flows.to) {
+            (end(self, "from", from, "node"), end(self, "to", to, "node"), ["from", "to"])
+        } else {
+            let station = flows.station.as_ref().and_then(|name| end(self, "station", name, "station"));
+            let server = match &flows.server {
+                Some(name) => end(self, "server", name, "server"),
+                None if self.network.servers.len() == 1 => Some(vec![Node::Server(0)]),
+                None if self.network.servers.is_empty() => {
+                    let note = "write [[servers]] with name = \"server\"";
+                    self.problem(&path("station"), "no server for the other end of the flow", note);
+                    None
+                }
+                None => {
+                    let names: Vec<&str> = self.file.servers.iter().map(|group| group.name.as_str()).collect();
+                    let note = format!("write server = \"...\", {}", hint("", &names));
+                    self.problem(&path("name"), "which server is the other end?", &note);
+                    None
+                }
+            };
+            match flows.direction.unwrap_or(Dir::Up) {
+                Dir::Up => (station, server, ["station", "server"]),
+                Dir::Down => (server, station, ["server", "station"]),
+            }
+        };
+        let (from, to) = (from?, to?);
+        let pairs: Vec<(Node, Node)> = match (from.len(), to.len()) {
+            (_, 1) => from.into_iter().map(|from| (from, to[0])).collect(),
+            (1, _) => to.into_iter().map(|to| (from[0], to)).collect(),
+            (a, b) if a == b => from.into_iter().zip(to).collect(),
+            (a, b) => {
+                let places = keys.map(|key| self.place(&path(key)));
+                let notes = [a.to_string(), b.to_string()];
+                self.good = false;
+                let spots = [(places[0].as_ref(), notes[0].as_str()), (places[1].as_ref(), notes[1].as_str())];
+                self.reader.clash(Some(keys[0]), "groups of different size do not pair up", &spots);
+                return None;
+            }
+        };
+        if pairs.iter().any(|(from, to)| from == to) {
+            self.problem(&path(keys[1]), "a flow from a node to itself", "choose another end");
+            return None;
+        }
+        Some(pairs)
+    }
+
+    fn fits_the_air(&mut self, flows: &Flows, group: usize) -> bool {
+        let (key, size) = match &flows.transport {
+            Transport::Tcp(tcp) => ("tcp.mss", tcp.mss + tcp.header),
+            Transport::Udp(udp) => ("udp.payload", udp.payload + Bytes(28)),
+        };
+        if size.0 > LARGEST_PACKET {
+            let message = format!("packets of {size} do not fit into a frame");
+            self.problem(
+                &format!("flows[{group}].{key}"),
+                &message,
+                &format!("at most {LARGEST_PACKET} B with headers"),
+            );
+            return false;
+        }
+        true
+    }
+
+    fn node_name(&self, node: Node) -> String {
+        match node {
+            Node::Ap => self.file.ap.as_ref().map_or_else(String::new, |ap| ap.name.clone()),
+            Node::Station(index) => self.network.stations[index].name.clone(),
+            Node::Server(index) => self.network.servers[index].name.clone(),
+            Node::Router(index) => self.file.routers[index].name.clone(),
+        }
+    }
+}
+
+/// The way with the fewest wires; of several the one whose links were declared first.
+fn way(from: Node, to: Node, neighbours: &BTreeMap<Node, Vec<(Node, Step)>>) -> Option<Vec<Step>> {
+    let hub = |node: Node| if matches!(node, Node::Station(_)) { Node::Ap } else { node };
+    let (start, end) = (hub(from), hub(to));
+    let mut reached: BTreeMap<Node, Option<(Node, Step)>> = BTreeMap::from([(start, None)]);
+    let mut queue = VecDeque::from([start]);
+    while let Some(node) = queue.pop_front() {
+        // Servers do not forward.
+        if node == end || (matches!(node, Node::Server(_)) && node != start) {
+            continue;
+        }
+        for (next, step) in neighbours.get(&node).into_iter().flatten() {
+            if !reached.contains_key(next) {
+                reached.insert(*next, Some((node, *step)));
+                queue.push_back(*next);
+            }
+        }
+    }
+    let mut steps = Vec::new();
+    let mut node = end;
+    while let Some((before, step)) = reached.get(&node)? {
+        steps.push(*step);
+        node = *before;
+    }
+    steps.reverse();
+    if start != from {
+        steps.insert(0, Step::Air { from, to: start });
+    }
+    if end != to {
+        steps.push(Step::Air { from: end, to });
+    }
+    Some(steps)
+}

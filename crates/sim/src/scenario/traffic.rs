@@ -1,0 +1,470 @@
+//! What applications do: the keys of a workload, and the sessions that follow from them.
+//!
+//! A session is a start and a number of bytes (jung2016, section 3.1). Workloads whose sessions do not wait for each
+//! other are drawn up before the run by [`Workload::sessions`]; draws go through `libm`, so that they are the same on
+//! every platform.
+
+use wifair_config::{choice, table};
+use wifair_engine::Stream;
+use wifair_units::{Bytes, Duration, Time};
+
+choice! {
+    /// What the application does.
+    pub enum Workload {
+        /// Sends without end.
+        Persistent = "persistent",
+        /// Sends a number of bytes once, then closes.
+        Transfer(Transfer) = "transfer" from "ttcp, as in kemerlis2006",
+        /// Sessions given as a list.
+        Sessions(Sessions) = "sessions" from "jung2016, section 3.1",
+        /// Sessions of equal length at regular times.
+        Periodic(Periodic) = "periodic" from "jung2016, section 3.3",
+        /// Transfers or sporadic sessions whose starts are a Poisson process.
+        Poisson(Poisson) = "poisson" from "las, section 6.2",
+        /// Users who look at web pages.
+        Web(Web) = "web" from "las, section 6.2",
+        /// Datagrams in bursts, with pauses between.
+        OnOff(OnOff) = "on-off",
+        /// Sessions from a table of starts and lengths.
+        Trace(Trace) = "trace",
+    }
+}
+
+choice! {
+    /// What carries the sessions of a flow.
+    pub enum Connection {
+        /// One connection that pauses between sessions; a session that is due waits for the one before.
+        Keep = "keep",
+        /// A new connection for each.
+        New = "new",
+    }
+}
+
+table! {
+    /// One transfer.
+    pub struct Transfer {
+        /// Bytes to send.
+        pub size: Bytes, "at least 1 B" => |size| size.0 >= 1;
+    }
+}
+
+table! {
+    /// A session.
+    pub struct Session {
+        /// When it starts, counted from the start of the flow.
+        pub start: Duration;
+        /// Bytes to send.
+        pub length: Bytes, "at least 1 B" => |length| length.0 >= 1;
+    }
+}
+
+table! {
+    /// Sessions one by one.
+    pub struct Sessions {
+        /// The sessions, in the order of their starts.
+        pub list: Vec<Session>;
+        /// What carries them.
+        pub connection: Connection = Connection::Keep;
+    }
+    check(sessions, at) {
+        if sessions.list.is_empty() {
+            at.problem("list", "no session", "write list = [{ start = \"1 s\", length = \"10 kB\" }]");
+        }
+        if let Some(index) = sessions.list.windows(2).position(|pair| pair[1].start < pair[0].start) {
+            let (later, earlier) = (format!("list[{}].start", index + 1), format!("list[{index}].start"));
+            at.clash("sessions are not in order", &[(&later, "before"), (&earlier, "this")]);
+        }
+    }
+}
+
+choice! {
+    /// When the first session of each flow starts.
+    pub enum Offset {
+        /// At a time drawn uniformly from the period.
+        Random = "random",
+        /// Evenly spaced over the period, flow by flow.
+        Even = "even",
+        /// With the flow.
+        None = "none",
+    }
+}
+
+table! {
+    /// Sessions at regular times.
+    pub struct Periodic {
+        /// Bytes of each.
+        pub length: Bytes, "at least 1 B" => |length| length.0 >= 1;
+        /// From one start to the next.
+        pub period: Duration, "at least 1 ms" => |period| *period >= Duration::from_millis(1);
+        /// When the first starts.
+        pub offset: Offset = Offset::Random;
+        /// What carries them.
+        pub connection: Connection = Connection::Keep;
+    }
+}
+
+/// Coefficient of variation, for rules of keys.
+fn is_positive(x: &f64) -> bool {
+    *x > 0.0 && *x <= 1000.0
+}
+
+table! {
+    /// Sizes with a heavy tail.
+    pub struct Pareto {
+        /// Standard deviation over mean; the shape is `1 + sqrt(1 + 1/cov^2)`.
+        pub cov: f64 = 2.0, "above 0 and at most 1000" => is_positive;
+    }
+}
+
+table! {
+    /// Sizes whose logarithm is normal.
+    pub struct Lognormal {
+        /// Standard deviation over mean.
+        pub cov: f64 = 1.0, "above 0 and at most 1000" => is_positive;
+    }
+}
+
+table! {
+    /// Sizes of a sample.
+    pub struct Empirical {
+        /// The sizes, each as likely as any other.
+        pub list: Vec<Bytes>;
+    }
+    check(sizes, at) {
+        if sizes.list.is_empty() {
+            at.problem("list", "no size to draw from", "write list = [\"2 kB\", \"30 kB\"]");
+        }
+    }
+}
+
+choice! {
+    /// How sizes are distributed.
+    pub enum SizeLaw {
+        /// All the same.
+        Fixed = "fixed",
+        /// Exponentially: standard deviation equal to the mean.
+        Exponential = "exponential",
+        /// With a heavy tail.
+        Pareto(Pareto) = "pareto",
+        /// Lognormally.
+        Lognormal(Lognormal) = "lognormal",
+        /// As in a sample; `size` then is not used.
+        Empirical(Empirical) = "empirical",
+    }
+}
+
+table! {
+    /// Sizes of transfers.
+    pub struct Sizes {
+        /// How they are distributed.
+        pub law: SizeLaw = SizeLaw::Exponential;
+        /// Their mean.
+        pub size: Option<Bytes> = None, "at least 1 B" => |size| size.is_none_or(|size| size.0 >= 1);
+    }
+    check(sizes, at) {
+        match (&sizes.law, sizes.size) {
+            (SizeLaw::Empirical(_), Some(_)) => {
+                at.clash("the sample says it all", &[("size", "not used"), ("law", "sizes come from a sample")]);
+            }
+            (SizeLaw::Empirical(_), None) | (_, Some(_)) => {}
+            (_, None) => at.problem("size", "`size` is missing", "write size = \"30 kB\", the mean"),
+        }
+    }
+}
+
+table! {
+    /// Transfers at random times.
+    pub struct Poisson {
+        /// Mean time from one start to the next.
+        pub interval: Duration, "at least 1 us" => |interval| *interval >= Duration::from_micros(1);
+        /// Sizes.
+        pub sizes => Sizes;
+        /// What carries them: `keep` gives the sporadic sessions of one user.
+        pub connection: Connection = Connection::New;
+        /// Transfers in all; without end if absent.
+        pub most: Option<u32> = None;
+    }
+}
+
+table! {
+    /// Users who look at web pages. Each object of a page is a transfer of its own.
+    pub struct Web {
+        /// Mean time from the start of one session to that of the next (open form); if absent there is one user who
+        /// never leaves (closed form).
+        pub session_interval: Option<Duration> = None;
+        /// Mean number of pages in a session, geometrically distributed; only in the open form.
+        pub pages: f64 = 5.0, "1 or more" => |pages| *pages >= 1.0;
+        /// Objects of a page.
+        pub objects: u32 = 3, "1 or more" => |objects| *objects >= 1;
+        /// Mean time from the end of a page to the request of the next, exponentially distributed.
+        pub think_time: Duration = Duration::from_millis(100);
+        /// Mean time from the request of one object to that of the next, exponentially distributed.
+        pub object_interval: Duration = Duration::from_millis(100);
+        /// Sizes of objects.
+        pub sizes => Sizes;
+    }
+}
+
+choice! {
+    /// How lengths of bursts and pauses are distributed.
+    pub enum BurstLaw {
+        /// Exponentially.
+        Exponential = "exponential",
+        /// All the same.
+        Fixed = "fixed",
+    }
+}
+
+table! {
+    /// Bursts and pauses.
+    pub struct OnOff {
+        /// Mean length of a burst.
+        pub on: Duration, "above 0" => |on| *on > Duration::ZERO;
+        /// Mean length of a pause.
+        pub off: Duration, "above 0" => |off| *off > Duration::ZERO;
+        /// How both are distributed.
+        pub law: BurstLaw = BurstLaw::Exponential;
+    }
+}
+
+table! {
+    /// Sessions from a table.
+    pub struct Trace {
+        /// A CSV file with the columns `start_s` and `bytes`, relative to the scenario. The effective scenario holds its
+        /// rows as `list` instead.
+        pub file: Option<String> = None;
+        /// The rows: start in seconds from the start of the flow, and bytes.
+        pub list: Vec<[f64; 2]> = Vec::new();
+        /// What carries the sessions.
+        pub connection: Connection = Connection::New;
+    }
+    check(trace, at) {
+        match (&trace.file, trace.list.is_empty()) {
+            (Some(_), false) => at.clash("two traces", &[("file", "either the file"), ("list", "or the list")]),
+            (None, true) => at.problem("list", "no trace", "write file = \"name.csv\""),
+            _ => {}
+        }
+        if let Some(row) = trace.list.iter().position(|row| row[0] < 0.0 || row[1] < 1.0 || row[0] > 1e9 || row[1] > 1e15) {
+            at.problem(&format!("list[{row}]"), "not a session", "[start in s, bytes], as in [0.5, 10000]");
+        }
+        if let Some(row) = trace.list.windows(2).position(|pair| pair[1][0] < pair[0][0]) {
+            let (later, earlier) = (format!("list[{}]", row + 1), format!("list[{row}]"));
+            at.clash("sessions are not in order", &[(&later, "before"), (&earlier, "this")]);
+        }
+    }
+}
+
+/// Rows of a trace: CSV with a header that names `start_s` and `bytes`.
+///
+/// # Errors
+/// The line that is wrong, and how.
+pub(super) fn read_trace(csv: &str) -> Result<Vec<[f64; 2]>, String> {
+    let mut lines = csv.trim_start_matches('\u{feff}').lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let header: Vec<&str> = lines.next().map(|(_, line)| line.split(',').map(str::trim).collect()).unwrap_or_default();
+    let column = |name: &str| {
+        header.iter().position(|column| *column == name).ok_or_else(|| format!("no column `{name}` in its first line"))
+    };
+    let columns = [column("start_s")?, column("bytes")?];
+    let mut rows = Vec::new();
+    for (index, line) in lines {
+        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        let mut row = [0.0; 2];
+        for (value, column) in row.iter_mut().zip(columns) {
+            let cell = cells.get(column).copied().unwrap_or_default();
+            *value =
+                cell.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0).ok_or_else(|| {
+                    format!("line {}: `{}` is not a number of 0 or more", index + 1, cell.escape_debug())
+                })?;
+        }
+        if rows.last().is_some_and(|last: &[f64; 2]| row[0] < last[0]) {
+            return Err(format!("line {}: starts before the line above", index + 1));
+        }
+        rows.push(row);
+    }
+    if rows.is_empty() { Err("it has no rows".to_owned()) } else { Ok(rows) }
+}
+
+/// More sessions than this in one flow are a slip in the units.
+const MOST_SESSIONS: usize = 10_000_000;
+
+impl Workload {
+    /// The sessions from `start` to `end` of the `place`-th of `of` flows that were declared together, in the order of
+    /// their starts; nothing for a workload that has none or whose sessions depend on each other.
+    #[must_use]
+    pub fn sessions(
+        &self,
+        start: Time,
+        end: Time,
+        (place, of): (usize, usize),
+        draws: &mut Stream,
+    ) -> Option<Vec<(Time, Bytes)>> {
+        let before_end = |(at, _): &(Time, Bytes)| *at < end;
+        match self {
+            Self::Persistent | Self::Web(_) | Self::OnOff(_) => None,
+            Self::Transfer(transfer) => Some(vec![(start, transfer.size)]),
+            Self::Sessions(sessions) => {
+                let all = sessions.list.iter().map(|session| (start + session.start, session.length));
+                Some(all.filter(before_end).collect())
+            }
+            Self::Trace(trace) => {
+                let all = trace.list.iter().map(|row| (start + Duration::from_secs_f64(row[0]), whole(row[1])));
+                Some(all.filter(before_end).collect())
+            }
+            Self::Periodic(periodic) => {
+                let nanos = periodic.period.as_nanos() as f64;
+                let offset = match periodic.offset {
+                    Offset::Random => nanos * draws.uniform(),
+                    Offset::Even => nanos * place as f64 / of as f64,
+                    Offset::None => 0.0,
+                };
+                let mut sessions = Vec::new();
+                let mut at = start + Duration::from_nanos(offset as u64);
+                while at < end && sessions.len() < MOST_SESSIONS {
+                    sessions.push((at, periodic.length));
+                    at += periodic.period;
+                }
+                Some(sessions)
+            }
+            Self::Poisson(poisson) => {
+                let most = poisson.most.map_or(MOST_SESSIONS, |most| most as usize).min(MOST_SESSIONS);
+                let mut sessions = Vec::new();
+                let mut at = start + exponential(poisson.interval, draws);
+                while at < end && sessions.len() < most {
+                    sessions.push((at, poisson.sizes.draw(draws)));
+                    at += exponential(poisson.interval, draws);
+                }
+                Some(sessions)
+            }
+        }
+    }
+
+    /// What carries the sessions, where there are several.
+    #[must_use]
+    pub fn connection(&self) -> Connection {
+        match self {
+            Self::Sessions(sessions) => sessions.connection,
+            Self::Periodic(periodic) => periodic.connection,
+            Self::Poisson(poisson) => poisson.connection,
+            Self::Trace(trace) => trace.connection,
+            Self::Web(_) => Connection::New,
+            Self::Persistent | Self::Transfer(_) | Self::OnOff(_) => Connection::Keep,
+        }
+    }
+}
+
+/// A size to the nearest byte, never zero.
+fn whole(bytes: f64) -> Bytes {
+    Bytes((bytes.round() as u64).max(1))
+}
+
+/// An exponentially distributed time.
+#[must_use]
+pub fn exponential(mean: Duration, draws: &mut Stream) -> Duration {
+    Duration::from_secs_f64(-mean.as_secs() * libm::log(1.0 - draws.uniform()))
+}
+
+impl Sizes {
+    /// Draws a size.
+    #[must_use]
+    pub fn draw(&self, draws: &mut Stream) -> Bytes {
+        let mean = self.size.map_or(1.0, |size| size.0 as f64);
+        match &self.law {
+            SizeLaw::Fixed => whole(mean),
+            SizeLaw::Exponential => whole(-mean * libm::log(1.0 - draws.uniform())),
+            SizeLaw::Pareto(pareto) => {
+                // CoV^2 = 1 / (a (a - 2)) for the shape a, and the mean is a / (a - 1) times the least size.
+                let shape = 1.0 + libm::sqrt(1.0 + 1.0 / (pareto.cov * pareto.cov));
+                let least = mean * (shape - 1.0) / shape;
+                whole(least * libm::pow(1.0 - draws.uniform(), -1.0 / shape))
+            }
+            SizeLaw::Lognormal(lognormal) => {
+                let variance = libm::log1p(lognormal.cov * lognormal.cov);
+                // Box and Muller, 1958.
+                let radius = libm::sqrt(-2.0 * libm::log(1.0 - draws.uniform()));
+                let normal = radius * libm::cos(std::f64::consts::TAU * draws.uniform());
+                whole(mean * libm::exp(libm::sqrt(variance) * normal - variance / 2.0))
+            }
+            SizeLaw::Empirical(sample) => {
+                let count = u32::try_from(sample.list.len()).unwrap_or(u32::MAX);
+                sample.list[draws.below(count) as usize]
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_engine::stream;
+
+    use super::*;
+
+    const fn seconds(s: u64) -> Time {
+        Time::from_nanos(s * 1_000_000_000)
+    }
+
+    #[test]
+    fn periodic_sessions_have_one_offset_and_keep_their_period() {
+        let periodic = |offset| {
+            Workload::Periodic(Periodic {
+                length: Bytes(10_000),
+                period: Duration::from_secs(10),
+                offset,
+                connection: Connection::Keep,
+            })
+        };
+        let draw = |offset, place| {
+            let starts =
+                periodic(offset).sessions(seconds(5), seconds(45), (place, 4), &mut stream(1, "sessions", "up1"));
+            starts.unwrap().into_iter().map(|(at, _)| at).collect::<Vec<_>>()
+        };
+        assert_eq!(draw(Offset::None, 3), [5, 15, 25, 35].map(seconds));
+        assert_eq!(draw(Offset::Even, 2), [10, 20, 30, 40].map(seconds));
+        let random = draw(Offset::Random, 0);
+        assert_eq!(random.len(), 4);
+        assert!(random[0] >= seconds(5) && random[0] < seconds(15));
+        assert_eq!(random[3] - random[2], Duration::from_secs(10));
+    }
+
+    /// 40,000 draws: the standard error of the mean is 0.5 % of it for a CoV of 1. For Pareto with CoV 2 the median
+    /// is known in closed form, least * 2^(1/shape) = 15.836 * 2^(1/2.118) = 21.967 for a mean of 30.
+    #[test]
+    fn sizes_have_the_mean_and_the_law_asked_for() {
+        let sample = |law| {
+            let sizes = Sizes { law, size: Some(Bytes(30_000)) };
+            let mut draws = stream(3, "sizes", "test");
+            let mut all: Vec<f64> = (0..40_000).map(|_| sizes.draw(&mut draws).0 as f64).collect();
+            all.sort_by(f64::total_cmp);
+            let mean = all.iter().sum::<f64>() / all.len() as f64;
+            (mean, all[all.len() / 2])
+        };
+        for law in [SizeLaw::Exponential, SizeLaw::Lognormal(Lognormal { cov: 1.0 })] {
+            assert!((sample(law).0 / 30_000.0 - 1.0).abs() < 4.0 * 0.005);
+        }
+        // Medians: mean ln 2, and mean / sqrt(1 + CoV^2). Standard error below 1 %.
+        assert!((sample(SizeLaw::Exponential).1 / (30_000.0 * 2f64.ln()) - 1.0).abs() < 0.04);
+        let lognormal = sample(SizeLaw::Lognormal(Lognormal { cov: 1.0 })).1;
+        assert!((lognormal / (30_000.0 / 2f64.sqrt()) - 1.0).abs() < 0.04);
+        assert!((sample(SizeLaw::Pareto(Pareto { cov: 2.0 })).1 / 21_967.0 - 1.0).abs() < 0.02);
+        assert_eq!(sample(SizeLaw::Fixed), (30_000.0, 30_000.0));
+    }
+
+    #[test]
+    fn poisson_arrivals_have_the_rate_asked_for() {
+        let sizes = Sizes { law: SizeLaw::Fixed, size: Some(Bytes(1)) };
+        let poisson = Poisson { interval: Duration::from_millis(100), sizes, connection: Connection::New, most: None };
+        let sessions =
+            Workload::Poisson(poisson).sessions(Time::ZERO, seconds(1000), (0, 1), &mut stream(1, "s", "a")).unwrap();
+        // 10,000 expected, standard deviation 100.
+        assert!((9_600..=10_400).contains(&sessions.len()), "{}", sessions.len());
+        assert!(sessions.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+    }
+
+    #[test]
+    fn a_trace_is_read_by_its_header() {
+        assert_eq!(read_trace("bytes,start_s\n10,0.5\n20,1\n"), Ok(vec![[0.5, 10.0], [1.0, 20.0]]));
+        assert_eq!(read_trace("a,b\n"), Err("no column `start_s` in its first line".into()));
+        assert_eq!(read_trace("start_s,bytes\n1,x\n"), Err("line 2: `x` is not a number of 0 or more".into()));
+        assert_eq!(read_trace("start_s,bytes\n2,1\n1,1\n"), Err("line 3: starts before the line above".into()));
+        assert_eq!(read_trace("start_s,bytes\n"), Err("it has no rows".into()));
+    }
+}

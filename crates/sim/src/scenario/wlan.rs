@@ -1,0 +1,248 @@
+//! The keys of `[wlan]` and what they become: timing and rules of access.
+//!
+//! Defaults are those of IEEE Std 802.11-2016; `profile = "ns2"` changes those in which ns-2 2.35 differs.
+
+use wifair_config::{At, choice, table};
+use wifair_units::{BitRate, Bytes, Duration};
+use wifair_wlan::dcf::{Access, Eifs, IdleAccess};
+use wifair_wlan::phy::{FrameSizes, Modulation, Timing};
+
+choice! {
+    /// Physical layer.
+    pub enum Standard {
+        /// HR/DSSS, up to 11 Mb/s in 2.4 GHz.
+        B = "802.11b" from "IEEE Std 802.11-2016, clause 16",
+        /// ERP-OFDM, up to 54 Mb/s in 2.4 GHz, with short slots.
+        G = "802.11g" from "IEEE Std 802.11-2016, clause 18",
+        /// OFDM, up to 54 Mb/s in 5 GHz.
+        A = "802.11a" from "IEEE Std 802.11-2016, clause 17",
+    }
+}
+
+impl Standard {
+    const fn is_ofdm(self) -> bool {
+        !matches!(self, Self::B)
+    }
+}
+
+choice! {
+    /// Whose rules of access hold where implementations differ.
+    pub enum Profile {
+        /// Those of the standard.
+        Standard = "standard" from "IEEE Std 802.11-2016, clause 10",
+        /// ns-2: EIFS after collisions, a backoff also on an idle medium, backoff below CW, no LLC header, air
+        /// times that are not rounded up, no signal extension.
+        Ns2 = "ns2" from "ns-2 2.35, mac/mac-802_11.cc",
+    }
+}
+
+choice! {
+    /// Preamble of 802.11b.
+    pub enum Preamble {
+        /// 144 bits and a header of 48 bits, 192 us at 1 Mb/s.
+        Long = "long" from "IEEE Std 802.11-2016, 16.2.2.2",
+        /// 72 bits at 1 Mb/s and a header of 48 bits at 2 Mb/s, 96 us.
+        Short = "short" from "IEEE Std 802.11-2016, 16.2.2.3",
+    }
+}
+
+choice! {
+    /// When a station waits EIFS instead of DIFS.
+    pub enum EifsRule {
+        /// After a frame whose header was read and whose check sum is wrong.
+        AfterError = "after-error" from "IEEE Std 802.11-2016, 10.3.2.3.7",
+        /// After every collision as well.
+        AfterCollision = "after-collision" from "ns-2 2.35",
+        /// Never.
+        Off = "off",
+    }
+}
+
+choice! {
+    /// What a station does that gets a packet when the medium has been idle for DIFS.
+    pub enum IdleRule {
+        /// It sends at once.
+        Immediate = "immediate" from "IEEE Std 802.11-2016, 10.3.4.2",
+        /// It draws a backoff first.
+        Backoff = "backoff" from "ns-2 2.35",
+    }
+}
+
+/// Probability, for rules of keys.
+fn is_probability(p: &f64) -> bool {
+    (0.0..=1.0).contains(p)
+}
+
+table! {
+    /// The air: physical layer and channel access, for all stations unless a group says otherwise.
+    pub struct Wlan {
+        /// Physical layer.
+        pub standard: Standard;
+        /// Whose rules of access hold where implementations differ; each can be set alone.
+        pub profile: Profile = Profile::Standard;
+        /// Rate of data frames.
+        pub data_rate: BitRate = BitRate::from_mbps(if standard.is_ofdm() { 54 } else { 11 }), by standard;
+        /// Rate of RTS, CTS and ACK frames.
+        pub basic_rate: BitRate = BitRate::from_mbps(if standard.is_ofdm() { 24 } else { 2 }), by standard;
+        /// Preamble of 802.11b.
+        pub preamble: Preamble = Preamble::Long;
+        /// Rate at which all bits of 802.11b's preamble and header are sent, as ns-2 lets one set it; if absent they
+        /// take the time of the standard.
+        pub plcp_rate: Option<BitRate> = None;
+        /// aSlotTime.
+        pub slot: Duration = Duration::from_micros(if standard.is_ofdm() { 9 } else { 20 }), by standard,
+            "above 0" => |slot| *slot > Duration::ZERO;
+        /// aSIFSTime.
+        pub sifs: Duration = Duration::from_micros(if standard == Standard::A { 16 } else { 10 }), by standard;
+        /// DIFS: SIFS and two slots.
+        pub difs: Duration = sifs + slot * 2, by sifs, by slot,
+            "at least sifs" => |difs| *difs >= sifs;
+        /// Silence at the end of each frame (802.11g).
+        pub signal_extension: Duration =
+            Duration::from_micros(if standard == Standard::G && profile == Profile::Standard { 6 } else { 0 }),
+            by standard, by profile;
+        /// Whether the bits of a frame take whole symbols (OFDM), or whole microseconds (802.11b).
+        pub whole_symbols: bool = profile == Profile::Standard, by profile;
+        /// Least contention window: a backoff is 0 to `cw_min` slots.
+        pub cw_min: u32 = if standard.is_ofdm() { 15 } else { 31 }, by standard, "at most 65535" => |cw| *cw <= 65_535;
+        /// Greatest contention window.
+        pub cw_max: u32 = 1023, "at most 65535" => |cw| *cw <= 65_535;
+        /// Whether a backoff is drawn below the contention window, without the window itself.
+        pub exclude_cw: bool = profile == Profile::Ns2, by profile;
+        /// A data frame (MAC header to check sum) longer than this is preceded by RTS and CTS. At "2347 B", longer
+        /// than any frame, there are none.
+        pub rts_threshold: Bytes = Bytes(2347);
+        /// Attempts of an RTS, and of a data frame without.
+        pub short_retry_limit: u8 = 7, "1 or more" => |limit| *limit >= 1;
+        /// Attempts of a data frame that follows RTS and CTS.
+        pub long_retry_limit: u8 = 4, "1 or more" => |limit| *limit >= 1;
+        /// Whether the contention window returns to `cw_min` when a frame is given up.
+        pub reset_cw_on_drop: bool = true;
+        /// When a station waits EIFS instead of DIFS.
+        pub eifs: EifsRule = match profile {
+            Profile::Standard => EifsRule::AfterError,
+            Profile::Ns2 => EifsRule::AfterCollision,
+        }, by profile;
+        /// Rate of the ACK that EIFS reckons with.
+        pub eifs_rate: BitRate = BitRate::from_mbps(if standard.is_ofdm() { 6 } else { 1 }), by standard;
+        /// What a station does that gets a packet when the medium has been idle for DIFS.
+        pub idle_access: IdleRule = match profile {
+            Profile::Standard => IdleRule::Immediate,
+            Profile::Ns2 => IdleRule::Backoff,
+        }, by profile;
+        /// Silence from which a sender concludes that no ACK or CTS comes; if absent SIFS, a slot and the preamble.
+        pub answer_timeout: Option<Duration> = None;
+        /// MAC header and check sum of a data frame.
+        pub mac_overhead: Bytes = Bytes(28), "at most 2304 B" => |size| size.0 <= 2304;
+        /// LLC and SNAP header.
+        pub llc_overhead: Bytes = Bytes(if profile == Profile::Ns2 { 0 } else { 8 }), by profile,
+            "at most 2304 B" => |size| size.0 <= 2304;
+        /// RTS frame.
+        pub rts_size: Bytes = Bytes(20), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
+        /// CTS frame.
+        pub cts_size: Bytes = Bytes(14), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
+        /// ACK frame.
+        pub ack_size: Bytes = Bytes(14), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
+        /// Probability that a data frame is not received, in both directions.
+        pub data_error: f64 = 0.0, "from 0 to 1" => is_probability;
+        /// Probability that an RTS, CTS or ACK is not received.
+        pub control_error: f64 = 0.0, "from 0 to 1" => is_probability;
+    }
+    check(wlan, at) {
+        windows(at, wlan.cw_min, wlan.cw_max);
+        for (key, rate) in
+            [("data_rate", wlan.data_rate), ("basic_rate", wlan.basic_rate), ("eifs_rate", wlan.eifs_rate)]
+        {
+            wlan.check_rate(at, key, rate);
+        }
+        if wlan.standard != Standard::B {
+            for key in ["preamble", "plcp_rate"] {
+                if at.has(key) {
+                    let note = format!("of 802.11b only, and standard is \"{}\"", wlan.standard);
+                    at.problem(key, &format!("`{key}` does not apply"), &note);
+                }
+            }
+        }
+    }
+}
+
+/// Reports a `cw_min` above `cw_max`.
+pub(super) fn windows(at: &mut At<'_>, cw_min: u32, cw_max: u32) {
+    if cw_min > cw_max {
+        let own = |key: &str, value: u32, at: &At<'_>| {
+            if at.has(key) { format!("{value}") } else { format!("{key} is {value} unless it is set here") }
+        };
+        let notes = [own("cw_min", cw_min, at), own("cw_max", cw_max, at)];
+        at.clash("`cw_min` is above `cw_max`", &[("cw_min", &notes[0]), ("cw_max", &notes[1])]);
+    }
+}
+
+/// Rates of OFDM with 20 MHz (table 17-4), in Mb/s.
+const OFDM_RATES: [u64; 8] = [6, 9, 12, 18, 24, 36, 48, 54];
+
+impl Wlan {
+    /// Reports a rate that the standard does not have. DSSS takes any rate, as its air time is plain division.
+    pub(super) fn check_rate(&self, at: &mut At<'_>, key: &str, rate: BitRate) {
+        if self.standard.is_ofdm() && !OFDM_RATES.contains(&(rate.as_bps() / 1_000_000)) {
+            let message = format!("{} has no rate of {rate}", self.standard);
+            let rates: Vec<String> = OFDM_RATES.iter().map(u64::to_string).collect();
+            at.problem(key, &message, &format!("one of {} Mb/s", rates.join(", ")));
+        }
+    }
+
+    /// Intervals and air times.
+    #[must_use]
+    pub fn timing(&self) -> Timing {
+        let short = self.preamble == Preamble::Short;
+        let preamble = match (self.standard, self.plcp_rate) {
+            (Standard::B, Some(rate)) => Timing::plcp_at(rate, short),
+            (Standard::B, None) => Timing::hr_dsss(self.basic_rate, short).preamble,
+            (Standard::G, _) => Timing::erp_ofdm(self.basic_rate).preamble,
+            (Standard::A, _) => Timing::ofdm_5ghz(self.basic_rate).preamble,
+        };
+        let modulation = if self.standard.is_ofdm() {
+            Modulation::Ofdm { signal_extension: self.signal_extension, whole_symbols: self.whole_symbols }
+        } else {
+            Modulation::Dsss { whole_microseconds: self.whole_symbols }
+        };
+        Timing {
+            slot: self.slot,
+            sifs: self.sifs,
+            difs: self.difs,
+            preamble,
+            modulation,
+            basic_rate: self.basic_rate,
+            lowest_rate: self.eifs_rate,
+            sizes: FrameSizes {
+                mac_overhead: self.mac_overhead,
+                llc_overhead: self.llc_overhead,
+                rts: self.rts_size,
+                cts: self.cts_size,
+                ack: self.ack_size,
+            },
+        }
+    }
+
+    /// Rules of access that all stations share.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        let timing = self.timing();
+        Access {
+            timing,
+            rts_threshold: self.rts_threshold,
+            short_retry_limit: self.short_retry_limit,
+            long_retry_limit: self.long_retry_limit,
+            reset_cw_on_drop: self.reset_cw_on_drop,
+            eifs: match self.eifs {
+                EifsRule::AfterError => Eifs::AfterError,
+                EifsRule::AfterCollision => Eifs::AfterCollision,
+                EifsRule::Off => Eifs::Off,
+            },
+            idle_access: match self.idle_access {
+                IdleRule::Immediate => IdleAccess::Immediate,
+                IdleRule::Backoff => IdleAccess::Backoff,
+            },
+            answer_timeout: self.answer_timeout.unwrap_or_else(|| timing.ack_timeout()),
+        }
+    }
+}
