@@ -1,0 +1,150 @@
+//! What each station did in the air: frames, retries, air time, signal, rates.
+
+use crate::link::radiotap::Radio;
+use crate::link::wifi::{Frame, Kind, Mac, air_time_us};
+use crate::table::{Table, mix};
+
+/// Stations that are told apart.
+const MOST_STATIONS: usize = 1 << 16;
+/// Rates of one station that are told apart.
+const MOST_RATES: usize = 64;
+
+/// Levels, in dBm.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Levels {
+    /// How many there were.
+    pub count: u64,
+    /// Their sum.
+    pub sum: f64,
+    /// The lowest.
+    pub min: i8,
+    /// The highest.
+    pub max: i8,
+}
+
+impl Levels {
+    fn add(&mut self, level: i8) {
+        self.min = if self.count == 0 { level } else { self.min.min(level) };
+        self.max = if self.count == 0 { level } else { self.max.max(level) };
+        self.count += 1;
+        self.sum += f64::from(level);
+    }
+
+    /// Their mean: of the decibels, as drivers average them.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+}
+
+/// A transmitter.
+#[derive(Clone, Debug, Default)]
+pub struct Station {
+    /// Its address.
+    pub address: Mac,
+    /// Whether it sent frames from the distribution system: an access point.
+    pub access_point: bool,
+    /// Frames that it sent.
+    pub frames: u64,
+    /// Their bytes, with headers and check sequences.
+    pub bytes: u64,
+    /// Data and management frames, of which the next tells the retries.
+    pub numbered: u64,
+    /// Frames with the retry bit.
+    pub retries: u64,
+    /// Data frames.
+    pub data_frames: u64,
+    /// Time on the air, in us, of the frames with known rate.
+    pub air_time_us: f64,
+    /// Frames whose rate is not known, and so not their time.
+    pub unrated: u64,
+    /// Signal at the capturing radio.
+    pub signal: Levels,
+    /// Frames of each rate, in kb/s, ascending.
+    pub rates: Vec<(u32, u64)>,
+    /// Whom it addressed last.
+    peer: Option<Mac>,
+}
+
+/// Counts by station.
+#[derive(Debug, Default)]
+pub(crate) struct Air {
+    table: Table,
+    pub(crate) stations: Vec<Station>,
+    pub(crate) noise: Levels,
+    pub(crate) frames: u64,
+    /// Frames of stations beyond those told apart.
+    pub(crate) nameless: u64,
+    ampdu: Option<u32>,
+}
+
+impl Air {
+    pub(crate) fn note(&mut self, frame: &Frame<'_>, radio: &Radio) {
+        self.frames += 1;
+        // ACK and CTS do not name their sender: it is whom their receiver addressed last.
+        let sender = match frame.transmitter {
+            Some(transmitter) => Some(transmitter),
+            None => self.find(frame.receiver).and_then(|at| self.stations[at].peer),
+        };
+        if let Some(noise) = radio.noise {
+            self.noise.add(noise);
+        }
+        let first = radio.ampdu.is_none() || radio.ampdu != self.ampdu;
+        self.ampdu = radio.ampdu;
+        let Some(station) = sender.and_then(|sender| self.station(sender)) else {
+            self.nameless += 1;
+            return;
+        };
+        if frame.transmitter.is_some() && !frame.receiver.is_group() {
+            station.peer = Some(frame.receiver);
+        }
+        station.frames += 1;
+        station.bytes += u64::from(frame.length);
+        if frame.sequence.is_some() {
+            station.numbered += 1;
+            station.retries += u64::from(frame.retry);
+        }
+        station.data_frames += u64::from(frame.kind == Kind::Data);
+        station.access_point |= frame.kind == Kind::Data && frame.from_ds && !frame.to_ds;
+        if let Some(signal) = radio.signal
+            && frame.transmitter.is_some()
+        {
+            station.signal.add(signal);
+        }
+        let Some(rate) = radio.rate else {
+            station.unrated += 1;
+            return;
+        };
+        station.air_time_us += air_time_us(frame.length, rate, radio, first);
+        let kbps = (rate.bits_per_second() / 1e3).round() as u32;
+        match station.rates.binary_search_by_key(&kbps, |(rate, _)| *rate) {
+            Ok(at) => station.rates[at].1 += 1,
+            Err(at) if station.rates.len() < MOST_RATES => station.rates.insert(at, (kbps, 1)),
+            Err(_) => {}
+        }
+    }
+
+    fn find(&self, address: Mac) -> Option<usize> {
+        let found = self.table.find(hash(address), |at| self.stations[at as usize].address == address);
+        found.map(|at| at as usize)
+    }
+
+    fn station(&mut self, address: Mac) -> Option<&mut Station> {
+        let at = match self.find(address) {
+            Some(at) => at,
+            None if self.stations.len() >= MOST_STATIONS => return None,
+            None => {
+                let at = self.stations.len();
+                self.stations.push(Station { address, ..Station::default() });
+                let stations = &self.stations;
+                self.table.insert(hash(address), at as u32, |at| hash(stations[at as usize].address));
+                at
+            }
+        };
+        Some(&mut self.stations[at])
+    }
+}
+
+fn hash(address: Mac) -> u64 {
+    mix(address.bits(), 1)
+}

@@ -1,0 +1,392 @@
+//! A capture in one pass: every connection in it, everything in the air.
+
+use wifair_units::{BitRate, Duration};
+
+use crate::air::{Air, Levels, Station};
+use crate::duplicates::{Copies, Retries};
+use crate::error::{Damage, Error};
+use crate::link::radiotap::Radio;
+use crate::link::wifi::Frame;
+use crate::link::{Datagram, Link, Outcome, Sink, decode};
+use crate::reader::{Interface, Reader, Record};
+use crate::rows::{Place, Rows};
+use crate::segment::{Address, Payload, Segment, parse};
+use crate::table::Table;
+use crate::tcp::connection::{Connection, Context, Key};
+
+/// Which packets count. An empty list lets all pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// One end is one of these hosts.
+    pub hosts: Vec<Address>,
+    /// One end has one of these ports.
+    pub ports: Vec<u16>,
+    /// Not before this time, counted from the first packet of the capture.
+    pub from: Option<Duration>,
+    /// Not after this time, counted from the first packet of the capture.
+    pub to: Option<Duration>,
+}
+
+impl Filter {
+    #[inline]
+    fn admits_time(&self, nanos: u64) -> bool {
+        self.from.is_none_or(|from| nanos >= from.as_nanos()) && self.to.is_none_or(|to| nanos <= to.as_nanos())
+    }
+
+    #[inline]
+    fn admits(&self, segment: &Segment<'_>) -> bool {
+        let ends = [segment.source, segment.destination];
+        (self.hosts.is_empty() || ends.iter().any(|end| self.hosts.contains(&end.address)))
+            && (self.ports.is_empty() || ends.iter().any(|end| self.ports.contains(&end.port)))
+    }
+}
+
+/// How to analyse.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// A direction that sends nothing for this long, with nothing outstanding, begins a new session then.
+    pub pause: Duration,
+    /// Width of the time bins; they become wider by doubling where there would be more than [`MOST_BINS`] of them. None:
+    /// 100 ms, and at most 2048 of them.
+    pub bin: Option<Duration>,
+    /// Count the copies of packets that a capture holds more than once, as tcptrace does.
+    pub keep_copies: bool,
+    /// Which packets count.
+    pub filter: Filter,
+    /// What each flow ought to get; none takes the mean of what the flows got together.
+    pub fair_share: Option<BitRate>,
+    /// Networks of the stations (address, prefix length): what they send is uplink.
+    pub local: Vec<(Address, u8)>,
+    /// Keep a row for each segment. Then the memory used grows with the capture.
+    pub rows: bool,
+}
+
+/// Time bins that a capture is divided into at most.
+pub const MOST_BINS: usize = 1 << 16;
+const USUAL_BINS: usize = 2_048;
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            pause: Duration::from_secs(1),
+            bin: None,
+            keep_copies: false,
+            filter: Filter::default(),
+            fair_share: None,
+            local: Vec::new(),
+            rows: false,
+        }
+    }
+}
+
+/// What the packets of a capture were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// All packets, as captured.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+    /// TCP segments that count.
+    pub tcp: u64,
+    /// UDP datagrams.
+    pub udp: u64,
+    /// IP packets of other protocols.
+    pub other_ip: u64,
+    /// Later fragments of IP packets.
+    pub fragments: u64,
+    /// Frames without an IP packet.
+    pub not_ip: u64,
+    /// Packets of which too little was captured.
+    pub short: u64,
+    /// Packets whose lengths contradict each other.
+    pub malformed: u64,
+    /// 802.11 frames with a wrong check sequence.
+    pub bad_fcs: u64,
+    /// 802.11 data that is encrypted.
+    pub protected: u64,
+    /// Copies of segments that another interface or hop showed before.
+    pub copies: u64,
+    /// 802.11 frames sent again that the capture has already.
+    pub retry_copies: u64,
+    /// Packets of links that are not understood.
+    pub unknown_link: u64,
+    /// Segments that the filter left out.
+    pub filtered: u64,
+    /// Packets with a stamp before that of the packet before them.
+    pub back_in_time: u64,
+}
+
+/// Analyses packets as they come.
+pub struct Analyzer {
+    settings: Settings,
+    counts: Counts,
+    table: Table,
+    connections: Vec<Connection>,
+    /// The connection of the last segment: the next one is likely to be of the same.
+    recent: Option<u32>,
+    /// First, latest in the file, and highest time stamp.
+    first: Option<u64>,
+    last: u64,
+    bins: Clock,
+    copies: Copies,
+    retries: Retries,
+    air: Air,
+    rows: Option<Rows>,
+    uplink: u64,
+    downlink: u64,
+}
+
+/// Turns time into bins.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    width: u64,
+    most: usize,
+    bin: usize,
+    from: u64,
+    to: u64,
+}
+
+/// What was found in a capture.
+pub struct Analysis {
+    /// What the packets were.
+    pub counts: Counts,
+    /// Time stamps of the first and the last packet of the file, in ns since 1970.
+    pub span: Option<(u64, u64)>,
+    /// The interfaces, in the order of the file.
+    pub interfaces: Vec<Interface>,
+    /// What ended the file early, if anything did.
+    pub damage: Option<Damage>,
+    /// Transmitters in the air, in the order in which they were first heard.
+    pub stations: Vec<Station>,
+    /// Noise at the capturing radio.
+    pub noise: Levels,
+    /// A row for each segment, if they were asked for.
+    pub rows: Option<Rows>,
+    pub(crate) connections: Vec<Connection>,
+    pub(crate) bin: u64,
+    pub(crate) settings: Settings,
+    pub(crate) air_frames: u64,
+    /// Payload bytes from and to stations.
+    pub(crate) direction_bytes: (u64, u64),
+}
+
+impl Analyzer {
+    /// An analyser that has seen nothing yet.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        let (width, most) = match settings.bin {
+            Some(bin) => (bin.as_nanos().max(1), MOST_BINS),
+            None => (100_000_000, USUAL_BINS),
+        };
+        let rows = settings.rows.then(Rows::default);
+        Self {
+            settings,
+            counts: Counts::default(),
+            table: Table::default(),
+            connections: Vec::new(),
+            recent: None,
+            first: None,
+            last: 0,
+            bins: Clock { width, most, bin: 0, from: 0, to: 0 },
+            copies: Copies::default(),
+            retries: Retries::default(),
+            air: Air::default(),
+            rows,
+            uplink: 0,
+            downlink: 0,
+        }
+    }
+
+    /// Takes in a packet.
+    #[inline]
+    pub fn take(&mut self, record: &Record<'_>) {
+        self.counts.packets += 1;
+        self.counts.bytes += u64::from(record.original);
+        let first = *self.first.get_or_insert(record.nanos);
+        self.counts.back_in_time += u64::from(record.nanos < self.last);
+        self.last = record.nanos;
+        if !self.settings.filter.admits_time(record.nanos.saturating_sub(first)) {
+            self.counts.filtered += 1;
+            return;
+        }
+        let mut taker = Taker { analyzer: self, nanos: record.nanos, interface: record.interface, link: record.link };
+        let outcome = decode(record.link, record.data, record.original, &mut taker);
+        match outcome {
+            Outcome::Ip => {}
+            Outcome::Other if matches!(record.link, Link::Other(_)) => self.counts.unknown_link += 1,
+            Outcome::Other => self.counts.not_ip += 1,
+            Outcome::Malformed => self.counts.short += 1,
+            Outcome::BadFcs => self.counts.bad_fcs += 1,
+            Outcome::Protected => self.counts.protected += 1,
+        }
+    }
+
+    #[inline]
+    fn segment(&mut self, segment: &Segment<'_>, nanos: u64, interface: u32) {
+        let (key, swapped) = Key::of(segment, interface);
+        let found = match self.recent {
+            Some(recent) if self.connections[recent as usize].key == key => Some(recent),
+            _ => {
+                let connections = &self.connections;
+                self.table.find(key.hash(), |at| connections[at as usize].key == key)
+            }
+        };
+        let at = match found {
+            Some(at) => {
+                let connection = &mut self.connections[at as usize];
+                let side = usize::from(connection.swapped != swapped);
+                if connection.is_over(side, segment, nanos) {
+                    self.open(key, swapped, segment, nanos, Some(at))
+                } else {
+                    at
+                }
+            }
+            None => self.open(key, swapped, segment, nanos, None),
+        };
+        self.recent = Some(at);
+        self.counts.tcp += 1;
+        if !(self.bins.from..self.bins.to).contains(&nanos) {
+            self.turn_bin(nanos);
+        }
+        let connection = &mut self.connections[at as usize];
+        let side = usize::from(connection.swapped != swapped);
+        let context = Context { pause: self.settings.pause.as_nanos(), bin: self.bins.bin };
+        let verdict = connection.take(side, segment, nanos, context);
+        if let Some(rows) = &mut self.rows {
+            let place = Place { frame: self.counts.packets, connection: at, side };
+            rows.add(place, segment, nanos, &verdict);
+        }
+    }
+
+    /// Makes a connection, in the place of an older one on the same endpoints.
+    #[cold]
+    fn open(&mut self, key: Key, swapped: bool, segment: &Segment<'_>, nanos: u64, old: Option<u32>) -> u32 {
+        let new = u32::try_from(self.connections.len()).expect("a capture has fewer than 2^32 connections");
+        match old {
+            Some(old) => self.table.replace(key.hash(), old, new),
+            None => {
+                let connections = &self.connections;
+                self.table.insert(key.hash(), new, |at| connections[at as usize].key.hash());
+            }
+        }
+        self.connections.push(Connection::new(key, swapped, segment, nanos));
+        new
+    }
+
+    /// Finds the bin of a time outside of the current one.
+    #[cold]
+    fn turn_bin(&mut self, nanos: u64) {
+        let origin = self.first.unwrap_or(nanos);
+        let since = nanos.saturating_sub(origin);
+        while since / self.bins.width >= self.bins.most as u64 {
+            self.bins.width *= 2;
+            for side in self.connections.iter_mut().flat_map(|connection| &mut connection.sides) {
+                side.bins.halve();
+            }
+        }
+        let bin = since / self.bins.width;
+        self.bins.bin = bin as usize;
+        self.bins.from = if bin == 0 { 0 } else { origin + bin * self.bins.width };
+        self.bins.to = origin.saturating_add((bin + 1) * self.bins.width);
+    }
+
+    /// Ends the analysis.
+    #[must_use]
+    pub fn finish(mut self, interfaces: Vec<Interface>, damage: Option<Damage>) -> Analysis {
+        for connection in &mut self.connections {
+            connection.finish(self.last);
+        }
+        self.counts.copies = self.copies.dropped;
+        self.counts.retry_copies = self.retries.dropped;
+        Analysis {
+            counts: self.counts,
+            span: self.first.map(|first| (first, self.last)),
+            interfaces,
+            damage,
+            stations: self.air.stations,
+            noise: self.air.noise,
+            rows: self.rows,
+            connections: self.connections,
+            bin: self.bins.width,
+            settings: self.settings,
+            air_frames: self.air.frames,
+            direction_bytes: (self.uplink, self.downlink),
+        }
+    }
+}
+
+/// Takes what is in one record.
+struct Taker<'b> {
+    analyzer: &'b mut Analyzer,
+    nanos: u64,
+    interface: u32,
+    link: Link,
+}
+
+impl<'a> Sink<'a> for Taker<'_> {
+    fn frame(&mut self, frame: &Frame<'a>, radio: &Radio) -> bool {
+        self.analyzer.air.note(frame, radio);
+        self.analyzer.settings.keep_copies || !self.analyzer.retries.is_copy(frame)
+    }
+
+    #[inline]
+    fn datagram(&mut self, datagram: &Datagram<'a>) {
+        let analyzer = &mut *self.analyzer;
+        match parse(datagram) {
+            Payload::Tcp(segment) => {
+                if !analyzer.settings.filter.admits(&segment) {
+                    analyzer.counts.filtered += 1;
+                    return;
+                }
+                if self.link.repeats() {
+                    if !analyzer.settings.keep_copies && analyzer.copies.is_copy(&segment, self.nanos, datagram.place) {
+                        return;
+                    }
+                    // In the air the bits To DS and From DS tell.
+                    if matches!(self.link, Link::Radiotap | Link::Wifi) {
+                        match datagram.place {
+                            1 => analyzer.uplink += u64::from(segment.payload),
+                            2 => analyzer.downlink += u64::from(segment.payload),
+                            _ => {}
+                        }
+                    }
+                }
+                analyzer.segment(&segment, self.nanos, self.interface);
+            }
+            Payload::Udp(..) => analyzer.counts.udp += 1,
+            Payload::Other => analyzer.counts.other_ip += 1,
+            Payload::Fragment => analyzer.counts.fragments += 1,
+            Payload::Short => analyzer.counts.short += 1,
+            Payload::Malformed => analyzer.counts.malformed += 1,
+        }
+    }
+}
+
+/// Analyses a whole capture. `progress` is told now and then how many bytes (decompressed) and packets were read, and ends
+/// the analysis there by returning false.
+///
+/// # Errors
+/// As [`Reader::new`] and [`Reader::next`]; and if packets there are, but none of a link that is understood.
+pub fn analyze<'a>(
+    source: impl std::io::Read + Send + 'a,
+    settings: Settings,
+    mut progress: impl FnMut(u64, u64) -> bool,
+) -> Result<Analysis, Error> {
+    /// Packets between two reports: some milliseconds of work.
+    const OFTEN: u64 = 1 << 15;
+    let mut reader = Reader::new(source)?;
+    let mut analyzer = Analyzer::new(settings);
+    let mut count = 0;
+    while let Some(record) = reader.next()? {
+        analyzer.take(&record);
+        count += 1;
+        if count % OFTEN == 0 && !progress(reader.offset(), count) {
+            break;
+        }
+    }
+    if analyzer.counts.unknown_link == count && count > 0 {
+        let number = reader.interfaces().first().map_or(0, |interface| u32::from(interface.link.number()));
+        return Err(Error::LinkType { number });
+    }
+    Ok(analyzer.finish(reader.interfaces().to_vec(), reader.damage().cloned()))
+}

@@ -1,0 +1,118 @@
+//! Packets that were captured more than once: on several interfaces of a router, on several hops through an access
+//! point, or because a frame was sent again though it had arrived.
+
+use crate::link::wifi::{Frame, Mac};
+use crate::segment::{Options, Segment};
+use crate::table::{Table, mix};
+
+/// Packets remembered. A copy comes after at most a queue's length of others.
+const REMEMBERED: usize = 1 << 14;
+/// Copies come within this time, in ns.
+const WITHIN: u64 = 2_000_000_000;
+/// Two packets with the same numbers at the same place are one if they come this soon, in ns.
+const AT_ONCE: u64 = 1_000_000;
+
+/// Recognises copies of segments.
+///
+/// A segment is a copy if all of its fields that no router changes (addresses, ports, numbers, flags, window, payload,
+/// timestamps, IP identification) are those of a segment before, and it cannot have been sent anew: a retransmission by
+/// TCP has another identification, where there is one, and otherwise does not show up at another place at once.
+#[derive(Debug, Default)]
+pub(crate) struct Copies {
+    seen: Vec<Seen>,
+    pub(crate) dropped: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    print: u64,
+    nanos: u64,
+    place: u32,
+}
+
+impl Copies {
+    /// Whether the segment was seen before.
+    pub(crate) fn is_copy(&mut self, segment: &Segment<'_>, nanos: u64, place: u32) -> bool {
+        if self.seen.is_empty() {
+            self.seen = vec![Seen::default(); REMEMBERED];
+        }
+        let print = print(segment);
+        let slot = &mut self.seen[(print >> 20) as usize % REMEMBERED];
+        let age = nanos.saturating_sub(slot.nanos);
+        if slot.print == print && age < WITHIN && (segment.ip_id != 0 || slot.place != place || age < AT_ONCE) {
+            self.dropped += 1;
+            return true;
+        }
+        *slot = Seen { print, nanos, place };
+        false
+    }
+}
+
+fn print(segment: &Segment<'_>) -> u64 {
+    let end = |endpoint: crate::segment::Endpoint| {
+        let bits = endpoint.address.bits;
+        mix((bits >> 64) as u64 ^ u64::from(endpoint.port) << 48, bits as u64)
+    };
+    let numbers = u64::from(segment.seq) << 32 | u64::from(segment.ack);
+    let rest = u64::from(segment.window) << 48
+        | u64::from(segment.flags) << 40
+        | u64::from(segment.payload) << 16
+        | u64::from(segment.ip_id);
+    let (value, echo) = Options::parse(segment.options).timestamps.unwrap_or_default();
+    let stamps = u64::from(value) << 32 | u64::from(echo);
+    mix(mix(end(segment.source), end(segment.destination).rotate_left(17)), mix(mix(numbers, rest), stamps)) | 1
+}
+
+/// Frames remembered of each transmitter.
+const FRAMES: usize = 128;
+
+/// Recognises 802.11 frames that were sent again though the capture has them already (IEEE 802.11-2020, 10.3.2.14).
+#[derive(Debug, Default)]
+pub(crate) struct Retries {
+    table: Table,
+    senders: Vec<Sender>,
+    pub(crate) dropped: u64,
+}
+
+#[derive(Debug)]
+struct Sender {
+    id: u64,
+    seen: [u16; FRAMES],
+    next: usize,
+}
+
+/// Transmitters remembered.
+const MOST_SENDERS: usize = 1 << 16;
+
+impl Retries {
+    /// Whether a copy of the frame was seen before.
+    pub(crate) fn is_copy(&mut self, frame: &Frame<'_>) -> bool {
+        let (Some(transmitter), Some(sequence)) = (frame.transmitter, frame.sequence) else { return false };
+        let id = id(transmitter, frame.tid);
+        let hash = mix(id, 0);
+        let senders = &mut self.senders;
+        let at = match self.table.find(hash, |at| senders[at as usize].id == id) {
+            Some(at) => at as usize,
+            None if senders.len() >= MOST_SENDERS => return false,
+            None => {
+                let at = senders.len();
+                // 0xffff is no sequence control that is in use: fragment 15 of the last number.
+                senders.push(Sender { id, seen: [0xffff; FRAMES], next: 0 });
+                self.table.insert(hash, at as u32, |at| mix(senders[at as usize].id, 0));
+                at
+            }
+        };
+        let sender = &mut senders[at];
+        if frame.retry && sender.seen.contains(&sequence) {
+            self.dropped += 1;
+            return true;
+        }
+        sender.seen[sender.next] = sequence;
+        sender.next = (sender.next + 1) % FRAMES;
+        false
+    }
+}
+
+fn id(transmitter: Mac, tid: Option<u8>) -> u64 {
+    transmitter.bits() << 8 | u64::from(tid.unwrap_or(0xff))
+}

@@ -1,0 +1,369 @@
+//! How fair a capture was.
+//!
+//! A flow is a direction of a connection that carried data. Goodput is new bytes at the capture point, in time bins.
+//! Jain's index (R. Jain, D.-M. Chiu and W. Hawe, DEC Research Report TR-301, 1984) is taken over the flows' goodput in the
+//! whole capture, in each bin over the flows that are active in it (between their first and their last data), and over the
+//! time in which all flows are active.
+//!
+//! Transmission sessions and their instantaneous fairness index follow Y.-J. Jung and C. Y. Park, "Instantaneous Fairness
+//! of TCP in Heterogeneous Traffic Wireless LAN Environments", 2016: with the fair share S (eq. 1, measured here as what all
+//! flows got together over their number, while any was active), a session of l bytes that takes the time m has
+//! r = l / (m S) (eq. 2), and the index is the mean of r over all sessions that ended (eq. 3). m counts from the first byte
+//! to the last one sent; with `_acked`, to its acknowledgement.
+
+use crate::analysis::Analysis;
+use crate::json::Json;
+use crate::segment::{Address, Endpoint};
+use crate::tcp::side::{Session, Side};
+
+/// Flows below this part of their fair share are starved, unless they had nothing more to send.
+const STARVED: f64 = 0.1;
+
+/// A direction that carried data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Its connection, from 0.
+    pub connection: usize,
+    /// 0 from a to b, 1 from b to a.
+    pub side: usize,
+    /// Its sender and receiver.
+    pub ends: [Endpoint; 2],
+    /// New bytes.
+    pub bytes: u64,
+    /// Its first and last bin.
+    pub bins: (usize, usize),
+    /// New bytes in each of these bins.
+    pub bytes_in_bins: Vec<u64>,
+    /// What it got, relative to equal shares of what all active flows got in its bins.
+    pub share: Option<f64>,
+    /// It got less than a tenth of its share, and not for want of data.
+    pub starved: bool,
+    /// Longest time without a new byte between its first and last, in s.
+    pub longest_stall_s: f64,
+}
+
+/// What a host got and sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Host {
+    /// The host.
+    pub address: Address,
+    /// New bytes that it sent.
+    pub sent: u64,
+    /// New bytes that it received.
+    pub received: u64,
+    /// Both in each bin of the capture.
+    pub bytes_in_bins: Vec<u64>,
+}
+
+/// Sessions of all flows that paused.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sessions {
+    /// Flow (its place in [`Fairness::flows`]) and session.
+    pub sessions: Vec<(usize, Session)>,
+    /// Sessions that went on when the capture ended.
+    pub unfinished: u64,
+    /// Sessions without a duration: sent in a single burst, or never acknowledged.
+    pub unmeasured: u64,
+    /// Sessions beyond those that are kept.
+    pub dropped: u64,
+    /// Instantaneous fairness index, time up to the last byte sent.
+    pub index_sent: Option<f64>,
+    /// The same, time up to the last byte acknowledged.
+    pub index_acked: Option<f64>,
+}
+
+/// The fairness of a capture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fairness {
+    /// Width of the bins, in s.
+    pub bin_s: f64,
+    /// The flows, in the order of their connections.
+    pub flows: Vec<Flow>,
+    /// The hosts that sent or received data, by address.
+    pub hosts: Vec<Host>,
+    /// Jain's index over the flows' goodput.
+    pub jain: Option<f64>,
+    /// Jain's index over the time in which all flows are active.
+    pub jain_overlap: Option<f64>,
+    /// That time, in s.
+    pub overlap_s: f64,
+    /// Jain's index in each bin; none where no flow is active.
+    pub jain_in_bins: Vec<Option<f64>>,
+    /// New bytes of stations, and to stations, where the capture tells.
+    pub uplink_downlink: Option<(u64, u64)>,
+    /// Fair share of a flow, in bit/s: given, or measured.
+    pub fair_share_bps: Option<f64>,
+    /// Transmission sessions.
+    pub sessions: Sessions,
+}
+
+/// Jain's index; none for no values or zeros only.
+#[must_use]
+pub fn jain(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    for value in values {
+        count += 1.0;
+        sum += value;
+        squares += value * value;
+    }
+    (squares > 0.0).then(|| sum * sum / (count * squares))
+}
+
+impl Flow {
+    fn at(&self, bin: usize) -> u64 {
+        bin.checked_sub(self.bins.0).and_then(|at| self.bytes_in_bins.get(at)).copied().unwrap_or(0)
+    }
+
+    fn is_active(&self, bin: usize) -> bool {
+        (self.bins.0..=self.bins.1).contains(&bin)
+    }
+}
+
+impl Analysis {
+    /// Judges the fairness of the whole capture.
+    #[must_use]
+    pub fn fairness(&self) -> Fairness {
+        let bin_s = self.bin as f64 * 1e-9;
+        let mut flows: Vec<Flow> = Vec::new();
+        let mut sides: Vec<&Side> = Vec::new();
+        for (number, connection) in self.connections.iter().enumerate() {
+            for (at, side) in connection.sides.iter().enumerate() {
+                if side.unique_bytes == 0 {
+                    continue;
+                }
+                let bytes_in_bins = side.bins.bytes.clone();
+                let bins = (side.bins.first, side.bins.first + bytes_in_bins.len() - 1);
+                let stall = longest_run(&bytes_in_bins) as f64 * bin_s;
+                flows.push(Flow {
+                    connection: number,
+                    side: at,
+                    ends: [connection.ends[at], connection.ends[1 - at]],
+                    bytes: side.unique_bytes,
+                    bins,
+                    bytes_in_bins,
+                    share: None,
+                    starved: false,
+                    longest_stall_s: stall,
+                });
+                sides.push(side);
+            }
+        }
+        let count = flows.iter().map(|flow| flow.bins.1 + 1).max().unwrap_or(0);
+        // Of each bin: all bytes, and how many flows are active.
+        let mut total = vec![(0u64, 0u32); count];
+        for flow in &flows {
+            for (at, bytes) in flow.bytes_in_bins.iter().enumerate() {
+                total[flow.bins.0 + at].0 += bytes;
+                total[flow.bins.0 + at].1 += 1;
+            }
+        }
+        for (flow, side) in flows.iter_mut().zip(&sides) {
+            let fair: f64 =
+                total[flow.bins.0..=flow.bins.1].iter().map(|(bytes, active)| *bytes as f64 / f64::from(*active)).sum();
+            flow.share = (fair > 0.0).then(|| flow.bytes as f64 / fair);
+            let limits = &side.limits;
+            let idle = 2 * limits.application > limits.application + limits.receiver + limits.congestion;
+            flow.starved = !idle && flow.share.is_some_and(|share| share < STARVED);
+        }
+        let overlap = overlap(&flows);
+        let in_overlap = |flow: &Flow| overlap.clone().map(|bin| flow.at(bin)).sum::<u64>() as f64;
+        let jain_overlap = if overlap.is_empty() { None } else { jain(flows.iter().map(in_overlap)) };
+        let jain_in_bins = self.jain_in_bins(&flows, count);
+        let busy = total.iter().filter(|(_, active)| *active > 0).count();
+        let all: u64 = flows.iter().map(|flow| flow.bytes).sum();
+        let fair_share_bps = match self.settings.fair_share {
+            Some(rate) => Some(rate.as_bps() as f64),
+            None => (busy > 0).then(|| 8.0 * all as f64 / (busy as f64 * bin_s) / flows.len() as f64),
+        };
+        Fairness {
+            bin_s,
+            jain: jain(flows.iter().map(|flow| flow.bytes as f64)),
+            jain_overlap,
+            overlap_s: overlap.len() as f64 * bin_s,
+            jain_in_bins,
+            hosts: hosts(&flows, count),
+            uplink_downlink: self.uplink_downlink(&flows),
+            fair_share_bps,
+            sessions: sessions(&sides, fair_share_bps),
+            flows,
+        }
+    }
+
+    fn jain_in_bins(&self, flows: &[Flow], count: usize) -> Vec<Option<f64>> {
+        // Sums of values and squares, and how many, by bin: one pass over the flows' own bins.
+        let mut sums = vec![(0.0, 0.0, 0.0); count];
+        for flow in flows {
+            for (at, bytes) in flow.bytes_in_bins.iter().enumerate() {
+                let (n, sum, squares) = &mut sums[flow.bins.0 + at];
+                let bytes = *bytes as f64;
+                *n += 1.0;
+                *sum += bytes;
+                *squares += bytes * bytes;
+            }
+        }
+        sums.iter().map(|(n, sum, squares)| (*squares > 0.0).then(|| sum * sum / (n * squares))).collect()
+    }
+
+    /// By the networks that were given, or by the bits To DS and From DS in the air.
+    fn uplink_downlink(&self, flows: &[Flow]) -> Option<(u64, u64)> {
+        let local = &self.settings.local;
+        if local.is_empty() {
+            return (self.direction_bytes != (0, 0)).then_some(self.direction_bytes);
+        }
+        let is_local = |address: Address| {
+            local.iter().any(|(network, prefix)| {
+                let bits = if network.v6 { 128 } else { 32 };
+                let shift = bits - u32::from(*prefix).min(bits);
+                network.v6 == address.v6
+                    && network.bits.checked_shr(shift).unwrap_or(0) == address.bits.checked_shr(shift).unwrap_or(0)
+            })
+        };
+        let (mut up, mut down) = (0, 0);
+        for flow in flows {
+            match flow.ends.map(|end| is_local(end.address)) {
+                [true, false] => up += flow.bytes,
+                [false, true] => down += flow.bytes,
+                _ => {}
+            }
+        }
+        Some((up, down))
+    }
+}
+
+/// The bins in which all flows are active, without the first and last bin of any flow: those are active in part of them.
+fn overlap(flows: &[Flow]) -> std::ops::Range<usize> {
+    let from = flows.iter().map(|flow| flow.bins.0 + 1).max().unwrap_or(0);
+    let to = flows.iter().map(|flow| flow.bins.1).min().unwrap_or(0);
+    from..to.max(from)
+}
+
+fn longest_run(bins: &[u64]) -> usize {
+    bins.split(|bytes| *bytes > 0).map(<[u64]>::len).max().unwrap_or(0)
+}
+
+fn hosts(flows: &[Flow], count: usize) -> Vec<Host> {
+    let mut hosts: std::collections::BTreeMap<Address, Host> = std::collections::BTreeMap::new();
+    for flow in flows {
+        for (at, end) in flow.ends.iter().enumerate() {
+            let host = hosts.entry(end.address).or_insert_with(|| Host {
+                address: end.address,
+                sent: 0,
+                received: 0,
+                bytes_in_bins: vec![0; count],
+            });
+            if at == 0 {
+                host.sent += flow.bytes;
+            } else {
+                host.received += flow.bytes;
+            }
+            for (bin, bytes) in flow.bytes_in_bins.iter().enumerate() {
+                host.bytes_in_bins[flow.bins.0 + bin] += bytes;
+            }
+        }
+    }
+    hosts.into_values().collect()
+}
+
+/// The sessions of flows that paused at least once; a flow that did not is persistent, its one session endless.
+fn sessions(sides: &[&Side], fair_share_bps: Option<f64>) -> Sessions {
+    let mut found = Sessions::default();
+    let (mut sent, mut acked) = ((0.0, 0u64), (0.0, 0u64));
+    for (at, side) in sides.iter().enumerate() {
+        if side.sessions.ended.is_empty() {
+            continue;
+        }
+        found.dropped += side.sessions.dropped;
+        let over = side.fins > 0 || side.resets > 0;
+        let last = side.sessions.current.filter(|session| session.acked.is_some() || over);
+        found.unfinished += u64::from(last.is_none());
+        for session in side.sessions.ended.iter().chain(&last) {
+            found.sessions.push((at, *session));
+            let times = [(&mut sent, Some(session.sent)), (&mut acked, session.acked)];
+            let mut measured = false;
+            for ((sum, count), end) in times {
+                let m = end.map_or(0, |end| end.saturating_sub(session.start)) as f64 * 1e-9;
+                if let (Some(share), true) = (fair_share_bps, m > 0.0) {
+                    *sum += 8.0 * session.bytes as f64 / (m * share);
+                    *count += 1;
+                    measured = true;
+                }
+            }
+            found.unmeasured += u64::from(!measured);
+        }
+    }
+    found.index_sent = (sent.1 > 0).then(|| sent.0 / sent.1 as f64);
+    found.index_acked = (acked.1 > 0).then(|| acked.0 / acked.1 as f64);
+    found
+}
+
+impl Fairness {
+    pub(crate) fn json(&self, json: &mut Json) {
+        let bps = |bytes: u64| 8.0 * bytes as f64 / self.bin_s;
+        json.put("bin_s", self.bin_s);
+        json.put("jain", self.jain);
+        json.put("jain_overlap", self.jain_overlap);
+        json.put("overlap_s", self.overlap_s);
+        json.list("jain_in_bins", self.jain_in_bins.iter().copied());
+        json.put("uplink_bytes", self.uplink_downlink.map(|(up, _)| up));
+        json.put("downlink_bytes", self.uplink_downlink.map(|(_, down)| down));
+        let ratio = self.uplink_downlink.filter(|(_, down)| *down > 0).map(|(up, down)| up as f64 / down as f64);
+        json.put("uplink_downlink_ratio", ratio);
+        json.put("fair_share_bps", self.fair_share_bps);
+        json.array("flows", |json| {
+            for flow in &self.flows {
+                json.object("", |json| {
+                    json.put("connection", flow.connection + 1);
+                    json.put("direction", if flow.side == 0 { "a2b" } else { "b2a" });
+                    json.put("from", flow.ends[0].to_string());
+                    json.put("to", flow.ends[1].to_string());
+                    json.put("bytes", flow.bytes);
+                    json.put("share", flow.share);
+                    json.put("starved", flow.starved);
+                    json.put("longest_stall_s", flow.longest_stall_s);
+                    json.put("first_bin", flow.bins.0);
+                    json.list("goodput_bps", flow.bytes_in_bins.iter().map(|bytes| bps(*bytes)));
+                });
+            }
+        });
+        json.array("hosts", |json| {
+            for host in &self.hosts {
+                json.object("", |json| {
+                    json.put("host", std::net::IpAddr::from(host.address).to_string());
+                    json.put("sent_bytes", host.sent);
+                    json.put("received_bytes", host.received);
+                    json.list("goodput_bps", host.bytes_in_bins.iter().map(|bytes| bps(*bytes)));
+                });
+            }
+        });
+        json.object("sessions", |json| {
+            let sessions = &self.sessions;
+            json.put("count", sessions.sessions.len());
+            json.put("unfinished", sessions.unfinished);
+            json.put("unmeasured", sessions.unmeasured);
+            json.put("dropped", sessions.dropped);
+            json.put("instantaneous_fairness_sent", sessions.index_sent);
+            json.put("instantaneous_fairness_acked", sessions.index_acked);
+            json.array("list", |json| {
+                for (flow, session) in &sessions.sessions {
+                    json.object("", |json| {
+                        json.put("flow", *flow);
+                        json.put("start_ns", session.start);
+                        json.put("bytes", session.bytes);
+                        let span = |end: u64| end.saturating_sub(session.start) as f64 * 1e-9;
+                        json.put("sent_s", span(session.sent));
+                        json.put("acked_s", session.acked.map(span));
+                    });
+                }
+            });
+        });
+    }
+}
+
+impl Flow {
+    /// The bins in which the flow is active, with its goodput in bit/s.
+    pub fn goodput_bps(&self, bin_s: f64) -> impl Iterator<Item = (usize, f64)> + '_ {
+        (self.bins.0..=self.bins.1)
+            .filter(|bin| self.is_active(*bin))
+            .map(move |bin| (bin, 8.0 * self.at(bin) as f64 / bin_s))
+    }
+}

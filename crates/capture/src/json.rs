@@ -1,0 +1,162 @@
+//! JSON text (RFC 8259), written as it goes.
+
+use std::fmt::Write;
+
+/// Writes one value.
+#[derive(Debug, Default)]
+pub(crate) struct Json {
+    text: String,
+    /// For each open object or array, whether it has an entry.
+    open: Vec<bool>,
+}
+
+impl Json {
+    fn next(&mut self) {
+        if let Some(any) = self.open.last_mut() {
+            if std::mem::replace(any, true) {
+                self.text.push(',');
+            }
+            self.text.push('\n');
+            self.text.extend(std::iter::repeat_n(' ', self.open.len()));
+        }
+    }
+
+    fn begin(&mut self, key: &str) {
+        self.next();
+        if !key.is_empty() {
+            string(&mut self.text, key);
+            self.text.push_str(": ");
+        }
+    }
+
+    /// An object under `key` (empty inside of arrays).
+    pub(crate) fn object(&mut self, key: &str, fill: impl FnOnce(&mut Self)) {
+        self.nest(key, '{', '}', fill);
+    }
+
+    /// An array under `key`.
+    pub(crate) fn array(&mut self, key: &str, fill: impl FnOnce(&mut Self)) {
+        self.nest(key, '[', ']', fill);
+    }
+
+    fn nest(&mut self, key: &str, open: char, close: char, fill: impl FnOnce(&mut Self)) {
+        self.begin(key);
+        self.text.push(open);
+        self.open.push(false);
+        fill(self);
+        if self.open.pop() == Some(true) {
+            self.text.push('\n');
+            self.text.extend(std::iter::repeat_n(' ', self.open.len()));
+        }
+        self.text.push(close);
+    }
+
+    /// A value under `key` (empty inside of arrays).
+    pub(crate) fn put(&mut self, key: &str, value: impl Value) {
+        self.begin(key);
+        value.write(&mut self.text);
+    }
+
+    /// An array of values on one line.
+    pub(crate) fn list<V: Value>(&mut self, key: &str, values: impl IntoIterator<Item = V>) {
+        self.begin(key);
+        self.text.push('[');
+        for (at, value) in values.into_iter().enumerate() {
+            if at > 0 {
+                self.text.push_str(", ");
+            }
+            value.write(&mut self.text);
+        }
+        self.text.push(']');
+    }
+
+    pub(crate) fn finish(mut self) -> String {
+        self.text.push('\n');
+        self.text
+    }
+}
+
+/// What JSON can say.
+pub(crate) trait Value {
+    fn write(&self, text: &mut String);
+}
+
+impl Value for &str {
+    fn write(&self, text: &mut String) {
+        string(text, self);
+    }
+}
+
+impl Value for String {
+    fn write(&self, text: &mut String) {
+        string(text, self);
+    }
+}
+
+impl Value for bool {
+    fn write(&self, text: &mut String) {
+        text.push_str(if *self { "true" } else { "false" });
+    }
+}
+
+macro_rules! whole {
+    ($($kind:ty),*) => {$(
+        impl Value for $kind {
+            fn write(&self, text: &mut String) {
+                let _ = write!(text, "{self}");
+            }
+        }
+    )*};
+}
+
+whole!(u8, u16, u32, u64, usize, i8, i64);
+
+impl Value for f64 {
+    /// The shortest digits that read back as the same number; null for what JSON has no number for.
+    fn write(&self, text: &mut String) {
+        let _ = if self.is_finite() { write!(text, "{self:?}") } else { write!(text, "null") };
+    }
+}
+
+impl<V: Value> Value for Option<V> {
+    fn write(&self, text: &mut String) {
+        match self {
+            Some(value) => value.write(text),
+            None => text.push_str("null"),
+        }
+    }
+}
+
+fn string(text: &mut String, value: &str) {
+    text.push('"');
+    for letter in value.chars() {
+        match letter {
+            '"' => text.push_str("\\\""),
+            '\\' => text.push_str("\\\\"),
+            '\n' => text.push_str("\\n"),
+            control if control < ' ' => {
+                let _ = write!(text, "\\u{:04x}", u32::from(control));
+            }
+            other => text.push(other),
+        }
+    }
+    text.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Json;
+
+    #[test]
+    fn values_nest() {
+        let mut json = Json::default();
+        json.object("", |json| {
+            json.put("a", "x\"\\\n\u{1}");
+            json.array("b", |json| json.object("", |json| json.put("c", None::<u64>)));
+            json.list("d", [1.0, f64::NAN, 1e300]);
+            json.array("e", |_| {});
+        });
+        let text = "{\n \"a\": \"x\\\"\\\\\\n\\u0001\",\n \"b\": [\n  {\n   \"c\": null\n  }\n ],\n \"d\": [1.0, null, 1e300],\n \"e\": []\n}\n";
+        assert_eq!(json.finish(), text);
+    }
+}

@@ -1,0 +1,38 @@
+//! Packet captures: reading and writing the files, and what TCP and 802.11 did in them.
+//!
+//! ```text
+//! file --Reader--> Record --link::decode--> Datagram --segment::parse--> Segment --Analyzer--> Analysis
+//!                                                                                               --> JSON, xplot
+//! ```
+//!
+//! Every layer is sans I/O but for the `Read` at the bottom, allocates nothing for a packet, and takes any bytes:
+//! damaged input ends in [`Error`] or [`Damage`], never in a panic.
+
+mod air;
+mod analysis;
+mod csv;
+mod duplicates;
+mod error;
+pub mod fairness;
+mod json;
+pub mod link;
+mod reader;
+mod report;
+mod rows;
+mod segment;
+mod table;
+mod tcp;
+mod write;
+
+pub use air::{Levels, Station};
+pub use analysis::{Analysis, Analyzer, Counts, Filter, MOST_BINS, Settings, analyze};
+pub use error::{Damage, Error};
+pub use link::{Datagram, Link, Outcome, Sink, decode};
+pub use reader::{Interface, Reader, Record};
+pub use report::{ConnectionReport, Field};
+pub use rows::{Rows, mark};
+pub use segment::{Address, Endpoint, Options, Payload, Segment, flag, parse};
+pub use tcp::board::{Cause, Flight};
+pub use tcp::connection::Verdict;
+pub use tcp::side::{Session, Spread};
+pub use write::{PcapWriter, PcapngWriter, frame};

@@ -1,0 +1,229 @@
+//! From a captured frame to the IP packets in it.
+//!
+//! Link types are those of the registry at tcpdump.org; VLAN tags (IEEE 802.1Q, 802.1ad), LLC/SNAP (IEEE 802.2) and
+//! PPPoE (RFC 2516) are passed through. A frame holds one IP packet, except for an aggregate of 802.11 (A-MSDU).
+
+pub mod radiotap;
+pub mod wifi;
+
+use radiotap::Radio;
+
+/// What packets of an interface start with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// BSD loopback: four bytes of protocol family.
+    Loopback,
+    /// Ethernet.
+    Ethernet,
+    /// IP packets without anything before them.
+    RawIp,
+    /// 802.11 frames.
+    Wifi,
+    /// 802.11 frames behind radiotap headers.
+    Radiotap,
+    /// Linux cooked mode, version 1.
+    Cooked,
+    /// Linux cooked mode, version 2.
+    Cooked2,
+    /// Another link, by number: not understood.
+    Other(u16),
+}
+
+impl Link {
+    /// The link of a number in the registry.
+    #[must_use]
+    pub const fn from_number(number: u16) -> Self {
+        match number {
+            0 | 108 => Self::Loopback,
+            1 => Self::Ethernet,
+            12 | 14 | 101 | 228 | 229 => Self::RawIp,
+            105 => Self::Wifi,
+            113 => Self::Cooked,
+            127 => Self::Radiotap,
+            276 => Self::Cooked2,
+            other => Self::Other(other),
+        }
+    }
+
+    /// Its number in the registry.
+    #[must_use]
+    pub const fn number(self) -> u16 {
+        match self {
+            Self::Loopback => 0,
+            Self::Ethernet => 1,
+            Self::RawIp => 101,
+            Self::Wifi => 105,
+            Self::Cooked => 113,
+            Self::Radiotap => 127,
+            Self::Cooked2 => 276,
+            Self::Other(number) => number,
+        }
+    }
+
+    /// Whether one packet may be captured more than once by design: on each interface of a cooked capture, on each hop
+    /// of an 802.11 one.
+    #[must_use]
+    pub const fn repeats(self) -> bool {
+        matches!(self, Self::Wifi | Self::Radiotap | Self::Cooked | Self::Cooked2)
+    }
+}
+
+/// An IP packet in a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram<'a> {
+    /// From the IP header on, as far as it was captured.
+    pub bytes: &'a [u8],
+    /// Its length on the wire, in bytes, with any padding of the link.
+    pub original: u32,
+    /// Where it was seen: differs between the copies of a packet that cooked interfaces or 802.11 hops show.
+    pub place: u32,
+}
+
+/// What a frame was, as far as it matters for counting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was of a kind that holds IP packets, and those were handed out.
+    Ip,
+    /// Something else: ARP, management, another protocol.
+    Other,
+    /// Cut off or contradictory before an IP header could begin.
+    Malformed,
+    /// 802.11: the frame check sequence is wrong.
+    BadFcs,
+    /// 802.11: encrypted.
+    Protected,
+}
+
+const IPV4: u16 = 0x0800;
+const IPV6: u16 = 0x86dd;
+
+#[inline]
+fn be16(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]]))
+}
+
+/// Takes what is in a frame.
+pub trait Sink<'a> {
+    /// An 802.11 frame, before what it carries. Returns whether that is wanted.
+    fn frame(&mut self, frame: &wifi::Frame<'a>, radio: &Radio) -> bool {
+        let _ = (frame, radio);
+        true
+    }
+
+    /// An IP packet.
+    fn datagram(&mut self, datagram: &Datagram<'a>);
+}
+
+impl<'a, F: FnMut(&Datagram<'a>)> Sink<'a> for F {
+    fn datagram(&mut self, datagram: &Datagram<'a>) {
+        self(datagram);
+    }
+}
+
+/// Hands what is in a frame to `sink`.
+#[inline]
+pub fn decode<'a>(link: Link, data: &'a [u8], original: u32, sink: &mut impl Sink<'a>) -> Outcome {
+    match link {
+        Link::Ethernet => ethernet(data, original, sink),
+        Link::RawIp => ip(data, original, 0, sink),
+        Link::Loopback => after(data, original, 4, |rest, original| ip(rest, original, 0, sink)),
+        Link::Cooked => {
+            let (Some(kind), Some(protocol)) = (be16(data, 0), be16(data, 14)) else { return Outcome::Malformed };
+            after(data, original, 16, |rest, original| by_type(protocol, rest, original, u32::from(kind), sink))
+        }
+        Link::Cooked2 => {
+            let Some(head) = data.first_chunk::<20>() else { return Outcome::Malformed };
+            let protocol = u16::from_be_bytes([head[0], head[1]]);
+            let interface = u32::from_be_bytes([head[4], head[5], head[6], head[7]]);
+            let place = interface << 8 | u32::from(head[10]);
+            after(data, original, 20, |rest, original| by_type(protocol, rest, original, place, sink))
+        }
+        Link::Radiotap => match radiotap::parse(data) {
+            Some((radio, rest)) => {
+                let original = original.saturating_sub((data.len() - rest.len()) as u32);
+                wifi::decode(rest, original, &radio, sink)
+            }
+            None => Outcome::Malformed,
+        },
+        Link::Wifi => wifi::decode(data, original, &Radio::default(), sink),
+        Link::Other(_) => Outcome::Other,
+    }
+}
+
+/// Goes on behind `length` bytes of header.
+#[inline]
+fn after<'a>(data: &'a [u8], original: u32, length: u32, next: impl FnOnce(&'a [u8], u32) -> Outcome) -> Outcome {
+    match data.get(length as usize..) {
+        Some(rest) => next(rest, original.saturating_sub(length)),
+        None => Outcome::Malformed,
+    }
+}
+
+#[inline]
+fn ip<'a>(data: &'a [u8], original: u32, place: u32, sink: &mut impl Sink<'a>) -> Outcome {
+    match data.first() {
+        Some(first) if matches!(first >> 4, 4 | 6) => {
+            sink.datagram(&Datagram { bytes: data, original, place });
+            Outcome::Ip
+        }
+        Some(_) => Outcome::Other,
+        None => Outcome::Malformed,
+    }
+}
+
+#[inline]
+fn ethernet<'a>(data: &'a [u8], original: u32, sink: &mut impl Sink<'a>) -> Outcome {
+    let Some(protocol) = be16(data, 12) else { return Outcome::Malformed };
+    after(data, original, 14, |rest, original| by_type(protocol, rest, original, 0, sink))
+}
+
+/// Behind an Ethernet type, or a length in its place.
+#[inline]
+fn by_type<'a>(protocol: u16, data: &'a [u8], original: u32, place: u32, sink: &mut impl Sink<'a>) -> Outcome {
+    if protocol == IPV4 || protocol == IPV6 {
+        ip(data, original, place, sink)
+    } else {
+        nested(protocol, data, original, place, sink)
+    }
+}
+
+/// Tags, sessions and LLC before the IP packet.
+#[cold]
+fn nested<'a>(
+    mut protocol: u16,
+    mut data: &'a [u8],
+    mut original: u32,
+    place: u32,
+    sink: &mut impl Sink<'a>,
+) -> Outcome {
+    loop {
+        let (header, next) = match protocol {
+            IPV4 | IPV6 => return ip(data, original, place, sink),
+            // 802.1Q, 802.1ad and what came before it: two bytes of tag, then the type.
+            0x8100 | 0x88a8 | 0x9100 | 0x9200 => (4, be16(data, 2)),
+            // PPPoE session: six bytes, then the PPP protocol.
+            0x8864 => (
+                8,
+                be16(data, 6).map(|ppp| match ppp {
+                    0x0021 => IPV4,
+                    0x0057 => IPV6,
+                    _ => 0xffff,
+                }),
+            ),
+            // A length (or "802.2" in cooked mode): LLC with SNAP.
+            0x0004 | 0x002e..=0x05dc if snap(data).is_some() => (8, snap(data)),
+            _ => return Outcome::Other,
+        };
+        let (Some(next), Some(rest)) = (next, data.get(header as usize..)) else { return Outcome::Malformed };
+        (protocol, data, original) = (next, rest, original.saturating_sub(header));
+    }
+}
+
+/// The Ethernet type behind an LLC header with SNAP of OUI zero (RFC 1042).
+#[inline]
+fn snap(data: &[u8]) -> Option<u16> {
+    match data.first_chunk::<8>()? {
+        [0xaa, 0xaa, 0x03, 0, 0, 0 | 0xf8, high, low] => Some(u16::from_be_bytes([*high, *low])),
+        _ => None,
+    }
+}

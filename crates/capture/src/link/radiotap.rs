@@ -1,0 +1,218 @@
+//! radiotap: what the radio says of a frame (the standard at radiotap.org; little endian, fields aligned to their size).
+//!
+//! Read are the fields of the first namespace that tell rate, signal and damage; a second value for the same field (one
+//! for each antenna) is left out.
+
+/// What a radiotap header tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Radio {
+    /// The frame ends with its check sequence.
+    pub has_fcs: bool,
+    /// That check sequence is wrong.
+    pub bad_fcs: bool,
+    /// Padding stands between header and body, to a multiple of four bytes.
+    pub padded: bool,
+    /// Sent with the short preamble of 802.11b.
+    pub short_preamble: bool,
+    /// Channel frequency, in MHz.
+    pub frequency: Option<u16>,
+    /// How the frame was modulated.
+    pub rate: Option<Rate>,
+    /// Signal, in dBm.
+    pub signal: Option<i8>,
+    /// Noise, in dBm.
+    pub noise: Option<i8>,
+    /// Time of the first bit by the radio's clock, in us.
+    pub tsf: Option<u64>,
+    /// Number of the A-MPDU that the frame was part of.
+    pub ampdu: Option<u32>,
+}
+
+/// The rate of a frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rate {
+    /// 802.11, 11b, 11a and 11g, in units of 500 kb/s.
+    Legacy(u8),
+    /// 802.11n.
+    Ht {
+        /// Index of modulation and coding, 0 to 76.
+        mcs: u8,
+        /// 40 MHz instead of 20 MHz.
+        wide: bool,
+        /// Guard interval of 400 ns instead of 800 ns.
+        short_guard: bool,
+    },
+    /// 802.11ac.
+    Vht {
+        /// Index of modulation and coding, 0 to 9.
+        mcs: u8,
+        /// Spatial streams.
+        streams: u8,
+        /// Channel width, in MHz.
+        width: u16,
+        /// Guard interval of 400 ns instead of 800 ns.
+        short_guard: bool,
+    },
+}
+
+/// Size and alignment of the fields of the radiotap namespace, by bit.
+const FIELDS: [(usize, usize); 28] = [
+    (8, 8),  // 0 TSFT
+    (1, 1),  // 1 flags
+    (1, 1),  // 2 rate
+    (4, 2),  // 3 channel
+    (2, 2),  // 4 FHSS
+    (1, 1),  // 5 dBm signal
+    (1, 1),  // 6 dBm noise
+    (2, 2),  // 7 lock quality
+    (2, 2),  // 8 attenuation
+    (2, 2),  // 9 dB attenuation
+    (1, 1),  // 10 dBm power
+    (1, 1),  // 11 antenna
+    (1, 1),  // 12 dB signal
+    (1, 1),  // 13 dB noise
+    (2, 2),  // 14 RX flags
+    (2, 2),  // 15 TX flags
+    (1, 1),  // 16 RTS retries
+    (1, 1),  // 17 data retries
+    (8, 4),  // 18 XChannel
+    (3, 1),  // 19 MCS
+    (8, 4),  // 20 A-MPDU status
+    (12, 2), // 21 VHT
+    (12, 8), // 22 timestamp
+    (12, 2), // 23 HE
+    (12, 2), // 24 HE-MU
+    (6, 2),  // 25 HE-MU other user
+    (1, 1),  // 26 zero-length PSDU
+    (4, 2),  // 27 L-SIG
+];
+
+/// Splits a frame into what the header tells and the 802.11 frame behind it.
+#[must_use]
+pub fn parse(data: &[u8]) -> Option<(Radio, &[u8])> {
+    let head = data.first_chunk::<8>()?;
+    let length = usize::from(u16::from_le_bytes([head[2], head[3]]));
+    if head[0] != 0 || length < 8 {
+        return None;
+    }
+    let (header, rest) = data.split_at_checked(length)?;
+    let present = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
+    // Each word of presence bits says with its highest bit whether another one follows.
+    let mut at = 8;
+    let mut word = present;
+    while word & 1 << 31 != 0 {
+        let next = header.get(at..at + 4)?;
+        word = u32::from_le_bytes([next[0], next[1], next[2], next[3]]);
+        at += 4;
+    }
+    let mut radio = Radio::default();
+    for (bit, (size, align)) in FIELDS.iter().enumerate() {
+        if present & 1 << bit == 0 {
+            continue;
+        }
+        at = at.next_multiple_of(*align);
+        let Some(field) = header.get(at..at + size) else { break };
+        radio.take(bit, field);
+        at += size;
+    }
+    Some((radio, rest))
+}
+
+impl Radio {
+    fn take(&mut self, bit: usize, field: &[u8]) {
+        match (bit, field) {
+            (0, &[a, b, c, d, e, f, g, h]) => self.tsf = Some(u64::from_le_bytes([a, b, c, d, e, f, g, h])),
+            (1, &[flags]) => {
+                self.short_preamble = flags & 0x02 != 0;
+                self.has_fcs = flags & 0x10 != 0;
+                self.padded = flags & 0x20 != 0;
+                self.bad_fcs = flags & 0x40 != 0;
+            }
+            (2, &[rate]) if rate > 0 => self.rate = Some(Rate::Legacy(rate)),
+            (3, &[low, high, ..]) => self.frequency = Some(u16::from_le_bytes([low, high])),
+            (5, &[level]) => self.signal = Some(level.cast_signed()),
+            (6, &[level]) => self.noise = Some(level.cast_signed()),
+            // RX flags, bit 1: the PLCP check failed, so the frame is noise.
+            (14, &[low, _]) => self.bad_fcs |= low & 0x02 != 0,
+            (19, &[known, flags, mcs]) if known & 0x02 != 0 => {
+                self.rate =
+                    Some(Rate::Ht { mcs, wide: flags & 0x03 == 1, short_guard: known & 4 != 0 && flags & 4 != 0 });
+            }
+            (20, &[a, b, c, d, ..]) => self.ampdu = Some(u32::from_le_bytes([a, b, c, d])),
+            (21, &[known, _, flags, bandwidth, first, ..]) if first & 0x0f != 0 => {
+                // The first user is the only one that a monitor can follow.
+                let width = match if known & 0x40 != 0 { bandwidth & 0x1f } else { 0 } {
+                    0 => 20,
+                    1..=3 => 40,
+                    4..=10 => 80,
+                    _ => 160,
+                };
+                self.rate = Some(Rate::Vht {
+                    mcs: first >> 4,
+                    streams: first & 0x0f,
+                    width,
+                    short_guard: known & 4 != 0 && flags & 4 != 0,
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Rate {
+    /// The rate, in b/s.
+    ///
+    /// ```
+    /// use wifair_capture::link::radiotap::Rate;
+    /// assert_eq!(Rate::Legacy(11).bits_per_second(), 5_500_000.0);
+    /// // IEEE 802.11-2020, tables 19-27 and 21-30.
+    /// assert_eq!(Rate::Ht { mcs: 7, wide: false, short_guard: false }.bits_per_second(), 65e6);
+    /// let vht = Rate::Vht { mcs: 9, streams: 2, width: 80, short_guard: true };
+    /// assert!((vht.bits_per_second() - 866.7e6).abs() < 0.05e6);
+    /// ```
+    #[must_use]
+    pub fn bits_per_second(self) -> f64 {
+        match self {
+            Self::Legacy(half) => f64::from(half) * 500_000.0,
+            Self::Ht { short_guard, .. } | Self::Vht { short_guard, .. } => {
+                self.bits_per_symbol() / if short_guard { 3.6e-6 } else { 4e-6 }
+            }
+        }
+    }
+
+    /// Data bits in one OFDM symbol, over all spatial streams.
+    #[must_use]
+    pub fn bits_per_symbol(self) -> f64 {
+        // Coded bits for each subcarrier and code rate, by the index within eight (clause 19.5) or ten (clause 21.5).
+        const STEPS: [(f64, f64); 10] = [
+            (1.0, 0.5),
+            (2.0, 0.5),
+            (2.0, 0.75),
+            (4.0, 0.5),
+            (4.0, 0.75),
+            (6.0, 2.0 / 3.0),
+            (6.0, 0.75),
+            (6.0, 5.0 / 6.0),
+            (8.0, 0.75),
+            (8.0, 5.0 / 6.0),
+        ];
+        let (step, streams, carriers) = match self {
+            Self::Legacy(half) => return f64::from(half) * 2.0,
+            // MCS 32 is BPSK 1/2 sent twice over; unequal modulations (33 and above) have no product.
+            Self::Ht { mcs: 32, .. } => return 24.0,
+            Self::Ht { mcs, wide, .. } => (mcs % 8, mcs / 8 % 4 + 1, if wide { 108.0 } else { 52.0 }),
+            Self::Vht { mcs, streams, width, .. } => (
+                mcs.min(9),
+                streams,
+                match width {
+                    20 => 52.0,
+                    40 => 108.0,
+                    80 => 234.0,
+                    _ => 468.0,
+                },
+            ),
+        };
+        let (coded, code) = STEPS[usize::from(step)];
+        carriers * coded * code * f64::from(streams)
+    }
+}

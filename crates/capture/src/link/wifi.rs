@@ -1,0 +1,217 @@
+//! 802.11 frames (IEEE 802.11-2020, clause 9): addresses, retries, data and aggregates of data.
+
+use super::radiotap::{Radio, Rate};
+use super::{Outcome, Sink, by_type, snap};
+
+/// A hardware address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mac(pub [u8; 6]);
+
+impl std::fmt::Display for Mac {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+impl Mac {
+    /// Whether it names a group of stations.
+    #[must_use]
+    pub const fn is_group(self) -> bool {
+        self.0[0] & 1 != 0
+    }
+
+    /// The address as a number.
+    #[must_use]
+    pub const fn bits(self) -> u64 {
+        let [a, b, c, d, e, f] = self.0;
+        u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+    }
+}
+
+/// Kinds of frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Beacons, association and the like.
+    Management,
+    /// Request to send.
+    Rts,
+    /// Clear to send.
+    Cts,
+    /// Acknowledgement.
+    Ack,
+    /// Block acknowledgement.
+    BlockAck,
+    /// Other control frames.
+    Control,
+    /// Data, whether it carries any or not.
+    Data,
+    /// Extensions, reserved.
+    Extension,
+}
+
+/// The header of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// What it is.
+    pub kind: Kind,
+    /// Retry bit: the transmitter has sent it before.
+    pub retry: bool,
+    /// To the distribution system.
+    pub to_ds: bool,
+    /// From the distribution system.
+    pub from_ds: bool,
+    /// Address 1.
+    pub receiver: Mac,
+    /// Address 2, absent in CTS and ACK.
+    pub transmitter: Option<Mac>,
+    /// Sequence control (number << 4 | fragment), in data and management frames.
+    pub sequence: Option<u16>,
+    /// Traffic identifier of QoS data.
+    pub tid: Option<u8>,
+    /// The body, without the frame check sequence, as far as it was captured.
+    pub body: &'a [u8],
+    /// Length of the whole frame on the air with its check sequence, in bytes.
+    pub length: u32,
+}
+
+fn mac(data: &[u8], at: usize) -> Option<Mac> {
+    data.get(at..)?.first_chunk::<6>().map(|bytes| Mac(*bytes))
+}
+
+/// Hands out the header and the IP packets of a frame.
+pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &Radio, sink: &mut impl Sink<'a>) -> Outcome {
+    if radio.bad_fcs {
+        return Outcome::BadFcs;
+    }
+    let (length, original) =
+        if radio.has_fcs { (original, original.saturating_sub(4)) } else { (original.saturating_add(4), original) };
+    let data = &data[..data.len().min(original as usize)];
+    let Some(&[control, flags, _, _]) = data.first_chunk::<4>() else { return Outcome::Malformed };
+    let Some(receiver) = mac(data, 4) else { return Outcome::Malformed };
+    let subtype = control >> 4;
+    let kind = match (control >> 2 & 3, subtype) {
+        (0, _) => Kind::Management,
+        (1, 9) => Kind::BlockAck,
+        (1, 11) => Kind::Rts,
+        (1, 12) => Kind::Cts,
+        (1, 13) => Kind::Ack,
+        (1, _) => Kind::Control,
+        (2, _) => Kind::Data,
+        _ => Kind::Extension,
+    };
+    let mut frame = Frame {
+        kind,
+        retry: flags & 0x08 != 0,
+        to_ds: flags & 0x01 != 0,
+        from_ds: flags & 0x02 != 0,
+        receiver,
+        transmitter: if matches!(kind, Kind::Cts | Kind::Ack | Kind::Extension) { None } else { mac(data, 10) },
+        sequence: None,
+        tid: None,
+        body: &[],
+        length,
+    };
+    if !matches!(kind, Kind::Data | Kind::Management) {
+        sink.frame(&frame, radio);
+        return Outcome::Other;
+    }
+    let Some(sequence) = data.get(22..24) else { return Outcome::Malformed };
+    frame.sequence = Some(u16::from_le_bytes([sequence[0], sequence[1]]));
+    let mut header = 24;
+    let mut aggregate = false;
+    if kind == Kind::Data {
+        if frame.to_ds && frame.from_ds {
+            header += 6;
+        }
+        if subtype & 8 != 0 {
+            let Some(qos) = data.get(header..header + 2) else { return Outcome::Malformed };
+            frame.tid = Some(qos[0] & 0x0f);
+            aggregate = qos[0] & 0x80 != 0;
+            header += 2;
+        }
+    }
+    // +HTC: four more bytes, in QoS data and management frames.
+    if flags & 0x80 != 0 && (frame.tid.is_some() || kind == Kind::Management) {
+        header += 4;
+    }
+    if radio.padded {
+        header = usize::next_multiple_of(header, 4);
+    }
+    let Some(body) = data.get(header..) else { return Outcome::Malformed };
+    frame.body = body;
+    // Null frames carry nothing (subtypes with bit 2).
+    if !sink.frame(&frame, radio) || kind != Kind::Data || subtype & 4 != 0 {
+        return Outcome::Other;
+    }
+    if flags & 0x40 != 0 {
+        return Outcome::Protected;
+    }
+    // Later fragments have no header of their own.
+    if frame.sequence.is_some_and(|sequence| sequence & 0x0f != 0) {
+        return Outcome::Other;
+    }
+    let place = u32::from(flags & 3);
+    let left = original.saturating_sub(header as u32);
+    if aggregate { subframes(body, left, place, sink) } else { llc(body, left, place, sink) }
+}
+
+fn llc<'a>(body: &'a [u8], original: u32, place: u32, sink: &mut impl Sink<'a>) -> Outcome {
+    match snap(body) {
+        Some(protocol) => by_type(protocol, &body[8..], original.saturating_sub(8), place, sink),
+        None if body.len() < 8 => Outcome::Malformed,
+        None => Outcome::Other,
+    }
+}
+
+/// A-MSDU (9.3.2.2.2): destination, source, length, packet, padding to four bytes.
+fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut impl Sink<'a>) -> Outcome {
+    let mut outcome = Outcome::Malformed;
+    while let Some(head) = body.first_chunk::<14>() {
+        let length = usize::from(u16::from_be_bytes([head[12], head[13]]));
+        let captured = &body[14..body.len().min(14 + length)];
+        let whole = (length as u32).min(original.saturating_sub(14));
+        match (llc(captured, whole, place, sink), outcome) {
+            (Outcome::Ip, _) | (_, Outcome::Ip) => outcome = Outcome::Ip,
+            (new, _) => outcome = new,
+        }
+        let step = (14 + length).next_multiple_of(4);
+        body = body.get(step..).unwrap_or_default();
+        original = original.saturating_sub(step as u32);
+    }
+    outcome
+}
+
+/// The time that a frame of `length` bytes takes on the air, in us, with its preamble.
+///
+/// DSSS and CCK: IEEE 802.11-2020, 15.3 and 16.3 (192 us long, 96 us short preamble). OFDM: 17.4.3, with the signal
+/// extension of 6 us below 3 GHz (18.3.2.4). HT and VHT: 19.4.3 and 21.4.3, mixed format, without STBC. `first` is false
+/// for the later frames of an A-MPDU, which have no preamble of their own.
+#[must_use]
+pub fn air_time_us(length: u32, rate: Rate, radio: &Radio, first: bool) -> f64 {
+    let bits = f64::from(length) * 8.0;
+    let extension = if radio.frequency.is_some_and(|mhz| mhz < 3_000) { 6.0 } else { 0.0 };
+    match rate {
+        Rate::Legacy(half @ (2 | 4 | 11 | 22)) => {
+            let preamble = if radio.short_preamble && half > 2 { 96.0 } else { 192.0 };
+            preamble + bits / (f64::from(half) * 0.5)
+        }
+        Rate::Legacy(_) => 20.0 + 4.0 * ((16.0 + 6.0 + bits) / rate.bits_per_symbol()).ceil() + extension,
+        Rate::Ht { short_guard, .. } | Rate::Vht { short_guard, .. } => {
+            let symbol = if short_guard { 3.6 } else { 4.0 };
+            let (streams, fixed) = match rate {
+                Rate::Vht { streams, .. } => (streams, 40.0),
+                Rate::Ht { mcs, .. } => (mcs / 8 % 4 + 1, 36.0),
+                Rate::Legacy(_) => (1, 0.0),
+            };
+            let payload = bits / rate.bits_per_symbol();
+            if !first {
+                return symbol * payload;
+            }
+            // L-STF to HT-STF, one long training field for each stream but for three, which take four.
+            let training = 4.0 * f64::from(if streams == 3 { 4 } else { streams });
+            let preamble = fixed - 4.0 + training;
+            preamble + symbol * ((16.0 + 6.0 + bits) / rate.bits_per_symbol()).ceil() + extension
+        }
+    }
+}

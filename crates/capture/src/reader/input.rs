@@ -1,0 +1,201 @@
+//! A buffer over any input, decompressed on the way.
+
+use std::io::{self, BufReader, Read};
+
+use flate2::read::MultiGzDecoder;
+use ruzstd::decoding::StreamingDecoder;
+
+/// Bytes asked of the input at a time.
+const CHUNK: usize = 256 * 1024;
+
+/// The bytes of a file in order, a stretch of them in memory.
+pub(super) struct Input<'a> {
+    source: Box<dyn Read + Send + 'a>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Offset of `buffer[start]` in the decompressed file.
+    offset: u64,
+    /// Why the source gave no more, if it was not its end.
+    fault: Option<String>,
+    ended: bool,
+}
+
+/// How asking for bytes went.
+pub(super) enum Fill {
+    /// They are there.
+    Ready,
+    /// The file ended before them.
+    Ended,
+}
+
+impl<'a> Input<'a> {
+    /// Looks at the first bytes and puts a decompressor before the source where they ask for one.
+    pub(super) fn new(mut raw: impl Read + Send + 'a) -> io::Result<Self> {
+        let mut head = [0; 4];
+        let mut have = 0;
+        while have < head.len() {
+            match raw.read(&mut head[have..]) {
+                Ok(0) => break,
+                Ok(n) => have += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let whole = io::Cursor::new(head[..have].to_vec()).chain(raw);
+        let source: Box<dyn Read + Send + 'a> = match head[..have] {
+            [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(BufReader::with_capacity(CHUNK, whole))),
+            [0x28, 0xb5, 0x2f, 0xfd] => Box::new(Zstd::new(BufReader::with_capacity(CHUNK, whole))),
+            _ => Box::new(whole),
+        };
+        Ok(Self { source, buffer: vec![0; CHUNK], start: 0, end: 0, offset: 0, fault: None, ended: false })
+    }
+
+    /// The bytes in memory, from the current offset on.
+    #[inline]
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Offset of the next byte in the decompressed file.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// What broke the source, if something did.
+    pub(super) fn fault(&self) -> Option<&str> {
+        self.fault.as_deref()
+    }
+
+    /// Goes on by `count` bytes, which must be in memory.
+    #[inline]
+    pub(super) fn consume(&mut self, count: usize) {
+        debug_assert!(count <= self.end - self.start);
+        self.start += count;
+        self.offset += count as u64;
+    }
+
+    /// Brings `count` bytes into memory.
+    ///
+    /// # Errors
+    /// If the input itself fails; a broken compressed stream counts as the end of the file, see [`Input::fault`].
+    #[inline]
+    pub(super) fn need(&mut self, count: usize) -> io::Result<Fill> {
+        if self.end - self.start >= count { Ok(Fill::Ready) } else { self.refill(count) }
+    }
+
+    #[cold]
+    fn refill(&mut self, count: usize) -> io::Result<Fill> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        while self.end < count && !self.ended {
+            // Grows with what is really there, not with what a damaged length claims.
+            if self.buffer.len() < self.end + CHUNK {
+                self.buffer.resize(self.end + CHUNK, 0);
+            }
+            match self.source.read(&mut self.buffer[self.end..]) {
+                Ok(0) => self.ended = true,
+                Ok(n) => self.end += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_damage(&error) => {
+                    self.fault = Some(error.to_string());
+                    self.ended = true;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(if self.end >= count { Fill::Ready } else { Fill::Ended })
+    }
+
+    /// Goes on by `count` bytes without keeping them; returns how many there were.
+    ///
+    /// # Errors
+    /// As [`Input::need`].
+    pub(super) fn skip(&mut self, count: u64) -> io::Result<u64> {
+        let mut left = count;
+        while left > 0 {
+            if self.start == self.end && matches!(self.need(1)?, Fill::Ended) {
+                break;
+            }
+            let step = usize::try_from(left).unwrap_or(usize::MAX).min(self.end - self.start);
+            self.consume(step);
+            left -= step as u64;
+        }
+        Ok(count - left)
+    }
+}
+
+/// Whether a read failed because of what the bytes say, not because they could not be had.
+fn is_damage(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof | io::ErrorKind::Other
+    )
+}
+
+/// A zstd file: one frame after another (RFC 8878, section 3.1).
+struct Zstd<R: Read> {
+    state: ZstdState<R>,
+}
+
+enum ZstdState<R: Read> {
+    Between(BufReader<R>),
+    Frame(Box<StreamingDecoder<BufReader<R>, ruzstd::decoding::FrameDecoder>>),
+    Done,
+}
+
+impl<R: Read> Zstd<R> {
+    fn new(source: BufReader<R>) -> Self {
+        Self { state: ZstdState::Between(source) }
+    }
+}
+
+impl<R: Read> Read for Zstd<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match std::mem::replace(&mut self.state, ZstdState::Done) {
+                ZstdState::Done => return Ok(0),
+                ZstdState::Between(mut source) => {
+                    if io::BufRead::fill_buf(&mut source)?.is_empty() {
+                        return Ok(0);
+                    }
+                    if let Some(length) = skippable(&mut source)? {
+                        let skipped = io::copy(&mut source.by_ref().take(length), &mut io::sink())?;
+                        if skipped < length {
+                            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "zstd: a skippable frame is cut"));
+                        }
+                        self.state = ZstdState::Between(source);
+                        continue;
+                    }
+                    let decoder = StreamingDecoder::new(source)
+                        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("zstd: {error}")))?;
+                    self.state = ZstdState::Frame(Box::new(decoder));
+                }
+                ZstdState::Frame(mut decoder) => {
+                    let read = decoder.read(out).map_err(|error| match error.kind() {
+                        io::ErrorKind::Interrupted => error,
+                        _ => io::Error::new(io::ErrorKind::InvalidData, format!("zstd: {error}")),
+                    })?;
+                    if read > 0 || out.is_empty() {
+                        self.state = ZstdState::Frame(decoder);
+                        return Ok(read);
+                    }
+                    self.state = ZstdState::Between(decoder.into_inner());
+                }
+            }
+        }
+    }
+}
+
+/// The length of the skippable frame that starts here, its header taken off; none for a frame of data.
+fn skippable(source: &mut BufReader<impl Read>) -> io::Result<Option<u64>> {
+    let head = io::BufRead::fill_buf(source)?;
+    // The magic may straddle two reads of the source: then it is left to the decoder, which says what it is.
+    let Some(&[a, b, c, d, s0, s1, s2, s3]) = head.first_chunk::<8>() else { return Ok(None) };
+    if u32::from_le_bytes([a, b, c, d]) & 0xffff_fff0 != 0x184d_2a50 {
+        return Ok(None);
+    }
+    io::BufRead::consume(source, 8);
+    Ok(Some(u64::from(u32::from_le_bytes([s0, s1, s2, s3]))))
+}

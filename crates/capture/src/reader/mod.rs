@@ -1,0 +1,242 @@
+//! Captures as files: pcap and pcapng, plain or compressed, of any length, from any input.
+//!
+//! Formats: "PCAP Capture File Format" (draft-ietf-opsawg-pcap) and "PCAP Now Generic (pcapng) Capture File Format"
+//! (draft-ietf-opsawg-pcapng). Read are all blocks that hold packets; name resolution, statistics, secrets and
+//! unknown blocks are passed over. The memory used does not depend on the length of the file.
+
+mod input;
+mod pcap;
+mod pcapng;
+
+use std::io::Read;
+
+use crate::error::{Damage, Error};
+use crate::link::Link;
+use input::{Fill, Input};
+
+/// Longest record that is believed, in bytes: twice the longest IP packet, for links that add headers, is less. libpcap
+/// has the same limit for all links that are understood here.
+const LONGEST: u32 = 262_144;
+/// Interfaces in one pcapng section that are believed.
+const MOST_INTERFACES: usize = 65_536;
+
+/// Where packets were captured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its link.
+    pub link: Link,
+    /// Bytes kept of each packet; 0 for no limit.
+    pub snap_length: u32,
+    /// Its name, where the file gives one.
+    pub name: Option<String>,
+    /// Packets that the capturing system dropped, where the file says so.
+    pub dropped: Option<u64>,
+    clock: Clock,
+}
+
+/// How the time stamps of an interface count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Clock {
+    unit: ClockUnit,
+    /// Seconds to add.
+    offset: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ClockUnit {
+    /// Whole multiples of a nanosecond: so many ns a tick.
+    Nanos(u64),
+    /// Ticks in a second, where a tick is no multiple of a nanosecond.
+    PerSecond(u64),
+}
+
+impl Clock {
+    const MICROSECONDS: Self = Self { unit: ClockUnit::Nanos(1_000), offset: 0 };
+
+    /// Nanoseconds since 1970; a stamp outside of 1970 to 2554 gives the nearest end.
+    #[inline]
+    fn nanos(self, ticks: u64) -> u64 {
+        let nanos = match self.unit {
+            ClockUnit::Nanos(each) => ticks.saturating_mul(each),
+            ClockUnit::PerSecond(each) => {
+                u64::try_from(u128::from(ticks) * 1_000_000_000 / u128::from(each)).unwrap_or(u64::MAX)
+            }
+        };
+        if self.offset == 0 {
+            return nanos;
+        }
+        let offset = self.offset.unsigned_abs().saturating_mul(1_000_000_000);
+        if self.offset < 0 { nanos.saturating_sub(offset) } else { nanos.saturating_add(offset) }
+    }
+}
+
+/// One captured packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// When it was captured, in ns since 1970.
+    pub nanos: u64,
+    /// Its interface, a number of [`Reader::interfaces`].
+    pub interface: u32,
+    /// The link of that interface.
+    pub link: Link,
+    /// Its length on the wire, in bytes; never less than what was captured.
+    pub original: u32,
+    /// What was captured of it.
+    pub data: &'a [u8],
+}
+
+/// Where a record lies in the buffer.
+struct Found {
+    nanos: u64,
+    interface: u32,
+    original: u32,
+    /// Bytes of the buffer from the current offset: where the packet begins, where it ends, where the record ends.
+    begin: usize,
+    end: usize,
+    next: usize,
+}
+
+/// What stands at the current offset.
+enum Step {
+    Packet(Found),
+    /// The end of the file, where it may end.
+    End,
+    Damaged(String),
+}
+
+enum Format {
+    Pcap(pcap::State),
+    Pcapng(pcapng::State),
+}
+
+/// Reads a capture record by record.
+///
+/// ```
+/// # use wifair_capture::{Link, PcapWriter, Reader};
+/// let mut file = Vec::new();
+/// PcapWriter::new(&mut file, Link::RawIp, 65_535)?.write(1_500, 40, &[0x45; 20])?;
+/// let mut reader = Reader::new(&file[..])?;
+/// let record = reader.next()?.expect("there is one packet");
+/// assert_eq!((record.nanos, record.original, record.data.len()), (1_500, 40, 20));
+/// assert!(reader.next()?.is_none() && reader.damage().is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Reader<'a> {
+    input: Input<'a>,
+    format: Format,
+    interfaces: Vec<Interface>,
+    /// Bytes of the record handed out last, still in the buffer.
+    held: usize,
+    damage: Option<Damage>,
+    done: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// Opens a capture and reads its header.
+    ///
+    /// # Errors
+    /// If the input is empty, is no capture, or cannot be read. A header that is cut off is [`Reader::damage`].
+    pub fn new(source: impl Read + Send + 'a) -> Result<Self, Error> {
+        let mut input = Input::new(source).map_err(Error::Io)?;
+        let ready = input.need(4).map_err(Error::Io)?;
+        if input.bytes().is_empty() && input.fault().is_none() {
+            return Err(Error::Empty);
+        }
+        let magic = match ready {
+            Fill::Ready => input.bytes().first_chunk::<4>().copied(),
+            Fill::Ended => None,
+        };
+        let format = match magic {
+            Some([0xa1, 0xb2, 0xc3, 0xd4]) => Format::Pcap(pcap::State::new(true, 1_000)),
+            Some([0xd4, 0xc3, 0xb2, 0xa1]) => Format::Pcap(pcap::State::new(false, 1_000)),
+            Some([0xa1, 0xb2, 0x3c, 0x4d]) => Format::Pcap(pcap::State::new(true, 1)),
+            Some([0x4d, 0x3c, 0xb2, 0xa1]) => Format::Pcap(pcap::State::new(false, 1)),
+            Some([0x0a, 0x0d, 0x0d, 0x0a]) => Format::Pcapng(pcapng::State::default()),
+            _ => {
+                let start = input.bytes();
+                return Err(Error::NotACapture { start: start[..start.len().min(8)].to_vec() });
+            }
+        };
+        let mut reader = Self { input, format, interfaces: Vec::new(), held: 0, damage: None, done: false };
+        if let Format::Pcap(state) = &mut reader.format {
+            match state.header(&mut reader.input).map_err(Error::Io)? {
+                Ok(interface) => reader.interfaces.push(interface),
+                Err(what) => reader.spoil(what),
+            }
+            if let Some(Interface { link: Link::Other(number), .. }) = reader.interfaces.first() {
+                return Err(Error::LinkType { number: u32::from(*number) });
+            }
+        }
+        Ok(reader)
+    }
+
+    /// The next packet, or none at the end of the file or where it is damaged.
+    ///
+    /// # Errors
+    /// If the input fails.
+    #[inline]
+    #[allow(clippy::should_implement_trait)] // an iterator cannot lend what it yields
+    pub fn next(&mut self) -> Result<Option<Record<'_>>, Error> {
+        self.input.consume(self.held);
+        self.held = 0;
+        if self.done {
+            return Ok(None);
+        }
+        let step = match &mut self.format {
+            Format::Pcap(state) => state.next(&mut self.input),
+            Format::Pcapng(state) => state.next(&mut self.input, &mut self.interfaces),
+        };
+        match step.map_err(Error::Io)? {
+            Step::Packet(found) => {
+                self.held = found.next;
+                let link = self.interfaces[found.interface as usize].link;
+                let data = &self.input.bytes()[found.begin..found.end];
+                let original = found.original.max(data.len() as u32);
+                Ok(Some(Record { nanos: found.nanos, interface: found.interface, link, original, data }))
+            }
+            Step::End => {
+                self.done = true;
+                if let Some(fault) = self.input.fault().map(str::to_owned) {
+                    self.spoil(fault);
+                }
+                Ok(None)
+            }
+            Step::Damaged(what) => {
+                self.spoil(what);
+                Ok(None)
+            }
+        }
+    }
+
+    fn spoil(&mut self, what: String) {
+        self.done = true;
+        let what = match self.input.fault() {
+            Some(fault) if *fault != what => format!("{what} ({fault})"),
+            _ => what,
+        };
+        self.damage = Some(Damage { offset: self.input.offset(), what });
+    }
+
+    /// The interfaces met so far.
+    #[must_use]
+    pub fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
+    }
+
+    /// What ended the reading early, if anything did.
+    #[must_use]
+    pub fn damage(&self) -> Option<&Damage> {
+        self.damage.as_ref()
+    }
+
+    /// Bytes of the (decompressed) file read so far.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.input.offset() + self.held as u64
+    }
+}
+
+/// What to say of a file that ends too soon.
+fn cut(what: &str, have: usize, want: u64) -> String {
+    format!("the file ends inside {what}: {have} of {want} bytes are there")
+}

@@ -1,0 +1,62 @@
+//! pcap: a header of 24 bytes, then records with headers of 16 bytes.
+
+use std::io;
+
+use super::{Clock, ClockUnit, Fill, Found, Input, Interface, LONGEST, Step, cut};
+use crate::link::Link;
+
+pub(super) struct State {
+    big_endian: bool,
+    /// What the fraction of a second counts, in ns.
+    fraction: u64,
+    /// Longest record that is believed.
+    longest: u32,
+}
+
+impl State {
+    pub(super) fn new(big_endian: bool, fraction: u64) -> Self {
+        Self { big_endian, fraction, longest: LONGEST }
+    }
+
+    #[inline]
+    fn u32(&self, bytes: [u8; 4]) -> u32 {
+        if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+    }
+
+    /// Reads the file header; the inner error says how it is damaged.
+    pub(super) fn header(&mut self, input: &mut Input<'_>) -> io::Result<Result<Interface, String>> {
+        if matches!(input.need(24)?, Fill::Ended) {
+            return Ok(Err(cut("the file header", input.bytes().len(), 24)));
+        }
+        let bytes = input.bytes();
+        let word = |at: usize| self.u32([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let (snap_length, link) = (word(16), word(20));
+        // The upper bits tell the length of a frame check sequence (section 4 of the draft): lengths inside the
+        // packets make it superfluous.
+        let link = Link::from_number(link as u16);
+        self.longest = LONGEST.max(snap_length.min(LONGEST * 64));
+        input.consume(24);
+        let clock = Clock { unit: ClockUnit::Nanos(self.fraction), offset: 0 };
+        Ok(Ok(Interface { link, snap_length, name: None, dropped: None, clock }))
+    }
+
+    #[inline]
+    pub(super) fn next(&mut self, input: &mut Input<'_>) -> io::Result<Step> {
+        if matches!(input.need(16)?, Fill::Ended) {
+            let have = input.bytes().len();
+            return Ok(if have == 0 { Step::End } else { Step::Damaged(cut("a record header", have, 16)) });
+        }
+        let Some(head) = input.bytes().first_chunk::<16>() else { return Ok(Step::End) };
+        let word = |at: usize| self.u32([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let (seconds, fraction, captured, original) = (word(0), word(4), word(8), word(12));
+        if captured > self.longest {
+            return Ok(Step::Damaged(format!("a record claims {captured} bytes, more than {} can be", self.longest)));
+        }
+        let nanos = u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.fraction;
+        let next = 16 + captured as usize;
+        if matches!(input.need(next)?, Fill::Ended) {
+            return Ok(Step::Damaged(cut("a packet", input.bytes().len() - 16, u64::from(captured))));
+        }
+        Ok(Step::Packet(Found { nanos, interface: 0, original, begin: 16, end: next, next }))
+    }
+}

@@ -1,0 +1,122 @@
+//! A row for each segment: what plots and packet-by-packet comparisons are made of.
+
+use crate::segment::{Options, Segment};
+use crate::tcp::board::Cause;
+use crate::tcp::connection::Verdict;
+
+/// Columns of equal length, one entry for each segment.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    /// Number of its frame in the capture, from 1.
+    pub frame: Vec<u64>,
+    /// When it was captured, in ns since 1970.
+    pub nanos: Vec<u64>,
+    /// Its connection: a number of the analysis, from 0.
+    pub connection: Vec<u32>,
+    /// Its direction: 0 from a to b, 1 from b to a.
+    pub side: Vec<u8>,
+    /// First byte, counted from the SYN of its direction.
+    pub seq: Vec<i64>,
+    /// What it acknowledges, counted from the SYN of the other direction; -1 without ACK flag.
+    pub ack: Vec<i64>,
+    /// Payload, in bytes.
+    pub payload: Vec<u32>,
+    /// Bits of [`crate::flag`].
+    pub flags: Vec<u8>,
+    /// Window it advertises, scaled, in bytes.
+    pub window: Vec<u64>,
+    /// Bytes seen before.
+    pub again: Vec<u32>,
+    /// Bits of [`mark`].
+    pub marks: Vec<u8>,
+    /// Round-trip time that its ACK gives the data of the other direction, in ns; 0 for none.
+    pub rtt: Vec<u64>,
+    /// What its own direction has outstanding after it (for an ACK without data: the other direction), in bytes.
+    pub outstanding: Vec<u64>,
+    /// The same without what SACK reported.
+    pub in_flight: Vec<u64>,
+    /// The same in the network, by RFC 6675.
+    pub pipe: Vec<u64>,
+    /// SACK blocks: row, left edge, right edge, counted as `ack`.
+    pub sacks: Vec<(u32, i64, i64)>,
+}
+
+/// Bits of [`Rows::marks`].
+pub mod mark {
+    /// Sent again because of duplicate ACKs or SACK.
+    pub const FAST: u8 = 0x01;
+    /// Sent again by a timer.
+    pub const TIMEOUT: u8 = 0x02;
+    /// Sent again though it was known to have arrived.
+    pub const SPURIOUS: u8 = 0x04;
+    /// Out of order.
+    pub const OUT_OF_ORDER: u8 = 0x08;
+    /// A duplicate ACK.
+    pub const DUPLICATE_ACK: u8 = 0x10;
+    /// The third duplicate ACK.
+    pub const THIRD_DUPLICATE: u8 = 0x20;
+    /// A probe of a zero window.
+    pub const PROBE: u8 = 0x40;
+}
+
+/// Where a segment belongs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) frame: u64,
+    pub(crate) connection: u32,
+    pub(crate) side: usize,
+}
+
+impl Rows {
+    pub(crate) fn add(&mut self, place: Place, segment: &Segment<'_>, nanos: u64, verdict: &Verdict) {
+        let flight = if segment.payload > 0 { verdict.flight } else { verdict.flight_back };
+        let cause = match verdict.cause {
+            Some(Cause::Fast) => mark::FAST,
+            Some(Cause::Timeout) => mark::TIMEOUT,
+            Some(Cause::Spurious) => mark::SPURIOUS,
+            None => 0,
+        };
+        let bit = |set: bool, bit: u8| if set { bit } else { 0 };
+        self.frame.push(place.frame);
+        self.nanos.push(nanos);
+        self.connection.push(place.connection);
+        self.side.push(place.side as u8);
+        self.seq.push(verdict.seq);
+        self.ack.push(verdict.ack.unwrap_or(-1));
+        self.payload.push(segment.payload);
+        self.flags.push(segment.flags);
+        self.window.push(verdict.window);
+        self.again.push(verdict.again);
+        self.marks.push(
+            cause
+                | bit(verdict.out_of_order, mark::OUT_OF_ORDER)
+                | bit(verdict.duplicate_ack, mark::DUPLICATE_ACK)
+                | bit(verdict.third_duplicate, mark::THIRD_DUPLICATE)
+                | bit(verdict.probe, mark::PROBE),
+        );
+        self.rtt.push(verdict.rtt.unwrap_or(0));
+        self.outstanding.push(flight.outstanding);
+        self.in_flight.push(flight.in_flight);
+        self.pipe.push(flight.pipe);
+        if let Some(ack) = verdict.ack {
+            let options = Options::parse(segment.options);
+            let row = (self.nanos.len() - 1) as u32;
+            for (left, right) in &options.blocks[..usize::from(options.sacks)] {
+                let place = |edge: u32| ack + i64::from(edge.wrapping_sub(segment.ack).cast_signed());
+                self.sacks.push((row, place(*left), place(*right)));
+            }
+        }
+    }
+
+    /// How many rows there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nanos.len()
+    }
+
+    /// Whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nanos.is_empty()
+    }
+}

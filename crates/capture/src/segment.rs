@@ -1,0 +1,335 @@
+//! IP packets and the TCP segments in them.
+//!
+//! IPv4 (RFC 791), IPv6 with extension headers (RFC 8200, section 4), TCP (RFC 9293, section 3.1) and its options:
+//! maximum segment size, window scale and timestamps (RFC 7323), SACK (RFC 2018).
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::link::Datagram;
+
+/// An IP address. IPv4 addresses lie in the lowest 32 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Address {
+    /// The bits of the address.
+    pub bits: u128,
+    /// Whether it is an IPv6 address.
+    pub v6: bool,
+}
+
+impl From<Address> for IpAddr {
+    fn from(address: Address) -> Self {
+        if address.v6 {
+            Ipv6Addr::from_bits(address.bits).into()
+        } else {
+            Ipv4Addr::from_bits(address.bits as u32).into()
+        }
+    }
+}
+
+impl From<IpAddr> for Address {
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(v4) => Self { bits: u128::from(v4.to_bits()), v6: false },
+            IpAddr::V6(v6) => Self { bits: v6.to_bits(), v6: true },
+        }
+    }
+}
+
+/// An address with a port: prints as tcptrace and tshark print it, `10.0.0.1:80` or `2001:db8::1:80`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Endpoint {
+    /// The host.
+    pub address: Address,
+    /// The port.
+    pub port: u16,
+}
+
+impl std::fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", IpAddr::from(self.address), self.port)
+    }
+}
+
+/// Bits of the TCP header's flags.
+pub mod flag {
+    /// No more data from the sender.
+    pub const FIN: u8 = 0x01;
+    /// Synchronise sequence numbers.
+    pub const SYN: u8 = 0x02;
+    /// Reset the connection.
+    pub const RST: u8 = 0x04;
+    /// Push.
+    pub const PSH: u8 = 0x08;
+    /// The acknowledgement field counts.
+    pub const ACK: u8 = 0x10;
+    /// The urgent pointer counts.
+    pub const URG: u8 = 0x20;
+    /// ECN echo.
+    pub const ECE: u8 = 0x40;
+    /// Congestion window reduced.
+    pub const CWR: u8 = 0x80;
+}
+
+/// A TCP segment, with what of its IP header matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment<'a> {
+    /// Sender.
+    pub source: Endpoint,
+    /// Receiver.
+    pub destination: Endpoint,
+    /// Sequence number of the first byte.
+    pub seq: u32,
+    /// Acknowledgement number.
+    pub ack: u32,
+    /// Bits of [`flag`].
+    pub flags: u8,
+    /// Window, unscaled.
+    pub window: u16,
+    /// Urgent pointer.
+    pub urgent: u16,
+    /// Payload, in bytes, by the lengths in the headers: not what was captured of it.
+    pub payload: u32,
+    /// Bytes of header and payload that were not captured.
+    pub missing: u32,
+    /// Identification of IPv4, 0 for IPv6.
+    pub ip_id: u16,
+    /// Time to live, or hop limit.
+    pub ttl: u8,
+    /// Congestion experienced (RFC 3168).
+    pub marked: bool,
+    /// Length of the IP packet.
+    pub length: u32,
+    /// The options, as far as they were captured.
+    pub options: &'a [u8],
+}
+
+impl Segment<'_> {
+    /// Whether any bit of `mask` is set.
+    #[inline]
+    #[must_use]
+    pub const fn has(&self, mask: u8) -> bool {
+        self.flags & mask != 0
+    }
+}
+
+/// Options of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Timestamp value and echo.
+    pub timestamps: Option<(u32, u32)>,
+    /// Maximum segment size.
+    pub mss: Option<u16>,
+    /// Window scale.
+    pub scale: Option<u8>,
+    /// SACK is permitted.
+    pub sack_permitted: bool,
+    /// SACK blocks, the first `sacks` of them.
+    pub blocks: [(u32, u32); 4],
+    /// How many SACK blocks there are.
+    pub sacks: u8,
+}
+
+impl Options {
+    /// Reads options up to the first that is cut off or malformed.
+    #[inline]
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Self {
+        // What nearly every segment has: two paddings and timestamps (RFC 7323, appendix A).
+        if let &[1, 1, 8, 10, a, b, c, d, e, f, g, h] = bytes {
+            let timestamps = Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
+            return Self { timestamps, ..Self::default() };
+        }
+        if bytes.is_empty() { Self::default() } else { Self::parse_all(bytes) }
+    }
+
+    fn parse_all(mut bytes: &[u8]) -> Self {
+        let mut options = Self::default();
+        loop {
+            bytes = match *bytes {
+                [] | [0, ..] | [_] => return options,
+                [1, ref rest @ ..] => rest,
+                [kind, length, ref rest @ ..] => {
+                    let Some(value) = usize::from(length).checked_sub(2).and_then(|length| rest.get(..length)) else {
+                        return options;
+                    };
+                    options.take(kind, value);
+                    &rest[value.len()..]
+                }
+            };
+        }
+    }
+
+    fn take(&mut self, kind: u8, value: &[u8]) {
+        match (kind, value) {
+            (2, &[high, low]) => self.mss = Some(u16::from_be_bytes([high, low])),
+            // RFC 7323, section 2.3: more than 14 counts as 14.
+            (3, &[scale]) => self.scale = Some(scale.min(14)),
+            (4, &[]) => self.sack_permitted = true,
+            (5, blocks) => {
+                for block in blocks.chunks_exact(8).take(4) {
+                    let left = u32::from_be_bytes([block[0], block[1], block[2], block[3]]);
+                    let right = u32::from_be_bytes([block[4], block[5], block[6], block[7]]);
+                    self.blocks[usize::from(self.sacks)] = (left, right);
+                    self.sacks += 1;
+                }
+            }
+            (8, &[a, b, c, d, e, f, g, h]) => {
+                self.timestamps = Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What an IP packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload<'a> {
+    /// A TCP segment.
+    Tcp(Segment<'a>),
+    /// A UDP datagram between these endpoints, with that many bytes of payload.
+    Udp(Endpoint, Endpoint, u32),
+    /// Another protocol.
+    Other,
+    /// A later fragment of a packet, without TCP header.
+    Fragment,
+    /// Too little was captured to tell.
+    Short,
+    /// The lengths in the headers contradict each other.
+    Malformed,
+}
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// Reads the headers of an IP packet.
+#[inline]
+#[must_use]
+pub fn parse<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
+    let bytes = datagram.bytes;
+    let Some(head) = bytes.first_chunk::<20>() else { return Payload::Short };
+    if head[0] >> 4 == 6 {
+        return parse_v6(datagram);
+    }
+    let header = usize::from(head[0] & 0x0f) * 4;
+    if head[0] >> 4 != 4 || header < 20 {
+        return Payload::Malformed;
+    }
+    let mut length = u32::from(u16::from_be_bytes([head[2], head[3]]));
+    if length == 0 {
+        // A packet that the network card was to cut up has no length yet.
+        length = datagram.original;
+    }
+    let fragment = u16::from_be_bytes([head[6], head[7]]) & 0x1fff;
+    if fragment != 0 {
+        return Payload::Fragment;
+    }
+    let ip = Ip {
+        source: address_v4([head[12], head[13], head[14], head[15]]),
+        destination: address_v4([head[16], head[17], head[18], head[19]]),
+        id: u16::from_be_bytes([head[4], head[5]]),
+        ttl: head[8],
+        marked: head[1] & 3 == 3,
+        length,
+    };
+    above(head[9], &ip, bytes, header)
+}
+
+#[inline]
+fn address_v4(bytes: [u8; 4]) -> Address {
+    Address { bits: u128::from(u32::from_be_bytes(bytes)), v6: false }
+}
+
+struct Ip {
+    source: Address,
+    destination: Address,
+    id: u16,
+    ttl: u8,
+    marked: bool,
+    length: u32,
+}
+
+fn parse_v6<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
+    let bytes = datagram.bytes;
+    let Some(head) = bytes.first_chunk::<40>() else { return Payload::Short };
+    let address = |at: usize| {
+        let mut all = [0; 16];
+        all.copy_from_slice(&head[at..at + 16]);
+        Address { bits: u128::from_be_bytes(all), v6: true }
+    };
+    let mut length = 40 + u32::from(u16::from_be_bytes([head[4], head[5]]));
+    let mut next = head[6];
+    let mut at = 40;
+    if length == 40 && next != 59 {
+        length = datagram.original; // a jumbogram (RFC 2675), or one that the network card was to cut up
+    }
+    loop {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let step = match next {
+            // Hop-by-hop, routing, destination, mobility, HIP, shim6: length in eight bytes, without the first eight.
+            0 | 43 | 60 | 135 | 139 | 140 => match rest {
+                [_, words, ..] => 8 + usize::from(*words) * 8,
+                _ => return Payload::Short,
+            },
+            44 => match rest {
+                [_, _, high, low, ..] if u16::from_be_bytes([*high, *low]) >> 3 != 0 => return Payload::Fragment,
+                [_, _, _, _, ..] => 8,
+                _ => return Payload::Short,
+            },
+            // Authentication header: length in four bytes, without the first eight.
+            51 => match rest {
+                [_, words, ..] => 8 + usize::from(*words) * 4,
+                _ => return Payload::Short,
+            },
+            _ => break,
+        };
+        next = rest[0];
+        at += step;
+    }
+    let marked = head[1] >> 4 & 3 == 3;
+    let ip = Ip { source: address(8), destination: address(24), id: 0, ttl: head[7], marked, length };
+    above(next, &ip, bytes, at)
+}
+
+/// The header behind that of IP, which takes the first `header` bytes.
+#[inline]
+fn above<'a>(protocol: u8, ip: &Ip, bytes: &'a [u8], header: usize) -> Payload<'a> {
+    let Some(rest) = bytes.get(header..) else { return Payload::Short };
+    match protocol {
+        TCP => {
+            let Some(head) = rest.first_chunk::<20>() else { return Payload::Short };
+            let own = usize::from(head[12] >> 4) * 4;
+            let Some(payload) = ip.length.checked_sub((header + own) as u32) else { return Payload::Malformed };
+            if own < 20 {
+                return Payload::Malformed;
+            }
+            let endpoint = |address, port: [u8; 2]| Endpoint { address, port: u16::from_be_bytes(port) };
+            Payload::Tcp(Segment {
+                source: endpoint(ip.source, [head[0], head[1]]),
+                destination: endpoint(ip.destination, [head[2], head[3]]),
+                seq: u32::from_be_bytes([head[4], head[5], head[6], head[7]]),
+                ack: u32::from_be_bytes([head[8], head[9], head[10], head[11]]),
+                flags: head[13],
+                window: u16::from_be_bytes([head[14], head[15]]),
+                urgent: u16::from_be_bytes([head[18], head[19]]),
+                payload,
+                missing: ip.length.saturating_sub(bytes.len() as u32),
+                ip_id: ip.id,
+                ttl: ip.ttl,
+                marked: ip.marked,
+                length: ip.length,
+                options: &rest[20..own.min(rest.len())],
+            })
+        }
+        UDP => {
+            let Some(head) = rest.first_chunk::<8>() else { return Payload::Short };
+            let endpoint = |address, port: [u8; 2]| Endpoint { address, port: u16::from_be_bytes(port) };
+            let source = endpoint(ip.source, [head[0], head[1]]);
+            let destination = endpoint(ip.destination, [head[2], head[3]]);
+            match ip.length.checked_sub(header as u32 + 8) {
+                Some(payload) => Payload::Udp(source, destination, payload),
+                None => Payload::Malformed,
+            }
+        }
+        _ => Payload::Other,
+    }
+}

@@ -1,0 +1,109 @@
+//! A hash table of numbers, without iteration.
+//!
+//! The standard hash map is iterated in an order that differs from run to run. Here the entries themselves stand in a
+//! vector in the order in which they were met; this table only finds their numbers: open addressing with linear
+//! probing, at most five eighths full, hashes by multiplication and folding (as in wyhash) with fixed constants.
+
+/// Finds the numbers of entries that are kept elsewhere.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    slots: Vec<Slot>,
+    used: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    hash: u32,
+    /// [`EMPTY`] or the number of an entry.
+    entry: u32,
+}
+
+const EMPTY: u32 = u32::MAX;
+
+impl Default for Table {
+    fn default() -> Self {
+        Self { slots: vec![Slot { hash: 0, entry: EMPTY }; 64], used: 0 }
+    }
+}
+
+impl Table {
+    /// The entry of this hash that `is` recognises.
+    #[inline]
+    pub(crate) fn find(&self, hash: u64, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
+        let mask = self.slots.len() - 1;
+        let short = hash as u32;
+        let mut at = (hash >> 32) as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot.entry == EMPTY {
+                return None;
+            }
+            if slot.hash == short && is(slot.entry) {
+                return Some(slot.entry);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Puts in an entry that is not there yet. `hash_of` gives the hash of any entry that is, should they have to move.
+    pub(crate) fn insert(&mut self, hash: u64, entry: u32, hash_of: impl Fn(u32) -> u64) {
+        if self.used * 8 >= self.slots.len() * 5 {
+            let old = std::mem::take(&mut self.slots);
+            self.slots = vec![Slot { hash: 0, entry: EMPTY }; old.len() * 2];
+            for slot in old {
+                if slot.entry != EMPTY {
+                    self.place(hash_of(slot.entry), slot.entry);
+                }
+            }
+        }
+        self.place(hash, entry);
+        self.used += 1;
+    }
+
+    /// Lets `new` stand where `old` of the same hash stood.
+    pub(crate) fn replace(&mut self, hash: u64, old: u32, new: u32) {
+        let mask = self.slots.len() - 1;
+        let mut at = (hash >> 32) as usize & mask;
+        while self.slots[at].entry != old {
+            assert_ne!(self.slots[at].entry, EMPTY, "only entries that are there are replaced");
+            at = (at + 1) & mask;
+        }
+        self.slots[at].entry = new;
+    }
+
+    fn place(&mut self, hash: u64, entry: u32) {
+        let mask = self.slots.len() - 1;
+        let mut at = (hash >> 32) as usize & mask;
+        while self.slots[at].entry != EMPTY {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = Slot { hash: hash as u32, entry };
+    }
+}
+
+/// Mixes two words into one, all bits depending on all bits.
+#[inline]
+pub(crate) fn mix(a: u64, b: u64) -> u64 {
+    let product = u128::from(a ^ 0xa076_1d64_78bd_642f) * u128::from(b ^ 0xe703_7ed1_a0b4_28db);
+    (product >> 64) as u64 ^ product as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_in_is_found_again() {
+        let mut table = Table::default();
+        let hash = |entry: u32| mix(u64::from(entry / 3), 1); // three entries share a hash
+        for entry in 0..10_000 {
+            assert_eq!(table.find(hash(entry), |found| found == entry), None);
+            table.insert(hash(entry), entry, hash);
+        }
+        for entry in 0..10_000 {
+            assert_eq!(table.find(hash(entry), |found| found == entry), Some(entry));
+        }
+        table.replace(hash(5), 5, 20_000);
+        assert_eq!(table.find(hash(5), |found| found == 20_000), Some(20_000));
+    }
+}

@@ -1,0 +1,373 @@
+//! What is outstanding, what is in flight, and why a segment was sent again.
+//!
+//! `outstanding` is what was sent and not acknowledged cumulatively, `in_flight` leaves out what SACK reported (RFC 2018),
+//! `pipe` is the estimate of RFC 6675, section 4: it leaves out what counts as lost as well (more than two segments
+//! SACKed above it, or after a timeout all of it) and counts again what was sent again. Without SACK each duplicate ACK
+//! stands for one segment that arrived (RFC 6582), the third one for a lost segment.
+//!
+//! A segment sent again is put down to
+//!
+//! * **spurious**, if its bytes had been acknowledged at the capture point before, or the ACKs tell later that the first
+//!   copy had arrived: by D-SACK (RFC 2883), or by an echoed timestamp older than that of the copy (RFC 3522);
+//! * **fast**, if three duplicate ACKs or SACKed data above it had passed, or in the recovery that those started;
+//! * **timeout** otherwise: nothing but a timer can have told the sender, be it for a probe of the tail (RFC 8985) or after
+//!   the retransmission timeout (RFC 6298).
+
+/// SACKed stretches kept.
+const MOST_SACKED: usize = 256;
+/// Retransmissions kept until the ACKs have judged them.
+const MOST_PENDING: usize = 256;
+
+/// Why a segment was sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Told by duplicate ACKs or SACK.
+    Fast,
+    /// By a timer.
+    Timeout,
+    /// For nothing: the first copy had arrived.
+    Spurious,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Resent {
+    first: i64,
+    end: i64,
+    stamp: Option<u32>,
+    cause: Cause,
+}
+
+/// The data of one direction between its sender and the ACKs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Board {
+    /// First byte of data, once there was one.
+    start: Option<i64>,
+    /// Behind the highest byte sent.
+    pub(crate) sent: i64,
+    /// Highest cumulative ACK.
+    acked: Option<i64>,
+    /// SACKed stretches above the ACK, in order, apart.
+    sacked: Vec<(i64, i64)>,
+    /// Bytes in them.
+    sacked_bytes: i64,
+    /// Stretches sent again and not acknowledged yet.
+    copies: Vec<(i64, i64)>,
+    /// All below that is not SACKed counts as lost.
+    lost_below: i64,
+    /// Duplicate ACKs in a row.
+    duplicates: u32,
+    /// Where the recovery that goes on ends, and what started it.
+    recovery: Option<(i64, Cause)>,
+    pending: Vec<Resent>,
+    /// Largest payload sent.
+    pub(crate) largest: u32,
+    pub(crate) fast: u64,
+    pub(crate) timeout: u64,
+    pub(crate) spurious: u64,
+    /// Recoveries that duplicate ACKs or SACK started.
+    pub(crate) fast_recoveries: u64,
+    /// Timeouts.
+    pub(crate) timeouts: u64,
+}
+
+/// What is on the way, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flight {
+    /// Sent and not acknowledged cumulatively.
+    pub outstanding: u64,
+    /// Without what SACK reported.
+    pub in_flight: u64,
+    /// In the network, by RFC 6675.
+    pub pipe: u64,
+}
+
+impl Board {
+    /// What is on the way now.
+    #[inline]
+    pub(crate) fn flight(&self) -> Flight {
+        let outstanding = self.outstanding();
+        if self.sacked.is_empty() && self.duplicates == 0 && self.copies.is_empty() {
+            return Flight { outstanding, in_flight: outstanding, pipe: outstanding };
+        }
+        self.flight_in_recovery(outstanding)
+    }
+
+    /// The first byte of data.
+    pub(crate) fn start(&self) -> Option<i64> {
+        self.start
+    }
+
+    /// Bytes sent and not acknowledged.
+    #[inline]
+    pub(crate) fn outstanding(&self) -> u64 {
+        let Some(start) = self.start else { return 0 };
+        (self.sent - self.acked.unwrap_or(start).max(start)).max(0).cast_unsigned()
+    }
+
+    fn flight_in_recovery(&self, outstanding: u64) -> Flight {
+        let mss = i64::from(self.largest);
+        let all = outstanding.cast_signed();
+        let low = self.acked.or(self.start).unwrap_or(0);
+        let (known, mut lost) = if self.sacked.is_empty() {
+            let arrived = (i64::from(self.duplicates) * mss).min((all - mss).max(0));
+            (arrived, if self.duplicates >= 3 { mss.min(all - arrived) } else { 0 })
+        } else {
+            (self.sacked_bytes.min(all), self.lost(low, mss))
+        };
+        if self.lost_below > low && self.sacked.is_empty() {
+            lost = (self.lost_below.min(self.sent) - low - known).max(0);
+        }
+        let again: i64 = self.copies.iter().map(|(first, end)| end - first).sum();
+        let in_flight = (all - known).max(0);
+        let pipe = (in_flight - lost + again).clamp(0, all);
+        Flight { outstanding, in_flight: in_flight.cast_unsigned(), pipe: pipe.cast_unsigned() }
+    }
+
+    /// Bytes that are not SACKed and lie below two segments of SACKed data, or below `lost_below`.
+    fn lost(&self, low: i64, mss: i64) -> i64 {
+        let mut above = 0;
+        let mut edge = low;
+        for (first, end) in self.sacked.iter().rev() {
+            above += end - first;
+            if above > 2 * mss {
+                edge = *first;
+                break;
+            }
+        }
+        edge = edge.max(self.lost_below.min(self.sent));
+        let sacked_below: i64 = self.sacked.iter().map(|(first, end)| (*end).min(edge) - (*first).min(edge)).sum();
+        (edge - low - sacked_below).max(0)
+    }
+
+    /// A segment with `length` bytes of data went out that holds something new.
+    #[inline]
+    pub(crate) fn send(&mut self, first: i64, length: u32) {
+        let end = first + i64::from(length);
+        if self.start.is_none() {
+            self.start = Some(first);
+            self.sent = end;
+        }
+        self.sent = self.sent.max(end);
+        self.largest = self.largest.max(length);
+    }
+
+    /// A segment went out again. `quiet` tells that neither side had sent anything for about a timeout.
+    pub(crate) fn resend(&mut self, first: i64, length: u32, stamp: Option<u32>, quiet: bool) -> Cause {
+        let end = first + i64::from(length);
+        self.send(first, length);
+        let low = self.acked.or(self.start).unwrap_or(first);
+        let known = end <= low || self.sacked.iter().any(|(from, to)| *from <= first && end <= *to);
+        if let Some((point, _)) = self.recovery
+            && low >= point
+        {
+            self.recovery = None;
+        }
+        let cause = if known {
+            self.spurious += 1;
+            Cause::Spurious
+        } else {
+            let above = self.sacked.last().is_some_and(|(_, to)| *to > first);
+            let cause = match self.recovery {
+                Some((_, cause)) if !quiet => cause,
+                _ if !quiet && (above || self.duplicates >= 3) => {
+                    self.fast_recoveries += 1;
+                    self.recovery = Some((self.sent, Cause::Fast));
+                    Cause::Fast
+                }
+                _ => {
+                    self.timeouts += 1;
+                    self.recovery = Some((self.sent, Cause::Timeout));
+                    self.lost_below = self.sent;
+                    self.copies.clear();
+                    Cause::Timeout
+                }
+            };
+            match cause {
+                Cause::Fast => self.fast += 1,
+                _ => self.timeout += 1,
+            }
+            if self.copies.len() < MOST_PENDING {
+                self.copies.push((first.max(low), end));
+            }
+            cause
+        };
+        if self.pending.len() >= MOST_PENDING {
+            self.pending.remove(0);
+        }
+        self.pending.push(Resent { first, end, stamp, cause });
+        cause
+    }
+
+    /// An ACK came. `duplicate` as TCP counts it (RFC 5681, section 2). Blocks are in the sequence space of the data.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, ack: i64, blocks: &[(i64, i64)], duplicate: bool, echo: Option<u32>) {
+        let advanced = match self.acked {
+            Some(before) => ack > before,
+            None => true,
+        };
+        if self.pending.is_empty() && blocks.is_empty() && self.sacked.is_empty() {
+            // The usual case: nothing is amiss.
+            if advanced {
+                self.acked = Some(ack);
+                self.duplicates = 0;
+            } else if duplicate && self.outstanding() > 0 {
+                self.duplicates += 1;
+            }
+            return;
+        }
+        self.acknowledge_in_recovery(ack, blocks, duplicate, echo, advanced);
+    }
+
+    fn acknowledge_in_recovery(
+        &mut self,
+        ack: i64,
+        blocks: &[(i64, i64)],
+        duplicate: bool,
+        echo: Option<u32>,
+        advanced: bool,
+    ) {
+        if let Some((first, end)) = repeated(ack, blocks) {
+            self.judge(|copy| copy.first < end && first < copy.end);
+        }
+        if advanced {
+            // RFC 3522: the ACK of a segment sent again echoes the copy, unless the first one had arrived.
+            let before = self.acked.unwrap_or(i64::MIN);
+            if let Some(echo) = echo {
+                self.judge(|copy| {
+                    before <= copy.first
+                        && copy.first < ack
+                        && copy.stamp.is_some_and(|stamp| echo.wrapping_sub(stamp).cast_signed() < 0)
+                });
+            }
+            self.acked = Some(ack);
+            self.duplicates = 0;
+            self.copies.retain_mut(|(first, end)| {
+                *first = (*first).max(ack);
+                first < end
+            });
+            self.sacked.retain_mut(|(first, end)| {
+                *first = (*first).max(ack);
+                first < end
+            });
+            // Kept a while longer, for a D-SACK may come with a later ACK.
+            let far = ack - 64 * i64::from(self.largest.max(1));
+            self.pending.retain(|copy| copy.end > far);
+        } else if duplicate && self.outstanding() > 0 {
+            self.duplicates += 1;
+        }
+        let low = self.acked.unwrap_or(ack);
+        for (first, end) in blocks {
+            // What lies outside of what was sent is D-SACK or damage.
+            if *first >= low && first < end && *end <= self.sent {
+                self.sack(*first, *end);
+            }
+        }
+        self.sacked_bytes = self.sacked.iter().map(|(first, end)| end - first).sum();
+    }
+
+    /// Takes in a SACKed stretch.
+    fn sack(&mut self, first: i64, end: i64) {
+        let from = self.sacked.partition_point(|(_, to)| *to < first);
+        let to = from + self.sacked[from..].partition_point(|(start, _)| *start <= end);
+        if from == to {
+            if self.sacked.len() < MOST_SACKED {
+                self.sacked.insert(from, (first, end));
+            }
+        } else {
+            let whole = (self.sacked[from].0.min(first), self.sacked[to - 1].1.max(end));
+            self.sacked[from] = whole;
+            self.sacked.drain(from + 1..to);
+        }
+        if !self.copies.is_empty() {
+            self.copies.retain(|(from, to)| !(first <= *from && *to <= end));
+        }
+    }
+
+    /// Counts the latest retransmission that fits as spurious.
+    fn judge(&mut self, fits: impl Fn(&Resent) -> bool) {
+        let Some(copy) = self.pending.iter_mut().rev().find(|copy| copy.cause != Cause::Spurious && fits(copy)) else {
+            return;
+        };
+        match copy.cause {
+            Cause::Fast => self.fast -= 1,
+            _ => self.timeout -= 1,
+        }
+        copy.cause = Cause::Spurious;
+        self.spurious += 1;
+    }
+
+    /// Whether the sender repairs losses.
+    pub(crate) fn recovering(&self) -> bool {
+        self.recovery.is_some_and(|(point, _)| self.acked.is_none_or(|acked| acked < point))
+    }
+}
+
+/// The stretch that a D-SACK reports: the first block, if it lies below the ACK or inside the second one (RFC 2883,
+/// section 4).
+pub(crate) fn repeated(ack: i64, blocks: &[(i64, i64)]) -> Option<(i64, i64)> {
+    match *blocks {
+        [(first, end), ..] if end <= ack => Some((first, end)),
+        [(first, end), (from, to), ..] if from <= first && end <= to => Some((first, end)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(segments: i64) -> Board {
+        let mut board = Board::default();
+        for i in 0..segments {
+            board.send(i * 1_000, 1_000);
+        }
+        board
+    }
+
+    /// Worked by hand after RFC 6675: ten segments, the third lost.
+    #[test]
+    fn pipe_counts_neither_lost_nor_sacked_bytes() {
+        let mut board = sent(10);
+        assert_eq!(board.flight(), Flight { outstanding: 10_000, in_flight: 10_000, pipe: 10_000 });
+        board.acknowledge(2_000, &[], false, None);
+        for above in [4_000, 5_000] {
+            board.acknowledge(2_000, &[(3_000, above)], true, None);
+        }
+        // Two segments above the hole: not lost yet.
+        assert_eq!(board.flight(), Flight { outstanding: 8_000, in_flight: 6_000, pipe: 6_000 });
+        board.acknowledge(2_000, &[(3_000, 6_000)], true, None);
+        assert_eq!(board.flight(), Flight { outstanding: 8_000, in_flight: 5_000, pipe: 4_000 });
+        assert_eq!(board.resend(2_000, 1_000, None, false), Cause::Fast);
+        assert_eq!(board.flight().pipe, 5_000);
+        board.acknowledge(6_000, &[], false, None);
+        assert_eq!(board.flight(), Flight { outstanding: 4_000, in_flight: 4_000, pipe: 4_000 });
+        assert_eq!((board.fast, board.timeout, board.spurious, board.fast_recoveries), (1, 0, 0, 1));
+    }
+
+    #[test]
+    fn without_word_from_the_receiver_it_was_a_timer() {
+        let mut board = sent(3);
+        assert_eq!(board.resend(0, 1_000, None, true), Cause::Timeout);
+        assert_eq!(board.flight(), Flight { outstanding: 3_000, in_flight: 3_000, pipe: 1_000 });
+        assert_eq!(board.resend(1_000, 1_000, None, false), Cause::Timeout);
+        assert_eq!((board.timeout, board.timeouts), (2, 1));
+    }
+
+    #[test]
+    fn an_old_echo_tells_that_the_first_copy_had_arrived() {
+        let mut board = sent(3);
+        board.resend(0, 1_000, Some(500), true);
+        board.acknowledge(1_000, &[], false, Some(100));
+        assert_eq!((board.timeout, board.spurious), (0, 1));
+    }
+
+    #[test]
+    fn a_dsack_tells_that_both_copies_arrived() {
+        let mut board = sent(3);
+        board.resend(0, 1_000, Some(500), true);
+        board.acknowledge(3_000, &[], false, Some(500));
+        assert_eq!((board.timeout, board.spurious), (1, 0));
+        board.acknowledge(3_000, &[(0, 1_000)], true, Some(500));
+        assert_eq!((board.timeout, board.spurious), (0, 1));
+    }
+}

@@ -1,0 +1,505 @@
+//! A connection: its two directions, and what each segment changes in them.
+
+use super::board::{Cause, Flight, repeated};
+use super::history::{AckKind, elapsed_us};
+use super::side::Side;
+use crate::segment::{Endpoint, Options, Segment, flag};
+
+/// How a segment counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Bytes (and SYN, FIN) that were seen before.
+    pub again: u32,
+    /// Why they were sent again.
+    pub cause: Option<Cause>,
+    /// Below a segment seen before, and new.
+    pub out_of_order: bool,
+    /// A probe of a window that was zero.
+    pub probe: bool,
+    /// A duplicate ACK.
+    pub duplicate_ack: bool,
+    /// The third duplicate ACK.
+    pub third_duplicate: bool,
+    /// The window it advertises, scaled, in bytes.
+    pub window: u64,
+    /// The round-trip time that its ACK gives the other direction, in ns.
+    pub rtt: Option<u64>,
+    /// What its direction had on the way after it.
+    pub flight: Flight,
+    /// What the other direction had on the way after it.
+    pub flight_back: Flight,
+    /// Its first byte, counted from the SYN or the first segment seen.
+    pub seq: i64,
+    /// What it acknowledges, counted likewise.
+    pub ack: Option<i64>,
+}
+
+/// Who talks to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    /// Address and port of the smaller and the larger endpoint.
+    low: Endpoint,
+    high: Endpoint,
+    /// The interface that saw it.
+    pub(crate) interface: u32,
+}
+
+impl Key {
+    /// The key of a segment, and whether its source is the larger endpoint.
+    #[inline]
+    pub(crate) fn of(segment: &Segment<'_>, interface: u32) -> (Self, bool) {
+        let (source, destination) = (segment.source, segment.destination);
+        let swapped = (source.address.bits, source.port) > (destination.address.bits, destination.port);
+        let (low, high) = if swapped { (destination, source) } else { (source, destination) };
+        (Self { low, high, interface }, swapped)
+    }
+
+    #[inline]
+    pub(crate) fn hash(&self) -> u64 {
+        use crate::table::mix;
+        let ports = u64::from(self.low.port) << 48 | u64::from(self.high.port) << 32 | u64::from(self.interface);
+        let fold = |bits: u128| (bits >> 64) as u64 ^ bits as u64;
+        if self.low.address.v6 {
+            let low = mix((self.low.address.bits >> 64) as u64, self.low.address.bits as u64);
+            let high = mix((self.high.address.bits >> 64) as u64, self.high.address.bits as u64);
+            return mix(mix(low, high.rotate_left(1)), ports);
+        }
+        mix(fold(self.low.address.bits) << 32 | fold(self.high.address.bits), ports)
+    }
+}
+
+/// When the parts of a three-way handshake passed, in ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Handshake {
+    syn: Option<u64>,
+    answer: Option<u64>,
+    done: Option<u64>,
+    /// The side that sent the SYN.
+    client: usize,
+    /// A SYN was sent again: the times are ambiguous.
+    again: bool,
+}
+
+impl Handshake {
+    /// From the capture point to the server and back, then to the client and back, in ns.
+    pub(crate) fn parts(&self) -> Option<(u64, u64)> {
+        match (self.syn, self.answer, self.done) {
+            (Some(syn), Some(answer), Some(done)) if !self.again => {
+                Some((answer.saturating_sub(syn), done.saturating_sub(answer)))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    pub(crate) key: Key,
+    /// The sender of the first segment, then the other end.
+    pub(crate) ends: [Endpoint; 2],
+    /// The first sender is the larger endpoint.
+    pub(crate) swapped: bool,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) handshake: Handshake,
+    pub(crate) sides: [Side; 2],
+}
+
+/// What the analysis of a segment needs to know beside it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context {
+    /// Pause that ends a session, in ns.
+    pub(crate) pause: u64,
+    /// The time bin.
+    pub(crate) bin: usize,
+}
+
+/// Longest silence after which the same endpoints still are the same connection, in ns: as in tcptrace, 8 hours.
+const SAME_CONNECTION: u64 = 8 * 3_600 * 1_000_000_000;
+
+impl Connection {
+    pub(crate) fn new(key: Key, swapped: bool, segment: &Segment<'_>, nanos: u64) -> Self {
+        Self {
+            key,
+            ends: [segment.source, segment.destination],
+            swapped,
+            first: nanos,
+            last: nanos,
+            handshake: Handshake::default(),
+            sides: [Side::default(), Side::default()],
+        }
+    }
+
+    /// Whether a segment on these endpoints belongs to a later connection.
+    ///
+    /// That is so after a very long silence, and for a SYN with another sequence number than the SYN before, or after a FIN
+    /// or RST, or in the middle of a stream.
+    #[inline]
+    pub(crate) fn is_over(&mut self, side: usize, segment: &Segment<'_>, nanos: u64) -> bool {
+        if nanos.saturating_sub(self.last) > SAME_CONNECTION {
+            return true;
+        }
+        segment.has(flag::SYN) && self.is_new_syn(side, segment)
+    }
+
+    #[cold]
+    fn is_new_syn(&mut self, side: usize, segment: &Segment<'_>) -> bool {
+        let ended = self.sides.iter().any(|side| side.fins + side.resets > 0);
+        let me = &mut self.sides[side];
+        match me.syn {
+            Some(syn) => syn as u32 != segment.seq && (ended || !segment.has(flag::ACK)),
+            None if me.packets == 0 => ended && !segment.has(flag::ACK),
+            // The SYN of what was seen before comes late, or it is another connection's.
+            None => {
+                let seq = me.space.place(segment.seq);
+                me.latest < seq || me.latest - seq > 1 << 20
+            }
+        }
+    }
+
+    /// Takes in a segment that `side` sent.
+    pub(crate) fn take(&mut self, side: usize, segment: &Segment<'_>, nanos: u64, context: Context) -> Verdict {
+        let options = Options::parse(segment.options);
+        let fresh = self.last;
+        self.last = nanos;
+        let [a, b] = &mut self.sides;
+        let (me, other) = if side == 0 { (a, b) } else { (b, a) };
+        let mut verdict = Verdict::default();
+
+        let (syn, fin, reset, acks) =
+            (segment.has(flag::SYN), segment.has(flag::FIN), segment.has(flag::RST), segment.has(flag::ACK));
+        me.syns += u64::from(syn);
+        me.resets += u64::from(reset);
+        me.fins += u64::from(fin);
+
+        // The window is that of a SYN itself, or scaled if both SYNs ask for it (RFC 7323, section 2.3).
+        let scaled = me.scaling && other.scaling && !syn;
+        let window = match (acks || syn, scaled) {
+            (false, _) => 0,
+            (true, true) => u64::from(segment.window) << me.scale,
+            (true, false) => u64::from(segment.window),
+        };
+        verdict.window = window;
+
+        if me.packets > 0 {
+            me.idle_max_us = me.idle_max_us.max(elapsed_us(me.last, nanos));
+        } else {
+            me.first = nanos;
+        }
+        me.last = nanos;
+
+        let payload = segment.payload;
+        let length = payload + u32::from(syn) + u32::from(fin);
+        let start = me.space.place(segment.seq);
+        let end = start + i64::from(payload);
+        let ack = if acks { Some(other.space.place(segment.ack)) } else { None };
+        if length > 0 {
+            me.space.raise(end);
+        }
+        if let Some(ack) = ack
+            && !reset
+        {
+            other.space.raise(ack);
+        }
+        verdict.seq = start - me.syn.unwrap_or_else(|| if me.packets == 0 { start } else { me.board_start() });
+        verdict.ack = ack.map(|ack| ack - other.syn.unwrap_or_else(|| other.board_start()));
+
+        if syn {
+            me.syn = Some(start);
+            other.ack_sent = Some(start);
+            verdict.seq = 0;
+        }
+        if fin {
+            me.fin = end;
+        }
+
+        // Options.
+        if let Some(mss) = options.mss {
+            me.mss = mss;
+        }
+        if let Some(scale) = options.scale
+            && syn
+        {
+            me.scale = scale;
+            me.scaling = true;
+        }
+        me.timestamps |= options.timestamps.is_some();
+        me.sack_permitted |= options.sack_permitted;
+        if !(syn || me.scaling && other.scaling) {
+            me.scale = 0;
+            other.scale = 0;
+        }
+        me.sack_option_packets += u64::from(options.sacks > 0);
+
+        // Data.
+        let unseen = me.data_packets == 0;
+        if payload > 0 {
+            me.pushed += u64::from(segment.has(flag::PSH));
+            me.data_bytes += u64::from(payload);
+            if segment.has(flag::URG) {
+                me.urgent_packets += 1;
+                me.urgent_bytes += u64::from(segment.urgent);
+            }
+            me.largest = me.largest.max(payload);
+            me.smallest = if me.smallest == 0 { payload } else { me.smallest.min(payload) };
+            if segment.missing > 0 {
+                me.truncated_bytes += u64::from(segment.missing);
+                me.truncated_packets += 1;
+            }
+        }
+        me.packets += 1;
+        me.wire_bytes += u64::from(segment.length);
+        me.marked += u64::from(segment.marked);
+        if let Some(packets) = &mut me.scaled_packets {
+            *packets += 1;
+        }
+        me.latest = end;
+        me.hardware.note(segment.seq, segment.ip_id);
+
+        // Retransmissions.
+        let closed = other.window_last == 0 && other.packets > 0 && !syn;
+        let mut unique = 0;
+        if length > 0 {
+            let mut again = 0;
+            if closed {
+                verdict.probe = true;
+                me.probe_packets += 1;
+                me.probe_bytes += u64::from(payload);
+            } else {
+                let added = me.history.add(start, length, nanos);
+                again = i64::from(added.again);
+                verdict.again = added.again;
+                verdict.out_of_order = added.out_of_order;
+                me.out_of_order += u64::from(added.out_of_order);
+            }
+            again -= i64::from(syn && me.syns > 1) + i64::from(fin && me.fins > 1);
+            if !closed && again < i64::from(payload) {
+                unique = (i64::from(payload) - again).cast_unsigned();
+                me.unique_bytes += unique;
+            }
+        }
+        if !syn && !fin && !reset && payload <= 1 && start + 1 == me.board_end() && acks {
+            // Of a byte that was sent before: Linux probes and keeps alive so, without the byte.
+            if closed {
+                me.window_probes += 1;
+            } else if payload == 0 || verdict.again > 0 {
+                me.keep_alives += 1;
+            }
+        } else if verdict.probe {
+            me.window_probes += 1;
+        }
+
+        // What the ACK says of the other direction.
+        let mut kind = AckKind::Plain;
+        if let Some(ack) = ack {
+            let repeats = other.owin_sum > 0 && payload == 0 && me.ack_sent == Some(ack) && window == me.window_last;
+            kind = other.history.acknowledge(ack, nanos, repeats);
+            if other.syns == 1 && other.syn == Some(ack - 1) {
+                other.handshake_us = other.history.last_rtt;
+            }
+            if let AckKind::Sample(rtt) = kind {
+                other.sample(rtt);
+                verdict.rtt = Some(rtt);
+            }
+        }
+        verdict.duplicate_ack = matches!(kind, AckKind::Duplicate | AckKind::Triple);
+        verdict.third_duplicate = kind == AckKind::Triple;
+        let again = verdict.again > 0;
+        if again {
+            me.again_packets += 1;
+            me.again_bytes += u64::from(verdict.again);
+        }
+
+        // Why the sender sent when it did, and what is on the way.
+        if payload > 0 {
+            let stamp = options.timestamps.map(|(value, _)| value);
+            if unique > 0 {
+                let turn = if other.history.rtt.count > 0 { other.history.rtt.min * 1e3 } else { 0.0 };
+                me.judge_wait(nanos, context.pause, turn, unique);
+                me.bins.add(context.bin, unique);
+            }
+            me.last_data = nanos;
+            if again && !verdict.probe {
+                let quiet = nanos.saturating_sub(fresh) as f64 >= 0.8 * me.timeout();
+                verdict.cause = Some(me.board.resend(start, payload, stamp, quiet));
+            } else {
+                me.board.send(start, payload);
+            }
+            me.data_packets += 1;
+            if unseen {
+                me.first_data = nanos;
+            }
+            me.blocked = me.allowed.is_some_and(|allowed| allowed - me.board.sent < i64::from(me.board.largest));
+            me.short = payload < me.board.largest;
+            me.clear_since = None;
+        }
+        verdict.flight = me.board.flight();
+        if payload > 0 {
+            me.area.set(nanos, verdict.flight.outstanding, verdict.flight.in_flight);
+        }
+        self.handshake.note(side, segment, nanos, again);
+        if reset {
+            me.acks += u64::from(acks);
+            verdict.flight_back = other.board.flight();
+            return verdict;
+        }
+
+        // Windows.
+        match (me.zero_since, window == 0 && acks) {
+            (None, true) => me.zero_since = Some(nanos),
+            (Some(since), false) => {
+                me.zero_nanos += nanos.saturating_sub(since);
+                me.zero_since = None;
+            }
+            _ => {}
+        }
+        me.window_last = window;
+        if acks || syn {
+            me.window_max = me.window_max.max(window);
+            if window > 0 && me.scaling && other.scaling && !syn && me.scaled_packets.is_none() {
+                // The first scaled window: those of the SYNs no longer count.
+                me.scaled_packets = Some(1);
+                me.window_min = window;
+                me.window_max = window;
+                me.window_sum = 0;
+            } else if window > 0 && (me.window_min == 0 || window < me.window_min) {
+                me.window_min = window;
+            }
+            me.window_sum += window;
+        }
+        if let Some(ack) = ack {
+            me.window_zero += u64::from(window == 0);
+            me.acks += 1;
+            me.pure_acks += u64::from(payload == 0 && !syn && !fin);
+            me.ack_sent = Some(ack);
+            let mut blocks = [(0, 0); 4];
+            let blocks = &mut blocks[..usize::from(options.sacks)];
+            if options.sacks > 0 {
+                me.sack_acks += 1;
+                me.most_blocks = me.most_blocks.max(options.sacks);
+                for (block, (left, right)) in blocks.iter_mut().zip(options.blocks) {
+                    *block = (other.space.place(left), other.space.place(right));
+                }
+                me.dsacks += u64::from(is_dsack(ack, blocks));
+            }
+            let echo = options.timestamps.map(|(_, echo)| echo);
+            let before = other.board.outstanding();
+            other.board.acknowledge(ack, blocks, verdict.duplicate_ack || options.sacks > 0, echo);
+            // Without the SYNs the scale is not known, and with it the window.
+            let known = syn || scaled || (me.syn.is_some() && (!me.scaling || other.syn.is_some()));
+            other.acknowledged(ack, nanos, before, known.then_some(window));
+            if !other.data_acked && other.syn.is_none_or(|syn| syn + 1 != ack) {
+                other.data_acked = true;
+            }
+        }
+        verdict.flight_back = other.board.flight();
+        if acks {
+            other.area.set(nanos, verdict.flight_back.outstanding, verdict.flight_back.in_flight);
+        }
+
+        // The first window: before data was acknowledged.
+        if payload > 0 && !me.data_acked && !again {
+            me.initial_bytes += u64::from(payload);
+            me.initial_packets += 1;
+        }
+
+        if !syn && !verdict.out_of_order && !again {
+            let owin = match other.ack_sent {
+                Some(ack) => (end - (ack - 1)).max(0).cast_unsigned(),
+                None => u64::from(payload),
+            };
+            me.sample_owin(owin, nanos);
+        }
+        verdict
+    }
+
+    /// Ends what goes on, `nanos` being the time of the last packet of the capture.
+    pub(crate) fn finish(&mut self, nanos: u64) {
+        let closed = self.sides.iter().all(|side| side.fins > 0) || self.sides.iter().any(|side| side.resets > 0);
+        for side in &mut self.sides {
+            if side.packets == 0 {
+                continue;
+            }
+            if !closed {
+                side.idle_max_us = side.idle_max_us.max(elapsed_us(side.last, nanos));
+            }
+            let flight = side.board.flight();
+            side.area.set(self.last, flight.outstanding, flight.in_flight);
+            if let Some(since) = side.zero_since.take() {
+                side.zero_nanos += self.last.saturating_sub(since);
+            }
+        }
+    }
+}
+
+/// Whether an ACK reports a duplicate. As tcptrace has it, a first block that overlaps the second one counts too.
+fn is_dsack(ack: i64, blocks: &[(i64, i64)]) -> bool {
+    if repeated(ack, blocks).is_some() {
+        return true;
+    }
+    match *blocks {
+        [(first, end), (from, to), ..] => (first <= from && end > from) || (end >= to && first < to),
+        _ => false,
+    }
+}
+
+impl Handshake {
+    #[inline]
+    fn note(&mut self, side: usize, segment: &Segment<'_>, nanos: u64, again: bool) {
+        if self.done.is_some() {
+            return;
+        }
+        match (segment.has(flag::SYN), segment.has(flag::ACK)) {
+            (true, false) => (self.syn, self.client) = (Some(nanos), side),
+            (true, true) => self.answer = Some(nanos),
+            (false, true) if self.answer.is_some() && side == self.client => self.done = Some(nanos),
+            _ => {}
+        }
+        self.again |= again && segment.has(flag::SYN);
+    }
+}
+
+impl Side {
+    /// The first number of this direction that counts as zero where no SYN was seen.
+    fn board_start(&self) -> i64 {
+        self.board.start().unwrap_or(self.latest)
+    }
+
+    /// Behind the highest data sent.
+    fn board_end(&self) -> i64 {
+        self.board.start().map_or(i64::MIN, |_| self.board.sent)
+    }
+
+    /// The other end acknowledged up to `ack`, with a window if its size is known.
+    #[inline]
+    fn acknowledged(&mut self, ack: i64, nanos: u64, before: u64, window: Option<u64>) {
+        if let Some(window) = window {
+            self.allowed = Some(ack.saturating_add(window.min(1 << 40).cast_signed()));
+        }
+        self.acked_at = Some(nanos);
+        if before > 0 && self.board.outstanding() == 0 {
+            self.clear_since = Some(nanos);
+            if let Some(session) = &mut self.sessions.current
+                && session.acked.is_none()
+            {
+                session.acked = Some(nanos);
+            }
+        }
+    }
+
+    /// tcptrace's outstanding window: one byte more than is outstanding, taken when something is sent.
+    #[inline]
+    fn sample_owin(&mut self, owin: u64, nanos: u64) {
+        self.owin_max = self.owin_max.max(owin);
+        if owin > 0 && (self.owin_min == 0 || owin < self.owin_min) {
+            self.owin_min = owin;
+        }
+        self.owin_sum += owin;
+        self.owin_count += 1;
+        if let Some((at, last)) = self.owin_last {
+            // Each term loses its fraction.
+            self.owin_weighted += (last as f64 * (elapsed_us(at, nanos) / 1e6)) as u64;
+        }
+        self.owin_last = Some((nanos, owin));
+    }
+}

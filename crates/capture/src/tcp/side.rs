@@ -1,0 +1,381 @@
+//! One direction of a connection: what one end sent, and what the other end's ACKs said of it.
+
+use super::Space;
+use super::board::Board;
+use super::history::History;
+
+/// Segments whose identification is remembered to notice duplicates of the capturing hardware; tcptrace keeps as many.
+const REMEMBERED: usize = 8;
+
+/// Sessions kept one by one.
+const MOST_SESSIONS: usize = 4_096;
+
+/// Running sums of durations, in ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// How many there were.
+    pub count: u64,
+    /// Their sum.
+    pub sum: f64,
+    /// Sum of their squares.
+    pub squares: f64,
+    /// The shortest.
+    pub min: u64,
+    /// The longest.
+    pub max: u64,
+}
+
+impl Spread {
+    #[inline]
+    pub(crate) fn add(&mut self, nanos: u64) {
+        self.min = if self.count == 0 { nanos } else { self.min.min(nanos) };
+        self.max = self.max.max(nanos);
+        self.count += 1;
+        self.sum += nanos as f64;
+        self.squares += nanos as f64 * nanos as f64;
+    }
+
+    /// Their mean, in ns.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+
+    /// Their standard deviation (with n - 1), in ns.
+    #[must_use]
+    pub fn deviation(&self) -> Option<f64> {
+        let n = self.count as f64;
+        (self.count > 1).then(|| ((self.squares - self.sum * self.sum / n) / (n - 1.0)).max(0.0).sqrt())
+    }
+}
+
+/// Data sent without a pause (Jung and Park 2016, section 3: a transmission session).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// When its first byte was sent, in ns.
+    pub start: u64,
+    /// New bytes in it.
+    pub bytes: u64,
+    /// When its last new byte was sent, in ns.
+    pub sent: u64,
+    /// When all of it was acknowledged, in ns.
+    pub acked: Option<u64>,
+}
+
+/// Sessions of one direction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sessions {
+    /// All but the current one, the first [`MOST_SESSIONS`] of them.
+    pub(crate) ended: Vec<Session>,
+    pub(crate) current: Option<Session>,
+    /// Sessions that were not kept.
+    pub(crate) dropped: u64,
+}
+
+impl Sessions {
+    fn end(&mut self) {
+        if let Some(session) = self.current.take() {
+            if self.ended.len() < MOST_SESSIONS {
+                self.ended.push(session);
+            } else {
+                self.dropped += 1;
+            }
+        }
+    }
+}
+
+/// What held a sender back, as time in ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Limits {
+    pub(crate) application: u64,
+    pub(crate) receiver: u64,
+    pub(crate) congestion: u64,
+}
+
+/// Outstanding data over time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Area {
+    since: u64,
+    outstanding: u64,
+    in_flight: u64,
+    /// Integrals, in byte ns.
+    pub(crate) outstanding_sum: f64,
+    pub(crate) in_flight_sum: f64,
+    pub(crate) nanos: u64,
+    pub(crate) outstanding_max: u64,
+    pub(crate) in_flight_max: u64,
+}
+
+impl Area {
+    #[inline]
+    pub(crate) fn set(&mut self, nanos: u64, outstanding: u64, in_flight: u64) {
+        if self.outstanding > 0 {
+            let span = nanos.saturating_sub(self.since);
+            self.outstanding_sum += self.outstanding as f64 * span as f64;
+            self.in_flight_sum += self.in_flight as f64 * span as f64;
+        }
+        self.nanos = nanos;
+        self.since = self.since.max(nanos);
+        self.outstanding = outstanding;
+        self.in_flight = in_flight;
+        self.outstanding_max = self.outstanding_max.max(outstanding);
+        self.in_flight_max = self.in_flight_max.max(in_flight);
+    }
+}
+
+/// Everything counted of one direction. Names follow tcptrace where the definition is its own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Side {
+    pub(crate) space: Space,
+    pub(crate) history: History,
+    pub(crate) board: Board,
+
+    pub(crate) packets: u64,
+    pub(crate) wire_bytes: u64,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) idle_max_us: f64,
+
+    pub(crate) syns: u64,
+    pub(crate) fins: u64,
+    pub(crate) resets: u64,
+    pub(crate) acks: u64,
+    pub(crate) pure_acks: u64,
+    pub(crate) syn: Option<i64>,
+    pub(crate) fin: i64,
+    /// Behind the latest segment.
+    pub(crate) latest: i64,
+
+    pub(crate) sack_option_packets: u64,
+    pub(crate) sack_acks: u64,
+    pub(crate) dsacks: u64,
+    pub(crate) most_blocks: u8,
+    pub(crate) scaling: bool,
+    pub(crate) scale: u8,
+    pub(crate) timestamps: bool,
+    pub(crate) sack_permitted: bool,
+    pub(crate) mss: u16,
+
+    pub(crate) unique_bytes: u64,
+    pub(crate) data_packets: u64,
+    pub(crate) data_bytes: u64,
+    pub(crate) pushed: u64,
+    pub(crate) urgent_packets: u64,
+    pub(crate) urgent_bytes: u64,
+    pub(crate) largest: u32,
+    pub(crate) smallest: u32,
+    pub(crate) first_data: u64,
+    pub(crate) last_data: u64,
+    pub(crate) truncated_bytes: u64,
+    pub(crate) truncated_packets: u64,
+    pub(crate) again_packets: u64,
+    pub(crate) again_bytes: u64,
+    pub(crate) out_of_order: u64,
+    pub(crate) probe_packets: u64,
+    pub(crate) probe_bytes: u64,
+
+    pub(crate) window_last: u64,
+    pub(crate) window_max: u64,
+    pub(crate) window_min: u64,
+    pub(crate) window_sum: u64,
+    pub(crate) window_zero: u64,
+    /// Windows are known to be scaled; these packets count for the mean.
+    pub(crate) scaled_packets: Option<u64>,
+
+    /// Highest data of the other end that this one acknowledged, in that end's space; its SYN sets it too.
+    pub(crate) ack_sent: Option<i64>,
+    /// The other end has acknowledged data.
+    pub(crate) data_acked: bool,
+    pub(crate) initial_bytes: u64,
+    pub(crate) initial_packets: u64,
+
+    pub(crate) owin_max: u64,
+    pub(crate) owin_min: u64,
+    pub(crate) owin_sum: u64,
+    pub(crate) owin_count: u64,
+    pub(crate) owin_weighted: u64,
+    pub(crate) owin_last: Option<(u64, u64)>,
+
+    pub(crate) handshake_us: f64,
+    pub(crate) hardware: Hardware,
+
+    /// Round-trip times on the capture's own clock.
+    pub(crate) rtt: Spread,
+    /// Smoothed round-trip time and its variation by RFC 6298, in ns.
+    pub(crate) srtt: f64,
+    pub(crate) rttvar: f64,
+    pub(crate) window_probes: u64,
+    pub(crate) keep_alives: u64,
+    pub(crate) marked: u64,
+    /// Time for which the window advertised last was zero, and since when it is.
+    pub(crate) zero_nanos: u64,
+    pub(crate) zero_since: Option<u64>,
+
+    pub(crate) area: Area,
+    pub(crate) limits: Limits,
+    pub(crate) sessions: Sessions,
+    /// The other end's window ends here, if its scale is known.
+    pub(crate) allowed: Option<i64>,
+    /// After the last data the window had no room for another segment.
+    pub(crate) blocked: bool,
+    /// The last data was less than a full segment.
+    pub(crate) short: bool,
+    /// When the other end's last ACK came.
+    pub(crate) acked_at: Option<u64>,
+    /// Since when all that was sent is acknowledged.
+    pub(crate) clear_since: Option<u64>,
+    pub(crate) idle_periods: u64,
+    pub(crate) idle_nanos: u64,
+    /// New bytes in each time bin.
+    pub(crate) bins: Bins,
+}
+
+/// Identifications of the last segments.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hardware {
+    seen: [(u32, u16); REMEMBERED],
+    next: usize,
+    pub(crate) duplicates: u64,
+}
+
+impl Hardware {
+    /// Notes a segment: same sequence number and same IP identification are one segment seen twice.
+    #[inline]
+    pub(crate) fn note(&mut self, seq: u32, id: u16) {
+        if seq != 0 && id != 0 && self.seen.contains(&(seq, id)) {
+            self.duplicates += 1;
+            return;
+        }
+        self.seen[self.next] = (seq, id);
+        self.next = (self.next + 1) % REMEMBERED;
+    }
+}
+
+/// Bytes in bins of time, from the first bin with any.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bins {
+    pub(crate) first: usize,
+    pub(crate) bytes: Vec<u64>,
+}
+
+impl Bins {
+    #[inline]
+    pub(crate) fn add(&mut self, bin: usize, bytes: u64) {
+        if self.bytes.is_empty() {
+            self.first = bin;
+        }
+        if let Some(at) = bin.checked_sub(self.first) {
+            if let Some(there) = self.bytes.get_mut(at) {
+                *there += bytes;
+            } else {
+                self.bytes.resize(at, 0);
+                self.bytes.push(bytes);
+            }
+        } else {
+            // Time went back.
+            self.bytes.splice(0..0, std::iter::repeat_n(0, self.first - bin));
+            self.first = bin;
+            self.bytes[0] = bytes;
+        }
+    }
+
+    /// Makes one bin of each two.
+    pub(crate) fn halve(&mut self) {
+        if self.bytes.is_empty() {
+            return;
+        }
+        let odd = self.first % 2;
+        let last = (self.first + self.bytes.len() - 1) / 2;
+        let first = self.first / 2;
+        for at in 0..=last - first {
+            let left = (2 * at).checked_sub(odd).map_or(0, |i| self.bytes[i]);
+            let right = self.bytes.get(2 * at + 1 - odd).copied().unwrap_or(0);
+            self.bytes[at] = left + right;
+        }
+        self.bytes.truncate(last - first + 1);
+        self.first = first;
+    }
+}
+
+impl Side {
+    /// The retransmission timeout of RFC 6298 with a floor of 200 ms (as Linux has it); 1 s before the first sample.
+    pub(crate) fn timeout(&self) -> f64 {
+        if self.rtt.count == 0 { 1e9 } else { (self.srtt + 4.0 * self.rttvar).max(200e6) }
+    }
+
+    #[inline]
+    pub(crate) fn sample(&mut self, nanos: u64) {
+        let sample = nanos as f64;
+        if self.rtt.count == 0 {
+            self.srtt = sample;
+            self.rttvar = sample / 2.0;
+        } else {
+            self.rttvar = 0.75 * self.rttvar + 0.25 * (self.srtt - sample).abs();
+            self.srtt = 0.875 * self.srtt + 0.125 * sample;
+        }
+        self.rtt.add(nanos);
+    }
+
+    /// Data with something new in it goes out: judges what the time since the last of it was spent on.
+    ///
+    /// `turn` is the time from the capture point to this end and back.
+    #[inline]
+    pub(crate) fn judge_wait(&mut self, nanos: u64, pause: u64, turn: f64, unique: u64) {
+        let previous = self.last_data;
+        if self.data_packets == 0 {
+            self.sessions.current = Some(Session { start: nanos, bytes: unique, sent: nanos, acked: None });
+            return;
+        }
+        let wait = nanos.saturating_sub(previous);
+        let clear = self.board.outstanding() == 0;
+        // An answer to an ACK comes within the time to the sender and back, or, paced, half a round-trip time later. A
+        // short segment was all that the application had given: what follows it comes at once or on a new write.
+        let slack = (self.srtt / if self.short { 8.0 } else { 2.0 }).max(2e6);
+        let answers = self.acked_at.is_some_and(|at| (nanos.saturating_sub(at)) as f64 <= turn + slack);
+        let limit = if self.blocked {
+            &mut self.limits.receiver
+        } else if answers || (!clear && self.board.recovering()) || wait as f64 <= slack {
+            &mut self.limits.congestion
+        } else {
+            &mut self.limits.application
+        };
+        *limit += wait;
+        if wait >= pause && clear && !self.blocked {
+            self.idle_periods += 1;
+            self.idle_nanos += nanos.saturating_sub(self.clear_since.unwrap_or(previous).max(previous));
+            self.sessions.end();
+        }
+        match &mut self.sessions.current {
+            Some(session) => {
+                session.bytes += unique;
+                session.sent = nanos;
+                session.acked = None;
+            }
+            none => *none = Some(Session { start: nanos, bytes: unique, sent: nanos, acked: None }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bins;
+
+    #[test]
+    fn bins_keep_their_sum_when_halved() {
+        for first in 0..3 {
+            let mut bins = Bins::default();
+            for (at, bytes) in [(first + 2, 5), (first + 5, 7), (first, 1), (first + 5, 2)] {
+                bins.add(at, bytes);
+            }
+            let whole: Vec<u64> = (0..10).map(|at| at_bin(&bins, at)).collect();
+            bins.halve();
+            for at in 0..5 {
+                assert_eq!(at_bin(&bins, at), whole[2 * at] + whole[2 * at + 1], "from {first}");
+            }
+        }
+    }
+
+    fn at_bin(bins: &Bins, at: usize) -> u64 {
+        at.checked_sub(bins.first).and_then(|at| bins.bytes.get(at)).copied().unwrap_or(0)
+    }
+}

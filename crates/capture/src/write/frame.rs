@@ -1,0 +1,348 @@
+//! Frames as they are on the wire and in the air, with valid checksums.
+//!
+//! A frame is put together back to front in the reading order of its headers: what is nearest to the medium first.
+//! Payloads are zeros, and need not be written out: their checksum is known.
+//!
+//! ```
+//! use wifair_capture::frame::{self, Tcp};
+//! use wifair_capture::{Endpoint, flag};
+//! let host = |last: u8, port| Endpoint { address: std::net::IpAddr::from([10, 0, 0, last]).into(), port };
+//! let syn = Tcp { seq: 7, flags: flag::SYN, window: 65_535, ..Tcp::between(host(1, 40_000), host(2, 80)) };
+//! let mut packet = Vec::new();
+//! frame::ethernet(&mut packet, [2, 0, 0, 0, 0, 2], [2, 0, 0, 0, 0, 1], false);
+//! frame::tcp(&mut packet, &syn, u32::MAX);
+//! assert_eq!(packet.len(), 14 + 20 + 20);
+//! ```
+
+use crate::link::radiotap::Rate;
+use crate::link::wifi::Mac;
+use crate::segment::{Endpoint, Options};
+
+/// A TCP segment to be written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tcp {
+    /// Sender.
+    pub source: Endpoint,
+    /// Receiver, of the same family.
+    pub destination: Endpoint,
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgement number.
+    pub ack: u32,
+    /// Bits of [`crate::flag`].
+    pub flags: u8,
+    /// Window, unscaled.
+    pub window: u16,
+    /// Options.
+    pub options: Options,
+    /// Payload, in bytes.
+    pub payload: u16,
+    /// Identification of IPv4.
+    pub ip_id: u16,
+    /// Time to live, or hop limit.
+    pub ttl: u8,
+    /// ECN field of the IP header.
+    pub ecn: u8,
+}
+
+impl Tcp {
+    /// An empty segment without flags.
+    #[must_use]
+    pub fn between(source: Endpoint, destination: Endpoint) -> Self {
+        Self {
+            source,
+            destination,
+            seq: 0,
+            ack: 0,
+            flags: 0,
+            window: 0,
+            options: Options::default(),
+            payload: 0,
+            ip_id: 0,
+            ttl: 64,
+            ecn: 0,
+        }
+    }
+}
+
+/// Appends an Ethernet header.
+pub fn ethernet(frame: &mut Vec<u8>, destination: [u8; 6], source: [u8; 6], v6: bool) {
+    frame.extend(destination);
+    frame.extend(source);
+    frame.extend(ether_type(v6));
+}
+
+/// Appends a VLAN tag, to stand before an Ethernet type: `kind` is 0x8100 or, for the outer of two tags, 0x88a8.
+///
+/// # Panics
+/// If no Ethernet type stands at the end of the frame.
+pub fn vlan(frame: &mut Vec<u8>, kind: u16, id: u16) {
+    let at = frame.len().checked_sub(2).expect("a tag goes behind the addresses of an Ethernet header");
+    let inner = [frame[at], frame[at + 1]];
+    frame.truncate(at);
+    frame.extend(kind.to_be_bytes());
+    frame.extend((id & 0x0fff).to_be_bytes());
+    frame.extend(inner);
+}
+
+fn ether_type(v6: bool) -> [u8; 2] {
+    if v6 { [0x86, 0xdd] } else { [0x08, 0x00] }
+}
+
+/// Ones' complement sum of 16-bit words (RFC 1071).
+fn sum(bytes: &[u8]) -> u64 {
+    let words = bytes.chunks_exact(2);
+    let odd = match words.remainder() {
+        [last] => u64::from(*last) << 8,
+        _ => 0,
+    };
+    odd + words.map(|word| u64::from(u16::from_be_bytes([word[0], word[1]]))).sum::<u64>()
+}
+
+fn folded(mut sum: u64) -> [u8; 2] {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    (!(sum as u16)).to_be_bytes()
+}
+
+struct Ip {
+    source: Endpoint,
+    destination: Endpoint,
+    protocol: u8,
+    id: u16,
+    ttl: u8,
+    ecn: u8,
+}
+
+/// Appends an IP header before `above` bytes; returns the sum of the pseudo header.
+fn ip(frame: &mut Vec<u8>, head: &Ip, above: usize) -> u64 {
+    let (source, destination) = (head.source.address, head.destination.address);
+    assert_eq!(source.v6, destination.v6, "both ends of a packet are of one family");
+    let start = frame.len();
+    if source.v6 {
+        let length = u16::try_from(above).expect("an IPv6 packet carries 65,535 bytes at most");
+        frame.extend([0x60, head.ecn << 4, 0, 0]);
+        frame.extend(length.to_be_bytes());
+        frame.extend([head.protocol, head.ttl]);
+        frame.extend(source.bits.to_be_bytes());
+        frame.extend(destination.bits.to_be_bytes());
+    } else {
+        let length = u16::try_from(20 + above).expect("an IPv4 packet has 65,535 bytes at most");
+        frame.extend([0x45, head.ecn]);
+        frame.extend(length.to_be_bytes());
+        frame.extend(head.id.to_be_bytes());
+        frame.extend([0x40, 0, head.ttl, head.protocol, 0, 0]); // do not fragment
+        frame.extend(&source.bits.to_be_bytes()[12..]);
+        frame.extend(&destination.bits.to_be_bytes()[12..]);
+        let checksum = folded(sum(&frame[start..]));
+        frame[start + 10..start + 12].copy_from_slice(&checksum);
+    }
+    let addresses = if source.v6 { &frame[start + 8..start + 40] } else { &frame[start + 12..start + 20] };
+    sum(addresses) + u64::from(head.protocol) + above as u64
+}
+
+/// Appends a TCP segment in its IP packet. Of the payload at most `keep` bytes are written out.
+///
+/// # Panics
+/// If the ends are of two families, the options take more than 40 bytes, or the packet more than IP can carry.
+pub fn tcp(frame: &mut Vec<u8>, segment: &Tcp, keep: u32) {
+    let mut options = Vec::with_capacity(40);
+    put_options(&mut options, &segment.options);
+    assert!(options.len() <= 40, "TCP options take 40 bytes at most");
+    let header = 20 + options.len();
+    let head = Ip {
+        source: segment.source,
+        destination: segment.destination,
+        protocol: 6,
+        id: segment.ip_id,
+        ttl: segment.ttl,
+        ecn: segment.ecn,
+    };
+    let pseudo = ip(frame, &head, header + usize::from(segment.payload));
+    let start = frame.len();
+    frame.extend(segment.source.port.to_be_bytes());
+    frame.extend(segment.destination.port.to_be_bytes());
+    frame.extend(segment.seq.to_be_bytes());
+    frame.extend(segment.ack.to_be_bytes());
+    frame.extend([(header as u8 / 4) << 4, segment.flags]);
+    frame.extend(segment.window.to_be_bytes());
+    frame.extend([0; 4]);
+    frame.extend(options);
+    let checksum = folded(pseudo + sum(&frame[start..]));
+    frame[start + 16..start + 18].copy_from_slice(&checksum);
+    frame.resize(frame.len() + segment.payload.min(u16::try_from(keep).unwrap_or(u16::MAX)) as usize, 0);
+}
+
+fn put_options(bytes: &mut Vec<u8>, options: &Options) {
+    if let Some(mss) = options.mss {
+        bytes.extend([2, 4]);
+        bytes.extend(mss.to_be_bytes());
+    }
+    if options.sack_permitted {
+        bytes.extend([4, 2]);
+        if options.timestamps.is_none() {
+            bytes.extend([1, 1]);
+        }
+    } else if options.timestamps.is_some() {
+        bytes.extend([1, 1]);
+    }
+    if let Some((value, echo)) = options.timestamps {
+        bytes.extend([8, 10]);
+        bytes.extend(value.to_be_bytes());
+        bytes.extend(echo.to_be_bytes());
+    }
+    if let Some(scale) = options.scale {
+        bytes.extend([1, 3, 3, scale]);
+    }
+    if options.sacks > 0 {
+        bytes.extend([1, 1, 5, 2 + 8 * options.sacks]);
+        for (left, right) in &options.blocks[..usize::from(options.sacks)] {
+            bytes.extend(left.to_be_bytes());
+            bytes.extend(right.to_be_bytes());
+        }
+    }
+}
+
+/// Appends a UDP datagram in its IP packet. Of the payload at most `keep` bytes are written out.
+///
+/// # Panics
+/// As [`tcp`].
+pub fn udp(frame: &mut Vec<u8>, source: Endpoint, destination: Endpoint, payload: u16, ip_id: u16, keep: u32) {
+    let head = Ip { source, destination, protocol: 17, id: ip_id, ttl: 64, ecn: 0 };
+    let length = payload.checked_add(8).expect("a UDP datagram has 65,535 bytes at most");
+    let pseudo = ip(frame, &head, usize::from(length));
+    let start = frame.len();
+    frame.extend(source.port.to_be_bytes());
+    frame.extend(destination.port.to_be_bytes());
+    frame.extend(length.to_be_bytes());
+    frame.extend([0, 0]);
+    let checksum = match folded(pseudo + sum(&frame[start..])) {
+        [0, 0] => [0xff, 0xff], // RFC 768: zero means that there is no checksum
+        other => other,
+    };
+    frame[start + 6..start + 8].copy_from_slice(&checksum);
+    frame.resize(frame.len() + payload.min(u16::try_from(keep).unwrap_or(u16::MAX)) as usize, 0);
+}
+
+/// What a radiotap header is to say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Heard {
+    /// Rate of the frame.
+    pub rate: Rate,
+    /// Channel frequency, in MHz.
+    pub frequency: u16,
+    /// Signal, in dBm.
+    pub signal: i8,
+    /// Noise, in dBm.
+    pub noise: i8,
+    /// The frame check sequence was wrong.
+    pub bad_fcs: bool,
+}
+
+/// Appends a radiotap header. The frame behind it ends with its check sequence, see [`fcs`].
+pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
+    let start = frame.len();
+    // Flags, channel, signal, noise; the rate in the field of its kind.
+    let rate_bit = match heard.rate {
+        Rate::Legacy(_) => 2,
+        Rate::Ht { .. } => 19,
+        Rate::Vht { .. } => 21,
+    };
+    let present: u32 = 1 << 1 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << rate_bit;
+    frame.extend([0, 0, 0, 0]);
+    frame.extend(present.to_le_bytes());
+    frame.push(0x10 | if heard.bad_fcs { 0x40 } else { 0 });
+    frame.push(match heard.rate {
+        Rate::Legacy(half) => half,
+        _ => 0, // padding before the channel
+    });
+    frame.extend(heard.frequency.to_le_bytes());
+    let band: u16 = if heard.frequency < 3_000 { 0x0080 } else { 0x0100 };
+    let modulation: u16 = if matches!(heard.rate, Rate::Legacy(2 | 4 | 11 | 22)) { 0x0020 } else { 0x0040 };
+    frame.extend((band | modulation).to_le_bytes());
+    frame.extend([heard.signal.cast_unsigned(), heard.noise.cast_unsigned()]);
+    match heard.rate {
+        Rate::Legacy(_) => {}
+        Rate::Ht { mcs, wide, short_guard } => {
+            frame.extend([0x07, u8::from(wide) | u8::from(short_guard) << 2, mcs]);
+        }
+        Rate::Vht { mcs, streams, width, short_guard } => {
+            let bandwidth = match width {
+                20 => 0,
+                40 => 1,
+                80 => 4,
+                _ => 11,
+            };
+            frame.extend([0x44, 0, u8::from(short_guard) << 2, bandwidth, mcs << 4 | streams & 0x0f]);
+            frame.extend([0; 7]);
+        }
+    }
+    let length = u16::try_from(frame.len() - start).expect("a radiotap header is short");
+    frame[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());
+}
+
+/// An 802.11 data frame to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// To the distribution system: from a station to its access point.
+    pub to_ds: bool,
+    /// Retry bit.
+    pub retry: bool,
+    /// Address 1.
+    pub receiver: Mac,
+    /// Address 2.
+    pub transmitter: Mac,
+    /// Address 3: the destination, or source, behind the access point.
+    pub third: Mac,
+    /// Sequence number, 12 bits.
+    pub sequence: u16,
+    /// Traffic identifier; none for frames without QoS.
+    pub tid: Option<u8>,
+    /// Duration field, in us.
+    pub duration: u16,
+}
+
+/// Appends the header of an 802.11 data frame with LLC and SNAP, to stand before an IP packet.
+pub fn wifi_data(frame: &mut Vec<u8>, data: &Data, v6: bool) {
+    frame.push(if data.tid.is_some() { 0x88 } else { 0x08 });
+    frame.push(if data.to_ds { 1 } else { 2 } | u8::from(data.retry) << 3);
+    frame.extend(data.duration.to_le_bytes());
+    frame.extend(data.receiver.0);
+    frame.extend(data.transmitter.0);
+    frame.extend(data.third.0);
+    frame.extend((data.sequence << 4).to_le_bytes());
+    if let Some(tid) = data.tid {
+        frame.extend([tid & 0x0f, 0]);
+    }
+    frame.extend([0xaa, 0xaa, 0x03, 0, 0, 0]);
+    frame.extend(ether_type(v6));
+}
+
+/// Appends an ACK frame.
+pub fn wifi_ack(frame: &mut Vec<u8>, receiver: Mac) {
+    frame.extend([0xd4, 0, 0, 0]);
+    frame.extend(receiver.0);
+}
+
+/// Appends a CTS frame.
+pub fn wifi_cts(frame: &mut Vec<u8>, receiver: Mac, duration: u16) {
+    frame.extend([0xc4, 0]);
+    frame.extend(duration.to_le_bytes());
+    frame.extend(receiver.0);
+}
+
+/// Appends an RTS frame.
+pub fn wifi_rts(frame: &mut Vec<u8>, receiver: Mac, transmitter: Mac, duration: u16) {
+    frame.extend([0xb4, 0]);
+    frame.extend(duration.to_le_bytes());
+    frame.extend(receiver.0);
+    frame.extend(transmitter.0);
+}
+
+/// Appends the frame check sequence of the 802.11 frame that begins at `start` (IEEE 802.11-2020, 9.2.4.8).
+pub fn fcs(frame: &mut Vec<u8>, start: usize) {
+    let mut crc = flate2::Crc::new();
+    crc.update(&frame[start..]);
+    frame.extend(crc.sum().to_le_bytes());
+}

@@ -1,0 +1,36 @@
+//! Captures of the test data.
+
+use std::path::PathBuf;
+
+use wifair_capture::{Analysis, Settings, analyze};
+
+/// Where the captures lie; their `README.md` tells where they come from.
+pub fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/captures")
+}
+
+/// The bytes of a capture, packed or not.
+pub fn capture(name: &str) -> Vec<u8> {
+    let plain = folder().join(name);
+    let packed = folder().join(format!("{name}.gz"));
+    std::fs::read(&plain).or_else(|_| std::fs::read(packed)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The names of all captures, without `.gz`.
+pub fn names() -> Vec<String> {
+    let entries = std::fs::read_dir(folder()).expect("the captures are there");
+    let mut names: Vec<String> = entries
+        .map(|entry| {
+            entry.expect("a folder can be read").file_name().to_string_lossy().trim_end_matches(".gz").to_owned()
+        })
+        .filter(|name| name.ends_with(".pcap") || name.ends_with(".pcapng"))
+        .collect();
+    names.sort();
+    assert!(names.len() > 15, "some captures are missing: {names:?}");
+    names
+}
+
+/// Analyses a capture of the test data.
+pub fn analyzed(name: &str, settings: Settings) -> Analysis {
+    analyze(&capture(name)[..], settings, |_, _| true).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
