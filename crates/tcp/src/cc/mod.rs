@@ -20,6 +20,7 @@ mod window;
 
 pub mod ack_loss;
 pub mod areno;
+pub mod bbr;
 pub mod bic;
 pub mod compound;
 pub mod compound_plus;
@@ -38,6 +39,8 @@ pub mod reno;
 pub mod scalable;
 pub mod shimonishi;
 pub mod tahoe;
+pub mod tsunami;
+pub mod udt;
 pub mod vegas;
 pub mod vegas_adaptive;
 pub mod vegas_fair;
@@ -363,6 +366,15 @@ algorithms! {
     /// Fills what others leave, and keeps its queueing delay at a target.
     Ledbat(ledbat::Ledbat, ledbat::Params) = "ledbat"
         from "S. Shalunov et al., RFC 6817, 2012" in ledbat, NewReno;
+    /// Paces at the bottleneck's rate with about one bandwidth-delay product in flight (version 1).
+    Bbr(bbr::Bbr, bbr::Params) = "bbr"
+        from "N. Cardwell et al., draft-cardwell-iccrg-bbr-congestion-control-00, 2017" in bbr, NewReno;
+    /// UDT's rate control: steps by the unused capacity each 10 ms, a ninth less on loss.
+    Udt(udt::Udt, udt::Params) = "udt"
+        from "Y. Gu and R. L. Grossman, UDT, 2007; draft-gg-udt-03" in udt, NewReno;
+    /// Tsunami's rate control: a target rate, slower while many segments are lost.
+    Tsunami(tsunami::Tsunami, tsunami::Params) = "tsunami"
+        from "M. R. Meiss, Tsunami, 2004, and the tsunami-udp program" in tsunami, NewReno;
     /// Vegas with alpha and beta that adapt, so that the queue stays at a chosen level.
     VegasAdaptive(vegas_adaptive::VegasAdaptive, vegas_adaptive::Params) = "vegas-adaptive"
         from "E. Abolfazli and V. Shah-Mansouri, 2016" (outline) in vegas_adaptive, Reno;

@@ -1,0 +1,459 @@
+//! BBR, version 1: paces at the bottleneck's rate, with about one bandwidth-delay product in flight.
+//!
+//! Source: N. Cardwell, Y. Cheng, S. H. Yeganeh and V. Jacobson, draft-cardwell-iccrg-bbr-congestion-control-00, 2017,
+//! sections 3.4 and 4; N. Cardwell et al., "BBR: Congestion-Based Congestion Control", 2016. The path is modelled by
+//!
+//! ```text
+//! BtlBw  = largest delivery rate of the last 10 rounds,   RTprop = smallest round-trip time of the last 10 s
+//! pacing = pacing_gain * BtlBw,   window = cwnd_gain * BtlBw * RTprop + 3 quanta, at least 4 segments
+//! ```
+//!
+//! Startup (gain 2/ln 2) ends when three rounds bring less than a quarter more; Drain takes the queue away; ProbeBW
+//! goes through the gains 5/4, 3/4 and six times 1, a round-trip time each; where RTprop is 10 s old, ProbeRTT leaves 4
+//! segments in flight for 200 ms.
+//!
+//! Losses do not enter the model: recovery keeps as many segments in flight as are delivered for a round, and then
+//! returns to the window before (section 4.2.3.4). The policer detection of Linux's module is left out. The first phase
+//! of ProbeBW is drawn from the seed of the connection. After idle time the window is kept, because segments are paced.
+
+use wifair_config::table;
+use wifair_units::{Duration, Time};
+
+use crate::cc::{Ack, CongestionControl, Start};
+
+table! {
+    /// BBR version 1 (N. Cardwell et al., 2017).
+    pub struct Params {
+        /// Gain of the window outside startup and probing of the round-trip time.
+        pub cwnd_gain: f64 = 2.0, "1 or more" => |v| *v >= 1.0;
+        /// Age at which the smallest round-trip time is measured anew.
+        pub rtprop_window: Duration = Duration::from_secs(10), "longer than 0 s" => |v| *v > Duration::ZERO;
+        /// Least time for which the pipe is drained to measure it.
+        pub probe_rtt_duration: Duration = Duration::from_millis(200);
+    }
+}
+
+/// 2 / ln 2.
+const HIGH_GAIN: f64 = 2.885;
+/// Rounds over which the delivery rate is the largest (`BtlBwFilterLen`).
+const BANDWIDTH_ROUNDS: usize = 10;
+/// Pacing gains of ProbeBW.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// Least window, in segments (`BBRMinPipeCwnd`).
+const LEAST: f64 = 4.0;
+/// Most segments, to stay finite.
+const MOST: f64 = 1e9;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// State of BBR.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    params: Params,
+    seed: u64,
+    mss: f64,
+    initial_window: f64,
+    state: State,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    cwnd: f64,
+    prior_cwnd: f64,
+    /// In bytes per second.
+    pacing: f64,
+    /// Largest delivery rates of the last rounds, used in turn, and the largest of them, in bytes per second.
+    rates: [f64; BANDWIDTH_ROUNDS],
+    bandwidth: f64,
+    /// In seconds, infinite before the first sample.
+    rtprop: f64,
+    rtprop_stamp: Time,
+    round: usize,
+    next_round_delivered: u64,
+    delivered: u64,
+    full_bandwidth: f64,
+    full_rounds: u32,
+    filled_pipe: bool,
+    cycle: usize,
+    cycle_stamp: Time,
+    /// When ProbeRTT may end, where the pipe is drained.
+    probe_rtt_done: Option<Time>,
+    probe_rtt_round_done: bool,
+    idle_restart: bool,
+    /// Recovery keeps what is delivered in flight, for a round.
+    conservation: bool,
+    in_recovery: bool,
+}
+
+/// BBR at the start of a connection.
+#[must_use]
+pub fn new(params: &Params, start: Start) -> Bbr {
+    let cwnd = start.window.clamp(1.0, MOST);
+    Bbr {
+        params: params.clone(),
+        seed: start.seed,
+        mss: start.mss.max(1.0),
+        initial_window: cwnd,
+        state: State::Startup,
+        pacing_gain: HIGH_GAIN,
+        cwnd_gain: HIGH_GAIN,
+        cwnd,
+        prior_cwnd: cwnd,
+        // As if the round-trip time were 1 ms, until it is measured (section 4.2.1).
+        pacing: HIGH_GAIN * cwnd * start.mss.max(1.0) / 1e-3,
+        rates: [0.0; BANDWIDTH_ROUNDS],
+        bandwidth: 0.0,
+        rtprop: f64::INFINITY,
+        rtprop_stamp: Time::ZERO,
+        round: 0,
+        next_round_delivered: 0,
+        delivered: 0,
+        full_bandwidth: 0.0,
+        full_rounds: 0,
+        filled_pipe: false,
+        cycle: 0,
+        cycle_stamp: Time::ZERO,
+        probe_rtt_done: None,
+        probe_rtt_round_done: false,
+        idle_restart: false,
+        conservation: false,
+        in_recovery: false,
+    }
+}
+
+/// A random number for a seed (G. L. Steele, D. Lea and C. H. Flood, "Fast Splittable Pseudorandom Number Generators",
+/// 2014).
+const fn splitmix(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl Bbr {
+    /// Segments in flight for `gain` times the bandwidth-delay product, with room for three quanta (section 4.2.3.2).
+    fn inflight(&self, gain: f64) -> f64 {
+        if !self.rtprop.is_finite() {
+            return self.initial_window;
+        }
+        (gain * self.bandwidth * self.rtprop / self.mss + 3.0 * self.quantum()).min(MOST)
+    }
+
+    /// Segments handed down at once (section 4.2.2).
+    fn quantum(&self) -> f64 {
+        if self.pacing < 1.2e6 / 8.0 {
+            1.0
+        } else if self.pacing < 24e6 / 8.0 {
+            2.0
+        } else {
+            (self.pacing * 1e-3).min(65_536.0) / self.mss
+        }
+    }
+
+    /// Whether the ACK starts a round; takes in its delivery rate.
+    fn update_bandwidth(&mut self, ack: &Ack) -> bool {
+        let Some(sample) = ack.rate else { return false };
+        let starts = sample.prior_delivered >= self.next_round_delivered;
+        if starts {
+            self.next_round_delivered = ack.delivered;
+            self.round = (self.round + 1) % BANDWIDTH_ROUNDS;
+            self.rates[self.round] = 0.0;
+            self.bandwidth = self.rates.iter().copied().fold(0.0, f64::max);
+            self.conservation = false;
+        }
+        if sample.rate >= self.bandwidth || !sample.app_limited {
+            let rate = &mut self.rates[self.round];
+            *rate = rate.max(sample.rate);
+            self.bandwidth = self.bandwidth.max(sample.rate);
+        }
+        starts
+    }
+
+    fn check_full_pipe(&mut self, ack: &Ack, round_start: bool) {
+        let app_limited = ack.rate.is_some_and(|sample| sample.app_limited);
+        if self.filled_pipe || !round_start || app_limited {
+            return;
+        }
+        if self.bandwidth >= self.full_bandwidth * 1.25 {
+            self.full_bandwidth = self.bandwidth;
+            self.full_rounds = 0;
+        } else {
+            self.full_rounds += 1;
+            self.filled_pipe = self.full_rounds >= 3;
+        }
+    }
+
+    fn check_drain(&mut self, ack: &Ack) {
+        if self.state == State::Startup && self.filled_pipe {
+            self.state = State::Drain;
+            self.pacing_gain = 1.0 / HIGH_GAIN;
+            self.cwnd_gain = HIGH_GAIN;
+        }
+        if self.state == State::Drain && ack.in_flight <= self.inflight(1.0) {
+            self.enter_probe_bw(ack.now);
+        }
+    }
+
+    /// Any phase but the one of gain 3/4 may be the first.
+    fn enter_probe_bw(&mut self, now: Time) {
+        self.state = State::ProbeBw;
+        self.cwnd_gain = self.params.cwnd_gain;
+        let phases = CYCLE.len();
+        let skipped = usize::try_from(splitmix(self.seed) % 7).expect("below seven");
+        self.cycle = phases - 1 - skipped;
+        self.advance_cycle(now);
+    }
+
+    fn advance_cycle(&mut self, now: Time) {
+        self.cycle = (self.cycle + 1) % CYCLE.len();
+        self.cycle_stamp = now;
+        self.pacing_gain = CYCLE[self.cycle];
+    }
+
+    fn check_cycle(&mut self, ack: &Ack, acked: f64) {
+        if self.state != State::ProbeBw {
+            return;
+        }
+        let full_length = ack.now.saturating_since(self.cycle_stamp).as_secs() > self.rtprop;
+        let before = ack.in_flight + acked;
+        let next = if self.pacing_gain > 1.0 {
+            full_length && (ack.lost > 0.0 || before >= self.inflight(self.pacing_gain))
+        } else if self.pacing_gain < 1.0 {
+            full_length || before <= self.inflight(1.0)
+        } else {
+            full_length
+        };
+        if next {
+            self.advance_cycle(ack.now);
+        }
+    }
+
+    fn update_rtprop(&mut self, ack: &Ack, round_start: bool) {
+        let expired = ack.now.saturating_since(self.rtprop_stamp) > self.params.rtprop_window;
+        if let Some(rtt) = ack.rtt.map(|rtt| rtt.as_secs())
+            && rtt > 0.0
+            && (rtt <= self.rtprop || expired)
+        {
+            self.rtprop = rtt;
+            self.rtprop_stamp = ack.now;
+        }
+        if self.state != State::ProbeRtt && expired && !self.idle_restart {
+            self.state = State::ProbeRtt;
+            self.pacing_gain = 1.0;
+            self.cwnd_gain = 1.0;
+            self.save_cwnd();
+            self.probe_rtt_done = None;
+        }
+        if self.state == State::ProbeRtt {
+            self.probe_rtt(ack, round_start);
+        }
+        if ack.in_flight > 0.0 {
+            self.idle_restart = false;
+        }
+    }
+
+    fn probe_rtt(&mut self, ack: &Ack, round_start: bool) {
+        match self.probe_rtt_done {
+            None if ack.in_flight <= LEAST => {
+                self.probe_rtt_done = Some(ack.now + self.params.probe_rtt_duration);
+                self.probe_rtt_round_done = false;
+                self.next_round_delivered = ack.delivered;
+            }
+            None => {}
+            Some(done) => {
+                self.probe_rtt_round_done |= round_start;
+                if self.probe_rtt_round_done && ack.now > done {
+                    self.rtprop_stamp = ack.now;
+                    self.restore_cwnd();
+                    if self.filled_pipe {
+                        self.enter_probe_bw(ack.now);
+                    } else {
+                        self.state = State::Startup;
+                        (self.pacing_gain, self.cwnd_gain) = (HIGH_GAIN, HIGH_GAIN);
+                    }
+                }
+            }
+        }
+    }
+
+    fn save_cwnd(&mut self) {
+        let bound = self.in_recovery || self.state == State::ProbeRtt;
+        self.prior_cwnd = if bound { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
+    }
+
+    fn restore_cwnd(&mut self) {
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+    }
+
+    fn set_pacing(&mut self, ack: &Ack) {
+        if self.bandwidth <= 0.0 {
+            let rtt = ack.srtt.as_secs();
+            if rtt > 0.0 {
+                self.pacing = HIGH_GAIN * self.initial_window * self.mss / rtt;
+            }
+            return;
+        }
+        let rate = self.pacing_gain * self.bandwidth;
+        if self.filled_pipe || rate > self.pacing {
+            self.pacing = rate.max(self.mss);
+        }
+    }
+
+    fn set_cwnd(&mut self, ack: &Ack, acked: f64) {
+        let target = self.inflight(self.cwnd_gain);
+        if ack.lost > 0.0 {
+            self.cwnd = (self.cwnd - ack.lost).max(1.0);
+        }
+        if self.conservation {
+            self.cwnd = self.cwnd.max(ack.in_flight + acked);
+        } else if self.filled_pipe {
+            self.cwnd = (self.cwnd + acked).min(target);
+        } else if self.cwnd < target || (ack.delivered as f64) < self.initial_window * self.mss {
+            self.cwnd += acked;
+        }
+        self.cwnd = self.cwnd.clamp(LEAST, MOST);
+        if self.state == State::ProbeRtt {
+            self.cwnd = LEAST;
+        }
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn on_ack(&mut self, ack: &Ack) {
+        self.mss = ack.mss;
+        let acked = ack.delivered.saturating_sub(self.delivered) as f64 / ack.mss;
+        self.delivered = self.delivered.max(ack.delivered);
+        let round_start = self.update_bandwidth(ack);
+        self.check_cycle(ack, acked);
+        self.check_full_pipe(ack, round_start);
+        self.check_drain(ack);
+        self.update_rtprop(ack, round_start);
+        self.set_pacing(ack);
+        self.set_cwnd(ack, acked);
+    }
+
+    fn on_loss(&mut self, in_flight: f64) {
+        self.save_cwnd();
+        self.in_recovery = true;
+        self.cwnd = in_flight.clamp(LEAST, MOST);
+        self.conservation = true;
+        self.next_round_delivered = self.delivered;
+    }
+
+    fn on_rto(&mut self, _: f64) {
+        self.save_cwnd();
+        self.cwnd = 1.0;
+    }
+
+    fn on_recovery_exit(&mut self, _: f64) {
+        self.in_recovery = false;
+        self.conservation = false;
+        self.restore_cwnd();
+    }
+
+    fn on_idle_restart(&mut self, _: f64) {
+        self.idle_restart = true;
+        if self.state == State::ProbeBw && self.bandwidth > 0.0 {
+            self.pacing = self.bandwidth.max(self.mss);
+        }
+    }
+
+    /// The model knows no marks.
+    fn on_ecn(&mut self, _: f64) {}
+
+    fn on_spurious(&mut self) {
+        self.in_recovery = false;
+        self.conservation = false;
+        self.restore_cwnd();
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    /// BBR has none.
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        Some(self.pacing)
+    }
+
+    fn wants_rate_samples(&self) -> bool {
+        true
+    }
+
+    fn rules_recovery(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_relative_eq;
+
+    use super::*;
+    use crate::cc::testing::{MSS, Pipe};
+
+    fn start() -> Start {
+        Start::with_window(10.0)
+    }
+
+    /// The model's two parameters are those of the pipe: 1000 segments of 1000 bytes a second, 100 ms and a segment's own
+    /// 1 ms. A rate sample counts whole segments over a round trip of at least 100, hence 1 %.
+    #[test]
+    fn the_model_finds_the_rate_and_the_smallest_round_trip_time() {
+        let mut cc = new(&Params::default(), start());
+        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        pipe.run(&mut cc, 60.0, |_, _| ());
+        assert_relative_eq!(cc.bandwidth, 1000.0 * MSS as f64, max_relative = 0.01);
+        assert_relative_eq!(cc.rtprop, 0.101, max_relative = 0.01);
+        assert_eq!(cc.state, State::ProbeBw);
+    }
+
+    /// After Drain the queue holds what a phase of 5/4 adds in a round-trip time: a quarter of 100 segments, and three
+    /// quanta; the phase of 3/4 takes it away. ProbeRTT comes every 10 s and empties the queue.
+    #[test]
+    fn the_queue_stays_at_a_quarter_of_the_pipe() {
+        let mut cc = new(&Params::default(), start());
+        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        pipe.run(&mut cc, 5.0, |_, _| ());
+        let (mut most, mut probes, mut last) = (0.0_f64, 0, State::ProbeBw);
+        pipe.run(&mut cc, 45.0, |pipe, cc| {
+            most = most.max(pipe.queue());
+            probes += u32::from(cc.state == State::ProbeRtt && last != State::ProbeRtt);
+            last = cc.state;
+        });
+        assert!(most <= 25.0 + 3.0 * 2.0 + 2.0, "{most} queued");
+        assert!((3..=4).contains(&probes), "{probes} probes of the round-trip time in 40 s");
+    }
+
+    /// Section 4.3.1: startup doubles the rate each round, so 10 segments a round reach 100 in the fourth.
+    #[test]
+    fn startup_doubles_each_round() {
+        let mut cc = new(&Params::default(), start());
+        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        let mut filled = f64::INFINITY;
+        pipe.run(&mut cc, 3.0, |pipe, cc| {
+            if cc.bandwidth > 0.95e6 {
+                filled = filled.min(pipe.now);
+            }
+        });
+        assert!((0.4..=0.7).contains(&filled), "{filled} s");
+        assert!(cc.filled_pipe);
+    }
+
+    /// Losses without congestion do not slow it down: at 1 % Reno would have 12 segments, BBR fills the pipe of 100.
+    #[test]
+    fn random_losses_leave_the_rate_as_it_is() {
+        let mut cc = new(&Params::default(), start());
+        let mut pipe = Pipe::new(1000.0, 0.1, 1e9).losing_every(100);
+        pipe.run(&mut cc, 30.0, |_, _| ());
+        assert!(pipe.acked as f64 > 0.9 * 1000.0 * 30.0, "{} segments", pipe.acked);
+    }
+}

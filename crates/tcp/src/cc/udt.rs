@@ -1,0 +1,224 @@
+//! UDT: the sending rate grows each 10 ms by a step that depends on the unused capacity, and falls by a ninth on loss.
+//!
+//! Source: Y. Gu and R. L. Grossman, "UDT: UDP-based Data Transfer for High-Speed Wide Area Networks", 2007, section 3,
+//! and Y. Gu, draft-gg-udt-03, 2010, section 5 (native congestion control):
+//!
+//! ```text
+//! each SYN = 10 ms, in packets: inc = max(10^ceil(log10(B)) * 1.5e-6 / mss, 1 / mss),   B = unused capacity in bit/s
+//!                               period = period * SYN / (period * inc + SYN)
+//! loss:    period *= 1.125;   window = receiving rate * (RTT + SYN) + 16
+//! start:   the window grows by what is acknowledged until the first loss; then period = 1 / receiving rate
+//! ```
+//!
+//! What is modelled: the rate and window control of UDT on top of this crate's reliable transport, so ACKs come for
+//! segments, not each 10 ms, retransmission is TCP's, and a loss event is a fast recovery. The random further decreases
+//! within a congestion period are left out. UDT measures the capacity of the link by packet pairs, which need a receiver
+//! that takes part; here it is a setting, or else the largest rate at which segments were acknowledged.
+
+use wifair_config::table;
+use wifair_units::{BitRate, Time};
+
+use crate::cc::{Ack, CongestionControl, Start};
+
+table! {
+    /// UDT's rate control (Y. Gu and R. L. Grossman, 2007).
+    pub struct Params {
+        /// Capacity of the bottleneck, as packet pairs would measure it.
+        pub capacity: Option<BitRate> = None;
+    }
+}
+
+/// Interval of the rate control, in seconds.
+const SYN: f64 = 0.01;
+/// Factor of the period on loss.
+const DECREASE: f64 = 1.125;
+/// Segments that the window has beyond what the rate fills.
+const SPARE: f64 = 16.0;
+/// Most segments, to stay finite.
+const MOST: f64 = 1e9;
+
+/// State of UDT.
+#[derive(Clone, Debug)]
+pub struct Udt {
+    /// Of the setting, in bytes per second.
+    capacity: Option<f64>,
+    mss: f64,
+    slow_start: bool,
+    cwnd: f64,
+    /// Seconds between segments; zero while the window alone rules.
+    period: f64,
+    /// Period before the last decrease.
+    period_before: f64,
+    /// Bytes acknowledged since the last SYN, and when that was.
+    bytes: u64,
+    since: Option<Time>,
+    /// Receiving rate, and the largest so far, in bytes per second.
+    rate: f64,
+    peak: f64,
+    rtt: f64,
+    lost: bool,
+}
+
+/// UDT at the start of a connection.
+#[must_use]
+pub fn new(params: &Params, start: Start) -> Udt {
+    Udt {
+        capacity: params.capacity.map(|rate| rate.as_bps() as f64 / 8.0),
+        mss: start.mss.max(1.0),
+        slow_start: true,
+        cwnd: start.window.clamp(1.0, MOST).max(SPARE),
+        period: 0.0,
+        period_before: 0.0,
+        bytes: 0,
+        since: None,
+        rate: 0.0,
+        peak: 0.0,
+        rtt: 0.0,
+        lost: false,
+    }
+}
+
+/// Packets by which a SYN increases what is sent in it, for `spare` bit/s of unused capacity.
+fn increment(spare: f64, mss: f64) -> f64 {
+    let least = 1.0 / mss;
+    if spare <= 0.0 {
+        return least;
+    }
+    (libm::pow(10.0, libm::ceil(libm::log10(spare))) * 1.5e-6 / mss).max(least)
+}
+
+impl Udt {
+    fn interval(&mut self, elapsed: f64) {
+        let rate = self.bytes as f64 / elapsed;
+        // The receiver smooths its report with 7/8 (draft-gg-udt-03, section 5.3).
+        self.rate = if self.rate == 0.0 { rate } else { 0.875 * self.rate + 0.125 * rate };
+        self.peak = self.peak.max(self.rate);
+        let acked = self.bytes as f64 / self.mss;
+        if self.slow_start {
+            self.cwnd = (self.cwnd + acked).min(MOST);
+            return;
+        }
+        self.cwnd = (self.rate / self.mss * (self.rtt + SYN) + SPARE).min(MOST);
+        if std::mem::take(&mut self.lost) {
+            return;
+        }
+        let capacity = self.capacity.unwrap_or(self.peak);
+        let mut spare = capacity - self.mss / self.period;
+        if self.period > self.period_before {
+            spare = spare.min(capacity / 9.0);
+        }
+        let inc = increment(8.0 * spare, self.mss);
+        self.period = self.period * SYN / (self.period * inc + SYN);
+    }
+
+    fn end_slow_start(&mut self) {
+        self.slow_start = false;
+        let by_rate = if self.rate > 0.0 { self.mss / self.rate } else { (self.rtt + SYN) / self.cwnd };
+        self.set_period(by_rate);
+        self.period_before = self.period;
+    }
+
+    /// Not longer than a minute, so that it comes back.
+    fn set_period(&mut self, period: f64) {
+        self.period = period.clamp(1e-9, 60.0);
+    }
+}
+
+impl CongestionControl for Udt {
+    fn on_ack(&mut self, ack: &Ack) {
+        self.mss = ack.mss;
+        if ack.srtt.as_secs() > 0.0 {
+            self.rtt = ack.srtt.as_secs();
+        }
+        self.bytes += ack.bytes;
+        let since = *self.since.get_or_insert(ack.now);
+        let elapsed = ack.now.saturating_since(since).as_secs();
+        if elapsed >= SYN {
+            self.interval(elapsed);
+            self.bytes = 0;
+            self.since = Some(ack.now);
+        }
+    }
+
+    fn on_loss(&mut self, _: f64) {
+        if self.slow_start {
+            self.end_slow_start();
+        } else {
+            self.period_before = self.period;
+            self.set_period(self.period * DECREASE);
+            self.lost = true;
+        }
+    }
+
+    /// A timeout ends the start, and changes no rate.
+    fn on_rto(&mut self, _: f64) {
+        if self.slow_start {
+            self.end_slow_start();
+        }
+    }
+
+    /// The rate goes on as it was.
+    fn on_idle_restart(&mut self, _: f64) {
+        self.since = None;
+        self.bytes = 0;
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    /// There is none: infinite until the first loss, then the window.
+    fn ssthresh(&self) -> f64 {
+        if self.slow_start { f64::INFINITY } else { self.cwnd }
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        (self.period > 0.0).then(|| self.mss / self.period)
+    }
+
+    fn rules_recovery(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_relative_eq;
+
+    use super::*;
+    use crate::cc::testing::Pipe;
+
+    /// Y. Gu and R. L. Grossman, 2007, table 1: packets of 1500 bytes a SYN for unused capacities in Mb/s.
+    #[test]
+    fn the_increase_matches_the_table_of_the_paper() {
+        for (mbps, inc) in
+            [(10_000.0, 10.0), (1000.0, 1.0), (100.0, 0.1), (10.0, 0.01), (1.0, 0.001), (0.1, 0.00067), (0.0, 0.00067)]
+        {
+            assert_relative_eq!(increment(mbps * 1e6, 1500.0), inc, max_relative = 0.01);
+        }
+    }
+
+    #[test]
+    fn a_loss_takes_a_ninth_off_the_rate() {
+        let mut cc = new(&Params::default(), Start::with_window(16.0));
+        cc.on_loss(16.0);
+        cc.set_period(0.001);
+        let before = cc.pacing_rate().expect("it paces after the start");
+        cc.on_loss(16.0);
+        assert_relative_eq!(cc.pacing_rate().expect("it paces"), before * 8.0 / 9.0);
+    }
+
+    /// A bottleneck of 12.5 Mb/s (segments of 1000 bytes at 1562.5 a second) is kept busy to more than 8/9 between
+    /// losses: the rate never falls by more at a loss.
+    #[test]
+    fn the_pipe_is_kept_full() {
+        let params = Params { capacity: Some(BitRate::from_kbps(12_500)) };
+        let mut cc = new(&params, Start::with_window(16.0));
+        let mut pipe = Pipe::new(1562.5, 0.1, 100.0);
+        pipe.run(&mut cc, 20.0, |_, _| ());
+        let before = pipe.acked;
+        pipe.run(&mut cc, 60.0, |_, _| ());
+        let used = (pipe.acked - before) as f64 / (1562.5 * 40.0);
+        assert!(used > 8.0 / 9.0, "{used} of the capacity");
+    }
+}
