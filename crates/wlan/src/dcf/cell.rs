@@ -500,7 +500,7 @@ impl Cell {
                 continue;
             }
             let ended = began + air;
-            let resumes = (ended + self.access.answer_timeout).max(now + timing.difs);
+            let resumes = self.after_timeout(ended, now);
             let by_rts = self.is_protected(&frame);
             self.fail(now, sender, by_rts, resumes, packets, dropped, given_up, receiver);
         }
@@ -567,14 +567,51 @@ impl Cell {
         dropped: &mut Dropped,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
-        self.idle_from(now + self.access.timing.difs);
+        let resumes = now + self.access.timing.difs;
         self.counters[sender as usize].delivered += 1;
+        if self.access.nav_unit > Duration::ZERO {
+            self.succeed_by_rounded_nav(now, sender, packets, dropped, receiver);
+            return;
+        }
+        self.idle_from(resumes);
         let state = &mut self.stations[sender as usize];
         state.contention.reset();
         state.backoff_end = self.count + u64::from(state.contention.draw());
         let target = state.backoff_end;
         if self.load(now, sender, packets, dropped, receiver) {
             self.slots.insert(sender, target);
+        }
+        self.reschedule();
+    }
+
+    /// The same where the NAV of bystanders is rounded: sender and receiver, who have none, may resume before them.
+    fn succeed_by_rounded_nav(
+        &mut self,
+        now: Time,
+        sender: u32,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) {
+        let resumes = now + self.access.timing.difs;
+        let frame = self.stations[sender as usize].frame.expect("a sender has a frame");
+        let after_rts = self.is_protected(&frame).then(|| {
+            let timing = &self.access.timing;
+            timing.sifs * 3 + timing.cts() + frame.air + self.ack
+        });
+        let unicast = frame.to != BROADCAST;
+        let excess = if unicast { self.access.nav_excess(after_rts) } else { Duration::ZERO };
+        self.idle_from(resumes + excess);
+        self.stations[sender as usize].contention.reset();
+        self.load(now, sender, packets, dropped, receiver);
+        self.back_off(sender, resumes);
+        if excess > Duration::ZERO {
+            let state = &self.stations[frame.to as usize];
+            if state.frame.is_some() {
+                self.slots.remove(frame.to, state.backoff_end);
+                let slots = state.backoff_end - self.count;
+                self.loners.push(Loner { station: frame.to, from: resumes, slots, drew: true, waits: true });
+            }
         }
         self.reschedule();
     }
@@ -625,9 +662,15 @@ impl Cell {
             self.idle_from(now + timing.sifs + self.ack + timing.difs);
             now
         };
-        let resumes = (ended + self.access.answer_timeout).max(now + timing.difs);
+        let resumes = self.after_timeout(ended, now);
         self.fail(now, sender, false, resumes, packets, dropped, given_up, receiver);
         self.reschedule();
+    }
+
+    /// When a sender resumes whose frame ended at `ended` and got no answer, on a medium that is idle since `now`.
+    fn after_timeout(&self, ended: Time, now: Time) -> Time {
+        let expired = ended + self.access.answer_timeout;
+        if self.access.timeout_without_difs { expired.max(now) } else { expired.max(now + self.access.timing.difs) }
     }
 
     /// `sender` got no answer; it contends again from `resumes` on, with the same frame or the next.

@@ -59,6 +59,12 @@ pub struct Access {
     /// Silence after the end of a data frame or RTS from which the sender concludes that no answer comes; its
     /// backoff then starts anew (10.3.2.9, 10.3.2.11).
     pub answer_timeout: Duration,
+    /// Whether a sender resumes at the end of its timeout even where DIFS is longer, as in ns-2.
+    pub timeout_without_difs: bool,
+    /// Unit to which bystanders round the NAV, zero for none. ns-2 writes it in whole microseconds. Where an exchange takes
+    /// a fraction of one, all but its sender and receiver then count their slots a little later than these, and
+    /// never meet them in one slot.
+    pub nav_unit: Duration,
 }
 
 impl Access {
@@ -74,7 +80,24 @@ impl Access {
             eifs: Eifs::default(),
             idle_access: IdleAccess::default(),
             answer_timeout: timing.ack_timeout(),
+            timeout_without_difs: false,
+            nav_unit: Duration::ZERO,
         }
+    }
+
+    /// How much longer than an exchange its NAV is, by rounding to the nearest `nav_unit`; `after_rts` is what follows
+    /// an RTS, if there was one. A NAV that ends early changes nothing, for then the ACK keeps the medium busy.
+    #[must_use]
+    pub fn nav_excess(&self, after_rts: Option<Duration>) -> Duration {
+        if self.nav_unit == Duration::ZERO {
+            return Duration::ZERO;
+        }
+        let excess = |exact: Duration| {
+            let rounded = self.nav_unit * (exact + self.nav_unit / 2).div_floor(self.nav_unit);
+            rounded.saturating_sub(exact)
+        };
+        let after_data = excess(self.timing.sifs + self.timing.ack());
+        after_rts.map_or(after_data, |after_rts| after_data.max(excess(after_rts)))
     }
 
     /// Whether a frame of this length is preceded by RTS and CTS.

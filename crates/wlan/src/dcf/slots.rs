@@ -45,6 +45,27 @@ impl Slots {
         self.stations += 1;
     }
 
+    /// Takes `station`, which is to send in `slot`, out again.
+    ///
+    /// # Panics
+    /// If it is not there.
+    pub fn remove(&mut self, station: u32, slot: u64) {
+        let bucket = (slot & self.mask) as usize;
+        if self.first[bucket] == station {
+            self.first[bucket] = self.next[station as usize];
+            if self.first[bucket] == NOBODY {
+                self.used[bucket / 64] &= !(1 << (bucket % 64));
+            }
+        } else {
+            let mut before = self.first[bucket] as usize;
+            while self.next[before] != station {
+                before = self.next[before] as usize;
+            }
+            self.next[before] = self.next[station as usize];
+        }
+        self.stations -= 1;
+    }
+
     /// The first slot at or after `from` in which somebody sends. Every station lies within the horizon of `from`.
     #[inline]
     #[must_use]
