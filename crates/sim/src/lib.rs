@@ -1,5 +1,95 @@
 //! Scenario, world and records: a run from text to columns.
+//!
+//! ```
+//! use wifair_sim::{Options, run, scenario::Scenario};
+//!
+//! let text = r#"
+//!     duration = "5 s"
+//!     wlan.standard = "802.11b"
+//!     [[servers]]
+//!     name = "server"
+//!     delay = "10 ms"
+//!     [[stations]]
+//!     name = "sta"
+//!     count = 2
+//!     [[flows]]
+//!     name = "up"
+//!     station = "sta"
+//! "#;
+//! let scenario = Scenario::parse(text, "two_uploads.toml", &[]).unwrap();
+//! let outcome = run(&scenario, 1, &Options::default());
+//! assert_eq!(outcome.flows.len(), 2);
+//! assert!(outcome.cell.goodput_bps > 3e6);
+//! ```
 
+use wifair_units::{Duration, Time};
+
+mod build;
 pub mod record;
 pub mod scenario;
 pub mod world;
+
+use record::Outcome;
+use scenario::Scenario;
+use world::{Labels, World};
+
+/// What a run records besides its outcome.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Time from one sample of the series to the next; none are taken without.
+    pub sample_every: Option<Duration>,
+}
+
+/// A run that can be stopped between any two calls.
+#[derive(Debug)]
+pub struct Run {
+    world: World,
+    labels: Labels,
+    end: Time,
+}
+
+impl Run {
+    /// The run of `scenario` with `seed`; nothing has happened yet.
+    #[must_use]
+    pub fn new(scenario: &Scenario, seed: u64, options: &Options) -> Self {
+        let (plan, labels) = build::plan(scenario, seed, options);
+        Self { world: World::new(plan), labels, end: Time::ZERO + scenario.file.duration }
+    }
+
+    /// Goes on until `until`, or to the end. Returns whether the end is reached.
+    pub fn advance(&mut self, until: Time) -> bool {
+        self.world.run_until(until.min(self.end));
+        until >= self.end
+    }
+
+    /// The present.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.world.now()
+    }
+
+    /// When the run is over.
+    #[must_use]
+    pub fn end(&self) -> Time {
+        self.end
+    }
+
+    /// The world, to be looked at.
+    pub fn world(&mut self) -> &mut World {
+        &mut self.world
+    }
+
+    /// What was measured until now.
+    #[must_use]
+    pub fn outcome(&mut self) -> Outcome {
+        self.world.outcome(&self.labels)
+    }
+}
+
+/// Runs `scenario` with `seed` from start to end.
+#[must_use]
+pub fn run(scenario: &Scenario, seed: u64, options: &Options) -> Outcome {
+    let mut run = Run::new(scenario, seed, options);
+    run.advance(run.end());
+    run.outcome()
+}

@@ -23,6 +23,9 @@ table! {
         pub warm_up: Duration = Duration::ZERO;
         /// Seeds, one run each: a number, a list, or a range as in `"1..10"`.
         pub seeds: Seeds = Seeds::default();
+        /// Capacity `rho B` whose equal shares the index of instantaneous fairness compares with (jung2016, equation 1); if
+        /// absent the goodput that the run measures.
+        pub fair_share_base: Option<BitRate> = None, "above 0" => |base| base.is_none_or(|base| base.as_bps() > 0);
         /// The air. Without it there are wires only.
         pub wlan: Option<Wlan> = None;
         /// The access point; if absent, and there is air, one with all defaults.
@@ -153,8 +156,10 @@ table! {
     pub struct Udp {
         /// Rate of the application's data, headers not counted.
         pub rate: BitRate;
-        /// Data in a datagram; 28 bytes of UDP and IP header come on top.
+        /// Data in a datagram.
         pub payload: Bytes = Bytes(1472), "from 1 B to 65507 B" => |size| (1..=65_507).contains(&size.0);
+        /// UDP and IP header of a datagram.
+        pub header: Bytes = Bytes(28), "at most 1000 B" => |header| header.0 <= 1000;
         /// Each interval between datagrams is drawn uniformly from within this fraction of itself around the mean.
         pub jitter: f64 = 0.0, "from 0 to 1" => |jitter| (0.0..=1.0).contains(jitter);
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use wifair_config::{Node as Tree, Place, Reader, Table, hint};
-use wifair_units::{BitRate, Bytes, Duration};
+use wifair_units::{BitRate, Duration};
 use wifair_wlan::queue;
 
 use super::file::{Direction as Dir, File, Flows, Router, Servers, Stations, Transport};
@@ -516,7 +516,7 @@ impl Builder<'_> {
     fn fits_the_air(&mut self, flows: &Flows, group: usize) -> bool {
         let (key, size) = match &flows.transport {
             Transport::Tcp(tcp) => ("tcp.mss", tcp.mss + tcp.header),
-            Transport::Udp(udp) => ("udp.payload", udp.payload + Bytes(28)),
+            Transport::Udp(udp) => ("udp.payload", udp.payload + udp.header),
         };
         if size.0 > LARGEST_PACKET {
             let message = format!("packets of {size} do not fit into a frame");

@@ -30,7 +30,7 @@ choice! {
     pub enum Profile {
         /// Those of the standard.
         Standard = "standard" from "IEEE Std 802.11-2016, clause 10",
-        /// ns-2: EIFS after collisions, a backoff also on an idle medium, backoff below CW, no LLC header, air
+        /// ns-2: EIFS after collisions, a NAV in whole microseconds, a backoff also on an idle medium, backoff below CW, no LLC header, air
         /// times that are not rounded up, no signal extension.
         Ns2 = "ns2" from "ns-2 2.35, mac/mac-802_11.cc",
     }
@@ -130,13 +130,25 @@ table! {
             Profile::Standard => IdleRule::Immediate,
             Profile::Ns2 => IdleRule::Backoff,
         }, by profile;
-        /// Silence from which a sender concludes that no ACK or CTS comes; if absent SIFS, a slot and the preamble.
+        /// Silence from which a sender concludes that no ACK or CTS comes; if absent SIFS, a slot and the preamble, in
+        /// profile ns2 SIFS, an ACK and 4 us.
         pub answer_timeout: Option<Duration> = None;
+        /// Whether a sender resumes at the end of its timeout even where DIFS is longer.
+        pub timeout_without_difs: bool = profile == Profile::Ns2, by profile;
+        /// Unit to which the NAV is rounded, zero for none. Bystanders of an exchange that takes a fraction of it
+        /// count their slots later than its sender and receiver, and never meet these in one slot.
+        pub nav_unit: Duration = Duration::from_micros(u64::from(profile == Profile::Ns2)), by profile;
         /// MAC header and check sum of a data frame.
-        pub mac_overhead: Bytes = Bytes(28), "at most 2304 B" => |size| size.0 <= 2304;
+        pub mac_overhead: Bytes = Bytes(if profile == Profile::Ns2 { 34 } else { 28 }), by profile,
+            "at most 2304 B" => |size| size.0 <= 2304;
         /// LLC and SNAP header.
         pub llc_overhead: Bytes = Bytes(if profile == Profile::Ns2 { 0 } else { 8 }), by profile,
             "at most 2304 B" => |size| size.0 <= 2304;
+        /// Bytes that routing adds to each packet that a station sends: ns-2's DSDV adds 20 B.
+        pub routing_overhead: Bytes = Bytes(if profile == Profile::Ns2 { 20 } else { 0 }), by profile,
+            "at most 200 B" => |size| size.0 <= 200;
+        /// Whether the bits of a DSSS frame take whole microseconds, as its LENGTH field counts them.
+        pub whole_microseconds: bool = profile == Profile::Standard, by profile;
         /// RTS frame.
         pub rts_size: Bytes = Bytes(20), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
         /// CTS frame.
@@ -242,7 +254,12 @@ impl Wlan {
                 IdleRule::Immediate => IdleAccess::Immediate,
                 IdleRule::Backoff => IdleAccess::Backoff,
             },
-            answer_timeout: self.answer_timeout.unwrap_or_else(|| timing.ack_timeout()),
+            answer_timeout: self.answer_timeout.unwrap_or_else(|| match self.profile {
+                Profile::Standard => timing.ack_timeout(),
+                Profile::Ns2 => timing.sifs + timing.ack() + Duration::from_micros(4),
+            }),
+            timeout_without_difs: self.timeout_without_difs,
+            nav_unit: self.nav_unit,
         }
     }
 }

@@ -1,0 +1,154 @@
+//! From a scenario and a seed to the plan of a world: every name becomes a number, every key a setting.
+
+use wifair_engine::stream;
+use wifair_units::{BitRate, Bytes, Duration, Time};
+use wifair_wlan::dcf::StationSettings;
+use wifair_wlan::queue::Queue;
+
+use crate::Options;
+use crate::scenario::{self, Ap, Connection, Flow, Node, Scenario, Step, Wlan};
+use crate::world::{FlowPlan, Hop, Labels, LinkPlan, MediumPlan, Plan, Transport, Workload};
+
+/// The access point's number in its medium; stations follow in their order.
+const HUB: u32 = 0;
+
+/// Builds the plan of the run with this seed, and the names for its report.
+pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, Labels) {
+    let file = &scenario.file;
+    let media = file.wlan.iter().map(|wlan| medium(scenario, wlan, seed)).collect();
+    let labels = Labels {
+        flows: scenario.network.flows.iter().map(|flow| (flow.name.clone(), flow.direction)).collect(),
+        stations: file.wlan.iter().map(|_| station_names(scenario)).collect(),
+        seed,
+        fair_share_base: file.fair_share_base.map(|rate| rate.as_bps() as f64 / 8.0),
+    };
+    let plan = Plan {
+        seed,
+        warm_up: Time::ZERO + file.warm_up,
+        media,
+        links: links(scenario, seed),
+        flows: scenario.network.flows.iter().map(|flow| flow_plan(scenario, flow, seed)).collect(),
+        sample_every: options.sample_every,
+    };
+    (plan, labels)
+}
+
+fn station_names(scenario: &Scenario) -> Vec<String> {
+    let stations = scenario.network.stations.iter().map(|station| station.name.clone());
+    std::iter::once(access_point(scenario).name).chain(stations).collect()
+}
+
+fn access_point(scenario: &Scenario) -> Ap {
+    scenario.file.ap.clone().unwrap_or_default()
+}
+
+fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64) -> MediumPlan {
+    let file = &scenario.file;
+    let ap = access_point(scenario);
+    let ap = station(wlan, &ap.name, seed, ap.cw_min, ap.cw_max, &ap.queue);
+    let others = scenario.network.stations.iter().map(|member| {
+        let group = &file.stations[member.group];
+        let mut settings = station(wlan, &member.name, seed, group.cw_min, group.cw_max, &group.queue);
+        if let Some(rate) = group.data_rate {
+            settings.rate = rate;
+        }
+        settings.data_error_from = group.data_error_up.unwrap_or(wlan.data_error);
+        settings.data_error_to = group.data_error_down.unwrap_or(wlan.data_error);
+        settings.routing_overhead = wlan.routing_overhead;
+        settings
+    });
+    MediumPlan { access: wlan.access(), hub: HUB, stations: std::iter::once(ap).chain(others).collect() }
+}
+
+/// A station with what `[wlan]` says of all. Errors of data frames are those of the station at the link's end.
+fn station(
+    wlan: &Wlan,
+    name: &str,
+    seed: u64,
+    cw_min: Option<u32>,
+    cw_max: Option<u32>,
+    queue: &wifair_wlan::queue::Settings,
+) -> StationSettings {
+    StationSettings {
+        cw_min: cw_min.unwrap_or(wlan.cw_min),
+        cw_max: cw_max.unwrap_or(wlan.cw_max),
+        exclude_cw: wlan.exclude_cw,
+        rate: wlan.data_rate,
+        routing_overhead: Bytes(0),
+        data_error_to: 0.0,
+        data_error_from: 0.0,
+        control_error_to: wlan.control_error,
+        queue: Queue::new(queue, Some(wlan.data_rate), seed, name),
+        backoff: stream(seed, "backoff", name),
+        errors: stream(seed, "error", name),
+    }
+}
+
+/// Both directions of each wire, one after the other.
+fn links(scenario: &Scenario, seed: u64) -> Vec<LinkPlan> {
+    let wires = &scenario.network.wires;
+    let direction = |index: usize, way: &str| {
+        let wire = &wires[index];
+        let name = format!("link{index}-{way}");
+        LinkPlan {
+            rate: Some(wire.rate),
+            delay: wire.delay,
+            queue: Queue::new(&wire.queue, Some(wire.rate), seed, &name),
+        }
+    };
+    (0..wires.len()).flat_map(|index| [direction(index, "forth"), direction(index, "back")]).collect()
+}
+
+fn flow_plan(scenario: &Scenario, flow: &Flow, seed: u64) -> FlowPlan {
+    let group = scenario.flows_of(flow);
+    let transport = match &group.transport {
+        scenario::Transport::Tcp(tcp) => {
+            let (sender, receiver) = tcp.resolve();
+            Transport::Tcp { sender: Box::new(sender), receiver }
+        }
+        scenario::Transport::Udp(udp) => Transport::Udp {
+            payload: u16::try_from(udp.payload.0).expect("the payload of a datagram was checked"),
+            size: u16::try_from(udp.payload.0 + udp.header.0).expect("the size of a datagram was checked"),
+            interval: interval(udp.rate, udp.payload),
+            jitter: udp.jitter,
+        },
+    };
+    let workload = match (&group.workload, scenario.sessions(flow, seed)) {
+        (scenario::Workload::Transfer(transfer), _) => Workload::Transfer(transfer.size),
+        (chosen, Some(list)) => Workload::Sessions { list, fresh: chosen.connection() == Connection::New },
+        (_, None) => Workload::Endless,
+    };
+    let way = |steps: &mut dyn Iterator<Item = Step>| steps.map(hop).chain([Hop::End]).collect();
+    FlowPlan {
+        name: flow.name.clone(),
+        direction: flow.direction,
+        forward: way(&mut flow.way.iter().copied()),
+        reverse: way(&mut flow.way.iter().rev().map(|step| step.reversed())),
+        transport,
+        workload,
+        start: scenario.start(flow, seed),
+        stop: scenario.stop(flow),
+    }
+}
+
+/// Time from one datagram to the next.
+fn interval(rate: BitRate, payload: Bytes) -> Duration {
+    rate.time_for(payload)
+}
+
+fn hop(step: Step) -> Hop {
+    match step {
+        Step::Air { from, to } => Hop::Air { medium: 0, from: in_medium(from), to: in_medium(to) },
+        Step::Wire { wire, reverse } => {
+            Hop::Wire(u32::try_from(2 * wire + usize::from(reverse)).expect("wires can be numbered"))
+        }
+    }
+}
+
+fn in_medium(node: Node) -> u32 {
+    match node {
+        Node::Ap => HUB,
+        Node::Station(index) => u32::try_from(index + 1).expect("stations can be numbered"),
+        Node::Server(_) | Node::Router(_) => unreachable!("only the access point and stations are on the air"),
+    }
+}
