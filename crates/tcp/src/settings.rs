@@ -48,7 +48,7 @@ table! {
         /// Whose habits the connection has.
         pub stack: Stack = Stack::Rfc;
         /// Congestion control.
-        pub cc: cc::Choice = cc::Choice::NewReno;
+        pub cc: cc::Choice = cc::Choice::NewReno(cc::reno::Params::default());
         /// Payload of a full segment.
         pub mss: Bytes = match stack { Stack::Ns2 => Bytes(1000), _ => Bytes(1460) }, by stack,
             "between 1 B and 64000 B" => |mss| (1..=64_000).contains(&mss.0);

@@ -40,7 +40,7 @@ pub struct AckLoss {
 #[must_use]
 pub fn new(params: &Params, start: Start) -> AckLoss {
     AckLoss {
-        reno: reno::new(start),
+        reno: reno::new(&reno::Params::default(), start),
         params: params.clone(),
         round: Round::default(),
         lost: 0.0,
@@ -75,6 +75,10 @@ impl CongestionControl for AckLoss {
     fn on_rto(&mut self, in_flight: f64) {
         self.reno.on_rto(in_flight);
         self.unclear = true;
+    }
+
+    fn wants_every_rtt(&self) -> bool {
+        false
     }
 }
 

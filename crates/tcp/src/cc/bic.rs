@@ -113,6 +113,10 @@ impl CongestionControl for Bic {
         self.w_max = 0.0;
         self.lost = false;
     }
+
+    fn wants_every_rtt(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 //! Source: L. Xu, S. Ha, I. Rhee, V. Goel and L. Eggert, RFC 9438, 2023, section 4:
 //!
 //! ```text
-//! W(t) = C (t - K)^3 + W_max,    K = cbrt((W_max - cwnd_epoch) / C)              (equations 1, 2)
-//! ACK: cwnd += (target - cwnd) / cwnd,   target = W(t + RTT) between cwnd and 1.5 cwnd
-//!      but not less than Reno's W_est, which adds alpha = 3 (1 - beta) / (1 + beta) a round trip (equation 4)
-//! loss: ssthresh = beta * flight; W_max = cwnd, or cwnd (1 + beta) / 2 where it was higher before (section 4.7)
-//! mean = (C (3 + beta) / (4 (1 - beta)))^(1/4) * (RTT / p)^(3/4)                 (equation 5)
+//! W(t) = C (t - K)^3 + W_max,    K = cbrt((W_max - cwnd_epoch) / C)              (4.2)
+//! ACK: cwnd += (target - cwnd) / cwnd,   target = W(t + RTT) between cwnd and 1.5 cwnd (4.2)
+//!      but not less than Reno's W_est, which adds alpha = 3 (1 - beta) / (1 + beta) a round trip (4.3)
+//! loss: ssthresh = beta * flight; W_max = cwnd, or cwnd (1 + beta) / 2 where it was higher before (4.6, 4.7)
+//! mean = (C (3 + beta) / (4 (1 - beta)))^(1/4) * (RTT / p)^(3/4)                 (5)
 //! ```
 //!
 //! After a timeout and after a slow start without loss the plateau is where congestion avoidance begins (sections 4.8
@@ -27,6 +27,8 @@ table! {
         pub c: f64 = 0.4, "more than 0" => |v| *v > 0.0;
         /// Fraction of the window kept on loss.
         pub beta: f64 = 0.7, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
+        /// Fraction of the window kept on a congestion mark. With alternative backoff (RFC 8511, section 3.1) 0.85.
+        pub keep_on_mark: f64 = 0.7, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
         /// A window that was higher at the loss before gives way to newer flows.
         pub fast_convergence: bool = true;
         /// Not slower than Reno.
@@ -121,6 +123,13 @@ impl Cubic {
         self.cwnd_prior = cwnd;
         self.epoch = None;
     }
+
+    fn reduce(&mut self, keep: f64, in_flight: f64) {
+        self.congestion();
+        self.window.reduce(keep * in_flight.min(self.window.cwnd));
+        self.level = false;
+        self.hystart = None;
+    }
 }
 
 impl CongestionControl for Cubic {
@@ -146,10 +155,11 @@ impl CongestionControl for Cubic {
     }
 
     fn on_loss(&mut self, in_flight: f64) {
-        self.congestion();
-        self.window.reduce(self.params.beta * in_flight.min(self.window.cwnd));
-        self.level = false;
-        self.hystart = None;
+        self.reduce(self.params.beta, in_flight);
+    }
+
+    fn on_ecn(&mut self, in_flight: f64) {
+        self.reduce(self.params.keep_on_mark, in_flight);
     }
 
     fn on_rto(&mut self, in_flight: f64) {
@@ -183,6 +193,10 @@ impl CongestionControl for Cubic {
     fn ssthresh(&self) -> f64 {
         self.window.ssthresh
     }
+
+    fn wants_every_rtt(&self) -> bool {
+        self.params.hystart
+    }
 }
 
 #[cfg(test)]
@@ -192,7 +206,7 @@ mod tests {
     use super::*;
     use crate::cc::testing::{Pipe, ack};
 
-    /// RFC 9438, equation 5, in segments; the round-trip time in seconds.
+    /// RFC 9438, section 5, in segments; the round-trip time in seconds.
     fn mean_window(rtt: f64, p: f64) -> f64 {
         let Params { c, beta, .. } = Params::default();
         (c * (3.0 + beta) / (4.0 * (1.0 - beta))).powf(0.25) * (rtt / p).powf(0.75)

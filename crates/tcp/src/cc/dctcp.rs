@@ -81,6 +81,10 @@ impl CongestionControl for Dctcp {
     fn wants_mark_per_packet(&self) -> bool {
         true
     }
+
+    fn wants_every_rtt(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

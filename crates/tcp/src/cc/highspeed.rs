@@ -105,6 +105,10 @@ impl CongestionControl for HighSpeed {
         let cwnd = self.window.cwnd;
         self.window.collapse((1.0 - self.decrease(cwnd)) * cwnd);
     }
+
+    fn wants_every_rtt(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

@@ -57,6 +57,10 @@ impl CongestionControl for Linux {
         self.window.collapse(self.half());
         self.acks = 0.0;
     }
+
+    fn wants_every_rtt(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

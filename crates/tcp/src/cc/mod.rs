@@ -179,6 +179,12 @@ pub trait CongestionControl: fmt::Debug + Send {
         None
     }
 
+    /// Whether each ACK shall carry a round-trip time, as stacks measure it that remember when each segment was sent
+    /// (Linux, ns-2's Vegas); else that of the one segment which Karn's algorithm times is enough.
+    fn wants_every_rtt(&self) -> bool {
+        true
+    }
+
     /// Whether [`Ack::rate`] is needed.
     fn wants_rate_samples(&self) -> bool {
         false
@@ -289,10 +295,10 @@ macro_rules! begun {
 
 algorithms! {
     /// Reno's window; fast recovery ends when all that was in flight is acknowledged.
-    NewReno(reno::Reno) = "newreno"
+    NewReno(reno::Reno, reno::Params) = "newreno"
         from "T. Henderson, S. Floyd, A. Gurtov and Y. Nishida, RFC 6582, 2012" in reno, NewReno;
     /// A segment more each round trip, half the window on loss; fast recovery ends at the first new ACK.
-    Reno(reno::Reno) = "reno"
+    Reno(reno::Reno, reno::Params) = "reno"
         from "M. Allman, V. Paxson and E. Blanton, RFC 5681, 2009" in reno, Reno;
     /// A segment more each round trip, slow start from one segment after any loss.
     Tahoe(tahoe::Tahoe) = "tahoe"
@@ -434,6 +440,10 @@ impl CongestionControl for Algorithm {
     #[inline]
     fn pacing_rate(&self) -> Option<f64> {
         dispatch!(self, cc => cc.pacing_rate())
+    }
+
+    fn wants_every_rtt(&self) -> bool {
+        dispatch!(self, cc => cc.wants_every_rtt())
     }
 
     fn wants_rate_samples(&self) -> bool {

@@ -10,19 +10,30 @@
 //!
 //! NewReno (RFC 6582) and TCP with SACK have the same window and differ in the sender's recovery.
 
+use wifair_config::table;
+
 use crate::cc::window::by_window;
 use crate::cc::{Ack, CongestionControl, Start, Window};
+
+table! {
+    /// Reno's and NewReno's window (RFC 5681).
+    pub struct Params {
+        /// Fraction of the flight kept on a congestion mark. With alternative backoff (RFC 8511, section 3) 0.8.
+        pub keep_on_mark: f64 = 0.5, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
+    }
+}
 
 /// State of Reno.
 #[derive(Clone, Debug)]
 pub struct Reno {
     window: Window,
+    keep_on_mark: f64,
 }
 
 /// Reno at the start of a connection.
 #[must_use]
-pub fn new(start: Start) -> Reno {
-    Reno { window: Window::new(start) }
+pub fn new(params: &Params, start: Start) -> Reno {
+    Reno { window: Window::new(start), keep_on_mark: params.keep_on_mark }
 }
 
 impl CongestionControl for Reno {
@@ -42,6 +53,14 @@ impl CongestionControl for Reno {
     fn on_rto(&mut self, in_flight: f64) {
         self.window.collapse(in_flight / 2.0);
     }
+
+    fn on_ecn(&mut self, in_flight: f64) {
+        self.window.reduce(self.keep_on_mark * in_flight);
+    }
+
+    fn wants_every_rtt(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]
@@ -52,7 +71,7 @@ mod tests {
     use crate::cc::testing::{Pipe, ack, round};
 
     fn reno(window: f64, ssthresh: f64) -> Reno {
-        new(Start { ssthresh, ..Start::with_window(window) })
+        new(&Params::default(), Start { ssthresh, ..Start::with_window(window) })
     }
 
     /// RFC 5681: slow start doubles the window each round, congestion avoidance adds a segment.
@@ -80,6 +99,16 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.ssthresh()), (10.0, 10.0));
         cc.on_rto(3.0);
         assert_eq!(cc.ssthresh(), 2.0); // never below two segments
+    }
+
+    /// RFC 8511, section 3: four fifths instead of a half.
+    #[test]
+    fn alternative_backoff_keeps_four_fifths_on_a_mark() {
+        let mut cc = new(&Params { keep_on_mark: 0.8 }, Start::with_window(20.0));
+        cc.on_ecn(20.0);
+        assert_eq!(cc.cwnd(), 16.0);
+        cc.on_loss(16.0);
+        assert_eq!(cc.cwnd(), 8.0);
     }
 
     #[test]

@@ -68,6 +68,10 @@ impl CongestionControl for Scalable {
     fn on_rto(&mut self, _: f64) {
         self.window.collapse(self.kept());
     }
+
+    fn wants_every_rtt(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

@@ -40,6 +40,10 @@ impl CongestionControl for Tahoe {
     fn on_ecn(&mut self, in_flight: f64) {
         self.window.reduce(in_flight / 2.0);
     }
+
+    fn wants_every_rtt(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

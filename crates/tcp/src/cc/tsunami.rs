@@ -136,6 +136,10 @@ impl CongestionControl for Tsunami {
     fn rules_recovery(&self) -> bool {
         true
     }
+
+    fn wants_every_rtt(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

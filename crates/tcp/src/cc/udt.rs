@@ -179,6 +179,10 @@ impl CongestionControl for Udt {
     fn rules_recovery(&self) -> bool {
         true
     }
+
+    fn wants_every_rtt(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]
