@@ -71,6 +71,29 @@ pub enum Shape {
     Table(Description),
     /// May be absent.
     Optional(Box<Shape>),
+    /// Any of several forms.
+    OneOf(Vec<Shape>),
+}
+
+/// What stands at a key.
+#[derive(Clone, Copy, Debug)]
+pub enum Found<'a> {
+    /// A table.
+    Table(&'a Description),
+    /// A list of such elements.
+    List(&'a Shape),
+    /// A single value.
+    Value(&'a Shape),
+}
+
+impl<'a> Found<'a> {
+    pub(crate) fn of(shape: &'a Shape) -> Self {
+        match shape.inner() {
+            Shape::Table(table) => Self::Table(table),
+            Shape::List(element) => Self::List(element),
+            value => Self::Value(value),
+        }
+    }
 }
 
 /// One of several names, each perhaps with parameters in a table beside it that has the same name.
@@ -112,10 +135,6 @@ impl Shape {
         if let Self::Optional(inner) = self { inner.inner() } else { self }
     }
 
-    pub(crate) fn is_list(&self) -> bool {
-        matches!(self.inner(), Self::List(_))
-    }
-
     /// In a few words, as in `duration, as in "20 ms"`.
     #[must_use]
     pub fn words(&self) -> String {
@@ -130,9 +149,11 @@ impl Shape {
             Self::Choice(choice) => {
                 choice.variants.iter().map(|variant| format!("`{}`", variant.name)).collect::<Vec<_>>().join(", ")
             }
-            Self::List(inner) => format!("list of {}", inner.words()),
+            Self::List(inner) if matches!(**inner, Self::Table(_)) => "list of tables".to_owned(),
+            Self::List(inner) => format!("list: {}", inner.words()),
             Self::Table(_) => "table".to_owned(),
             Self::Optional(inner) => inner.words(),
+            Self::OneOf(shapes) => shapes.iter().map(Self::words).collect::<Vec<_>>().join(" or "),
         }
     }
 }
@@ -147,11 +168,11 @@ pub fn doc_text(doc: &str) -> String {
 impl Description {
     /// What `key` takes: a key of the table, or the parameters of a variant that one of its keys chooses.
     #[must_use]
-    pub fn find(&self, key: &str) -> Option<Shape> {
+    pub fn find(&self, key: &str) -> Option<Found<'_>> {
         if let Some(found) = self.keys.iter().find(|k| k.name == key) {
-            return Some(found.shape.clone());
+            return Some(Found::of(&found.shape));
         }
-        self.variants().find(|variant| variant.name == key).and_then(|v| v.params.clone()).map(Shape::Table)
+        self.variants().find(|variant| variant.name == key).and_then(|v| v.params.as_ref()).map(Found::Table)
     }
 
     /// All that can be written in the table: keys, and names of variants with parameters.
@@ -230,12 +251,26 @@ impl Description {
     #[must_use]
     pub fn markdown(&self, title: &str, path: &str) -> String {
         let mut out = String::new();
-        self.markdown_into(&mut out, title, path, 2);
+        self.markdown_into(&mut out, title, path, 2, &mut Vec::new());
         out
     }
 
-    fn markdown_into(&self, out: &mut String, title: &str, path: &str, level: usize) {
-        let _ = write!(out, "{} {title}\n\n{}\n\n", "#".repeat(level.min(6)), self.doc);
+    /// `seen` holds the tables written so far: one that occurs again is only referred to.
+    fn markdown_into<'a>(
+        &'a self,
+        out: &mut String,
+        title: &str,
+        path: &str,
+        level: usize,
+        seen: &mut Vec<(&'a Self, String)>,
+    ) {
+        let _ = write!(out, "{} {title}\n\n", "#".repeat(level.min(6)));
+        if let Some((_, first)) = seen.iter().find(|(table, _)| *table == self) {
+            let _ = write!(out, "The same keys as {first}.\n\n");
+            return;
+        }
+        seen.push((self, title.to_owned()));
+        let _ = write!(out, "{}\n\n", self.doc);
         let full = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
         let mut inner = Vec::new();
         if !self.keys.is_empty() {
@@ -283,7 +318,7 @@ impl Description {
             out.push('\n');
         }
         for (title, path, table) in inner {
-            table.markdown_into(out, &title, &path, level + 1);
+            table.markdown_into(out, &title, &path, level + 1, seen);
         }
     }
 }
@@ -327,6 +362,9 @@ impl Shape {
             }
             Self::Table(table) => return table.to_json(),
             Self::Optional(inner) => return inner.to_json(),
+            Self::OneOf(shapes) => {
+                vec![("anyOf".to_owned(), Json::List(shapes.iter().map(Self::to_json).collect()))]
+            }
         })
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::describe::{Description, Shape};
+use crate::describe::{Description, Found, Shape};
 use crate::problem::{Origin, Problem, Problems, shown};
 use crate::reader::Reader;
 use crate::source::Source;
@@ -242,6 +242,9 @@ impl Document {
     }
 
     /// Sets what `overrides` say, in their order; `top` describes what can be set.
+    ///
+    /// # Panics
+    /// If there are 2^32 overrides.
     pub fn set(&mut self, overrides: &[Override], top: &Description) {
         for change in overrides {
             let index = u32::try_from(self.sources.len()).expect("fewer than 2^32 overrides");
@@ -457,7 +460,7 @@ fn apply(root: &mut Node, text: &str, source: u32, top: &Description) -> Result<
         _ => Node { content: Content::Text(trimmed.to_owned()), place: Place::default(), rank: Rank::Override },
     };
     mark(&mut value, source, &span);
-    Change { path, value: &value, written: trimmed, source }.apply(root, &steps, &Shape::Table(top.clone()))
+    Change { path, value: &value, written: trimmed, source }.apply(root, &steps, Found::Table(top))
 }
 
 /// All of an override stands at its value.
@@ -483,14 +486,11 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
-    fn apply(&self, node: &mut Node, steps: &[(Step, Range<usize>)], shape: &Shape) -> Result<(), PathError> {
-        if let Shape::Optional(inner) = shape {
-            return self.apply(node, steps, inner);
-        }
+    fn apply(&self, node: &mut Node, steps: &[(Step, Range<usize>)], kind: Found<'_>) -> Result<(), PathError> {
         let Some(((step, span), rest)) = steps.split_first() else {
             *node = self.value.clone();
             let number = matches!(node.content, Content::Integer(_) | Content::Float(_) | Content::Bool(_));
-            if number && matches!(shape, Shape::Text | Shape::Choice(_)) {
+            if number && matches!(kind, Found::Value(Shape::Text | Shape::Choice(_))) {
                 node.content = Content::Text(self.written.to_owned()); // a name may look like a number
             }
             return Ok(());
@@ -498,23 +498,26 @@ impl Change<'_> {
         let error = |message: String, note: String| Err((message, span.clone(), note));
         let parent = self.path[..span.start].trim_end_matches(['.', ' ']);
         let parent = if parent.is_empty() { "a scenario".to_owned() } else { format!("`{}`", shown(parent)) };
-        match (shape, step) {
-            (Shape::Table(description), Step::Key(key)) => {
+        match (kind, step) {
+            (Found::Table(description), Step::Key(key)) => {
                 let Some(inner) = description.find(key) else {
                     let known = description.all_names();
                     return error(format!("unknown key `{}` in {parent}", shown(key)), hint(key, &known));
                 };
-                if inner.is_list() && !rest.is_empty() && node.get(key).is_none() {
-                    return error(format!("the scenario has no `{key}`"), String::new());
-                }
-                if !rest.is_empty() && !matches!(inner.inner(), Shape::Table(_) | Shape::List(_)) {
-                    return error(format!("`{key}` has no parts"), format!("it takes: {}", inner.words()));
+                match inner {
+                    Found::List(_) if !rest.is_empty() && node.get(key).is_none() => {
+                        return error(format!("the scenario has no `{key}`"), String::new());
+                    }
+                    Found::Value(shape) if !rest.is_empty() => {
+                        return error(format!("`{key}` has no parts"), format!("it takes: {}", shape.words()));
+                    }
+                    _ => {}
                 }
                 let place = Place { source: Some(self.source), span: span.clone() };
                 let Some(child) = node.make_at(key, &place, Rank::Override) else {
                     return error(format!("{parent} is not a table"), String::new());
                 };
-                self.apply(child, rest, &inner)?;
+                self.apply(child, rest, inner)?;
                 if rest.is_empty()
                     && let Content::Table(entries) = &mut node.content
                     && let Some(entry) = entries.iter_mut().find(|entry| entry.name == *key)
@@ -523,15 +526,15 @@ impl Change<'_> {
                 }
                 Ok(())
             }
-            (Shape::List(inner), Step::Index(index)) => {
+            (Found::List(element), Step::Index(index)) => {
                 let count = node.list().len();
                 let Some(child) = node.list_mut().get_mut(*index) else {
                     return error(format!("{parent} has no `[{index}]`"), format!("it has {count}, from [0]"));
                 };
-                self.apply(child, rest, inner)
+                self.apply(child, rest, Found::of(element))
             }
-            (Shape::List(inner), Step::Key(key)) => {
-                let Shape::Table(description) = &**inner else {
+            (Found::List(element), Step::Key(key)) => {
+                let Found::Table(description) = Found::of(element) else {
                     return error(format!("{parent} is a list"), "write [0] for its first".to_owned());
                 };
                 // A name stands for the element that has it, anything else is a key of all of them.
@@ -540,14 +543,14 @@ impl Change<'_> {
                 if !rest.is_empty()
                     && let Some(child) = nodes.iter_mut().find(|node| named(node))
                 {
-                    return self.apply(child, rest, inner);
+                    return self.apply(child, rest, Found::of(element));
                 }
                 if description.find(key).is_none() {
                     let names = nodes.iter().filter_map(|node| node.get("name").and_then(Node::text));
                     let known: Vec<&str> = names.chain(description.all_names()).collect();
                     return error(format!("no name or key `{}` in {parent}", shown(key)), hint(key, &known));
                 }
-                nodes.iter_mut().try_for_each(|child| self.apply(child, steps, inner))
+                nodes.iter_mut().try_for_each(|child| self.apply(child, steps, Found::Table(description)))
             }
             _ => error(format!("{parent} has no parts"), String::new()),
         }

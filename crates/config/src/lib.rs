@@ -75,7 +75,9 @@
 //! A key may have any type that is a [`Value`]: `bool`, integers, `f64`, `String`, [`Limit`], the quantities of
 //! `wifair_units`, `Option`, `Vec`, arrays, other tables, choices. A table whose keys all have defaults (`= None` for
 //! an `Option`) or are other tables by `=>` implements `Default`. A key with a table type needs no default: an absent
-//! table is read as an empty one.
+//! table is read as an empty one. If it has one, that gives the defaults of its keys there: with
+//! `pub queue: Queue = Queue { limit: Limit::Packets(1000), ..Queue::default() }` the limit is 1000 packets also where
+//! only the discipline is set.
 //!
 //! # A choice with parameters
 //!
@@ -149,7 +151,7 @@ mod suggest;
 mod table;
 mod value;
 
-pub use describe::{Choice, Description, Key, Shape, Variant, doc_text};
+pub use describe::{Choice, Description, Found, Key, Shape, Variant, doc_text};
 pub use document::{Content, Document, Entry, Node, Override, Place, Rank};
 pub use json::Json;
 pub use limit::Limit;
@@ -162,7 +164,9 @@ pub use table::{At, Fields, Table};
 pub use value::{Taken, Value};
 
 #[doc(hidden)]
-pub use table::{choose as __choose, describe_key as __describe_key, some as __some, take_table as __take_table};
+pub use table::{
+    choose as __choose, describe_key as __describe_key, pick as __pick, some as __some, take_table as __take_table,
+};
 
 #[doc(hidden)]
 #[must_use]

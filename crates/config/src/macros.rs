@@ -50,7 +50,9 @@ macro_rules! __table {
         }
 
         impl $crate::Table for $name {
-            fn describe() -> $crate::Description {
+            #[allow(unused_variables)]
+            fn describe_over(base: ::std::option::Option<&Self>) -> $crate::Description {
+                let own = base.map(|_| <Self as $crate::Table>::some());
                 #[allow(unused_mut)]
                 let mut keys = ::std::vec::Vec::new();
                 $(
@@ -60,12 +62,13 @@ macro_rules! __table {
                         &mut keys,
                         $crate::__key!($field),
                         doc,
-                        $crate::__optional!($($default)?),
+                        $crate::__pick(base, &own, |table| &table.$field, $crate::__optional!($($default)?)),
                         &[$(::std::stringify!($dep)),*],
                         $crate::__optional!($($rule)?),
                     ); )?
                     $( let $field = {
-                        keys.extend(<$flat as $crate::Table>::describe().keys);
+                        let base = base.map(|base| &base.$field);
+                        keys.extend(<$flat as $crate::Table>::describe_over(base).keys);
                         <$flat as $crate::Table>::some()
                     }; )?
                 )*
@@ -74,13 +77,20 @@ macro_rules! __table {
             }
 
             #[allow(unused_variables)]
-            fn read_fields(fields: &mut $crate::Fields<'_, '_>) -> ::std::option::Option<Self> {
+            fn read_fields(
+                fields: &mut $crate::Fields<'_, '_>,
+                base: ::std::option::Option<&Self>,
+            ) -> ::std::option::Option<Self> {
+                let own = base.map(|_| <Self as $crate::Table>::some());
                 $(
                     $(
-                        let $field: $ty = fields.field($crate::__key!($field), $crate::__optional!($($default)?));
+                        let $field: $ty = fields.field(
+                            $crate::__key!($field),
+                            $crate::__pick(base, &own, |table| &table.$field, $crate::__optional!($($default)?)),
+                        );
                         $( fields.unless_holds($crate::__key!($field), &$field, $rule, $check); )?
                     )?
-                    $( let $field: $flat = fields.flat(); )?
+                    $( let $field: $flat = fields.flat(base.map(|base| &base.$field)); )?
                 )*
                 if !fields.is_good() {
                     return ::std::option::Option::None;
@@ -110,6 +120,9 @@ macro_rules! __table {
         impl $crate::Value for $name {
             fn shape() -> $crate::Shape {
                 $crate::Shape::Table(<Self as $crate::Table>::describe())
+            }
+            fn shape_over(&self) -> $crate::Shape {
+                $crate::Shape::Table(<Self as $crate::Table>::describe_over(::std::option::Option::Some(self)))
             }
             fn read(node: &$crate::Node, key: &str, reader: &mut $crate::Reader) -> ::std::option::Option<Self> {
                 reader.read_table(node, key, ::std::option::Option::None)
@@ -203,6 +216,7 @@ macro_rules! choice {
         }
 
         impl $crate::Value for $name {
+            const CHOOSES: bool = true;
             fn shape() -> $crate::Shape {
                 $crate::Shape::Choice(Self::describe())
             }

@@ -21,12 +21,23 @@ impl Reader {
 
     pub(crate) fn read_root<T: Table>(&mut self, root: &Node) -> Option<T> {
         let mut fields = Fields::new(root, self);
-        let value = T::read_fields(&mut fields);
+        let value = T::read_fields(&mut fields, None);
         if fields.finish() { value } else { None }
     }
 
     /// Reads the table `node`, the value of `key` or an element of the list `key`.
     pub fn read_table<T: Table>(&mut self, node: &Node, key: &str, element: Option<usize>) -> Option<T> {
+        self.read_table_over(node, key, element, None)
+    }
+
+    /// The same with the defaults of `base`, where these differ from its own.
+    pub fn read_table_over<T: Table>(
+        &mut self,
+        node: &Node,
+        key: &str,
+        element: Option<usize>,
+        base: Option<&T>,
+    ) -> Option<T> {
         if !matches!(node.content, Content::Table(_)) {
             let note = format!("write it as {}", if element.is_some() { "[[...]]" } else { "[...]" });
             self.problem(&node.place, Some(key), &format!("`{key}` is {}, not a table", kind(node)), &note);
@@ -34,7 +45,7 @@ impl Reader {
         }
         self.enter(node, key, element, |reader| {
             let mut fields = Fields::new(node, reader);
-            let value = T::read_fields(&mut fields);
+            let value = T::read_fields(&mut fields, base);
             if fields.finish() { value } else { None }
         })
     }

@@ -12,10 +12,16 @@ use crate::value::{Taken, Value};
 /// A table of a scenario. Declared with [`table!`](crate::table!).
 pub trait Table: Sized {
     /// What can be written in it.
-    fn describe() -> Description;
+    #[must_use]
+    fn describe() -> Description {
+        Self::describe_over(None)
+    }
 
-    /// Reads its keys; nothing if any was wrong.
-    fn read_fields(fields: &mut Fields<'_, '_>) -> Option<Self>;
+    /// The same where `base` gives other defaults than its own: those in which the two differ.
+    fn describe_over(base: Option<&Self>) -> Description;
+
+    /// Reads its keys; nothing if any was wrong. `base` may give other defaults than its own.
+    fn read_fields(fields: &mut Fields<'_, '_>, base: Option<&Self>) -> Option<Self>;
 
     /// Adds its keys as they are to be written.
     fn write_fields(&self, out: &mut Vec<(String, Plain)>);
@@ -129,8 +135,8 @@ impl<'n, 'r> Fields<'n, 'r> {
     }
 
     /// Reads a table that shares the place of this one.
-    pub fn flat<T: Table>(&mut self) -> T {
-        T::read_fields(self).unwrap_or_else(|| {
+    pub fn flat<T: Table>(&mut self, base: Option<&T>) -> T {
+        T::read_fields(self, base).unwrap_or_else(|| {
             self.good = false;
             T::some()
         })
@@ -276,8 +282,8 @@ pub fn describe_key<T: Value>(
     depends_on: &[&'static str],
     rule: Option<&'static str>,
 ) -> T {
-    let shape = T::shape();
     let value = default.or_else(T::absent);
+    let shape = value.as_ref().map_or_else(T::shape, T::shape_over);
     let text = match (&value, &shape) {
         (_, Shape::Table(_)) | (None, _) => None,
         (Some(value), _) => match value.to_plain() {
@@ -290,6 +296,15 @@ pub fn describe_key<T: Value>(
     value.unwrap_or_else(T::some)
 }
 
+/// The default of a field: that of `base`, where it is not the one of the table itself.
+#[doc(hidden)]
+pub fn pick<T, F: Value>(base: Option<&T>, own: &Option<T>, field: impl Fn(&T) -> &F, default: Option<F>) -> Option<F> {
+    match (base, own) {
+        (Some(base), Some(own)) if field(base) != field(own) => Some(field(base).clone()),
+        _ => default,
+    }
+}
+
 /// The default, or what an absent key stands for, or some value.
 #[doc(hidden)]
 pub fn some<T: Value>(default: Option<T>) -> T {
@@ -300,7 +315,7 @@ pub fn some<T: Value>(default: Option<T>) -> T {
 #[doc(hidden)]
 pub fn take_table<T: Table>(fields: &mut Fields<'_, '_>, key: &'static str, default: Option<&T>) -> Taken<T> {
     if let Some(node) = fields.get(key) {
-        return fields.reader.read_table(node, key, None).map_or(Taken::Bad, Taken::Good);
+        return fields.reader.read_table_over(node, key, None, default).map_or(Taken::Bad, Taken::Good);
     }
     if default.is_some() {
         return Taken::Absent;

@@ -22,9 +22,17 @@ pub enum Taken<T> {
 }
 
 /// A type that a key can have.
-pub trait Value: Clone {
+pub trait Value: Clone + PartialEq {
+    /// Whether it looks at keys beside its own, as a choice with parameters does.
+    const CHOOSES: bool = false;
+
     /// What the key takes.
     fn shape() -> Shape;
+
+    /// The same where this value is the default, which may give other defaults to inner keys.
+    fn shape_over(&self) -> Shape {
+        Self::shape()
+    }
 
     /// Reads the value of `key`; reports what is wrong with it and returns nothing.
     fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self>;
@@ -280,7 +288,7 @@ impl<T: Value> Value for Option<T> {
                 Taken::Absent => Taken::Absent,
             };
         }
-        if let Shape::Choice(_) = T::shape() {
+        if T::CHOOSES {
             let _ = T::take(fields, key, None); // sees to parameters of what is not chosen
         }
         Taken::Absent
@@ -353,6 +361,7 @@ impl Shape {
             Self::Choice(choice) => choice.variants.first().map(|variant| format!("\"{}\"", variant.name)),
             Self::List(_) | Self::Table(_) => None,
             Self::Optional(inner) => inner.example(),
+            Self::OneOf(shapes) => shapes.first().and_then(Self::example),
         }
     }
 }

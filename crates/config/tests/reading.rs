@@ -91,7 +91,7 @@ table! {
     /// The access point.
     pub struct Ap {
         /// Its queue.
-        pub queue: Queue = Queue::default();
+        pub queue: Queue = Queue { limit: Limit::Packets(100), ..Queue::default() };
     }
 }
 
@@ -148,8 +148,15 @@ fn dotted_keys_inline_tables_and_headers_say_the_same() {
     for text in texts {
         let queue = read(text, &[]).unwrap().ap.queue;
         let red = Red { min_threshold: Limit::Packets(5), weight: 0.002 };
-        assert_eq!(queue, Queue { discipline: Discipline::Red(red), limit: Limit::Packets(50) });
+        assert_eq!(queue, Queue { discipline: Discipline::Red(red), limit: Limit::Packets(100) });
     }
+}
+
+#[test]
+fn the_default_of_a_table_gives_the_defaults_of_its_keys() {
+    assert_eq!(read("", &[]).unwrap().ap.queue.limit, Limit::Packets(100));
+    assert_eq!(read("ap.queue.discipline = 'codel'", &[]).unwrap().ap.queue.limit, Limit::Packets(100));
+    assert!(Cell::describe().markdown("", "").contains("| `\"100 packets\"` | What fits."));
 }
 
 #[test]

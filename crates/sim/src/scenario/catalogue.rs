@@ -1,8 +1,6 @@
 //! What there is to choose in a scenario, for `wifair list`.
 
-use wifair_config::{Description, Shape, Table};
-
-use super::File;
+use wifair_config::{Description, Shape};
 
 /// Something to choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +22,7 @@ pub struct Item {
 #[must_use]
 pub fn catalogue() -> Vec<Item> {
     let mut items = Vec::new();
-    collect(&File::describe(), "", &mut Vec::new(), &mut items);
+    collect(super::description(), "", &mut Vec::new(), &mut items);
     items
 }
 

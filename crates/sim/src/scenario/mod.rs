@@ -12,8 +12,12 @@ mod seeds;
 mod traffic;
 mod wlan;
 
+use std::sync::LazyLock;
+
 use sha2::{Digest, Sha256};
-use wifair_config::{Content, Document, Node as Tree, Override, Problems, Rank, Reader, Source, Table};
+use wifair_config::{
+    Content, Description, Document, Node as Tree, Override, Plain, Problems, Rank, Reader, Shape, Source, Table,
+};
 use wifair_engine::stream;
 use wifair_tcp::cc;
 use wifair_units::{Duration, Time};
@@ -58,7 +62,7 @@ impl Scenario {
         load: &mut dyn FnMut(&str) -> Result<String, String>,
     ) -> Result<Self, Problems> {
         let mut document = Document::parse(source);
-        document.set(overrides, &File::describe());
+        document.set(overrides, description());
         inherit_tcp(&mut document.root);
         document.read_with(|mut file: File, root, reader| {
             if file.wlan.is_some() {
@@ -75,7 +79,7 @@ impl Scenario {
     /// same scenario, and equal scenarios give equal texts.
     #[must_use]
     pub fn to_toml(&self) -> String {
-        self.file.to_toml()
+        effective(&self.file)
     }
 
     /// SHA-256 of the effective scenario without its seeds, in hexadecimal: what a run depends on besides its seed and
@@ -83,7 +87,7 @@ impl Scenario {
     #[must_use]
     pub fn hash(&self) -> String {
         let file = File { seeds: Seeds::default(), ..self.file.clone() };
-        let digest = Sha256::digest(file.to_toml().as_bytes());
+        let digest = Sha256::digest(effective(&file).as_bytes());
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -117,16 +121,39 @@ impl Scenario {
     }
 }
 
+/// The text of a file in which every flow has its own settings of TCP.
+fn effective(file: &File) -> String {
+    let Plain::Table(mut entries) = file.to_plain() else { unreachable!("a file is a table") };
+    entries.retain(|(key, value)| key != "tcp" && !matches!(value, Plain::List(list) if list.is_empty()));
+    Plain::Table(entries).document()
+}
+
+/// What can be written in a scenario file; made once, as it is long.
+fn description() -> &'static Description {
+    static DESCRIPTION: LazyLock<Description> = LazyLock::new(File::describe);
+    &DESCRIPTION
+}
+
+/// Whether the list in which `path` stands, as in `stations[0].name`, has a key `name` in its tables.
+fn has_key(path: &str, name: &str) -> bool {
+    let list = path.split('[').next().unwrap_or_default();
+    let key = description().keys.iter().find(|key| key.name == list);
+    match key.map(|key| &key.shape) {
+        Some(Shape::List(inner)) => matches!(&**inner, Shape::Table(table) if table.all_names().contains(&name)),
+        _ => false,
+    }
+}
+
 /// The JSON Schema (draft 2020-12) of scenario files.
 #[must_use]
 pub fn schema() -> String {
-    File::describe().json_schema("wifair scenario")
+    description().json_schema("wifair scenario")
 }
 
 /// The reference of all keys, in Markdown.
 #[must_use]
 pub fn reference() -> String {
-    File::describe().markdown("Scenario files", "")
+    description().markdown("Scenario files", "")
 }
 
 /// Takes over `[tcp]` into the `tcp` of every flow, where that says nothing itself.

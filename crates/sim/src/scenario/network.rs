@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use wifair_config::{Node as Tree, Place, Reader, Table, hint};
+use wifair_config::{Node as Tree, Place, Reader, hint};
 use wifair_units::{BitRate, Duration};
 use wifair_wlan::queue;
 
-use super::file::{Direction as Dir, File, Flows, Router, Servers, Stations, Transport};
+use super::file::{Direction as Dir, File, Flows, Transport};
 use super::wlan::{Wlan, windows};
 use crate::world::Direction;
 
@@ -217,12 +217,12 @@ impl Builder<'_> {
     }
 
     /// Reports a name that is not fit for paths as in `stations.near.count`.
-    fn check_name<T: Table>(&mut self, name: &str, path: &str) {
+    fn check_name(&mut self, name: &str, path: &str) {
         let fit = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || !name.chars().all(fit) {
             let message = format!("`{}` is not fit for a name", name.escape_debug());
             self.problem(path, &message, "write letters, digits, - and _");
-        } else if T::describe().all_names().contains(&name) {
+        } else if super::has_key(path, name) {
             let message = format!("`{name}` is a key, too: a path could mean either");
             self.problem(path, &message, "choose another name");
         }
@@ -242,17 +242,17 @@ impl Builder<'_> {
         }
         for (index, group) in file.stations.iter().enumerate() {
             let path = format!("stations[{index}].name");
-            self.check_name::<Stations>(&group.name, &path);
+            self.check_name(&group.name, &path);
             self.group(&group.name, group.count as usize, index, &path, Node::Station);
         }
         for (index, group) in file.servers.iter().enumerate() {
             let path = format!("servers[{index}].name");
-            self.check_name::<Servers>(&group.name, &path);
+            self.check_name(&group.name, &path);
             self.group(&group.name, group.count as usize, index, &path, Node::Server);
         }
         for (index, router) in file.routers.iter().enumerate() {
             let path = format!("routers[{index}].name");
-            self.check_name::<Router>(&router.name, &path);
+            self.check_name(&router.name, &path);
             self.name(&router.name, &path, vec![Node::Router(index)]);
         }
         if let Some(ap) = &file.ap {
@@ -392,7 +392,7 @@ impl Builder<'_> {
         let mut ways = BTreeMap::new();
         let mut names: BTreeMap<String, usize> = BTreeMap::new();
         for (group, flows) in file.flows.iter().enumerate() {
-            self.check_name::<Flows>(&flows.name, &format!("flows[{group}].name"));
+            self.check_name(&flows.name, &format!("flows[{group}].name"));
             let Some(pairs) = self.pairs(flows, group) else { continue };
             let each = flows.count as usize;
             let of = pairs.len().saturating_mul(each);

@@ -58,7 +58,8 @@ impl fmt::Display for Seeds {
 
 impl Value for Seeds {
     fn shape() -> Shape {
-        Shape::Text
+        let seed = Shape::Integer { min: 0, max: i128::from(u64::MAX) };
+        Shape::OneOf(vec![seed.clone(), Shape::Text, Shape::List(Box::new(seed))])
     }
     fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
         let seed = |node: &Node| match node.content {
