@@ -110,7 +110,7 @@ fn common_tcp_holds_where_a_flow_says_nothing() {
         Transport::Udp(_) => String::new(),
     };
     assert!(cc(0).contains("alpha: 2.0"), "{}", cc(0));
-    assert_eq!(cc(1), "Reno");
+    assert!(cc(1).starts_with("Reno"), "{}", cc(1));
 }
 
 #[test]
