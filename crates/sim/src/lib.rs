@@ -27,6 +27,7 @@ use wifair_units::{Duration, Time};
 mod build;
 pub mod record;
 pub mod scenario;
+pub mod traffic;
 pub mod world;
 
 use record::Outcome;

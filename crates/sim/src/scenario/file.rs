@@ -7,7 +7,7 @@ use wifair_wlan::queue;
 
 use super::seeds::Seeds;
 
-use super::traffic::Workload;
+use crate::traffic::Workload;
 use super::wlan::{Wlan, windows};
 
 table! {

@@ -9,7 +9,6 @@ mod catalogue;
 mod file;
 mod network;
 mod seeds;
-mod traffic;
 mod wlan;
 
 use std::sync::LazyLock;
@@ -22,11 +21,13 @@ use wifair_engine::stream;
 use wifair_tcp::cc;
 use wifair_units::{Duration, Time};
 
+use crate::traffic::read_trace;
+
 pub use catalogue::{Item, catalogue};
 pub use file::{Ap, Direction, File, Flows, Link, Router, Servers, Stations, Transport, Udp};
 pub use network::{Flow, Member, Network, Node, Step, Wire};
 pub use seeds::Seeds;
-pub use traffic::{
+pub use crate::traffic::{
     BurstLaw, Connection, Empirical, Lognormal, Offset, OnOff, Pareto, Periodic, Poisson, Session, Sessions, SizeLaw,
     Sizes, Trace, Transfer, Web, Workload, exponential,
 };
@@ -216,7 +217,7 @@ fn load_traces(
     for (index, flows) in file.flows.iter_mut().enumerate() {
         let Workload::Trace(trace) = &mut flows.workload else { continue };
         let Some(name) = trace.file.take() else { continue };
-        match load(&name).and_then(|csv| traffic::read_trace(&csv)) {
+        match load(&name).and_then(|csv| read_trace(&csv)) {
             Ok(rows) => trace.list = rows,
             Err(why) => {
                 good = false;

@@ -258,7 +258,7 @@ table! {
 ///
 /// # Errors
 /// The line that is wrong, and how.
-pub(super) fn read_trace(csv: &str) -> Result<Vec<[f64; 2]>, String> {
+pub(crate) fn read_trace(csv: &str) -> Result<Vec<[f64; 2]>, String> {
     let mut lines = csv.trim_start_matches('\u{feff}').lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let header: Vec<&str> = lines.next().map(|(_, line)| line.split(',').map(str::trim).collect()).unwrap_or_default();
     let column = |name: &str| {
@@ -363,6 +363,29 @@ pub fn exponential(mean: Duration, draws: &mut Stream) -> Duration {
     Duration::from_secs_f64(-mean.as_secs() * libm::log(1.0 - draws.uniform()))
 }
 
+impl Web {
+    /// Draws the number of pages of a session: geometric, one or more.
+    #[must_use]
+    pub fn draw_pages(&self, draws: &mut Stream) -> u32 {
+        if self.pages <= 1.0 {
+            return 1;
+        }
+        let more = libm::floor(libm::log(1.0 - draws.uniform()) / libm::log(1.0 - 1.0 / self.pages));
+        1 + more as u32
+    }
+}
+
+impl OnOff {
+    /// Draws the length of a burst or of a pause with this mean.
+    #[must_use]
+    pub fn draw(&self, mean: Duration, draws: &mut Stream) -> Duration {
+        match self.law {
+            BurstLaw::Exponential => exponential(mean, draws),
+            BurstLaw::Fixed => mean,
+        }
+    }
+}
+
 impl Sizes {
     /// Draws a size.
     #[must_use]
@@ -457,6 +480,23 @@ mod tests {
         // 10,000 expected, standard deviation 100.
         assert!((9_600..=10_400).contains(&sessions.len()), "{}", sessions.len());
         assert!(sessions.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+    }
+
+    /// 40,000 draws with mean 5 and standard deviation sqrt(20): four standard errors are 0.09.
+    #[test]
+    fn pages_have_the_mean_asked_for() {
+        let sizes = Sizes { law: SizeLaw::Fixed, size: Some(Bytes(1)) };
+        let web = Web {
+            session_interval: None,
+            pages: 5.0,
+            objects: 3,
+            think_time: Duration::ZERO,
+            object_interval: Duration::ZERO,
+            sizes,
+        };
+        let mut draws = stream(1, "web", "test");
+        let sum: u32 = (0..40_000).map(|_| web.draw_pages(&mut draws)).sum();
+        assert!((f64::from(sum) / 40_000.0 - 5.0).abs() < 0.09);
     }
 
     #[test]
