@@ -4,6 +4,7 @@ use wifair_engine::stream;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 use wifair_wlan::dcf::StationSettings;
 use wifair_wlan::queue::Queue;
+use wifair_wlan::scheme::{Facts, Schemes};
 
 use crate::Options;
 use crate::scenario::{self, Ap, Connection, Flow, Node, Scenario, Step, Wlan};
@@ -45,6 +46,8 @@ fn access_point(scenario: &Scenario) -> Ap {
 fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64) -> MediumPlan {
     let file = &scenario.file;
     let ap = access_point(scenario);
+    let facts = Facts { limit: ap.queue.limit, seed, name: &ap.name };
+    let schemes = Schemes::new(&ap.scheme, &facts);
     let ap = station(wlan, &ap.name, seed, ap.cw_min, ap.cw_max, &ap.queue);
     let others = scenario.network.stations.iter().map(|member| {
         let group = &file.stations[member.group];
@@ -57,7 +60,7 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64) -> MediumPlan {
         settings.routing_overhead = wlan.routing_overhead;
         settings
     });
-    MediumPlan { access: wlan.access(), hub: HUB, stations: std::iter::once(ap).chain(others).collect() }
+    MediumPlan { access: wlan.access(), hub: HUB, stations: std::iter::once(ap).chain(others).collect(), schemes }
 }
 
 /// A station with what `[wlan]` says of all. Errors of data frames are those of the station at the link's end.
@@ -115,6 +118,8 @@ fn flow_plan(scenario: &Scenario, flow: &Flow, seed: u64) -> FlowPlan {
     };
     let workload = match (&group.workload, scenario.sessions(flow, seed)) {
         (scenario::Workload::Transfer(transfer), _) => Workload::Transfer(transfer.size),
+        (scenario::Workload::Web(web), _) => Workload::Web(web.clone()),
+        (scenario::Workload::OnOff(bursts), _) => Workload::Bursts(bursts.clone()),
         (chosen, Some(list)) => Workload::Sessions { list, fresh: chosen.connection() == Connection::New },
         (_, None) => Workload::Endless,
     };

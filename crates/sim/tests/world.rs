@@ -9,6 +9,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 use wifair_wlan::dcf::{Access, Eifs, StationSettings};
 use wifair_wlan::phy::Timing;
 use wifair_wlan::queue::Queue;
+use wifair_wlan::scheme::Schemes;
 
 #[derive(Clone, Debug)]
 struct Setup {
@@ -135,7 +136,12 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
     let plan = Plan {
         seed: setup.seed,
         warm_up: Time::from_nanos(500_000_000),
-        media: vec![MediumPlan { access, hub: 0, stations: (0..=flows.len()).map(station).collect() }],
+        media: vec![MediumPlan {
+            access,
+            hub: 0,
+            stations: (0..=flows.len()).map(station).collect(),
+            schemes: Schemes::default(),
+        }],
         links: vec![link(), link()],
         flows,
         sample_every: None,

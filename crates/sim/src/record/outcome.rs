@@ -46,6 +46,8 @@ row! {
         pub data_drops_link_queue: u64,
         /// Data packets given up by the MAC at its retry limit.
         pub data_drops_retry_limit: u64,
+        /// Data packets dropped by a scheme of the access point.
+        pub data_drops_ap_scheme: u64,
         /// TCP ACKs dropped by the access point's queue.
         pub ack_drops_ap_queue: u64,
         /// TCP ACKs dropped by a station's queue.
@@ -54,6 +56,8 @@ row! {
         pub ack_drops_link_queue: u64,
         /// TCP ACKs given up by the MAC at its retry limit.
         pub ack_drops_retry_limit: u64,
+        /// TCP ACKs dropped by a scheme of the access point.
+        pub ack_drops_ap_scheme: u64,
     }
 }
 

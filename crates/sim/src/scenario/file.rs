@@ -3,12 +3,12 @@
 use wifair_config::{Limit, choice, table};
 use wifair_tcp as tcp;
 use wifair_units::{BitRate, Bytes, Duration};
-use wifair_wlan::queue;
+use wifair_wlan::{queue, scheme};
 
 use super::seeds::Seeds;
 
-use crate::traffic::Workload;
 use super::wlan::{Wlan, windows};
+use crate::traffic::Workload;
 
 table! {
     /// A scenario. Values with a unit are strings: `"20 ms"`, `"11 Mb/s"`, `"64 kB"`, `"50 packets"`.
@@ -60,6 +60,8 @@ table! {
         pub name: String = "ap".to_owned();
         /// Packets that wait for the air.
         pub queue: queue::Settings = queue::Settings::default();
+        /// What it does to packets that pass.
+        pub scheme: scheme::Settings = scheme::Settings::default();
         /// Its least contention window, if not that of `[wlan]`.
         pub cw_min: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
         /// Its greatest contention window, if not that of `[wlan]`.

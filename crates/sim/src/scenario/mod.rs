@@ -23,14 +23,14 @@ use wifair_units::{Duration, Time};
 
 use crate::traffic::read_trace;
 
-pub use catalogue::{Item, catalogue};
-pub use file::{Ap, Direction, File, Flows, Link, Router, Servers, Stations, Transport, Udp};
-pub use network::{Flow, Member, Network, Node, Step, Wire};
-pub use seeds::Seeds;
 pub use crate::traffic::{
     BurstLaw, Connection, Empirical, Lognormal, Offset, OnOff, Pareto, Periodic, Poisson, Session, Sessions, SizeLaw,
     Sizes, Trace, Transfer, Web, Workload, exponential,
 };
+pub use catalogue::{Item, catalogue};
+pub use file::{Ap, Direction, File, Flows, Link, Router, Servers, Stations, Transport, Udp};
+pub use network::{Flow, Member, Network, Node, Step, Wire};
+pub use seeds::Seeds;
 pub use wlan::{EifsRule, IdleRule, Preamble, Profile, Standard, Wlan};
 
 /// A scenario that can be run.

@@ -15,13 +15,16 @@ pub enum Loss {
     LinkQueue,
     /// Given up by the MAC after its last attempt.
     RetryLimit,
+    /// Dropped by a scheme of an access point.
+    Scheme,
 }
 
 impl Loss {
     /// How many there are.
-    pub const COUNT: usize = 4;
+    pub const COUNT: usize = 5;
     /// Names, in order.
-    pub const NAMES: [&'static str; Self::COUNT] = ["ap_queue", "station_queue", "link_queue", "retry_limit"];
+    pub const NAMES: [&'static str; Self::COUNT] =
+        ["ap_queue", "station_queue", "link_queue", "retry_limit", "ap_scheme"];
 }
 
 /// Counters of one flow since the start of the run.

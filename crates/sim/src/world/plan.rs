@@ -4,6 +4,9 @@ use wifair_tcp::{ReceiverConfig, SenderConfig};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 use wifair_wlan::dcf::{Access, StationSettings};
 use wifair_wlan::queue::Queue;
+use wifair_wlan::scheme::Schemes;
+
+use crate::traffic::{OnOff, Web};
 
 /// The next step of a packet's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +35,8 @@ pub struct MediumPlan {
     pub hub: u32,
     /// All stations, the access point among them.
     pub stations: Vec<StationSettings>,
+    /// What the access point does to packets that pass.
+    pub schemes: Schemes,
 }
 
 /// One direction of a wired link.
@@ -80,7 +85,7 @@ pub enum Transport {
 }
 
 /// What the application does.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
     /// Data without end.
     Endless,
@@ -93,6 +98,10 @@ pub enum Workload {
         /// Whether each has a connection of its own, or all are carried by one that pauses.
         fresh: bool,
     },
+    /// Users who look at web pages.
+    Web(Web),
+    /// Bursts of datagrams, with pauses between.
+    Bursts(OnOff),
 }
 
 /// One flow of data.

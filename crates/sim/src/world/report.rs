@@ -4,7 +4,8 @@ use wifair_metrics::jain_index;
 use wifair_units::{Duration, Time};
 use wifair_wlan::dcf::{AirTime, Counters};
 
-use super::{Direction, Ends, FlowCounters, Loss, Session, World};
+use super::flow::Ends;
+use super::{Direction, FlowCounters, Loss, Session, World};
 use crate::record::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
 
 /// Names and directions that only the report needs.
@@ -115,8 +116,8 @@ impl World {
         };
         let seconds = |p: f64| rtt.percentile(p).map_or(f64::NAN, Duration::as_secs);
         let some = |duration: Duration| if rtt.samples() > 0 { duration.as_secs() } else { f64::NAN };
-        let [data_ap, data_station, data_link, data_retry] = counters.data_lost;
-        let [ack_ap, ack_station, ack_link, ack_retry] = counters.acks_lost;
+        let [data_ap, data_station, data_link, data_retry, data_scheme] = counters.data_lost;
+        let [ack_ap, ack_station, ack_link, ack_retry, ack_scheme] = counters.acks_lost;
         FlowOutcome {
             name: name.to_owned(),
             direction: match direction {
@@ -143,10 +144,12 @@ impl World {
             data_drops_station_queue: data_station,
             data_drops_link_queue: data_link,
             data_drops_retry_limit: data_retry,
+            data_drops_ap_scheme: data_scheme,
             ack_drops_ap_queue: ack_ap,
             ack_drops_station_queue: ack_station,
             ack_drops_link_queue: ack_link,
             ack_drops_retry_limit: ack_retry,
+            ack_drops_ap_scheme: ack_scheme,
         }
     }
 

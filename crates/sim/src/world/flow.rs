@@ -1,0 +1,392 @@
+//! Flows, their connections, and the sessions that these carry.
+
+use std::collections::VecDeque;
+
+use wifair_engine::{Stream, stream};
+use wifair_metrics::Histogram;
+use wifair_packet::{Kind, Packet, PacketId};
+use wifair_tcp::{Receiver, Sender};
+use wifair_units::{Duration, Time};
+
+use super::measure::{FlowCounters, Session, TimeMean};
+use super::plan::{Transport, Workload};
+use super::users::Users;
+use super::{Task, World};
+
+/// One flow of the scenario: the connections that carry its data one after the other, or side by side.
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub(super) name: String,
+    pub(super) forward: u32,
+    pub(super) reverse: u32,
+    pub(super) transport: Transport,
+    pub(super) workload: Workload,
+    /// Its connections, those that have ended too as long as their packets may be about. The first is the flow's own.
+    pub(super) connections: Vec<u32>,
+    /// Counters of connections whose number has been given to another.
+    pub(super) retired: FlowCounters,
+    pub(super) at_warm_up: FlowCounters,
+    pub(super) rtt: Histogram,
+    /// Sessions not yet due.
+    pub(super) waiting: VecDeque<(Time, u64)>,
+    /// Sessions of connections whose number has been given to another.
+    pub(super) log: Vec<Session>,
+    pub(super) users: Option<Box<Users>>,
+    /// A source of bursts that pauses.
+    pub(super) silent: bool,
+    pub(super) stopped: bool,
+}
+
+/// A sender, a receiver, and the sessions that they carry.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) flow: u32,
+    pub(super) forward: u32,
+    pub(super) reverse: u32,
+    pub(super) ends: Ends,
+    pub(super) counters: FlowCounters,
+    pub(super) cwnd: TimeMean,
+    pub(super) sessions: Option<Box<Sessions>>,
+    /// It is to be given up when its transfer is done.
+    pub(super) single: bool,
+    /// The user of a web flow who awaits what it carries.
+    pub(super) user: Option<u32>,
+    pub(super) ended: bool,
+}
+
+/// The two ends of a connection.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)]
+pub(super) enum Ends {
+    Tcp { sender: Sender, receiver: Receiver },
+    Udp { draws: Stream, sent: u64 },
+}
+
+/// Sessions that one connection carries in order, and how far it has come with them.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    pub(super) due: Vec<Session>,
+    pub(super) sent: usize,
+    pub(super) received: usize,
+    pub(super) acknowledged: usize,
+    /// Bytes supplied so far.
+    pub(super) supplied: u64,
+}
+
+/// The number of a connection is given to another no sooner than this after its end, when all its packets are gone:
+/// twice the maximum segment lifetime as stacks have it (RFC 9293, section 3.6.1, has 4 minutes).
+const TIME_WAIT: Duration = Duration::from_secs(60);
+
+impl World {
+    /// Whether each session of a flow has a connection of its own.
+    pub(super) fn opens_fresh_connections(&self, flow: usize) -> bool {
+        matches!(self.flows[flow].workload, Workload::Sessions { fresh: true, .. } | Workload::Web(_))
+    }
+
+    /// A further connection of a flow, under a number that is free.
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn add_connection(&mut self, flow: usize) -> usize {
+        let free = self.ended.front().is_some_and(|(ended, _)| self.now - *ended >= TIME_WAIT);
+        let number = if free {
+            let (_, number) = self.ended.pop_front().expect("there is a free number");
+            self.retire(number as usize);
+            number
+        } else {
+            self.timers.add();
+            self.timers.add();
+            self.connections.len() as u32
+        };
+        let owner = &mut self.flows[flow];
+        owner.connections.push(number);
+        let connection = Connection {
+            flow: flow as u32,
+            forward: owner.forward,
+            reverse: owner.reverse,
+            ends: match &owner.transport {
+                Transport::Tcp { sender, receiver } => {
+                    Ends::Tcp { sender: Sender::new(sender, number), receiver: Receiver::new(receiver, number) }
+                }
+                Transport::Udp { .. } => Ends::Udp { draws: stream(self.seed, "udp", &owner.name), sent: 0 },
+            },
+            counters: FlowCounters::default(),
+            cwnd: TimeMean::starting(self.now),
+            sessions: None,
+            single: false,
+            user: None,
+            ended: false,
+        };
+        let index = number as usize;
+        if free {
+            self.connections[index] = connection;
+        } else {
+            self.connections.push(connection);
+        }
+        self.introduce(flow, number);
+        index
+    }
+
+    /// What a connection counted goes to its flow; its number is free.
+    fn retire(&mut self, index: usize) {
+        let connection = &mut self.connections[index];
+        refresh(connection);
+        let flow = &mut self.flows[connection.flow as usize];
+        flow.retired.add(&connection.counters);
+        flow.connections.retain(|number| *number as usize != index);
+        if let Some(sessions) = connection.sessions.take() {
+            flow.log.extend(sessions.due);
+        }
+    }
+
+    /// A packet has reached the other end of its connection.
+    #[inline]
+    pub(super) fn arrive(&mut self, id: PacketId) {
+        if self.packets[id].kind == Kind::Icmp {
+            self.turn_echo(id);
+            return;
+        }
+        let packet = self.packets.remove(id);
+        let index = packet.flow as usize;
+        let connection = &mut self.connections[index];
+        let counters = &mut connection.counters;
+        match (&mut connection.ends, packet.kind) {
+            (Ends::Tcp { receiver, .. }, Kind::Data) => {
+                counters.data_arrived += 1;
+                counters.payload_arrived += u64::from(packet.payload);
+                receiver.on_packet(self.now, &packet);
+                counters.received = receiver.delivered();
+                let mut user = None;
+                if let Some(sessions) = &mut connection.sessions
+                    && sessions.follow_receiver(self.now, receiver.delivered())
+                {
+                    user = connection.user;
+                }
+                let flow = connection.flow as usize;
+                self.acknowledge(index);
+                if let Some(user) = user {
+                    self.object_arrived(flow, user);
+                }
+            }
+            (Ends::Tcp { sender, .. }, Kind::Ack) => {
+                counters.acks_arrived += 1;
+                sender.on_packet(self.now, &packet);
+                if let Some(rtt) = sender.rtt_sample() {
+                    self.flows[connection.flow as usize].rtt.add(rtt);
+                }
+                self.pump(index);
+            }
+            (Ends::Udp { .. }, _) => {
+                counters.data_arrived += 1;
+                counters.payload_arrived += u64::from(packet.payload);
+                counters.received += u64::from(packet.payload);
+            }
+            (Ends::Tcp { .. }, _) => {}
+        }
+    }
+
+    /// Sends what a sender may send now, and notes how far it has come.
+    #[inline]
+    pub(super) fn pump(&mut self, index: usize) {
+        loop {
+            let connection = &mut self.connections[index];
+            let Ends::Tcp { sender, .. } = &mut connection.ends else { return };
+            let Some(mut packet) = sender.poll(self.now) else { break };
+            packet.hop = connection.forward;
+            connection.counters.data_sent += 1;
+            let id = self.packets.insert(packet);
+            self.dispatch(id);
+        }
+        let now = self.now;
+        let connection = &mut self.connections[index];
+        let Ends::Tcp { sender, .. } = &mut connection.ends else { return };
+        connection.cwnd.set(now, sender.cwnd());
+        let deadline = sender.deadline();
+        if let Some(sessions) = &mut connection.sessions {
+            sessions.follow_sender(now, sender.sent(), sender.una());
+            if connection.single && !connection.ended && sender.una() == sender.supplied() && deadline == Time::NEVER {
+                self.end_connection(index);
+                return;
+            }
+        }
+        self.set_timer(2 * index, deadline);
+    }
+
+    /// A connection has carried what it was opened for.
+    #[allow(clippy::cast_possible_truncation)]
+    fn end_connection(&mut self, index: usize) {
+        self.connections[index].ended = true;
+        self.set_timer(2 * index, Time::NEVER);
+        self.ended.push_back((self.now, index as u32));
+    }
+
+    /// Sends the ACKs that a receiver has to send now.
+    #[inline]
+    pub(super) fn acknowledge(&mut self, index: usize) {
+        loop {
+            let connection = &mut self.connections[index];
+            let Ends::Tcp { receiver, .. } = &mut connection.ends else { return };
+            let Some(mut packet) = receiver.poll(self.now) else {
+                let deadline = receiver.deadline();
+                self.set_timer(2 * index + 1, deadline);
+                return;
+            };
+            packet.hop = connection.reverse;
+            connection.counters.acks_sent += 1;
+            let id = self.packets.insert(packet);
+            self.dispatch(id);
+        }
+    }
+
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn send_datagram(&mut self, index: usize) {
+        let now = self.now;
+        let connection = &mut self.connections[index];
+        let flow = &self.flows[connection.flow as usize];
+        let (Ends::Udp { draws, sent }, Transport::Udp { payload, size, interval, jitter }) =
+            (&mut connection.ends, &flow.transport)
+        else {
+            return;
+        };
+        if flow.stopped || (flow.users.is_some() && flow.silent) {
+            return;
+        }
+        let packet = Packet {
+            seq: *sent,
+            flow: index as u32,
+            hop: flow.forward,
+            payload: *payload,
+            size: *size,
+            kind: Kind::Udp,
+            ..Packet::default()
+        };
+        *sent += u64::from(*payload);
+        connection.counters.data_sent += 1;
+        let wait = if *jitter > 0.0 {
+            Duration::from_secs_f64(interval.as_secs() * (1.0 + *jitter * (2.0 * draws.uniform() - 1.0)))
+        } else {
+            *interval
+        };
+        let id = self.packets.insert(packet);
+        self.dispatch(id);
+        self.set_timer(2 * index, now + wait);
+    }
+
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn start(&mut self, flow: usize) {
+        match &self.flows[flow].workload {
+            Workload::Web(_) => return self.user_comes(flow),
+            Workload::Bursts(_) => return self.turn(flow),
+            _ => {}
+        }
+        if let Some(&own) = self.flows[flow].connections.first() {
+            let index = own as usize;
+            match &mut self.connections[index].ends {
+                Ends::Udp { .. } => self.send_datagram(index),
+                Ends::Tcp { sender, .. } => {
+                    sender.open(self.now);
+                    if self.flows[flow].workload == Workload::Endless {
+                        sender.supply(u64::MAX);
+                    }
+                    self.pump(index);
+                }
+            }
+        }
+        self.enter_session(flow);
+    }
+
+    /// Puts the next session of a flow on the agenda.
+    #[allow(clippy::cast_possible_truncation)]
+    fn enter_session(&mut self, flow: usize) {
+        if let Some((start, _)) = self.flows[flow].waiting.front() {
+            self.agenda.enter((*start).max(self.now), Task::Session(flow as u32));
+        }
+    }
+
+    /// A session is due: on the flow's connection its bytes queue behind those of the sessions before.
+    pub(super) fn session(&mut self, flow: usize) {
+        let Some((start, length)) = self.flows[flow].waiting.pop_front() else { return };
+        self.enter_session(flow);
+        if self.flows[flow].stopped {
+            return;
+        }
+        if self.opens_fresh_connections(flow) {
+            self.open_for(flow, start, length, None);
+            return;
+        }
+        let index = self.flows[flow].connections[0] as usize;
+        let last = matches!(self.flows[flow].workload, Workload::Transfer(_));
+        let connection = &mut self.connections[index];
+        let Ends::Tcp { sender, .. } = &mut connection.ends else { return };
+        connection.sessions.get_or_insert_default().begin(start, length);
+        sender.supply(length);
+        if last {
+            sender.close();
+        }
+        self.pump(index);
+    }
+
+    /// Opens a connection for one session, which `user` awaits if anybody does.
+    pub(super) fn open_for(&mut self, flow: usize, start: Time, length: u64, user: Option<u32>) {
+        let index = self.add_connection(flow);
+        let connection = &mut self.connections[index];
+        connection.single = true;
+        connection.user = user;
+        let Ends::Tcp { sender, .. } = &mut connection.ends else { return };
+        sender.open(self.now);
+        connection.sessions.get_or_insert_default().begin(start, length);
+        sender.supply(length);
+        sender.close();
+        self.pump(index);
+    }
+}
+
+impl Sessions {
+    /// A session of `length` bytes that was scheduled for `start` begins.
+    fn begin(&mut self, start: Time, length: u64) {
+        self.supplied += length;
+        self.due.push(Session {
+            start,
+            length,
+            end: self.supplied,
+            sent: Time::NEVER,
+            received: Time::NEVER,
+            acknowledged: Time::NEVER,
+        });
+    }
+
+    /// The sender has sent and got acknowledged so much of the stream.
+    fn follow_sender(&mut self, now: Time, sent: u64, acknowledged: u64) {
+        while let Some(session) = self.due.get_mut(self.sent)
+            && session.end <= sent
+        {
+            session.sent = now;
+            self.sent += 1;
+        }
+        while let Some(session) = self.due.get_mut(self.acknowledged)
+            && session.end <= acknowledged
+        {
+            session.acknowledged = now;
+            self.acknowledged += 1;
+        }
+    }
+
+    /// The receiver has handed so much of the stream to the application.
+    /// Returns whether a session is complete with it.
+    fn follow_receiver(&mut self, now: Time, received: u64) -> bool {
+        let before = self.received;
+        while let Some(session) = self.due.get_mut(self.received)
+            && session.end <= received
+        {
+            session.received = now;
+            self.received += 1;
+        }
+        self.received > before
+    }
+}
+
+/// Brings the counters of a connection up to date that its sender keeps.
+pub(super) fn refresh(connection: &mut Connection) {
+    if let Ends::Tcp { sender, .. } = &connection.ends {
+        connection.counters.retransmissions = sender.counts().retransmissions;
+        connection.counters.timeouts = sender.counts().timeouts;
+    }
+}

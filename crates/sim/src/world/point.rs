@@ -1,0 +1,139 @@
+//! Schemes of the access point, as packets pass it.
+
+use wifair_packet::{Kind, PacketId, flag};
+use wifair_units::Time;
+use wifair_wlan::queue::Discipline;
+use wifair_wlan::scheme::{Passage, Request, Schemes, Toward, Verdict};
+
+use super::measure::Loss;
+use super::plan::{Hop, Transport};
+use super::{SCHEMES, World};
+
+/// An access point with schemes.
+#[derive(Debug)]
+pub(super) struct Point {
+    pub(super) medium: usize,
+    pub(super) schemes: Schemes,
+}
+
+impl World {
+    /// Tells the schemes on the way of a flow of a connection that will pass.
+    pub(super) fn introduce(&mut self, flow: usize, connection: u32) {
+        let Transport::Tcp { sender, receiver } = &self.flows[flow].transport else { return };
+        let (mss, scale) = (sender.habits.mss, receiver.window_scale);
+        for point in &mut self.points {
+            point.schemes.introduce(connection, mss, scale);
+        }
+    }
+
+    /// Shows a packet that has made a hop to the schemes of the access point that it has reached, if it has reached
+    /// one. Returns whether it goes on.
+    pub(super) fn pass_points(&mut self, id: PacketId) -> bool {
+        let here = self.packets[id].hop as usize;
+        for index in 0..self.points.len() {
+            let medium = self.points[index].medium;
+            let hub = self.hubs[medium];
+            let at_hub = |hop: Hop| match hop {
+                Hop::Air { medium: m, from, to } if usize::from(m) == medium && from == hub => Some((Toward::Air, to)),
+                _ => None,
+            };
+            let from_air = |hop: Hop| match hop {
+                Hop::Air { medium: m, from, to } if usize::from(m) == medium && to == hub => Some((Toward::Wire, from)),
+                _ => None,
+            };
+            let Some((toward, station)) = at_hub(self.hops[here]).or_else(|| from_air(self.hops[here - 1])) else {
+                continue;
+            };
+            let queued = self.media[medium].queue(hub).len();
+            let at = Passage { now: self.now, toward, station, queued };
+            let verdict = self.points[index].schemes.pass(&at, &mut self.packets[id]);
+            self.answer_schemes(index);
+            match verdict {
+                Verdict::Forward => {}
+                Verdict::Drop => {
+                    self.lose(id, Loss::Scheme);
+                    return false;
+                }
+                Verdict::Absorb => {
+                    self.packets.remove(id);
+                    self.echoes_gone += 1;
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// The schemes' timers.
+    pub(super) fn advance_schemes(&mut self) {
+        for index in 0..self.points.len() {
+            if self.points[index].schemes.next() <= self.now {
+                self.points[index].schemes.on_timer(self.now);
+                self.answer_schemes(index);
+            }
+        }
+        self.set_scheme_timer();
+    }
+
+    fn set_scheme_timer(&mut self) {
+        let next = self.points.iter().map(|point| point.schemes.next()).min().unwrap_or(Time::NEVER);
+        self.heads.set(SCHEMES, next);
+    }
+
+    /// Does what the schemes of an access point ask for.
+    #[allow(clippy::cast_possible_truncation)]
+    fn answer_schemes(&mut self, index: usize) {
+        while let Some(request) = self.points[index].schemes.take_request() {
+            match request {
+                Request::Echo { mut packet, toward } => {
+                    let connection = &self.connections[packet.flow as usize];
+                    let (forward, reverse) = (connection.forward as usize, connection.reverse as usize);
+                    let medium = self.points[index].medium;
+                    let Some(hop) =
+                        self.leaves_hub(forward, medium, toward).or_else(|| self.leaves_hub(reverse, medium, toward))
+                    else {
+                        continue;
+                    };
+                    packet.hop = hop as u32;
+                    let id = self.packets.insert(packet);
+                    self.echoes_sent += 1;
+                    self.dispatch(id);
+                }
+            }
+        }
+        self.set_scheme_timer();
+    }
+
+    /// The hop by which the way that starts at `start` leaves the access point in this direction.
+    fn leaves_hub(&self, start: usize, medium: usize, toward: Toward) -> Option<usize> {
+        let hub = self.hubs[medium];
+        let way = self.hops[start..].iter().take_while(|hop| **hop != Hop::End);
+        let of_medium = |m: u16| usize::from(m) == medium;
+        match toward {
+            Toward::Air => way
+                .clone()
+                .position(|hop| matches!(*hop, Hop::Air { medium, from, .. } if of_medium(medium) && from == hub)),
+            Toward::Wire => way
+                .clone()
+                .position(|hop| matches!(*hop, Hop::Air { medium, to, .. } if of_medium(medium) && to == hub))
+                .map(|position| position + 1),
+        }
+        .map(|position| start + position)
+    }
+
+    /// An echo has reached the end that it was sent to, and goes back by the other way.
+    pub(super) fn turn_echo(&mut self, id: PacketId) {
+        let packet = &mut self.packets[id];
+        debug_assert_eq!(packet.kind, Kind::Icmp);
+        if packet.has(flag::ACK) {
+            self.packets.remove(id);
+            self.echoes_gone += 1;
+            return;
+        }
+        packet.flags |= flag::ACK;
+        let connection = &self.connections[packet.flow as usize];
+        // The ways of a flow lie one behind the other, the forward one first.
+        packet.hop = if packet.hop < connection.reverse { connection.reverse } else { connection.forward };
+        self.dispatch(id);
+    }
+}

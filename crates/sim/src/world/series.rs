@@ -1,0 +1,77 @@
+//! State sampled at regular times.
+
+use wifair_wlan::queue::Discipline;
+
+use super::flow::Ends;
+use super::{Task, World};
+
+/// State sampled at regular times, one row a sample and flow.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    /// Time of the sample, in seconds.
+    pub time_s: Vec<f64>,
+    /// Index of the flow.
+    pub flow: Vec<u32>,
+    /// Congestion window, in segments.
+    pub cwnd: Vec<f64>,
+    /// Slow-start threshold, in segments; infinite before the first loss.
+    pub ssthresh: Vec<f64>,
+    /// Smoothed round-trip time, in seconds.
+    pub srtt_s: Vec<f64>,
+    /// New bytes handed to the application since the sample before.
+    pub received_bytes: Vec<u64>,
+    /// Time of each sample of the queues, in seconds.
+    pub queue_time_s: Vec<f64>,
+    /// Index of the medium whose access point has the queue.
+    pub queue_medium: Vec<u32>,
+    /// Packets in the access point's queue.
+    pub queue_packets: Vec<u64>,
+    /// Time of each state shown by a scheme or queue of an access point, in seconds.
+    pub state_time_s: Vec<f64>,
+    /// Name of the state.
+    pub state: Vec<&'static str>,
+    /// Its value.
+    pub state_value: Vec<f64>,
+    pub(super) last: Vec<u64>,
+}
+
+impl World {
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn sample(&mut self) {
+        let Some(every) = self.sample_every else { return };
+        let time = self.now.as_secs();
+        for index in 0..self.flows.len() {
+            let received = self.counters(index).received;
+            let own = self.flows[index].connections.first().map(|own| &self.connections[*own as usize].ends);
+            let (cwnd, ssthresh, srtt) = match own {
+                Some(Ends::Tcp { sender, .. }) => (sender.cwnd(), sender.ssthresh(), sender.rtt().srtt().as_secs()),
+                Some(Ends::Udp { .. }) | None => (f64::NAN, f64::NAN, f64::NAN),
+            };
+            self.series.time_s.push(time);
+            self.series.flow.push(index as u32);
+            self.series.cwnd.push(cwnd);
+            self.series.ssthresh.push(ssthresh);
+            self.series.srtt_s.push(srtt);
+            self.series.received_bytes.push(received - self.series.last[index]);
+            self.series.last[index] = received;
+        }
+        for (index, medium) in self.media.iter().enumerate() {
+            self.series.queue_time_s.push(time);
+            self.series.queue_medium.push(index as u32);
+            self.series.queue_packets.push(medium.queue(self.hubs[index]).len() as u64);
+        }
+        let series = &mut self.series;
+        let mut see = |name: &'static str, value: f64| {
+            series.state_time_s.push(time);
+            series.state.push(name);
+            series.state_value.push(value);
+        };
+        for (medium, hub) in self.media.iter().zip(&self.hubs) {
+            medium.queue(*hub).show(&mut see);
+        }
+        for point in &self.points {
+            point.schemes.show(&mut see);
+        }
+        self.agenda.enter(self.now + every, Task::Sample);
+    }
+}

@@ -1,0 +1,137 @@
+//! Applications whose next step depends on the last: users who look at web pages, sources of bursts.
+
+use wifair_engine::{Stream, stream};
+use wifair_units::Time;
+
+use super::plan::Workload;
+use super::{Task, World};
+use crate::traffic::{Web, exponential};
+
+/// Users of one web flow.
+#[derive(Debug)]
+pub(super) struct Users {
+    draws: Stream,
+    /// Everybody who is there; places are used again.
+    users: Vec<User>,
+    free: Vec<u32>,
+}
+
+/// Somebody who looks at pages.
+#[derive(Clone, Copy, Debug)]
+struct User {
+    /// Pages left, this one included; without end in the closed form.
+    pages: Option<u32>,
+    /// Objects of the page not yet requested.
+    to_request: u32,
+    /// Objects of the page not yet received.
+    awaited: u32,
+}
+
+impl Users {
+    pub(super) fn new(seed: u64, flow: &str) -> Self {
+        Self { draws: stream(seed, "users", flow), users: vec![], free: vec![] }
+    }
+
+    #[allow(clippy::cast_possible_truncation)]
+    fn enter(&mut self, user: User) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.users[place as usize] = user;
+            place
+        } else {
+            self.users.push(user);
+            self.users.len() as u32 - 1
+        }
+    }
+}
+
+impl World {
+    fn web_of(&mut self, flow: usize) -> Option<(Web, &mut Users)> {
+        let flow = &mut self.flows[flow];
+        let Workload::Web(web) = &flow.workload else { return None };
+        let web = web.clone();
+        flow.users.as_deref_mut().map(|users| (web, users))
+    }
+
+    /// A user comes, and looks at the first page at once. In the open form the next user's coming is entered.
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn user_comes(&mut self, flow: usize) {
+        if self.flows[flow].stopped {
+            return;
+        }
+        let now = self.now;
+        let Some((web, users)) = self.web_of(flow) else { return };
+        let pages = web.session_interval.map(|_| web.draw_pages(&mut users.draws));
+        let next = web.session_interval.map(|mean| now + exponential(mean, &mut users.draws));
+        let user = users.enter(User { pages, to_request: 0, awaited: 0 });
+        if let Some(next) = next {
+            self.agenda.enter(next, Task::UserComes(flow as u32));
+        }
+        self.look_at_page(flow, user);
+    }
+
+    /// A user asks for a page: its first object at once, the others one by one.
+    pub(super) fn look_at_page(&mut self, flow: usize, user: u32) {
+        let Some((web, users)) = self.web_of(flow) else { return };
+        let user_state = &mut users.users[user as usize];
+        user_state.to_request = web.objects;
+        user_state.awaited = web.objects;
+        self.request_object(flow, user);
+    }
+
+    /// A user asks for an object, which a connection of its own will carry.
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn request_object(&mut self, flow: usize, user: u32) {
+        if self.flows[flow].stopped {
+            return;
+        }
+        let now = self.now;
+        let Some((web, users)) = self.web_of(flow) else { return };
+        let size = web.sizes.draw(&mut users.draws);
+        let state = &mut users.users[user as usize];
+        state.to_request -= 1;
+        if state.to_request > 0 {
+            let next = now + exponential(web.object_interval, &mut users.draws);
+            self.agenda.enter(next, Task::Object(flow as u32, user));
+        }
+        self.open_for(flow, now, size.0, Some(user));
+    }
+
+    /// An object that a user awaits has arrived.
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn object_arrived(&mut self, flow: usize, user: u32) {
+        let now = self.now;
+        let Some((web, users)) = self.web_of(flow) else { return };
+        let state = &mut users.users[user as usize];
+        state.awaited -= 1;
+        if state.awaited > 0 {
+            return;
+        }
+        if let Some(pages) = &mut state.pages {
+            *pages -= 1;
+            if *pages == 0 {
+                users.free.push(user);
+                return;
+            }
+        }
+        let next = now + exponential(web.think_time, &mut users.draws);
+        self.agenda.enter(next, Task::Page(flow as u32, user));
+    }
+
+    /// A source of bursts begins one, or falls silent.
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn turn(&mut self, flow: usize) {
+        let now = self.now;
+        let state = &mut self.flows[flow];
+        let (Workload::Bursts(bursts), Some(users)) = (&state.workload, &mut state.users) else { return };
+        state.silent = !state.silent;
+        let mean = if state.silent { bursts.off } else { bursts.on };
+        let next = now + bursts.draw(mean, &mut users.draws);
+        let (silent, own) = (state.silent, state.connections[0] as usize);
+        self.agenda.enter(next, Task::Turn(flow as u32));
+        if silent {
+            self.set_timer(2 * own, Time::NEVER);
+        } else {
+            self.send_datagram(own);
+        }
+    }
+}
