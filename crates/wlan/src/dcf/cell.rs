@@ -11,8 +11,8 @@
 //!
 //! - Propagation takes no time, and a station senses a frame from its first instant. A station whose slots do not
 //!   lie on the others' grid (after an ACK timeout) defers to a frame that began during its last slot.
-//! - Short and long retry counts belong to the frame (10.3.4.4 counts per station too, which makes a difference only
-//!   between frames given up in sequence).
+//! - Short and long retry counts belong to the frame, and a CTS clears the short one, as in ns-2 and ns-3 (10.3.4.4 has
+//!   counts of the station that a CTS clears, and counts of the frame that it does not).
 //! - A sender that gave up a frame takes the next one out of its queue when the collision ends, not at the timeout.
 //! - A frame spoilt by an error probability sets the NAV of all but its receiver, as if they had read it.
 
@@ -307,13 +307,12 @@ impl Cell {
         let mut origin = self.origin;
         if let Some(index) = self.loners.iter().position(|loner| loner.station == station) {
             let loner = &mut self.loners[index];
-            if loner.due(slot) > now {
+            if loner.slots > 0 && loner.due(slot) > now {
                 loner.waits = true;
                 self.next = self.next.min(loner.due(slot));
                 return;
             }
-            self.loners.swap_remove(index);
-            origin = now; // it counted its slots to the end, so its own wait is over
+            origin = self.loners.swap_remove(index).from;
         }
         let state = &mut self.stations[station as usize];
         let loner = match self.access.idle_access {
@@ -406,6 +405,7 @@ impl Cell {
                 self.miss_answer_to_rts(now);
                 return;
             }
+            self.stations[sender as usize].contention.clear();
             begins += self.protection;
         }
         let spoilt = self.is_data_lost(sender, frame.to);

@@ -4,9 +4,11 @@
 
 mod cell;
 mod slots;
+mod space;
 mod station;
 
 pub use cell::Cell;
+pub use space::{Hearing, Links, Space};
 pub use station::{AirTime, Counters, Heard, StationSettings};
 
 use wifair_units::{Bytes, Duration};
@@ -54,6 +56,8 @@ pub struct Access {
     pub reset_cw_on_drop: bool,
     /// When EIFS applies.
     pub eifs: Eifs,
+    /// Whether a NAV that an RTS has set is forgotten when nothing follows it (10.3.2.4; a station may, it need not).
+    pub nav_reset: bool,
     /// What is done on an idle medium.
     pub idle_access: IdleAccess,
     /// Silence after the end of a data frame or RTS from which the sender concludes that no answer comes; its
@@ -78,6 +82,7 @@ impl Access {
             long_retry_limit: 4,
             reset_cw_on_drop: true,
             eifs: Eifs::default(),
+            nav_reset: true,
             idle_access: IdleAccess::default(),
             answer_timeout: timing.ack_timeout(),
             timeout_without_difs: false,

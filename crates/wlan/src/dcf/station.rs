@@ -154,6 +154,12 @@ impl Contention {
         self.long_retries = 0;
     }
 
+    /// An RTS was answered.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.short_retries = 0;
+    }
+
     /// An attempt got no answer; `by_rts`: it was an RTS. Whether that was the last one allowed (10.3.4.4).
     pub fn fail(&mut self, access: &Access, by_rts: bool, length: Bytes) -> bool {
         let exhausted = if by_rts || !access.protects(length) {

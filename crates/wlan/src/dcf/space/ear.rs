@@ -1,0 +1,168 @@
+//! What a station hears, and where its backoff stands.
+
+use wifair_units::{Duration, Time};
+
+/// No frame is being received.
+pub const NOTHING: u32 = u32::MAX;
+
+/// The part of a station that every frame in its range touches: one cache line.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub struct Ear {
+    /// Slots of the backoff count from here on, while the medium stays idle.
+    pub from: Time,
+    /// The NAV: until when others have announced to use the medium.
+    pub nav: Time,
+    /// When the NAV may be forgotten because what an RTS announced does not follow; [`Time::NEVER`]: not at all.
+    pub nav_check: Time,
+    /// When the frame began that is being received.
+    pub since: Time,
+    /// Who sends the frame that is being received, or [`NOTHING`].
+    pub receives: u32,
+    /// Frames of others that it senses.
+    pub sensed: u32,
+    /// Slots of the backoff that are left.
+    pub left: u32,
+    /// The frame that is being received will not be read.
+    pub spoilt: bool,
+    /// The last frame was not read: EIFS is due.
+    pub garbled: bool,
+    /// Has a frame on the air.
+    pub sends: bool,
+    /// Takes part in an exchange, so that its backoff stands still.
+    pub engaged: bool,
+    /// Its exchange is over, and it goes on when the medium is idle.
+    pub waits: bool,
+    /// Has a frame to send when the backoff ends.
+    pub contends: bool,
+    /// Is about to send without backoff; must draw one if somebody is faster.
+    pub immediate: bool,
+}
+
+/// The intervals that ears reckon with.
+#[derive(Clone, Copy, Debug)]
+pub struct Waits {
+    pub slot: Duration,
+    /// 2^64 over the slot, rounded up.
+    pub slots_per_time: u64,
+    pub difs: Duration,
+    /// DIFS, if EIFS is off.
+    pub eifs: Duration,
+    /// Until the start of a frame is reported.
+    pub preamble: Duration,
+}
+
+impl Ear {
+    /// On a medium that is idle from the start of the run.
+    pub fn new(waits: &Waits) -> Self {
+        Self {
+            from: Time::ZERO + waits.difs,
+            nav: Time::ZERO,
+            nav_check: Time::NEVER,
+            since: Time::ZERO,
+            receives: NOTHING,
+            sensed: 0,
+            left: 0,
+            spoilt: false,
+            garbled: false,
+            sends: false,
+            engaged: false,
+            waits: false,
+            contends: false,
+            immediate: false,
+        }
+    }
+
+    /// Until when the NAV holds, if nothing more happens.
+    #[inline]
+    pub fn nav_until(&self) -> Time {
+        self.nav.min(self.nav_check)
+    }
+
+    /// Physical or virtual carrier sense.
+    #[inline]
+    pub fn is_busy(&self, now: Time) -> bool {
+        self.sensed > 0 || self.engaged || now < self.nav_until()
+    }
+
+    /// A frame begins while nothing else was heard. Whether a backoff must be drawn.
+    #[inline]
+    #[must_use]
+    pub fn fall_busy(&mut self, now: Time, waits: &Waits) -> bool {
+        if self.immediate {
+            self.immediate = false;
+            return true;
+        }
+        if self.left > 0 && now > self.from {
+            self.left -= waits.slots(now - self.from).min(self.left);
+        }
+        false
+    }
+
+    /// 10.3.2.4: the NAV that an RTS set may be reset, unless a frame is reported in time.
+    pub fn confirm_nav(&mut self, now: Time, waits: &Waits) {
+        if now + waits.preamble > self.nav_check {
+            self.nav = self.nav_until();
+        }
+        self.nav_check = Time::NEVER;
+    }
+
+    /// The medium is idle from `now`: slots count after DIFS or EIFS (10.3.2.3.7: without regard to the NAV).
+    #[inline]
+    pub fn fall_idle(&mut self, now: Time, waits: &Waits) {
+        self.from = now + if self.garbled { waits.eifs } else { waits.difs };
+        let nav = self.nav_until();
+        if nav > now {
+            self.from = self.from.max(nav + waits.difs);
+        }
+    }
+
+    /// When the backoff ends if the medium stays idle.
+    #[inline]
+    pub fn due(&self, waits: &Waits) -> Time {
+        self.from + waits.slot * u64::from(self.left)
+    }
+
+    /// What another's frame announces.
+    #[inline]
+    pub fn set_nav(&mut self, until: Time, check: Time) {
+        if until > self.nav_until() {
+            self.nav = until;
+            self.nav_check = check;
+        }
+    }
+}
+
+impl Waits {
+    pub fn new(slot: Duration, difs: Duration, eifs: Duration, preamble: Duration) -> Self {
+        // At least 2 ns, so that the quotient fits.
+        let slots_per_time = u64::MAX / slot.as_nanos().max(2) + 1;
+        Self { slot, slots_per_time, difs, eifs, preamble }
+    }
+
+    /// Whole slots in `time`: `time / slot` by multiplication, exact up to 2^64 / slot (10 days, in ns), and a contention
+    /// window in any case after that.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn slots(&self, time: Duration) -> u32 {
+        let slots = ((u128::from(time.as_nanos()) * u128::from(self.slots_per_time)) >> 64) as u64;
+        slots.min(u64::from(u32::MAX)) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn slots_are_what_division_gives(slot in 2_u64..100_000, slots in 0_u64..1_000_000, rest in 0_u64..100_000) {
+            let waits = Waits::new(Duration::from_nanos(slot), Duration::ZERO, Duration::ZERO, Duration::ZERO);
+            for time in [slot * slots, slot * slots + rest, (slot * slots).saturating_sub(1)] {
+                prop_assert_eq!(u64::from(waits.slots(Duration::from_nanos(time))), time / slot);
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Where everybody hears everybody, the general medium does exactly what the fast one does.
+
+use proptest::prelude::*;
+use wifair_engine::{Stream, stream};
+use wifair_packet::{Packet, PacketId, Packets};
+use wifair_units::{BitRate, Bytes, Duration, Time};
+use wifair_wlan::dcf::{
+    Access, AirTime, BROADCAST, Cell, Counters, Eifs, Heard, IdleAccess, Links, Space, StationSettings,
+};
+use wifair_wlan::phy::Timing;
+use wifair_wlan::queue::{Cause, Discipline, Limit, Queue};
+
+/// Everything that can differ from one scenario to the next.
+#[derive(Clone, Debug)]
+struct Scenario {
+    seed: u64,
+    stations: u32,
+    access: Access,
+    cw: (u32, u32),
+    exclude_cw: bool,
+    queue_limit: u64,
+    /// Offers in each burst.
+    burst: u64,
+    /// Mean time between bursts.
+    pause: Duration,
+    sizes: Vec<u16>,
+    broadcast_share: f64,
+    /// Whether each received packet is answered at once by one from the receiver.
+    answers: bool,
+}
+
+fn timing() -> impl Strategy<Value = Timing> {
+    prop_oneof![
+        any::<bool>().prop_map(|short| Timing::hr_dsss(BitRate::from_mbps(2), short)),
+        Just(Timing::erp_ofdm(BitRate::from_mbps(24))),
+        Just(Timing::ofdm_5ghz(BitRate::from_mbps(6))),
+        Just(Timing {
+            preamble: Timing::plcp_at(BitRate::from_mbps(11), false),
+            ..Timing::hr_dsss(BitRate::from_mbps(11), false)
+        }),
+    ]
+}
+
+fn access() -> impl Strategy<Value = Access> {
+    (
+        timing(),
+        prop_oneof![Just(u64::MAX), Just(0), Just(700)],
+        (1_u8..8, 1_u8..5),
+        any::<bool>(),
+        prop_oneof![Just(Eifs::AfterError), Just(Eifs::AfterCollision), Just(Eifs::Off)],
+        prop_oneof![Just(IdleAccess::Immediate), Just(IdleAccess::Backoff)],
+        // The standard's, DIFS, whole slots behind DIFS, anything.
+        prop_oneof![
+            Just(None),
+            Just(Some(0)),
+            (1_u64..9).prop_map(|n| Some(1_000_000 * n)),
+            (1_u64..999_999).prop_map(Some)
+        ],
+    )
+        .prop_map(|(timing, rts, (short, long), reset_cw_on_drop, eifs, idle_access, timeout)| Access {
+            rts_threshold: Bytes(rts),
+            short_retry_limit: short,
+            long_retry_limit: long,
+            reset_cw_on_drop,
+            eifs,
+            idle_access,
+            answer_timeout: match timeout {
+                None => timing.ack_timeout(),
+                Some(n) if n >= 1_000_000 => timing.difs + timing.slot * (n / 1_000_000),
+                Some(n) => timing.difs + Duration::from_nanos(n),
+            },
+            ..Access::standard(timing)
+        })
+}
+
+fn scenario() -> impl Strategy<Value = Scenario> {
+    (
+        (any::<u64>(), 2_u32..12, access()),
+        (prop_oneof![Just((0, 0)), Just((1, 7)), Just((7, 31)), Just((31, 1023))], any::<bool>()),
+        (1_u64..6, 1_u64..5, prop_oneof![10_u64..300, 1_000_u64..20_000]),
+        prop::collection::vec(40_u16..1500, 1..4),
+        prop_oneof![Just(0.0), 0.0..0.5],
+        any::<bool>(),
+    )
+        .prop_map(
+            |(
+                (seed, stations, access),
+                (cw, exclude_cw),
+                (queue_limit, burst, pause),
+                sizes,
+                broadcast_share,
+                answers,
+            )| {
+                Scenario {
+                    seed,
+                    stations,
+                    access,
+                    cw,
+                    exclude_cw,
+                    queue_limit,
+                    burst,
+                    pause: Duration::from_micros(pause),
+                    sizes,
+                    broadcast_share,
+                    answers,
+                }
+            },
+        )
+}
+
+/// What can be seen of a medium.
+#[derive(Clone, Debug, PartialEq)]
+enum Seen {
+    Packet(Time, u32, PacketId),
+    Broadcast(Time, u32, PacketId, Vec<u32>),
+    GivenUp(Time, u32, PacketId),
+    Dropped(Time, PacketId, Cause),
+    State(Time, Vec<Counters>, AirTime, Vec<(Option<PacketId>, usize)>),
+}
+
+macro_rules! run {
+    ($medium:expr, $scenario:expr) => {{
+        let (mut medium, scenario) = ($medium, $scenario);
+        let mut chance = stream(scenario.seed, "offers", "all");
+        let mut packets = Packets::default();
+        let (mut dropped, mut given_up, mut seen) = (vec![], vec![], vec![]);
+        let mut next_burst = Time::ZERO;
+        let receiver = |packet: &Packet| packet.flow;
+        let mut bursts = 0;
+        let mut steps = 0;
+        let timing = &scenario.access.timing;
+        while bursts < 60 || medium.next() < Time::NEVER {
+            steps += 1;
+            assert!(steps < 100_000, "it comes to an end");
+            let now = next_burst.min(medium.next());
+            let mut offers = vec![];
+            if next_burst == now {
+                bursts += 1;
+                for _ in 0..scenario.burst {
+                    offers.push(packet(scenario, &mut chance));
+                }
+                let pause = scenario.pause.as_secs() * -(1.0 - chance.uniform()).ln();
+                next_burst = now + Duration::from_secs_f64(pause);
+                if bursts == 60 {
+                    next_burst = Time::NEVER;
+                }
+                let counters = (0..scenario.stations).map(|s| *medium.counters(s)).collect();
+                let air = medium.air_time(now);
+                assert_eq!(air.total(), now - Time::ZERO, "air time adds up");
+                let held = (0..scenario.stations).map(|s| (medium.in_hand(s), medium.queue(s).len())).collect();
+                seen.push(Seen::State(now, counters, air, held));
+            } else {
+                match medium.advance(now, &mut packets, &mut dropped, &mut given_up, receiver) {
+                    Heard::Nothing => {}
+                    Heard::Packet { to, id } => {
+                        seen.push(Seen::Packet(now, to, id));
+                        // The next offers sometimes come at an instant at which the medium changes.
+                        let idle = now + timing.sifs + timing.ack();
+                        next_burst = match chance.below(10) {
+                            _ if next_burst == Time::NEVER => next_burst,
+                            0 => now,
+                            1 => now + timing.sifs,
+                            2 => idle,
+                            3 => idle + timing.difs,
+                            4 => idle + timing.difs + timing.slot * u64::from(chance.below(8)),
+                            _ => next_burst,
+                        };
+                        if scenario.answers && bursts < 60 {
+                            let (_, mut answer) = packet(scenario, &mut chance);
+                            answer.flow = (to + 1) % scenario.stations;
+                            offers.push((to, answer));
+                        }
+                    }
+                    Heard::Broadcast { from, id } => {
+                        seen.push(Seen::Broadcast(now, from, id, medium.receivers().to_vec()));
+                    }
+                }
+            }
+            for (station, offered) in offers {
+                let id = packets.insert(offered);
+                medium.offer(now, station, id, &mut packets, &mut dropped, receiver);
+            }
+            seen.extend(given_up.drain(..).map(|(station, id)| Seen::GivenUp(now, station, id)));
+            seen.extend(dropped.drain(..).map(|(id, cause)| Seen::Dropped(now, id, cause)));
+        }
+        seen
+    }};
+}
+
+/// A station and a packet that it is to send.
+fn packet(scenario: &Scenario, chance: &mut Stream) -> (u32, Packet) {
+    let from = chance.below(scenario.stations);
+    let to = (from + 1 + chance.below(scenario.stations - 1)) % scenario.stations;
+    let to = if chance.chance(scenario.broadcast_share) { BROADCAST } else { to };
+    let size = scenario.sizes[chance.below(u32::try_from(scenario.sizes.len()).unwrap()) as usize];
+    (from, Packet { flow: to, size, ..Packet::default() })
+}
+
+fn settings(scenario: &Scenario) -> Vec<StationSettings> {
+    (0..scenario.stations)
+        .map(|station| StationSettings {
+            cw_min: scenario.cw.0,
+            cw_max: scenario.cw.1,
+            exclude_cw: scenario.exclude_cw,
+            rate: BitRate::from_mbps(if station % 2 == 0 { 11 } else { 54 }),
+            routing_overhead: Bytes(0),
+            data_error_to: 0.0,
+            data_error_from: 0.0,
+            control_error_to: 0.0,
+            queue: Queue::fifo(Limit::Packets(scenario.queue_limit)),
+            backoff: stream(scenario.seed, "backoff", &station.to_string()),
+            errors: stream(scenario.seed, "error", &station.to_string()),
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn space_equals_cell_where_all_hear_all(scenario in scenario()) {
+        let cell = run!(Cell::new(scenario.access, 0, settings(&scenario)), &scenario);
+        let links = Links::full(scenario.stations);
+        let space = run!(Space::new(scenario.access, &[0], links, settings(&scenario)), &scenario);
+        for (index, (a, b)) in cell.iter().zip(&space).enumerate() {
+            prop_assert_eq!(a, b, "observation {}, after {:?}", index, &cell[index.saturating_sub(3)..index]);
+        }
+        prop_assert_eq!(cell.len(), space.len());
+    }
+}
