@@ -49,6 +49,7 @@ fn access() -> impl Strategy<Value = Access> {
         any::<bool>(),
         prop_oneof![Just(Eifs::AfterError), Just(Eifs::AfterCollision), Just(Eifs::Off)],
         prop_oneof![Just(IdleAccess::Immediate), Just(IdleAccess::Backoff)],
+        (any::<bool>(), prop_oneof![Just(0), Just(1000), 1_u64..100_000]),
         // The standard's, DIFS, whole slots behind DIFS, anything.
         prop_oneof![
             Just(None),
@@ -57,19 +58,24 @@ fn access() -> impl Strategy<Value = Access> {
             (1_u64..999_999).prop_map(Some)
         ],
     )
-        .prop_map(|(timing, rts, (short, long), reset_cw_on_drop, eifs, idle_access, timeout)| Access {
-            rts_threshold: Bytes(rts),
-            short_retry_limit: short,
-            long_retry_limit: long,
-            reset_cw_on_drop,
-            eifs,
-            idle_access,
-            answer_timeout: match timeout {
-                None => timing.ack_timeout(),
-                Some(n) if n >= 1_000_000 => timing.difs + timing.slot * (n / 1_000_000),
-                Some(n) => timing.difs + Duration::from_nanos(n),
-            },
-            ..Access::standard(timing)
+        .prop_map(|(timing, rts, (short, long), reset_cw_on_drop, eifs, idle_access, (no_difs, unit), timeout)| {
+            Access {
+                rts_threshold: Bytes(rts),
+                short_retry_limit: short,
+                long_retry_limit: long,
+                reset_cw_on_drop,
+                eifs,
+                idle_access,
+                timeout_without_difs: no_difs,
+                nav_unit: Duration::from_nanos(unit),
+                answer_timeout: match timeout {
+                    None => timing.ack_timeout(),
+                    Some(n) if n >= 1_000_000 => timing.difs + timing.slot * (n / 1_000_000),
+                    Some(n) => timing.difs + Duration::from_nanos(n),
+                },
+                nav_reset: true,
+                timing,
+            }
         })
 }
 

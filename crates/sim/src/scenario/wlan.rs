@@ -138,6 +138,8 @@ table! {
         /// Unit to which the NAV is rounded, zero for none. Bystanders of an exchange that takes a fraction of it
         /// count their slots later than its sender and receiver, and never meet these in one slot.
         pub nav_unit: Duration = Duration::from_micros(u64::from(profile == Profile::Ns2)), by profile;
+        /// Whether a NAV that an RTS has set is forgotten when nothing follows it.
+        pub nav_reset: bool = profile == Profile::Standard, by profile;
         /// MAC header and check sum of a data frame.
         pub mac_overhead: Bytes = Bytes(if profile == Profile::Ns2 { 34 } else { 28 }), by profile,
             "at most 2304 B" => |size| size.0 <= 2304;
@@ -260,6 +262,7 @@ impl Wlan {
             }),
             timeout_without_difs: self.timeout_without_difs,
             nav_unit: self.nav_unit,
+            nav_reset: self.nav_reset,
         }
     }
 }

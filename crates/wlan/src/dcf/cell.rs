@@ -83,6 +83,8 @@ pub struct Cell {
     count: u64,
     /// The next idle slot begins here, unless somebody sends before.
     origin: Time,
+    /// Until when a rounded NAV outlasts its exchange.
+    nav: Time,
     loners: Vec<Loner>,
     phase: Phase,
     /// Who is on the air.
@@ -114,6 +116,7 @@ impl Cell {
             errors: vec![],
             count: 0,
             origin: Time::ZERO + timing.difs,
+            nav: Time::ZERO,
             loners: vec![],
             phase: Phase::Idle,
             senders: vec![],
@@ -313,6 +316,13 @@ impl Cell {
                 return;
             }
             origin = self.loners.swap_remove(index).from;
+        } else if now < self.nav {
+            // Busy to all but sender and receiver, which are loners.
+            let state = &mut self.stations[station as usize];
+            state.backoff_end = self.count + u64::from(state.contention.draw());
+            self.slots.insert(station, state.backoff_end);
+            self.next = self.next.min(self.origin + slot * (state.backoff_end - self.count));
+            return;
         }
         let state = &mut self.stations[station as usize];
         let loner = match self.access.idle_access {
@@ -606,12 +616,15 @@ impl Cell {
         self.load(now, sender, packets, dropped, receiver);
         self.back_off(sender, resumes);
         if excess > Duration::ZERO {
-            let state = &self.stations[frame.to as usize];
-            if state.frame.is_some() {
+            self.nav = now + excess;
+            let state = &mut self.stations[frame.to as usize];
+            let waits = state.frame.is_some();
+            if waits {
                 self.slots.remove(frame.to, state.backoff_end);
-                let slots = state.backoff_end - self.count;
-                self.loners.push(Loner { station: frame.to, from: resumes, slots, drew: true, waits: true });
             }
+            let slots = state.backoff_end.saturating_sub(self.count);
+            state.backoff_end = self.count;
+            self.loners.push(Loner { station: frame.to, from: resumes, slots, drew: true, waits });
         }
         self.reschedule();
     }

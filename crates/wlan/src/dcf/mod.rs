@@ -90,17 +90,21 @@ impl Access {
         }
     }
 
+    /// What a frame that reserves the medium for `exact` announces: a multiple of `nav_unit`.
+    #[inline]
+    #[must_use]
+    pub fn round_nav(&self, exact: Duration) -> Duration {
+        if self.nav_unit == Duration::ZERO {
+            return exact;
+        }
+        self.nav_unit * (exact + self.nav_unit / 2).div_floor(self.nav_unit)
+    }
+
     /// How much longer than an exchange its NAV is, by rounding to the nearest `nav_unit`; `after_rts` is what follows
     /// an RTS, if there was one. A NAV that ends early changes nothing, for then the ACK keeps the medium busy.
     #[must_use]
     pub fn nav_excess(&self, after_rts: Option<Duration>) -> Duration {
-        if self.nav_unit == Duration::ZERO {
-            return Duration::ZERO;
-        }
-        let excess = |exact: Duration| {
-            let rounded = self.nav_unit * (exact + self.nav_unit / 2).div_floor(self.nav_unit);
-            rounded.saturating_sub(exact)
-        };
+        let excess = |exact: Duration| self.round_nav(exact).saturating_sub(exact);
         let after_data = excess(self.timing.sifs + self.timing.ack());
         after_rts.map_or(after_data, |after_rts| after_data.max(excess(after_rts)))
     }

@@ -458,7 +458,10 @@ impl Space {
         };
         let end = now + air;
         // A CTS announces what the RTS did.
-        let nav = if kind == Kind::Cts { self.sendings[to as usize].nav } else { end + reserves };
+        let nav = match kind {
+            Kind::Cts => self.sendings[to as usize].nav,
+            _ => end + self.access.round_nav(reserves),
+        };
         self.sendings[sender as usize] = Sending { kind, to, end, nav, readers: 0, met: false, alone: Duration::ZERO };
         self.calendar.set(sender, end, Act::End);
         self.traffic.frames += 1;
@@ -806,8 +809,12 @@ impl Space {
             stage => unreachable!("an exchange that is over has failed or was a broadcast, not {stage:?}"),
         }
         let ear = &mut self.ears[index];
-        ear.fall_idle(call.now, &self.waits);
-        ear.from = ear.from.max(timeout);
+        if timeout > Time::ZERO && self.access.timeout_without_difs && !ear.garbled && ear.nav_until() <= call.now {
+            ear.from = timeout.max(call.now);
+        } else {
+            ear.fall_idle(call.now, &self.waits);
+            ear.from = ear.from.max(timeout);
+        }
         if ear.contends {
             self.calendar.set(station, ear.due(&self.waits), Act::Begin);
         }
