@@ -467,6 +467,34 @@ error: 802.11g has no rate of 11 Mb/s
 }
 
 #[test]
+fn a_packet_that_is_too_large() {
+    refused(
+        &uploads("tcp.cc = \"newreno\"", "tcp.mss = \"2300 B\""),
+        &[],
+        "
+error: packets of 2340 B do not fit into a frame
+  --> a.toml:20:11
+20 | tcp.mss = \"2300 B\"
+   |           ^^^^^^^^ at most 2296 B with headers
+",
+    );
+    refused(
+        &DUMBBELL.replace(
+            "from = \"src\"",
+            "transport = 'udp'\nudp = { rate = '1 Mb/s', payload = '65507 B', header = '40 B' }\nfrom = 'src'",
+        ),
+        &[],
+        "
+error: a datagram above 65535 B
+  --> a.toml:20:36
+20 | udp = { rate = '1 Mb/s', payload = '65507 B', header = '40 B' }
+   |                                    ^^^^^^^^^ 65507 B
+   |                                                        ^^^^^^ 40 B of headers
+",
+    );
+}
+
+#[test]
 fn a_way_that_does_not_exist() {
     refused(
         &DUMBBELL.replace("from = \"left\"", "from = \"src1\""),

@@ -165,6 +165,13 @@ table! {
         /// Each interval between datagrams is drawn uniformly from within this fraction of itself around the mean.
         pub jitter: f64 = 0.0, "from 0 to 1" => |jitter| (0.0..=1.0).contains(jitter);
     }
+    check(udp, at) {
+        let size = udp.payload + udp.header;
+        if size.0 > u64::from(u16::MAX) {
+            let notes = [udp.payload.to_string(), format!("{} of headers", udp.header)];
+            at.clash("a datagram above 65535 B", &[("payload", &notes[0]), ("header", &notes[1])]);
+        }
+    }
 }
 
 choice! {
@@ -231,6 +238,10 @@ table! {
             (None, true, false) => at.problem("from", "`from` without `to`", "write to = \"...\" too"),
             (None, false, true) => at.problem("to", "`to` without `from`", "write from = \"...\" too"),
             _ => at.problem("name", "the flow has no ends", "write station = \"...\", or from and to"),
+        }
+        if let Workload::Web(_) | Workload::OnOff(_) = flow.workload {
+            at.problem("workload", &format!("\"{}\" cannot be run yet", flow.workload), "choose another workload");
+            return;
         }
         if let Transport::Udp(_) = flow.transport
             && !matches!(flow.workload, Workload::Persistent | Workload::OnOff(_))
