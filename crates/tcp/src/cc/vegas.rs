@@ -16,7 +16,7 @@
 //! | variant | departs from the paper |
 //! |---|---|
 //! | `paper` | - |
-//! | `ns2` | mean of the round's samples; `diff` rounded to whole segments; a round with one segment sets `base` anew; an eighth less at the end of slow start; a window that is not used up to two segments does not grow |
+//! | `ns2` | mean of the round's samples, without that of the ACK which ends it; `diff` rounded to whole segments; a round with one segment sets `base` anew; an eighth less at the end of slow start; a window that is not used up to two segments does not grow |
 //! | `linux` | smallest sample of the round; `diff` divides by `base` where the paper divides by `rtt`; slow start doubles every round and ends at the window that fits the rate; Reno below three samples a round, and half the window after a loss |
 //!
 //! After duplicate ACKs three quarters of the window are kept and after a timeout slow start begins from two segments
@@ -91,16 +91,30 @@ pub fn new(params: &Params, start: Start) -> Vegas {
     }
 }
 
+/// Segments in transit before an ACK took one of them out.
+fn in_transit(ack: &Ack) -> f64 {
+    (ack.nxt - ack.una) as f64 / ack.mss + 1.0
+}
+
 /// After a timeout and below which no decision leads, in segments.
 const RESTART: f64 = 2.0;
 
 impl Vegas {
     /// Whether this ACK ended a round, after which [`Vegas::diff`] is new.
     pub(super) fn ack(&mut self, ack: &Ack) -> bool {
-        self.delays.sample(ack);
-        if ack.duplicate || ack.segments <= 0.0 {
-            return false;
+        // In ns-2 the sample of the ACK that ends a round belongs to the next one.
+        let ns2 = self.variant == Variant::Ns2;
+        if !ns2 {
+            self.delays.sample(ack);
         }
+        let over = !ack.duplicate && ack.segments > 0.0 && self.new_ack(ack);
+        if ns2 {
+            self.delays.sample(ack);
+        }
+        over
+    }
+
+    fn new_ack(&mut self, ack: &Ack) -> bool {
         let begin = self.round.begin();
         let over = self.round.ends(ack);
         if over {
@@ -122,14 +136,17 @@ impl Vegas {
     /// The decision at the end of a round in which `sent` segments were sent.
     fn decide(&mut self, ack: &Ack, sent: f64) {
         let ns2 = self.variant == Variant::Ns2;
-        let in_transit = (ack.nxt - ack.una) as f64 / ack.mss;
-        let (rtt, expected) = if ns2 {
-            (self.delays.mean(), in_transit)
-        } else {
-            // The window of the paper is what is in transit; an application that pauses has less.
-            (self.delays.mean().map(|_| self.delays.last), self.window.cwnd.min(in_transit + ack.segments))
+        let Some(mean) = self.delays.mean() else {
+            // The first round of ns-2 has no sample; it counts as one without a queue.
+            if ns2 && self.window.in_slow_start() {
+                self.doubling = !self.doubling;
+                self.increment = f64::from(u8::from(self.doubling));
+            }
+            return;
         };
-        let Some(rtt) = rtt else { return };
+        // The window of the paper is what is in transit; an application that pauses has less.
+        let (rtt, expected) =
+            if ns2 { (mean, in_transit(ack)) } else { (self.delays.last, self.window.cwnd.min(in_transit(ack))) };
         if ns2 && sent <= 1.0 {
             self.delays.base = rtt;
         }
@@ -189,8 +206,11 @@ impl Vegas {
         let increment = match self.variant {
             Variant::Paper => self.increment,
             Variant::Ns2 => {
-                let unused = self.window.cwnd - (ack.nxt - ack.una) as f64 / ack.mss;
-                if unused <= 2.0 { self.increment } else { 0.0 }
+                if self.window.cwnd - in_transit(ack) <= 2.0 {
+                    self.increment
+                } else {
+                    0.0
+                }
             }
             Variant::Linux => f64::from(u8::from(slow_start)),
         };
@@ -254,12 +274,11 @@ mod tests {
 
     /// Brakmo and Peterson 1995, section III-B: between alpha and beta extra segments in the network, here 1 and 3. The
     /// empty pipe holds 100 segments and the one in service adds no delay, so the window settles between 101 and 104.
-    /// ns-2 rounds the backlog to whole segments and leaves out the segment just acknowledged: half a segment below,
-    /// one and a half above.
+    /// ns-2 rounds the backlog to whole segments: half a segment on either side.
     #[test]
     fn backlog_stays_between_alpha_and_beta() {
         for (variant, low, high) in
-            [(Variant::Paper, 101.0, 104.0), (Variant::Ns2, 100.5, 105.5), (Variant::Linux, 101.0, 104.0)]
+            [(Variant::Paper, 101.0, 104.0), (Variant::Ns2, 100.5, 104.5), (Variant::Linux, 101.0, 104.0)]
         {
             let mut cc = vegas(variant, f64::INFINITY);
             let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
@@ -314,6 +333,49 @@ mod tests {
             assert_relative_eq!(cc.diff, over, max_relative = 1e-9);
             assert_eq!(cc.cwnd(), 19.0);
         }
+    }
+
+    /// ns-2.35's Agent/TCP/Vegas on 1 Mb/s and 50 ms each way, 1000 bytes on the wire, ACKs of 40: its `cwnd_` read every
+    /// 50 ms, printed to four digits. Its first two segments go out alone (no SYN, delayed growth), so the comparison
+    /// starts with the window of three at 216.64 ms.
+    #[test]
+    fn the_window_follows_ns2_from_slow_start_to_rest() {
+        const WINDOWS: &[(f64, f64)] = &[
+            (0.35, 3.0),
+            (0.45, 6.0),
+            (0.60, 6.0),
+            (0.65, 7.0),
+            (0.70, 12.0),
+            (0.85, 12.0),
+            (0.90, 10.5),
+            (1.00, 10.6905),
+            (1.05, 11.2619),
+            (1.10, 11.5397),
+            (1.15, 12.0636),
+            (1.20, 12.4129),
+            (1.25, 12.8962),
+            (1.30, 13.3796),
+            (1.35, 13.7533),
+            (1.40, 14.2018),
+            (1.45, 14.63),
+            (1.50, 15.048),
+            (1.55, 15.4573),
+            (1.60, 15.8487),
+            (1.65, 16.3054),
+            (8.95, 16.3054),
+        ];
+        let params = Params { variant: Variant::Ns2, ..Params::default() };
+        let mut cc = new(&params, Start { ssthresh: 40.0, ..Start::with_window(3.0) });
+        let mut pipe = Pipe::new(125.0, 0.10032, 1e9);
+        let mut left = WINDOWS.iter().peekable();
+        let mut before = 3.0;
+        pipe.run(&mut cc, 10.0, |pipe, cc| {
+            while let Some((_, window)) = left.next_if(|(at, _)| pipe.now + 0.21664 > *at) {
+                assert_relative_eq!(before, *window, epsilon = 5e-5);
+            }
+            before = cc.cwnd();
+        });
+        assert!(left.next().is_none());
     }
 
     #[test]
