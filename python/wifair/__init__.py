@@ -1,7 +1,74 @@
-"""Packet-level simulation of TCP over 802.11 wireless LANs: who gets what, why, and how fair it is."""
+"""Packet-level simulation of TCP over 802.11 wireless LANs: who gets what, why, and how fair it is.
+
+Examples
+--------
+>>> import wifair
+>>> scenario = wifair.Scenario.from_text('''
+... duration = "2 s"
+... [wlan]
+... standard = "802.11b"
+... [[servers]]
+... name = "server"
+... [[stations]]
+... name = "sta"
+... count = 2
+... [[flows]]
+... name = "up"
+... station = "sta"
+... server = "server"
+... direction = "up"
+... ''')
+>>> results = wifair.run(scenario.with_(duration="4 s"), seeds=[1, 2])
+>>> results.flows["goodput_bps"].shape
+(4,)
+"""
 
 from __future__ import annotations
 
-from wifair._core import __version__
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = ["__version__"]
+from wifair._core import __version__
+from wifair.errors import Interrupted, RunError, ScenarioError, WifairError
+
+if TYPE_CHECKING:
+    from wifair import metrics, statistics
+    from wifair.columns import Columns
+    from wifair.results import Results
+    from wifair.scenario import Scenario
+    from wifair.simulate import run
+
+__all__ = [
+    "Columns",
+    "Interrupted",
+    "Results",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "WifairError",
+    "__version__",
+    "metrics",
+    "run",
+    "statistics",
+]
+
+# Imported when first used: the command answers `--help` without numpy.
+_LAZY = {
+    "Columns": "wifair.columns",
+    "Results": "wifair.results",
+    "Scenario": "wifair.scenario",
+    "run": "wifair.simulate",
+}
+_MODULES = ("metrics", "statistics")
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f"wifair.{name}")
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'wifair' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

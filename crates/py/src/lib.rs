@@ -1,12 +1,25 @@
 //! Python bindings: convert, release the GIL, call. What users see is `python/wifair`.
 
+mod columns;
+mod control;
+mod scenario;
+
 use pyo3::prelude::*;
 
 /// The compiled part of wifair.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::control::Control;
+    #[pymodule_export]
+    use crate::scenario::{Scenario, catalogue, parse, reference, sample_step, schema, too_large};
+
     /// Version of the package.
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    /// Bytes of the largest file that is read as a scenario.
+    #[pymodule_export]
+    const MAX_BYTES: u64 = wifair_config::Source::MAX_BYTES;
 }

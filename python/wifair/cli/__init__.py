@@ -1,0 +1,69 @@
+"""The command `wifair`.
+
+Exit codes: 0 all went well, 1 a run failed, 2 wrong usage or scenario, 130 Ctrl-C. Results go to stdout, everything
+else to stderr.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from wifair import __version__
+from wifair.cli.common import guarded
+
+__all__ = ["main"]
+
+# Name, module and summary of each command: only the one that is called is imported.
+COMMANDS = {
+    "run": ("wifair.cli.run", "Simulate a scenario and show who got what."),
+    "check": ("wifair.cli.describe", "Check a scenario without running it."),
+    "list": ("wifair.cli.describe", "List what can be chosen in a scenario, each with its source."),
+    "schema": ("wifair.cli.describe", "Print the JSON Schema of scenario files."),
+}
+
+
+class Commands(click.Group):
+    """Commands that are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        if name not in COMMANDS:
+            return None
+        module = import_module(COMMANDS[name][0])
+        command = getattr(module, f"{name}_command")
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches  # noqa: PLC0415
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            ctx.fail(f"no command `{args[0]}`" + (f": did you mean `{near[0]}`?" if near else ""))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> object:
+        return guarded(lambda: super(Commands, self).invoke(ctx))
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "--version", prog_name="wifair", message="%(prog)s %(version)s")
+def main() -> None:
+    """Simulate TCP over 802.11 wireless LANs: who gets what, why, and how fair it is.
+
+    \b
+    Examples:
+      wifair run hot_spot.toml
+      wifair run hot_spot.toml --set stations.count=20 --seeds 1..10
+      wifair list
+    """  # noqa: D301 (click's mark for text that is not refilled)

@@ -1,0 +1,93 @@
+"""What all commands share: exit codes, error messages, options."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from wifair.errors import Interrupted, RunError, ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["FAILED", "INTERRUPTED", "WRONG", "Seeds", "echo_json", "fail", "guarded"]
+
+FAILED, WRONG, INTERRUPTED = 1, 2, 130
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Print an error as `error: ...` and leave with `code`."""
+    text = message.rstrip("\n")
+    if not text.startswith("error: "):
+        text = f"error: {text}"
+    if _coloured():
+        text = text.replace("error:", click.style("error:", fg="red", bold=True))
+    click.echo(text, err=True, color=_coloured())
+    sys.exit(code)
+
+
+def guarded(call: Callable[[], object]) -> object:
+    """Call, and turn what may go wrong into one clear message and an exit code."""
+    try:
+        return call()
+    except ScenarioError as error:
+        fail(str(error), WRONG)
+    except RunError as error:
+        fail(f"{error}; this is a bug in wifair: please report it with the scenario", FAILED)
+    except (Interrupted, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # the reader of stdout has gone, as in `wifair list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except MemoryError:
+        fail("out of memory", FAILED)
+
+
+class Seeds(click.ParamType[list[int]]):
+    """Seeds as `3`, `1,2,5`, `1..10` or `1..99:2`."""
+
+    name = "seeds"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
+        """Read a list of seeds."""
+        if isinstance(value, list):
+            return value
+        seeds: list[int] = []
+        for part in str(value).split(","):
+            try:
+                span, _, step = part.partition(":")
+                first, dots, last = span.partition("..")
+                low = int(first)
+                high = int(last) if dots else low
+                stride = int(step) if step else 1
+            except ValueError:
+                self.fail(
+                    f"`{part}` is no seed: write a number, a list as in 1,2,5, or a range as in 1..10", param, ctx
+                )
+            if low < 0 or stride < 1 or high < low:
+                self.fail(f"`{part}` is an empty or negative range", param, ctx)
+            if (high - low) // stride >= 1_000_000:
+                self.fail(f"`{part}` has more than a million seeds", param, ctx)
+            seeds.extend(range(low, high + 1, stride))
+        if max(seeds) >= 1 << 64:
+            self.fail(f"`{max(seeds)}` is too large: a seed is below 2**64", param, ctx)
+        if len(set(seeds)) < len(seeds):
+            self.fail(f"a seed comes twice in `{value}`", param, ctx)
+        return seeds
+
+
+def echo_json(document: object) -> None:
+    """Print JSON on stdout."""
+    import json  # noqa: PLC0415
+
+    click.echo(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def _coloured() -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or sys.stderr.isatty()

@@ -1,0 +1,125 @@
+"""`wifair check`, `wifair schema` and `wifair list`: what a scenario is, and what it can be."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from typing import NamedTuple
+
+import click
+
+from wifair import _core
+from wifair.cli.common import WRONG, echo_json, fail
+from wifair.errors import ScenarioError
+
+__all__ = ["check_command", "list_command", "schema_command"]
+
+
+class Item(NamedTuple):
+    """Something to choose."""
+
+    key: str
+    """The key that chooses it."""
+    name: str
+    """How it is written."""
+    summary: str
+    """What it is, in a line."""
+    source: str | None
+    """Where it comes from."""
+    outline: bool
+    """Whether the source gives an outline only."""
+
+
+@click.command(name="check")
+@click.argument("file", type=click.Path(allow_dash=True))
+@click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change a parameter; may be repeated.")
+@click.option("--resolved", is_flag=True, help="Print the scenario with all defaults filled in.")
+@click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON.")
+def check_command(file: str, changes: tuple[str, ...], resolved: bool, as_json: bool) -> None:
+    """Check the scenario in FILE (- is standard input) without running it.
+
+    All problems are shown together, each with its line. The exit code is 2 if there is one.
+
+    \b
+    Examples:
+      wifair check hot_spot.toml
+      wifair check hot_spot.toml --set stations.count=20 --resolved
+    """  # noqa: D301
+    from wifair.scenario import Scenario  # noqa: PLC0415
+
+    try:
+        scenario = Scenario.from_file(file, overrides=changes)
+    except ScenarioError as error:
+        if not as_json:
+            raise
+        problems = error.problems or ({"message": str(error), "path": None, "line": None, "key": None},)
+        echo_json({"ok": False, "problems": [p if isinstance(p, dict) else p._asdict() for p in problems]})
+        sys.exit(WRONG)
+    if as_json:
+        echo_json({"ok": True, "problems": [], "name": scenario.name, "hash": scenario.hash})
+    elif resolved:
+        click.echo(scenario.resolved, nl=False)
+    else:
+        click.echo(f"{file}: ok: {scenario.summary}")
+
+
+@click.command(name="schema")
+def schema_command() -> None:
+    """Print the JSON Schema of scenario files, for completion in editors.
+
+    \b
+    Example:
+      wifair schema > wifair.schema.json
+    A scenario that begins with `#:schema wifair.schema.json` is then completed and checked while you type.
+    """  # noqa: D301
+    click.echo(_core.schema())
+
+
+@click.command(name="list")
+@click.argument("kind", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def list_command(kind: str | None, as_json: bool) -> None:
+    """List what can be chosen in a scenario: congestion controls, queues, standards and so on.
+
+    KIND is a key or its end, as in `cc` or `queue.discipline`. What is known from an outline only, so that details
+    had to be guessed, is marked.
+
+    \b
+    Examples:
+      wifair list
+      wifair list cc
+    """  # noqa: D301
+    entries = [Item(*item) for item in _core.catalogue()]
+    paths = list(dict.fromkeys(entry.key for entry in entries))
+    if kind is not None:
+        chosen = [path for path in paths if path == kind or path.endswith(f".{kind}")]
+        if not chosen:
+            from difflib import get_close_matches  # noqa: PLC0415
+
+            ends = {path.rpartition(".")[2] for path in paths}
+            near = get_close_matches(kind, [*ends, *paths], n=1)
+            hint = f": did you mean `{near[0]}`?" if near else f": there are {', '.join(sorted(ends))}"
+            fail(f"nothing to choose at `{kind}`{hint}", WRONG)
+        paths = chosen
+    if as_json:
+        echo_json([entry._asdict() for entry in entries if entry.key in paths])
+        return
+    for number, path in enumerate(paths):
+        if number:
+            click.echo()
+        _show(path, [entry for entry in entries if entry.key == path])
+
+
+def _show(path: str, entries: list[Item]) -> None:
+    click.echo(path)
+    width = max(len(entry.name) for entry in entries)
+    for entry in entries:
+        text = entry.summary.rstrip(".")
+        marks = [entry.source] if entry.source else []
+        marks += ["outline only"] if entry.outline else []
+        text += f" [{'; '.join(marks)}]" if marks else ""
+        indent = " " * (width + 4)
+        lines = textwrap.wrap(text, 100, initial_indent=indent, subsequent_indent=indent) or [indent]
+        click.echo(f"  {entry.name:<{width}}  {lines[0].strip()}")
+        for line in lines[1:]:
+            click.echo(line)

@@ -1,0 +1,149 @@
+"""Tables of results: columns of equal length with names and meanings."""
+
+from __future__ import annotations
+
+import csv
+import html
+import importlib
+import io
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+__all__ = ["Columns"]
+
+SHOWN_ROWS = 10
+
+
+class Columns(Mapping[str, "NDArray[Any]"]):
+    """A table as a mapping from names to NumPy arrays of equal length.
+
+    Names carry the unit (``goodput_bps``, ``rtt_mean_s``). NaN stands where there is nothing to give. Any library
+    that reads Arrow streams takes it as it is: ``polars.DataFrame(columns)`` (with pyarrow installed).
+    """
+
+    def __init__(self, data: Mapping[str, NDArray[Any]], about: Mapping[str, str] | None = None) -> None:
+        """Make a table of columns `data`; `about` says what they mean."""
+        self._data = dict(data)
+        self._about = dict(about or {})
+        lengths = {len(column) for column in self._data.values()}
+        if len(lengths) > 1:
+            raise ValueError(f"columns of different length: {sorted(lengths)}")
+        self._rows = lengths.pop() if lengths else 0
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        try:
+            return self._data[name]
+        except KeyError:
+            raise KeyError(f"no column {name!r}: there are {', '.join(self._data)}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._rows
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What each column means, with its unit."""
+        return dict(self._about)
+
+    def where(self, **values: object) -> Columns:
+        """Rows in which columns have the given values: ``flows.where(seed=1, direction="up")``."""
+        mask = np.ones(self._rows, dtype=bool)
+        for name, value in values.items():
+            mask &= np.asarray(self[name] == value)
+        return Columns({name: column[mask] for name, column in self._data.items()}, self._about)
+
+    def records(self) -> list[dict[str, object]]:
+        """Rows as dicts of plain Python values; None for NaN and infinity."""
+        lists = [[_plain(value) for value in column.tolist()] for column in self._data.values()]
+        return [dict(zip(self._data, row)) for row in zip(*lists)]
+
+    def to_csv(self) -> str:
+        """As CSV with a header; numbers in full, nothing for NaN."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self._data)
+        lists = [["" if _is_nan(value) else value for value in column.tolist()] for column in self._data.values()]
+        writer.writerows(zip(*lists))
+        return out.getvalue()
+
+    def to_arrow(self) -> Any:
+        """As ``pyarrow.Table``, the meanings of the columns in the metadata of its fields. Needs pyarrow."""
+        pa = _library("pyarrow", "parquet")
+        fields, arrays = [], []
+        for name, column in self._data.items():
+            array = pa.array(column.tolist() if column.dtype.kind == "U" else column)
+            meaning = {"meaning": self._about[name]} if name in self._about else None
+            fields.append(pa.field(name, array.type, metadata=meaning))
+            arrays.append(array)
+        return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+    def to_pandas(self) -> Any:
+        """As ``pandas.DataFrame``. Needs pandas."""
+        return _library("pandas").DataFrame(self._data)
+
+    def to_polars(self) -> Any:
+        """As ``polars.DataFrame``. Needs polars."""
+        return _library("polars").DataFrame(self._data)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        names = list(self._data)
+        rows = [names] + [[_shown(value) for value in row] for row in self._head()]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(names))]
+        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows]
+        return "\n".join([*lines, *self._more()])
+
+    def _repr_html_(self) -> str:
+        head = "".join(
+            f'<th title="{html.escape(self._about.get(name, ""), quote=True)}">{html.escape(name)}</th>'
+            for name in self._data
+        )
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_shown(value))}</td>" for value in row) + "</tr>"
+            for row in self._head()
+        )
+        more = "".join(f"<p>{html.escape(line)}</p>" for line in self._more())
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+    def _head(self) -> list[tuple[object, ...]]:
+        return list(zip(*(column[:SHOWN_ROWS].tolist() for column in self._data.values())))
+
+    def _more(self) -> list[str]:
+        return [f"... {self._rows} rows"] if self._rows > SHOWN_ROWS else []
+
+
+def _library(name: str, extra: str | None = None) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        source = f"'wifair[{extra}]'" if extra else name
+        raise ImportError(f"this needs {name}: pip install {source}") from None
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _plain(value: object) -> object:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _shown(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

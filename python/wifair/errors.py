@@ -1,0 +1,64 @@
+"""What can go wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from wifair.results import Results
+
+__all__ = ["Interrupted", "Problem", "RunError", "ScenarioError", "WifairError"]
+
+
+class WifairError(Exception):
+    """Base of all errors of this package."""
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong with a scenario."""
+
+    message: str
+    """What is wrong."""
+    path: str | None
+    """The file it is in."""
+    line: int | None
+    """Line of the file, from 1."""
+    key: str | None
+    """The key it concerns."""
+
+
+class ScenarioError(WifairError, ValueError):
+    """A scenario that cannot be run. Its text shows every problem with its line."""
+
+    def __init__(self, text: str, problems: tuple[Problem, ...] = ()) -> None:
+        """`text` is what is shown; `problems` are the parts of it."""
+        super().__init__(text)
+        self.problems = tuple(Problem(*problem) for problem in problems)
+        first = self.problems[0] if self.problems else Problem(text, None, None, None)
+        self.path = first.path
+        self.line = first.line
+        self.key = first.key
+
+    def __reduce__(self) -> tuple[type[ScenarioError], tuple[str, tuple[Problem, ...]]]:
+        return type(self), (str(self), self.problems)
+
+
+class RunError(WifairError, RuntimeError):
+    """A run that failed; this is a bug in wifair. `seed` says which run."""
+
+    def __init__(self, text: str, seed: int) -> None:
+        """`text` is what happened in the run of `seed`."""
+        super().__init__(text)
+        self.seed = seed
+
+    def __reduce__(self) -> tuple[type[RunError], tuple[str, int]]:
+        return type(self), (str(self), self.seed)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during `wifair.run`; `results` holds the seeds that had finished, None if none had."""
+
+    def __init__(self, results: Results | None) -> None:
+        """`results` of the seeds that had finished."""
+        super().__init__("interrupted")
+        self.results = results

@@ -1,0 +1,126 @@
+"""A folder of results: tables, and what it takes to get them again. It appears when it is complete."""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wifair._core import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wifair.columns import Columns
+    from wifair.results import Results
+
+__all__ = ["Folder"]
+
+PROVENANCE = "provenance.json"
+FORMATS = ("csv", "parquet")
+
+
+class Folder:
+    """A folder that is filled under another name, and takes its place when all went well.
+
+    Made before the runs, so that one that cannot be written fails at once.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, formats: Iterable[str] | None = None, force: bool = False
+    ) -> None:
+        """See `Results.save`."""
+        self.path = Path(path)
+        self.formats = tuple(formats) if formats is not None else _default_formats()
+        for name in self.formats:
+            if name not in FORMATS:
+                raise ValueError(f"format `{name}`: expected {' or '.join(FORMATS)}")
+        if "parquet" in self.formats and importlib.util.find_spec("pyarrow") is None:
+            raise ImportError("Parquet needs pyarrow: pip install 'wifair[parquet]'")
+        self._replace = _may_replace(self.path, force)
+        parent = self.path.absolute().parent
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(parent)) from None
+        self._work = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", suffix=".partial", dir=parent))
+
+    def write(self, results: Results, *, command: str | None = None) -> None:
+        """Fill the folder with the tables of `results`."""
+        for name, columns in results.tables.items():
+            self._write_table(name, columns)
+        scenario = results.scenario
+        (self._work / "scenario.toml").write_text(scenario.text, encoding="utf-8")
+        (self._work / "resolved.toml").write_text(scenario.resolved, encoding="utf-8")
+        document = results.to_dict()
+        provenance: dict[str, Any] = {
+            "format": document["format"],
+            "version": __version__,
+            "scenario": document["scenario"],
+            "seeds": document["seeds"],
+            "command": command,
+            "columns": {name: columns.about for name, columns in results.tables.items()},
+        }
+        self._write_json(PROVENANCE, provenance)
+        self._write_json("summary.json", document["summary"])
+
+    def _write_json(self, name: str, document: object) -> None:
+        (self._work / name).write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    def _write_table(self, name: str, columns: Columns) -> None:
+        if "csv" in self.formats:
+            (self._work / f"{name}.csv").write_text(columns.to_csv(), encoding="utf-8")
+        if "parquet" in self.formats:
+            from pyarrow import parquet  # noqa: PLC0415
+
+            parquet.write_table(columns.to_arrow(), self._work / f"{name}.parquet")
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None and any(self._work.iterdir()):
+                self._publish()
+        finally:
+            shutil.rmtree(self._work, ignore_errors=True)
+
+    def _publish(self) -> None:
+        self._work.chmod(0o777 & ~_umask())
+        if self._replace:
+            old = self._work.with_suffix(".old")
+            self.path.rename(old)
+            self._work.rename(self.path)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            self._work.rename(self.path)  # onto nothing, or onto an empty folder
+
+
+def _default_formats() -> tuple[str, ...]:
+    return FORMATS if importlib.util.find_spec("pyarrow") is not None else ("csv",)
+
+
+def _may_replace(path: Path, force: bool) -> bool:
+    """Whether there is a folder to replace; an error if it must not be."""
+    if not path.exists() and not path.is_symlink():
+        return False
+    if not path.is_dir():
+        raise FileExistsError(f"`{path}` is a file: choose another folder")
+    if not any(path.iterdir()):
+        return False
+    if not (path / PROVENANCE).is_file():
+        raise FileExistsError(f"`{path}` holds other files: choose another folder")
+    if not force:
+        raise FileExistsError(f"`{path}` holds results: choose another folder, or replace them with --force")
+    return True
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,186 @@
+"""Results as text for a terminal: a table of flows, the cell in a few lines, bars."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wifair.statistics import mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from wifair.results import Results
+    from wifair.statistics import Interval
+
+__all__ = ["bars", "text"]
+
+MOST_FLOWS = 40
+NOTHING = "-"
+
+
+def text(results: Results) -> str:
+    """Show the flows as a table (means over the seeds), then the cell with 95 % intervals."""
+    if not results.seeds:
+        return "no run finished"
+    return "\n".join([_title(results), "", *_flows(results), "", *_cell(results)])
+
+
+def bars(results: Results, width: int = 80) -> str:
+    """Goodput of each flow as a bar, mean over the seeds, longest possible at `width` columns."""
+    names, goodput = _by_flow(results, "goodput_bps")
+    names, goodput = names[:MOST_FLOWS], goodput[:MOST_FLOWS]
+    numbers = [_rate(value) for value in goodput]
+    label, number = max(map(len, names)), max(map(len, numbers))
+    room = max(width - label - number - 4, 10)
+    peak = max(goodput) or 1.0
+    lines = ["goodput"]
+    for name, value, shown in zip(names, goodput, numbers):
+        eighths = round(8 * room * value / peak)
+        bar = "\u2588" * (eighths // 8) + " \u258f\u258e\u258d\u258c\u258b\u258a\u2589"[eighths % 8].strip()
+        lines.append(f"{name:<{label}}  {shown:>{number}}  {bar}")
+    return "\n".join([*lines, *_left_out(len(_by_flow(results, "goodput_bps")[0]))])
+
+
+def _title(results: Results) -> str:
+    scenario, seeds = results.scenario, results.seeds
+    which = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds ({_ranges(seeds)})"
+    return f"{scenario.name}: {scenario.summary}, {which}"
+
+
+def _flows(results: Results) -> list[str]:
+    columns: list[tuple[str, list[str]]] = []
+    names, goodput = _by_flow(results, "goodput_bps")
+    total = sum(goodput)
+    columns.append(("flow", names))
+    columns.append(("direction", [str(d) for d in results.flows["direction"][: len(names)]]))
+    columns.append(("goodput", [_rate(value) for value in goodput]))
+    columns.append(("share", [_percent(value / total) if total else NOTHING for value in goodput]))
+    shown: tuple[tuple[str, str, Callable[[float], str]], ...] = (
+        ("RTT mean", "rtt_mean_s", _time),
+        ("RTT 95 %", "rtt_p95_s", _time),
+        ("cwnd", "cwnd_mean", _number),
+        ("retransmitted", "retransmissions", _number),
+        ("timeouts", "timeouts", _number),
+    )
+    for head, column, form in shown:
+        columns.append((head, [form(value) for value in _by_flow(results, column)[1]]))
+    rows = [[head, *cells[:MOST_FLOWS]] for head, cells in columns]
+    widths = [max(map(len, cells)) for cells in rows]
+    lines = []
+    for line in zip(*rows):
+        left = [f"{cell:<{width}}" for cell, width in zip(line[:2], widths[:2])]
+        right = [f"{cell:>{width}}" for cell, width in zip(line[2:], widths[2:])]
+        lines.append("  ".join(left + right).rstrip())
+    return [*lines, *_left_out(len(names))]
+
+
+def _left_out(flows: int) -> list[str]:
+    return [f"... and {flows - MOST_FLOWS} more flows: --json or --out has all"] if flows > MOST_FLOWS else []
+
+
+def _cell(results: Results) -> list[str]:
+    summary = results.summary
+
+    def figure(name: str, form: Callable[[float], str]) -> str:
+        return _with_interval(summary[name], form) if name in summary else NOTHING
+
+    lines = [
+        ("goodput", figure("goodput_bps", _rate)),
+        ("Jain's index", figure("jain_index", _ratio)),
+        ("starved flows", figure("starved_fraction", _percent)),
+    ]
+    if not _none(summary.get("up_down_ratio")):
+        lines.append(("uplink / downlink", figure("up_down_ratio", _ratio)))
+    if not _none(summary.get("instantaneous_fairness")):
+        lines.append(("instantaneous fairness", figure("instantaneous_fairness", _ratio)))
+    air = [
+        (label, summary[name].mean)
+        for label, name in (
+            ("data", "air_data"),
+            ("ACK", "air_ack"),
+            ("RTS/CTS", "air_rts_cts"),
+            ("collisions", "air_collision"),
+            ("errors", "air_error"),
+            ("idle", "air_idle"),
+        )
+        if name in summary and not math.isnan(summary[name].mean) and (summary[name].mean > 0 or label == "collisions")
+    ]
+    if air:
+        lines.append(("air time", ", ".join(f"{label} {_percent(share)}" for label, share in air)))
+    if not _none(summary.get("ap_queue_mean_packets")):
+        queue = (
+            f"mean {_number(summary['ap_queue_mean_packets'].mean)} packets, "
+            f"most {_number(summary['ap_queue_max_packets'].mean)}, "
+            f"full {_percent(summary['ap_queue_full_fraction'].mean)} of the time, "
+            f"dropped {_number(summary['ap_drops_data'].mean)} data and {_number(summary['ap_drops_ack'].mean)} ACKs"
+        )
+        lines.append(("AP queue", queue))
+    width = max(len(label) for label, _ in lines)
+    return [f"{label:<{width}}  {shown}" for label, shown in lines]
+
+
+def _by_flow(results: Results, column: str) -> tuple[list[str], list[float]]:
+    """Names of the flows, and the mean of a column over the seeds for each."""
+    flows = len(results.flows["name"]) // len(results.seeds)
+    names = [str(name) for name in results.flows["name"][:flows]]
+    values: NDArray[np.float64] = np.asarray(results.flows[column], dtype=np.float64).reshape(-1, flows)
+    return names, [mean_interval(values[:, flow].tolist()).mean for flow in range(flows)]
+
+
+def _ranges(seeds: Sequence[int]) -> str:
+    """Seeds in short: 1..10, or the first few."""
+    if list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
+        return f"{seeds[0]}..{seeds[-1]}"
+    shown = ", ".join(map(str, seeds[:5]))
+    return shown + ", ..." if len(seeds) > 5 else shown
+
+
+def _none(interval: Interval | None) -> bool:
+    return interval is None or math.isnan(interval.mean)
+
+
+def _with_interval(interval: Interval, form: Callable[[float], str]) -> str:
+    """Mean and half width in one unit, the mean to as many digits as the half width gives sense to."""
+    mean, half = interval
+    if math.isnan(half):
+        return form(mean)
+    unit, size = _rate_unit(mean) if form is _rate else ("%", 0.01) if form is _percent else ("", 1.0)
+    decimals = 3 if half == 0 else min(max(1 - math.floor(math.log10(half / size)), 0), 4)
+    return f"{mean / size:.{decimals}f} \u00b1 {half / size:.{decimals}f} {unit}".rstrip()
+
+
+def _rate(bps: float) -> str:
+    if math.isnan(bps):
+        return NOTHING
+    unit, size = _rate_unit(bps)
+    return f"{bps / size:.3g} {unit}" if bps < 100 * size else f"{bps / size:.0f} {unit}"
+
+
+def _rate_unit(bps: float) -> tuple[str, float]:
+    units = (("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3))
+    return next(((unit, size) for unit, size in units if bps >= size), ("b/s", 1.0))
+
+
+def _time(seconds: float) -> str:
+    if math.isnan(seconds):
+        return NOTHING
+    return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def _percent(fraction: float) -> str:
+    return NOTHING if math.isnan(fraction) else f"{100 * fraction:.1f} %"
+
+
+def _ratio(value: float) -> str:
+    return NOTHING if math.isnan(value) else f"{value:.3f}"
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return NOTHING
+    return f"{value:.0f}" if value == round(value) or value >= 1000 else f"{value:.1f}"

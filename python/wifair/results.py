@@ -1,0 +1,203 @@
+"""Results of a scenario over its seeds."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair._core import __version__
+from wifair.columns import Columns
+from wifair.statistics import Interval, mean_interval
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from wifair._core import Outcome, RawColumn
+    from wifair.scenario import Scenario
+
+__all__ = ["FORMAT", "Results"]
+
+FORMAT = 1
+"""Version of the JSON: fields may be added within one, none is renamed or removed."""
+
+
+class Results:
+    """What the runs of a scenario measured, from the end of the warm-up to the end of each run.
+
+    Each table is a `wifair.Columns` whose first column is the seed.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What was simulated.
+    seeds : tuple of int
+        Seeds of the runs, in the order in which they were given.
+    flows, cells, stations, sessions : Columns
+        A row for each seed and flow; seed; seed and station; seed and transmission session.
+    series, queues : Columns or None
+        State of each flow and of each access point's queue over time, if it was asked for.
+    """
+
+    def __init__(self, scenario: Scenario, outcomes: Sequence[Outcome], *, series_step_s: float = math.nan) -> None:
+        """`outcomes` are what the core returned, one for each seed; `series_step_s` is the time between samples."""
+        self.scenario = scenario
+        self._outcomes = tuple(outcomes)
+        self.seeds = tuple(outcome["seed"] for outcome in outcomes)
+        self.flows = self._table("flows")
+        self.cells = self._table("cell")
+        self.stations = self._table("stations")
+        self.sessions = self._table("sessions")
+        with_series = bool(outcomes) and outcomes[0]["series"] is not None
+        self.series = _with_goodput(self._table("series"), series_step_s) if with_series else None
+        self.queues = self._table("queues") if with_series else None
+
+    def _table(self, name: str) -> Columns:
+        return _stack([(outcome["seed"], outcome[name] or []) for outcome in self._outcomes])  # type: ignore[literal-required]
+
+    @property
+    def tables(self) -> dict[str, Columns]:
+        """All tables that there are, by name."""
+        tables = {"flows": self.flows, "cells": self.cells, "stations": self.stations, "sessions": self.sessions}
+        if self.series is not None and self.queues is not None:
+            tables |= {"series": self.series, "queues": self.queues}
+        return tables
+
+    @cached_property
+    def summary(self) -> dict[str, Interval]:
+        """Mean over the seeds and half width of the 95 % interval (Student t) of every figure of the cell."""
+        return {name: mean_interval(column.tolist()) for name, column in self.cells.items() if name != "seed"}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values, in the layout of ``wifair run --json``; None for what there is not.
+
+        Returns
+        -------
+        dict
+            ``format`` (of this layout), ``version``, ``scenario`` (``name``, ``hash``, ``duration_s``,
+            ``overrides``), ``seeds``, ``runs`` and ``summary``. Each run has ``seed``, ``measured_s``, ``events``,
+            ``flows``, ``stations`` and ``sessions`` (a dict for each), ``cell``, and, if asked for, ``series`` and
+            ``queues`` (lists by column). ``summary`` has ``mean`` and ``ci95`` (half width of the 95 % interval)
+            for every figure of ``cell``.
+        """
+        return {
+            "format": FORMAT,
+            "version": __version__,
+            "scenario": {
+                "name": self.scenario.name,
+                "hash": self.scenario.hash,
+                "duration_s": self.scenario.duration_s,
+                "overrides": list(self.scenario.overrides),
+            },
+            "seeds": list(self.seeds),
+            "runs": [_run(outcome) for outcome in self._outcomes],
+            "summary": {
+                name: {"mean": _finite(interval.mean), "ci95": _finite(interval.half_width)}
+                for name, interval in self.summary.items()
+            },
+        }
+
+    def to_json(self) -> str:
+        """Write the same as JSON text; the same results give the same bytes."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def save(
+        self, directory: str | os.PathLike[str], *, formats: Iterable[str] | None = None, force: bool = False
+    ) -> None:
+        """Write all tables into a new folder, with what it takes to get them again.
+
+        Parameters
+        ----------
+        directory : str or path
+            The folder to make. It appears when it is complete.
+        formats : iterable of {"csv", "parquet"}, optional
+            CSV, and Parquet too where pyarrow is installed, by default.
+        force : bool, default False
+            Replace a folder of earlier results.
+
+        Raises
+        ------
+        FileExistsError
+            If the folder is not empty, and is no result of this package or `force` is not given.
+        OSError
+            If it cannot be written.
+        ImportError
+            If Parquet is asked for and pyarrow is not installed.
+        """
+        from wifair.output import Folder  # noqa: PLC0415
+
+        with Folder(directory, formats=formats, force=force) as folder:
+            folder.write(self)
+
+    def __repr__(self) -> str:
+        from wifair.report import text  # noqa: PLC0415
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        seeds = ", ".join(map(str, self.seeds))
+        rows = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{interval.mean:.6g}</td><td>{interval.half_width:.3g}</td></tr>"
+            for name, interval in self.summary.items()
+        )
+        return (
+            f"<b>{html.escape(self.scenario.name)}</b>, seeds {seeds}"
+            "<table><thead><tr><th>cell</th><th>mean</th><th>&plusmn; 95 %</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table>"
+            f"{self.flows._repr_html_()}"
+        )
+
+
+def _array(data: tuple[str, bytes] | list[str]) -> NDArray[Any]:
+    return np.array(data, dtype=np.str_) if isinstance(data, list) else np.frombuffer(data[1], dtype=data[0])
+
+
+def _stack(tables: list[tuple[int, list[RawColumn]]]) -> Columns:
+    """Tables of several seeds as one, the seed in front."""
+    about = {"seed": "Seed of the run."}
+    parts: dict[str, list[NDArray[Any]]] = {"seed": []}
+    for seed, columns in tables:
+        arrays = {name: _array(data) for name, _, data in columns}
+        rows = len(next(iter(arrays.values()))) if arrays else 0
+        parts["seed"].append(np.full(rows, seed, dtype=np.uint64))
+        for name, meaning, _ in columns:
+            about[name] = meaning
+            parts.setdefault(name, []).append(arrays[name])
+    return Columns({name: np.concatenate(arrays) for name, arrays in parts.items() if arrays}, about)
+
+
+def _with_goodput(series: Columns, step_s: float) -> Columns:
+    goodput = 8 * series["received_bytes"].astype(np.float64) / step_s
+    about = {**series.about, "goodput_bps": "New payload handed to the application since the sample before [bit/s]."}
+    return Columns({**series, "goodput_bps": goodput}, about)
+
+
+def _run(outcome: Outcome) -> dict[str, Any]:
+    def records(columns: list[RawColumn]) -> list[dict[str, object]]:
+        return Columns({name: _array(data) for name, _, data in columns}).records()
+
+    run = {
+        "seed": outcome["seed"],
+        "measured_s": outcome["measured_s"],
+        "events": outcome["events"],
+        "cell": records(outcome["cell"])[0],
+        "flows": records(outcome["flows"]),
+        "stations": records(outcome["stations"]),
+        "sessions": records(outcome["sessions"]),
+    }
+    for name in ("series", "queues"):
+        columns: list[RawColumn] | None = outcome[name]
+        if columns is not None:
+            run[name] = {name: [_finite(v) for v in _array(data).tolist()] for name, _, data in columns}
+    return run
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,227 @@
+"""A scenario: what is simulated."""
+
+from __future__ import annotations
+
+import html
+import sys
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wifair import _core, _toml
+from wifair.errors import ScenarioError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+__all__ = ["Scenario"]
+
+
+class Scenario:
+    """What is simulated: stations, access point, servers, flows. Checked when it is made, and never changes.
+
+    Make one with `from_file`, `from_text` or `from_dict`; get a changed copy with `with_`.
+    """
+
+    def __init__(self, text: str | bytes, *, name: str = "<text>", overrides: Sequence[tuple[str, str]] = ()) -> None:
+        """See `from_text`; `overrides` are pairs of an option as messages show it and ``PATH=VALUE``."""
+        self._data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
+        self._source = name
+        self._overrides = tuple(overrides)
+        folder = str(Path(name).parent) if not name.startswith("<") else "."
+        self._core = _core.parse(name, self._data, self._overrides, folder)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], *, overrides: Sequence[str | tuple[str, str]] = ()) -> Scenario:
+        """Read a scenario file.
+
+        Parameters
+        ----------
+        path : str or path
+            A TOML file; ``"-"`` is standard input.
+        overrides : sequence of str, optional
+            ``PATH=VALUE`` each, as behind ``--set``; or pairs of what messages show in its place and that.
+
+        Returns
+        -------
+        Scenario
+            The scenario with all defaults filled in.
+
+        Raises
+        ------
+        ScenarioError
+            If it cannot be read or is wrong; the message shows all problems with their lines.
+        """
+        name = "<stdin>" if str(path) == "-" else str(path)
+        return cls(
+            _read(path, name), name=name, overrides=[("--set", o) if isinstance(o, str) else o for o in overrides]
+        )
+
+    @classmethod
+    def from_text(cls, text: str, *, name: str = "<text>") -> Scenario:
+        """Read a scenario from its text.
+
+        Parameters
+        ----------
+        text : str
+            What would stand in a file.
+        name : str, default "<text>"
+            What messages call it.
+
+        Returns
+        -------
+        Scenario
+            The scenario with all defaults filled in.
+
+        Raises
+        ------
+        ScenarioError
+            If it is wrong; the message shows all problems with their lines.
+        """
+        return cls(text, name=name)
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, object], *, name: str = "<dict>") -> Scenario:
+        """Make a scenario from nested dicts and lists, with the keys of a file.
+
+        Parameters
+        ----------
+        table : mapping
+            Keys and values as in a file: quantities are strings with a unit. None leaves a key out.
+        name : str, default "<dict>"
+            What messages call it.
+
+        Returns
+        -------
+        Scenario
+            The scenario with all defaults filled in.
+
+        Raises
+        ------
+        ScenarioError
+            If it is wrong.
+        TypeError
+            If a value is of a type that a scenario does not have.
+
+        Examples
+        --------
+        >>> s = Scenario.from_dict({
+        ...     "duration": "10 s",
+        ...     "wlan": {"standard": "802.11g"},
+        ...     "servers": [{"name": "server"}],
+        ...     "stations": [{"name": "sta", "count": 3}],
+        ...     "flows": [{"name": "up", "station": "sta", "server": "server", "direction": "up"}],
+        ... })
+        """
+        return cls(_toml.document(table), name=name)
+
+    def with_(self, changes: Mapping[str, object] | None = None, /, **more: object) -> Scenario:
+        """Get a copy with parameters changed.
+
+        Parameters
+        ----------
+        changes : mapping of str to value, optional
+            Paths and values: ``{"ap.queue.limit": "100 packets", "flows.up.tcp.cc": "reno"}``. A path without the
+            name of a group, as in ``stations.count``, changes all of them.
+        **more
+            The same for keys at the top: ``duration="10 s"``.
+
+        Returns
+        -------
+        Scenario
+            The changed scenario.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such parameter or the value is wrong.
+        """
+        pairs = {**(changes or {}), **more}
+        new = [("with_", f"{path}={_toml.value(value, path)}") for path, value in pairs.items()]
+        return Scenario(self._data, name=self._source, overrides=[*self._overrides, *new])
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+        return self._core.name
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated time [s], warm-up included."""
+        return self._core.duration_s
+
+    @property
+    def text(self) -> str:
+        """The text as it was given, without overrides."""
+        return self._data.decode("utf-8", "replace")
+
+    @property
+    def overrides(self) -> tuple[str, ...]:
+        """``PATH=VALUE`` of each change."""
+        return tuple(change for _, change in self._overrides)
+
+    @cached_property
+    def resolved(self) -> str:
+        """The scenario as TOML with overrides and all defaults filled in. Equal scenarios have equal texts."""
+        return self._core.to_toml()
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Seeds that the scenario asks for; 1 if it says nothing."""
+        return tuple(self._core.seeds)
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a few words."""
+        core = self._core
+        parts = [core.standard] if core.standard else []
+        parts += [f"{count} {what}{'s' * (count != 1)}" for count, what in _counts(core) if count]
+        return ", ".join([*parts, f"{core.duration_s:g} s"])
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of `resolved` without its seeds, in hexadecimal: what a run depends on besides seed and version."""
+        return self._core.hash()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and self.resolved == other.resolved
+
+    def __hash__(self) -> int:
+        return hash(self.resolved)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (self._data, self._source, self._overrides)
+
+    def __repr__(self) -> str:
+        changes = "".join(f", {change}" for change in self.overrides)
+        return f"<Scenario {self.name!r}: {self.summary}{changes}>"
+
+    def _repr_html_(self) -> str:
+        return f"<b>{html.escape(self.name)}</b>: {html.escape(self.summary)}<pre>{html.escape(self.text)}</pre>"
+
+
+def _counts(core: _core.Scenario) -> tuple[tuple[int, str], ...]:
+    return (core.stations, "station"), (core.flows, "flow")
+
+
+def _restore(data: bytes, name: str, overrides: tuple[tuple[str, str], ...]) -> Scenario:
+    return Scenario(data, name=name, overrides=overrides)
+
+
+def _read(path: str | os.PathLike[str], name: str) -> bytes:
+    try:
+        if str(path) == "-":
+            data = sys.stdin.buffer.read(_core.MAX_BYTES + 1)
+            size = len(data)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(_core.MAX_BYTES + 1)
+                size = max(len(data), Path(path).stat().st_size)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ScenarioError(f"error: cannot read `{name}`: {reason[0].lower()}{reason[1:]}\n") from None
+    if len(data) > _core.MAX_BYTES:
+        raise _core.too_large(name, size)
+    return data

@@ -1,0 +1,197 @@
+"""Runs a scenario, on all cores."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from wifair import _core
+from wifair.errors import Interrupted, RunError
+from wifair.results import Results
+from wifair.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from wifair._core import Outcome
+
+__all__ = ["run"]
+
+POLL_S = 0.05
+
+
+def run(
+    scenario: Scenario | str | os.PathLike[str] | Mapping[str, object],
+    *,
+    seeds: int | Iterable[int] | None = None,
+    threads: int | None = None,
+    series: str | None = None,
+    progress: bool = False,
+) -> Results:
+    """Simulate a scenario, once for each seed.
+
+    A run is a function of scenario, seed and version: neither the number of threads nor other seeds change it.
+
+    Parameters
+    ----------
+    scenario : Scenario, path or mapping
+        What to simulate; a path is read as by `Scenario.from_file`, a mapping as by `Scenario.from_dict`.
+    seeds : int or iterable of int, optional
+        Seeds, non-negative, each once; those of the scenario by default, which are 1 if it says nothing.
+    threads : int, optional
+        Runs at the same time; all available cores by default.
+    series : str, optional
+        Also sample the state of flows and queues, this far apart: ``"100 ms"``.
+    progress : bool, default False
+        Show a progress bar on stderr.
+
+    Returns
+    -------
+    Results
+        Columns over seeds, flows, stations and sessions, and means with intervals.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario is wrong.
+    ValueError
+        If there is no seed, one comes twice or is negative, `threads` is below 1, or `series` is no duration.
+    RunError
+        If a run fails, which is a bug.
+    Interrupted
+        On Ctrl-C; its ``results`` are those of the seeds that had finished.
+
+    Examples
+    --------
+    >>> results = run("hot_spot.toml", seeds=range(1, 11))  # doctest: +SKIP
+    >>> results.summary["jain_index"]  # doctest: +SKIP
+    Interval(mean=0.93, half_width=0.02)
+    """
+    if isinstance(scenario, Mapping):
+        scenario = Scenario.from_dict(scenario)
+    elif not isinstance(scenario, Scenario):
+        scenario = Scenario.from_file(scenario)
+    numbers = _seeds(scenario.seeds if seeds is None else seeds)
+    workers = threads if threads is not None else _cores()
+    if workers < 1:
+        raise ValueError(f"{workers} threads: expected at least 1")
+    step_ns = _core.sample_step(series) if series is not None else None
+
+    def results(outcomes: Iterable[Outcome]) -> Results:
+        return Results(scenario, list(outcomes), series_step_s=(step_ns or 0) / 1e9)
+
+    work = _Work(scenario, numbers, step_ns)
+    work.start(min(workers, len(numbers)))
+    try:
+        with _bar(progress, scenario.duration_s * len(numbers)) as advance:
+            while not work.wait(POLL_S):
+                advance(work.control.simulated_s)
+    except KeyboardInterrupt:
+        work.control.stop()
+        while not work.wait(POLL_S):
+            pass
+        done = [work.outcomes[seed] for seed in numbers if seed in work.outcomes]
+        raise Interrupted(results(done) if done else None) from None
+    if work.failure is not None:
+        seed, error = work.failure
+        raise RunError(f"the run with seed {seed} failed: {error}", seed) from error
+    return results(work.outcomes[seed] for seed in numbers)
+
+
+class _Work:
+    """Runs that threads take one after the other.
+
+    Only the main thread is interrupted by Ctrl-C, and it waits on a bare lock: `concurrent.futures.wait` takes the
+    locks of all futures, and may leave some of them taken.
+    """
+
+    def __init__(self, scenario: Scenario, seeds: list[int], step_ns: int | None) -> None:
+        self.control = _core.Control()
+        self.outcomes: dict[int, Outcome] = {}
+        self.failure: tuple[int, BaseException] | None = None
+        self._run = scenario._core.run
+        self._step_ns = step_ns
+        self._seeds = iter(seeds)
+        self._lock = threading.Lock()
+        self._over = threading.Lock()
+        self._active = 0
+
+    def start(self, threads: int) -> None:
+        self._over.acquire()
+        self._active = threads
+        for number in range(threads):
+            threading.Thread(target=self._loop, name=f"wifair-{number}", daemon=True).start()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether all is over within so long a time."""
+        return self._over.acquire(timeout=timeout_s)
+
+    def _loop(self) -> None:
+        while True:
+            with self._lock:
+                seed = next(self._seeds, None) if self.failure is None else None
+            if seed is None:
+                break
+            try:
+                outcome = self._run(seed, self._step_ns, self.control)
+            except BaseException as error:
+                self.control.stop()
+                with self._lock:
+                    self.failure = self.failure or (seed, error)
+                break
+            if outcome is None:
+                break
+            self.outcomes[seed] = outcome
+        with self._lock:
+            self._active -= 1
+            last = self._active == 0
+        if last:
+            self._over.release()
+
+
+def _seeds(seeds: int | Iterable[int]) -> list[int]:
+    numbers = [seeds] if isinstance(seeds, int) else [int(seed) for seed in seeds]
+    if not numbers:
+        raise ValueError("no seed: expected at least one")
+    for seed in numbers:
+        if not 0 <= seed < 1 << 64:
+            raise ValueError(f"seed {seed} is not between 0 and 2**64 - 1")
+    if len(set(numbers)) < len(numbers):
+        twice = next(seed for seed in numbers if numbers.count(seed) > 1)
+        raise ValueError(f"seed {twice} comes twice: its second run would only repeat the first")
+    return numbers
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class _bar:  # noqa: N801
+    """A progress bar in simulated seconds; nothing where it is not wanted or would not be seen."""
+
+    def __init__(self, wanted: bool, total_s: float) -> None:
+        self.wanted = wanted and sys.stderr.isatty()
+        self.total_s = total_s
+
+    def __enter__(self) -> Callable[[float], object]:
+        if not self.wanted:
+            return lambda _: None
+        from tqdm import tqdm  # noqa: PLC0415
+
+        self.bar = tqdm(
+            total=self.total_s,
+            unit="s",
+            file=sys.stderr,
+            leave=False,
+            bar_format="{l_bar}{bar}| {n:.0f}/{total:.0f} simulated s, {remaining} left",
+        )
+        return lambda now_s: self.bar.update(now_s - self.bar.n)
+
+    def __exit__(self, *_: object) -> None:
+        if self.wanted:
+            self.bar.close()

@@ -1,0 +1,205 @@
+"""The Python API: scenarios, runs, results."""
+
+from __future__ import annotations
+
+import _thread
+import json
+import pickle
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import wifair
+
+TABLE = {
+    "name": "two uploads",
+    "duration": "3 s",
+    "warm_up": "1 s",
+    "wlan": {"standard": "802.11b"},
+    "ap": {"queue": {"limit": "50 packets"}},
+    "servers": [{"name": "server", "delay": "10 ms"}],
+    "stations": [{"name": "sta", "count": 2}],
+    "flows": [{"name": "up", "station": "sta", "server": "server", "direction": "up"}],
+}
+
+
+@pytest.fixture
+def scenario(text: str) -> wifair.Scenario:
+    return wifair.Scenario.from_text(text)
+
+
+def test_a_scenario_is_the_same_however_it_is_made(scenario: wifair.Scenario, file: Path) -> None:
+    assert wifair.Scenario.from_file(file) == scenario
+    assert wifair.Scenario.from_dict(TABLE) == scenario
+    assert hash(wifair.Scenario.from_dict(TABLE)) == hash(scenario)
+    assert wifair.Scenario.from_text(scenario.resolved) == scenario
+
+
+def test_with_changes_a_copy(scenario: wifair.Scenario) -> None:
+    more = scenario.with_({"stations.count": 3, "ap.queue.limit": "20 packets"}, duration="4 s")
+    assert more != scenario
+    assert more.duration_s == 4
+    assert scenario.duration_s == 3
+    assert more.with_({"stations.sta.count": 2, "ap.queue.limit": "50 packets"}, duration="3 s") == scenario
+    assert pickle.loads(pickle.dumps(more)) == more
+    assert "stations.count=3" in repr(more)
+    with pytest.raises(wifair.ScenarioError, match="did you mean `limit`"):
+        scenario.with_({"ap.queue.limt": "20 packets"})
+    with pytest.raises(TypeError, match="ap is a object"):
+        scenario.with_(ap=object())
+
+
+def test_errors_say_where(tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text('duration = "1 s"\nnonsense = 3\n')
+    with pytest.raises(wifair.ScenarioError, match="nonsense") as caught:
+        wifair.Scenario.from_file(path)
+    assert isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, wifair.WifairError)
+    assert (caught.value.path, caught.value.line, caught.value.key) == (str(path), 2, "nonsense")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.line) == (str(caught.value), 2)
+
+
+def test_results_are_columns(scenario: wifair.Scenario) -> None:
+    results = wifair.run(scenario, seeds=[1, 2])
+    assert results.seeds == (1, 2)
+    assert results.flows["seed"].tolist() == [1, 1, 2, 2]
+    assert results.flows["name"].tolist() == ["up1", "up2"] * 2
+    goodput = results.flows["goodput_bps"]
+    np.testing.assert_allclose(8 * results.flows["received_bytes"] / 2, goodput)
+    np.testing.assert_allclose(goodput.reshape(2, 2).sum(axis=1), results.cells["goodput_bps"])
+    np.testing.assert_allclose(
+        wifair.metrics.jain_index(goodput.reshape(2, 2)), results.cells["jain_index"], rtol=1e-12
+    )
+    assert results.summary["goodput_bps"] == wifair.statistics.mean_interval(results.cells["goodput_bps"])
+    assert results.series is None
+    one = results.flows.where(seed=2, name="up1")
+    assert one.rows == 1
+    assert "[bit/s]" in results.flows.about["goodput_bps"]
+    with pytest.raises(KeyError, match="no column 'goodput'"):
+        results.flows["goodput"]
+
+
+def test_air_time_adds_up(scenario: wifair.Scenario) -> None:
+    cells = wifair.run(scenario).cells
+    shares = [cells[name] for name in cells if name.startswith("air_")]
+    assert float(np.sum(shares)) == pytest.approx(1, abs=1e-9)
+
+
+def test_a_run_does_not_depend_on_its_company(scenario: wifair.Scenario) -> None:
+    alone = wifair.run(scenario, seeds=7).to_dict()["runs"][0]
+    together = wifair.run(scenario, seeds=[3, 7, 5], threads=2).to_dict()["runs"][1]
+    assert alone == together
+
+
+def test_series(scenario: wifair.Scenario) -> None:
+    results = wifair.run(scenario, seeds=[1, 2], series="100 ms")
+    assert results.series is not None
+    assert results.queues is not None
+    one = results.series.where(seed=1, flow="up1")
+    np.testing.assert_allclose(np.diff(one["time_s"]), 0.1, atol=1e-9)
+    measured = one["time_s"] > 1 + 1e-9
+    np.testing.assert_allclose(8 * one["received_bytes"] / 0.1, one["goodput_bps"])
+    received = results.flows.where(seed=1, name="up1")["received_bytes"][0]
+    assert one["received_bytes"][measured].sum() == received
+    # Sampling changes nothing else.
+    assert results.to_dict()["runs"][0]["cell"] == wifair.run(scenario).to_dict()["runs"][0]["cell"]
+
+
+def test_frames_of_other_libraries(scenario: wifair.Scenario) -> None:
+    flows = wifair.run(scenario).flows
+    pa = pytest.importorskip("pyarrow")
+    table = flows.to_arrow()
+    assert table.column_names == list(flows)
+    assert pa.table(flows) == table  # by the Arrow stream
+    assert table["name"].to_pylist() == ["up1", "up2"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_or_a_hint(library: str, scenario: wifair.Scenario) -> None:
+    flows = wifair.run(scenario).flows
+    convert = getattr(flows, f"to_{library}")
+    try:
+        __import__(library)
+    except ImportError:
+        with pytest.raises(ImportError, match=f"pip install {library}"):
+            convert()
+    else:
+        assert convert()["name"].to_list() == ["up1", "up2"]
+
+
+def test_reprs(scenario: wifair.Scenario) -> None:
+    results = wifair.run(scenario, seeds=[1, 2])
+    assert "two uploads" in repr(scenario)
+    assert "Jain's index" in repr(results)
+    assert " ± " in repr(results)
+    assert "goodput_bps" in repr(results.flows)
+    for html in (scenario._repr_html_(), results._repr_html_(), results.flows._repr_html_()):
+        assert html.count("<table>") == html.count("</table>")
+    angry = wifair.Scenario.from_dict({**TABLE, "name": "<script>"})
+    assert "<script>" not in angry._repr_html_()
+
+
+def test_save(scenario: wifair.Scenario, tmp_path: Path) -> None:
+    results = wifair.run(scenario)
+    results.save(tmp_path / "r", formats=["csv"])
+    assert json.loads((tmp_path / "r" / "summary.json").read_text())["goodput_bps"]["ci95"] is None
+    with pytest.raises(FileExistsError, match="holds results"):
+        results.save(tmp_path / "r")
+    results.save(tmp_path / "r", force=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seeds": []}, "no seed"),
+        ({"seeds": [1, 1]}, "comes twice"),
+        ({"seeds": -1}, "not between"),
+        ({"threads": 0}, "at least 1"),
+        ({"series": "10"}, "unit"),
+        ({"series": "0 s"}, "above 0|positive"),
+    ],
+)
+def test_bad_arguments(options: dict[str, object], message: str, scenario: wifair.Scenario) -> None:
+    with pytest.raises(ValueError, match=message):
+        wifair.run(scenario, **options)  # type: ignore[arg-type]
+
+
+def test_a_run_leaves_other_threads_alone(scenario: wifair.Scenario) -> None:
+    """The GIL is released: another thread counts on meanwhile."""
+    ticks, stop = 0, threading.Event()
+
+    def count() -> None:
+        nonlocal ticks
+        while not stop.wait(0.001):
+            ticks += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    wifair.run(scenario.with_(duration="2000 s"))
+    stop.set()
+    thread.join()
+    assert ticks >= 3
+
+
+def test_ctrl_c_keeps_what_had_finished(scenario: wifair.Scenario) -> None:
+    """Many runs, interrupted in their midst: those that had finished are there, as if run alone."""
+    long = scenario.with_(duration="10 s")
+    timer = threading.Timer(0.7, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        wifair.run(long, seeds=range(1, 100_000), threads=2)
+    timer.cancel()
+    assert isinstance(caught.value, wifair.Interrupted)
+    results = caught.value.results
+    assert results is not None
+    assert 1 <= len(results.seeds) < 99_999
+    seed = results.seeds[-1]
+    assert results.cells.where(seed=seed)["goodput_bps"] == wifair.run(long, seeds=seed).cells["goodput_bps"]
+
+
+def test_progress_is_silent_without_a_terminal(scenario: wifair.Scenario, capsys: pytest.CaptureFixture[str]) -> None:
+    wifair.run(scenario, progress=True)
+    assert capsys.readouterr().err == ""

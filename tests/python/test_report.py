@@ -1,0 +1,59 @@
+"""How numbers are shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+from wifair import _toml, report
+from wifair.statistics import Interval
+
+
+@pytest.mark.parametrize(
+    ("bps", "shown"),
+    [
+        (5_050_000, "5.05 Mb/s"),
+        (999, "999 b/s"),
+        (123e6, "123 Mb/s"),
+        (9.6e9, "9.6 Gb/s"),
+        (0, "0 b/s"),
+        (math.nan, "-"),
+    ],
+)
+def test_rates(bps: float, shown: str) -> None:
+    assert report._rate(bps) == shown
+
+
+def test_times_and_counts() -> None:
+    assert report._time(0.0123) == "12.3 ms"
+    assert report._time(2.5) == "2.5 s"
+    assert [report._number(x) for x in (3.0, 3.25, 1234.5)] == ["3", "3.2", "1234"]
+    assert report._percent(0.0123) == "1.2 %"
+    assert report._ranges([1, 2, 3]) == "1..3"
+    assert report._ranges([1, 5, 7]) == "1, 5, 7"
+
+
+@pytest.mark.parametrize(
+    ("interval", "form", "shown"),
+    [
+        ((5.67e6, 20.8e3), report._rate, "5.670 \u00b1 0.021 Mb/s"),
+        ((0.944, 0.0432), report._ratio, "0.944 \u00b1 0.043"),
+        ((0.125, 0.05), report._percent, "12.5 \u00b1 5.0 %"),
+        ((3e6, 0.0), report._rate, "3.000 \u00b1 0.000 Mb/s"),
+        ((3e6, math.nan), report._rate, "3 Mb/s"),
+    ],
+)
+def test_intervals_share_the_unit_of_the_mean(
+    interval: tuple[float, float], form: Callable[[float], str], shown: str
+) -> None:
+    assert report._with_interval(Interval(*interval), form) == shown
+
+
+def test_python_values_as_toml() -> None:
+    table = {"a": 1, "b": True, "c": 0.5, "d": 'say "hi"\n', "e": {"f g": [1, "x"], "h": {}}, "none": None, "i": []}
+    assert _toml.document(table) == (
+        'a = 1\nb = true\nc = 0.5\nd = "say \\"hi\\"\\n"\ne = { "f g" = [1, "x"], h = {} }\ni = []\n'
+    )
+    with pytest.raises(TypeError, match=r"e\.f\[1\] is a complex"):
+        _toml.document({"e": {"f": [1, 2j]}})
