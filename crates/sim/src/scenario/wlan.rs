@@ -68,6 +68,9 @@ choice! {
     }
 }
 
+/// Intervals of the MAC are microseconds; above this there is a slip in the unit.
+const LONGEST: Duration = Duration::from_secs(1);
+
 /// Probability, for rules of keys.
 fn is_probability(p: &f64) -> bool {
     (0.0..=1.0).contains(p)
@@ -91,16 +94,17 @@ table! {
         pub plcp_rate: Option<BitRate> = None;
         /// aSlotTime.
         pub slot: Duration = Duration::from_micros(if standard.is_ofdm() { 9 } else { 20 }), by standard,
-            "above 0" => |slot| *slot > Duration::ZERO;
+            "above 0 and at most 1 s" => |slot| *slot > Duration::ZERO && *slot <= LONGEST;
         /// aSIFSTime.
-        pub sifs: Duration = Duration::from_micros(if standard == Standard::A { 16 } else { 10 }), by standard;
+        pub sifs: Duration = Duration::from_micros(if standard == Standard::A { 16 } else { 10 }), by standard,
+            "at most 1 s" => |sifs| *sifs <= LONGEST;
         /// DIFS: SIFS and two slots.
         pub difs: Duration = sifs + slot * 2, by sifs, by slot,
-            "at least sifs" => |difs| *difs >= sifs;
+            "at least sifs and at most 3 s" => |difs| *difs >= sifs && *difs <= LONGEST * 3;
         /// Silence at the end of each frame (802.11g).
         pub signal_extension: Duration =
             Duration::from_micros(if standard == Standard::G && profile == Profile::Standard { 6 } else { 0 }),
-            by standard, by profile;
+            by standard, by profile, "at most 1 s" => |extension| *extension <= LONGEST;
         /// Whether the bits of a frame take whole symbols (OFDM), or whole microseconds (802.11b).
         pub whole_symbols: bool = profile == Profile::Standard, by profile;
         /// Least contention window: a backoff is 0 to `cw_min` slots.
@@ -132,7 +136,7 @@ table! {
         }, by profile;
         /// Silence from which a sender concludes that no ACK or CTS comes; if absent SIFS, a slot and the preamble, in
         /// profile ns2 SIFS, an ACK and 4 us.
-        pub answer_timeout: Option<Duration> = None;
+        pub answer_timeout: Option<Duration> = None, "at most 1 s" => |wait| wait.is_none_or(|wait| wait <= LONGEST);
         /// Whether a sender resumes at the end of its timeout even where DIFS is longer.
         pub timeout_without_difs: bool = profile == Profile::Ns2, by profile;
         /// Unit to which the NAV is rounded, zero for none. Bystanders of an exchange that takes a fraction of it
