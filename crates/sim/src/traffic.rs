@@ -303,11 +303,12 @@ impl Workload {
             Self::Persistent | Self::Web(_) | Self::OnOff(_) => None,
             Self::Transfer(transfer) => Some(vec![(start, transfer.size)]),
             Self::Sessions(sessions) => {
-                let all = sessions.list.iter().map(|session| (start + session.start, session.length));
+                let all = sessions.list.iter().map(|session| (start.saturating_add(session.start), session.length));
                 Some(all.filter(before_end).collect())
             }
             Self::Trace(trace) => {
-                let all = trace.list.iter().map(|row| (start + Duration::from_secs_f64(row[0]), whole(row[1])));
+                let all =
+                    trace.list.iter().map(|row| (start.saturating_add(Duration::from_secs_f64(row[0])), whole(row[1])));
                 Some(all.filter(before_end).collect())
             }
             Self::Periodic(periodic) => {
@@ -318,20 +319,20 @@ impl Workload {
                     Offset::None => 0.0,
                 };
                 let mut sessions = Vec::new();
-                let mut at = start + Duration::from_nanos(offset as u64);
+                let mut at = start.saturating_add(Duration::from_nanos(offset as u64));
                 while at < end && sessions.len() < MOST_SESSIONS {
                     sessions.push((at, periodic.length));
-                    at += periodic.period;
+                    at = at.saturating_add(periodic.period);
                 }
                 Some(sessions)
             }
             Self::Poisson(poisson) => {
                 let most = poisson.most.map_or(MOST_SESSIONS, |most| most as usize).min(MOST_SESSIONS);
                 let mut sessions = Vec::new();
-                let mut at = start + exponential(poisson.interval, draws);
+                let mut at = start.saturating_add(exponential(poisson.interval, draws));
                 while at < end && sessions.len() < most {
                     sessions.push((at, poisson.sizes.draw(draws)));
-                    at += exponential(poisson.interval, draws);
+                    at = at.saturating_add(exponential(poisson.interval, draws));
                 }
                 Some(sessions)
             }
@@ -497,6 +498,21 @@ mod tests {
         let mut draws = stream(1, "web", "test");
         let sum: u32 = (0..40_000).map(|_| web.draw_pages(&mut draws)).sum();
         assert!((f64::from(sum) / 40_000.0 - 5.0).abs() < 0.09);
+    }
+
+    #[test]
+    fn sessions_at_the_end_of_counted_time_do_not_overflow() {
+        let late = Time::from_nanos(18_000_000_000_000_000_000);
+        let long = Duration::from_secs(9_000_000_000);
+        let sizes = Sizes { law: SizeLaw::Fixed, size: Some(Bytes(1)) };
+        let session = Session { start: long, length: Bytes(1) };
+        for workload in [
+            Workload::Poisson(Poisson { interval: long, sizes, connection: Connection::New, most: None }),
+            Workload::Sessions(Sessions { list: vec![session], connection: Connection::New }),
+        ] {
+            let sessions = workload.sessions(late, Time::NEVER, (0, 1), &mut stream(1, "s", "a"));
+            assert_eq!(sessions, Some(vec![]));
+        }
     }
 
     #[test]
