@@ -17,6 +17,11 @@ impl<K> Default for IndexHeap<K> {
 }
 
 impl<K: Ord + Copy> IndexHeap<K> {
+    /// How many numbers are in it.
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
     /// The number with the smallest key.
     #[inline]
     pub fn first(&self) -> Option<(K, u32)> {

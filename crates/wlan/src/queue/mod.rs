@@ -7,25 +7,55 @@
 //! To add one: its file, with source, definition, departures, parameters and tests; a line in the list at the end of
 //! this module, from which come the variants, the names, the reference and the property tests.
 
+mod airtime;
+mod codel;
+mod contention_red;
+mod drr;
+mod dual;
 mod fifo;
+mod fq;
+mod fq_codel;
 mod gauge;
 mod heap;
 mod las;
+mod lines;
+mod paced;
+mod per_flow;
+mod red;
 mod room;
 mod routing_first;
+mod scfq;
+mod shared;
+mod sjf;
+mod spm;
 #[cfg(test)]
 mod testing;
+mod vq_red;
 
 use std::fmt;
 
 use wifair_config::{choice, table};
+use wifair_engine::Stream;
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_units::{BitRate, Duration, Time};
 
+pub use airtime::Airtime;
+pub use codel::Codel;
+pub use contention_red::ContentionRed;
+pub use drr::Drr;
+pub use dual::Dual;
 pub use fifo::Fifo;
+pub use fq_codel::FqCodel;
 pub use gauge::Gauge;
 pub use las::Las;
+pub use paced::Paced;
+pub use per_flow::PerFlow;
+pub use red::Red;
 pub use routing_first::RoutingFirst;
+pub use scfq::Scfq;
+pub use sjf::Sjf;
+pub use spm::Spm;
+pub use vq_red::VqRed;
 pub use wifair_config::Limit;
 
 use room::Room;
@@ -146,6 +176,10 @@ pub struct Site<'a> {
 impl Site<'_> {
     const fn room(&self) -> Room {
         Room::new(self.limit, self.mark_above)
+    }
+
+    fn stream(&self) -> Stream {
+        wifair_engine::stream(self.seed, "queue", self.name)
     }
 }
 
@@ -285,4 +319,30 @@ disciplines! {
     Fifo(Fifo), fifo = "fifo" from "drop-tail: ns-2.35; drop-head: T. V. Lakshman, A. Neidhardt and T. Ott, 1996";
     /// Least attained service: the flow that has got the least goes first, the one that has got the most is dropped.
     Las(Box<Las>), las = "las" from "I. Rai, G. Urvoy-Keller, M. Vernon and E. Biersack, 2004; las, section 3";
+    /// Shortest packet first.
+    Sjf(Box<Sjf>), sjf = "sjf" from "las, section 2" (outline);
+    /// Random early detection: the longer the mean queue, the more arrivals are marked or dropped.
+    Red(Box<Red>), red = "red" from "S. Floyd and V. Jacobson, 1993";
+    /// Controlled delay: drops or marks what leaves, while packets wait too long.
+    Codel(Box<Codel>), codel = "codel" from "RFC 8289";
+    /// Flow queueing with controlled delay: CoDel in many lines, those of new flows first.
+    FqCodel(Box<FqCodel>), fq_codel = "fq-codel" from "RFC 8290";
+    /// Deficit round robin: flows or stations in turn, each with a quantum of bytes.
+    Drr(Box<Drr>), drr = "drr" from "M. Shreedhar and G. Varghese, 1995";
+    /// Self-clocked fair queueing: flows or stations by tags of service due.
+    Scfq(Box<Scfq>), scfq = "scfq" from "S. J. Golestani, 1994";
+    /// Equal buffer shares: first in, first out, but flows hold equally many packets.
+    PerFlow(Box<PerFlow>), per_flow = "per-flow" from "Q. Wu, M. Gong and C. Williamson, 2008" (outline);
+    /// Dual queue: data and ACKs in two lines, chosen at random so that uploads and downloads get the same.
+    Dual(Box<Dual>), dual = "dual" from "J. Ha, E.-C. Park, K.-J. Park and C.-H. Choi, 2009" (outline);
+    /// RED on a virtual queue for each station.
+    VqRed(Box<VqRed>), vq_red = "vq-red" from "X. Lin, X. Chang and J. Muppala, 2005" (outline);
+    /// Protection of short flows: the start of a flow takes the place of other packets when the buffer is full.
+    Spm(Box<Spm>), spm = "spm" from "M. Gong, Q. Wu and C. Williamson, 2006" (outline);
+    /// Not work conserving: after each packet the queue waits, the longer the faster it has been.
+    Paced(Box<Paced>), paced = "paced" from "L. Yang, W. K. G. Seah and Q. Yin, 2003" (outline);
+    /// Contention RED: drops by how often the MAC has to try.
+    ContentionRed(Box<ContentionRed>), contention_red = "contention-red" from "Z. Fu et al., 2003" (outline);
+    /// Airtime fairness: stations in turn by the air time that they use, FQ-CoDel for their flows.
+    Airtime(Box<Airtime>), airtime = "airtime" from "T. Høiland-Jørgensen et al., 2017; Linux, net/mac80211";
 }

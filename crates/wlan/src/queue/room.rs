@@ -69,6 +69,12 @@ impl Room {
         self.bytes -= size;
     }
 
+    /// Bytes inside.
+    #[inline]
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Packets inside.
     #[inline]
     #[allow(clippy::cast_possible_truncation)]

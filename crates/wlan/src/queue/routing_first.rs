@@ -1,9 +1,9 @@
 //! Routing messages before all others, in front of any discipline.
 //!
 //! Source: ns-2's interface queue `Queue/DropTail/PriQueue` (ns-2.35), with which the ad hoc experiments of paper
-//! `las` were run. Departures: ns-2 puts a routing message at the head of the one queue, so that the latest goes first and
-//! an overflow pushes out what stands at the tail; here they wait in a line of their own, in order of arrival, with
-//! the same limit as the queue behind it.
+//! `las` were run. Departures: ns-2 puts a routing message at the head of the one queue, so that the latest goes first
+//! and an overflow pushes out what stands at the tail; here they wait in a line of their own, in order of arrival,
+//! with the same limit as the queue behind it.
 
 use std::collections::VecDeque;
 

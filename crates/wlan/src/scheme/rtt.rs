@@ -286,8 +286,8 @@ mod tests {
         known
     }
 
-    /// SYN at 10 ms, SYN-ACK at 17 ms (7 ms to the receiver and back), first data at 30 ms (13 ms to the sender): 20 ms.
-    /// Then data of 30 ms is acknowledged at 35 ms: 5 + 13.
+    /// SYN at 10 ms, SYN-ACK at 17 ms (7 ms to the receiver and back), first data at 30 ms (13 ms to the sender): 20
+    /// ms. Then data of 30 ms is acknowledged at 35 ms: 5 + 13.
     #[test]
     fn a_handshake_shows_both_sides() {
         let trace = [

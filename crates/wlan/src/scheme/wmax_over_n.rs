@@ -8,8 +8,8 @@
 //! window = min(window, floor(Wmax / n))                                            [packets]
 //! ```
 //!
-//! with the buffer B in packets, the service rate mu, the flow's own round-trip time and n active flows. At 100 packets,
-//! mu = 1 / 3868 us and 100 ms: Wmax = 125.85 packets.
+//! with the buffer B in packets, the service rate mu, the flow's own round-trip time and n active flows. At 100
+//! packets, mu = 1 / 3868 us and 100 ms: Wmax = 125.85 packets.
 //!
 //! Readings:
 //!

@@ -1,0 +1,243 @@
+//! Airtime fairness: stations take turns by the air time that they use, with FQ-CoDel for the flows of each.
+//!
+//! Source: T. Høiland-Jørgensen, M. Kazior, D. Täht, P. Hurtig and A. Brunstrom, "Ending the Anomaly: Achieving Low
+//! Latency and Airtime Fairness in WiFi", USENIX ATC 2017, sections 3.1 and 3.2, as in Linux (mac80211,
+//! net/mac80211/tx.c; the deficit scheduler that returned there after a scheduler by virtual time had been tried). A
+//! station has a deficit in air time. The first of the stations that have just got a packet, or else of the others, is
+//! looked at: with no deficit left it gets a quantum and goes to the end of the others, otherwise it sends. What a
+//! frame to or from a station takes of the air, attempts included, is taken off its deficit. A station without packets
+//! leaves, by way of the others if it was new. Air time that a station uses while it has had no packets here for 100 ms
+//! is not counted: otherwise one that mostly sends would have to wait long for its first packet.
+//!
+//! Linux adds 256 us at a time (its default weight), the paper 300 us. Flows of a station share by deficit round
+//! robin with 300 B, each with CoDel: target 20 ms and interval 100 ms, as mac80211 has.
+//!
+//! Departures: flows have lines of their own instead of hashed ones; there is no limit of the air time handed to the
+//! hardware (AQL), as the MAC here takes one frame at a time; CoDel does not change with the rate of a station.
+
+use std::collections::VecDeque;
+
+use wifair_config::table;
+use wifair_packet::{PacketId, Packets};
+use wifair_units::{Bytes, Duration, Time};
+
+use super::fq::{Fq, Group};
+use super::{AirUse, Discipline, Dropped, Site, codel, flow_key};
+
+table! {
+    /// Airtime fairness.
+    pub struct Params {
+        /// Air time that a station may use more at each visit.
+        pub quantum: Duration = Duration::from_micros(256), "at least 1 us" => |q| *q >= Duration::from_micros(1);
+        /// Bytes that a flow of a station may send more at each visit.
+        pub flow_quantum: Bytes = Bytes(300), "at least 256 B and at most 1 MB" => |q| (256..=1_000_000).contains(&q.0);
+        /// Whether frames from a station count as well.
+        pub count_received: bool = true;
+        /// Time in the queue that is acceptable.
+        pub target: Duration = Duration::from_millis(20), "above 0 s" => |time| *time > Duration::ZERO;
+        /// For how long it must be exceeded.
+        pub interval: Duration = Duration::from_millis(100), "above 0 s" => |time| *time > Duration::ZERO;
+        /// Whether ECN-capable packets are marked instead of dropped.
+        pub ecn: bool = true;
+    }
+}
+
+/// A station counts as active for so long after it had packets here.
+const ACTIVE: Duration = Duration::from_millis(100);
+
+#[derive(Clone, Debug, Default)]
+struct Station {
+    group: Group,
+    /// In nanoseconds.
+    deficit: i64,
+    listed: bool,
+    /// When it had a packet here last.
+    busy: Time,
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Airtime {
+    fq: Fq,
+    quantum: i64,
+    count_received: bool,
+    stations: Vec<Station>,
+    new: VecDeque<usize>,
+    old: VecDeque<usize>,
+}
+
+impl Airtime {
+    /// An empty queue.
+    #[must_use]
+    #[allow(clippy::cast_possible_wrap)]
+    pub fn new(params: &Params, site: &Site<'_>) -> Self {
+        let Params { target, interval, ecn, .. } = *params;
+        let codel = codel::Params { target, interval, ecn, ..codel::Params::default() };
+        Self {
+            fq: Fq::new(site.limit, params.flow_quantum.0 as i64, &codel),
+            quantum: params.quantum.as_nanos() as i64,
+            count_received: params.count_received,
+            stations: vec![],
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+        }
+    }
+
+    fn station(&mut self, number: usize) -> &mut Station {
+        if self.stations.len() <= number {
+            self.stations.resize(number + 1, Station::default());
+        }
+        &mut self.stations[number]
+    }
+
+    /// Gives all stations in turn so many quanta at once that the next visits make one of them ready.
+    fn catch_up(&mut self) {
+        let listed = self.new.iter().chain(&self.old);
+        let rounds = listed.map(|station| -self.stations[*station].deficit / self.quantum).min().unwrap_or(0);
+        if rounds > 0 {
+            for station in self.new.drain(..) {
+                self.old.push_back(station);
+            }
+            for station in &self.old {
+                self.stations[*station].deficit += rounds * self.quantum;
+            }
+        }
+    }
+}
+
+impl Discipline for Airtime {
+    fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+        let (number, quantum) = (to as usize, self.quantum);
+        let line = flow_key(&packets[id]);
+        let station = self.station(number);
+        let mut group = std::mem::take(&mut station.group);
+        self.fq.enqueue(now, id, line, &mut group, packets, dropped);
+        let station = self.station(number);
+        station.group = group;
+        if !station.listed {
+            station.listed = true;
+            station.deficit = station.deficit.min(0) + quantum;
+            self.new.push_back(number);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
+        let mut visits = 0;
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let number = *list.front()?;
+            let station = &mut self.stations[number];
+            if station.deficit <= 0 {
+                station.deficit += self.quantum;
+                list.pop_front();
+                self.old.push_back(number);
+                visits += 1;
+                if visits > self.old.len() + self.new.len() {
+                    self.catch_up();
+                    visits = 0;
+                }
+                continue;
+            }
+            if let Some(id) = self.fq.dequeue(now, &mut station.group, packets, dropped) {
+                station.busy = now;
+                return Some(id);
+            }
+            list.pop_front();
+            if is_new && !self.old.is_empty() {
+                self.old.push_back(number);
+            } else {
+                station.listed = false;
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.fq.room.len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.fq.room.is_full()
+    }
+
+    fn wants_air(&self) -> bool {
+        true
+    }
+
+    #[allow(clippy::cast_possible_wrap)]
+    fn on_air(&mut self, now: Time, used: &AirUse) {
+        let count_received = self.count_received;
+        let station = self.station(used.peer as usize);
+        let is_active = station.listed || now.saturating_since(station.busy) < ACTIVE;
+        if is_active && (used.sent || count_received) {
+            station.deficit -= used.air.as_nanos() as i64;
+        }
+    }
+
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("stations", (self.new.len() + self.old.len()) as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_packet::Packet;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    /// Frames of station 1 take 8 ms, of station 2 1 ms, of station 3 0.5 ms, 1000 B each; all are always there. How
+    /// often each is served within 4000 frames.
+    fn serve(params: &Params) -> [u32; 4] {
+        let mut bench = Bench::new(Airtime::new(params, &Bench::<Airtime>::SITE));
+        let packet = |to| Packet { flow: to, size: 1000, ..Packet::default() };
+        for to in [1, 2, 3, 1, 2, 3] {
+            bench.put_to(packet(to), to);
+        }
+        let mut served = [0; 4];
+        for _ in 0..4000 {
+            let to = bench.get().expect("all stations have packets").flow;
+            served[to as usize] += 1;
+            let air = Duration::from_micros([0, 8000, 1000, 500][to as usize]);
+            bench.wait(air);
+            bench.queue.on_air(bench.now, &AirUse { peer: to, sent: true, air, attempts: 1, delivered: true });
+            bench.put_to(packet(to), to);
+        }
+        served
+    }
+
+    /// Equal air time: packets as 1 to 8 to 16, to within a frame of 8 ms and a quantum or two.
+    #[test]
+    fn stations_get_equal_air_time() {
+        let [_, slow, middle, fast] = serve(&Params { target: Duration::from_secs(100), ..Params::default() });
+        let (slow, middle, fast) = (f64::from(slow) * 8.0, f64::from(middle), f64::from(fast) * 0.5);
+        assert!((slow - middle).abs() <= 9.0 && (middle - fast).abs() <= 2.0, "{slow} {middle} {fast} ms");
+    }
+
+    /// Station 1 has sent for 100 ms itself: both then wait for the same, but station 2 is served alone until it has
+    /// had as much.
+    #[test]
+    fn what_a_station_sends_counts_too() {
+        for (count_received, expected) in [(true, 100.0), (false, 0.0)] {
+            let mut bench =
+                Bench::new(Airtime::new(&Params { count_received, ..Params::default() }, &Bench::<Airtime>::SITE));
+            let air = Duration::from_millis(1);
+            let used = |peer, sent, air| AirUse { peer, sent, air, attempts: 1, delivered: true };
+            let mut served = [0.0; 3];
+            bench.wait(Duration::from_secs(1));
+            bench.queue.on_air(bench.now, &used(2, false, Duration::from_secs(1))); // not active, not counted
+            for to in [1, 2, 1, 2] {
+                bench.put_to(Packet { flow: to, size: 1000, ..Packet::default() }, to);
+            }
+            bench.queue.on_air(bench.now, &used(1, false, Duration::from_millis(100)));
+            for _ in 0..300 {
+                let to = bench.get().expect("both have packets").flow;
+                served[to as usize] += 1.0;
+                bench.queue.on_air(bench.now, &used(to, true, air));
+                bench.put_to(Packet { flow: to, size: 1000, ..Packet::default() }, to);
+            }
+            let ahead: f64 = served[2] - served[1];
+            assert!((ahead - expected).abs() <= 3.0, "station 2 is {ahead} ms ahead");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Contention RED: drops by how often the MAC has to try, not by how long the queue is.
+//!
+//! Source: Z. Fu, P. Zerfos, H. Luo, S. Lu, L. Zhang and M. Gerla, "The Impact of Multihop Wireless Channel on TCP
+//! Throughput and Loss", INFOCOM 2003 (link RED and adaptive pacing), which las, section 2, cites as a mechanism like
+//! RED that drops by the level of contention; known from the abstract and from descriptions by others. For each frame
+//! that the MAC has done with, delivered or given up,
+//!
+//! ```text
+//! avg = (1 - w) avg + w retries
+//! p = 0                                        avg < min: no pacing
+//! p = min((avg - min) / (max - min), max_p)    otherwise, and pacing
+//! ```
+//!
+//! An arrival is marked or dropped with probability p. With pacing the queue lets the air time of a packet pass after
+//! each one, so that it has reached a node further on before the next begins. First in, first out.
+//!
+//! Readings, ours: values of the parameters; dropping on arrival; what the air time of the last frame was is what is
+//! waited.
+
+use std::collections::VecDeque;
+
+use wifair_config::table;
+use wifair_engine::Stream;
+use wifair_packet::{PacketId, Packets};
+use wifair_units::Time;
+
+use super::red::spare;
+use super::room::Room;
+use super::{AirUse, Cause, Discipline, Dropped, Site};
+
+table! {
+    /// Drops by contention.
+    pub struct Params {
+        /// Nothing is dropped below this mean number of retries.
+        pub min_retries: f64 = 0.1, "0 or more" => |min| *min >= 0.0 && min.is_finite();
+        /// Where the probability would be 1.
+        pub max_retries: f64 = 2.0, "above min_retries" => |max| *max > min_retries && max.is_finite();
+        /// Greatest probability of dropping.
+        pub max_p: f64 = 0.1, "between 0 and 1" => |p| (0.0..=1.0).contains(p);
+        /// Weight of the latest frame in the mean.
+        pub weight: f64 = 0.05, "above 0 and at most 1" => |weight| *weight > 0.0 && *weight <= 1.0;
+        /// Whether packets are spaced while there is contention.
+        pub pacing: bool = true;
+        /// Whether ECN-capable packets are marked instead of dropped.
+        pub ecn: bool = true;
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct ContentionRed {
+    room: Room,
+    params: Params,
+    draws: Stream,
+    line: VecDeque<PacketId>,
+    retries: f64,
+    ready: Time,
+}
+
+impl ContentionRed {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(params: &Params, site: &Site<'_>) -> Self {
+        Self {
+            room: Room::new(site.limit, None),
+            params: params.clone(),
+            draws: site.stream(),
+            line: VecDeque::new(),
+            retries: 0.0,
+            ready: Time::ZERO,
+        }
+    }
+
+    fn probability(&self) -> f64 {
+        let Params { min_retries, max_retries, max_p, .. } = self.params;
+        ((self.retries - min_retries) / (max_retries - min_retries)).clamp(0.0, max_p)
+    }
+}
+
+impl Discipline for ContentionRed {
+    fn enqueue(&mut self, _now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+        let packet = &mut packets[id];
+        if self.draws.chance(self.probability()) && !spare(packet, self.params.ecn, true) {
+            dropped.push((id, Cause::Early));
+        } else if self.room.fits(packet.bytes().0) {
+            self.room.enter(packet);
+            self.line.push_back(id);
+        } else {
+            dropped.push((id, Cause::Overflow));
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
+        if now < self.ready {
+            return None;
+        }
+        let id = self.line.pop_front()?;
+        self.room.leave(packets[id].bytes().0);
+        Some(id)
+    }
+
+    fn len(&self) -> usize {
+        self.line.len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.room.is_full()
+    }
+
+    fn ready(&self) -> Time {
+        self.ready
+    }
+
+    fn wants_air(&self) -> bool {
+        true
+    }
+
+    fn on_air(&mut self, now: Time, used: &AirUse) {
+        if !used.sent {
+            return;
+        }
+        let retries = f64::from(used.attempts.saturating_sub(1));
+        self.retries += self.params.weight * (retries - self.retries);
+        if self.params.pacing && self.retries >= self.params.min_retries {
+            self.ready = now + used.air / u64::from(used.attempts.max(1));
+        }
+    }
+
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("mean_retries", self.retries);
+        see("probability", self.probability());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_packet::{Packet, flag};
+    use wifair_units::Duration;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    fn tried(attempts: u32) -> AirUse {
+        AirUse { peer: 1, sent: true, air: Duration::from_millis(2) * u64::from(attempts), attempts, delivered: true }
+    }
+
+    /// w = 1/2, min 0.5, max 2.5: after 3 attempts avg = 1 and p = 0.25; after one more avg = 0.5, p = 0; then 0.25,
+    /// no pacing.
+    #[test]
+    fn the_mean_of_retries_by_hand() {
+        let params = Params { min_retries: 0.5, max_retries: 2.5, max_p: 1.0, weight: 0.5, ..Params::default() };
+        let mut bench = Bench::new(ContentionRed::new(&params, &Bench::<ContentionRed>::SITE));
+        let mut seen = vec![];
+        for attempts in [3, 1, 1] {
+            bench.wait(Duration::from_millis(10));
+            bench.queue.on_air(bench.now, &tried(attempts));
+            seen.push((bench.queue.retries, bench.queue.probability(), bench.queue.ready() > bench.now));
+        }
+        assert_eq!(seen, [(1.0, 0.25, true), (0.5, 0.0, true), (0.25, 0.0, false)]);
+    }
+
+    /// Pacing: after a frame of 2 ms an attempt the next packet waits 2 ms.
+    #[test]
+    fn packets_are_spaced_while_there_is_contention() {
+        let mut bench = Bench::new(ContentionRed::new(&Params::default(), &Bench::<ContentionRed>::SITE));
+        bench.put_all([Packet { size: 1000, flags: flag::ECT, ..Packet::default() }; 2]);
+        assert!(bench.get().is_some());
+        bench.queue.on_air(bench.now, &tried(7));
+        assert!(bench.get().is_none());
+        bench.wait(Duration::from_millis(2));
+        assert!(bench.get().is_some());
+    }
+
+    /// Certain contention, max_p 0.1: one arrival in ten.
+    #[test]
+    fn the_probability_is_bounded() {
+        let mut bench = Bench::new(ContentionRed::new(&Params::default(), &Bench::<ContentionRed>::SITE));
+        for _ in 0..1000 {
+            bench.queue.on_air(bench.now, &tried(7));
+        }
+        let n = 20_000;
+        for _ in 0..n {
+            bench.put(Packet { size: 1000, ..Packet::default() });
+            bench.wait(Duration::from_millis(10));
+            bench.get();
+        }
+        let (n, share) = (f64::from(n), bench.lost.len() as f64 / f64::from(n));
+        assert!((share - 0.1).abs() < 4.0 * (0.09 / n).sqrt(), "{share}");
+    }
+}

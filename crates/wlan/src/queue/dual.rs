@@ -1,0 +1,213 @@
+//! Dual queue: data and ACKs wait in two lines, of which one is chosen at random.
+//!
+//! Source: J. Ha and C.-H. Choi, "TCP Fairness for Uplink and Downlink Flows in WLANs", GLOBECOM 2006, and J. Ha,
+//! E.-C. Park, K.-J. Park and C.-H. Choi, "A Cross-layer Dual Queue Approach for Improving TCP Fairness in
+//! Infrastructure WLANs", 2009, known here from their abstracts: the data of downloads and the ACKs of uploads have a
+//! line each, and lines are chosen with probabilities that make flows equal. jung2016 cites a later version (S. Priya
+//! and K. Murugan, 2015).
+//!
+//! Reading, ours: with n_d downloads and n_u uploads among the flows that were seen within `period`, and b data
+//! packets to an ACK, all flows carry the same if data goes with probability
+//!
+//! ```text
+//! p = n_d / (n_d + n_u / b)
+//! ```
+//!
+//! or with a given `data_share`. If the line that is chosen is empty the other one is served. Each line has half of the
+//! limit, one packet at least, so that a limit of one packet is one of two. What is not a TCP ACK waits with the data.
+
+use std::collections::VecDeque;
+
+use wifair_config::{Limit, table};
+use wifair_engine::Stream;
+use wifair_packet::{Kind, PacketId, Packets};
+use wifair_units::{Bytes, Duration, Time};
+
+use super::room::Room;
+use super::{Cause, Discipline, Dropped, Site};
+
+table! {
+    /// Dual queue.
+    pub struct Params {
+        /// Probability of serving data. By the number of flows, if absent.
+        pub data_share: Option<f64> = None, "between 0 and 1" => |share| share.is_none_or(|p| (0.0..=1.0).contains(&p));
+        /// Data packets to an ACK: 2 where ACKs are delayed.
+        pub data_per_ack: f64 = 1.0, "above 0" => |ratio| *ratio > 0.0 && ratio.is_finite();
+        /// A flow of which nothing came for so long does not count any more.
+        pub period: Duration = Duration::from_secs(5), "above 0 s" => |period| *period > Duration::ZERO;
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Line {
+    room: Room,
+    packets: VecDeque<PacketId>,
+    /// When a packet of each flow came last, by number.
+    seen: Vec<Option<Time>>,
+    flows: u32,
+}
+
+impl Line {
+    const fn new(limit: Limit, mark_above: Option<Limit>) -> Self {
+        Self { room: Room::new(limit, mark_above), packets: VecDeque::new(), seen: vec![], flows: 0 }
+    }
+
+    fn see(&mut self, now: Time, flow: u32) {
+        if self.seen.len() <= flow as usize {
+            self.seen.resize(flow as usize + 1, None);
+        }
+        self.flows += u32::from(self.seen[flow as usize].replace(now).is_none());
+    }
+
+    fn forget(&mut self, now: Time, period: Duration) {
+        for seen in &mut self.seen {
+            if seen.is_some_and(|time| now.saturating_since(time) >= period) {
+                *seen = None;
+                self.flows -= 1;
+            }
+        }
+    }
+
+    fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
+        let id = self.packets.pop_front()?;
+        self.room.leave(packets[id].bytes().0);
+        Some(id)
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Dual {
+    data: Line,
+    acks: Line,
+    params: Params,
+    draws: Stream,
+    /// Flows are looked through for silent ones then.
+    forget_at: Time,
+}
+
+impl Dual {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(params: &Params, site: &Site<'_>) -> Self {
+        let (data, acks) = match site.limit {
+            Limit::Packets(limit) => (Limit::Packets(limit.div_ceil(2)), Limit::Packets((limit / 2).max(1))),
+            Limit::Bytes(limit) => (Limit::Bytes(Bytes(limit.0.div_ceil(2))), Limit::Bytes(Bytes(limit.0 / 2))),
+        };
+        Self {
+            data: Line::new(data, site.mark_above),
+            acks: Line::new(acks, site.mark_above),
+            params: params.clone(),
+            draws: site.stream(),
+            forget_at: Time::ZERO + params.period,
+        }
+    }
+
+    fn data_share(&self) -> f64 {
+        self.params.data_share.unwrap_or_else(|| {
+            let down = f64::from(self.data.flows);
+            let up = f64::from(self.acks.flows) / self.params.data_per_ack;
+            if down + up > 0.0 { down / (down + up) } else { 0.5 }
+        })
+    }
+}
+
+impl Discipline for Dual {
+    fn enqueue(&mut self, now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+        if now >= self.forget_at {
+            self.data.forget(now, self.params.period);
+            self.acks.forget(now, self.params.period);
+            self.forget_at = now + self.params.period / 8;
+        }
+        let packet = &mut packets[id];
+        let line = if packet.kind == Kind::Ack { &mut self.acks } else { &mut self.data };
+        if packet.kind != Kind::Routing {
+            line.see(now, packet.flow);
+        }
+        if line.room.fits(packet.bytes().0) {
+            line.room.enter(packet);
+            line.packets.push_back(id);
+        } else {
+            dropped.push((id, Cause::Overflow));
+        }
+    }
+
+    fn dequeue(&mut self, _now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
+        // A choice is drawn only where there is one.
+        if self.acks.packets.is_empty() {
+            self.data.pop(packets)
+        } else if self.data.packets.is_empty() || !self.draws.chance(self.data_share()) {
+            self.acks.pop(packets)
+        } else {
+            self.data.pop(packets)
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.data.packets.len() + self.acks.packets.len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.data.room.is_full() || self.acks.room.is_full()
+    }
+
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("data_share", self.data_share());
+        see("data_packets", self.data.packets.len() as f64);
+        see("ack_packets", self.acks.packets.len() as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_packet::Packet;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    fn packet(flow: u32, kind: Kind) -> Packet {
+        Packet { flow, kind, size: 40, ..Packet::default() }
+    }
+
+    /// Three downloads and one upload, both lines never empty: data goes with probability 3/4; with two data packets
+    /// to an ACK 3 / (3 + 1/2) = 6/7.
+    #[test]
+    fn the_share_of_data_follows_the_number_of_flows() {
+        for (data_per_ack, expected) in [(1.0, 0.75), (2.0, 6.0 / 7.0)] {
+            let params = Params { data_per_ack, ..Params::default() };
+            let mut bench = Bench::new(Dual::new(&params, &Bench::<Dual>::SITE));
+            bench.put_all([0, 1, 2].map(|flow| packet(flow, Kind::Data)));
+            bench.put_all([packet(3, Kind::Ack); 3]);
+            let (n, mut data) = (100_000, 0);
+            for _ in 0..n {
+                let sent = bench.get().expect("both lines are full");
+                data += u32::from(sent.kind == Kind::Data);
+                bench.put(sent);
+            }
+            let (share, n) = (f64::from(data) / f64::from(n), f64::from(n));
+            assert!((share - expected).abs() < 4.0 * (expected * (1.0 - expected) / n).sqrt(), "{share}");
+        }
+    }
+
+    #[test]
+    fn each_line_has_its_own_half() {
+        let mut bench =
+            Bench::new(Dual::new(&Params::default(), &Site { limit: Limit::Packets(5), ..Bench::<Dual>::SITE }));
+        bench.put_all([packet(0, Kind::Data); 4]);
+        bench.put_all([packet(1, Kind::Ack); 4]);
+        assert_eq!(bench.lost.iter().map(|p| p.kind).collect::<Vec<_>>(), [Kind::Data, Kind::Ack, Kind::Ack]);
+    }
+
+    /// Download seen at 0 s, upload at 0 and 4 s: at 5 s only the upload counts.
+    #[test]
+    fn silent_flows_do_not_count() {
+        let mut bench = Bench::new(Dual::new(&Params::default(), &Bench::<Dual>::SITE));
+        bench.put_all([packet(0, Kind::Data), packet(1, Kind::Ack)]);
+        assert!((bench.queue.data_share() - 0.5).abs() < 1e-12);
+        bench.wait(Duration::from_secs(4));
+        bench.put(packet(1, Kind::Ack));
+        bench.wait(Duration::from_secs(1));
+        bench.put(packet(1, Kind::Ack));
+        assert!(bench.queue.data_share().abs() < 1e-12);
+    }
+}

@@ -1,0 +1,141 @@
+//! What FQ-CoDel and the airtime scheduler share: lines with CoDel, served by deficit round robin, new ones first.
+//!
+//! Source: RFC 8290, section 4. A group is a pair of lists of lines: one for those that have just got their first
+//! packet, one for the others. A line has credits in bytes. The first line of the new ones, or else of the old ones,
+//! is looked at: without credits it gets a quantum and goes to the end of the old ones; otherwise CoDel takes a packet
+//! out of it, which costs its size. A line in which nothing is found leaves the old ones; from the new ones it goes to
+//! the old ones, so that nobody gains by falling empty again and again.
+//!
+//! A full buffer drops from the head of the line that holds most bytes, up to half of its packets and 64 at once.
+//!
+//! Reading: a line without credits is one with zero or less. The RFC calls them negative, "has dequeued at least a
+//! quantum", and Linux counts zero as well.
+
+use std::collections::VecDeque;
+
+use wifair_packet::{PacketId, Packets};
+use wifair_units::Time;
+
+use super::codel::{self, Control, Leaving};
+use super::lines::Lines;
+use super::room::Room;
+use super::{Cause, Dropped, Limit};
+
+/// At most so many packets are dropped at once.
+const BATCH: u32 = 64;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    control: Control,
+    credits: i64,
+    listed: bool,
+}
+
+/// Lists of lines.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    new: VecDeque<usize>,
+    old: VecDeque<usize>,
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Fq {
+    pub room: Room,
+    lines: Lines,
+    states: Vec<Line>,
+    quantum: i64,
+    codel: codel::Params,
+}
+
+impl Fq {
+    /// Without packets.
+    pub fn new(limit: Limit, quantum: i64, codel: &codel::Params) -> Self {
+        Self { room: Room::new(limit, None), lines: Lines::default(), states: vec![], quantum, codel: codel.clone() }
+    }
+
+    /// Takes in a packet.
+    pub fn enqueue(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        line: usize,
+        group: &mut Group,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+    ) {
+        let packet = &mut packets[id];
+        if !self.room.could_fit(packet.bytes().0) {
+            dropped.push((id, Cause::Overflow));
+            return;
+        }
+        self.room.enter(packet);
+        self.lines.push(line, id, packet.size, now.as_nanos());
+        if self.states.len() <= line {
+            self.states.resize(line + 1, Line::default());
+        }
+        let state = &mut self.states[line];
+        if !state.listed {
+            state.listed = true;
+            state.credits = self.quantum;
+            group.new.push_back(line);
+        }
+        while self.room.overflows() {
+            self.relieve(dropped);
+        }
+    }
+
+    /// Drops from the head of the line that holds most bytes.
+    fn relieve(&mut self, dropped: &mut Dropped) {
+        let longest = (0..self.states.len()).max_by_key(|line| self.lines.bytes(*line));
+        let longest = longest.expect("a buffer that overflows has a line");
+        for _ in 0..self.lines.packets(longest).div_ceil(2).min(BATCH) {
+            let first = self.lines.pop_first(longest).expect("half of the packets are there");
+            self.room.leave(u64::from(first.size));
+            dropped.push((first.id, Cause::Overflow));
+        }
+    }
+
+    /// The next packet of a group.
+    pub fn dequeue(
+        &mut self,
+        now: Time,
+        group: &mut Group,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+    ) -> Option<PacketId> {
+        loop {
+            let is_new = !group.new.is_empty();
+            let list = if is_new { &mut group.new } else { &mut group.old };
+            let line = *list.front()?;
+            let state = &mut self.states[line];
+            if state.credits <= 0 {
+                state.credits += self.quantum;
+                list.pop_front();
+                group.old.push_back(line);
+                continue;
+            }
+            let (lines, room) = (&mut self.lines, &mut self.room);
+            let sent = state.control.dequeue(now, &self.codel, packets, dropped, |_| {
+                let first = lines.pop_first(line)?;
+                room.leave(u64::from(first.size));
+                Some(Leaving { id: first.id, since: Time::from_nanos(first.note), left: lines.bytes(line) })
+            });
+            if let Some(id) = sent {
+                state.credits -= i64::from(packets[id].size);
+                return Some(id);
+            }
+            list.pop_front();
+            if is_new && !group.old.is_empty() {
+                group.old.push_back(line);
+            } else {
+                state.listed = false;
+            }
+        }
+    }
+
+    /// Lines that hold packets.
+    pub fn busy_lines(&self) -> usize {
+        (0..self.states.len()).filter(|line| self.lines.packets(*line) > 0).count()
+    }
+}

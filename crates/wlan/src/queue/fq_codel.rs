@@ -1,0 +1,173 @@
+//! FQ-CoDel: flow queueing with controlled delay.
+//!
+//! Source: RFC 8290. Flows are hashed to a fixed number of lines, with a random key that belongs to the queue. Lines
+//! are served by deficit round robin, those of new flows first, and each has CoDel (RFC 8289). Defaults are those of
+//! section 5.2; the limit of the queue should be 10240 packets then.
+//!
+//! Departures: the hash mixes the number of the flow and its direction instead of addresses and ports. Sizes are those
+//! of IP packets, while the quantum of 1514 B allows for an Ethernet header.
+
+use wifair_config::table;
+use wifair_packet::{PacketId, Packets};
+use wifair_units::{Bytes, Time};
+
+use super::fq::{Fq, Group};
+use super::{Discipline, Dropped, Site, codel, flow_key};
+
+table! {
+    /// Flow queueing with controlled delay.
+    pub struct Params {
+        /// Lines to which flows are hashed.
+        pub lines: u32 = 1024, "at least 1 and at most 65536" => |lines| (1..=65_536).contains(lines);
+        /// Bytes that a line may send more at each visit.
+        pub quantum: Bytes = Bytes(1514), "at least 256 B and at most 1 MB" => |q| (256..=1_000_000).contains(&q.0);
+        /// Control of the delay in each line.
+        pub control => codel::Params;
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct FqCodel {
+    fq: Fq,
+    group: Group,
+    lines: u64,
+    key: u64,
+}
+
+impl FqCodel {
+    /// An empty queue.
+    #[must_use]
+    #[allow(clippy::cast_possible_wrap)]
+    pub fn new(params: &Params, site: &Site<'_>) -> Self {
+        Self {
+            fq: Fq::new(site.limit, params.quantum.0 as i64, &params.control),
+            group: Group::default(),
+            lines: u64::from(params.lines),
+            key: site.stream().bits(),
+        }
+    }
+
+    /// Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014: the finalizer of `SplitMix64`.
+    #[allow(clippy::cast_possible_truncation)]
+    fn hash(&self, flow: usize) -> usize {
+        let mut x = (flow as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.key;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((x ^ (x >> 31)) % self.lines) as usize
+    }
+}
+
+impl Discipline for FqCodel {
+    fn enqueue(&mut self, now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+        let line = self.hash(flow_key(&packets[id]));
+        self.fq.enqueue(now, id, line, &mut self.group, packets, dropped);
+    }
+
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
+        self.fq.dequeue(now, &mut self.group, packets, dropped)
+    }
+
+    fn len(&self) -> usize {
+        self.fq.room.len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.fq.room.is_full()
+    }
+
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("lines", self.fq.busy_lines() as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_packet::{Packet, flag};
+    use wifair_units::Duration;
+
+    use super::super::Limit;
+    use super::super::testing::{Bench, unfairness};
+    use super::*;
+
+    fn fq_codel(limit: u64) -> Bench<FqCodel> {
+        Bench::new(FqCodel::new(&Params::default(), &Site { limit: Limit::Packets(limit), ..Bench::<FqCodel>::SITE }))
+    }
+
+    fn packet(flow: u32, seq: u64, size: u16) -> Packet {
+        Packet { flow, seq, size, ..Packet::default() }
+    }
+
+    fn names(packets: &[Packet]) -> Vec<(u32, u64)> {
+        packets.iter().map(|p| (p.flow, p.seq)).collect()
+    }
+
+    /// Quantum 1514. Flow 0 has three packets of 1000 B, flow 1 one of 100 B. Flow 0 sends two (514 credits left after
+    /// the first, -486 after the second), gets a quantum and goes to the old ones; flow 1, still new, sends its
+    /// packet, then is found empty and goes behind flow 0; flow 0 sends its third. Flow 1 leaves, and so is new again
+    /// with its next packet.
+    #[test]
+    fn new_lines_go_first() {
+        let mut bench = fq_codel(100);
+        bench.put_all([packet(0, 0, 1000), packet(0, 1, 1000), packet(0, 2, 1000), packet(1, 0, 100)]);
+        bench.put_all((3..6).map(|seq| packet(0, seq, 1000)));
+        let first: Vec<_> = (0..4).filter_map(|_| bench.get()).collect();
+        assert_eq!(names(&first), [(0, 0), (0, 1), (1, 0), (0, 2)]);
+        // Flow 1 stands behind flow 0 among the old ones (credits 1414), so its next packet has to wait for its turn:
+        // flow 0 had 1028 credits, 28 after packet 2, and sends packet 3.
+        bench.put(packet(1, 1, 100));
+        assert_eq!(names(&bench.drain()), [(0, 3), (1, 1), (0, 4), (0, 5)]);
+    }
+
+    /// As DRR: quantum + 2 largest packets.
+    #[test]
+    fn long_lines_share_fairly() {
+        assert!(unfairness(fq_codel(100_000), &[1500, 40, 1000, 576]) < 1514 + 2 * 1500);
+    }
+
+    /// Four flows with random keys fall on different lines of 1024 (these do), and a flow is always on the same.
+    #[test]
+    fn flows_are_spread_over_the_lines() {
+        let queue = FqCodel::new(&Params::default(), &Bench::<FqCodel>::SITE);
+        let mut used = [0_u32; 1024];
+        for flow in 0..102_400 {
+            used[queue.hash(flow)] += 1;
+            assert_eq!(queue.hash(flow), queue.hash(flow));
+        }
+        // A hundred a line in the mean, with a standard deviation of 10.
+        assert!(used.iter().all(|n| (50..=150).contains(n)), "{:?}", used.iter().max());
+    }
+
+    /// Room for ten. Flow 0 has eight packets of 1000 B and flow 1 two when another comes: half of the nine or eight
+    /// of the fattest line go, from its head.
+    #[test]
+    fn an_overflow_drops_from_the_head_of_the_fattest_line() {
+        let mut bench = fq_codel(10);
+        bench.put_all((0..8).map(|seq| packet(0, seq, 1000)));
+        bench.put_all((0..3).map(|seq| packet(1, seq, 1500)));
+        assert_eq!(names(&bench.lost), [(0, 0), (0, 1), (0, 2), (0, 3)]);
+        assert_eq!(bench.queue.len(), 7);
+    }
+
+    /// One flow floods, another sends a packet each 20 ms: only the flood is marked.
+    #[test]
+    fn a_sparse_flow_is_not_marked() {
+        let mut bench = fq_codel(5000);
+        let flood = |seq| Packet { flags: flag::ECT, ..packet(0, seq, 1500) };
+        bench.put_all((0..1000).map(flood));
+        let (mut marked, mut longest) = ([0; 2], Duration::ZERO);
+        for ms in 0..900_u64 {
+            if ms % 20 == 10 {
+                bench.put(Packet { flags: flag::ECT, ..packet(1, ms, 200) });
+            }
+            let sent = bench.get().expect("the flood waits");
+            marked[sent.flow as usize] += u32::from(sent.has(flag::CE));
+            if sent.flow == 1 {
+                longest = longest.max(bench.now - (Time::ZERO + Duration::from_millis(sent.seq)));
+            }
+            bench.wait(Duration::from_millis(1));
+        }
+        assert!(marked[0] > 5 && marked[1] == 0, "{marked:?}");
+        assert!(longest <= Duration::from_millis(1), "{longest}");
+    }
+}

@@ -1,0 +1,176 @@
+//! A scheduler that is not work conserving: after each packet the queue waits, the longer the faster it has been.
+//!
+//! Source, an outline only: L. Yang, W. K. G. Seah and Q. Yin, "Improving Fairness among TCP Flows Crossing Wireless
+//! Ad Hoc and Wired Networks", MobiHoc 2003, of which las, section 2, says: not work conserving, eight parameters,
+//! less contention on the air. Nodes that send much wait longer between packets, so that others get through.
+//!
+//! Reading, ours, with eight parameters: after a packet of L bytes the queue holds back all but routing messages for
+//!
+//! ```text
+//! L / rate + D + random on [0, spread D)
+//! ```
+//!
+//! where D depends on the rate R at which the queue sent during the last `window`: 0 below `slow`, `short_delay` up to
+//! `medium`, `middle_delay` up to `fast`, `long_delay` above. First in, first out.
+
+use std::collections::VecDeque;
+
+use wifair_config::table;
+use wifair_engine::Stream;
+use wifair_packet::{Kind, PacketId, Packets};
+use wifair_units::{BitRate, Duration, Time};
+
+use super::room::Room;
+use super::{Cause, Discipline, Dropped, Site};
+
+table! {
+    /// A wait after each packet.
+    pub struct Params {
+        /// Over what time the output is measured.
+        pub window: Duration = Duration::from_secs(1), "above 0 s" => |window| *window > Duration::ZERO;
+        /// Below this output there is no delay.
+        pub slow: BitRate = BitRate::from_kbps(200);
+        /// Up to this output the delay is short.
+        pub medium: BitRate = BitRate::from_kbps(500), "at least slow" => |rate| *rate >= slow;
+        /// Up to this output the delay is middling, above it long.
+        pub fast: BitRate = BitRate::from_kbps(1_000), "at least medium" => |rate| *rate >= medium;
+        /// The short delay.
+        pub short_delay: Duration = Duration::from_millis(5);
+        /// The middling delay.
+        pub middle_delay: Duration = Duration::from_millis(10);
+        /// The long delay.
+        pub long_delay: Duration = Duration::from_millis(20);
+        /// The random part, as a part of the delay.
+        pub spread: f64 = 1.0, "between 0 and 1" => |spread| (0.0..=1.0).contains(spread);
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Paced {
+    room: Room,
+    params: Params,
+    rate: Option<BitRate>,
+    draws: Stream,
+    line: VecDeque<PacketId>,
+    ready: Time,
+    /// What was sent within the window: when, and bytes.
+    sent: VecDeque<(Time, u64)>,
+    sent_bytes: u64,
+}
+
+impl Paced {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(params: &Params, site: &Site<'_>) -> Self {
+        Self {
+            room: site.room(),
+            params: params.clone(),
+            rate: site.rate,
+            draws: site.stream(),
+            line: VecDeque::new(),
+            ready: Time::ZERO,
+            sent: VecDeque::new(),
+            sent_bytes: 0,
+        }
+    }
+
+    /// Output over the last window, in bit/s.
+    fn output(&mut self, now: Time) -> f64 {
+        while let Some((time, bytes)) = self.sent.front().copied()
+            && now.saturating_since(time) >= self.params.window
+        {
+            self.sent.pop_front();
+            self.sent_bytes -= bytes;
+        }
+        self.sent_bytes as f64 * 8.0 / self.params.window.as_secs()
+    }
+
+    fn hold_back(&mut self, now: Time, size: u64) {
+        self.sent.push_back((now, size));
+        self.sent_bytes += size;
+        let output = self.output(now);
+        let Params { slow, medium, fast, short_delay, middle_delay, long_delay, spread, .. } = self.params;
+        let delay = match output {
+            r if r < slow.as_bps() as f64 => Duration::ZERO,
+            r if r < medium.as_bps() as f64 => short_delay,
+            r if r < fast.as_bps() as f64 => middle_delay,
+            _ => long_delay,
+        };
+        let random = Duration::from_secs_f64(delay.as_secs() * spread * self.draws.uniform());
+        let air = self.rate.map_or(Duration::ZERO, |rate| rate.time_for(wifair_units::Bytes(size)));
+        self.ready = now + air + delay + random;
+    }
+}
+
+impl Discipline for Paced {
+    fn enqueue(&mut self, _now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+        let packet = &mut packets[id];
+        if self.room.fits(packet.bytes().0) {
+            self.room.enter(packet);
+            self.line.push_back(id);
+        } else {
+            dropped.push((id, Cause::Overflow));
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
+        if now < self.ready {
+            return None;
+        }
+        let id = self.line.pop_front()?;
+        let packet = &packets[id];
+        self.room.leave(packet.bytes().0);
+        if packet.kind != Kind::Routing {
+            self.hold_back(now, packet.bytes().0);
+        }
+        Some(id)
+    }
+
+    fn len(&self) -> usize {
+        self.line.len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.room.is_full()
+    }
+
+    fn ready(&self) -> Time {
+        self.ready
+    }
+
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("output_bps", self.sent_bytes as f64 * 8.0 / self.params.window.as_secs());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_packet::Packet;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    /// 1250 B take 1 ms at 10 Mb/s and are 10 kb/s over a second. Thresholds at 20, 30 and 40 kb/s: after the first
+    /// packet the queue waits 1 ms, after the second 6, after the third 11, after the fourth and fifth 21.
+    #[test]
+    fn the_wait_grows_with_the_output() {
+        let kbps = BitRate::from_kbps;
+        let params = Params { slow: kbps(20), medium: kbps(30), fast: kbps(40), spread: 0.0, ..Params::default() };
+        let site = Site { rate: Some(BitRate::from_mbps(10)), ..Bench::<Paced>::SITE };
+        let mut bench = Bench::new(Paced::new(&params, &site));
+        bench.put_all([Packet { size: 1250, ..Packet::default() }; 7]);
+        let waits = [1, 6, 11, 21, 21].map(|expected| {
+            assert!(bench.get().is_some());
+            assert!(bench.get().is_none(), "the next one is held back");
+            let wait = bench.queue.ready() - bench.now;
+            bench.now = bench.queue.ready();
+            (wait, Duration::from_millis(expected))
+        });
+        assert!(waits.iter().all(|(wait, expected)| wait == expected), "{waits:?}");
+        // A second later the output is forgotten.
+        bench.wait(Duration::from_secs(1));
+        assert!(bench.get().is_some());
+        assert_eq!(bench.queue.ready() - bench.now, Duration::from_millis(1));
+    }
+}

@@ -1,0 +1,109 @@
+//! One buffer for lines of several classes; what overflows is taken from the longest.
+//!
+//! Source: P. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990: of a full buffer the longest line gives up a
+//! packet, so that nobody can crowd out the others. It gives up its last, so that what is left stays in order.
+
+use std::cmp::Reverse;
+
+use wifair_config::{Limit, choice};
+use wifair_packet::{PacketId, Packets};
+
+use super::heap::IndexHeap;
+use super::lines::{Lines, Waiting};
+use super::room::Room;
+use super::{Cause, Dropped, Site, flow_key};
+
+choice! {
+    /// What is served fairly.
+    pub enum Class {
+        /// Flows; the two directions of a connection are two.
+        Flow = "flow",
+        /// Stations.
+        Station = "station",
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct SharedBuffer {
+    pub room: Room,
+    pub lines: Lines,
+    in_bytes: bool,
+    by: Class,
+    /// By length, in the unit of the limit.
+    longest: IndexHeap<Reverse<(u64, u32)>>,
+}
+
+impl SharedBuffer {
+    /// An empty buffer.
+    pub fn new(by: Class, site: &Site<'_>) -> Self {
+        Self {
+            room: site.room(),
+            lines: Lines::default(),
+            in_bytes: matches!(site.limit, Limit::Bytes(_)),
+            by,
+            longest: IndexHeap::default(),
+        }
+    }
+
+    /// The class of a packet that goes to station `to`.
+    pub fn class(&self, id: PacketId, to: u32, packets: &Packets) -> usize {
+        match self.by {
+            Class::Flow => flow_key(&packets[id]),
+            Class::Station => to as usize,
+        }
+    }
+
+    fn length(&self, class: usize) -> u64 {
+        if self.in_bytes { self.lines.bytes(class) } else { u64::from(self.lines.packets(class)) }
+    }
+
+    #[allow(clippy::cast_possible_truncation)]
+    fn measure(&mut self, class: usize) {
+        let key = Reverse((self.length(class), class as u32));
+        self.longest.set(class as u32, key);
+    }
+
+    /// Drops a packet that would not even fit alone, and says so.
+    pub fn refuses(&self, id: PacketId, packets: &Packets, dropped: &mut Dropped) -> bool {
+        let refused = !self.room.could_fit(packets[id].bytes().0);
+        if refused {
+            dropped.push((id, Cause::Overflow));
+        }
+        refused
+    }
+
+    /// Takes in a packet that is not refused, then drops the last ones of the longest lines until the rest fits; each
+    /// of these is shown with its class.
+    pub fn push(
+        &mut self,
+        class: usize,
+        id: PacketId,
+        note: u64,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        mut on_drop: impl FnMut(&Lines, usize, &Waiting),
+    ) {
+        let packet = &mut packets[id];
+        self.room.enter(packet);
+        self.lines.push(class, id, packet.size, note);
+        self.measure(class);
+        while self.room.overflows() {
+            let (_, longest) = self.longest.first().expect("a buffer that overflows has a longest line");
+            let longest = longest as usize;
+            let last = self.lines.pop_last(longest).expect("the longest line is not empty");
+            self.room.leave(u64::from(last.size));
+            self.measure(longest);
+            dropped.push((last.id, Cause::Overflow));
+            on_drop(&self.lines, longest, &last);
+        }
+    }
+
+    /// Takes the first packet out of a line.
+    pub fn pop(&mut self, class: usize) -> Option<Waiting> {
+        let first = self.lines.pop_first(class)?;
+        self.room.leave(u64::from(first.size));
+        self.measure(class);
+        Some(first)
+    }
+}

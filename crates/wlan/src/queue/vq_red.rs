@@ -1,0 +1,178 @@
+//! VQ-RED: one queue, and for each station a virtual one with random early detection.
+//!
+//! Source, an outline only: X. Lin, X. Chang and J. Muppala, "VQ-RED: An Efficient Virtual Queue Management Approach
+//! to Improve Fairness in Infrastructure WLAN", LCN 2005, which lee2007 describes as early dropping at the access
+//! point by a virtual queue for each station.
+//!
+//! Reading, ours: packets wait in one FIFO. The virtual queue of a station is what of it waits there. An arrival is
+//! marked or dropped by RED on the mean of its station's virtual queue, between `min_share` and `max_share` of an
+//! equal part of the limit: limit / n, with n stations that have packets inside. Above that it is dropped.
+
+use std::collections::VecDeque;
+
+use wifair_config::{Limit, table};
+use wifair_engine::Stream;
+use wifair_packet::{PacketId, Packets};
+use wifair_units::{BitRate, Bytes, Time};
+
+use super::red::{self, Detector, spare};
+use super::room::Room;
+use super::{Cause, Discipline, Dropped, Site};
+
+table! {
+    /// RED on virtual queues.
+    pub struct Params {
+        /// Where dropping begins, as a part of an equal part of the limit.
+        pub min_share: f64 = 0.25, "between 0 and 1" => |share| (0.0..=1.0).contains(share);
+        /// Where everything is dropped, as a part of an equal part of the limit.
+        pub max_share: f64 = 1.0, "above min_share" => |share| *share > min_share && share.is_finite();
+        /// Weight of the present virtual queue in the mean.
+        pub weight: f64 = 0.02, "above 0 and at most 1" => |weight| *weight > 0.0 && *weight <= 1.0;
+        /// Probability of dropping where the mean reaches `max_share`.
+        pub max_p: f64 = 0.1, "above 0 and at most 1" => |p| *p > 0.0 && *p <= 1.0;
+        /// Whether ECN-capable packets are marked instead of dropped.
+        pub ecn: bool = true;
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Virtual {
+    detector: Detector,
+    packets: u64,
+    bytes: u64,
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct VqRed {
+    room: Room,
+    limit: Limit,
+    params: Params,
+    rate: Option<BitRate>,
+    draws: Stream,
+    line: VecDeque<(PacketId, u32)>,
+    stations: Vec<Virtual>,
+    /// Stations that have packets inside.
+    busy: u32,
+}
+
+impl VqRed {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(params: &Params, site: &Site<'_>) -> Self {
+        Self {
+            room: Room::new(site.limit, None),
+            limit: site.limit,
+            params: params.clone(),
+            rate: site.rate,
+            draws: site.stream(),
+            line: VecDeque::new(),
+            stations: vec![],
+            busy: 0,
+        }
+    }
+
+    fn detector(&self) -> Detector {
+        // The thresholds are set at each arrival; here only their unit counts.
+        let unit = |n: u64| match self.limit {
+            Limit::Packets(_) => Limit::Packets(n),
+            Limit::Bytes(_) => Limit::Bytes(Bytes(n)),
+        };
+        let params = red::Params {
+            min_threshold: unit(1),
+            max_threshold: unit(2),
+            weight: self.params.weight,
+            max_p: self.params.max_p,
+            ..red::Params::default()
+        };
+        Detector::new(&params, self.rate)
+    }
+}
+
+impl Discipline for VqRed {
+    fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+        while self.stations.len() <= to as usize {
+            let detector = self.detector();
+            self.stations.push(Virtual { detector, packets: 0, bytes: 0 });
+        }
+        let packet = &mut packets[id];
+        let size = packet.bytes().0;
+        let station = &mut self.stations[to as usize];
+        let sharers = self.busy + u32::from(station.packets == 0);
+        let share = match self.limit {
+            Limit::Packets(limit) => limit as f64,
+            Limit::Bytes(limit) => limit.0 as f64,
+        } / f64::from(sharers);
+        station.detector.set_thresholds(self.params.min_share * share, self.params.max_share * share);
+        let met = station.detector.meet(now, station.packets, station.bytes, size, &mut self.draws);
+        if let Some(may_mark) = met
+            && !spare(packet, self.params.ecn, may_mark)
+        {
+            dropped.push((id, Cause::Early));
+        } else if self.room.fits(size) {
+            self.room.enter(packet);
+            self.line.push_back((id, to));
+            self.busy = sharers;
+            station.packets += 1;
+            station.bytes += size;
+            return;
+        } else {
+            dropped.push((id, Cause::Overflow));
+        }
+        if station.packets == 0 {
+            station.detector.empty(now);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
+        let (id, to) = self.line.pop_front()?;
+        let size = packets[id].bytes().0;
+        self.room.leave(size);
+        let station = &mut self.stations[to as usize];
+        station.packets -= 1;
+        station.bytes -= size;
+        if station.packets == 0 {
+            station.detector.empty(now);
+            self.busy -= 1;
+        }
+        Some(id)
+    }
+
+    fn len(&self) -> usize {
+        self.line.len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.room.is_full()
+    }
+
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("stations", f64::from(self.busy));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_packet::Packet;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    /// Mean = present queue (w = 1), room for 20. Station 1 alone may have all 20 (max_share 1), and RED is certain
+    /// only then. With station 2 inside a share is 10: station 1, which holds 12, gets nothing more in; station 2
+    /// does.
+    #[test]
+    fn a_station_above_its_share_is_dropped() {
+        let params = Params { weight: 1.0, min_share: 0.9, ..Params::default() };
+        let mut bench = Bench::new(VqRed::new(&params, &Site { limit: Limit::Packets(20), ..Bench::<VqRed>::SITE }));
+        let packet = Packet { size: 1000, ..Packet::default() };
+        for _ in 0..12 {
+            bench.put_to(packet, 1);
+        }
+        assert!(bench.lost.is_empty());
+        bench.put_to(packet, 2);
+        bench.put_to(packet, 1);
+        bench.put_to(packet, 2);
+        assert_eq!((bench.lost.len(), bench.queue.stations[1].packets, bench.queue.stations[2].packets), (1, 12, 2));
+    }
+}
