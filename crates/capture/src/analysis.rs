@@ -332,14 +332,14 @@ impl<'a> Sink<'a> for Taker<'_> {
     #[inline]
     fn datagram(&mut self, datagram: &Datagram<'a>) {
         let analyzer = &mut *self.analyzer;
-        match parse(datagram) {
+        match &parse(datagram) {
             Payload::Tcp(segment) => {
-                if !analyzer.settings.filter.admits(&segment) {
+                if !analyzer.settings.filter.admits(segment) {
                     analyzer.counts.filtered += 1;
                     return;
                 }
                 if self.link.repeats() {
-                    if !analyzer.settings.keep_copies && analyzer.copies.is_copy(&segment, self.nanos, datagram.place) {
+                    if !analyzer.settings.keep_copies && analyzer.copies.is_copy(segment, self.nanos, datagram.place) {
                         return;
                     }
                     // In the air the bits To DS and From DS tell.
@@ -351,7 +351,7 @@ impl<'a> Sink<'a> for Taker<'_> {
                         }
                     }
                 }
-                analyzer.segment(&segment, self.nanos, self.interface);
+                analyzer.segment(segment, self.nanos, self.interface);
             }
             Payload::Udp(..) => analyzer.counts.udp += 1,
             Payload::Other => analyzer.counts.other_ip += 1,

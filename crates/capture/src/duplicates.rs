@@ -50,8 +50,8 @@ impl Copies {
 
 fn print(segment: &Segment<'_>) -> u64 {
     let end = |endpoint: crate::segment::Endpoint| {
-        let bits = endpoint.address.bits;
-        mix((bits >> 64) as u64 ^ u64::from(endpoint.port) << 48, bits as u64)
+        let (high, low) = endpoint.address.halves();
+        mix(high ^ u64::from(endpoint.port) << 48, low)
     };
     let numbers = u64::from(segment.seq) << 32 | u64::from(segment.ack);
     let rest = u64::from(segment.window) << 48

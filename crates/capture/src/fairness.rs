@@ -210,14 +210,7 @@ impl Analysis {
         if local.is_empty() {
             return (self.direction_bytes != (0, 0)).then_some(self.direction_bytes);
         }
-        let is_local = |address: Address| {
-            local.iter().any(|(network, prefix)| {
-                let bits = if network.v6 { 128 } else { 32 };
-                let shift = bits - u32::from(*prefix).min(bits);
-                network.v6 == address.v6
-                    && network.bits.checked_shr(shift).unwrap_or(0) == address.bits.checked_shr(shift).unwrap_or(0)
-            })
-        };
+        let is_local = |address: Address| local.iter().any(|(network, prefix)| address.is_in(*network, *prefix));
         let (mut up, mut down) = (0, 0);
         for flow in flows {
             match flow.ends.map(|end| is_local(end.address)) {

@@ -7,21 +7,65 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::link::Datagram;
 
-/// An IP address. IPv4 addresses lie in the lowest 32 bits.
+/// An IP address. IPv4 addresses are those that RFC 4291, section 2.5.5.2, maps into IPv6.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Address {
-    /// The bits of the address.
-    pub bits: u128,
-    /// Whether it is an IPv6 address.
-    pub v6: bool,
+    high: u64,
+    low: u64,
+}
+
+impl Address {
+    const MAPPED: u64 = 0xffff << 32;
+
+    /// The IPv4 address of these bits.
+    #[inline]
+    #[must_use]
+    pub const fn v4(bits: u32) -> Self {
+        Self { high: 0, low: Self::MAPPED | bits as u64 }
+    }
+
+    /// The IPv6 address of these bits.
+    #[inline]
+    #[must_use]
+    pub const fn v6(bits: u128) -> Self {
+        Self { high: (bits >> 64) as u64, low: bits as u64 }
+    }
+
+    /// Whether it is no IPv4 address.
+    #[inline]
+    #[must_use]
+    pub const fn is_v6(self) -> bool {
+        self.high != 0 || self.low >> 32 != Self::MAPPED >> 32
+    }
+
+    /// The bits of the (mapped) IPv6 address.
+    #[must_use]
+    pub const fn bits(self) -> u128 {
+        (self.high as u128) << 64 | self.low as u128
+    }
+
+    /// The upper and lower half of the bits.
+    #[inline]
+    pub(crate) const fn halves(self) -> (u64, u64) {
+        (self.high, self.low)
+    }
+
+    /// Whether the first `prefix` bits are those of `network`, counted in its own family.
+    #[must_use]
+    pub fn is_in(self, network: Self, prefix: u8) -> bool {
+        let width = if network.is_v6() { 128 } else { 32 };
+        let differ = self.bits() ^ network.bits();
+        // The upper bits of a mapped address have to be the same too.
+        differ.checked_shr(width - u32::from(prefix).min(width)).unwrap_or(0) == 0
+    }
 }
 
 impl From<Address> for IpAddr {
     fn from(address: Address) -> Self {
-        if address.v6 {
-            Ipv6Addr::from_bits(address.bits).into()
+        if address.is_v6() {
+            Ipv6Addr::from_bits(address.bits()).into()
         } else {
-            Ipv4Addr::from_bits(address.bits as u32).into()
+            Ipv4Addr::from_bits(address.low as u32).into()
         }
     }
 }
@@ -29,8 +73,8 @@ impl From<Address> for IpAddr {
 impl From<IpAddr> for Address {
     fn from(address: IpAddr) -> Self {
         match address {
-            IpAddr::V4(v4) => Self { bits: u128::from(v4.to_bits()), v6: false },
-            IpAddr::V6(v6) => Self { bits: v6.to_bits(), v6: true },
+            IpAddr::V4(v4) => Self::v4(v4.to_bits()),
+            IpAddr::V6(v6) => Self::v6(v6.to_bits()),
         }
     }
 }
@@ -236,7 +280,7 @@ pub fn parse<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
 
 #[inline]
 fn address_v4(bytes: [u8; 4]) -> Address {
-    Address { bits: u128::from(u32::from_be_bytes(bytes)), v6: false }
+    Address::v4(u32::from_be_bytes(bytes))
 }
 
 struct Ip {
@@ -254,7 +298,7 @@ fn parse_v6<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
     let address = |at: usize| {
         let mut all = [0; 16];
         all.copy_from_slice(&head[at..at + 16]);
-        Address { bits: u128::from_be_bytes(all), v6: true }
+        Address::v6(u128::from_be_bytes(all))
     };
     let mut length = 40 + u32::from(u16::from_be_bytes([head[4], head[5]]));
     let mut next = head[6];

@@ -49,7 +49,7 @@ impl Key {
     #[inline]
     pub(crate) fn of(segment: &Segment<'_>, interface: u32) -> (Self, bool) {
         let (source, destination) = (segment.source, segment.destination);
-        let swapped = (source.address.bits, source.port) > (destination.address.bits, destination.port);
+        let swapped = source > destination;
         let (low, high) = if swapped { (destination, source) } else { (source, destination) };
         (Self { low, high, interface }, swapped)
     }
@@ -58,13 +58,13 @@ impl Key {
     pub(crate) fn hash(&self) -> u64 {
         use crate::table::mix;
         let ports = u64::from(self.low.port) << 48 | u64::from(self.high.port) << 32 | u64::from(self.interface);
-        let fold = |bits: u128| (bits >> 64) as u64 ^ bits as u64;
-        if self.low.address.v6 {
-            let low = mix((self.low.address.bits >> 64) as u64, self.low.address.bits as u64);
-            let high = mix((self.high.address.bits >> 64) as u64, self.high.address.bits as u64);
-            return mix(mix(low, high.rotate_left(1)), ports);
+        let ((a, b), (c, d)) = (self.low.address.halves(), self.high.address.halves());
+        if a | c == 0 {
+            // The upper bits of IPv4 addresses are all the same.
+            mix(b << 32 | d & 0xffff_ffff, ports)
+        } else {
+            mix(mix(mix(a, b), mix(c, d).rotate_left(1)), ports)
         }
-        mix(fold(self.low.address.bits) << 32 | fold(self.high.address.bits), ports)
     }
 }
 
@@ -158,7 +158,23 @@ impl Connection {
     }
 
     /// Takes in a segment that `side` sent.
+    #[inline]
     pub(crate) fn take(&mut self, side: usize, segment: &Segment<'_>, nanos: u64, context: Context) -> Verdict {
+        if segment.flags & (flag::SYN | flag::FIN | flag::RST | flag::ACK) == flag::ACK {
+            self.take_as::<true>(side, segment, nanos, context)
+        } else {
+            self.take_as::<false>(side, segment, nanos, context)
+        }
+    }
+
+    /// `PLAIN` segments have the ACK flag and none of SYN, FIN and RST: nearly all. Compiled for them alone it is shorter.
+    fn take_as<const PLAIN: bool>(
+        &mut self,
+        side: usize,
+        segment: &Segment<'_>,
+        nanos: u64,
+        context: Context,
+    ) -> Verdict {
         let options = Options::parse(segment.options);
         let fresh = self.last;
         self.last = nanos;
@@ -166,8 +182,9 @@ impl Connection {
         let (me, other) = if side == 0 { (a, b) } else { (b, a) };
         let mut verdict = Verdict::default();
 
-        let (syn, fin, reset, acks) =
-            (segment.has(flag::SYN), segment.has(flag::FIN), segment.has(flag::RST), segment.has(flag::ACK));
+        let has = |flag: u8| !PLAIN && segment.has(flag);
+        let (syn, fin, reset) = (has(flag::SYN), has(flag::FIN), has(flag::RST));
+        let acks = PLAIN || segment.has(flag::ACK);
         me.syns += u64::from(syn);
         me.resets += u64::from(reset);
         me.fins += u64::from(fin);
@@ -182,7 +199,11 @@ impl Connection {
         verdict.window = window;
 
         if me.packets > 0 {
-            me.idle_max_us = me.idle_max_us.max(elapsed_us(me.last, nanos));
+            if nanos.saturating_sub(me.last) >= me.idle_floor {
+                me.idle_max_us = me.idle_max_us.max(elapsed_us(me.last, nanos));
+                // Cut to whole us, a shorter time can count as a longer one, by less than 1 us.
+                me.idle_floor = (me.idle_max_us * 1e3) as u64;
+            }
         } else {
             me.first = nanos;
         }
@@ -337,7 +358,9 @@ impl Connection {
         if payload > 0 {
             me.area.set(nanos, verdict.flight.outstanding, verdict.flight.in_flight);
         }
-        self.handshake.note(side, segment, nanos, again);
+        if self.handshake.done.is_none() {
+            self.handshake.note(side, segment, nanos, again);
+        }
         if reset {
             me.acks += u64::from(acks);
             verdict.flight_back = other.board.flight();
@@ -444,11 +467,7 @@ fn is_dsack(ack: i64, blocks: &[(i64, i64)]) -> bool {
 }
 
 impl Handshake {
-    #[inline]
     fn note(&mut self, side: usize, segment: &Segment<'_>, nanos: u64, again: bool) {
-        if self.done.is_some() {
-            return;
-        }
         match (segment.has(flag::SYN), segment.has(flag::ACK)) {
             (true, false) => (self.syn, self.client) = (Some(nanos), side),
             (true, true) => self.answer = Some(nanos),
@@ -498,7 +517,7 @@ impl Side {
         self.owin_count += 1;
         if let Some((at, last)) = self.owin_last {
             // Each term loses its fraction.
-            self.owin_weighted += (last as f64 * (elapsed_us(at, nanos) / 1e6)) as u64;
+            self.owin_weighted += (last.cast_signed() as f64 * (elapsed_us(at, nanos) / 1e6)) as i64;
         }
         self.owin_last = Some((nanos, owin));
     }

@@ -130,7 +130,7 @@ pub(crate) struct History {
 /// Time between in us, both stamps cut to whole us; zero if time went back.
 #[inline]
 pub(crate) fn elapsed_us(from: u64, to: u64) -> f64 {
-    (to / 1_000).saturating_sub(from / 1_000) as f64
+    (to / 1_000).saturating_sub(from / 1_000).cast_signed() as f64
 }
 
 impl History {

@@ -31,8 +31,9 @@ impl Spread {
         self.min = if self.count == 0 { nanos } else { self.min.min(nanos) };
         self.max = self.max.max(nanos);
         self.count += 1;
-        self.sum += nanos as f64;
-        self.squares += nanos as f64 * nanos as f64;
+        let value = nanos.cast_signed() as f64;
+        self.sum += value;
+        self.squares += value * value;
     }
 
     /// Their mean, in ns.
@@ -110,9 +111,10 @@ impl Area {
     #[inline]
     pub(crate) fn set(&mut self, nanos: u64, outstanding: u64, in_flight: u64) {
         if self.outstanding > 0 {
-            let span = nanos.saturating_sub(self.since);
-            self.outstanding_sum += self.outstanding as f64 * span as f64;
-            self.in_flight_sum += self.in_flight as f64 * span as f64;
+            // Signed numbers are turned to floating point in one step.
+            let span = nanos.saturating_sub(self.since).cast_signed() as f64;
+            self.outstanding_sum += self.outstanding.cast_signed() as f64 * span;
+            self.in_flight_sum += self.in_flight.cast_signed() as f64 * span;
         }
         self.nanos = nanos;
         self.since = self.since.max(nanos);
@@ -135,6 +137,8 @@ pub(crate) struct Side {
     pub(crate) first: u64,
     pub(crate) last: u64,
     pub(crate) idle_max_us: f64,
+    /// A shorter time is not the longest, in ns.
+    pub(crate) idle_floor: u64,
 
     pub(crate) syns: u64,
     pub(crate) fins: u64,
@@ -193,7 +197,7 @@ pub(crate) struct Side {
     pub(crate) owin_min: u64,
     pub(crate) owin_sum: u64,
     pub(crate) owin_count: u64,
-    pub(crate) owin_weighted: u64,
+    pub(crate) owin_weighted: i64,
     pub(crate) owin_last: Option<(u64, u64)>,
 
     pub(crate) handshake_us: f64,
@@ -233,7 +237,8 @@ pub(crate) struct Side {
 /// Identifications of the last segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hardware {
-    seen: [(u32, u16); REMEMBERED],
+    /// Sequence number and identification in one word.
+    seen: [u64; REMEMBERED],
     next: usize,
     pub(crate) duplicates: u64,
 }
@@ -242,11 +247,12 @@ impl Hardware {
     /// Notes a segment: same sequence number and same IP identification are one segment seen twice.
     #[inline]
     pub(crate) fn note(&mut self, seq: u32, id: u16) {
-        if seq != 0 && id != 0 && self.seen.contains(&(seq, id)) {
+        let both = u64::from(seq) << 16 | u64::from(id);
+        if seq != 0 && id != 0 && self.seen.iter().fold(false, |any, there| any | (*there == both)) {
             self.duplicates += 1;
             return;
         }
-        self.seen[self.next] = (seq, id);
+        self.seen[self.next % REMEMBERED] = both;
         self.next = (self.next + 1) % REMEMBERED;
     }
 }
@@ -305,7 +311,7 @@ impl Side {
 
     #[inline]
     pub(crate) fn sample(&mut self, nanos: u64) {
-        let sample = nanos as f64;
+        let sample = nanos.cast_signed() as f64;
         if self.rtt.count == 0 {
             self.srtt = sample;
             self.rttvar = sample / 2.0;

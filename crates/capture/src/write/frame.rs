@@ -118,27 +118,27 @@ struct Ip {
 /// Appends an IP header before `above` bytes; returns the sum of the pseudo header.
 fn ip(frame: &mut Vec<u8>, head: &Ip, above: usize) -> u64 {
     let (source, destination) = (head.source.address, head.destination.address);
-    assert_eq!(source.v6, destination.v6, "both ends of a packet are of one family");
+    assert_eq!(source.is_v6(), destination.is_v6(), "both ends of a packet are of one family");
     let start = frame.len();
-    if source.v6 {
+    if source.is_v6() {
         let length = u16::try_from(above).expect("an IPv6 packet carries 65,535 bytes at most");
         frame.extend([0x60, head.ecn << 4, 0, 0]);
         frame.extend(length.to_be_bytes());
         frame.extend([head.protocol, head.ttl]);
-        frame.extend(source.bits.to_be_bytes());
-        frame.extend(destination.bits.to_be_bytes());
+        frame.extend(source.bits().to_be_bytes());
+        frame.extend(destination.bits().to_be_bytes());
     } else {
         let length = u16::try_from(20 + above).expect("an IPv4 packet has 65,535 bytes at most");
         frame.extend([0x45, head.ecn]);
         frame.extend(length.to_be_bytes());
         frame.extend(head.id.to_be_bytes());
         frame.extend([0x40, 0, head.ttl, head.protocol, 0, 0]); // do not fragment
-        frame.extend(&source.bits.to_be_bytes()[12..]);
-        frame.extend(&destination.bits.to_be_bytes()[12..]);
+        frame.extend(&source.bits().to_be_bytes()[12..]);
+        frame.extend(&destination.bits().to_be_bytes()[12..]);
         let checksum = folded(sum(&frame[start..]));
         frame[start + 10..start + 12].copy_from_slice(&checksum);
     }
-    let addresses = if source.v6 { &frame[start + 8..start + 40] } else { &frame[start + 12..start + 20] };
+    let addresses = if source.is_v6() { &frame[start + 8..start + 40] } else { &frame[start + 12..start + 20] };
     sum(addresses) + u64::from(head.protocol) + above as u64
 }
 
