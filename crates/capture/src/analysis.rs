@@ -287,7 +287,7 @@ impl Analyzer {
         let bin = since / self.bins.width;
         self.bins.bin = bin as usize;
         self.bins.from = if bin == 0 { 0 } else { origin + bin * self.bins.width };
-        self.bins.to = origin.saturating_add((bin + 1) * self.bins.width);
+        self.bins.to = origin.saturating_add((bin + 1).saturating_mul(self.bins.width));
     }
 
     /// Ends the analysis.

@@ -2,7 +2,7 @@
 //! point, or because a frame was sent again though it had arrived.
 
 use crate::link::wifi::{Frame, Mac};
-use crate::segment::{Options, Segment};
+use crate::segment::Segment;
 use crate::table::{Table, mix};
 
 /// Packets remembered. A copy comes after at most a queue's length of others.
@@ -15,7 +15,7 @@ const AT_ONCE: u64 = 1_000_000;
 /// Recognises copies of segments.
 ///
 /// A segment is a copy if all of its fields that no router changes (addresses, ports, numbers, flags, window, payload,
-/// timestamps, IP identification) are those of a segment before, and it cannot have been sent anew: a retransmission by
+/// options, IP identification) are those of a segment before, and it cannot have been sent anew: a retransmission by
 /// TCP has another identification, where there is one, and otherwise does not show up at another place at once.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
@@ -58,9 +58,13 @@ fn print(segment: &Segment<'_>) -> u64 {
         | u64::from(segment.flags) << 40
         | u64::from(segment.payload) << 16
         | u64::from(segment.ip_id);
-    let (value, echo) = Options::parse(segment.options).timestamps.unwrap_or_default();
-    let stamps = u64::from(value) << 32 | u64::from(echo);
-    mix(mix(end(segment.source), end(segment.destination).rotate_left(17)), mix(mix(numbers, rest), stamps)) | 1
+    let mut options = 0;
+    for word in segment.options.chunks(8) {
+        let mut bytes = [0; 8];
+        bytes[..word.len()].copy_from_slice(word);
+        options = mix(options, u64::from_le_bytes(bytes));
+    }
+    mix(mix(end(segment.source), end(segment.destination).rotate_left(17)), mix(mix(numbers, rest), options)) | 1
 }
 
 /// Frames remembered of each transmitter.

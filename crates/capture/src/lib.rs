@@ -14,6 +14,8 @@ mod csv;
 mod duplicates;
 mod error;
 pub mod fairness;
+#[doc(hidden)]
+pub mod fuzz;
 mod json;
 pub mod link;
 mod reader;

@@ -295,7 +295,7 @@ impl Connection {
             }
             again -= i64::from(syn && me.syns > 1) + i64::from(fin && me.fins > 1);
             if !closed && again < i64::from(payload) {
-                unique = (i64::from(payload) - again).cast_unsigned();
+                unique = (i64::from(payload) - again.max(0)).cast_unsigned();
                 me.unique_bytes += unique;
             }
         }

@@ -1,5 +1,9 @@
 //! Captures of the test data.
 
+#![allow(dead_code)] // each test takes what it needs
+
+pub mod talk;
+
 use std::path::PathBuf;
 
 use wifair_capture::{Analysis, Settings, analyze};

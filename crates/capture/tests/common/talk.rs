@@ -1,0 +1,276 @@
+//! A made-up conversation, put into frames of any kind.
+
+use wifair_capture::frame::{self, Data, Heard, Tcp};
+use wifair_capture::link::radiotap::Rate;
+use wifair_capture::link::wifi::Mac;
+use wifair_capture::{Address, Endpoint, Link, Options, PcapWriter, flag};
+
+/// A segment and when it passes, in ns.
+pub type Step = (u64, Tcp);
+
+/// Milliseconds in ns.
+pub const MS: u64 = 1_000_000;
+
+pub fn ends(v6: bool) -> [Endpoint; 2] {
+    let address = |last: u32| {
+        if v6 { Address::v6(0x2001_0db8 << 96 | u128::from(last)) } else { Address::v4(0x0a00_0000 | last) }
+    };
+    [Endpoint { address: address(1), port: 40_000 }, Endpoint { address: address(2), port: 80 }]
+}
+
+/// An upload of 40 segments of 1,000 bytes, 20 ms away, the 10th lost before the capture point and repaired, the 20th lost
+/// behind it and sent again. Sequence numbers start at `isn`.
+pub fn upload(ends: [Endpoint; 2], isn: u32) -> Vec<Step> {
+    let [client, server] = ends;
+    let mut steps: Vec<Step> = Vec::new();
+    let mut id = 0;
+    let mut send = |at: u64, tcp: Tcp| {
+        id += 1;
+        steps.push((at, Tcp { ip_id: id, ..tcp }));
+    };
+    let stamps = |value: u64, echo: u64| Some(((value / MS) as u32, (echo / MS) as u32));
+    let syn = Options {
+        mss: Some(1_460),
+        scale: Some(7),
+        sack_permitted: true,
+        timestamps: stamps(5_000 * MS, 0),
+        ..Options::default()
+    };
+    let answer = isn.wrapping_add(99);
+    send(0, Tcp { seq: isn, flags: flag::SYN, window: 64_240, options: syn, ..Tcp::between(client, server) });
+    send(
+        20 * MS,
+        Tcp {
+            seq: answer,
+            ack: isn.wrapping_add(1),
+            flags: flag::SYN | flag::ACK,
+            window: 65_160,
+            options: Options { timestamps: stamps(9_000 * MS, 5_000 * MS), ..syn },
+            ..Tcp::between(server, client)
+        },
+    );
+    let here = answer.wrapping_add(1);
+    send(
+        20 * MS + 1,
+        Tcp {
+            seq: isn.wrapping_add(1),
+            ack: here,
+            flags: flag::ACK,
+            window: 502,
+            options: Options { timestamps: stamps(5_020 * MS, 9_000 * MS), ..Options::default() },
+            ..Tcp::between(client, server)
+        },
+    );
+    let byte = |segment: u32| isn.wrapping_add(1).wrapping_add(segment * 1_000);
+    let data = |at: u64, segment: u32| Tcp {
+        seq: byte(segment),
+        ack: here,
+        flags: flag::ACK | if segment % 4 == 3 { flag::PSH } else { 0 },
+        window: 502,
+        payload: 1_000,
+        options: Options { timestamps: stamps(5_000 * MS + at, 9_000 * MS + at - 20 * MS), ..Options::default() },
+        ..Tcp::between(client, server)
+    };
+    let ack = |at: u64, segment: u32, sacked: Option<(u32, u32)>| Tcp {
+        seq: here,
+        ack: byte(segment),
+        flags: flag::ACK,
+        window: 501,
+        options: Options {
+            timestamps: stamps(9_000 * MS + at, 5_000 * MS + at - 20 * MS),
+            blocks: sacked.map_or([(0, 0); 4], |(from, to)| [(byte(from), byte(to)), (0, 0), (0, 0), (0, 0)]),
+            sacks: u8::from(sacked.is_some()),
+            ..Options::default()
+        },
+        ..Tcp::between(server, client)
+    };
+    // Ten segments each 25 ms, acknowledged 20 ms later.
+    for flight in 0..4u32 {
+        let start = (30 + 25 * u64::from(flight)) * MS;
+        let first = flight * 10;
+        for i in 0..10 {
+            // The capture point lies behind where the tenth is lost.
+            if first + i != 9 {
+                send(start + u64::from(i) * MS / 10, data(start, first + i));
+            }
+        }
+        let answered = start + 20 * MS;
+        match flight {
+            0 => {
+                send(answered, ack(answered, 9, None));
+                send(answered + MS, data(answered, 9));
+                send(answered + 21 * MS / 10, ack(answered, 10, None));
+            }
+            1 => {
+                send(answered, ack(answered, 19, None));
+                for i in 1..4 {
+                    send(answered + u64::from(i) * MS / 10, ack(answered, 19, Some((20, 20 + i))));
+                }
+                send(answered + MS, data(answered, 19));
+            }
+            _ => send(answered, ack(answered, first + 10, None)),
+        }
+    }
+    let end = 160 * MS;
+    send(end, Tcp { payload: 0, flags: flag::FIN | flag::ACK, ..data(end, 40) });
+    send(end + 20 * MS, Tcp { ack: byte(40).wrapping_add(1), flags: flag::FIN | flag::ACK, ..ack(end, 40, None) });
+    send(
+        end + 20 * MS + 1,
+        Tcp { payload: 0, seq: byte(40).wrapping_add(1), ack: here.wrapping_add(1), ..data(end, 40) },
+    );
+    steps.sort_by_key(|(at, _)| *at);
+    steps
+}
+
+/// How to wrap a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrap {
+    Raw,
+    Ethernet,
+    Vlan,
+    QinQ,
+    Pppoe,
+    Snap,
+    Loopback,
+    Cooked,
+    Cooked2,
+    Wifi,
+    Radiotap,
+    Qos,
+    Amsdu,
+    Vht,
+}
+
+pub const WRAPS: [Wrap; 14] = [
+    Wrap::Raw,
+    Wrap::Ethernet,
+    Wrap::Vlan,
+    Wrap::QinQ,
+    Wrap::Pppoe,
+    Wrap::Snap,
+    Wrap::Loopback,
+    Wrap::Cooked,
+    Wrap::Cooked2,
+    Wrap::Wifi,
+    Wrap::Radiotap,
+    Wrap::Qos,
+    Wrap::Amsdu,
+    Wrap::Vht,
+];
+
+impl Wrap {
+    pub fn link(self) -> Link {
+        match self {
+            Self::Raw => Link::RawIp,
+            Self::Ethernet | Self::Vlan | Self::QinQ | Self::Pppoe | Self::Snap => Link::Ethernet,
+            Self::Loopback => Link::Loopback,
+            Self::Cooked => Link::Cooked,
+            Self::Cooked2 => Link::Cooked2,
+            Self::Wifi => Link::Wifi,
+            _ => Link::Radiotap,
+        }
+    }
+
+    /// The frame of a segment; `number` counts the frames.
+    pub fn frame(self, tcp: &Tcp, number: u16) -> Vec<u8> {
+        let v6 = tcp.source.address.is_v6();
+        let up = tcp.source.port != 80;
+        let mut ip = Vec::new();
+        frame::tcp(&mut ip, tcp, u32::MAX);
+        let mut out = Vec::new();
+        let kind: [u8; 2] = if v6 { [0x86, 0xdd] } else { [8, 0] };
+        match self {
+            Self::Raw => {}
+            Self::Ethernet | Self::Vlan | Self::QinQ => {
+                frame::ethernet(&mut out, [2, 0, 0, 0, 0, 2], [2, 0, 0, 0, 0, 1], v6);
+                if self != Self::Ethernet {
+                    frame::vlan(&mut out, 0x8100, 42);
+                }
+                if self == Self::QinQ {
+                    // The outer tag goes before the inner one.
+                    let inner = out.split_off(12);
+                    out.extend([0x88, 0xa8, 0, 7]);
+                    out.extend(inner);
+                }
+            }
+            Self::Pppoe => {
+                out.extend([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0x64, 0x11, 0, 0, 1]);
+                out.extend((ip.len() as u16 + 2).to_be_bytes());
+                out.extend(if v6 { [0, 0x57] } else { [0, 0x21] });
+            }
+            Self::Snap => {
+                out.extend([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
+                out.extend((ip.len() as u16 + 8).to_be_bytes());
+                out.extend([0xaa, 0xaa, 3, 0, 0, 0]);
+                out.extend(kind);
+            }
+            Self::Loopback => out.extend(if v6 { [30, 0, 0, 0] } else { [2, 0, 0, 0] }),
+            Self::Cooked => {
+                out.extend([0, if up { 0 } else { 4 }, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0]);
+                out.extend(kind);
+            }
+            Self::Cooked2 => {
+                out.extend(kind);
+                out.extend([0, 0, 0, 0, 0, 3, 0, 1, if up { 0 } else { 4 }, 6, 2, 0, 0, 0, 0, 1, 0, 0]);
+            }
+            Self::Wifi | Self::Radiotap | Self::Qos | Self::Amsdu | Self::Vht => {
+                return self.air(&ip, up, v6, number);
+            }
+        }
+        out.extend(ip);
+        out
+    }
+
+    fn air(self, ip: &[u8], up: bool, v6: bool, number: u16) -> Vec<u8> {
+        let mut out = Vec::new();
+        let rate = match self {
+            Self::Vht => Rate::Vht { mcs: 5, streams: 2, width: 80, short_guard: true },
+            Self::Amsdu => Rate::Ht { mcs: 7, wide: true, short_guard: false },
+            _ => Rate::Legacy(22),
+        };
+        if self != Self::Wifi {
+            frame::radiotap(&mut out, &Heard { rate, frequency: 2_437, signal: -50, noise: -95, bad_fcs: false });
+        }
+        let start = out.len();
+        let (station, access_point) = (Mac([2, 0, 0, 0, 0, 1]), Mac([2, 0, 0, 0, 0, 9]));
+        let data = Data {
+            to_ds: up,
+            retry: false,
+            receiver: if up { access_point } else { station },
+            transmitter: if up { station } else { access_point },
+            third: Mac([2, 0, 0, 0, 0, 7]),
+            sequence: number & 0x0fff,
+            tid: (!matches!(self, Self::Radiotap | Self::Wifi)).then_some(0),
+            duration: 314,
+        };
+        frame::wifi_data(&mut out, &data, v6);
+        if self == Self::Amsdu {
+            // The header again without LLC, then two subframes: something else, and the packet.
+            let llc = out.split_off(out.len() - 8);
+            let qos = out.len() - 2;
+            out[qos] |= 0x80;
+            out.extend([2, 0, 0, 0, 0, 7, 2, 0, 0, 0, 0, 1, 0, 9]);
+            out.extend([0xaa, 0xaa, 3, 0, 0, 0, 0x88, 0xb5, 0, 0]); // an experimental protocol, one byte of it, padding
+            out.truncate(qos + 2 + 24);
+            out.extend([2, 0, 0, 0, 0, 7, 2, 0, 0, 0, 0, 1]);
+            out.extend((llc.len() as u16 + ip.len() as u16).to_be_bytes());
+            out.extend(llc);
+        }
+        out.extend(ip);
+        if self != Self::Wifi {
+            frame::fcs(&mut out, start);
+        }
+        out
+    }
+}
+
+/// A capture of the steps in frames of a kind, the first one at `origin` ns.
+pub fn capture(steps: &[Step], wrap: Wrap, origin: u64, snap: u32) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut writer = PcapWriter::new(&mut file, wrap.link(), snap).expect("memory can be written");
+    for (number, (at, tcp)) in steps.iter().enumerate() {
+        let frame = wrap.frame(tcp, number as u16);
+        writer.write(origin + at, frame.len() as u32, &frame).expect("memory can be written");
+    }
+    file
+}

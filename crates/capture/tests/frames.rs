@@ -1,0 +1,204 @@
+//! Frames of all kinds, made by the encoders, say the same.
+
+mod common;
+
+use common::capture;
+use common::talk::{self, MS, WRAPS, Wrap, ends, upload};
+use wifair_capture::{
+    Field, Link, Outcome, Payload, PcapngWriter, Reader, Settings, analyze, decode, flag, frame, parse,
+};
+
+/// What an analysis says of its one connection, without what differs by the link.
+fn said(file: &[u8]) -> Vec<(&'static str, Field)> {
+    let analysis = analyze(file, Settings::default(), |_, _| true).expect("it is a capture");
+    assert!(analysis.damage.is_none());
+    let mut connections = analysis.connections();
+    let connection = connections.next().expect("there is a connection");
+    assert!(connections.next().is_none(), "there is one connection");
+    let mut fields = connection.fields();
+    for side in [0, 1] {
+        fields.extend(connection.side_fields(side));
+    }
+    fields
+}
+
+fn field(said: &[(&'static str, Field)], name: &str, nth: usize) -> Field {
+    said.iter().filter(|(there, _)| *there == name).nth(nth).unwrap_or_else(|| panic!("no field {name}")).1.clone()
+}
+
+/// Known by construction: 40 segments of 1,000 bytes, one hole at the capture point, one retransmission, 20 ms.
+#[test]
+fn a_made_up_upload_is_read_back() {
+    let said = said(&talk::capture(&upload(ends(false), 1_000), Wrap::Ethernet, 1_700_000_000_000 * MS, 65_535));
+    for (name, expected) in [
+        ("unique_bytes_sent", 40_000u64),
+        ("actual_data_pkts", 41),
+        ("rexmt_data_pkts", 1),
+        ("rexmt_data_bytes", 1_000),
+        ("rexmt_fast_pkts", 1),
+        ("outoforder_pkts", 0), // the tenth segment came alone, behind nothing
+        ("max_segm_size", 1_000),
+        ("mss_requested", 1_460),
+        ("adv_wind_scale", 7),
+        ("max_win_adv", 502 << 7),
+        ("initial_window_bytes", 9_000),
+        ("outstanding_max_bytes", 11_000),
+        ("duplicate_acks", 3),
+        ("triple_dupacks", 1),
+    ] {
+        assert_eq!(field(&said, name, 0), Field::Whole(expected), "{name}");
+    }
+    assert_eq!(field(&said, "complete_conn", 0), Field::Text("yes".into()));
+    assert_eq!(field(&said, "ttl_stream_length", 0), Field::Signed(40_000));
+    assert_eq!(field(&said, "rtt_from_3whs_ms", 0), Field::Real(20.0));
+    assert_eq!(field(&said, "sack_pkts_sent", 1), Field::Whole(3));
+}
+
+#[test]
+fn every_link_carries_the_same() {
+    for v6 in [false, true] {
+        let steps = upload(ends(v6), 7_000);
+        let expected = said(&talk::capture(&steps, Wrap::Raw, 1_700_000_000_000 * MS, 65_535));
+        for wrap in WRAPS {
+            let here = said(&talk::capture(&steps, wrap, 1_700_000_000_000 * MS, 65_535));
+            for (there, here) in expected.iter().zip(&here) {
+                // Identification is a matter of IPv4 only, and with it the hardware duplicates.
+                assert_eq!(there, here, "{wrap:?}, IPv6: {v6}");
+            }
+        }
+    }
+}
+
+/// tcptrace compares 32-bit numbers and errs where they wrap; here the numbers do not matter.
+#[test]
+fn a_sequence_that_wraps_changes_nothing() {
+    let expected = said(&talk::capture(&upload(ends(false), 1_000), Wrap::Raw, 0, 65_535));
+    for isn in [u32::MAX, u32::MAX - 1_500, u32::MAX - 20_000, u32::MAX / 2, u32::MAX - 41_000, (1 << 30) - 3_000] {
+        assert_eq!(said(&talk::capture(&upload(ends(false), isn), Wrap::Raw, 0, 65_535)), expected, "{isn}");
+    }
+}
+
+/// A capture of headers only: lengths come from IP. 66 bytes are Ethernet, IP, TCP and timestamps.
+#[test]
+fn a_short_snap_length_changes_only_what_is_missing() {
+    let steps = upload(ends(false), 1_000);
+    let whole = said(&talk::capture(&steps, Wrap::Ethernet, 0, 65_535));
+    let short = said(&talk::capture(&steps, Wrap::Ethernet, 0, 100));
+    let differing: Vec<_> =
+        whole.iter().zip(&short).filter(|(whole, short)| whole != short).map(|(whole, _)| whole.0).collect();
+    assert_eq!(differing, ["truncated_data", "truncated_packets"]);
+    assert_eq!(field(&short, "truncated_packets", 0), Field::Whole(41));
+    assert_eq!(field(&short, "truncated_data", 0), Field::Whole(41 * (1_000 - 34)));
+}
+
+/// Hop-by-hop, routing, first fragment, destination options, authentication: all passed over (RFC 8200, section 4.1).
+#[test]
+fn ipv6_extension_headers_are_passed_over() {
+    let [client, server] = ends(true);
+    let segment = frame::Tcp { seq: 5, flags: flag::ACK, payload: 10, ..frame::Tcp::between(client, server) };
+    let mut plain = Vec::new();
+    frame::tcp(&mut plain, &segment, u32::MAX);
+    let extensions: [(u8, Vec<u8>); 5] = [
+        (0, vec![0, 0, 1, 4, 0, 0, 0, 0]),
+        (43, [vec![0, 2, 0, 0], vec![0; 20]].concat()),
+        (44, vec![0, 0, 0, 1, 0, 0, 0, 9]),
+        (60, [vec![0, 1, 1, 12], vec![0; 12]].concat()),
+        (51, [vec![0, 4], vec![0; 22]].concat()),
+    ];
+    let mut packet = plain[..40].to_vec();
+    packet[6] = extensions[0].0;
+    for (at, (_, extension)) in extensions.iter().enumerate() {
+        let next = extensions.get(at + 1).map_or(6, |(kind, _)| *kind);
+        packet.push(next);
+        packet.extend(&extension[1..]);
+    }
+    packet.extend(&plain[40..]);
+    let length = (packet.len() - 40) as u16;
+    packet[4..6].copy_from_slice(&length.to_be_bytes());
+    fn datagram(bytes: &[u8]) -> wifair_capture::Datagram<'_> {
+        wifair_capture::Datagram { bytes, original: bytes.len() as u32, place: 0 }
+    }
+    let Payload::Tcp(found) = parse(&datagram(&packet)) else { panic!("it is TCP") };
+    assert_eq!((found.seq, found.payload, found.missing), (5, 10, 0));
+    assert_eq!((found.source, found.destination), (client, server));
+    // A later fragment has no TCP header.
+    packet[40 + 8 + 24 + 3] = 0x10;
+    assert_eq!(parse(&datagram(&packet)), Payload::Fragment);
+}
+
+/// ACKs that came to the sender in a real capture, read and written again, are the same bytes: lengths, options, checksums.
+/// (What the capturing host sends has no checksum yet.)
+#[test]
+fn segments_are_written_as_linux_writes_them() {
+    let file = capture("a_reno_down_snd.pcap");
+    let mut reader = Reader::new(&file[..]).expect("it is a capture");
+    let mut compared = 0;
+    while let Some(record) = reader.next().expect("bytes can be read") {
+        let (mut same, mut packet) = (false, Vec::new());
+        let outcome =
+            decode(record.link, record.data, record.original, &mut |datagram: &wifair_capture::Datagram<'_>| {
+                let Payload::Tcp(segment) = parse(datagram) else { return };
+                if segment.source.port == 5_001 || segment.has(flag::SYN) {
+                    return;
+                }
+                let tcp = frame::Tcp {
+                    source: segment.source,
+                    destination: segment.destination,
+                    seq: segment.seq,
+                    ack: segment.ack,
+                    flags: segment.flags,
+                    window: segment.window,
+                    options: wifair_capture::Options::parse(segment.options),
+                    payload: 0,
+                    ip_id: segment.ip_id,
+                    ttl: segment.ttl,
+                    ecn: 0,
+                };
+                frame::tcp(&mut packet, &tcp, 0);
+                same = datagram.bytes.starts_with(&packet);
+            });
+        assert!(matches!(outcome, Outcome::Ip | Outcome::Other));
+        if !packet.is_empty() {
+            assert!(same, "{:02x?}\n{packet:02x?}", record.data);
+            compared += 1;
+        }
+    }
+    assert!(compared > 3_000, "{compared}");
+}
+
+/// tshark, where it is installed, finds nothing wrong with any frame.
+#[test]
+fn tshark_finds_no_fault() {
+    let mut file = Vec::new();
+    let mut writer = PcapngWriter::new(&mut file).expect("memory can be written");
+    let mut expected = Vec::new();
+    for v6 in [false, true] {
+        for wrap in WRAPS {
+            let name = format!("{wrap:?}, IPv6 {v6}");
+            let interface = writer.interface(&name, wrap.link(), 0).expect("memory can be written");
+            for (number, (at, tcp)) in upload(ends(v6), 1_000).iter().enumerate() {
+                let frame = wrap.frame(tcp, number as u16);
+                writer.write(interface, at + MS, frame.len() as u32, &frame).expect("memory can be written");
+                expected.push((name.clone(), v6, wrap.link() == Link::Radiotap));
+            }
+        }
+    }
+    let path = std::env::temp_dir().join(format!("wifair-frames-{}.pcapng", std::process::id()));
+    std::fs::write(&path, file).expect("the folder for temporary files can be written");
+    let told = std::process::Command::new("tshark")
+        .args(["-n", "-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE", "-o", "wlan.check_checksum:TRUE"])
+        .args(["-T", "fields", "-e", "_ws.malformed", "-e", "tcp.checksum.status", "-e", "ip.checksum.status"])
+        .args(["-e", "wlan.fcs.status", "-r"])
+        .arg(&path)
+        .output();
+    std::fs::remove_file(&path).expect("it was just written");
+    let Ok(told) = told else { return };
+    let text = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert_eq!(text.lines().count(), expected.len(), "{}", String::from_utf8_lossy(&told.stderr));
+    for (line, (name, v6, air)) in text.lines().zip(expected) {
+        let cells: Vec<&str> = line.split('\t').collect();
+        assert!(cells[0].is_empty() && cells[1] == "1", "{name}: {line}");
+        assert!(v6 || cells[2] == "1", "{name}: {line}");
+        assert!(!air || cells[3] == "1", "{name}: {line}");
+    }
+}
