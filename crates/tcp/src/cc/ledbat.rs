@@ -45,6 +45,8 @@ pub struct Ledbat {
     next: usize,
     minutes: [f64; MINUTES],
     minute: u64,
+    /// Smallest of `minutes`, infinite before the first sample.
+    base: f64,
 }
 
 /// LEDBAT at the start of a connection.
@@ -58,6 +60,7 @@ pub fn new(params: &Params, start: Start) -> Ledbat {
         next: 0,
         minutes: [f64::INFINITY; MINUTES],
         minute: 0,
+        base: f64::INFINITY,
     }
 }
 
@@ -66,24 +69,31 @@ fn slot(minute: u64) -> usize {
     (minute % MINUTES as u64) as usize
 }
 
+fn smallest(delays: &[f64]) -> f64 {
+    delays.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
 impl Ledbat {
     fn sample(&mut self, now: Time, delay: f64) {
         let minute = now.as_nanos() / 60_000_000_000;
-        for passed in (self.minute..minute).take(MINUTES) {
-            self.minutes[slot(passed + 1)] = f64::INFINITY;
+        if minute > self.minute {
+            for passed in (self.minute..minute).take(MINUTES) {
+                self.minutes[slot(passed + 1)] = f64::INFINITY;
+            }
+            self.minute = minute;
+            self.base = smallest(&self.minutes);
         }
-        self.minute = minute;
-        let base = &mut self.minutes[slot(minute)];
-        *base = base.min(delay);
+        let least = &mut self.minutes[slot(minute)];
+        *least = least.min(delay);
+        self.base = self.base.min(delay);
         self.current[self.next] = delay;
         self.next = (self.next + 1) % CURRENT;
     }
 
     /// The queueing delay, in seconds; `None` before the first sample.
     fn queueing(&self) -> Option<f64> {
-        let smallest = |delays: &[f64]| delays.iter().copied().fold(f64::INFINITY, f64::min);
-        let (current, base) = (smallest(&self.current), smallest(&self.minutes));
-        (current.is_finite() && base.is_finite()).then(|| (current - base).max(0.0))
+        let current = smallest(&self.current);
+        (current.is_finite() && self.base.is_finite()).then(|| (current - self.base).max(0.0))
     }
 }
 

@@ -133,4 +133,21 @@ mod tests {
         let peak = (8.0 / (3.0 * p)).sqrt();
         assert_relative_eq!(mean, expected, max_relative = 4.0 / peak);
     }
+
+    /// Mathis et al. 1997, table 1: W = 1.31/sqrt(p) where each segment is lost with probability p, independently. The
+    /// error of the mean comes from twenty batches of some hundred losses each; the rounds of recovery count as above,
+    /// 4/peak of the mean, and the peak is 4/3 of it.
+    #[test]
+    fn mean_window_under_independent_loss_matches_the_square_root_law() {
+        let p = 2e-4_f64;
+        let mut cc = reno(10.0, 80.0);
+        let mut pipe = Pipe::new(1e9, 0.1, 1e9).losing(p, 1);
+        pipe.run(&mut cc, 100.0, |_, _| ());
+        let batches: Vec<f64> = (1..=20).map(|i| pipe.mean_cwnd(&mut cc, 100.0 + 500.0 * f64::from(i))).collect();
+        let mean = batches.iter().sum::<f64>() / 20.0;
+        let variance = batches.iter().map(|b| (b - mean).powi(2)).sum::<f64>() / 19.0;
+        let expected = 1.31 / p.sqrt();
+        let tolerance = 4.0 * (variance / 20.0).sqrt() + 4.0 / (4.0 / 3.0);
+        assert!((mean - expected).abs() <= tolerance, "{mean} instead of {expected} +- {tolerance}");
+    }
 }

@@ -57,6 +57,17 @@ pub enum Lose {
     Overflow,
     /// Every so many segments one, beside overflow.
     Every(u64),
+    /// Each segment with this probability, independently, beside overflow; the state of the generator.
+    Randomly(f64, u64),
+}
+
+/// A uniform number below one (xorshift64*, S. Vigna, "An Experimental Exploration of Marsaglia's Xorshift Generators,
+/// Scrambled", 2016).
+fn uniform(state: &mut u64) -> f64 {
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// A path with one bottleneck: rate, delay, drop-tail queue. Losses are repaired at once; only the congestion control
@@ -133,6 +144,11 @@ impl Pipe {
         self
     }
 
+    pub fn losing(mut self, probability: f64, seed: u64) -> Self {
+        self.lose = Lose::Randomly(probability, seed);
+        self
+    }
+
     /// Segments that wait at the bottleneck now.
     pub fn queue(&self) -> f64 {
         ((self.free - self.now) * self.rate).max(0.0)
@@ -140,9 +156,10 @@ impl Pipe {
 
     fn send(&mut self, cc: &mut impl CongestionControl) {
         let queue = ((self.free - self.now) * self.rate).max(0.0);
-        let scripted = match self.lose {
+        let scripted = match &mut self.lose {
             Lose::Overflow => false,
-            Lose::Every(n) => self.sent % n == n - 1,
+            Lose::Every(n) => self.sent % *n == *n - 1,
+            Lose::Randomly(p, state) => uniform(state) < *p,
         };
         let lost = scripted || queue > self.buffer;
         if self.flying.is_empty() {

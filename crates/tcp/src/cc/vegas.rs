@@ -16,7 +16,7 @@
 //! | variant | departs from the paper |
 //! |---|---|
 //! | `paper` | - |
-//! | `ns2` | mean of the round's samples, without that of the ACK which ends it; `diff` rounded to whole segments; a round with one segment sets `base` anew; an eighth less at the end of slow start; a window that is not used up to two segments does not grow |
+//! | `ns2` | mean of the round's samples, without that of the ACK which ends it; `diff` rounded to whole segments; a round with one segment sets `base` anew; an eighth less at the end of slow start; a window that is not used up to two segments does not grow; an idle timer counts as a timeout |
 //! | `linux` | smallest sample of the round; `diff` divides by `base` where the paper divides by `rtt`; slow start doubles every round and ends at the window that fits the rate; Reno below three samples a round, and half the window after a loss |
 //!
 //! After duplicate ACKs three quarters of the window are kept and after a timeout slow start begins from two segments
@@ -221,7 +221,7 @@ impl Vegas {
 }
 
 impl CongestionControl for Vegas {
-    by_window!();
+    by_window!(except on_idle_restart);
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
@@ -242,18 +242,33 @@ impl CongestionControl for Vegas {
                 self.window.reduce(if window <= 3.0 { RESTART } else { kept });
                 // The threshold of Vegas serves slow start only.
                 self.window.ssthresh = RESTART;
-                self.increment = 0.0;
+                if variant == Variant::Paper {
+                    self.increment = 0.0;
+                }
             }
         }
     }
 
     fn on_rto(&mut self, in_flight: f64) {
-        self.window.collapse(in_flight / 2.0);
+        let half = in_flight / 2.0;
+        self.window.collapse(if self.variant == Variant::Ns2 { libm::floor(half) } else { half });
         if self.variant != Variant::Linux {
             self.window.cwnd = RESTART;
         }
-        self.doubling = true;
-        self.increment = 1.0;
+        // In ns-2 the turns of slow start go on.
+        if self.variant == Variant::Paper {
+            self.doubling = true;
+            self.increment = 1.0;
+        }
+    }
+
+    /// ns-2's timer runs on while nothing is sent, and Vegas takes its end for a timeout.
+    fn on_idle_restart(&mut self, at_most: f64) {
+        if self.variant == Variant::Ns2 {
+            self.on_rto(self.window.cwnd);
+        } else {
+            self.window.limit(at_most);
+        }
     }
 
     fn wants_fine_timer(&self) -> bool {
@@ -388,5 +403,21 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 4.0));
         cc.on_loss(3.0);
         assert_eq!(cc.cwnd(), 2.0);
+    }
+
+    /// ns-2.35, an idle connection with its default restart: at each end of the timer the window falls to 2 and the
+    /// threshold to a half of the window, at least 2.
+    #[test]
+    fn ns2_takes_the_end_of_an_idle_timer_for_a_timeout() {
+        let mut cc = vegas(Variant::Ns2, 40.0);
+        cc.window.cwnd = 16.3;
+        cc.on_idle_restart(1.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 8.0));
+        cc.on_idle_restart(1.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 2.0));
+        let mut paper = vegas(Variant::Paper, 40.0);
+        paper.window.cwnd = 16.3;
+        paper.on_idle_restart(1.0);
+        assert_eq!((paper.cwnd(), paper.ssthresh()), (1.0, 40.0));
     }
 }

@@ -80,11 +80,14 @@ impl Window {
 /// The methods of [`CongestionControl`](crate::cc::CongestionControl) that only look at `self.window`.
 macro_rules! by_window {
     () => {
-        fn on_recovery_exit(&mut self, at_most: f64) {
-            self.window.limit(at_most);
-        }
+        by_window!(except on_idle_restart);
 
         fn on_idle_restart(&mut self, at_most: f64) {
+            self.window.limit(at_most);
+        }
+    };
+    (except on_idle_restart) => {
+        fn on_recovery_exit(&mut self, at_most: f64) {
             self.window.limit(at_most);
         }
 
