@@ -60,7 +60,13 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64) -> MediumPlan {
         settings.routing_overhead = wlan.routing_overhead;
         settings
     });
-    MediumPlan { access: wlan.access(), hub: HUB, stations: std::iter::once(ap).chain(others).collect(), schemes }
+    MediumPlan {
+        access: wlan.access(),
+        hubs: vec![HUB],
+        links: None,
+        stations: std::iter::once(ap).chain(others).collect(),
+        schemes: vec![schemes],
+    }
 }
 
 /// A station with what `[wlan]` says of all. Errors of data frames are those of the station at the link's end.

@@ -138,9 +138,10 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
         warm_up: Time::from_nanos(500_000_000),
         media: vec![MediumPlan {
             access,
-            hub: 0,
+            hubs: vec![0],
+            links: None,
             stations: (0..=flows.len()).map(station).collect(),
-            schemes: Schemes::default(),
+            schemes: vec![Schemes::default()],
         }],
         links: vec![link(), link()],
         flows,

@@ -94,6 +94,8 @@ row! {
         pub air_collision: f64,
         /// Share of the time in which data frames that an error spoilt were on the air.
         pub air_error: f64,
+        /// Share of the time in which several frames were on the air and none of them met another.
+        pub air_reuse: f64,
         /// Share of the time in which no frame was on the air.
         pub air_idle: f64,
         /// Share of the attempts to send that met another frame.

@@ -21,7 +21,7 @@ use wifair_engine::{Agenda, Heads, Timers};
 use wifair_metrics::Histogram;
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_units::{Duration, Time};
-use wifair_wlan::dcf::{AirTime, Cell, Counters, Heard};
+use wifair_wlan::dcf::{AirTime, Cell, Counters, Heard, Medium, Space};
 use wifair_wlan::queue::{Cause, Dropped};
 
 use flow::{Connection, Ends, Flow};
@@ -72,7 +72,7 @@ pub struct World {
     hops: Vec<Hop>,
     agenda: Agenda<Task>,
     timers: Timers,
-    media: Vec<Cell>,
+    media: Vec<Medium>,
     links: Vec<Link>,
     points: Vec<Point>,
     flows: Vec<Flow>,
@@ -80,7 +80,8 @@ pub struct World {
     /// Connections that have ended, and when.
     ended: VecDeque<(Time, u32)>,
     seed: u64,
-    hubs: Vec<u32>,
+    /// The access points of each medium.
+    hubs: Vec<Vec<u32>>,
     air_at_warm_up: Vec<AirTime>,
     counters_at_warm_up: Vec<Vec<Counters>>,
     dropped: Dropped,
@@ -141,13 +142,18 @@ impl World {
                 stopped: false,
             });
         }
-        let hubs = plan.media.iter().map(|medium| medium.hub).collect();
+        let hubs: Vec<Vec<u32>> = plan.media.iter().map(|medium| medium.hubs.clone()).collect();
         let (mut media, mut points) = (vec![], vec![]);
         for (index, medium) in plan.media.into_iter().enumerate() {
-            media.push(Cell::new(medium.access, medium.hub, medium.stations));
-            if !medium.schemes.is_empty() {
-                points.push(Point { medium: index, schemes: medium.schemes });
+            for (hub, schemes) in medium.hubs.iter().zip(medium.schemes) {
+                if !schemes.is_empty() {
+                    points.push(Point { medium: index, hub: *hub, schemes });
+                }
             }
+            media.push(match medium.links {
+                None => Medium::Cell(Cell::new(medium.access, medium.hubs[0], medium.stations)),
+                Some(links) => Medium::Space(Space::new(medium.access, &medium.hubs, links, medium.stations)),
+            });
         }
         let links: Vec<Link> = plan.links.into_iter().map(Link::new).collect();
         let mut world = Self {
@@ -225,7 +231,7 @@ impl World {
     #[must_use]
     pub fn packets_held(&self) -> usize {
         self.links.iter().map(Link::packets_held).sum::<usize>()
-            + self.media.iter().map(Cell::packets_held).sum::<usize>()
+            + self.media.iter().map(Medium::packets_held).sum::<usize>()
     }
 
     /// Echoes that the schemes of access points sent, and those that came back or were lost.
@@ -374,7 +380,7 @@ impl World {
         medium.offer(self.now, from, id, &mut self.packets, &mut self.dropped, receiver);
         self.heads.set(FIRST_MEDIUM + index, medium.next());
         if !self.dropped.is_empty() {
-            let at_hub = from == self.hubs[index];
+            let at_hub = self.hubs[index].contains(&from);
             self.lose_dropped(if at_hub { Loss::ApQueue } else { Loss::StationQueue });
         }
     }
@@ -410,7 +416,9 @@ impl World {
         for (index, medium) in self.media.iter_mut().enumerate() {
             self.air_at_warm_up[index] = medium.air_time(now);
             self.counters_at_warm_up[index] = medium.all_counters().to_vec();
-            medium.hub_queue_mut().restart(now);
+            for gauge in medium.hub_queues_mut() {
+                gauge.restart(now);
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use wifair_tcp::{ReceiverConfig, SenderConfig};
 use wifair_units::{BitRate, Bytes, Duration, Time};
-use wifair_wlan::dcf::{Access, StationSettings};
+use wifair_wlan::dcf::{Access, Links, StationSettings};
 use wifair_wlan::queue::Queue;
 use wifair_wlan::scheme::Schemes;
 
@@ -31,12 +31,14 @@ pub enum Hop {
 pub struct MediumPlan {
     /// Rules of access.
     pub access: Access,
-    /// The access point, by its number in the medium.
-    pub hub: u32,
+    /// The access points, by their numbers in the medium.
+    pub hubs: Vec<u32>,
+    /// Who hears whom; everybody everybody, if absent.
+    pub links: Option<Links>,
     /// All stations, the access point among them.
     pub stations: Vec<StationSettings>,
-    /// What the access point does to packets that pass.
-    pub schemes: Schemes,
+    /// What each access point does to packets that pass.
+    pub schemes: Vec<Schemes>,
 }
 
 /// One direction of a wired link.

@@ -13,6 +13,7 @@ use super::{SCHEMES, World};
 #[derive(Debug)]
 pub(super) struct Point {
     pub(super) medium: usize,
+    pub(super) hub: u32,
     pub(super) schemes: Schemes,
 }
 
@@ -31,8 +32,7 @@ impl World {
     pub(super) fn pass_points(&mut self, id: PacketId) -> bool {
         let here = self.packets[id].hop as usize;
         for index in 0..self.points.len() {
-            let medium = self.points[index].medium;
-            let hub = self.hubs[medium];
+            let Point { medium, hub, .. } = self.points[index];
             let at_hub = |hop: Hop| match hop {
                 Hop::Air { medium: m, from, to } if usize::from(m) == medium && from == hub => Some((Toward::Air, to)),
                 _ => None,
@@ -88,10 +88,8 @@ impl World {
                 Request::Echo { mut packet, toward } => {
                     let connection = &self.connections[packet.flow as usize];
                     let (forward, reverse) = (connection.forward as usize, connection.reverse as usize);
-                    let medium = self.points[index].medium;
-                    let Some(hop) =
-                        self.leaves_hub(forward, medium, toward).or_else(|| self.leaves_hub(reverse, medium, toward))
-                    else {
+                    let leave = |start| self.leaves_hub(start, &self.points[index], toward);
+                    let Some(hop) = leave(forward).or_else(|| leave(reverse)) else {
                         continue;
                     };
                     packet.hop = hop as u32;
@@ -105,17 +103,16 @@ impl World {
     }
 
     /// The hop by which the way that starts at `start` leaves the access point in this direction.
-    fn leaves_hub(&self, start: usize, medium: usize, toward: Toward) -> Option<usize> {
-        let hub = self.hubs[medium];
+    fn leaves_hub(&self, start: usize, point: &Point, toward: Toward) -> Option<usize> {
         let way = self.hops[start..].iter().take_while(|hop| **hop != Hop::End);
-        let of_medium = |m: u16| usize::from(m) == medium;
+        let here = |medium: u16, station: u32| usize::from(medium) == point.medium && station == point.hub;
         match toward {
-            Toward::Air => way
-                .clone()
-                .position(|hop| matches!(*hop, Hop::Air { medium, from, .. } if of_medium(medium) && from == hub)),
+            Toward::Air => {
+                way.clone().position(|hop| matches!(*hop, Hop::Air { medium, from, .. } if here(medium, from)))
+            }
             Toward::Wire => way
                 .clone()
-                .position(|hop| matches!(*hop, Hop::Air { medium, to, .. } if of_medium(medium) && to == hub))
+                .position(|hop| matches!(*hop, Hop::Air { medium, to, .. } if here(medium, to)))
                 .map(|position| position + 1),
         }
         .map(|position| start + position)

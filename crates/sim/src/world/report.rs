@@ -3,6 +3,7 @@
 use wifair_metrics::jain_index;
 use wifair_units::{Duration, Time};
 use wifair_wlan::dcf::{AirTime, Counters};
+use wifair_wlan::queue::Gauge;
 
 use super::flow::Ends;
 use super::{Direction, FlowCounters, Loss, Session, World};
@@ -51,8 +52,7 @@ impl World {
         let stations = self.stations(labels);
         let attempts: u64 = stations.iter().map(|station| station.attempts).sum();
         let collisions: u64 = stations.iter().map(|station| station.collisions).sum();
-        let (queue_mean, queue_max, queue_full) =
-            self.media.first().map_or((f64::NAN, 0, f64::NAN), |medium| medium.hub_queue().read(self.now));
+        let (queue_mean, queue_max, queue_full) = self.hub_queues();
         let lost_at_ap = |losses: fn(&FlowCounters) -> &[u64; Loss::COUNT]| -> u64 {
             counted.iter().map(|counters| losses(counters)[Loss::ApQueue as usize]).sum()
         };
@@ -73,6 +73,7 @@ impl World {
             air_rts_cts: fraction(air.rts_cts),
             air_collision: fraction(air.collision),
             air_error: fraction(air.error),
+            air_reuse: fraction(air.reuse),
             air_idle: fraction(air.idle),
             collision_probability: collisions as f64 / attempts as f64,
             frames_given_up: stations.iter().map(|station| station.given_up).sum(),
@@ -188,6 +189,16 @@ impl World {
         (rows, fairness)
     }
 
+    /// Mean and greatest length of the access points' queues, and how long they were full, averaged over them.
+    #[allow(clippy::cast_precision_loss)]
+    fn hub_queues(&self) -> (f64, u64, f64) {
+        let read = |gauge: &Gauge| gauge.read(self.now);
+        let queues: Vec<(f64, u64, f64)> =
+            self.media.iter().flat_map(|medium| medium.hub_queues().iter().map(read)).collect();
+        let mean = |part: fn(&(f64, u64, f64)) -> f64| queues.iter().map(part).sum::<f64>() / queues.len() as f64;
+        (mean(|queue| queue.0), queues.iter().map(|queue| queue.1).max().unwrap_or(0), mean(|queue| queue.2))
+    }
+
     fn air(&self) -> AirTime {
         let mut sum = AirTime::default();
         for (medium, before) in self.media.iter().zip(&self.air_at_warm_up) {
@@ -197,6 +208,7 @@ impl World {
             sum.rts_cts += air.rts_cts - before.rts_cts;
             sum.collision += air.collision - before.collision;
             sum.error += air.error - before.error;
+            sum.reuse += air.reuse - before.reuse;
             sum.idle += air.idle - before.idle;
         }
         sum

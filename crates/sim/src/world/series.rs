@@ -56,9 +56,11 @@ impl World {
             self.series.last[index] = received;
         }
         for (index, medium) in self.media.iter().enumerate() {
-            self.series.queue_time_s.push(time);
-            self.series.queue_medium.push(index as u32);
-            self.series.queue_packets.push(medium.queue(self.hubs[index]).len() as u64);
+            for hub in &self.hubs[index] {
+                self.series.queue_time_s.push(time);
+                self.series.queue_medium.push(index as u32);
+                self.series.queue_packets.push(medium.queue(*hub).len() as u64);
+            }
         }
         let series = &mut self.series;
         let mut see = |name: &'static str, value: f64| {
@@ -66,8 +68,10 @@ impl World {
             series.state.push(name);
             series.state_value.push(value);
         };
-        for (medium, hub) in self.media.iter().zip(&self.hubs) {
-            medium.queue(*hub).show(&mut see);
+        for (medium, hubs) in self.media.iter().zip(&self.hubs) {
+            for hub in hubs {
+                medium.queue(*hub).show(&mut see);
+            }
         }
         for point in &self.points {
             point.schemes.show(&mut see);

@@ -218,13 +218,6 @@ impl Cell {
         self.stations[station as usize].frame.filter(|frame| !frame.received).map(|frame| frame.id)
     }
 
-    /// Packets in the queues and in the hands of all stations.
-    #[must_use]
-    pub fn packets_held(&self) -> usize {
-        let queued: usize = self.queues.iter().map(Discipline::len).sum();
-        queued + self.stations.iter().filter(|station| station.frame.is_some_and(|frame| !frame.received)).count()
-    }
-
     /// `station` gets a packet to send. `receiver` tells the station to which a packet goes next.
     #[inline]
     pub fn offer(

@@ -1,13 +1,16 @@
 //! The distributed coordination function: who sends when (IEEE Std 802.11-2016, 10.3).
 //!
-//! [`Cell`] is a medium on which everybody hears everybody. [`slots`] holds the backoff counters of its stations.
+//! [`Cell`] is a medium on which everybody hears everybody; [`slots`] holds the backoff counters of its stations. In
+//! [`Space`] stations hear whom their links let them hear. [`Medium`] is either.
 
 mod cell;
+mod medium;
 mod slots;
 mod space;
 mod station;
 
 pub use cell::Cell;
+pub use medium::Medium;
 pub use space::{Hearing, Links, Space};
 pub use station::{AirTime, Counters, Heard, StationSettings};
 

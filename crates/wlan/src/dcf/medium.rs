@@ -1,0 +1,115 @@
+//! Either medium behind one face, chosen once.
+
+use wifair_packet::{Packet, PacketId, Packets};
+use wifair_units::Time;
+
+use super::{AirTime, Cell, Counters, Heard, Space};
+use crate::queue::{Discipline, Dropped, Gauge, Queue};
+
+/// The air, and the stations on it.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)]
+pub enum Medium {
+    /// Everybody hears everybody: the fast one.
+    Cell(Cell),
+    /// Who hears whom follows from links.
+    Space(Space),
+}
+
+macro_rules! each {
+    ($self:ident, $medium:ident => $call:expr) => {
+        match $self {
+            Self::Cell($medium) => $call,
+            Self::Space($medium) => $call,
+        }
+    };
+}
+
+impl Medium {
+    /// When [`Medium::advance`] is to be called next.
+    #[inline]
+    #[must_use]
+    pub fn next(&self) -> Time {
+        each!(self, medium => medium.next())
+    }
+
+    /// `station` gets a packet to send. `receiver` tells the station to which a packet goes next.
+    #[inline]
+    pub fn offer(
+        &mut self,
+        now: Time,
+        station: u32,
+        id: PacketId,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: impl Fn(&Packet) -> u32,
+    ) {
+        each!(self, medium => medium.offer(now, station, id, packets, dropped, receiver));
+    }
+
+    /// Goes on at the time of [`Medium::next`], and says what was received. Packets that were given up at a retry limit
+    /// are added to `given_up` with their sender.
+    #[inline]
+    pub fn advance(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        given_up: &mut Vec<(u32, PacketId)>,
+        receiver: impl Fn(&Packet) -> u32,
+    ) -> Heard {
+        each!(self, medium => medium.advance(now, packets, dropped, given_up, receiver))
+    }
+
+    /// Who received the broadcast that was reported last.
+    #[must_use]
+    pub fn receivers(&self) -> &[u32] {
+        each!(self, medium => medium.receivers())
+    }
+
+    /// The queue of a station.
+    #[must_use]
+    pub fn queue(&self, station: u32) -> &Queue {
+        each!(self, medium => medium.queue(station))
+    }
+
+    /// What every station did, in their order.
+    #[must_use]
+    pub fn all_counters(&self) -> &[Counters] {
+        each!(self, medium => medium.all_counters())
+    }
+
+    /// The lengths of the access points' queues over time.
+    #[must_use]
+    pub fn hub_queues(&self) -> &[Gauge] {
+        match self {
+            Self::Cell(cell) => std::slice::from_ref(cell.hub_queue()),
+            Self::Space(space) => space.hub_queues(),
+        }
+    }
+
+    /// The lengths of the access points' queues over time.
+    pub fn hub_queues_mut(&mut self) -> &mut [Gauge] {
+        match self {
+            Self::Cell(cell) => std::slice::from_mut(cell.hub_queue_mut()),
+            Self::Space(space) => space.hub_queues_mut(),
+        }
+    }
+
+    /// What the air was used for until `now`.
+    #[must_use]
+    pub fn air_time(&self, now: Time) -> AirTime {
+        each!(self, medium => medium.air_time(now))
+    }
+
+    /// Packets in the queues and in the hands of all stations.
+    #[must_use]
+    pub fn packets_held(&self) -> usize {
+        let stations = 0..u32::try_from(self.all_counters().len()).expect("stations can be numbered");
+        let held = |station| {
+            let in_hand = each!(self, medium => medium.in_hand(station));
+            self.queue(station).len() + usize::from(in_hand.is_some())
+        };
+        stations.map(held).sum()
+    }
+}
