@@ -239,10 +239,6 @@ table! {
             (None, false, true) => at.problem("to", "`to` without `from`", "write from = \"...\" too"),
             _ => at.problem("name", "the flow has no ends", "write station = \"...\", or from and to"),
         }
-        if let Workload::Web(_) | Workload::OnOff(_) = flow.workload {
-            at.problem("workload", &format!("\"{}\" cannot be run yet", flow.workload), "choose another workload");
-            return;
-        }
         if let Transport::Udp(_) = flow.transport
             && !matches!(flow.workload, Workload::Persistent | Workload::OnOff(_))
         {

@@ -297,7 +297,7 @@ impl World {
     #[allow(clippy::cast_possible_truncation)]
     fn enter_session(&mut self, flow: usize) {
         if let Some((start, _)) = self.flows[flow].waiting.front() {
-            self.agenda.enter((*start).max(self.now), Task::Session(flow as u32));
+            self.enter((*start).max(self.now), Task::Session(flow as u32));
         }
     }
 

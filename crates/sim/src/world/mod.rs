@@ -266,6 +266,12 @@ impl World {
         self.now = self.now.max(until);
     }
 
+    /// Puts a task on the agenda.
+    fn enter(&mut self, time: Time, task: Task) {
+        self.agenda.enter(time, task);
+        self.heads.set(AGENDA, self.agenda.next());
+    }
+
     fn next_task(&mut self) {
         let task = self.agenda.pop().expect("the agenda has the task that it announced");
         match task {

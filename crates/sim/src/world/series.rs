@@ -76,6 +76,6 @@ impl World {
         for point in &self.points {
             point.schemes.show(&mut see);
         }
-        self.agenda.enter(self.now + every, Task::Sample);
+        self.enter(self.now + every, Task::Sample);
     }
 }

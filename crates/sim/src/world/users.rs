@@ -64,7 +64,7 @@ impl World {
         let next = web.session_interval.map(|mean| now + exponential(mean, &mut users.draws));
         let user = users.enter(User { pages, to_request: 0, awaited: 0 });
         if let Some(next) = next {
-            self.agenda.enter(next, Task::UserComes(flow as u32));
+            self.enter(next, Task::UserComes(flow as u32));
         }
         self.look_at_page(flow, user);
     }
@@ -91,7 +91,7 @@ impl World {
         state.to_request -= 1;
         if state.to_request > 0 {
             let next = now + exponential(web.object_interval, &mut users.draws);
-            self.agenda.enter(next, Task::Object(flow as u32, user));
+            self.enter(next, Task::Object(flow as u32, user));
         }
         self.open_for(flow, now, size.0, Some(user));
     }
@@ -114,7 +114,7 @@ impl World {
             }
         }
         let next = now + exponential(web.think_time, &mut users.draws);
-        self.agenda.enter(next, Task::Page(flow as u32, user));
+        self.enter(next, Task::Page(flow as u32, user));
     }
 
     /// A source of bursts begins one, or falls silent.
@@ -127,7 +127,7 @@ impl World {
         let mean = if state.silent { bursts.off } else { bursts.on };
         let next = now + bursts.draw(mean, &mut users.draws);
         let (silent, own) = (state.silent, state.connections[0] as usize);
-        self.agenda.enter(next, Task::Turn(flow as u32));
+        self.enter(next, Task::Turn(flow as u32));
         if silent {
             self.set_timer(2 * own, Time::NEVER);
         } else {

@@ -1,0 +1,67 @@
+//! Workloads end to end, through a scenario.
+
+use wifair_sim::record::Outcome;
+use wifair_sim::{Options, run, scenario::Scenario};
+
+fn outcome(flows: &str) -> Outcome {
+    let text = format!(
+        "duration = '200 s'\nwlan.standard = '802.11g'\n[[servers]]\nname = 'server'\ndelay = '2 ms'\n\
+         [[stations]]\nname = 'sta'\n[[flows]]\nname = 'f'\nstation = 'sta'\ndirection = 'down'\n{flows}"
+    );
+    run(&Scenario::parse(&text, "test.toml", &[]).unwrap(), 1, &Options::default())
+}
+
+/// One user: a page of three objects of 30 kB takes its requests (two pauses of 100 ms), then 100 ms of thinking, plus
+/// the transfer of the last. So a page takes a little over 300 ms, and 200 s have some 550 of them: three objects each.
+#[test]
+fn a_web_user_looks_at_page_after_page() {
+    let result = outcome("workload = 'web'\nweb.size = '30 kB'\nweb.law = 'fixed'");
+    let objects = result.sessions.len();
+    assert!((1_400..2_000).contains(&objects), "{objects} objects");
+    assert!(result.cell.sessions_unfinished <= 3);
+    for session in &result.sessions {
+        assert_eq!(session.length_bytes, 30_000);
+        // Handshake and slow start over 4 ms: some round trips, far below a retransmission timeout.
+        assert!(session.received_after_s.is_nan() || (0.01..1.0).contains(&session.received_after_s));
+    }
+    assert_eq!(result.flows[0].received_bytes / 30_000, result.cell.sessions_finished);
+}
+
+/// Sessions come every 10 s on average with 5 pages of 3 objects: 20 sessions, 300 objects in 200 s. The number of
+/// objects has the variance 20 * (25 + 20) * 9, a standard deviation of 90.
+#[test]
+fn web_sessions_arrive_and_leave() {
+    let web = "workload = 'web'\nweb.size = '5 kB'\nweb.session_interval = '10 s'\nweb.pages = 5";
+    let objects = outcome(web).sessions.len();
+    assert!((30..=570).contains(&objects), "{objects} objects");
+}
+
+/// On half of the time at 1 Mb/s: 0.5 Mb/s. 200 cycles of exponential bursts: standard deviation of the mean about 5 %.
+#[test]
+fn bursts_send_at_their_rate_while_they_last() {
+    let bursts =
+        "transport = 'udp'\nudp.rate = '1 Mb/s'\nworkload = 'on-off'\non-off.on = '500 ms'\non-off.off = '500 ms'";
+    let goodput = outcome(bursts).cell.goodput_bps;
+    assert!((goodput / 0.5e6 - 1.0).abs() < 0.2, "{goodput} bit/s");
+    let fixed = outcome(&format!("{bursts}\non-off.law = 'fixed'")).cell.goodput_bps;
+    assert!((fixed / 0.5e6 - 1.0).abs() < 0.02, "{fixed} bit/s");
+}
+
+/// 100 transfers of 10 kB, each on a connection of its own.
+#[test]
+fn transfers_of_a_poisson_process_have_connections_of_their_own() {
+    let poisson = "workload = 'poisson'\npoisson.interval = '500 ms'\npoisson.most = 100\npoisson.size = '10 kB'\n\
+                   poisson.law = 'fixed'";
+    let result = outcome(poisson);
+    assert_eq!(result.cell.sessions_finished, 100);
+    assert_eq!(result.flows[0].received_bytes, 1_000_000);
+}
+
+/// A session that is due waits for the one before on the same connection: its clock runs from its own start.
+#[test]
+fn sessions_queue_behind_each_other_on_one_connection() {
+    let two = "workload = 'sessions'\nsessions.list = [{ start = '1 s', length = '2 MB' }, { start = '1 s', length = '1 kB' }]";
+    let result = outcome(two);
+    let after: Vec<f64> = result.sessions.iter().map(|session| session.acked_after_s).collect();
+    assert!(after[1] >= after[0] && after[0] > 0.5, "{after:?}");
+}
