@@ -1,11 +1,39 @@
-//! A path for tests: one rate, one delay, scripted losses, both ways.
+//! A path for tests: one rate and one delay both ways, with losses, detours, copies and marks by script.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
+use wifair_config::{Document, Source};
 use wifair_packet::{Packet, flag};
 use wifair_units::{BitRate, Duration, Time};
 
-use crate::{Receiver, Sender};
+use crate::{Receiver, Sender, Settings};
+
+/// Sender and receiver with the settings in `text`.
+pub fn ends(text: &str) -> (Sender, Receiver) {
+    let (sender, receiver) = Document::parse(Source::file("tcp.toml", text))
+        .read::<Settings>()
+        .unwrap_or_else(|problems| panic!("{problems}"))
+        .resolve();
+    (Sender::new(&sender, 0), Receiver::new(&receiver, 0))
+}
+
+/// What happens to a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Fate {
+    /// How many arrive; a lost one takes no time on the link.
+    pub copies: u8,
+    /// By how much it is late.
+    pub detour: Duration,
+    /// A router marks it, if it may.
+    pub marked: bool,
+}
+
+impl Fate {
+    pub const ARRIVES: Self = Self { copies: 1, detour: Duration::ZERO, marked: false };
+    pub const LOST: Self = Self { copies: 0, ..Self::ARRIVES };
+}
+
+type Script = Box<dyn FnMut(bool, u64, &Packet) -> Fate>;
 
 /// Both ends, and a link with a queue each way.
 pub struct Pipe {
@@ -14,73 +42,99 @@ pub struct Pipe {
     pub now: Time,
     rate: BitRate,
     delay: Duration,
-    /// Segments (by the order in which they leave, from 1) that are lost before they reach the link.
-    losses: Vec<u64>,
-    forward: VecDeque<(Time, Packet)>,
-    back: VecDeque<(Time, Packet)>,
-    forward_free: Time,
-    back_free: Time,
-    offered: u64,
+    /// Fate of each packet: whether it goes forward, how many went before it that way, itself.
+    script: Script,
+    /// Packets on their way, by arrival and order; `true` goes forward.
+    travelling: BTreeMap<(Time, u64), (bool, Packet)>,
+    free: [Time; 2],
+    offered: [u64; 2],
+    order: u64,
     /// What the sender put on the link, in order.
     pub log: Vec<(Time, Packet)>,
     /// ACKs as they came in.
     pub acks: Vec<(Time, Packet)>,
+    /// Called with the sender after each segment that it sent.
+    pub watch: fn(&Sender, &Packet),
 }
 
 impl Pipe {
-    pub fn new(sender: Sender, receiver: Receiver, rate: BitRate, delay: Duration, losses: &[u64]) -> Self {
+    pub fn new((sender, receiver): (Sender, Receiver), rate: BitRate, delay: Duration) -> Self {
         Self {
             sender,
             receiver,
             now: Time::ZERO,
             rate,
             delay,
-            losses: losses.to_vec(),
-            forward: VecDeque::new(),
-            back: VecDeque::new(),
-            forward_free: Time::ZERO,
-            back_free: Time::ZERO,
-            offered: 0,
+            script: Box::new(|_, _, _| Fate::ARRIVES),
+            travelling: BTreeMap::new(),
+            free: [Time::ZERO; 2],
+            offered: [0; 2],
+            order: 0,
             log: Vec::new(),
             acks: Vec::new(),
+            watch: |_, _| {},
+        }
+    }
+
+    pub fn with_script(mut self, script: impl FnMut(bool, u64, &Packet) -> Fate + 'static) -> Self {
+        self.script = Box::new(script);
+        self
+    }
+
+    /// Segments that the sender puts on the link are lost by their number, from 0.
+    pub fn with_losses(self, losses: &[u64]) -> Self {
+        let losses = losses.to_vec();
+        self.with_script(move |forward, n, _| if forward && losses.contains(&n) { Fate::LOST } else { Fate::ARRIVES })
+    }
+
+    fn offer(&mut self, forward: bool, mut packet: Packet) {
+        let way = usize::from(forward);
+        let fate = (self.script)(forward, self.offered[way], &packet);
+        self.offered[way] += 1;
+        if fate.marked && packet.has(flag::ECT) {
+            packet.flags |= flag::CE;
+        }
+        for _ in 0..fate.copies {
+            self.free[way] = self.free[way].max(self.now) + self.rate.time_for(packet.bytes());
+            self.order += 1;
+            self.travelling.insert((self.free[way] + self.delay + fate.detour, self.order), (forward, packet));
         }
     }
 
     fn flush(&mut self) {
+        let before = self.log.len();
         while let Some(packet) = self.sender.poll(self.now) {
+            assert!(self.log.len() - before < 100_000, "a burst ends");
+            (self.watch)(&self.sender, &packet);
             self.log.push((self.now, packet));
-            self.offered += 1;
-            if !self.losses.contains(&self.offered) {
-                self.forward_free = self.forward_free.max(self.now) + self.rate.time_for(packet.bytes());
-                self.forward.push_back((self.forward_free + self.delay, packet));
-            }
+            self.offer(true, packet);
         }
         while let Some(packet) = self.receiver.poll(self.now) {
-            self.back_free = self.back_free.max(self.now) + self.rate.time_for(packet.bytes());
-            self.back.push_back((self.back_free + self.delay, packet));
+            self.offer(false, packet);
         }
     }
 
     /// Runs until nothing is left to happen, or to `end`.
     pub fn run(&mut self, end: Time) {
-        loop {
+        for step in 0.. {
+            assert!(step < 1_000_000, "the ends come to rest");
             self.flush();
-            let forward = self.forward.front().map_or(Time::NEVER, |f| f.0);
-            let back = self.back.front().map_or(Time::NEVER, |b| b.0);
-            let timers = self.sender.deadline().min(self.receiver.deadline());
-            let next = forward.min(back).min(timers);
+            let arrival = self.travelling.first_key_value().map_or(Time::NEVER, |(key, _)| key.0);
+            let next = arrival.min(self.sender.deadline()).min(self.receiver.deadline());
             if next > end || next == Time::NEVER {
-                self.now = end;
+                self.now = self.now.max(end);
                 return;
             }
+            assert!(next >= self.now, "time does not run backwards");
             self.now = next;
-            if next == forward {
-                let (_, packet) = self.forward.pop_front().expect("it was just looked at");
-                self.receiver.on_packet(next, &packet);
-            } else if next == back {
-                let (_, packet) = self.back.pop_front().expect("it was just looked at");
-                self.acks.push((next, packet));
-                self.sender.on_packet(next, &packet);
+            if next == arrival {
+                let (_, (forward, packet)) = self.travelling.pop_first().expect("it was just looked at");
+                if forward {
+                    self.receiver.on_packet(next, &packet);
+                } else {
+                    self.acks.push((next, packet));
+                    self.sender.on_packet(next, &packet);
+                }
             } else {
                 if self.receiver.deadline() == next {
                     self.receiver.on_timer(next);
@@ -92,7 +146,7 @@ impl Pipe {
         }
     }
 
-    /// `(time in us, segment number)` of each data segment, with the SYN as segment 0 as ns-2 counts.
+    /// `(time in us, segment number)` of each data segment of 1000 bytes, with the SYN as segment 0 as ns-2 counts.
     pub fn sent(&self) -> Vec<(u64, u64)> {
         self.log
             .iter()

@@ -38,6 +38,8 @@ pub struct Rtt {
     rttvar4: u64,
     /// Timeout in nanoseconds, bounded below, without backoff.
     base: u64,
+    /// The timeout, backoff included.
+    rto: Duration,
     /// Nanoseconds a unit.
     unit: u64,
     /// Nanoseconds by which the ticks of the coarse clock are shifted.
@@ -58,6 +60,7 @@ impl Rtt {
             srtt8: 0,
             rttvar4: 0,
             base: config.initial_rto.as_nanos(),
+            rto: config.initial_rto.min(config.max_rto),
             unit,
             phase: phase.as_nanos() % unit,
             min: Duration::MAX,
@@ -107,12 +110,18 @@ impl Rtt {
             (self.config.min_rto.as_nanos(), self.rttvar4 * self.unit)
         };
         self.base = ((self.srtt8 >> 3) * self.unit + variance).max(floor).max(1);
+        self.rto = Duration::from_nanos(self.base).min(self.config.max_rto);
+    }
+
+    fn set_backoff(&mut self, backoff: u32) {
+        self.backoff = backoff;
+        self.rto = Duration::from_nanos(self.base.saturating_mul(1 << backoff)).min(self.config.max_rto);
     }
 
     /// RFC 6298, rule 5.5: doubles the timeout.
     pub fn back_off(&mut self) {
-        if self.rto() < self.config.max_rto && self.backoff < 32 {
-            self.backoff += 1;
+        if self.rto < self.config.max_rto && self.backoff < 32 {
+            self.set_backoff(self.backoff + 1);
         }
         if self.backoff >= self.config.forget_after {
             self.sampled = false;
@@ -121,22 +130,22 @@ impl Rtt {
 
     /// Ends the backoff without a sample, as Linux does when new data is acknowledged.
     pub fn end_backoff(&mut self) {
-        self.backoff = 0;
+        self.set_backoff(0);
     }
 
     /// The timeout starts from `rto` where there is no sample yet (RFC 6298, rule 5.7).
     pub fn restart_from(&mut self, rto: Duration) {
         if !self.sampled {
             self.base = self.base.max(rto.as_nanos());
-            self.backoff = 0;
+            self.set_backoff(0);
         }
     }
 
     /// The timeout, backoff included.
     #[inline]
     #[must_use]
-    pub fn rto(&self) -> Duration {
-        Duration::from_nanos(self.base.saturating_mul(1u64 << self.backoff)).min(self.config.max_rto)
+    pub const fn rto(&self) -> Duration {
+        self.rto
     }
 
     /// Doublings in force.

@@ -171,7 +171,7 @@ impl Settings {
             fin: self.fin,
             initial_window: bytes(self.initial_window),
             initial_ssthresh: segments(self.initial_ssthresh),
-            max_cwnd: segments(self.max_cwnd),
+            max_cwnd: segments(self.max_cwnd).max(1.0),
             fixed_window: counted_by_sender.then(|| bytes(self.receive_window)),
             window_scale,
             rtt: RttConfig {

@@ -7,13 +7,20 @@
 //! Departures: the timer restarts at fast retransmit, as in BSD, Linux and ns-2; after a timeout the sender goes
 //! back to the first unacknowledged byte and sends on from there; `SYN` and `FIN` take no offset.
 
+mod board;
+mod prr;
+mod rate;
+mod selective;
+
 use wifair_packet::{Kind, Packet, flag};
 use wifair_units::{Duration, Time};
 
-use crate::cc::{Ack, Algorithm, CongestionControl, Start};
+use crate::cc::{Ack, Algorithm, CongestionControl, RateSample, Start};
 use crate::config::{Growth, Habits, Handshake, IdleRestart, LimitedTransmit, Recovery, ReduceFrom, SenderConfig};
 use crate::rtt::Rtt;
 use crate::{TIMESTAMP_OPTION, clock};
+
+use selective::Selective;
 
 /// How far a connection has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +54,21 @@ mod due {
     pub const HEAD: u8 = 4;
     /// A byte beyond the receive window.
     pub const PROBE: u8 = 8;
+    /// A tail loss probe.
+    pub const TAIL: u8 = 16;
+}
+
+/// What the congestion control is told beside what the packet and the sender say.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    acked: u64,
+    in_flight: u64,
+    /// Bytes that arrived ahead of a gap.
+    sacked: u64,
+    /// Segments newly lost.
+    lost: u32,
+    rate: Option<RateSample>,
+    in_recovery: bool,
 }
 
 /// What a sender counted.
@@ -79,9 +101,14 @@ pub struct Sender {
     rwnd: u64,
     /// Where recovery ends.
     recover: u64,
+    /// What may be in flight as far as the congestion control is concerned, in bytes; kept by [`Sender::refresh`].
+    window: u64,
     /// What fast recovery adds to the window, in bytes; below zero after many partial ACKs.
     inflation: i64,
     mss: u64,
+    /// `mss` again, and the bound of the window in bytes.
+    mss_f64: f64,
+    max_window: u64,
     dup_acks: u32,
     /// Bytes that limited transmit sent since the last new ACK.
     limited_sent: u32,
@@ -102,6 +129,12 @@ pub struct Sender {
     cwr: bool,
     /// Retransmission timer, or persist timer while the receive window is closed.
     rto_at: Time,
+    /// Tail loss probe and reordering timer (RFC 8985).
+    early_at: Time,
+    /// When the next segment may leave, by pacing, whether one waits for that, and whether segments are paced at all.
+    pace_at: Time,
+    pace_waits: bool,
+    paces: bool,
     last_send: Time,
     /// The segment that is being timed ends here and left then; 0 for none.
     timed: u64,
@@ -110,6 +143,9 @@ pub struct Sender {
     sample: Option<Duration>,
     /// Head of the last timeout.
     timed_out: Option<u64>,
+    /// Clock of the first retransmission of this recovery (RFC 3522).
+    again_stamp: Option<u32>,
+    selective: Option<Box<Selective>>,
     cc: Algorithm,
     flow: u32,
     habits: Habits,
@@ -150,8 +186,11 @@ impl Sender {
             supplied: 0,
             rwnd: habits.fixed_window.unwrap_or(0),
             recover: 0,
+            window: 0,
             inflation: 0,
             mss: u64::from(habits.mss),
+            mss_f64: f64::from(habits.mss),
+            max_window: ((habits.max_cwnd * f64::from(habits.mss)) as u64).max(u64::from(habits.mss)),
             dup_acks: 0,
             limited_sent: 0,
             phase: Phase::Open,
@@ -165,12 +204,22 @@ impl Sender {
             ecn_recover: 0,
             cwr: false,
             rto_at: Time::NEVER,
+            early_at: Time::NEVER,
+            pace_at: Time::ZERO,
+            pace_waits: false,
+            paces: habits.pacing
+                || cc.pacing_rate().is_some()
+                || cc.rules_recovery()
+                || matches!(cc, Algorithm::Custom(_)),
             last_send: Time::ZERO,
             timed: 0,
             timed_at: Time::ZERO,
             rtt: Rtt::new(habits.rtt, Duration::from_nanos(phase)),
             sample: None,
             timed_out: None,
+            again_stamp: None,
+            selective: matches!(habits.recovery, Recovery::Sack | Recovery::Rack)
+                .then(|| Box::new(Selective::new(habits, cc.wants_rate_samples()))),
             cc,
             flow,
             habits: *habits,
@@ -188,6 +237,7 @@ impl Sender {
     pub fn open(&mut self, now: Time) {
         assert!(self.state == State::Closed, "a connection is opened once");
         self.last_send = now;
+        self.refresh();
         match self.habits.handshake {
             Handshake::None => {
                 self.state = State::Established;
@@ -216,26 +266,21 @@ impl Sender {
 
     fn finish_without_fin(&mut self) {
         if self.closing && !self.habits.fin && self.una == self.supplied && self.state == State::Established {
-            self.state = State::Finished;
-            if self.habits.idle_restart != IdleRestart::TimerRunsOn {
-                self.rto_at = Time::NEVER;
-            }
+            self.finish();
         }
     }
 
-    /// The window in bytes: what may be in flight as far as the congestion control is concerned.
+    /// Computes the window in bytes. It is at least a segment, so that an empty path always takes one.
     #[inline]
-    fn window(&self) -> u64 {
-        let mss = self.mss as f64;
-        let cwnd = (self.cc.cwnd() * mss) as u64;
-        let inflated = cwnd.saturating_add_signed(self.inflation).max(self.mss);
-        if self.habits.max_cwnd.is_finite() { inflated.min((self.habits.max_cwnd * mss) as u64) } else { inflated }
+    fn refresh(&mut self) {
+        let cwnd = (self.cc.cwnd() * self.mss_f64) as u64;
+        self.window = cwnd.saturating_add_signed(self.inflation).clamp(self.mss, self.max_window);
     }
 
     /// `bytes` in segments.
     #[inline]
     fn segments(&self, bytes: u64) -> f64 {
-        bytes as f64 / self.mss as f64
+        bytes.cast_signed() as f64 / self.mss_f64
     }
 
     const fn fin_outstanding(&self) -> bool {
@@ -246,10 +291,26 @@ impl Sender {
         self.max > self.una || self.fin_outstanding() || matches!(self.state, State::SynSent)
     }
 
+    /// Nothing is left to do but to answer the receiver.
+    fn finish(&mut self) {
+        self.state = State::Finished;
+        self.early_at = Time::NEVER;
+        self.pace_waits = false;
+        if self.habits.idle_restart != IdleRestart::TimerRunsOn {
+            self.rto_at = Time::NEVER;
+        }
+    }
+
     /// A segment came in from the data receiver.
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
         self.sample = None;
         self.counts.acks += 1;
+        self.process(now, packet);
+        self.refresh();
+    }
+
+    #[inline]
+    fn process(&mut self, now: Time, packet: &Packet) {
         if self.state != State::Established {
             if self.state == State::SynSent && packet.has(flag::SYN) {
                 self.on_syn_ack(now, packet);
@@ -269,7 +330,9 @@ impl Sender {
         let rwnd = self.offered(packet.window);
         let window_changed = rwnd != self.rwnd;
         self.rwnd = rwnd;
-        if packet.ack > self.una {
+        if self.selective.is_some() {
+            self.on_ack_selective(now, packet, window_changed);
+        } else if packet.ack > self.una {
             self.on_new_ack(now, packet);
         } else if self.max > self.una && !window_changed {
             self.on_dup_ack(now, packet);
@@ -279,8 +342,7 @@ impl Sender {
             self.rto_at = Time::NEVER;
         }
         if packet.has(flag::FIN) && self.fin_sent && self.una == self.max {
-            self.state = State::Finished;
-            self.rto_at = Time::NEVER;
+            self.finish();
             self.due = due::ACK;
             self.last_acked = now;
         }
@@ -346,16 +408,20 @@ impl Sender {
         self.nxt = self.nxt.max(packet.ack);
         self.last_acked = now;
         let mut restart_timer = true;
-        let in_recovery = self.phase != Phase::Open && {
+        let mut in_recovery = false;
+        if self.phase != Phase::Open {
+            if self.is_spurious(packet) {
+                self.undo();
+            }
+            in_recovery = self.phase == Phase::Recovery;
             restart_timer = self.on_new_ack_in_recovery(acked);
-            self.phase == Phase::Recovery || !self.habits.ns2_recovery
-        };
-        if self.due & due::HEAD != 0 && self.phase == Phase::Open {
-            self.due &= !due::HEAD;
+            // In ns-2 the ACK that ends recovery lets the window grow.
+            in_recovery &= self.phase == Phase::Recovery || !self.habits.ns2_recovery;
         }
         self.dup_acks = 0;
         self.limited_sent = 0;
-        self.tell(now, packet, acked, in_recovery);
+        let told = Told { acked, in_flight: self.nxt - self.una, in_recovery, ..Told::default() };
+        self.tell(now, packet, &told);
         if packet.has(flag::ECE) {
             self.on_echo();
         }
@@ -376,13 +442,35 @@ impl Sender {
         }
     }
 
+    /// RFC 3522, section 3.2: the first ACK of a recovery that moves on echoes a segment from before the first
+    /// retransmission, so that was needless.
+    fn is_spurious(&mut self, packet: &Packet) -> bool {
+        let Some(stamp) = self.again_stamp.take() else { return false };
+        self.habits.timestamps && packet.ts_ecr.wrapping_sub(stamp).cast_signed() < 0
+    }
+
+    /// The loss or timeout was none (RFC 4015).
+    fn undo(&mut self) {
+        self.counts.spurious += 1;
+        self.cc.on_spurious();
+        self.phase = Phase::Open;
+        self.inflation = 0;
+        self.due &= !due::HEAD;
+        self.nxt = self.max;
+        self.rtt.end_backoff();
+    }
+
     /// Leaves recovery, or answers a partial ACK; returns whether the timer restarts.
     fn on_new_ack_in_recovery(&mut self, acked: u64) -> bool {
-        if self.phase == Phase::Loss {
-            if self.una >= self.recover {
-                self.phase = Phase::Open;
+        match self.phase {
+            Phase::Open => return true,
+            Phase::Loss => {
+                if self.una >= self.recover {
+                    self.phase = Phase::Open;
+                }
+                return true;
             }
-            return true;
+            Phase::Recovery => {}
         }
         let ends = self.una >= self.recover || self.habits.recovery != Recovery::NewReno;
         if ends {
@@ -415,40 +503,43 @@ impl Sender {
     }
 
     /// Tells the congestion control of an ACK.
-    #[inline]
-    fn tell(&mut self, now: Time, packet: &Packet, acked: u64, in_recovery: bool) {
+    #[inline(always)]
+    fn tell(&mut self, now: Time, packet: &Packet, told: &Told) {
         let segments = match self.habits.growth {
-            _ if acked == 0 => 0.0,
+            _ if told.acked == 0 => 0.0,
             Growth::PerAck => 1.0,
-            Growth::OneSegment => self.segments(acked).min(1.0),
-            Growth::TwoSegments => self.segments(acked).min(2.0),
-            Growth::Bytes => self.segments(acked),
+            Growth::OneSegment => self.segments(told.acked).min(1.0),
+            Growth::TwoSegments => self.segments(told.acked).min(2.0),
+            Growth::Bytes => self.segments(told.acked),
         };
+        let one_way_delay =
+            self.habits.timestamps.then(|| Duration::from_micros(u64::from(packet.ts_val.wrapping_sub(packet.ts_ecr))));
         self.cc.on_ack(&Ack {
             now,
             segments,
-            bytes: acked,
+            bytes: told.acked,
             rtt: self.sample,
-            one_way_delay: None,
+            one_way_delay,
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
             una: self.una,
             nxt: self.max,
-            in_flight: self.segments(self.nxt - self.una),
-            delivered: self.una,
-            lost: 0.0,
-            rate: None,
+            in_flight: self.segments(told.in_flight),
+            delivered: self.una + told.sacked,
+            lost: f64::from(told.lost),
+            rate: told.rate,
             window_limited: self.window_limited || !self.habits.validate_window,
             ecn_echo: packet.has(flag::ECE),
-            in_recovery,
-            duplicate: acked == 0,
-            mss: f64::from(self.habits.mss),
+            in_recovery: told.in_recovery,
+            duplicate: told.acked == 0,
+            mss: self.mss_f64,
         });
     }
 
     fn on_dup_ack(&mut self, now: Time, packet: &Packet) {
         self.dup_acks += 1;
-        self.tell(now, packet, 0, self.phase == Phase::Recovery);
+        let in_recovery = self.phase == Phase::Recovery;
+        self.tell(now, packet, &Told { in_flight: self.nxt - self.una, in_recovery, ..Told::default() });
         if self.phase == Phase::Recovery {
             self.inflation += self.mss.cast_signed();
         } else if self.dup_acks == self.habits.dup_threshold && (self.una > self.recover || self.recover == 0) {
@@ -466,6 +557,7 @@ impl Sender {
         self.recover = self.max;
         self.partial = false;
         self.timed = 0;
+        self.again_stamp = None;
         self.limited_sent = 0;
         self.due |= due::HEAD;
         if self.habits.recovery == Recovery::Tahoe {
@@ -504,14 +596,20 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
-        self.rto_at
+        let timers = self.rto_at.min(self.early_at);
+        if self.pace_waits { timers.min(self.pace_at) } else { timers }
     }
 
     /// The time of [`Sender::deadline`] may have come.
     pub fn on_timer(&mut self, now: Time) {
+        self.pace_waits = self.pace_waits && now < self.pace_at;
+        if now >= self.early_at {
+            self.on_early_timer(now);
+        }
         if now >= self.rto_at {
             self.on_timeout(now);
         }
+        self.refresh();
     }
 
     fn on_timeout(&mut self, now: Time) {
@@ -539,9 +637,14 @@ impl Sender {
             self.timed_out = Some(self.una);
             self.phase = Phase::Loss;
             self.recover = self.max;
-            self.nxt = self.una;
+            self.again_stamp = None;
             self.due &= !due::HEAD;
-            self.fin_sent = false;
+            if self.selective.is_some() {
+                self.on_timeout_selective(now);
+            } else {
+                self.nxt = self.una;
+                self.fin_sent = false;
+            }
         } else {
             self.fin_sent = false;
         }
@@ -564,8 +667,11 @@ impl Sender {
         {
             return Some(packet);
         }
-        if self.state != State::Established {
+        if self.state != State::Established || self.waits_for_pace(now) {
             return None;
+        }
+        if self.selective.is_some() {
+            return self.poll_selective(now);
         }
         let in_flight = self.nxt - self.una;
         let len = self.mss.min(self.supplied - self.nxt);
@@ -577,7 +683,7 @@ impl Sender {
             self.restart_after_idle(now);
         }
         let extra = if self.dup_acks > 0 { self.limited_transmit() } else { 0 };
-        let window = self.window() + extra;
+        let window = self.window + extra;
         let allowed = window.min(self.rwnd);
         let mut len = len;
         if in_flight + len > allowed {
@@ -599,6 +705,25 @@ impl Sender {
         Some(self.segment(now, seq, len))
     }
 
+    /// Whether pacing holds the next segment back.
+    #[inline]
+    fn waits_for_pace(&mut self, now: Time) -> bool {
+        self.pace_waits = self.paces && now < self.pace_at;
+        self.pace_waits
+    }
+
+    /// The rate at which segments leave, in bytes per second.
+    fn pacing_rate(&self) -> Option<f64> {
+        let own = self.cc.pacing_rate();
+        if own.is_some() || !self.habits.pacing || self.rtt.srtt() == Duration::ZERO {
+            return own;
+        }
+        // Linux: twice the window each round trip in the first half of slow start, then 1.2 times.
+        let cwnd = self.cwnd();
+        let factor = if cwnd < self.cc.ssthresh() / 2.0 { 2.0 } else { 1.2 };
+        Some(factor * cwnd * self.mss as f64 / self.rtt.srtt().as_secs())
+    }
+
     /// Bytes beyond the window by the first duplicate ACKs.
     fn limited_transmit(&self) -> u64 {
         let on = match self.habits.limited_transmit {
@@ -614,6 +739,7 @@ impl Sender {
         if self.habits.idle_restart == IdleRestart::Rfc5681 && now.saturating_since(self.last_send) > self.rtt.rto() {
             self.cc.on_idle_restart(self.segments(self.habits.initial_window));
             self.last_send = now;
+            self.refresh();
         }
     }
 
@@ -629,7 +755,11 @@ impl Sender {
             self.due &= !due::ACK;
             return Some(self.header(now, flag::ACK));
         }
-        if self.due & due::HEAD != 0 {
+        if self.due & due::TAIL != 0 {
+            self.due &= !due::TAIL;
+            return self.poll_probe(now);
+        }
+        if self.due & due::HEAD != 0 && self.selective.is_none() {
             self.due &= !due::HEAD;
             if self.max > self.una {
                 let len = self.mss.min(self.max - self.una);
@@ -643,6 +773,9 @@ impl Sender {
                 probe.seq = self.nxt;
                 probe.payload = 1;
                 probe.size += 1;
+                if let Some(selective) = &mut self.selective {
+                    selective.push(now, self.nxt + 1, 1);
+                }
                 self.max = self.nxt + 1;
                 self.nxt = self.max;
                 self.rto_at = now.saturating_add(self.rtt.rto());
@@ -695,6 +828,9 @@ impl Sender {
         if seq < self.max {
             packet.flags |= flag::RETRANSMISSION;
             self.counts.retransmissions += 1;
+            if self.habits.timestamps && self.again_stamp.is_none() && self.phase != Phase::Open {
+                self.again_stamp = Some(clock(now));
+            }
         } else {
             if self.habits.ecn {
                 packet.flags |= if self.cwr { flag::ECT | flag::CWR } else { flag::ECT };
@@ -717,6 +853,12 @@ impl Sender {
             self.rto_at = now.saturating_add(self.rtt.rto());
         }
         self.cc.on_send(now, len, end);
+        if self.paces
+            && let Some(rate) = self.pacing_rate()
+        {
+            let gap = Duration::from_secs_f64(len as f64 / rate.max(1.0));
+            self.pace_at = self.pace_at.max(now).saturating_add(gap);
+        }
         packet
     }
 
@@ -772,10 +914,10 @@ impl Sender {
         self.supplied
     }
 
-    /// Bytes in flight.
+    /// Bytes in flight, as far as the sender knows.
     #[must_use]
-    pub const fn in_flight(&self) -> u64 {
-        self.nxt - self.una
+    pub fn in_flight(&self) -> u64 {
+        self.selective.as_ref().map_or(self.nxt - self.una, |selective| selective.in_flight())
     }
 
     /// Receive window, in bytes.
@@ -816,126 +958,4 @@ impl Sender {
 }
 
 #[cfg(test)]
-mod tests {
-    use wifair_config::{Document, Source};
-    use wifair_units::BitRate;
-
-    use super::*;
-    use crate::pipe::Pipe;
-    use crate::{Receiver, Settings};
-
-    fn ends(text: &str) -> (Sender, Receiver) {
-        let (sender, receiver) = Document::parse(Source::file("tcp.toml", text))
-            .read::<Settings>()
-            .unwrap_or_else(|problems| panic!("{problems}"))
-            .resolve();
-        (Sender::new(&sender, 0), Receiver::new(&receiver, 0))
-    }
-
-    /// Receive window 20 packets of 1000 B, known from the start: the receiver's field says nothing (65535), until an
-    /// access point writes 5000 B into an ACK.
-    #[test]
-    fn a_window_that_is_known_from_the_start_can_still_be_cut_on_the_way() {
-        let (mut sender, mut receiver) = ends("stack = 'ns2'\nreceive_window = '20 packets'");
-        sender.open(Time::ZERO);
-        sender.supply(100_000);
-        let syn = sender.poll(Time::ZERO).expect("a SYN");
-        receiver.on_packet(Time::ZERO, &syn);
-        let syn_ack = receiver.poll(Time::ZERO).expect("its ACK");
-        assert_eq!(syn_ack.window, u16::MAX);
-        sender.on_packet(Time::ZERO, &syn_ack);
-        assert_eq!(sender.receive_window(), 20_000);
-        sender.on_packet(Time::ZERO, &Packet { window: 5000, ..syn_ack });
-        let data = sender.poll(Time::ZERO).expect("data");
-        receiver.on_packet(Time::ZERO, &data);
-        let ack = receiver.poll(Time::ZERO).expect("an ACK");
-        sender.on_packet(Time::ZERO, &Packet { window: 5000, ..ack });
-        assert_eq!(sender.receive_window(), 5000);
-        sender.on_packet(Time::ZERO, &ack);
-        assert_eq!(sender.receive_window(), 20_000);
-    }
-
-    /// A transfer over 1 Mb/s as the tables in `golden_ns2` have it; `losses` count from 0 as in ns-2.
-    fn ns2(settings: &str, segments: u64, delay_ms: u64, losses: &[u64]) -> Pipe {
-        let (sender, receiver) = ends(&format!("stack = 'ns2'\n{settings}"));
-        let losses: Vec<u64> = losses.iter().map(|l| l + 1).collect();
-        let mut pipe = Pipe::new(sender, receiver, BitRate::from_mbps(1), Duration::from_millis(delay_ms), &losses);
-        pipe.sender.open(Time::ZERO);
-        pipe.sender.supply(segments * 1000);
-        pipe.run(Time::ZERO + Duration::from_secs(30));
-        assert_eq!(pipe.receiver.delivered(), segments * 1000);
-        pipe
-    }
-
-    fn golden(text: &str) -> Vec<(u64, u64)> {
-        let number = |t: &str| t.parse().expect("a table of numbers");
-        text.lines()
-            .filter(|l| !l.starts_with('#'))
-            .map(|l| l.split_once(' ').map(|(t, s)| (number(t), number(s))).expect("two columns"))
-            .collect()
-    }
-
-    /// Each segment leaves when it does in ns-2 2.35, to the microsecond.
-    #[test]
-    fn every_segment_leaves_as_in_ns2() {
-        const BURSTS: &[u64] = &[40, 42, 45, 140, 141, 142, 150];
-        const TAIL: &[u64] = &[30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41];
-        const LONG: &[u64] = &[45, 100, 101, 180, 300, 330, 331, 332, 450];
-        const NEWRENO: &str = "";
-        const WINDOW_40: &str = "receive_window = '40 packets'";
-        const RENO: &str = "receive_window = '40 packets'\ncc = 'reno'";
-        const TAHOE: &str = "receive_window = '40 packets'\ncc = 'tahoe'";
-        const WINDOW_15: &str = "receive_window = '15 packets'";
-        for (what, text, pipe) in [
-            ("clean", include_str!("golden_ns2/newreno_clean.txt"), ns2(NEWRENO, 60, 50, &[])),
-            ("one loss", include_str!("golden_ns2/newreno_one_loss.txt"), ns2(NEWRENO, 60, 50, &[20])),
-            ("newreno", include_str!("golden_ns2/newreno_bursts.txt"), ns2(WINDOW_40, 300, 50, BURSTS)),
-            ("reno", include_str!("golden_ns2/reno_bursts.txt"), ns2(RENO, 300, 50, BURSTS)),
-            ("tahoe", include_str!("golden_ns2/tahoe_bursts.txt"), ns2(TAHOE, 300, 50, BURSTS)),
-            (
-                "delayed",
-                include_str!("golden_ns2/newreno_delayed.txt"),
-                ns2("delayed_ack = true", 120, 50, &[30, 60, 62]),
-            ),
-            ("timeouts", include_str!("golden_ns2/newreno_timeouts.txt"), ns2(NEWRENO, 60, 50, TAIL)),
-            ("long", include_str!("golden_ns2/newreno_long.txt"), ns2(WINDOW_15, 600, 20, LONG)),
-        ] {
-            let (expected, sent) = (golden(text), pipe.sent());
-            let differs = expected.iter().zip(&sent).position(|(a, b)| a != b);
-            if let Some(i) = differs {
-                panic!(
-                    "{what}: line {i}: ns-2 {:?}, here {:?}",
-                    &expected[i..(i + 8).min(expected.len())],
-                    &sent[i..(i + 8).min(sent.len())]
-                );
-            }
-            assert_eq!(expected.len(), sent.len(), "{what}");
-        }
-    }
-
-    /// 1 Mb/s, 50 ms: the SYN of 40 bytes takes 50.32 ms each way, then the third segment and the data leave; the
-    /// FIN rides on the last segment and is acknowledged.
-    #[test]
-    fn a_connection_opens_and_closes_as_in_rfc_9293() {
-        let (sender, receiver) = ends("mss = '1000 B'");
-        let mut pipe = Pipe::new(sender, receiver, BitRate::from_mbps(1), Duration::from_millis(50), &[]);
-        pipe.sender.open(Time::ZERO);
-        pipe.sender.supply(1500);
-        pipe.sender.close();
-        pipe.run(Time::ZERO + Duration::from_secs(10));
-        let log: Vec<_> = pipe.log.iter().map(|(t, p)| (t.as_nanos() / 1000, p.flags, p.seq, p.size)).collect();
-        assert_eq!(
-            log,
-            [
-                (0, flag::SYN, 0, 40),
-                (100_640, flag::ACK, 0, 40),
-                (100_640, flag::ACK, 0, 1040),
-                (100_640, flag::ACK | flag::FIN, 1000, 540),
-                // Two segments arrived: one ACK, which is also the receiver's FIN, and the last ACK answers it.
-                (100_640 + 320 + 8_320 + 4_320 + 50_000 + 50_320, flag::ACK, 1500, 40),
-            ]
-        );
-        assert_eq!((pipe.sender.state(), pipe.receiver.is_finished()), (State::Finished, true));
-        assert_eq!(pipe.sender.deadline(), Time::NEVER);
-    }
-}
+mod tests;

@@ -1,0 +1,564 @@
+//! The scoreboard: what was sent, and what became of it.
+//!
+//! Sources: RFC 6675 (what is lost, what is in flight), RFC 8985 (loss by time), RFC 2883 (reports of duplicates).
+//!
+//! The cost of an ACK does not grow with the number of holes. Segments stand in a ring in the order of the stream, so
+//! an offset is found by dividing, or by bisection where segments are short. Ranges of segments that are already
+//! known to have arrived are jumped over by links that shorten themselves (union-find). Losses are found by a pointer
+//! that only moves forward: below it every segment has arrived, is lost or was sent again. Segments that were sent
+//! again stand in a queue by their time.
+//!
+//! Departure: RFC 6675 calls a segment lost when three segments above it have arrived, or more than two segments'
+//! bytes; here the segments count whatever their size, as in Linux.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use wifair_units::{Duration, Time};
+
+use super::rate::Rate;
+use crate::cc::RateSample;
+
+/// What is known of a segment.
+mod mark {
+    /// It has arrived, says a selective ACK.
+    pub const SACKED: u8 = 1;
+    /// The last transmission but for one in flight is lost.
+    pub const LOST: u8 = 2;
+    /// A retransmission is in flight.
+    pub const AGAIN: u8 = 4;
+    /// It was sent more than once.
+    pub const TWICE: u8 = 8;
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    /// The offset behind its last byte.
+    end: u64,
+    /// When it was sent last.
+    sent: Time,
+    /// From here on as many segments have arrived, at least; 0 for one that has not.
+    arrived: u32,
+    len: u16,
+    marks: u8,
+}
+
+impl Segment {
+    const fn start(&self) -> u64 {
+        self.end - self.len as u64
+    }
+
+    const fn is(&self, marks: u8) -> bool {
+        self.marks & marks != 0
+    }
+
+    /// Bytes in flight on its account (RFC 6675, section 4, SetPipe).
+    const fn in_flight(&self) -> u64 {
+        let first = !self.is(mark::SACKED | mark::LOST) as u64;
+        let again = self.is(mark::AGAIN) as u64;
+        (first + again) * self.len as u64
+    }
+}
+
+/// What one ACK delivered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delivery {
+    /// Bytes, cumulatively or selectively acknowledged.
+    pub bytes: u64,
+    /// Segments newly acknowledged by SACK blocks.
+    pub sacked: u32,
+    /// Transmission times of segments that were sent once: the first and the last one delivered.
+    pub first_sent: Option<Time>,
+    /// See `first_sent`.
+    pub last_sent: Option<Time>,
+    /// The ACK reports that a segment arrived twice (RFC 2883): that segment.
+    pub duplicate: Option<(u64, u64)>,
+}
+
+/// The transmission that was delivered last among those sent last (RFC 8985, section 5.2).
+#[derive(Clone, Copy, Debug, Default)]
+struct Rack {
+    sent: Time,
+    end: u64,
+    rtt: Duration,
+    /// The highest offset delivered.
+    highest: u64,
+    /// A segment arrived after one that had been sent later.
+    reordered: bool,
+    /// Reordering window in quarters of the smallest round-trip time, raised by reports of duplicates.
+    quarters: u32,
+    /// Recoveries until `quarters` falls back.
+    persist: u32,
+    /// Duplicates count once a round trip: up to this offset.
+    duplicate_round: u64,
+}
+
+/// The scoreboard of a sender.
+#[derive(Clone, Debug)]
+pub struct Board {
+    segments: VecDeque<Segment>,
+    /// Number of `segments[0]`; numbers count all segments of the connection.
+    first: u64,
+    mss: u64,
+    in_flight: u64,
+    sacked: u64,
+    sacked_segments: u32,
+    lost: u64,
+    /// Number of the first segment that was not examined for loss yet.
+    examined: u64,
+    /// Losses are found by time: then `arrived_above` is not kept.
+    by_time: bool,
+    /// Segments from `examined` on that have arrived.
+    arrived_above: u32,
+    /// Highest number that has arrived, plus one.
+    highest_arrived: u64,
+    /// Lost segments to be sent again, the lowest first; those that need not are removed late.
+    queue: BinaryHeap<Reverse<u64>>,
+    /// Retransmissions in flight by the time of sending; those that came to an end are removed late.
+    again: VecDeque<(u64, Time)>,
+    rack: Rack,
+    rate: Option<Rate>,
+}
+
+impl Board {
+    /// An empty scoreboard for segments of `mss` bytes; losses are found `by_time` or by counting; with
+    /// `rate` it samples the delivery rate.
+    pub fn new(mss: u64, by_time: bool, rate: bool) -> Self {
+        Self {
+            segments: VecDeque::new(),
+            first: 0,
+            mss,
+            in_flight: 0,
+            sacked: 0,
+            sacked_segments: 0,
+            lost: 0,
+            examined: 0,
+            by_time,
+            arrived_above: 0,
+            highest_arrived: 0,
+            queue: BinaryHeap::new(),
+            again: VecDeque::new(),
+            rack: Rack { quarters: 1, ..Rack::default() },
+            rate: rate.then(Rate::default),
+        }
+    }
+
+    /// Bytes in flight.
+    #[inline]
+    pub const fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Bytes that have arrived ahead of a gap.
+    #[inline]
+    pub const fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    /// Bytes known to be lost, whether sent again or not.
+    #[inline]
+    pub const fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Number behind the last segment.
+    fn behind(&self) -> u64 {
+        self.first + self.segments.len() as u64
+    }
+
+    fn index(&self, number: u64) -> Option<usize> {
+        let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        (index < self.segments.len()).then_some(index)
+    }
+
+    /// A segment of new data leaves.
+    #[inline]
+    pub fn push(&mut self, now: Time, end: u64, len: u64) {
+        let len = u16::try_from(len).expect("a segment has fewer than 2^16 bytes");
+        if let Some(rate) = &mut self.rate {
+            rate.push(now, self.in_flight);
+        }
+        self.segments.push_back(Segment { end, sent: now, arrived: 0, len, marks: 0 });
+        self.in_flight += u64::from(len);
+    }
+
+    /// Sets and clears marks of the segment at `index`, and keeps the sums.
+    #[inline]
+    fn change(&mut self, index: usize, set: u8, clear: u8) {
+        let segment = &mut self.segments[index];
+        let (flight, lost) = (segment.in_flight(), segment.is(mark::LOST));
+        segment.marks = (segment.marks & !clear) | set;
+        self.in_flight = self.in_flight + segment.in_flight() - flight;
+        let len = u64::from(segment.len);
+        match (lost, segment.is(mark::LOST)) {
+            (false, true) => self.lost += len,
+            (true, false) => self.lost -= len,
+            _ => {}
+        }
+    }
+
+    /// The segment at `index` has arrived, which was not known.
+    #[inline]
+    fn deliver(&mut self, now: Time, index: usize, min_rtt: Duration, delivery: &mut Delivery) {
+        let segment = self.segments[index];
+        delivery.bytes += u64::from(segment.len);
+        if let Some(rate) = &mut self.rate {
+            rate.deliver(index, segment.sent);
+        }
+        if !segment.is(mark::TWICE) {
+            if delivery.first_sent.is_none_or(|first| segment.sent < first) {
+                delivery.first_sent = Some(segment.sent);
+            }
+            if delivery.last_sent.is_none_or(|last| segment.sent > last) {
+                delivery.last_sent = Some(segment.sent);
+            }
+        }
+        // RFC 8985, section 6.2, steps 1 to 3: a retransmission that seems to arrive within less than the shortest
+        // round trip was needless, its first transmission arrived.
+        let rtt = now.saturating_since(segment.sent);
+        let rack = &mut self.rack;
+        if !segment.is(mark::TWICE) || rtt >= min_rtt {
+            if (segment.sent, segment.end) > (rack.sent, rack.end) {
+                (rack.sent, rack.end) = (segment.sent, segment.end);
+            }
+            rack.rtt = rtt;
+        }
+        if segment.end > rack.highest {
+            rack.highest = segment.end;
+        } else if !segment.is(mark::TWICE) {
+            rack.reordered = true;
+        }
+    }
+
+    /// All before `una` has arrived.
+    #[inline]
+    pub fn acknowledge(&mut self, now: Time, una: u64, min_rtt: Duration, delivery: &mut Delivery) {
+        while let Some(&segment) = self.segments.front() {
+            if segment.end > una {
+                if segment.start() < una {
+                    self.cut(una, delivery);
+                }
+                break;
+            }
+            if segment.is(mark::SACKED) {
+                self.sacked -= u64::from(segment.len);
+                self.sacked_segments -= 1;
+                if !self.by_time && self.first >= self.examined {
+                    self.arrived_above -= 1;
+                }
+            } else {
+                self.deliver(now, 0, min_rtt, delivery);
+                self.in_flight -= segment.in_flight();
+                if segment.is(mark::LOST) {
+                    self.lost -= u64::from(segment.len);
+                }
+            }
+            self.segments.pop_front();
+            self.first += 1;
+            if let Some(rate) = &mut self.rate {
+                rate.pop();
+            }
+        }
+        self.examined = self.examined.max(self.first);
+    }
+
+    /// An ACK ends inside the first segment, as after a probe of one byte.
+    fn cut(&mut self, una: u64, delivery: &mut Delivery) {
+        let marks = self.segments[0].marks;
+        self.change(0, 0, mark::SACKED | mark::LOST | mark::AGAIN);
+        let segment = &mut self.segments[0];
+        let gone = una - segment.start();
+        segment.len -= u16::try_from(gone).expect("it is a part of the segment");
+        self.in_flight -= gone;
+        if marks & mark::SACKED != 0 {
+            self.sacked -= gone;
+        } else {
+            delivery.bytes += gone;
+        }
+        self.change(0, marks, 0);
+    }
+
+    /// The index of the segment that starts at or holds `offset`.
+    fn find(&self, offset: u64) -> usize {
+        let Some(front) = self.segments.front() else { return 0 };
+        let guess = usize::try_from(offset.saturating_sub(front.start()) / self.mss).unwrap_or(usize::MAX);
+        match self.segments.get(guess) {
+            Some(segment) if (segment.start()..segment.end).contains(&offset) => guess,
+            _ => self.segments.partition_point(|segment| segment.end <= offset),
+        }
+    }
+
+    /// The index of the first segment from `from` on that is not known to have arrived.
+    fn missing(&mut self, from: usize) -> usize {
+        let mut end = from;
+        while let Some(segment) = self.segments.get(end).filter(|segment| segment.arrived > 0) {
+            end += segment.arrived as usize;
+        }
+        let mut at = from;
+        while at < end {
+            let next = at + self.segments[at].arrived as usize;
+            self.segments[at].arrived = u32::try_from(end - at).expect("fewer than 2^32 segments are in flight");
+            at = next;
+        }
+        end
+    }
+
+    /// `start..end` has arrived, says a SACK block. Parts of segments do not count.
+    #[inline]
+    pub fn sack(&mut self, now: Time, start: u64, end: u64, min_rtt: Duration, delivery: &mut Delivery) {
+        let mut index = self.find(start);
+        if self.segments.get(index).is_some_and(|segment| segment.start() < start) {
+            index += 1;
+        }
+        loop {
+            index = self.missing(index);
+            let Some(&segment) = self.segments.get(index) else { break };
+            if segment.end > end {
+                break;
+            }
+            self.deliver(now, index, min_rtt, delivery);
+            self.change(index, mark::SACKED, mark::LOST | mark::AGAIN);
+            self.segments[index].arrived = 1;
+            self.sacked += u64::from(segment.len);
+            self.sacked_segments += 1;
+            delivery.sacked += 1;
+            let number = self.first + index as u64;
+            self.highest_arrived = self.highest_arrived.max(number + 1);
+            if !self.by_time && number >= self.examined {
+                self.arrived_above += 1;
+            }
+            index += 1;
+        }
+    }
+
+    /// The segment at `index` is lost.
+    fn lose(&mut self, index: usize) {
+        self.change(index, mark::LOST, mark::AGAIN);
+        self.queue.push(Reverse(self.first + index as u64));
+    }
+
+    /// RFC 6675, section 4, IsLost: `threshold` segments above have arrived. Returns how many are newly lost.
+    pub fn lose_below(&mut self, threshold: u32) -> u32 {
+        let mut newly = 0;
+        while self.arrived_above >= threshold {
+            let Some(index) = self.index(self.examined) else { break };
+            let segment = self.segments[index];
+            if segment.is(mark::SACKED) {
+                self.arrived_above -= 1;
+            } else if !segment.is(mark::LOST | mark::AGAIN) {
+                self.lose(index);
+                newly += 1;
+            }
+            self.examined += 1;
+        }
+        newly
+    }
+
+    /// The first segment is lost, by the number of duplicate ACKs; returns whether that is new.
+    pub fn lose_first(&mut self) -> bool {
+        let new = self.segments.front().is_some_and(|segment| !segment.is(mark::SACKED | mark::LOST | mark::AGAIN));
+        if new {
+            self.lose(0);
+            self.pass(self.first);
+        }
+        new
+    }
+
+    /// Moves the pointer behind segment `number`.
+    fn pass(&mut self, number: u64) {
+        while self.examined <= number {
+            let arrived = self.index(self.examined).is_some_and(|index| self.segments[index].is(mark::SACKED));
+            if arrived && !self.by_time {
+                self.arrived_above -= 1;
+            }
+            self.examined += 1;
+        }
+    }
+
+    /// RFC 8985, section 6.2, step 4: the reordering window.
+    fn reordering_window(&self, in_recovery: bool, threshold: u32, min_rtt: Duration, srtt: Duration) -> Duration {
+        if !self.rack.reordered && (in_recovery || self.sacked_segments >= threshold) {
+            return Duration::ZERO;
+        }
+        if min_rtt == Duration::MAX {
+            return Duration::ZERO;
+        }
+        (min_rtt * u64::from(self.rack.quarters) / 4).min(srtt)
+    }
+
+    /// RFC 8985, section 6.2, step 5. Returns how many segments are newly lost, and when the next one may be; each
+    /// segment has its own such time, where the RFC waits for the last one.
+    pub fn lose_late(
+        &mut self,
+        now: Time,
+        in_recovery: bool,
+        threshold: u32,
+        min_rtt: Duration,
+        srtt: Duration,
+    ) -> (u32, Time) {
+        let window = self.reordering_window(in_recovery, threshold, min_rtt, srtt);
+        let wait = self.rack.rtt + window;
+        let last = (self.rack.sent, self.rack.end);
+        let (mut newly, mut next) = (0, Time::NEVER);
+        while let Some(index) = self.index(self.examined) {
+            let index = self.missing(index);
+            self.examined = self.first + index as u64;
+            let Some(&segment) = self.segments.get(index) else { break };
+            if !segment.is(mark::LOST | mark::TWICE) {
+                if (segment.sent, segment.end) >= last {
+                    break;
+                }
+                let due = segment.sent.saturating_add(wait);
+                if due > now {
+                    next = due;
+                    break;
+                }
+                self.lose(index);
+                newly += 1;
+            }
+            self.examined += 1;
+        }
+        while let Some(&(number, sent)) = self.again.front() {
+            let current = self.index(number).filter(|&index| {
+                let segment = &self.segments[index];
+                segment.is(mark::AGAIN) && segment.sent == sent
+            });
+            if let Some(index) = current {
+                if (sent, self.segments[index].end) >= last {
+                    break;
+                }
+                let due = sent.saturating_add(wait);
+                if due > now {
+                    next = next.min(due);
+                    break;
+                }
+                self.lose(index);
+                newly += 1;
+            }
+            self.again.pop_front();
+        }
+        (newly, next)
+    }
+
+    /// RFC 8985, section 6.2, step 4: a duplicate was reported, the window was too short.
+    pub fn on_duplicate(&mut self, una: u64, nxt: u64) {
+        if una >= self.rack.duplicate_round {
+            self.rack.duplicate_round = nxt;
+            self.rack.quarters = (self.rack.quarters + 1).min(u32::from(u8::MAX));
+            self.rack.persist = 16;
+        }
+    }
+
+    /// A recovery ended: after sixteen without duplicates the reordering window falls back.
+    pub fn on_recovery_exit(&mut self) {
+        self.rack.persist = self.rack.persist.saturating_sub(1);
+        if self.rack.persist == 0 {
+            self.rack.quarters = 1;
+        }
+    }
+
+    /// After a timeout: with `only_late` those are lost that are overdue, and the first one (RFC 8985, section 6.3);
+    /// else all are that have not arrived. A receiver that has taken back its first selective ACK (RFC 2018, section 8)
+    /// is believed none.
+    pub fn on_timeout(&mut self, now: Time, only_late: bool) {
+        if self.segments.front().is_some_and(|segment| segment.is(mark::SACKED)) {
+            for index in 0..self.segments.len() {
+                self.segments[index].arrived = 0;
+                self.change(index, 0, mark::SACKED);
+            }
+            (self.sacked, self.sacked_segments, self.arrived_above) = (0, 0, 0);
+        }
+        let wait = self.rack.rtt;
+        for index in 0..self.segments.len() {
+            let segment = self.segments[index];
+            let late = !only_late || index == 0 || segment.sent.saturating_add(wait) <= now;
+            if segment.is(mark::SACKED) || !late || (segment.is(mark::LOST) && !segment.is(mark::AGAIN)) {
+                continue;
+            }
+            self.lose(index);
+        }
+        if !only_late {
+            self.examined = self.behind();
+            self.arrived_above = 0;
+        }
+    }
+
+    /// The losses turned out to be none: what was not sent again counts as in flight.
+    pub fn forgive(&mut self) {
+        self.queue.clear();
+        for index in 0..self.segments.len() {
+            if self.segments[index].is(mark::LOST) {
+                self.change(index, 0, mark::LOST);
+            }
+        }
+        self.examined = self.first;
+        self.arrived_above = if self.by_time { 0 } else { self.sacked_segments };
+    }
+
+    /// The lowest segment that is lost and not sent again: its start and length.
+    #[inline]
+    pub fn next_lost(&mut self) -> Option<(u64, u64)> {
+        while let Some(&Reverse(number)) = self.queue.peek() {
+            if let Some(index) = self.index(number) {
+                let segment = self.segments[index];
+                if segment.is(mark::LOST) && !segment.is(mark::AGAIN) {
+                    return Some((segment.start(), u64::from(segment.len)));
+                }
+            }
+            self.queue.pop();
+        }
+        None
+    }
+
+    /// RFC 6675, section 4, NextSeg, rule 3: a segment below the highest that has arrived, not known as lost.
+    pub fn next_suspect(&mut self) -> Option<(u64, u64)> {
+        let index = self.index(self.examined)?;
+        let index = self.missing(index);
+        let segment = self.segments.get(index)?;
+        let below = self.first + (index as u64) < self.highest_arrived;
+        (below && !segment.is(mark::LOST | mark::AGAIN)).then_some((segment.start(), u64::from(segment.len)))
+    }
+
+    /// The last segment, where it has not arrived (RFC 6675, NextSeg, rule 4; RFC 8985, section 7.3).
+    pub fn last(&self) -> Option<(u64, u64)> {
+        let segment = self.segments.back()?;
+        (!segment.is(mark::SACKED | mark::AGAIN)).then_some((segment.start(), u64::from(segment.len)))
+    }
+
+    /// The segment that starts at `start` is sent again.
+    pub fn send_again(&mut self, now: Time, start: u64) {
+        let index = self.find(start);
+        debug_assert!(self.segments[index].start() == start, "segments keep their borders");
+        if let Some(rate) = &mut self.rate {
+            rate.send_again(now, index, self.in_flight);
+        }
+        self.change(index, mark::AGAIN | mark::TWICE, 0);
+        self.segments[index].sent = now;
+        self.again.push_back((self.first + index as u64, now));
+    }
+
+    /// As [`Board::send_again`], for a segment not known as lost: it is not examined again.
+    pub fn send_suspect_again(&mut self, now: Time, start: u64) {
+        self.send_again(now, start);
+        let number = self.first + self.find(start) as u64;
+        self.pass(number);
+    }
+
+    /// Segments between the first that is not acknowledged and the last that was sent.
+    pub fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// The sample of the delivery rate of an ACK that delivered `bytes`.
+    pub fn rate_sample(&mut self, now: Time, bytes: u64, min_rtt: Duration) -> Option<RateSample> {
+        self.rate.as_mut()?.sample(now, bytes, min_rtt)
+    }
+
+    /// The application had nothing to send while the window was open.
+    pub fn on_app_limited(&mut self) {
+        let in_flight = self.in_flight;
+        if let Some(rate) = &mut self.rate {
+            rate.on_app_limited(in_flight);
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! Recovery with selective ACKs.
+//!
+//! Sources: RFC 6675 (recovery by counting), RFC 8985 (by time, with tail loss probes), RFC 9937 (how much leaves in
+//! recovery), RFC 3522 and RFC 4015 (needless recoveries, by timestamps).
+//!
+//! Departures: a segment that the reordering timer waits for is lost at its own time, where RFC 8985 waits for the last
+//! of them; RFC 6675's flight at the start of recovery is bounded by the window, which leaves out what limited transmit
+//! sent.
+
+use wifair_packet::{Packet, flag};
+use wifair_units::{Duration, Time};
+
+use super::board::{Board, Delivery};
+use super::prr::Prr;
+use super::{Phase, Sender, Told, due};
+use crate::cc::CongestionControl;
+use crate::clock;
+use crate::config::{Habits, Recovery, ReduceFrom};
+
+/// RFC 8985, section 7.2: what a delayed ACK of a single segment may take. The value is Linux's.
+const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
+
+/// What a sender with a scoreboard knows beside [`Sender`].
+#[derive(Debug)]
+pub struct Selective {
+    board: Board,
+    prr: Prr,
+    /// RFC 8985: a segment may be lost then.
+    reorder_at: Time,
+    /// RFC 8985: a tail loss probe leaves then.
+    probe_at: Time,
+    /// The offset behind the probe that is out, 0 for none, and whether it was a retransmission.
+    probe_end: u64,
+    probe_again: bool,
+    /// RFC 6675, NextSeg, rule 4: once in each recovery.
+    rescued: bool,
+}
+
+impl Selective {
+    pub fn new(habits: &Habits, rate: bool) -> Self {
+        Self {
+            board: Board::new(u64::from(habits.mss), habits.recovery == Recovery::Rack, rate),
+            prr: Prr::default(),
+            reorder_at: Time::NEVER,
+            probe_at: Time::NEVER,
+            probe_end: 0,
+            probe_again: false,
+            rescued: false,
+        }
+    }
+
+    pub const fn in_flight(&self) -> u64 {
+        self.board.in_flight()
+    }
+
+    /// Whether the segment that ends here is a tail loss probe that is out.
+    #[cfg(test)]
+    pub const fn is_probe(&self, end: u64) -> bool {
+        self.probe_end == end
+    }
+
+    pub fn push(&mut self, now: Time, end: u64, len: u64) {
+        self.board.push(now, end, len);
+    }
+}
+
+impl Sender {
+    /// An ACK came in that is neither old nor for what was never sent.
+    pub(super) fn on_ack_selective(&mut self, now: Time, packet: &Packet, window_changed: bool) {
+        let Some(mut s) = self.selective.take() else { return };
+        let acked = packet.ack - self.una;
+        let mut delivery = Delivery::default();
+        if acked > 0 {
+            s.board.acknowledge(now, packet.ack, self.rtt.min(), &mut delivery);
+            self.una = packet.ack;
+            self.last_acked = now;
+            self.dup_acks = 0;
+        }
+        let blocks = self.read_blocks(now, packet, &mut s.board, &mut delivery);
+        if acked == 0 && !blocks && self.max > self.una && !window_changed {
+            self.dup_acks += 1;
+        }
+        self.measure_selective(now, packet, acked, &delivery);
+        if delivery.duplicate.is_some() {
+            s.board.on_duplicate(self.una, self.max);
+        }
+        if s.probe_end != 0 {
+            self.on_probe_ack(&mut s, packet, acked > 0, blocks, &delivery);
+        }
+
+        let was = self.phase;
+        if acked > 0 && was != Phase::Open && self.is_spurious(packet) {
+            self.undo();
+            s.board.forgive();
+        }
+        let lost = self.find_losses(now, &mut s);
+        if self.phase != Phase::Open && self.una >= self.recover {
+            if self.phase == Phase::Recovery {
+                self.cc.on_recovery_exit(f64::INFINITY);
+                s.board.on_recovery_exit();
+            }
+            self.phase = Phase::Open;
+        }
+        let told = Told {
+            acked,
+            in_flight: s.board.in_flight(),
+            sacked: s.board.sacked(),
+            lost,
+            rate: s.board.rate_sample(now, delivery.bytes, self.rtt.min()),
+            in_recovery: was == Phase::Recovery,
+        };
+        self.tell(now, packet, &told);
+        if self.phase == Phase::Open && s.board.lost() > 0 {
+            self.enter_recovery_selective(now, &mut s, delivery.bytes);
+        }
+        if self.phase == Phase::Recovery {
+            let safe = acked > 0 && lost == 0;
+            s.prr.on_ack(delivery.bytes, s.board.in_flight(), safe, self.mss);
+        }
+        if packet.has(flag::ECE) {
+            self.on_echo();
+        }
+        if acked > 0 {
+            self.restart_timer(now, true);
+        }
+        self.arm_probe(now, &mut s, acked > 0);
+        self.selective = Some(s);
+        self.finish_without_fin();
+    }
+
+    /// Takes in the SACK blocks; returns whether there was one.
+    fn read_blocks(&self, now: Time, packet: &Packet, board: &mut Board, delivery: &mut Delivery) -> bool {
+        let offset = |relative: u32| packet.ack.wrapping_add_signed(i64::from(relative.cast_signed()));
+        let mut any = false;
+        for (i, &(start, end)) in packet.sack.iter().enumerate() {
+            if start == end {
+                break;
+            }
+            any = true;
+            let (start, end) = (offset(start), offset(end));
+            // RFC 2883, section 4: the first block reports a duplicate when it lies below the ACK or in the second.
+            let within = |&(s, e): &(u32, u32)| s != e && offset(s) <= start && end <= offset(e);
+            if i == 0 && (start < packet.ack || packet.sack.get(1).is_some_and(within)) {
+                delivery.duplicate = Some((start, end));
+            } else if start < end && end <= self.max {
+                board.sack(now, start, end, self.rtt.min(), delivery);
+            }
+        }
+        any
+    }
+
+    /// With timestamps every ACK measures: by the times of sending where the segments were sent once, else by the echo.
+    fn measure_selective(&mut self, now: Time, packet: &Packet, acked: u64, delivery: &Delivery) {
+        if !self.habits.timestamps {
+            if self.timed != 0 && packet.ack >= self.timed {
+                self.timed = 0;
+                self.take_sample(now, self.timed_at);
+            }
+        } else if let (Some(first), Some(last)) = (delivery.first_sent, delivery.last_sent) {
+            self.rtt.sample(first, now);
+            self.sample = Some(now.saturating_since(last));
+        } else if acked > 0 {
+            let exact = Duration::from_micros(u64::from(clock(now).wrapping_sub(packet.ts_ecr)));
+            self.rtt.sample_timestamp(exact);
+            self.sample = Some(exact);
+        }
+    }
+
+    /// Marks what is lost; returns how many segments newly are.
+    fn find_losses(&mut self, now: Time, s: &mut Selective) -> u32 {
+        let threshold = self.habits.dup_threshold;
+        let mut lost = if self.habits.recovery == Recovery::Rack {
+            let in_recovery = self.phase != Phase::Open;
+            let (lost, next) = s.board.lose_late(now, in_recovery, threshold, self.rtt.min(), self.rtt.srtt());
+            s.reorder_at = next;
+            lost
+        } else {
+            s.board.lose_below(threshold)
+        };
+        // The receiver may know no selective ACKs, or have nothing to report.
+        if self.dup_acks == threshold && self.phase == Phase::Open && s.board.lose_first() {
+            lost += 1;
+        }
+        lost
+    }
+
+    /// RFC 6675, section 5, step 4; `delivered` bytes by the ACK that tells of the loss.
+    fn enter_recovery_selective(&mut self, now: Time, s: &mut Selective, delivered: u64) {
+        self.counts.fast_retransmits += 1;
+        self.cc.on_loss(self.reduction_base_selective());
+        self.phase = Phase::Recovery;
+        self.recover = self.max;
+        self.timed = 0;
+        self.again_stamp = None;
+        self.due |= due::HEAD;
+        s.rescued = false;
+        // RFC 9937, section 6.2: what had arrived before does not count.
+        let flight = (self.max - self.una + delivered).saturating_sub(s.board.sacked());
+        self.refresh();
+        s.prr = Prr::new(flight, self.window);
+        self.rto_at = now.saturating_add(self.rtt.rto());
+    }
+
+    fn reduction_base_selective(&self) -> f64 {
+        let window = self.cc.cwnd().min(self.habits.max_cwnd);
+        match self.habits.reduce_from {
+            ReduceFrom::Window => window.min(self.segments(self.rwnd)),
+            ReduceFrom::Flight => window.min(self.segments(self.max - self.una)),
+        }
+    }
+
+    pub(super) fn on_timeout_selective(&mut self, now: Time) {
+        let Some(mut s) = self.selective.take() else { return };
+        s.board.on_timeout(now, self.habits.recovery == Recovery::Rack);
+        (s.reorder_at, s.probe_at, s.probe_end) = (Time::NEVER, Time::NEVER, 0);
+        self.early_at = Time::NEVER;
+        self.due |= due::HEAD;
+        self.selective = Some(s);
+    }
+
+    /// RFC 8985, section 7.4.2: what the ACK says of a probe; `advances` if it acknowledges new data.
+    fn on_probe_ack(&mut self, s: &mut Selective, packet: &Packet, advances: bool, blocks: bool, delivery: &Delivery) {
+        let reported = delivery.duplicate.is_some_and(|(start, end)| start < s.probe_end && s.probe_end <= end);
+        if s.probe_again && reported {
+            s.probe_end = 0;
+        } else if packet.ack > s.probe_end && s.probe_again {
+            // The probe repaired a loss.
+            s.probe_end = 0;
+            self.cc.on_loss(self.reduction_base_selective());
+            self.cc.on_recovery_exit(f64::INFINITY);
+        } else if packet.ack >= s.probe_end && (!s.probe_again || !(advances || blocks)) {
+            s.probe_end = 0;
+        }
+    }
+
+    /// Arms the timer of a tail loss probe (RFC 8985, section 7.2); `again` restarts it.
+    fn arm_probe(&mut self, now: Time, s: &mut Selective, again: bool) {
+        if self.habits.recovery != Recovery::Rack {
+            return;
+        }
+        let eligible = self.phase == Phase::Open && self.max > self.una && s.board.sacked() == 0 && s.probe_end == 0;
+        if !eligible {
+            s.probe_at = Time::NEVER;
+        } else if again || s.probe_at == Time::NEVER {
+            let srtt = self.rtt.srtt();
+            let timeout = match srtt {
+                Duration::ZERO => Duration::from_secs(1),
+                _ if s.board.len() == 1 => srtt * 2 + MAX_ACK_DELAY,
+                _ => srtt * 2,
+            };
+            s.probe_at = now.saturating_add(timeout).min(self.rto_at);
+        }
+        self.early_at = s.reorder_at.min(s.probe_at);
+    }
+
+    /// The reordering timer or that of a probe has expired.
+    pub(super) fn on_early_timer(&mut self, now: Time) {
+        let Some(mut s) = self.selective.take() else { return };
+        if now >= s.reorder_at {
+            self.find_losses(now, &mut s);
+            if self.phase == Phase::Open && s.board.lost() > 0 {
+                self.enter_recovery_selective(now, &mut s, 0);
+                s.prr.on_ack(0, s.board.in_flight(), false, self.mss);
+            }
+        }
+        if now >= s.probe_at {
+            s.probe_at = Time::NEVER;
+            self.due |= due::TAIL;
+        }
+        self.early_at = s.reorder_at.min(s.probe_at);
+        self.selective = Some(s);
+    }
+
+    /// RFC 8985, section 7.3: new data where there is some, else the last segment again.
+    pub(super) fn poll_probe(&mut self, now: Time) -> Option<Packet> {
+        if self.max == self.una || self.phase != Phase::Open {
+            return None;
+        }
+        let last = self.selective.as_ref()?.board.last();
+        let len = self.mss.min(self.supplied - self.nxt);
+        let new = len > 0 && self.nxt + len <= self.una + self.rwnd;
+        let packet = if new {
+            let seq = self.nxt;
+            self.nxt += len;
+            self.segment_selective(now, seq, len)
+        } else {
+            let (seq, len) = last?;
+            self.segment_selective(now, seq, len)
+        };
+        self.rto_at = now.saturating_add(self.rtt.rto());
+        if let Some(s) = &mut self.selective {
+            (s.probe_end, s.probe_again, s.probe_at) = (self.max, !new, Time::NEVER);
+            self.early_at = s.reorder_at;
+        }
+        Some(packet)
+    }
+
+    /// The segment `seq .. seq + len`, entered into the scoreboard.
+    fn segment_selective(&mut self, now: Time, seq: u64, len: u64) -> Packet {
+        let new = seq >= self.max;
+        if let Some(s) = &mut self.selective {
+            if new {
+                s.board.push(now, seq + len, len);
+            } else {
+                s.board.send_again(now, seq);
+            }
+            if self.phase == Phase::Recovery {
+                s.prr.on_send(len);
+            }
+        }
+        let packet = self.segment(now, seq, len);
+        if new
+            && self.habits.recovery == Recovery::Rack
+            && let Some(mut s) = self.selective.take()
+        {
+            self.arm_probe(now, &mut s, true);
+            self.selective = Some(s);
+        }
+        packet
+    }
+
+    /// What the window lets leave now, in bytes.
+    fn allowance(&self, s: &Selective) -> u64 {
+        if self.phase == Phase::Recovery && self.habits.prr && !self.cc.rules_recovery() {
+            s.prr.allowed()
+        } else {
+            self.window.saturating_sub(s.board.in_flight())
+        }
+    }
+
+    /// The next segment that may leave.
+    #[inline]
+    pub(super) fn poll_selective(&mut self, now: Time) -> Option<Packet> {
+        let s = self.selective.as_mut()?;
+        let lost = if s.board.lost() > 0 { s.board.next_lost() } else { None };
+        let s = self.selective.as_ref()?;
+        let allowed = self.allowance(s);
+        if let Some((seq, len)) = lost {
+            // RFC 6675, section 5, step 4.3: the first lost segment is sent again whatever is in flight.
+            if len <= allowed || self.due & due::HEAD != 0 {
+                self.due &= !due::HEAD;
+                return Some(self.segment_selective(now, seq, len));
+            }
+            self.window_limited = true;
+            return None;
+        }
+        self.due &= !due::HEAD;
+        let in_flight = s.board.in_flight();
+        let len = self.mss.min(self.supplied - self.nxt);
+        if len == 0 {
+            self.window_limited = false;
+            if allowed >= self.mss
+                && let Some(s) = &mut self.selective
+            {
+                s.board.on_app_limited();
+            }
+            return self.poll_suspect(now, allowed).or_else(|| self.poll_fin(now));
+        }
+        if self.max == self.una {
+            self.restart_after_idle(now);
+        }
+        let open = (self.una + self.rwnd).saturating_sub(self.nxt);
+        if len <= allowed.min(open) {
+            let seq = self.nxt;
+            self.nxt += len;
+            return Some(self.segment_selective(now, seq, len));
+        }
+        if self.max == self.una && open > 0 {
+            // The receive window is shorter than a segment: what fits leaves when nothing is in flight.
+            let len = len.min(open).min(self.window);
+            let seq = self.nxt;
+            self.nxt += len;
+            return Some(self.segment_selective(now, seq, len));
+        }
+        self.window_limited = len > allowed;
+        if len > open {
+            if self.rwnd == 0 && !self.outstanding() && self.rto_at == Time::NEVER {
+                self.rto_at = now.saturating_add(self.rtt.rto());
+            }
+            return self.poll_suspect(now, allowed);
+        }
+        debug_assert!(in_flight > 0 || self.phase == Phase::Recovery, "an empty path takes a segment");
+        None
+    }
+
+    /// RFC 6675, section 4, NextSeg, rules 3 and 4, when no new data can leave.
+    fn poll_suspect(&mut self, now: Time, allowed: u64) -> Option<Packet> {
+        if self.phase != Phase::Recovery || self.habits.recovery != Recovery::Sack {
+            return None;
+        }
+        let s = self.selective.as_mut()?;
+        if let Some((seq, len)) = s.board.next_suspect().filter(|&(_, len)| len <= allowed) {
+            s.board.send_suspect_again(now, seq);
+            s.prr.on_send(len);
+            return Some(self.segment(now, seq, len));
+        }
+        if !s.rescued
+            && let Some((seq, len)) = s.board.last().filter(|&(_, len)| len <= allowed)
+        {
+            s.rescued = true;
+            return Some(self.segment_selective(now, seq, len));
+        }
+        None
+    }
+}
