@@ -127,7 +127,7 @@ pub fn new(params: &Params, start: Start) -> Bbr {
 
 /// A random number for a seed (G. L. Steele, D. Lea and C. H. Flood, "Fast Splittable Pseudorandom Number Generators",
 /// 2014).
-const fn splitmix(seed: u64) -> u64 {
+pub(super) const fn splitmix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

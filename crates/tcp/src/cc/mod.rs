@@ -21,6 +21,7 @@ mod window;
 pub mod ack_loss;
 pub mod areno;
 pub mod bbr;
+pub mod bbr3;
 pub mod bic;
 pub mod compound;
 pub mod compound_plus;
@@ -375,6 +376,9 @@ algorithms! {
     /// Paces at the bottleneck's rate with about one bandwidth-delay product in flight (version 1).
     Bbr(bbr::Bbr, bbr::Params) = "bbr"
         from "N. Cardwell et al., draft-cardwell-iccrg-bbr-congestion-control-00, 2017" in bbr, NewReno;
+    /// BBR whose model also bounds what is in flight by where losses began (version 3).
+    Bbr3(bbr3::Bbr3, bbr3::Params) = "bbr3"
+        from "N. Cardwell et al., draft-ietf-ccwg-bbr-04, 2025" in bbr3, NewReno;
     /// UDT's rate control: steps by the unused capacity each 10 ms, a ninth less on loss.
     Udt(udt::Udt, udt::Params) = "udt"
         from "Y. Gu and R. L. Grossman, UDT, 2007; draft-gg-udt-03" in udt, NewReno;

@@ -1,0 +1,596 @@
+//! BBR, version 3: BBR whose model also bounds what is in flight by where losses began.
+//!
+//! Source: N. Cardwell, I. Swett and J. Beshay (editors), draft-ietf-ccwg-bbr-04, 2025, sections 2 and 5, checked
+//! against public implementations that follow it. As in version 1 the path is modelled by its largest delivery rate
+//! (here of two probing cycles) and its smallest round-trip time; beside that
+//!
+//! ```text
+//! long-term bound:  largest flight that lost no more than 2 % of a round, raised while probing upward
+//! short-term bound: after losses outside of probing, rate and flight fall by 0.7, not below what was delivered
+//! ProbeBW: Down (gain 0.9) until the queue is gone, Cruise (1) with 15 % room, Refill (1) for a round, Up (5/4)
+//!          until losses or no more growth; a cycle each 2 to 3 s, or each min(flight, 63) rounds, as Reno would
+//! ProbeRTT: each 5 s half a bandwidth-delay product for 200 ms
+//! ```
+//!
+//! Startup (gain 4 ln 2) also ends when a round has lost more than 2 % of its flight, in six segments or more. Losses and
+//! flights are counted by the round here, where the draft keeps both for each segment; ECN, the allowance for offload
+//! of segmentation, and the undoing of bounds are left out (a spurious loss only lifts the short-term ones).
+
+use wifair_config::table;
+use wifair_units::{Duration, Time};
+
+use crate::cc::bbr::splitmix;
+use crate::cc::{Ack, CongestionControl, Start};
+
+table! {
+    /// BBR version 3 (draft-ietf-ccwg-bbr-04).
+    pub struct Params {
+        /// Part of a round's flight whose loss is too much.
+        pub loss_threshold: f64 = 0.02, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
+        /// What the bounds keep after too much loss.
+        pub beta: f64 = 0.7, "between 0 and 1" => |v| *v > 0.0 && *v < 1.0;
+        /// Part of the long-term bound that is left to others while cruising.
+        pub headroom: f64 = 0.15, "between 0 and 1" => |v| (0.0..1.0).contains(v);
+        /// Age of the smallest round-trip time at which it is measured anew.
+        pub probe_rtt_interval: Duration = Duration::from_secs(5), "longer than 0 s" => |v| *v > Duration::ZERO;
+    }
+}
+
+/// 4 ln 2.
+const STARTUP_GAIN: f64 = 2.77;
+const CWND_GAIN: f64 = 2.0;
+const UP_CWND_GAIN: f64 = 2.25;
+/// Paced this much below the estimate.
+const PACING_MARGIN: f64 = 0.99;
+/// Least window, in segments.
+const LEAST: f64 = 4.0;
+/// Most segments, to stay finite.
+const MOST: f64 = 1e9;
+/// Age at which the smallest round-trip time is forgotten.
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
+const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
+/// Lost segments of a round that end startup.
+const STARTUP_LOSSES: f64 = 6.0;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Startup,
+    Drain,
+    Down,
+    Cruise,
+    Refill,
+    Up,
+    ProbeRtt,
+}
+
+/// Three rounds that bring less than a quarter more.
+#[derive(Clone, Copy, Debug, Default)]
+struct Plateau {
+    rate: f64,
+    rounds: u32,
+}
+
+impl Plateau {
+    /// Whether the rate of another round shows it.
+    fn reached(&mut self, rate: f64) -> bool {
+        if rate >= 1.25 * self.rate {
+            *self = Self { rate, rounds: 0 };
+        } else {
+            self.rounds += 1;
+        }
+        self.rounds >= 3
+    }
+}
+
+/// State of BBR version 3. Rates are in bytes per second, amounts in segments, times in seconds.
+#[derive(Clone, Debug)]
+pub struct Bbr3 {
+    params: Params,
+    seed: u64,
+    mss: f64,
+    initial_window: f64,
+    state: State,
+    cwnd: f64,
+    prior_cwnd: f64,
+    pacing: f64,
+    /// Largest rates of this probing cycle and the last.
+    rates: [f64; 2],
+    short_rate: f64,
+    short_flight: f64,
+    long_flight: f64,
+    /// Largest rate and amount delivered in this round.
+    latest: (f64, f64),
+    next_round: u64,
+    delivered: u64,
+    /// Lost in this round, and the largest flight of the last two.
+    lost: f64,
+    flight: f64,
+    last_flight: f64,
+    full: bool,
+    plateau: Plateau,
+    /// Losses of this probe count against the long-term bound.
+    probing: bool,
+    up_rounds: i32,
+    up_acked: f64,
+    rounds_since_probe: f64,
+    wait: Duration,
+    cycle_stamp: Time,
+    min_rtt: f64,
+    min_rtt_stamp: Time,
+    probe_rtt_stamp: Time,
+    probe_rtt_min: f64,
+    probe_rtt_done: Option<Time>,
+    idle_restart: bool,
+    /// What came in beyond the rate since an instant, and the largest such surplus of ten rounds, fading.
+    aggregate: (Time, f64),
+    surplus: f64,
+}
+
+/// BBR version 3 at the start of a connection.
+#[must_use]
+pub fn new(params: &Params, start: Start) -> Bbr3 {
+    let cwnd = start.window.clamp(1.0, MOST);
+    let mss = start.mss.max(1.0);
+    Bbr3 {
+        params: params.clone(),
+        seed: start.seed,
+        mss,
+        initial_window: cwnd,
+        state: State::Startup,
+        cwnd,
+        prior_cwnd: cwnd,
+        // As if the round-trip time were 1 ms, until it is measured.
+        pacing: STARTUP_GAIN * cwnd * mss / 1e-3,
+        rates: [0.0; 2],
+        short_rate: f64::INFINITY,
+        short_flight: f64::INFINITY,
+        long_flight: f64::INFINITY,
+        latest: (0.0, 0.0),
+        next_round: 0,
+        delivered: 0,
+        lost: 0.0,
+        flight: 0.0,
+        last_flight: 0.0,
+        full: false,
+        plateau: Plateau::default(),
+        probing: false,
+        up_rounds: 0,
+        up_acked: 0.0,
+        rounds_since_probe: 0.0,
+        wait: Duration::ZERO,
+        cycle_stamp: Time::ZERO,
+        min_rtt: f64::INFINITY,
+        min_rtt_stamp: Time::ZERO,
+        probe_rtt_stamp: Time::ZERO,
+        probe_rtt_min: f64::INFINITY,
+        probe_rtt_done: None,
+        idle_restart: false,
+        aggregate: (Time::ZERO, 0.0),
+        surplus: 0.0,
+    }
+}
+
+impl Bbr3 {
+    /// The rate of the model.
+    fn rate(&self) -> f64 {
+        self.rates[0].max(self.rates[1]).min(self.short_rate)
+    }
+
+    /// Bandwidth-delay product.
+    fn bdp(&self) -> f64 {
+        if self.min_rtt.is_finite() { self.rate() * self.min_rtt / self.mss } else { self.initial_window }
+    }
+
+    fn inflight(&self, gain: f64) -> f64 {
+        let spare = if self.state == State::Up { 2.0 } else { 0.0 };
+        (gain * self.bdp()).max(LEAST) + spare
+    }
+
+    const fn pacing_gain(&self) -> f64 {
+        match self.state {
+            State::Startup => STARTUP_GAIN,
+            State::Drain => 0.5,
+            State::Down => 0.9,
+            State::Up => 1.25,
+            State::Cruise | State::Refill | State::ProbeRtt => 1.0,
+        }
+    }
+
+    fn probes_bandwidth(&self) -> bool {
+        matches!(self.state, State::Startup | State::Refill | State::Up)
+    }
+
+    /// The long-term bound with room for others.
+    fn bound_with_headroom(&self) -> f64 {
+        if self.long_flight.is_finite() {
+            (self.long_flight - (self.params.headroom * self.long_flight).max(1.0)).max(LEAST)
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    /// Whether more of the flight was lost in this round than may be.
+    fn loses_too_much(&self) -> bool {
+        self.lost > self.params.loss_threshold * self.flight.max(self.last_flight).max(1.0)
+    }
+
+    /// Takes in the delivery rate, the losses and the flight; returns whether a round starts.
+    fn update_model(&mut self, ack: &Ack, acked: f64) -> bool {
+        self.flight = self.flight.max(ack.in_flight + acked + ack.lost);
+        self.lost += ack.lost;
+        let Some(sample) = ack.rate else { return false };
+        let rate = self.rates[0].max(self.rates[1]);
+        if sample.rate >= rate || !sample.app_limited {
+            self.rates[1] = self.rates[1].max(sample.rate);
+        }
+        let arrived = ack.delivered.saturating_sub(sample.prior_delivered) as f64 / ack.mss;
+        self.latest = (self.latest.0.max(sample.rate), self.latest.1.max(arrived));
+        sample.prior_delivered >= self.next_round
+    }
+
+    /// At the end of a round: what its losses mean outside of probing.
+    fn bound_after_losses(&mut self) {
+        if self.lost > 0.0 && !self.probes_bandwidth() {
+            if self.short_rate.is_infinite() {
+                self.short_rate = self.rates[0].max(self.rates[1]);
+                self.short_flight = self.cwnd;
+            }
+            self.short_rate = self.latest.0.max(self.params.beta * self.short_rate);
+            self.short_flight = self.latest.1.max(self.params.beta * self.short_flight);
+        }
+    }
+
+    fn start_round(&mut self, ack: &Ack) {
+        self.next_round = ack.delivered;
+    }
+
+    fn begin_next_round(&mut self, ack: &Ack) {
+        self.start_round(ack);
+        self.rounds_since_probe += 1.0;
+        self.latest = (0.0, 0.0);
+        self.lost = 0.0;
+        self.last_flight = std::mem::take(&mut self.flight);
+        self.surplus *= 0.9;
+    }
+
+    /// Startup and Drain.
+    fn check_full_pipe(&mut self, ack: &Ack, round_start: bool) {
+        let app_limited = ack.rate.is_some_and(|sample| sample.app_limited);
+        if self.state == State::Startup {
+            if round_start && !app_limited && self.plateau.reached(self.rates[1]) {
+                self.full = true;
+            }
+            if self.lost >= STARTUP_LOSSES && self.loses_too_much() {
+                self.full = true;
+                self.long_flight = self.bdp().max(self.latest.1).max(LEAST);
+            }
+            if self.full {
+                self.state = State::Drain;
+            }
+        }
+        if self.state == State::Drain && ack.in_flight <= self.inflight(1.0) {
+            self.start_down(ack);
+        }
+    }
+
+    fn start_down(&mut self, ack: &Ack) {
+        self.state = State::Down;
+        self.latest = (0.0, 0.0);
+        // A probing cycle is over: the rates of the one before the last are forgotten.
+        self.rates = [self.rates[1], 0.0];
+        self.seed = splitmix(self.seed);
+        self.rounds_since_probe = (self.seed & 1) as f64;
+        self.wait = Duration::from_millis(2000 + self.seed / 2 % 1000);
+        self.cycle_stamp = ack.now;
+        self.start_round(ack);
+    }
+
+    /// Sections 5.3.3.5 and 5.3.3.6.
+    fn advance_cycle(&mut self, ack: &Ack, round_start: bool, acked: f64) {
+        self.adapt_long_term_bound(ack, round_start, acked);
+        let time_to_probe = ack.now.saturating_since(self.cycle_stamp) > self.wait
+            || self.rounds_since_probe >= self.bdp().min(self.cwnd).min(63.0);
+        match self.state {
+            State::Down | State::Cruise if time_to_probe => {
+                self.state = State::Refill;
+                self.short_rate = f64::INFINITY;
+                self.short_flight = f64::INFINITY;
+                self.up_rounds = 0;
+                self.up_acked = 0.0;
+                self.start_round(ack);
+            }
+            State::Down if ack.in_flight <= self.bound_with_headroom().min(self.inflight(1.0)) => {
+                self.state = State::Cruise;
+            }
+            State::Refill if round_start => {
+                self.state = State::Up;
+                self.probing = true;
+                self.plateau = Plateau { rate: self.rates[1], rounds: 0 };
+                self.start_round(ack);
+            }
+            State::Up if round_start => {
+                let bound = ack.window_limited && self.cwnd >= self.long_flight;
+                if bound {
+                    // Without room to grow the rate cannot show whether the pipe is full.
+                    self.plateau = Plateau { rate: self.rates[1], rounds: 0 };
+                } else if self.plateau.reached(self.rates[1]) {
+                    self.start_down(ack);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn adapt_long_term_bound(&mut self, ack: &Ack, round_start: bool, acked: f64) {
+        if self.probing && self.loses_too_much() {
+            self.probing = false;
+            let flight = self.flight.max(self.last_flight);
+            self.long_flight = (flight - self.lost).max(self.params.beta * self.bdp().min(self.cwnd)).max(LEAST);
+            if self.state == State::Up {
+                self.start_down(ack);
+            }
+            return;
+        }
+        if !self.long_flight.is_finite() || self.lost > 0.0 {
+            return;
+        }
+        self.long_flight = self.long_flight.max(self.last_flight);
+        if self.state == State::Up && ack.window_limited && self.cwnd >= self.long_flight {
+            // A segment more in the first round, two in the second, four in the third.
+            self.up_acked += acked;
+            let each = (self.cwnd / libm::exp2(f64::from(self.up_rounds))).max(1.0);
+            let steps = libm::floor(self.up_acked / each);
+            self.up_acked -= steps * each;
+            self.long_flight = (self.long_flight + steps).min(MOST);
+            if round_start {
+                self.up_rounds = (self.up_rounds + 1).min(30);
+            }
+        }
+    }
+
+    fn update_min_rtt(&mut self, ack: &Ack, round_start: bool) {
+        let expired = ack.now.saturating_since(self.probe_rtt_stamp) > self.params.probe_rtt_interval;
+        if let Some(rtt) = ack.rtt.map(|rtt| rtt.as_secs())
+            && rtt > 0.0
+            && (rtt < self.probe_rtt_min || expired)
+        {
+            self.probe_rtt_min = rtt;
+            self.probe_rtt_stamp = ack.now;
+        }
+        let old = ack.now.saturating_since(self.min_rtt_stamp) > MIN_RTT_WINDOW;
+        if self.probe_rtt_min < self.min_rtt || old {
+            self.min_rtt = self.probe_rtt_min;
+            self.min_rtt_stamp = self.probe_rtt_stamp;
+        }
+        if self.state != State::ProbeRtt && expired && !self.idle_restart && self.min_rtt.is_finite() {
+            self.prior_cwnd = self.cwnd;
+            self.state = State::ProbeRtt;
+            self.probe_rtt_done = None;
+        }
+        if self.state == State::ProbeRtt {
+            self.probe_rtt(ack, round_start);
+        }
+        if ack.in_flight > 0.0 {
+            self.idle_restart = false;
+        }
+    }
+
+    fn probe_rtt(&mut self, ack: &Ack, round_start: bool) {
+        match self.probe_rtt_done {
+            None if ack.in_flight <= self.probe_rtt_window() => {
+                self.probe_rtt_done = Some(ack.now + PROBE_RTT_DURATION);
+                self.start_round(ack);
+            }
+            Some(done) if round_start && ack.now > done => {
+                self.probe_rtt_stamp = ack.now;
+                self.cwnd = self.cwnd.max(self.prior_cwnd);
+                self.short_rate = f64::INFINITY;
+                self.short_flight = f64::INFINITY;
+                if self.full {
+                    self.start_down(ack);
+                    self.state = State::Cruise;
+                } else {
+                    self.state = State::Startup;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn probe_rtt_window(&self) -> f64 {
+        (0.5 * self.bdp()).max(LEAST)
+    }
+
+    /// Section 5.5.9: what ACKs bring beyond the rate, because they come in lumps.
+    fn update_surplus(&mut self, ack: &Ack, acked: f64) {
+        let (since, sum) = &mut self.aggregate;
+        let expected = self.rates[0].max(self.rates[1]) * ack.now.saturating_since(*since).as_secs() / ack.mss;
+        if *sum <= expected {
+            (*since, *sum) = (ack.now, acked);
+        } else {
+            *sum += acked;
+            self.surplus = self.surplus.max((*sum - expected).min(self.cwnd));
+        }
+    }
+
+    fn set_pacing(&mut self, ack: &Ack) {
+        if self.rate() <= 0.0 {
+            let rtt = ack.srtt.as_secs();
+            if rtt > 0.0 {
+                self.pacing = STARTUP_GAIN * self.initial_window * self.mss / rtt;
+            }
+            return;
+        }
+        let rate = self.pacing_gain() * self.rate() * PACING_MARGIN;
+        if self.full || rate > self.pacing {
+            self.pacing = rate.max(self.mss);
+        }
+    }
+
+    fn set_cwnd(&mut self, ack: &Ack, acked: f64) {
+        let gain = match self.state {
+            State::Up => UP_CWND_GAIN,
+            State::ProbeRtt => 0.5,
+            _ => CWND_GAIN,
+        };
+        let most = self.inflight(gain) + self.surplus;
+        if self.full {
+            self.cwnd = (self.cwnd + acked).min(most);
+        } else if self.cwnd < most || (ack.delivered as f64) < self.initial_window * self.mss {
+            self.cwnd += acked;
+        }
+        let bound = match self.state {
+            State::Startup | State::Drain => f64::INFINITY,
+            State::Down | State::Refill | State::Up => self.long_flight,
+            State::Cruise | State::ProbeRtt => self.bound_with_headroom(),
+        };
+        let probe = if self.state == State::ProbeRtt { self.probe_rtt_window() } else { f64::INFINITY };
+        self.cwnd = self.cwnd.min(bound.min(self.short_flight).min(probe)).clamp(LEAST, MOST);
+    }
+}
+
+impl CongestionControl for Bbr3 {
+    fn on_ack(&mut self, ack: &Ack) {
+        self.mss = ack.mss;
+        let acked = ack.delivered.saturating_sub(self.delivered) as f64 / ack.mss;
+        self.delivered = self.delivered.max(ack.delivered);
+        let round_start = self.update_model(ack, acked);
+        if round_start {
+            self.bound_after_losses();
+        }
+        self.update_surplus(ack, acked);
+        self.check_full_pipe(ack, round_start);
+        if self.full {
+            self.advance_cycle(ack, round_start, acked);
+        }
+        self.update_min_rtt(ack, round_start);
+        if round_start {
+            self.begin_next_round(ack);
+        }
+        self.set_pacing(ack);
+        self.set_cwnd(ack, acked);
+    }
+
+    fn on_loss(&mut self, _: f64) {
+        self.prior_cwnd = self.cwnd;
+    }
+
+    fn on_rto(&mut self, _: f64) {
+        self.prior_cwnd = self.prior_cwnd.max(self.cwnd);
+        self.cwnd = 1.0;
+    }
+
+    fn on_recovery_exit(&mut self, _: f64) {
+        self.cwnd = self.cwnd.max(self.prior_cwnd.min(self.long_flight).min(self.short_flight)).max(1.0);
+    }
+
+    fn on_idle_restart(&mut self, _: f64) {
+        self.idle_restart = true;
+        if matches!(self.state, State::Down | State::Cruise | State::Refill | State::Up) && self.rate() > 0.0 {
+            self.pacing = (self.rate() * PACING_MARGIN).max(self.mss);
+        }
+    }
+
+    /// Marks are not modelled.
+    fn on_ecn(&mut self, _: f64) {}
+
+    fn on_spurious(&mut self) {
+        self.short_rate = f64::INFINITY;
+        self.short_flight = f64::INFINITY;
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    /// BBR has none.
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        Some(self.pacing)
+    }
+
+    fn wants_rate_samples(&self) -> bool {
+        true
+    }
+
+    fn rules_recovery(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_relative_eq;
+
+    use super::*;
+    use crate::cc::bbr;
+    use crate::cc::testing::{MSS, Pipe};
+
+    fn start() -> Start {
+        Start::with_window(10.0)
+    }
+
+    /// The model's two parameters are those of the pipe: 1000 segments of 1000 bytes a second, 100 ms and a segment's own
+    /// 1 ms. A rate sample counts whole segments over a round trip of at least 100, hence 1 %.
+    #[test]
+    fn the_model_finds_the_rate_and_the_smallest_round_trip_time() {
+        let mut cc = new(&Params::default(), start());
+        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        pipe.run(&mut cc, 60.0, |pipe, cc| {
+            if pipe.now > 2.0 {
+                assert_relative_eq!(cc.rate(), 1000.0 * MSS as f64, max_relative = 0.01);
+            }
+        });
+        assert_relative_eq!(cc.min_rtt, 0.101, max_relative = 0.01);
+    }
+
+    /// A probe of the round-trip time each 5 s, which takes 0.2 s and a few rounds and starts the wait of 2 to 3 s for the
+    /// next probe of the bandwidth anew; so one or two of these come in between.
+    #[test]
+    fn it_probes_as_often_as_the_draft_says() {
+        let mut cc = new(&Params::default(), start());
+        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
+        let (mut last, mut ups, mut probes) = (State::Startup, 0, 0);
+        pipe.run(&mut cc, 60.0, |_, cc| {
+            ups += u32::from(cc.state == State::Up && last != State::Up);
+            probes += u32::from(cc.state == State::ProbeRtt && last != State::ProbeRtt);
+            last = cc.state;
+        });
+        assert!((probes..=2 * probes + 2).contains(&ups), "{ups} probes of the bandwidth");
+        assert!((10..=12).contains(&probes), "{probes} probes of the round-trip time");
+    }
+
+    /// Losses below 2 % are tolerated: one in 200 leaves the pipe of 1000 segments a second nearly full. One in 20 sets
+    /// a long-term bound, and less is delivered.
+    #[test]
+    fn losses_up_to_the_threshold_are_tolerated() {
+        let run = |one_in| {
+            let mut cc = new(&Params::default(), start());
+            let mut pipe = Pipe::new(1000.0, 0.1, 1e9).losing_every(one_in);
+            pipe.run(&mut cc, 40.0, |_, _| ());
+            (pipe.acked as f64 / 40_000.0, cc.long_flight)
+        };
+        let ((few, bound), (many, tight)) = (run(200), run(20));
+        assert!(few > 0.85 && bound.is_infinite(), "{few} of the rate, bound {bound}");
+        assert!(many < few && tight.is_finite(), "{many} of the rate, bound {tight}");
+    }
+
+    /// What version 3 is for: with a queue of a tenth of the bandwidth-delay product it has fewer losses than version 1,
+    /// which probes and overflows without regard to them.
+    #[test]
+    fn a_short_queue_overflows_less_than_under_version_1() {
+        let mut old = bbr::new(&bbr::Params::default(), start());
+        let mut pipe = Pipe::new(1000.0, 0.1, 10.0);
+        pipe.run(&mut old, 60.0, |_, _| ());
+        let before = pipe.losses;
+        let mut new = new(&Params::default(), start());
+        let mut pipe = Pipe::new(1000.0, 0.1, 10.0);
+        pipe.run(&mut new, 60.0, |_, _| ());
+        assert!(pipe.losses < before, "{} losses, {before} under version 1", pipe.losses);
+        assert!(pipe.acked as f64 > 0.8 * 60_000.0, "{} segments", pipe.acked);
+    }
+}
