@@ -9,7 +9,7 @@ CORE := --workspace --exclude wifair-py
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-all lint format bless bench docs clean
+.PHONY: help demo build test test-all lint format bless bench docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,12 +26,22 @@ $(STAMPS)/build: $(STAMPS)/venv pyproject.toml $(RUST)
 	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet
 	@touch $@
 
+$(STAMPS)/plot: $(STAMPS)/venv
+	@echo 'matplotlib for figures'
+	@$(PIP) install --quiet 'matplotlib>=3.8'
+	@touch $@
+
 $(STAMPS)/tools: $(STAMPS)/venv pyproject.toml constraints-dev.txt
 	@echo 'Tools for tests and lints'
 	@$(PIP) install --quiet --group check --constraint constraints-dev.txt
 	@touch $@
 
 build: $(STAMPS)/build ## build and install into .venv: afterwards .venv/bin/wifair works
+
+demo: $(STAMPS)/build $(STAMPS)/plot ## Table 1 of jung2016 and the unfairness of lee2007, published, in ns-2 and here
+	@$(BIN)/python papers/jung2016/reproduce.py
+	@echo
+	@$(BIN)/python papers/lee2007/reproduce.py
 
 test: $(STAMPS)/build $(STAMPS)/tools ## tests of the Rust core, then of the Python side
 	cargo test --locked $(CORE)

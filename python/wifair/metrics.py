@@ -337,7 +337,7 @@ def instantaneous_fairness(
 
 
 def completion_bound(index: ArrayLike, length_bytes: ArrayLike, *, fair_share_bps: ArrayLike) -> Floats:
-    """Estimated time to finish a session at a known index: ideal time over IF (jung2016, section 4).
+    """Estimated time to finish a session at a known index: ideal time over IF (jung2016, section 3.3).
 
     The paper reads 1/IF as the factor by which a session takes longer than ideal. IF is a mean of ratios, so this is
     an estimate and no bound: the mean of the factors themselves is at least as large.
@@ -391,7 +391,7 @@ class ResponseTimes:
 
 
 def conditional_response_time(size_bytes: ArrayLike, response_s: ArrayLike, *, bins: int = 100) -> ResponseTimes:
-    """Mean response time of transfers, given the percentile of their size (las, section 5).
+    """Mean response time of transfers, given the percentile of their size (las, section 6.2.1).
 
     Parameters
     ----------
@@ -415,7 +415,7 @@ def conditional_response_time(size_bytes: ArrayLike, response_s: ArrayLike, *, b
 
     References
     ----------
-    las, section 5 (web traffic), which plots it for the grid and for the WLAN.
+    las, sections 6.2.1 and 6.2.2, which plot it for the grid and for the WLAN.
 
     Examples
     --------
@@ -446,7 +446,7 @@ def conditional_response_time(size_bytes: ArrayLike, response_s: ArrayLike, *, b
 
 
 def packets_over_hops(packets: ArrayLike, hops: ArrayLike) -> int:
-    """Count data packets over all hops: a packet that was delivered over three hops counts three (las).
+    """Count data packets over all hops: a packet delivered over three hops counts three (las, section 5).
 
     Parameters
     ----------
