@@ -1,13 +1,19 @@
-//! Where everybody hears everybody, the general medium does exactly what the fast one does.
+//! Media that must do the same: where everybody hears everybody, the general one what the fast one does; with powers that
+//! make no difference, the one with powers what the one without does. And what holds on any of them.
 
+mod common;
+
+use common::{chances, signals};
 use proptest::prelude::*;
 use wifair_engine::{Stream, stream};
 use wifair_packet::{Packet, PacketId, Packets};
-use wifair_units::{BitRate, Bytes, Duration, Time};
+use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 use wifair_wlan::dcf::{
-    Access, AirTime, BROADCAST, Cell, Counters, Eifs, Heard, IdleAccess, Links, Space, StationSettings,
+    Access, AirTime, BROADCAST, Cell, Counters, Eifs, Heard, Hearing, IdleAccess, Links, SignalSettings, Space,
+    StationSettings,
 };
-use wifair_wlan::phy::Timing;
+use wifair_wlan::phy::propagation::Fading;
+use wifair_wlan::phy::{Capture, CarrierSense, Interference, Radio, Reception, Timing};
 use wifair_wlan::queue::{Cause, Discipline, Limit, Queue};
 
 /// Everything that can differ from one scenario to the next.
@@ -193,6 +199,36 @@ macro_rules! run {
     }};
 }
 
+/// Every packet ends once: received, given up or dropped.
+fn assert_every_packet_ends_once(seen: &[Seen]) {
+    let mut ended = vec![];
+    for seen in seen {
+        match seen {
+            Seen::Packet(_, _, id)
+            | Seen::Broadcast(_, _, id, _)
+            | Seen::GivenUp(_, _, id)
+            | Seen::Dropped(_, id, _) => ended.push(*id),
+            Seen::State(..) => {}
+        }
+    }
+    let count = ended.len();
+    ended.sort_unstable();
+    ended.dedup();
+    assert_eq!(ended.len(), count, "no packet ends twice");
+    let mut packets = Packets::default();
+    let all: Vec<PacketId> = (0..count).map(|_| packets.insert(Packet::default())).collect();
+    assert_eq!(ended, all, "every packet ends");
+}
+
+/// What `to` hears of `from`, in a random topology whose directions differ.
+fn hearing(seed: u64) -> impl Fn(u32, u32) -> Hearing {
+    move |from, to| match stream(seed, "hearing", &format!("{from}/{to}")).below(4) {
+        0 => Hearing::Nothing,
+        1 => Hearing::Senses,
+        _ => Hearing::Reads,
+    }
+}
+
 /// A station and a packet that it is to send.
 fn packet(scenario: &Scenario, chance: &mut Stream) -> (u32, Packet) {
     let from = chance.below(scenario.stations);
@@ -220,6 +256,28 @@ fn settings(scenario: &Scenario) -> Vec<StationSettings> {
         .collect()
 }
 
+fn assert_same(a: &[Seen], b: &[Seen]) {
+    for (index, (a_seen, b_seen)) in a.iter().zip(b).enumerate() {
+        assert_eq!(a_seen, b_seen, "observation {index}, after {:?}", &a[index.saturating_sub(3)..index]);
+    }
+    assert_eq!(a.len(), b.len());
+}
+
+fn capture() -> impl Strategy<Value = Reception> {
+    (
+        prop_oneof![Just(Capture::None), Just(Capture::First), Just(Capture::Header), Just(Capture::Late)],
+        0.0..15.0,
+        prop_oneof![Just(Interference::Sum), Just(Interference::Strongest)],
+        prop_oneof![Just(CarrierSense::Frame), Just(CarrierSense::Total)],
+    )
+        .prop_map(|(capture, threshold, interference, carrier_sense)| Reception {
+            capture,
+            capture_threshold: Db(threshold),
+            interference,
+            carrier_sense,
+        })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
@@ -227,9 +285,70 @@ proptest! {
         let cell = run!(Cell::new(scenario.access, 0, settings(&scenario)), &scenario);
         let links = Links::full(scenario.stations);
         let space = run!(Space::new(scenario.access, &[0], links, settings(&scenario)), &scenario);
-        for (index, (a, b)) in cell.iter().zip(&space).enumerate() {
-            prop_assert_eq!(a, b, "observation {}, after {:?}", index, &cell[index.saturating_sub(3)..index]);
+        assert_same(&cell, &space);
+        assert_every_packet_ends_once(&space);
+    }
+
+    #[test]
+    fn powers_without_capture_change_nothing(scenario in scenario()) {
+        let links = || Links::from_hearing(scenario.stations, hearing(scenario.seed));
+        let space = || Space::new(scenario.access, &[0], links(), settings(&scenario));
+        let without = run!(space(), &scenario);
+        assert_every_packet_ends_once(&without);
+        let reception = Reception {
+            capture: Capture::None,
+            capture_threshold: Db(0.0),
+            interference: Interference::Sum,
+            carrier_sense: CarrierSense::Frame,
+        };
+        let with = run!(space().with_signals(signals(reception, scenario.stations, 1)), &scenario);
+        assert_same(&without, &with);
+    }
+
+    #[test]
+    fn equal_powers_are_as_good_as_none(scenario in scenario()) {
+        // 3 dB more than any other frame is what none has.
+        let reception = Reception {
+            capture: Capture::Late,
+            capture_threshold: Db(3.0),
+            interference: Interference::Sum,
+            carrier_sense: CarrierSense::Total,
+        };
+        let radios = vec![Radio::default(); scenario.stations as usize];
+        let links = Links::from_radios(&radios, |_, _| Db(-80.0), Dbm(-100.0));
+        let space = Space::new(scenario.access, &[0], links, settings(&scenario));
+        let space = run!(space.with_signals(signals(reception, scenario.stations, 1)), &scenario);
+        let cell = run!(Cell::new(scenario.access, 0, settings(&scenario)), &scenario);
+        assert_same(&cell, &space);
+    }
+
+    #[test]
+    fn every_packet_ends_once_whatever_the_medium(
+        scenario in scenario(),
+        reception in capture(),
+        (data_error, control_error, miss) in (0.0..0.5, 0.0..0.5, 0.0..0.5),
+        fades in any::<bool>(),
+    ) {
+        let radios: Vec<Radio> = (0..scenario.stations)
+            .map(|station| {
+                let mut draws = stream(scenario.seed, "radio", &station.to_string());
+                Radio { tx_power: Dbm(20.0 * draws.uniform()), ..Radio::default() }
+            })
+            .collect();
+        let loss = |from: u32, to: u32| Db(-70.0 - 40.0 * stream(scenario.seed, "loss", &format!("{from}/{to}")).uniform());
+        let links = Links::from_radios(&radios, loss, Dbm(-105.0)).with_misses(|_, _| miss);
+        let mut settings = settings(&scenario);
+        for station in &mut settings {
+            station.data_error_to = data_error;
+            station.data_error_from = data_error;
+            station.control_error_to = control_error;
         }
-        prop_assert_eq!(cell.len(), space.len());
+        let signals = SignalSettings {
+            reception,
+            fading: if fades { Fading::Rayleigh } else { Fading::None },
+            chances: chances(scenario.stations, scenario.seed),
+        };
+        let space = Space::new(scenario.access, &[0], links, settings).with_signals(signals);
+        assert_every_packet_ends_once(&run!(space, &scenario));
     }
 }

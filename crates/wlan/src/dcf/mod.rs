@@ -11,7 +11,7 @@ mod station;
 
 pub use cell::Cell;
 pub use medium::Medium;
-pub use space::{Hearing, Links, Space};
+pub use space::{Hearing, Links, SignalSettings, Space};
 pub use station::{AirTime, Counters, Heard, StationSettings};
 
 use wifair_units::{Bytes, Duration};

@@ -2,7 +2,12 @@
 //!
 //! Sources: IEEE Std 802.11-2016, clause 15 (DSSS), 16 (HR/DSSS), 17 (OFDM), 18 (ERP), and table 9-25 of frame formats.
 
+pub mod propagation;
+mod radio;
+
 use wifair_units::{BitRate, Bytes, Duration};
+
+pub use radio::{Capture, CarrierSense, Interference, Radio, Reception};
 
 /// How the bits of a frame become air time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,14 +21,21 @@
 
 mod calendar;
 mod ear;
+mod exchange;
 mod links;
+mod reach;
+mod signal;
+mod traffic;
 
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use self::calendar::{Act, Calendar};
-use self::ear::{Ear, NOTHING, Waits};
+use self::ear::{Ear, Waits};
 pub use self::links::{Hearing, Links};
+pub use self::signal::SignalSettings;
+use self::signal::Signals;
+use self::traffic::Traffic;
 use super::station::{Contention, Errors, Frame};
 use super::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
 use crate::queue::{Discipline, Dropped, Gauge, Queue};
@@ -100,6 +107,8 @@ pub struct Space {
     stations: Vec<Station>,
     queues: Vec<Queue>,
     errors: Vec<Errors>,
+    /// Powers, where links have them or chance is in play.
+    signals: Option<Box<Signals>>,
     counters: Vec<Counters>,
     gauges: Vec<Gauge>,
     /// Who received the broadcast that was heard last.
@@ -117,54 +126,12 @@ pub struct Space {
     nav_reset: Duration,
 }
 
-/// Frames on the air, and what they add up to.
-#[derive(Clone, Debug, Default)]
-struct Traffic {
-    frames: u32,
-    /// Sum of the numbers of their senders: the sender, if there is one frame.
-    sum: u64,
-    /// Frames that met another.
-    met: u32,
-    air: AirTime,
-    /// [`AirTime`] is accounted up to here, except for the time in which a frame on the air was alone.
-    accounted: Time,
-}
-
-impl Traffic {
-    /// Books the time until `now`.
-    #[inline]
-    fn account(&mut self, now: Time, sendings: &mut [Sending]) {
-        let passed = now - self.accounted;
-        self.accounted = now;
-        match self.frames {
-            0 => self.air.idle += passed,
-            1 => {
-                let sender = usize::try_from(self.sum).expect("the number of a station");
-                sendings[sender].alone += passed;
-            }
-            _ if self.met > 0 => self.air.collision += passed,
-            _ => self.air.reuse += passed,
-        }
-    }
-
-    /// Books the time in which a frame was alone; `read`: its receiver could read it.
-    fn settle(&mut self, sending: &Sending, read: bool) {
-        let air = match sending.kind {
-            _ if sending.met => &mut self.air.collision,
-            Kind::Rts | Kind::Cts => &mut self.air.rts_cts,
-            Kind::Ack => &mut self.air.ack,
-            Kind::Data if read => &mut self.air.data,
-            Kind::Data => &mut self.air.error,
-        };
-        *air += sending.alone;
-    }
-}
-
 /// What a call gets from the world and gives back.
 struct Call<'a, R> {
     now: Time,
     packets: &'a mut Packets,
     dropped: &'a mut Dropped,
+    given_up: &'a mut Vec<(u32, PacketId)>,
     receiver: &'a R,
 }
 
@@ -200,6 +167,7 @@ impl Space {
             stations: vec![],
             queues: vec![],
             errors: vec![],
+            signals: None,
             receivers: vec![],
             starters: vec![],
             finished: vec![],
@@ -225,6 +193,16 @@ impl Space {
             space.queues.push(station.queue);
         }
         space
+    }
+
+    /// The same with powers, capture and chance: otherwise a frame that meets another which its receiver senses is lost.
+    ///
+    /// # Panics
+    /// If there are not as many streams as stations, or capture is asked for and the links have no powers.
+    #[must_use]
+    pub fn with_signals(mut self, settings: SignalSettings) -> Self {
+        self.signals = Some(Box::new(Signals::new(settings, &self.links)));
+        self
     }
 
     /// When [`Space::advance`] is to be called next.
@@ -302,7 +280,7 @@ impl Space {
     ) {
         let to = receiver(&packets[id]);
         self.queues[station as usize].enqueue(now, id, to, packets, dropped);
-        let mut call = Call { now, packets, dropped, receiver: &receiver };
+        let mut call = Call { now, packets, dropped, given_up: &mut vec![], receiver: &receiver };
         if self.stations[station as usize].frame.is_none() && self.load(station, &mut call) {
             self.request(now, station);
             self.next = self.calendar.next();
@@ -376,11 +354,11 @@ impl Space {
         given_up: &mut Vec<(u32, PacketId)>,
         receiver: impl Fn(&Packet) -> u32,
     ) -> Heard {
-        let mut call = Call { now, packets, dropped, receiver: &receiver };
+        let mut call = Call { now, packets, dropped, given_up, receiver: &receiver };
         let mut heard = Heard::Nothing;
         while heard == Heard::Nothing {
             match self.calendar.take_end(now) {
-                Some(sender) => heard = self.end(sender, given_up, &mut call),
+                Some(sender) => heard = self.end(sender, &mut call),
                 None => {
                     self.begin(now);
                     break;
@@ -389,446 +367,5 @@ impl Space {
         }
         self.next = self.calendar.next();
         heard
-    }
-
-    /// All who are due begin to send.
-    fn begin(&mut self, now: Time) {
-        let mut starters = std::mem::take(&mut self.starters);
-        starters.clear();
-        self.calendar.take(now, Act::Begin, &mut starters);
-        if !starters.is_empty() {
-            self.traffic.account(now, &mut self.sendings);
-        }
-        for &sender in &starters {
-            let ear = &mut self.ears[sender as usize];
-            if ear.receives != NOTHING {
-                let lost = std::mem::replace(&mut ear.receives, NOTHING);
-                if !ear.spoilt {
-                    disturb(&mut self.sendings[lost as usize], sender, &mut self.traffic);
-                }
-            }
-            ear.sends = true;
-            ear.engaged = true;
-            ear.garbled = false;
-        }
-        for &sender in &starters {
-            self.send(now, sender);
-        }
-        for &sender in &starters {
-            let sending = &self.sendings[sender as usize];
-            let readable = match sending.to {
-                BROADCAST => sending.readers > 0,
-                to => self.ears[to as usize].receives == sender && !self.ears[to as usize].spoilt,
-            };
-            if !readable && self.traffic.frames > 1 && !sending.met {
-                self.sendings[sender as usize].met = true;
-                self.traffic.met += 1;
-            }
-        }
-        self.starters = starters;
-    }
-
-    /// `sender` begins to send what it is going to.
-    fn send(&mut self, now: Time, sender: u32) {
-        let timing = &self.access.timing;
-        let station = &mut self.stations[sender as usize];
-        let due = std::mem::replace(&mut station.stage, Stage::Sends);
-        let (kind, to) = match (due, &station.frame) {
-            (Stage::Due(kind), _) => (kind, station.peer),
-            (Stage::Rest, Some(frame)) => {
-                let ear = &mut self.ears[sender as usize];
-                ear.contends = false;
-                ear.immediate = false;
-                ear.left = 0;
-                self.counters[sender as usize].attempts += 1;
-                let protected = frame.to != BROADCAST && self.access.protects(frame.length);
-                (if protected { Kind::Rts } else { Kind::Data }, frame.to)
-            }
-            _ => unreachable!("a station that begins to send has a frame to send"),
-        };
-        let (air, reserves) = match (kind, &station.frame) {
-            (Kind::Rts, Some(frame)) => {
-                (self.rts, timing.sifs + self.cts + timing.sifs + frame.air + timing.sifs + self.ack)
-            }
-            (Kind::Data, Some(frame)) if to == BROADCAST => (frame.air, Duration::ZERO),
-            (Kind::Data, Some(frame)) => (frame.air, timing.sifs + self.ack),
-            (Kind::Cts, _) => (self.cts, Duration::ZERO),
-            (Kind::Ack, _) => (self.ack, Duration::ZERO),
-            _ => unreachable!("a sender of data has a frame"),
-        };
-        let end = now + air;
-        // A CTS announces what the RTS did.
-        let nav = match kind {
-            Kind::Cts => self.sendings[to as usize].nav,
-            _ => end + self.access.round_nav(reserves),
-        };
-        self.sendings[sender as usize] = Sending { kind, to, end, nav, readers: 0, met: false, alone: Duration::ZERO };
-        self.calendar.set(sender, end, Act::End);
-        self.traffic.frames += 1;
-        self.traffic.sum += u64::from(sender);
-        self.reach(now, sender, end);
-    }
-
-    /// A frame of `sender` reaches those who hear it.
-    #[inline]
-    fn reach(&mut self, now: Time, sender: u32, end: Time) {
-        let after_collision = self.access.eifs == Eifs::AfterCollision;
-        let mut readers = 0;
-        for link in self.links.of(sender) {
-            let index = link.to as usize;
-            let ear = &mut self.ears[index];
-            ear.sensed += 1;
-            if ear.sends {
-                continue;
-            }
-            if ear.sensed > 1 {
-                if ear.contends && !ear.engaged {
-                    self.calendar.postpone(link.to, end);
-                }
-                if ear.receives != NOTHING {
-                    let other = ear.receives;
-                    let was_read = !std::mem::replace(&mut ear.spoilt, true);
-                    if ear.since == now && !after_collision {
-                        ear.receives = NOTHING; // neither of two headers is read
-                    }
-                    if was_read {
-                        disturb(&mut self.sendings[other as usize], link.to, &mut self.traffic);
-                    }
-                }
-                continue;
-            }
-            if link.reads || after_collision {
-                ear.receives = sender;
-                ear.spoilt = !link.reads;
-                ear.since = now;
-                readers += u32::from(link.reads);
-            }
-            if ear.nav_check < Time::NEVER {
-                ear.confirm_nav(now, &self.waits);
-            }
-            if !ear.engaged {
-                if ear.fall_busy(now, &self.waits) {
-                    ear.left = self.stations[index].contention.draw();
-                }
-                if ear.contends {
-                    self.calendar.postpone(link.to, end);
-                }
-            }
-        }
-        self.sendings[sender as usize].readers = readers;
-    }
-
-    /// The frame of `sender` ends.
-    fn end<R: Fn(&Packet) -> u32>(
-        &mut self,
-        sender: u32,
-        given_up: &mut Vec<(u32, PacketId)>,
-        call: &mut Call<R>,
-    ) -> Heard {
-        let now = call.now;
-        self.traffic.account(now, &mut self.sendings);
-        self.traffic.frames -= 1;
-        self.traffic.sum -= u64::from(sender);
-        let sending = self.sendings[sender as usize];
-        self.traffic.met -= u32::from(sending.met);
-        self.ears[sender as usize].sends = false;
-        self.finished.clear();
-        let (reached, mut read) = self.fade(now, sender, &sending);
-        if sending.to == BROADCAST {
-            read = !self.receivers.is_empty();
-        } else if read {
-            read = !self.is_lost(sender, &sending);
-            self.ears[sending.to as usize].garbled = !read;
-        }
-        self.traffic.settle(&sending, read);
-        let heard = match sending.kind {
-            Kind::Rts => self.end_of_rts(now, sender, &sending, read, given_up, call),
-            Kind::Cts | Kind::Ack => self.end_of_answer(now, sender, &sending, read, call),
-            Kind::Data => self.end_of_data(now, sender, &sending, read, given_up, call),
-        };
-        if sending.to != BROADCAST && (reached || self.ears[sending.to as usize].waits) {
-            self.go_on(now, sending.to);
-        }
-        if !self.finished.is_empty() {
-            let mut finished = std::mem::take(&mut self.finished);
-            finished.sort_unstable();
-            for &station in &finished {
-                self.conclude(station, given_up, call);
-            }
-            self.finished = finished;
-        }
-        heard
-    }
-
-    /// The frame of `sender` is over for all who hear it, except that its receiver (if it has one) does not go on yet.
-    /// Whether that heard and could read it.
-    #[inline]
-    fn fade(&mut self, now: Time, sender: u32, sending: &Sending) -> (bool, bool) {
-        let (mut reached, mut read) = (false, false);
-        let is_broadcast = sending.to == BROADCAST;
-        if is_broadcast {
-            self.receivers.clear();
-        }
-        let may_reset = sending.kind == Kind::Rts && self.access.nav_reset;
-        let check = if may_reset { now + self.nav_reset } else { Time::NEVER };
-        for link in self.links.of(sender) {
-            let ear = &mut self.ears[link.to as usize];
-            ear.sensed -= 1;
-            if ear.receives == sender {
-                ear.receives = NOTHING;
-                ear.garbled = ear.spoilt;
-                if !ear.spoilt {
-                    if sending.to == link.to {
-                        read = true;
-                    } else if is_broadcast {
-                        let from = self.errors[sender as usize].data_from;
-                        if self.errors[link.to as usize].loses_data(from) {
-                            ear.garbled = true;
-                        } else {
-                            self.receivers.push(link.to);
-                        }
-                    } else {
-                        ear.set_nav(sending.nav, check);
-                    }
-                }
-            }
-            if sending.to == link.to {
-                reached = true;
-            } else if ear.sensed == 0 {
-                if !ear.engaged {
-                    ear.fall_idle(now, &self.waits);
-                    if ear.contends {
-                        self.calendar.set(link.to, ear.due(&self.waits), Act::Begin);
-                    }
-                } else if ear.waits {
-                    self.finished.push(link.to);
-                }
-            }
-        }
-        (reached, read)
-    }
-
-    /// Whether a frame that its receiver could read is lost to a given error probability.
-    fn is_lost(&mut self, sender: u32, sending: &Sending) -> bool {
-        let from = self.errors[sender as usize].data_from;
-        let errors = &mut self.errors[sending.to as usize];
-        if sending.kind == Kind::Data { errors.loses_data(from) } else { errors.loses_control() }
-    }
-
-    fn end_of_rts<R: Fn(&Packet) -> u32>(
-        &mut self,
-        now: Time,
-        sender: u32,
-        sending: &Sending,
-        read: bool,
-        given_up: &mut Vec<(u32, PacketId)>,
-        call: &mut Call<R>,
-    ) -> Heard {
-        // 10.3.2.9: no CTS while the NAV says that the medium is busy.
-        let answers = read && now >= self.ears[sending.to as usize].nav_until();
-        self.answer(now, sender, sending, answers.then_some(Kind::Cts), given_up, call);
-        Heard::Nothing
-    }
-
-    fn end_of_data<R: Fn(&Packet) -> u32>(
-        &mut self,
-        now: Time,
-        sender: u32,
-        sending: &Sending,
-        read: bool,
-        given_up: &mut Vec<(u32, PacketId)>,
-        call: &mut Call<R>,
-    ) -> Heard {
-        let frame = self.stations[sender as usize].frame.as_mut().expect("a sender of data has a frame");
-        let is_new = read && !frame.received;
-        frame.received |= read;
-        let (id, air) = (frame.id, frame.air);
-        let protected = sending.to != BROADCAST && self.access.protects(frame.length);
-        let counters = &mut self.counters[sender as usize];
-        if protected {
-            counters.control += self.rts + self.cts;
-        }
-        if !sending.met {
-            counters.data += air;
-        }
-        if sending.to == BROADCAST {
-            self.stations[sender as usize].stage = Stage::Sent;
-            self.ears[sender as usize].waits = true;
-            self.go_on(now, sender);
-            return if is_new { Heard::Broadcast { from: sender, id } } else { Heard::Nothing };
-        }
-        self.answer(now, sender, sending, read.then_some(Kind::Ack), given_up, call);
-        if is_new { Heard::Packet { to: sending.to, id } } else { Heard::Nothing }
-    }
-
-    /// The receiver of a frame answers it, or not, and the sender waits for that.
-    fn answer<R: Fn(&Packet) -> u32>(
-        &mut self,
-        now: Time,
-        sender: u32,
-        sending: &Sending,
-        answer: Option<Kind>,
-        given_up: &mut Vec<(u32, PacketId)>,
-        call: &mut Call<R>,
-    ) {
-        let to = sending.to as usize;
-        if answer.is_some() && self.ears[to].waits {
-            self.conclude(sending.to, given_up, call);
-        }
-        if let Some(kind) = answer.filter(|_| !self.ears[to].engaged) {
-            self.plan(now, sending.to, kind, sender);
-            self.stations[sender as usize].stage = Stage::Awaits;
-            return;
-        }
-        self.stations[sender as usize].stage = Stage::Failed { met: sending.met };
-        self.ears[sender as usize].waits = true;
-        self.go_on(now, sender);
-    }
-
-    /// `station` sends a frame to `peer` after SIFS.
-    fn plan(&mut self, now: Time, station: u32, kind: Kind, peer: u32) {
-        self.ears[station as usize].engaged = true;
-        let state = &mut self.stations[station as usize];
-        state.stage = Stage::Due(kind);
-        state.peer = peer;
-        self.calendar.set(station, now + self.access.timing.sifs, Act::Begin);
-    }
-
-    /// A frame that concerned `station` has ended: if the medium is idle, it takes up its backoff, or ends its exchange.
-    fn go_on(&mut self, now: Time, station: u32) {
-        let ear = &mut self.ears[station as usize];
-        if ear.sensed > 0 {
-            return;
-        }
-        if !ear.engaged {
-            ear.fall_idle(now, &self.waits);
-            if ear.contends {
-                self.calendar.set(station, ear.due(&self.waits), Act::Begin);
-            }
-        } else if ear.waits {
-            self.finished.push(station);
-        }
-    }
-
-    /// A CTS or an ACK ends.
-    fn end_of_answer<R: Fn(&Packet) -> u32>(
-        &mut self,
-        now: Time,
-        sender: u32,
-        sending: &Sending,
-        read: bool,
-        call: &mut Call<R>,
-    ) -> Heard {
-        self.stations[sender as usize].stage = Stage::Rest;
-        self.ears[sender as usize].engaged = false;
-        self.go_on(now, sender);
-        let to = sending.to;
-        if sending.kind == Kind::Ack {
-            self.counters[to as usize].control += self.ack;
-        }
-        if !read {
-            self.stations[to as usize].stage = Stage::Failed { met: sending.met };
-            self.ears[to as usize].waits = true;
-        } else if sending.kind == Kind::Cts {
-            self.stations[to as usize].contention.clear();
-            self.plan(now, to, Kind::Data, sender);
-        } else {
-            self.succeed(to, call);
-        }
-        Heard::Nothing
-    }
-
-    /// A frame is done: contention window and retries return to their start, a backoff follows whether there is
-    /// another frame or not (10.3.4.3).
-    fn succeed<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) {
-        self.counters[station as usize].delivered += 1;
-        let state = &mut self.stations[station as usize];
-        state.stage = Stage::Rest;
-        state.contention.reset();
-        let left = state.contention.draw();
-        let contends = self.load(station, call);
-        let ear = &mut self.ears[station as usize];
-        ear.left = left;
-        ear.contends = contends;
-        ear.engaged = false;
-    }
-
-    /// The medium is idle after an exchange of `station` that brought no answer, or none was due.
-    fn conclude<R: Fn(&Packet) -> u32>(
-        &mut self,
-        station: u32,
-        given_up: &mut Vec<(u32, PacketId)>,
-        call: &mut Call<R>,
-    ) {
-        let index = station as usize;
-        let sending = self.sendings[index];
-        let frame = self.stations[index].frame.expect("a sender has a frame");
-        self.ears[index].waits = false;
-        let mut timeout = Time::ZERO;
-        match self.stations[index].stage {
-            Stage::Sent => {
-                if sending.met {
-                    let counters = &mut self.counters[index];
-                    counters.collisions += 1;
-                    counters.collided += frame.air;
-                }
-                if !frame.received {
-                    given_up.push((station, frame.id));
-                }
-                self.succeed(station, call);
-            }
-            Stage::Failed { met } => {
-                let by_rts = sending.kind == Kind::Rts;
-                let counters = &mut self.counters[index];
-                if met {
-                    counters.collisions += 1
-                } else {
-                    counters.errors += 1
-                }
-                if by_rts {
-                    counters.collided += self.rts;
-                } else if sending.met {
-                    counters.collided += frame.air;
-                }
-                let state = &mut self.stations[index];
-                state.stage = Stage::Rest;
-                if state.contention.fail(&self.access, by_rts, frame.length) {
-                    counters.given_up += 1;
-                    if !frame.received {
-                        given_up.push((station, frame.id));
-                    }
-                    self.load(station, call);
-                }
-                timeout = sending.end + self.access.answer_timeout;
-                let state = &mut self.stations[index];
-                let ear = &mut self.ears[index];
-                ear.left = state.contention.draw();
-                ear.contends = state.frame.is_some();
-                ear.engaged = false;
-            }
-            stage => unreachable!("an exchange that is over has failed or was a broadcast, not {stage:?}"),
-        }
-        let ear = &mut self.ears[index];
-        if timeout > Time::ZERO && self.access.timeout_without_difs && !ear.garbled && ear.nav_until() <= call.now {
-            ear.from = timeout.max(call.now);
-        } else {
-            ear.fall_idle(call.now, &self.waits);
-            ear.from = ear.from.max(timeout);
-        }
-        if ear.contends {
-            self.calendar.set(station, ear.due(&self.waits), Act::Begin);
-        }
-    }
-}
-
-/// `station` cannot read a frame any more, because of another.
-fn disturb(sending: &mut Sending, station: u32, traffic: &mut Traffic) {
-    if sending.to == BROADCAST {
-        sending.readers -= 1;
-    }
-    let lost = sending.to == station || (sending.to == BROADCAST && sending.readers == 0);
-    if lost && !sending.met {
-        sending.met = true;
-        traffic.met += 1;
     }
 }

@@ -1,0 +1,335 @@
+//! Frames and their answers.
+
+use wifair_packet::Packet;
+use wifair_units::{Duration, Time};
+
+use super::super::{BROADCAST, Heard};
+use super::calendar::Act;
+use super::ear::NOTHING;
+use super::traffic::disturb;
+use super::{Call, Kind, Sending, Space, Stage};
+
+impl Space {
+    /// All who are due begin to send.
+    pub(super) fn begin(&mut self, now: Time) {
+        let mut starters = std::mem::take(&mut self.starters);
+        starters.clear();
+        self.calendar.take(now, Act::Begin, &mut starters);
+        if !starters.is_empty() {
+            self.traffic.account(now, &mut self.sendings);
+        }
+        for &sender in &starters {
+            let ear = &mut self.ears[sender as usize];
+            if ear.receives != NOTHING {
+                let lost = std::mem::replace(&mut ear.receives, NOTHING);
+                if !ear.spoilt {
+                    disturb(&mut self.sendings[lost as usize], sender, &mut self.traffic);
+                }
+            }
+            ear.sends = true;
+            ear.engaged = true;
+            ear.garbled = false;
+        }
+        for &sender in &starters {
+            self.send(now, sender);
+        }
+        for &sender in &starters {
+            let sending = &self.sendings[sender as usize];
+            // Not read from the start: because of another frame, or is it too far?
+            let met = match sending.to {
+                BROADCAST => sending.readers == 0 && self.traffic.frames > 1,
+                to => {
+                    let ear = &self.ears[to as usize];
+                    let reads = ear.receives == sender && !ear.spoilt;
+                    !reads && (ear.sends || ear.sensed > 1 || ear.receives != NOTHING)
+                }
+            };
+            if met && !sending.met {
+                self.sendings[sender as usize].met = true;
+                self.traffic.met += 1;
+            }
+        }
+        self.starters = starters;
+    }
+
+    /// `sender` begins to send what it is going to.
+    fn send(&mut self, now: Time, sender: u32) {
+        let timing = &self.access.timing;
+        let station = &mut self.stations[sender as usize];
+        let due = std::mem::replace(&mut station.stage, Stage::Sends);
+        let (kind, to) = match (due, &station.frame) {
+            (Stage::Due(kind), _) => (kind, station.peer),
+            (Stage::Rest, Some(frame)) => {
+                let ear = &mut self.ears[sender as usize];
+                ear.contends = false;
+                ear.immediate = false;
+                ear.left = 0;
+                self.counters[sender as usize].attempts += 1;
+                let protected = frame.to != BROADCAST && self.access.protects(frame.length);
+                (if protected { Kind::Rts } else { Kind::Data }, frame.to)
+            }
+            _ => unreachable!("a station that begins to send has a frame to send"),
+        };
+        let (air, reserves) = match (kind, &station.frame) {
+            (Kind::Rts, Some(frame)) => {
+                (self.rts, timing.sifs + self.cts + timing.sifs + frame.air + timing.sifs + self.ack)
+            }
+            (Kind::Data, Some(frame)) if to == BROADCAST => (frame.air, Duration::ZERO),
+            (Kind::Data, Some(frame)) => (frame.air, timing.sifs + self.ack),
+            (Kind::Cts, _) => (self.cts, Duration::ZERO),
+            (Kind::Ack, _) => (self.ack, Duration::ZERO),
+            _ => unreachable!("a sender of data has a frame"),
+        };
+        let end = now + air;
+        // A CTS announces what the RTS did.
+        let nav = match kind {
+            Kind::Cts => self.sendings[to as usize].nav,
+            _ => end + self.access.round_nav(reserves),
+        };
+        self.sendings[sender as usize] = Sending { kind, to, end, nav, readers: 0, met: false, alone: Duration::ZERO };
+        self.calendar.set(sender, end, Act::End);
+        self.traffic.frames += 1;
+        self.traffic.sum += u64::from(sender);
+        if self.signals.is_some() {
+            self.reach_by_signal(now, sender, end);
+        } else {
+            self.reach(now, sender, end);
+        }
+    }
+
+    /// The frame of `sender` ends.
+    pub(super) fn end<R: Fn(&Packet) -> u32>(&mut self, sender: u32, call: &mut Call<R>) -> Heard {
+        let now = call.now;
+        self.traffic.account(now, &mut self.sendings);
+        self.traffic.frames -= 1;
+        self.traffic.sum -= u64::from(sender);
+        let sending = self.sendings[sender as usize];
+        self.traffic.met -= u32::from(sending.met);
+        self.ears[sender as usize].sends = false;
+        self.finished.clear();
+        let fate = match self.signals {
+            Some(_) => self.fade_by_signal(now, sender, &sending),
+            None => self.fade(now, sender, &sending),
+        };
+        let mut read = fate.read;
+        if sending.to == BROADCAST {
+            read = !self.receivers.is_empty();
+        } else if read {
+            read = !self.is_lost(sender, &sending);
+            self.ears[sending.to as usize].garbled = !read;
+        }
+        self.traffic.settle(&sending, read);
+        let heard = match sending.kind {
+            Kind::Rts => self.end_of_rts(now, sender, &sending, read, call),
+            Kind::Cts | Kind::Ack => self.end_of_answer(now, sender, &sending, read, call),
+            Kind::Data => self.end_of_data(now, sender, &sending, read, call),
+        };
+        if sending.to != BROADCAST && (fate.sensed || self.ears[sending.to as usize].waits) {
+            self.go_on(now, sending.to);
+        }
+        if !self.finished.is_empty() {
+            let mut finished = std::mem::take(&mut self.finished);
+            finished.sort_unstable();
+            for &station in &finished {
+                self.conclude(station, call);
+            }
+            self.finished = finished;
+        }
+        heard
+    }
+
+    /// Whether a frame that its receiver could read is lost to a given error probability.
+    fn is_lost(&mut self, sender: u32, sending: &Sending) -> bool {
+        let from = self.errors[sender as usize].data_from;
+        let errors = &mut self.errors[sending.to as usize];
+        if sending.kind == Kind::Data { errors.loses_data(from) } else { errors.loses_control() }
+    }
+
+    fn end_of_rts<R: Fn(&Packet) -> u32>(
+        &mut self,
+        now: Time,
+        sender: u32,
+        sending: &Sending,
+        read: bool,
+        call: &mut Call<R>,
+    ) -> Heard {
+        // 10.3.2.9: no CTS while the NAV says that the medium is busy.
+        let answers = read && now >= self.ears[sending.to as usize].nav_until();
+        self.answer(now, sender, sending, answers.then_some(Kind::Cts), call);
+        Heard::Nothing
+    }
+
+    fn end_of_data<R: Fn(&Packet) -> u32>(
+        &mut self,
+        now: Time,
+        sender: u32,
+        sending: &Sending,
+        read: bool,
+        call: &mut Call<R>,
+    ) -> Heard {
+        let frame = self.stations[sender as usize].frame.as_mut().expect("a sender of data has a frame");
+        let is_new = read && !frame.received;
+        frame.received |= read;
+        let (id, air) = (frame.id, frame.air);
+        let protected = sending.to != BROADCAST && self.access.protects(frame.length);
+        let counters = &mut self.counters[sender as usize];
+        if protected {
+            counters.control += self.rts + self.cts;
+        }
+        if !sending.met {
+            counters.data += air;
+        }
+        if sending.to == BROADCAST {
+            self.stations[sender as usize].stage = Stage::Sent;
+            self.ears[sender as usize].waits = true;
+            self.go_on(now, sender);
+            return if is_new { Heard::Broadcast { from: sender, id } } else { Heard::Nothing };
+        }
+        self.answer(now, sender, sending, read.then_some(Kind::Ack), call);
+        if is_new { Heard::Packet { to: sending.to, id } } else { Heard::Nothing }
+    }
+
+    /// The receiver of a frame answers it, or not, and the sender waits for that.
+    fn answer<R: Fn(&Packet) -> u32>(
+        &mut self,
+        now: Time,
+        sender: u32,
+        sending: &Sending,
+        answer: Option<Kind>,
+        call: &mut Call<R>,
+    ) {
+        let to = sending.to as usize;
+        if answer.is_some() && self.ears[to].waits {
+            self.conclude(sending.to, call);
+        }
+        if let Some(kind) = answer.filter(|_| !self.ears[to].engaged) {
+            self.plan(now, sending.to, kind, sender);
+            self.stations[sender as usize].stage = Stage::Awaits;
+            return;
+        }
+        self.stations[sender as usize].stage = Stage::Failed { met: sending.met };
+        self.ears[sender as usize].waits = true;
+        self.go_on(now, sender);
+    }
+
+    /// `station` sends a frame to `peer` after SIFS.
+    fn plan(&mut self, now: Time, station: u32, kind: Kind, peer: u32) {
+        self.ears[station as usize].engaged = true;
+        let state = &mut self.stations[station as usize];
+        state.stage = Stage::Due(kind);
+        state.peer = peer;
+        self.calendar.set(station, now + self.access.timing.sifs, Act::Begin);
+    }
+
+    /// A frame that concerned `station` has ended.
+    fn go_on(&mut self, now: Time, station: u32) {
+        if self.ears[station as usize].sensed == 0 {
+            self.fall_idle(now, station);
+        }
+    }
+
+    /// A CTS or an ACK ends.
+    fn end_of_answer<R: Fn(&Packet) -> u32>(
+        &mut self,
+        now: Time,
+        sender: u32,
+        sending: &Sending,
+        read: bool,
+        call: &mut Call<R>,
+    ) -> Heard {
+        self.stations[sender as usize].stage = Stage::Rest;
+        self.ears[sender as usize].engaged = false;
+        self.go_on(now, sender);
+        let to = sending.to;
+        if sending.kind == Kind::Ack {
+            self.counters[to as usize].control += self.ack;
+        }
+        if !read {
+            self.stations[to as usize].stage = Stage::Failed { met: sending.met };
+            self.ears[to as usize].waits = true;
+        } else if sending.kind == Kind::Cts {
+            self.stations[to as usize].contention.clear();
+            self.plan(now, to, Kind::Data, sender);
+        } else {
+            self.succeed(to, call);
+        }
+        Heard::Nothing
+    }
+
+    /// A frame is done: contention window and retries return to their start, a backoff follows whether there is
+    /// another frame or not (10.3.4.3).
+    fn succeed<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) {
+        self.counters[station as usize].delivered += 1;
+        let state = &mut self.stations[station as usize];
+        state.stage = Stage::Rest;
+        state.contention.reset();
+        let left = state.contention.draw();
+        let contends = self.load(station, call);
+        let ear = &mut self.ears[station as usize];
+        ear.left = left;
+        ear.contends = contends;
+        ear.engaged = false;
+    }
+
+    /// The medium is idle after an exchange of `station` that brought no answer, or none was due.
+    fn conclude<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) {
+        let index = station as usize;
+        let sending = self.sendings[index];
+        let frame = self.stations[index].frame.expect("a sender has a frame");
+        self.ears[index].waits = false;
+        let mut timeout = Time::ZERO;
+        match self.stations[index].stage {
+            Stage::Sent => {
+                if sending.met {
+                    let counters = &mut self.counters[index];
+                    counters.collisions += 1;
+                    counters.collided += frame.air;
+                }
+                if !frame.received {
+                    call.given_up.push((station, frame.id));
+                }
+                self.succeed(station, call);
+            }
+            Stage::Failed { met } => {
+                let by_rts = sending.kind == Kind::Rts;
+                let counters = &mut self.counters[index];
+                if met {
+                    counters.collisions += 1
+                } else {
+                    counters.errors += 1
+                }
+                if by_rts {
+                    counters.collided += self.rts;
+                } else if sending.met {
+                    counters.collided += frame.air;
+                }
+                let state = &mut self.stations[index];
+                state.stage = Stage::Rest;
+                if state.contention.fail(&self.access, by_rts, frame.length) {
+                    counters.given_up += 1;
+                    if !frame.received {
+                        call.given_up.push((station, frame.id));
+                    }
+                    self.load(station, call);
+                }
+                timeout = sending.end + self.access.answer_timeout;
+                let state = &mut self.stations[index];
+                let ear = &mut self.ears[index];
+                ear.left = state.contention.draw();
+                ear.contends = state.frame.is_some();
+                ear.engaged = false;
+            }
+            stage => unreachable!("an exchange that is over has failed or was a broadcast, not {stage:?}"),
+        }
+        let ear = &mut self.ears[index];
+        if timeout > Time::ZERO && self.access.timeout_without_difs && !ear.garbled && ear.nav_until() <= call.now {
+            ear.from = timeout.max(call.now);
+        } else {
+            ear.fall_idle(call.now, &self.waits);
+            ear.from = ear.from.max(timeout);
+        }
+        if ear.contends {
+            self.calendar.set(station, ear.due(&self.waits), Act::Begin);
+        }
+    }
+}

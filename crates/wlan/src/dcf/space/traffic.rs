@@ -1,0 +1,61 @@
+//! What the air is used for.
+
+use wifair_units::Time;
+
+use super::super::{AirTime, BROADCAST};
+use super::{Kind, Sending};
+
+/// Frames on the air, and what they add up to.
+#[derive(Clone, Debug, Default)]
+pub struct Traffic {
+    pub frames: u32,
+    /// Sum of the numbers of their senders: the sender, if there is one frame.
+    pub sum: u64,
+    /// Frames that met another.
+    pub met: u32,
+    pub air: AirTime,
+    /// [`AirTime`] is accounted up to here, except for the time in which a frame on the air was alone.
+    pub accounted: Time,
+}
+
+impl Traffic {
+    /// Books the time until `now`.
+    #[inline]
+    pub fn account(&mut self, now: Time, sendings: &mut [Sending]) {
+        let passed = now - self.accounted;
+        self.accounted = now;
+        match self.frames {
+            0 => self.air.idle += passed,
+            1 => {
+                let sender = usize::try_from(self.sum).expect("the number of a station");
+                sendings[sender].alone += passed;
+            }
+            _ if self.met > 0 => self.air.collision += passed,
+            _ => self.air.reuse += passed,
+        }
+    }
+
+    /// Books the time in which a frame was alone; `read`: its receiver could read it.
+    pub fn settle(&mut self, sending: &Sending, read: bool) {
+        let air = match sending.kind {
+            _ if sending.met => &mut self.air.collision,
+            Kind::Rts | Kind::Cts => &mut self.air.rts_cts,
+            Kind::Ack => &mut self.air.ack,
+            Kind::Data if read => &mut self.air.data,
+            Kind::Data => &mut self.air.error,
+        };
+        *air += sending.alone;
+    }
+}
+
+/// `station` cannot read a frame any more, because of another.
+pub fn disturb(sending: &mut Sending, station: u32, traffic: &mut Traffic) {
+    if sending.to == BROADCAST {
+        sending.readers -= 1;
+    }
+    let lost = sending.to == station || (sending.to == BROADCAST && sending.readers == 0);
+    if lost && !sending.met {
+        sending.met = true;
+        traffic.met += 1;
+    }
+}

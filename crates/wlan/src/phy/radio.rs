@@ -1,0 +1,97 @@
+//! What a node's radio sends and hears.
+
+use wifair_config::{choice, table};
+use wifair_units::{Db, Dbm};
+
+table! {
+    /// The radio of a node. The two directions of a link differ where the radios at its ends do.
+    pub struct Radio {
+        /// Power into the antenna.
+        pub tx_power: Dbm = Dbm(20.0);
+        /// Gain of the antenna, for sending and for receiving.
+        pub antenna_gain: Db = Db(0.0);
+        /// Noise at the receiver, thermal and its own: -101 dBm in 20 MHz and a noise figure of 6 dB.
+        pub noise: Dbm = Dbm(-95.0);
+        /// Power from which a frame can be read. IEEE Std 802.11-2016 asks for at least -76 dBm at 11 Mb/s (16.3.8.2) and
+        /// -82 dBm at 6 Mb/s (17.3.10.2).
+        pub sensitivity: Dbm = Dbm(-82.0);
+        /// Power from which the medium is busy.
+        pub carrier_sense: Dbm = Dbm(-82.0);
+    }
+}
+
+impl Radio {
+    /// ns-2's card: 0.28183815 W, receives from 3.652e-10 W, senses from 1.559e-11 W, knows no noise. With the two-ray
+    /// model at 914 MHz and 1.5 m it reads up to 250 m and senses up to 550 m.
+    #[must_use]
+    pub fn ns2() -> Self {
+        Self {
+            tx_power: Dbm::from_milliwatts(281.838_15),
+            antenna_gain: Db(0.0),
+            noise: Dbm(f64::NEG_INFINITY),
+            sensitivity: Dbm::from_milliwatts(3.652e-7),
+            carrier_sense: Dbm::from_milliwatts(1.559e-8),
+        }
+    }
+}
+
+choice! {
+    /// Which of several frames a receiver gets.
+    pub enum Capture {
+        /// None.
+        None = "none",
+        /// The first that it senses, readable or not, if it is stronger than each later one by the threshold.
+        First = "first" from "ns-2 2.35, mac/mac-802_11.cc",
+        /// The first whose header it can read.
+        Header = "header" from "ns-3, YansWifiPhy without frame capture",
+        /// As header, and a later one takes over if it is stronger than all others by the threshold.
+        Late = "late" from "J. Lee et al., WiNTECH 2007: measured with Atheros chips",
+    }
+}
+
+choice! {
+    /// What disturbs a frame that is being received.
+    pub enum Interference {
+        /// Noise and all other frames together.
+        Sum = "sum",
+        /// Each other frame by itself, and no noise, as in ns-2.
+        Strongest = "strongest" from "ns-2 2.35, mac/mac-802_11.cc",
+    }
+}
+
+choice! {
+    /// What makes the medium busy.
+    pub enum CarrierSense {
+        /// A single frame above the carrier-sense level.
+        Frame = "frame" from "ns-2 2.35",
+        /// The power of all frames together, or a frame that is being received.
+        Total = "total" from "IEEE Std 802.11-2016, 17.3.10.6: energy detection",
+    }
+}
+
+table! {
+    /// How frames are told apart at a receiver.
+    pub struct Reception {
+        /// Which of several frames a receiver gets.
+        pub capture: Capture = Capture::Header;
+        /// How much stronger that frame must be.
+        pub capture_threshold: Db = Db(10.0), "0 dB or more" => |ratio| ratio.0 >= 0.0;
+        /// What disturbs it.
+        pub interference: Interference = Interference::Sum;
+        /// What makes the medium busy.
+        pub carrier_sense: CarrierSense = CarrierSense::Frame;
+    }
+}
+
+impl Reception {
+    /// ns-2's: the first frame is captured if each other is 10 dB weaker.
+    #[must_use]
+    pub fn ns2() -> Self {
+        Self {
+            capture: Capture::First,
+            capture_threshold: Db(10.0),
+            interference: Interference::Strongest,
+            carrier_sense: CarrierSense::Frame,
+        }
+    }
+}
