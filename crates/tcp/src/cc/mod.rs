@@ -470,9 +470,11 @@ impl CongestionControl for Algorithm {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use wifair_units::BitRate;
 
     use super::*;
     use crate::cc::testing::{Pipe, ack, time};
+    use crate::pipe::{Pipe as Path, ends};
 
     /// What may be called on an algorithm.
     #[derive(Clone, Copy, Debug)]
@@ -582,6 +584,22 @@ mod tests {
             });
             let mean = (last - first.expect("losses")) / (count - before - 1) as f64;
             assert!((mean - seconds).abs() <= 2.0 * 0.184 + 0.05, "{choice}: {mean} s, {seconds} s in ns-2");
+        }
+    }
+
+    /// A transfer of 400 segments with losses at its start, in its middle, and of a run of them, under each stack.
+    #[test]
+    fn every_algorithm_brings_a_transfer_to_its_end() {
+        for name in Choice::NAMES {
+            for stack in ["ns2", "rfc", "modern"] {
+                let both = ends(&format!("stack = '{stack}'\ncc = '{name}'\nmss = '1000 B'"));
+                let losses = [5, 40, 42, 120, 121, 122, 123, 124, 300];
+                let mut path = Path::new(both, BitRate::from_mbps(10), Duration::from_millis(20)).with_losses(&losses);
+                path.sender.open(Time::ZERO);
+                path.sender.supply(400_000);
+                path.run(time(120.0));
+                assert_eq!(path.receiver.delivered(), 400_000, "{name} with {stack}");
+            }
         }
     }
 
