@@ -72,7 +72,8 @@ bench: $(STAMPS)/build ## simulated seconds per CPU second, beside ns-2 where it
 
 docs: $(STAMPS)/build ## build the documentation site into site/
 	$(PIP) install --quiet 'mkdocs-material>=9.5'
-	$(BIN)/mkdocs build --strict
+	$(BIN)/wifair schema --markdown > docs/scenario.md
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) target site

@@ -184,6 +184,7 @@ def test_schema_is_json_schema() -> None:
     schema = json.loads(wifair("schema")[0])
     assert schema["$schema"].startswith("https://json-schema.org/")
     assert {"wlan", "stations", "flows"} <= set(schema["properties"])
+    assert "`warm_up`" in wifair("schema", "--markdown")[0]
 
 
 def test_list() -> None:

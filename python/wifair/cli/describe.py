@@ -64,7 +64,8 @@ def check_command(file: str, changes: tuple[str, ...], resolved: bool, as_json: 
 
 
 @click.command(name="schema")
-def schema_command() -> None:
+@click.option("--markdown", is_flag=True, help="Print the reference of all keys in Markdown instead.")
+def schema_command(markdown: bool) -> None:
     """Print the JSON Schema of scenario files, for completion in editors.
 
     \b
@@ -72,7 +73,7 @@ def schema_command() -> None:
       wifair schema > wifair.schema.json
     A scenario that begins with `#:schema wifair.schema.json` is then completed and checked while you type.
     """  # noqa: D301
-    click.echo(_core.schema())
+    click.echo(_core.reference() if markdown else _core.schema())
 
 
 @click.command(name="list")
