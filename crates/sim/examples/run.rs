@@ -20,7 +20,8 @@ fn main() -> ExitCode {
         println!("error: cannot read {path}");
         return ExitCode::from(2);
     };
-    let scenario = match Scenario::parse_with(Source::file(&path, &text), &overrides, &mut |_| Err("no traces".into())) {
+    let scenario = match Scenario::parse_with(Source::file(&path, &text), &overrides, &mut |_| Err("no traces".into()))
+    {
         Ok(scenario) => scenario,
         Err(problems) => {
             println!("{problems}");

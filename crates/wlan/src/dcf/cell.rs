@@ -22,6 +22,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 use super::slots::Slots;
 use super::station::{Contention, Errors, Frame};
 use super::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
+use crate::phy::Timing;
 use crate::queue::{Discipline, Dropped, Gauge, Queue};
 
 #[derive(Clone, Debug)]
@@ -92,6 +93,9 @@ pub struct Cell {
     /// Who received the broadcast that was heard last.
     receivers: Vec<u32>,
     next: Time,
+    /// The slot that begins at `next`, if it lies on the common grid.
+    next_slot: Option<u64>,
+    airs: AirTimes,
     hub_queue: Gauge,
     air: AirTime,
     /// [`AirTime`] is accounted up to here.
@@ -122,6 +126,8 @@ impl Cell {
             senders: vec![],
             receivers: vec![],
             next: Time::NEVER,
+            next_slot: None,
+            airs: AirTimes::default(),
             hub_queue: Gauge::default(),
             air: AirTime::default(),
             accounted: Time::ZERO,
@@ -271,7 +277,7 @@ impl Cell {
             let to = receiver(packet);
             let length = self.access.timing.frame_length(packet.bytes() + self.stations[index].routing_overhead);
             let rate_of = if station == self.hub && to != BROADCAST { to } else { station };
-            let air = self.access.timing.frame(length, self.stations[rate_of as usize].rate);
+            let air = self.airs.of(&self.access.timing, length, self.stations[rate_of as usize].rate);
             Frame { id, to, length, air, received: false }
         });
         self.stations[index].frame = frame;
@@ -296,8 +302,7 @@ impl Cell {
         let passed = now.saturating_since(self.origin).div_floor(slot);
         if state.backoff_end > self.count + passed {
             let target = state.backoff_end;
-            self.slots.insert(station, target);
-            self.next = self.next.min(self.origin + slot * (target - self.count));
+            self.wait_for_slot(station, target);
             return;
         }
         let mut origin = self.origin;
@@ -305,7 +310,8 @@ impl Cell {
             let loner = &mut self.loners[index];
             if loner.slots > 0 && loner.due(slot) > now {
                 loner.waits = true;
-                self.next = self.next.min(loner.due(slot));
+                let due = loner.due(slot);
+                self.wait_for(due);
                 return;
             }
             origin = self.loners.swap_remove(index).from;
@@ -313,8 +319,8 @@ impl Cell {
             // Busy to all but sender and receiver, which are loners.
             let state = &mut self.stations[station as usize];
             state.backoff_end = self.count + u64::from(state.contention.draw());
-            self.slots.insert(station, state.backoff_end);
-            self.next = self.next.min(self.origin + slot * (state.backoff_end - self.count));
+            let target = state.backoff_end;
+            self.wait_for_slot(station, target);
             return;
         }
         let state = &mut self.stations[station as usize];
@@ -325,8 +331,26 @@ impl Cell {
                 Loner { station, from, slots: u64::from(state.contention.draw()), drew: true, waits: true }
             }
         };
-        self.next = self.next.min(loner.due(slot));
+        self.wait_for(loner.due(slot));
         self.loners.push(loner);
+    }
+
+    /// `station` will send in slot `target` of the idle medium, unless somebody is before it.
+    fn wait_for_slot(&mut self, station: u32, target: u64) {
+        self.slots.insert(station, target);
+        let time = self.origin + self.access.timing.slot * (target - self.count);
+        if time <= self.next {
+            self.next = time;
+            self.next_slot = Some(target);
+        }
+    }
+
+    /// Somebody will send at `time`, unless somebody else is before it.
+    fn wait_for(&mut self, time: Time) {
+        if time < self.next {
+            self.next = time;
+            self.next_slot = None;
+        }
     }
 
     /// Goes on at the time of [`Cell::next`], and says what was received.
@@ -375,13 +399,12 @@ impl Cell {
 
     /// One or more stations begin to send.
     fn start(&mut self, now: Time) {
-        let slot = self.access.timing.slot;
-        let since = now.saturating_since(self.origin);
-        let passed = since.div_floor(slot);
-        self.count += passed;
         self.senders.clear();
-        if now >= self.origin && since == slot * passed && self.slots.first_from(self.count) == Some(self.count) {
-            self.slots.take(self.count, &mut self.senders);
+        if let Some(slot) = self.next_slot {
+            self.count = slot;
+            self.slots.take(slot, &mut self.senders);
+        } else {
+            self.count += now.saturating_since(self.origin).div_floor(self.access.timing.slot);
         }
         if !self.loners.is_empty() {
             self.settle_loners(now);
@@ -457,9 +480,8 @@ impl Cell {
 
     fn collide(&mut self, now: Time) {
         let mut longest = Duration::ZERO;
-        for sender in self.senders.clone() {
-            let air = self.opening(sender);
-            longest = longest.max(air);
+        for &sender in &self.senders {
+            longest = longest.max(self.opening(sender));
             self.counters[sender as usize].attempts += 1;
         }
         self.phase = Phase::Collision { began: now };
@@ -708,7 +730,34 @@ impl Cell {
     #[inline]
     fn reschedule(&mut self) {
         let slot = self.access.timing.slot;
-        let grid = self.slots.first_from(self.count).map_or(Time::NEVER, |s| self.origin + slot * (s - self.count));
-        self.next = self.loners.iter().filter(|loner| loner.waits).fold(grid, |next, loner| next.min(loner.due(slot)));
+        self.next_slot = self.slots.first_from(self.count);
+        self.next = self.next_slot.map_or(Time::NEVER, |target| self.origin + slot * (target - self.count));
+        for loner in &self.loners {
+            if loner.waits && loner.due(slot) < self.next {
+                self.next = loner.due(slot);
+                self.next_slot = None;
+            }
+        }
+    }
+}
+
+/// Air times of the lengths and rates that were used last: most frames are as long as one before.
+#[derive(Clone, Debug)]
+struct AirTimes([(Bytes, BitRate, Duration); 8]);
+
+impl Default for AirTimes {
+    fn default() -> Self {
+        Self([(Bytes(0), BitRate::from_bps(0), Duration::ZERO); 8])
+    }
+}
+
+impl AirTimes {
+    #[inline]
+    fn of(&mut self, timing: &Timing, length: Bytes, rate: BitRate) -> Duration {
+        let place = &mut self.0[(length.0 ^ (length.0 >> 3)) as usize % 8];
+        if (place.0, place.1) != (length, rate) {
+            *place = (length, rate, timing.frame(length, rate));
+        }
+        place.2
     }
 }
