@@ -33,7 +33,16 @@ impl Fate {
     pub const LOST: Self = Self { copies: 0, ..Self::ARRIVES };
 }
 
-type Script = Box<dyn FnMut(bool, u64, &Packet) -> Fate>;
+/// A packet that is put on the link.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer {
+    /// Whether it goes to the receiver.
+    pub forward: bool,
+    /// How many went before it that way.
+    pub n: u64,
+}
+
+type Script = Box<dyn FnMut(Offer) -> Fate>;
 
 /// Both ends, and a link with a queue each way.
 pub struct Pipe {
@@ -42,8 +51,10 @@ pub struct Pipe {
     pub now: Time,
     rate: BitRate,
     delay: Duration,
-    /// Fate of each packet: whether it goes forward, how many went before it that way, itself.
+    /// Fate of each packet.
     script: Script,
+    /// What would arrive from the first instant on arrives at the second, in order.
+    pub silence: (Time, Time),
     /// Packets on their way, by arrival and order; `true` goes forward.
     travelling: BTreeMap<(Time, u64), (bool, Packet)>,
     free: [Time; 2],
@@ -65,7 +76,8 @@ impl Pipe {
             now: Time::ZERO,
             rate,
             delay,
-            script: Box::new(|_, _, _| Fate::ARRIVES),
+            script: Box::new(|_| Fate::ARRIVES),
+            silence: (Time::NEVER, Time::NEVER),
             travelling: BTreeMap::new(),
             free: [Time::ZERO; 2],
             offered: [0; 2],
@@ -76,7 +88,7 @@ impl Pipe {
         }
     }
 
-    pub fn with_script(mut self, script: impl FnMut(bool, u64, &Packet) -> Fate + 'static) -> Self {
+    pub fn with_script(mut self, script: impl FnMut(Offer) -> Fate + 'static) -> Self {
         self.script = Box::new(script);
         self
     }
@@ -84,12 +96,12 @@ impl Pipe {
     /// Segments that the sender puts on the link are lost by their number, from 0.
     pub fn with_losses(self, losses: &[u64]) -> Self {
         let losses = losses.to_vec();
-        self.with_script(move |forward, n, _| if forward && losses.contains(&n) { Fate::LOST } else { Fate::ARRIVES })
+        self.with_script(move |o| if o.forward && losses.contains(&o.n) { Fate::LOST } else { Fate::ARRIVES })
     }
 
     fn offer(&mut self, forward: bool, mut packet: Packet) {
         let way = usize::from(forward);
-        let fate = (self.script)(forward, self.offered[way], &packet);
+        let fate = (self.script)(Offer { forward, n: self.offered[way] });
         self.offered[way] += 1;
         if fate.marked && packet.has(flag::ECT) {
             packet.flags |= flag::CE;
@@ -97,7 +109,10 @@ impl Pipe {
         for _ in 0..fate.copies {
             self.free[way] = self.free[way].max(self.now) + self.rate.time_for(packet.bytes());
             self.order += 1;
-            self.travelling.insert((self.free[way] + self.delay + fate.detour, self.order), (forward, packet));
+            let arrival = self.free[way] + self.delay + fate.detour;
+            let silent = (self.silence.0..self.silence.1).contains(&arrival);
+            let arrival = if silent { self.silence.1 } else { arrival };
+            self.travelling.insert((arrival, self.order), (forward, packet));
         }
     }
 

@@ -113,6 +113,12 @@ impl Rtt {
         self.rto = Duration::from_nanos(self.base).min(self.config.max_rto);
     }
 
+    /// Takes in a round-trip time that counts for the smallest one only.
+    #[inline]
+    pub fn note(&mut self, exact: Duration) {
+        self.min = self.min.min(exact);
+    }
+
     fn set_backoff(&mut self, backoff: u32) {
         self.backoff = backoff;
         self.rto = Duration::from_nanos(self.base.saturating_mul(1 << backoff)).min(self.config.max_rto);

@@ -48,7 +48,10 @@ table! {
         /// Whose habits the connection has.
         pub stack: Stack = Stack::Rfc;
         /// Congestion control.
-        pub cc: cc::Choice = cc::Choice::NewReno(cc::reno::Params::default());
+        pub cc: cc::Choice = match stack {
+            Stack::Modern => cc::Choice::Cubic(cc::cubic::Params::default()),
+            _ => cc::Choice::NewReno(cc::reno::Params::default()),
+        }, by stack;
         /// Payload of a full segment.
         pub mss: Bytes = match stack { Stack::Ns2 => Bytes(1000), _ => Bytes(1460) }, by stack,
             "between 1 B and 64000 B" => |mss| (1..=64_000).contains(&mss.0);

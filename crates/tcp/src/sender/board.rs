@@ -18,6 +18,7 @@ use wifair_units::{Duration, Time};
 
 use super::rate::Rate;
 use crate::cc::RateSample;
+use crate::clock;
 
 /// What is known of a segment.
 mod mark {
@@ -63,6 +64,8 @@ impl Segment {
 /// What one ACK delivered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delivery {
+    /// The timestamp that the ACK echoes, where there are timestamps.
+    pub echo: Option<u32>,
     /// Bytes, cumulatively or selectively acknowledged.
     pub bytes: u64,
     /// Segments newly acknowledged by SACK blocks.
@@ -213,11 +216,13 @@ impl Board {
                 delivery.last_sent = Some(segment.sent);
             }
         }
-        // RFC 8985, section 6.2, steps 1 to 3: a retransmission that seems to arrive within less than the shortest
-        // round trip was needless, its first transmission arrived.
+        // RFC 8985, section 6.2, step 2: a retransmission was needless that seems to arrive within less than the
+        // shortest round trip, or whose ACK echoes an earlier segment.
         let rtt = now.saturating_since(segment.sent);
+        let earlier = |echo: u32| echo.wrapping_sub(clock(segment.sent)).cast_signed() < 0;
+        let needless = segment.is(mark::TWICE) && (rtt < min_rtt || delivery.echo.is_some_and(earlier));
         let rack = &mut self.rack;
-        if !segment.is(mark::TWICE) || rtt >= min_rtt {
+        if !needless {
             if (segment.sent, segment.end) > (rack.sent, rack.end) {
                 (rack.sent, rack.end) = (segment.sent, segment.end);
             }

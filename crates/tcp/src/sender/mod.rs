@@ -11,6 +11,7 @@ mod board;
 mod prr;
 mod rate;
 mod selective;
+mod times;
 
 use wifair_packet::{Kind, Packet, flag};
 use wifair_units::{Duration, Time};
@@ -21,6 +22,7 @@ use crate::rtt::Rtt;
 use crate::{TIMESTAMP_OPTION, clock};
 
 use selective::Selective;
+use times::Times;
 
 /// How far a connection has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +121,8 @@ pub struct Sender {
     partial: bool,
     closing: bool,
     fin_sent: bool,
+    /// A byte was sent beyond a closed receive window; it counts only when it is acknowledged.
+    probing: bool,
     /// A SYN was sent again.
     syn_again: bool,
     /// The window was what limited the last [`Sender::poll`].
@@ -146,6 +150,7 @@ pub struct Sender {
     /// Clock of the first retransmission of this recovery (RFC 3522).
     again_stamp: Option<u32>,
     selective: Option<Box<Selective>>,
+    times: Option<Box<Times>>,
     cc: Algorithm,
     flow: u32,
     habits: Habits,
@@ -179,6 +184,7 @@ impl Sender {
     pub fn with_algorithm(habits: &Habits, cc: Algorithm, flow: u32) -> Self {
         // The ticks of the connections are spread evenly, by multiples of the golden ratio.
         let phase = (u64::from(flow.wrapping_mul(0x9e37_79b9)) * habits.rtt.tick.as_nanos()) >> 32;
+        let by_sack = matches!(habits.recovery, Recovery::Sack | Recovery::Rack);
         Self {
             una: 0,
             nxt: 0,
@@ -199,6 +205,7 @@ impl Sender {
             partial: false,
             closing: false,
             fin_sent: false,
+            probing: false,
             syn_again: false,
             window_limited: false,
             ecn_recover: 0,
@@ -218,8 +225,9 @@ impl Sender {
             sample: None,
             timed_out: None,
             again_stamp: None,
-            selective: matches!(habits.recovery, Recovery::Sack | Recovery::Rack)
-                .then(|| Box::new(Selective::new(habits, cc.wants_rate_samples()))),
+            selective: by_sack.then(|| Box::new(Selective::new(habits, cc.wants_rate_samples()))),
+            times: (!by_sack && (cc.wants_fine_timer() || (cc.wants_every_rtt() && !habits.timestamps)))
+                .then(|| Box::new(Times::new(habits.rtt, cc.wants_fine_timer()))),
             cc,
             flow,
             habits: *habits,
@@ -324,6 +332,11 @@ impl Sender {
             self.due |= if self.habits.handshake == Handshake::ThreeWay { due::ACK } else { 0 };
             return;
         }
+        if packet.ack == self.max + 1 && self.probing {
+            // The receiver took the byte of a probe.
+            self.max += 1;
+            self.nxt = self.max;
+        }
         if packet.ack < self.una || packet.ack > self.max {
             return;
         }
@@ -340,6 +353,8 @@ impl Sender {
         if window_changed && self.max == self.una && !self.fin_sent {
             // The window opened: the persist timer has done its work.
             self.rto_at = Time::NEVER;
+            self.probing = false;
+            self.rtt.end_backoff();
         }
         if packet.has(flag::FIN) && self.fin_sent && self.una == self.max {
             self.finish();
@@ -398,6 +413,13 @@ impl Sender {
             self.timed = 0;
             self.take_sample(now, self.timed_at);
         }
+        if let Some(times) = &mut self.times
+            && let Some(sent) = times.acknowledge(now, packet.ack)
+        {
+            let exact = now.saturating_since(sent);
+            self.rtt.note(exact);
+            self.sample = Some(exact);
+        }
     }
 
     #[inline]
@@ -422,6 +444,9 @@ impl Sender {
         self.limited_sent = 0;
         let told = Told { acked, in_flight: self.nxt - self.una, in_recovery, ..Told::default() };
         self.tell(now, packet, &told);
+        if self.times.as_mut().is_some_and(|times| times.is_late_at_ack(now)) {
+            self.due |= due::HEAD;
+        }
         if packet.has(flag::ECE) {
             self.on_echo();
         }
@@ -542,7 +567,9 @@ impl Sender {
         self.tell(now, packet, &Told { in_flight: self.nxt - self.una, in_recovery, ..Told::default() });
         if self.phase == Phase::Recovery {
             self.inflation += self.mss.cast_signed();
-        } else if self.dup_acks == self.habits.dup_threshold && (self.una > self.recover || self.recover == 0) {
+        } else if self.dup_acks == self.habits.dup_threshold && (self.una > self.recover || self.recover == 0)
+            || self.phase == Phase::Open && self.times.as_ref().is_some_and(|times| times.is_late_at_duplicate(now))
+        {
             self.enter_recovery(now);
         }
         if packet.has(flag::ECE) {
@@ -553,7 +580,9 @@ impl Sender {
     /// RFC 5681, section 3.2, steps 2 and 3.
     fn enter_recovery(&mut self, now: Time) {
         self.counts.fast_retransmits += 1;
-        self.cc.on_loss(self.reduction_base(self.habits.recovery == Recovery::Tahoe));
+        if self.times.as_mut().is_none_or(|times| times.reduces(now)) {
+            self.cc.on_loss(self.reduction_base(self.habits.recovery == Recovery::Tahoe));
+        }
         self.recover = self.max;
         self.partial = false;
         self.timed = 0;
@@ -614,7 +643,7 @@ impl Sender {
 
     fn on_timeout(&mut self, now: Time) {
         if !self.outstanding() {
-            if self.habits.idle_restart == IdleRestart::TimerRunsOn {
+            if self.rwnd > 0 && self.habits.idle_restart == IdleRestart::TimerRunsOn {
                 self.cc.on_idle_restart(1.0);
                 self.rto_at = now.saturating_add(self.rtt.rto());
             } else {
@@ -773,11 +802,7 @@ impl Sender {
                 probe.seq = self.nxt;
                 probe.payload = 1;
                 probe.size += 1;
-                if let Some(selective) = &mut self.selective {
-                    selective.push(now, self.nxt + 1, 1);
-                }
-                self.max = self.nxt + 1;
-                self.nxt = self.max;
+                self.probing = true;
                 self.rto_at = now.saturating_add(self.rtt.rto());
                 return Some(probe);
             }
@@ -828,6 +853,9 @@ impl Sender {
         if seq < self.max {
             packet.flags |= flag::RETRANSMISSION;
             self.counts.retransmissions += 1;
+            if let Some(times) = &mut self.times {
+                times.send_again(now, seq, end);
+            }
             if self.habits.timestamps && self.again_stamp.is_none() && self.phase != Phase::Open {
                 self.again_stamp = Some(clock(now));
             }
@@ -841,6 +869,9 @@ impl Sender {
                 self.timed_at = now;
             }
             self.last_new_sent = now;
+            if let Some(times) = &mut self.times {
+                times.push(now, end);
+            }
         }
         if end == self.supplied && self.closing && self.habits.fin {
             packet.flags |= flag::FIN;

@@ -58,10 +58,6 @@ impl Selective {
     pub const fn is_probe(&self, end: u64) -> bool {
         self.probe_end == end
     }
-
-    pub fn push(&mut self, now: Time, end: u64, len: u64) {
-        self.board.push(now, end, len);
-    }
 }
 
 impl Sender {
@@ -69,7 +65,8 @@ impl Sender {
     pub(super) fn on_ack_selective(&mut self, now: Time, packet: &Packet, window_changed: bool) {
         let Some(mut s) = self.selective.take() else { return };
         let acked = packet.ack - self.una;
-        let mut delivery = Delivery::default();
+        let echo = self.habits.timestamps.then_some(packet.ts_ecr);
+        let mut delivery = Delivery { echo, ..Delivery::default() };
         if acked > 0 {
             s.board.acknowledge(now, packet.ack, self.rtt.min(), &mut delivery);
             self.una = packet.ack;
@@ -266,6 +263,8 @@ impl Sender {
         if now >= s.probe_at {
             s.probe_at = Time::NEVER;
             self.due |= due::TAIL;
+            // RFC 8985, section 7.3: the probe replaces the timeout.
+            self.rto_at = now.saturating_add(self.rtt.rto());
         }
         self.early_at = s.reorder_at.min(s.probe_at);
         self.selective = Some(s);
@@ -385,7 +384,7 @@ impl Sender {
 
     /// RFC 6675, section 4, NextSeg, rules 3 and 4, when no new data can leave.
     fn poll_suspect(&mut self, now: Time, allowed: u64) -> Option<Packet> {
-        if self.phase != Phase::Recovery || self.habits.recovery != Recovery::Sack {
+        if self.phase != Phase::Recovery || self.habits.recovery != Recovery::Sack || self.habits.ns2_recovery {
             return None;
         }
         let s = self.selective.as_mut()?;

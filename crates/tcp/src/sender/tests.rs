@@ -155,9 +155,9 @@ proptest! {
         pause in 0_u64..4000,
     ) {
         let fates = std::rc::Rc::new(fates);
-        let mut pipe = slow(STACKS[stack]).with_script(move |forward, n, _| {
-            let Some(&(kind, extra)) = fates.get(usize::try_from(n).expect("few packets")) else { return Fate::ARRIVES };
-            match (kind, forward) {
+        let mut pipe = slow(STACKS[stack]).with_script(move |o| {
+            let Some(&(kind, extra)) = fates.get(usize::try_from(o.n).expect("few packets")) else { return Fate::ARRIVES };
+            match (kind, o.forward) {
                 (0..15, _) => Fate::LOST,
                 (15..25, _) => Fate { detour: Duration::from_millis(extra), ..Fate::ARRIVES },
                 (25..30, _) => Fate { copies: 2, ..Fate::ARRIVES },
@@ -179,4 +179,233 @@ proptest! {
         prop_assert_eq!(pipe.receiver.gaps(), 0);
         prop_assert_eq!(pipe.sender.state(), State::Finished);
     }
+}
+
+/// An ACK up to segment `segments` of 1000 bytes, with SACK blocks in segments.
+fn ack(segments: u32, blocks: &[(u32, u32)]) -> Packet {
+    let mut packet = Packet {
+        ack: u64::from(segments) * 1000,
+        window: u16::MAX,
+        flags: flag::ACK,
+        kind: Kind::Ack,
+        ..Packet::default()
+    };
+    for (place, &(start, end)) in packet.sack.iter_mut().zip(blocks) {
+        *place = ((start - segments) * 1000, (end - segments) * 1000);
+    }
+    packet
+}
+
+/// A sender that is established and has sent segments 0 to 9 of 1000 bytes.
+fn ten_in_flight(settings: &str) -> Sender {
+    let (mut sender, _) =
+        ends(&format!("mss = '1000 B'\nhandshake = 'none'\ninitial_window = '10 packets'\n{settings}"));
+    sender.open(Time::ZERO);
+    sender.supply(u64::MAX);
+    assert_eq!(flush(&mut sender), (0..10).collect::<Vec<_>>());
+    sender
+}
+
+/// The numbers of the segments that leave.
+fn flush(sender: &mut Sender) -> Vec<u64> {
+    let now = Time::ZERO + Duration::from_millis(100);
+    std::iter::from_fn(|| sender.poll(now)).map(|packet| packet.seq / 1000).collect()
+}
+
+/// What leaves at each of these ACKs, 100 ms after the start.
+fn answers(sender: &mut Sender, acks: &[Packet]) -> Vec<Vec<u64>> {
+    let now = Time::ZERO + Duration::from_millis(100);
+    let answer = |ack: &Packet| {
+        sender.on_packet(now, ack);
+        flush(sender)
+    };
+    acks.iter().map(answer).collect()
+}
+
+/// RFC 6582, section 3.2, by hand. Segments 0 and 3 of ten are lost. The first two duplicate ACKs send 10 and 11
+/// (RFC 3042), the third sends 0 again; ssthresh is 10 / 2, the window 5 + 3. Seven more duplicates (segments 5 to 11)
+/// raise it to 15, so that the last three send 12, 13, 14. The ACK of 0 to 2 is partial: 3 leaves again, the window
+/// becomes 15 - 3 + 1 = 13 and lets 15 leave. The ACK up to 11 is full: four are in flight, the window is
+/// min(5, 4 + 1).
+#[test]
+fn partial_acks_repair_two_losses_as_in_rfc_6582() {
+    let mut sender = ten_in_flight("cc = 'newreno'");
+    let dup = ack(0, &[]);
+    assert_eq!(answers(&mut sender, &[dup; 3]), [vec![10], vec![11], vec![0]]);
+    assert_eq!((sender.ssthresh(), sender.cwnd(), sender.window), (5.0, 5.0, 8_000));
+    assert_eq!(answers(&mut sender, &[dup; 7]), [vec![], vec![], vec![], vec![], vec![12], vec![13], vec![14]]);
+    assert_eq!(answers(&mut sender, &[ack(3, &[])]), [vec![3, 15]]);
+    assert_eq!(sender.window, 13_000);
+    assert_eq!(answers(&mut sender, &[ack(12, &[])]), [vec![16]]);
+    assert_eq!((sender.cwnd(), sender.counts().timeouts, sender.counts().fast_retransmits), (5.0, 0, 1));
+}
+
+/// As above with Reno: the first new ACK ends recovery, and segment 3 waits for three more duplicates or the timer.
+#[test]
+fn reno_leaves_recovery_at_the_first_new_ack() {
+    let mut sender = ten_in_flight("cc = 'reno'");
+    let dup = ack(0, &[]);
+    answers(&mut sender, &[dup; 10]);
+    assert_eq!(answers(&mut sender, &[ack(3, &[])]), [vec![]]);
+    assert_eq!((sender.window, sender.in_flight()), (5_000, 12_000));
+}
+
+/// RFC 6675 by hand, without rate reduction. Segments 0 and 3 are lost. Each of the SACKs of 1, 2, 4 takes a segment
+/// out of the pipe, so 10 and 11 leave; the third of them makes 0 lost (three segments above it have arrived): ssthresh
+/// is 5, 0 leaves whatever is in flight. The pipe then is 12 sent - 3 arrived - 1 lost + 1 = 9. SACKs of 5 and 6 bring
+/// the count above 3 to three: it is lost, pipe 9 - 2 - 1 = 6; with 7 and 8 it is 4, so 3 leaves at 8 (pipe 5), and each
+/// further SACK sends a new segment.
+#[test]
+fn the_scoreboard_repairs_two_losses_as_in_rfc_6675() {
+    let mut sender = ten_in_flight("sack = true");
+    let acks = [ack(0, &[(1, 2)]), ack(0, &[(1, 3)]), ack(0, &[(4, 5), (1, 3)])];
+    assert_eq!(answers(&mut sender, &acks), [vec![10], vec![11], vec![0]]);
+    assert_eq!((sender.ssthresh(), sender.in_flight()), (5.0, 9_000));
+    let acks = [6, 7].map(|end| ack(0, &[(4, end), (1, 3)]));
+    assert_eq!(answers(&mut sender, &acks), [vec![], vec![]]);
+    assert_eq!(sender.in_flight(), 6_000);
+    let acks = [8, 9, 10, 11].map(|end| ack(0, &[(4, end), (1, 3)]));
+    assert_eq!(answers(&mut sender, &acks), [vec![], vec![3], vec![12], vec![13]]);
+    // 0 arrives, then 3: all up to 11 is acknowledged, recovery ends with the window at ssthresh.
+    assert_eq!(answers(&mut sender, &[ack(3, &[(4, 11)])]), [vec![14]]);
+    assert_eq!(answers(&mut sender, &[ack(12, &[])]), [vec![15, 16]]);
+    assert_eq!((sender.cwnd(), sender.in_flight(), sender.counts().retransmissions), (5.0, 5_000, 2));
+}
+
+/// The last segment of a transfer is lost: a probe repairs it when the timer would have expired, or after two round
+/// trips and the time of a delayed ACK if that is sooner (RFC 8985, section 7.2), without a timeout.
+#[test]
+fn a_tail_loss_is_probed() {
+    let mut pipe = slow("stack = 'modern'\nmss = '1000 B'\nhandshake = 'none'\nfin = false").with_losses(&[4]);
+    pipe.sender.open(Time::ZERO);
+    pipe.sender.supply(5000);
+    pipe.run(seconds(5));
+    let counts = pipe.sender.counts();
+    assert_eq!((pipe.receiver.delivered(), counts.retransmissions, counts.timeouts), (5000, 1, 0));
+    let (sent, probe) = pipe.log.last().expect("a probe");
+    let (last_ack, _) = pipe.acks[pipe.acks.len() - 2];
+    // The ACK of segment 3 left one in flight; SRTT is 109 to 142 ms (four segments of 8.4 ms queue one by one).
+    let wait = sent.saturating_since(last_ack);
+    assert_eq!(probe.seq, 4000);
+    assert!(wait >= Duration::from_millis(109 + 200) && wait <= Duration::from_millis(2 * 142 + 200), "{wait}");
+}
+
+/// One segment takes a detour of 10 ms, a tenth of the round trip: the reordering window of a quarter waits for it.
+#[test]
+fn a_short_detour_is_no_loss_by_time() {
+    let mut pipe = slow("stack = 'modern'\nmss = '1000 B'").with_script(|o| match (o.forward, o.n) {
+        (true, 30) => Fate { detour: Duration::from_millis(10), ..Fate::ARRIVES },
+        _ => Fate::ARRIVES,
+    });
+    pipe.sender.open(Time::ZERO);
+    pipe.sender.supply(100_000);
+    pipe.run(seconds(10));
+    assert_eq!(pipe.receiver.delivered(), 100_000);
+    assert_eq!(pipe.sender.counts().retransmissions, 0);
+}
+
+/// Nothing arrives between 1 s and 3 s, then all that was sent meanwhile: the timer expires, but the ACKs echo what was
+/// sent before the retransmission, so the window is given back, and nothing but what the timer and the probe sent is
+/// sent again.
+#[test]
+fn a_delay_is_told_from_a_loss_by_timestamps() {
+    for settings in ["stack = 'modern'", "stack = 'rfc'\ntimestamps = true\nmin_rto = '200 ms'"] {
+        let mut pipe = slow(&format!("{settings}\nmss = '1000 B'\nreceive_window = '12 packets'"));
+        pipe.silence = (seconds(1), seconds(3));
+        pipe.sender.open(Time::ZERO);
+        pipe.sender.supply(300_000);
+        pipe.run(seconds(30));
+        let counts = pipe.sender.counts();
+        assert_eq!(pipe.receiver.delivered(), 300_000);
+        assert!(counts.timeouts >= 1 && counts.spurious == 1, "{settings}: {counts:?}");
+        assert!(counts.retransmissions <= counts.timeouts + 1, "{settings}: {counts:?}");
+        assert!(pipe.sender.ssthresh() == f64::INFINITY, "{settings}: the window was given back");
+    }
+}
+
+/// RFC 3168, section 6.1: one mark halves the window once, the receiver echoes it until the sender says so, once.
+#[test]
+fn a_mark_is_answered_once() {
+    let mut pipe = slow("mss = '1000 B'\necn = true\nreceive_window = '20 packets'\ndelayed_ack = false")
+        .with_script(|o| Fate { marked: o.forward && o.n == 60, ..Fate::ARRIVES });
+    pipe.sender.open(Time::ZERO);
+    pipe.sender.supply(100_000);
+    pipe.run(seconds(10));
+    assert_eq!(pipe.log.iter().filter(|(_, p)| p.has(flag::CWR)).count(), 1);
+    // 20 in flight at the mark: half the flight of 20 is kept, or of 19 where the ACK had taken one out.
+    assert!((9.5..=10.0).contains(&pipe.sender.ssthresh()), "{}", pipe.sender.ssthresh());
+    assert_eq!(pipe.sender.counts().retransmissions, 0);
+    let echoes = pipe.acks.iter().filter(|(_, p)| p.has(flag::ECE)).count();
+    assert!((15..=21).contains(&echoes), "a round trip of ACKs echoes: {echoes}");
+}
+
+/// RFC 9293, section 3.8.6.1: a closed window is probed with a byte after a timeout and then ever more rarely; when it
+/// opens, data flows.
+#[test]
+fn a_closed_window_is_probed() {
+    for sack in ["", "sack = true"] {
+        let mut sender = ten_in_flight(sack);
+        let closed = Packet { window: 0, ..ack(10, &[]) };
+        sender.on_packet(seconds(1), &closed);
+        assert!(sender.poll(seconds(1)).is_none());
+        let mut probes = Vec::new();
+        for _ in 0..3 {
+            let at = sender.deadline();
+            sender.on_timer(at);
+            let probe = sender.poll(at).expect("a probe");
+            assert_eq!((probe.seq, probe.payload), (10_000, 1));
+            probes.push(at.as_nanos() / 1_000_000);
+            sender.on_packet(at, &closed);
+            assert!(sender.poll(at).is_none());
+        }
+        // Sent at 0.1 s, acknowledged at 1 s: the timeout is 0.9 + 4 * 0.45 = 2.7 s, then 5.4 s and 10.8 s.
+        assert_eq!(probes, [3_700, 9_100, 19_900], "{sack}");
+        sender.on_packet(seconds(30), &ack(10, &[]));
+        assert_eq!(sender.poll(seconds(30)).expect("data").seq / 1000, 10);
+    }
+}
+
+/// RFC 5681, section 4.1: after two idle seconds the window is the initial one; ns-2's timer makes it one segment, and
+/// `never` leaves it.
+#[test]
+fn a_pause_shrinks_the_window() {
+    for (settings, burst) in [
+        ("stack = 'rfc'\nreceive_window = '20 packets'", 4),
+        ("stack = 'rfc'\nreceive_window = '20 packets'\nidle_restart = 'never'", 20),
+        ("stack = 'ns2'", 1),
+    ] {
+        let mut pipe = slow(&format!("{settings}\nmss = '1000 B'"));
+        pipe.sender.open(Time::ZERO);
+        pipe.sender.supply(200_000);
+        pipe.run(seconds(10));
+        let before = pipe.log.len();
+        pipe.sender.supply(100_000);
+        pipe.run(seconds(10));
+        assert_eq!(pipe.log.len() - before, burst, "{settings}");
+    }
+}
+
+/// A lost SYN is repeated after a second (RFC 6298, rule 2.1); then the window starts at one segment (RFC 5681,
+/// section 3.1) and the timeout at three seconds (RFC 6298, rule 5.7).
+#[test]
+fn a_lost_syn_costs_the_initial_window() {
+    let mut pipe = slow("mss = '1000 B'").with_losses(&[0]);
+    pipe.sender.open(Time::ZERO);
+    pipe.sender.supply(u64::MAX);
+    pipe.run(Time::ZERO + Duration::from_millis(1_110));
+    let log: Vec<_> = pipe.log.iter().map(|(t, p)| (t.as_nanos() / 1000, p.flags & flag::SYN, p.payload)).collect();
+    assert_eq!(log, [(0, flag::SYN, 0), (1_000_000, flag::SYN, 0), (1_100_640, 0, 0), (1_100_640, 0, 1000)]);
+    assert_eq!(pipe.sender.rtt().rto(), Duration::from_secs(3));
+}
+
+/// Paced segments keep the distance of the rate: 1.2 windows a round trip at least, never two at once.
+#[test]
+fn paced_segments_keep_their_distance() {
+    let mut pipe = slow("stack = 'modern'\nmss = '1000 B'\npacing = true\nreceive_window = '10 packets'");
+    pipe.sender.open(Time::ZERO);
+    pipe.sender.supply(200_000);
+    pipe.run(seconds(10));
+    assert_eq!(pipe.receiver.delivered(), 200_000);
+    let late: Vec<_> = pipe.log.iter().filter(|(t, _)| *t > Time::ZERO + Duration::from_millis(500)).collect();
+    assert!(late.windows(2).all(|pair| pair[0].0 < pair[1].0));
 }
