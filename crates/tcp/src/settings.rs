@@ -122,7 +122,7 @@ table! {
             Stack::Modern => Growth::Bytes,
         }, by stack;
         /// Whether the window grows only while it limits what is sent (RFC 7661, section 4.3, in its simplest form).
-        pub validate_window: bool = stack == Stack::Modern, by stack;
+        pub validate_window: bool = stack != Stack::Ns2, by stack;
         /// From what the window is reduced on loss.
         pub reduce_from: ReduceFrom =
             match stack { Stack::Rfc => ReduceFrom::Flight, _ => ReduceFrom::Window }, by stack;
