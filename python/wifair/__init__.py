@@ -29,14 +29,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from wifair._core import __version__
-from wifair.errors import Interrupted, RunError, ScenarioError, WifairError
+from wifair.errors import Interrupted, RunError, ScenarioError, StoppedError, StoreError, WifairError
 
 if TYPE_CHECKING:
-    from wifair import metrics, statistics
+    from wifair import metrics, statistics, sweeps
     from wifair.columns import Columns
     from wifair.results import Results
     from wifair.scenario import Scenario
     from wifair.simulate import run
+    from wifair.sweeps import Store
 
 __all__ = [
     "Columns",
@@ -45,11 +46,15 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "StoppedError",
+    "Store",
+    "StoreError",
     "WifairError",
     "__version__",
     "metrics",
     "run",
     "statistics",
+    "sweeps",
 ]
 
 # Imported when first used: the command answers `--help` without numpy.
@@ -57,9 +62,10 @@ _LAZY = {
     "Columns": "wifair.columns",
     "Results": "wifair.results",
     "Scenario": "wifair.scenario",
+    "Store": "wifair.sweeps",
     "run": "wifair.simulate",
 }
-_MODULES = ("metrics", "statistics")
+_MODULES = ("metrics", "statistics", "sweeps")
 
 
 def __getattr__(name: str) -> object:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from wifair.results import Results
 
-__all__ = ["Interrupted", "Problem", "RunError", "ScenarioError", "WifairError"]
+__all__ = ["Interrupted", "Problem", "RunError", "ScenarioError", "StoppedError", "StoreError", "WifairError"]
 
 
 class WifairError(Exception):
@@ -55,10 +55,21 @@ class RunError(WifairError, RuntimeError):
         return type(self), (str(self), self.seed)
 
 
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during `wifair.run`; `results` holds the seeds that had finished, None if none had."""
+class StoreError(WifairError, ValueError):
+    """A folder that is no store, or one of another format."""
 
-    def __init__(self, results: Results | None) -> None:
+
+class StoppedError(WifairError, RuntimeError):
+    """Runs that cannot go on: the disk is full, the workers have gone. What had finished is in the store."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during `wifair.run`; `results` holds the seeds that had finished, None if none had.
+
+    During a sweep they are None: what had finished is in the store.
+    """
+
+    def __init__(self, results: Results | None = None) -> None:
         """`results` of the seeds that had finished."""
         super().__init__("interrupted")
         self.results = results

@@ -12,12 +12,17 @@ mod _core {
     #[pymodule_export]
     use crate::control::Control;
     #[pymodule_export]
-    use crate::scenario::{Scenario, catalogue, parse, reference, sample_step, schema, too_large};
+    use crate::scenario::{Scenario, catalogue, figures, parse, reference, sample_step, schema, too_large};
 
     /// Version of the package.
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    /// Number of the sources of the core: other sources may give other results.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __source__: &str = env!("WIFAIR_SOURCE");
 
     /// Bytes of the largest file that is read as a scenario.
     #[pymodule_export]

@@ -5,7 +5,7 @@ use std::path::Path;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use wifair_config::{Override, Problem, Problems, Source};
-use wifair_sim::record::Outcome;
+use wifair_sim::record::{CellOutcome, Outcome, Row};
 use wifair_sim::world::Series;
 use wifair_sim::{Options, Run, scenario};
 use wifair_units::{Duration, Quantity};
@@ -147,6 +147,12 @@ type Listed = (String, &'static str, String, Option<&'static str>, bool);
 pub fn catalogue() -> Vec<Listed> {
     let items = scenario::catalogue().into_iter();
     items.map(|item| (item.key, item.name, item.summary, item.source, item.outline)).collect()
+}
+
+/// Name and meaning of every figure of a cell, which a run has one of each.
+#[pyfunction]
+pub fn figures() -> Vec<(&'static str, &'static str)> {
+    CellOutcome::COLUMNS.iter().map(|(name, about)| (*name, about.trim())).collect()
 }
 
 /// What to raise for a file of `size` bytes, which is too large.

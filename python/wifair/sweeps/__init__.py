@@ -1,0 +1,15 @@
+"""Many runs: parameters times schemes times seeds, on one core or a cluster, with nothing lost.
+
+`wifair.sweep` varies parameters of a scenario. `compute` is what lies under it: the results of any list of runs, from
+a `Store` where it has them.
+"""
+
+from __future__ import annotations
+
+from wifair.sweeps.compute import Request, compute
+from wifair.sweeps.reading import Failure, Runs
+from wifair.sweeps.store import Key, Store
+from wifair.sweeps.task import VERSION
+from wifair.sweeps.work import Finished, Progress
+
+__all__ = ["VERSION", "Failure", "Finished", "Key", "Progress", "Request", "Runs", "Store", "compute"]

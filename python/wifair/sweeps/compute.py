@@ -1,0 +1,151 @@
+"""Results of any list of runs: those that a store has are read, the others are computed into it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, NamedTuple
+
+from wifair import _core
+from wifair.scenario import Scenario
+from wifair.sweeps.engines import Engine, Given, Threads, cores
+from wifair.sweeps.reading import Runs
+from wifair.sweeps.store import MOST_SEED, Kept, Key, Label, Store
+from wifair.sweeps.work import Work
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable
+    from concurrent.futures import Executor
+
+    from wifair.sweeps.work import Progress
+
+__all__ = ["TABLES", "Request", "compute", "engine_of", "kept_of"]
+
+TABLES = ("flows", "stations", "sessions")
+"""Tables that can be kept of each run, besides the figures of its cell."""
+
+
+class Request(NamedTuple):
+    """A run that is wanted."""
+
+    scenario: Scenario
+    """What to simulate."""
+    seed: int
+    """With which seed."""
+    labels: Mapping[str, Label] = {}
+    """What results show it under: names and values; paths of parameters, say, or the figure of a paper it is for."""
+
+
+def compute(
+    requests: Iterable[Request | tuple[Scenario, int] | tuple[Scenario, int, Mapping[str, Label]]],
+    store: Store | str | os.PathLike[str],
+    *,
+    tables: Iterable[str] = ("flows",),
+    series: str | None = None,
+    executor: Executor | None = None,
+    threads: int | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Runs:
+    """Get the results of runs: from the store what it has, computed into it what it does not have.
+
+    Whatever interrupts this, a repetition goes on where it stopped.
+
+    Parameters
+    ----------
+    requests : iterable of Request or tuple
+        Scenario, seed and labels of each run, in the order in which results are wanted. A run may come several times
+        under several labels.
+    store : Store or path
+        Where results are kept; a path is opened, and made if there is nothing.
+    tables : iterable of {"flows", "stations", "sessions"}, default ("flows",)
+        Tables to keep of each run, besides the figures of its cell.
+    series : str, optional
+        Also keep ``series`` and ``queues``, sampled this far apart: ``"100 ms"``.
+    executor : concurrent.futures.Executor, optional
+        Where to compute: processes, a Dask cluster (``client.get_executor()``), MPI. By default threads, which use
+        all cores since runs do not hold Python's lock.
+    threads : int, optional
+        Number of those threads; all available cores by default.
+    progress : callable, optional
+        Called now and then with a `Progress`, which is the same object each time.
+
+    Returns
+    -------
+    Runs
+        Columns in the order of the requests, and the runs that failed.
+
+    Raises
+    ------
+    ValueError
+        If a seed is not between 0 and 2**63 - 1, a table is unknown, or `series` is no duration.
+    StoreError
+        If the store is none.
+    StoppedError
+        If it cannot go on: the disk is full, the workers have gone.
+    Interrupted
+        On Ctrl-C.
+
+    Examples
+    --------
+    >>> runs = compute([(scenario, seed) for seed in range(1, 11)], "results")  # doctest: +SKIP
+    >>> runs.figures["jain_index"].mean()  # doctest: +SKIP
+    0.97
+    """
+    wanted = [request if isinstance(request, Request) else Request(*request) for request in requests]
+    for request in wanted:
+        if not 0 <= request.seed <= MOST_SEED:
+            raise ValueError(f"seed {request.seed} is not between 0 and 2**63 - 1")
+    kept, step_ns = kept_of(tables, series)
+    with ExitStack() as stack:
+        if not isinstance(store, Store):
+            store = stack.enter_context(Store(store))
+        points = {(r.scenario.hash, tuple(sorted(r.labels.items()))): r.labels for r in wanted}
+        store.add_points((scenario, labels) for (scenario, _), labels in points.items())
+        engine = engine_of(executor, threads)
+        stack.callback(engine.close)
+        Work(store, _Fixed(wanted), engine, kept=kept, step_ns=step_ns, report=progress).run()
+        return Runs.of(store, [(Key(r.scenario.hash, r.seed), r.labels) for r in wanted], [name for name, _ in kept])
+
+
+def kept_of(tables: Iterable[str], series: str | None) -> tuple[list[Kept], int | None]:
+    """Tables to keep, and the time between samples [ns]; see `compute`."""
+    kept = []
+    for name in dict.fromkeys(tables):
+        if name not in TABLES:
+            raise ValueError(f"table `{name}`: expected {', '.join(TABLES)}")
+        kept.append(Kept(name))
+    if series is None:
+        return kept, None
+    step_ns = _core.sample_step(series)
+    return [*kept, Kept("series", f"{step_ns} ns"), Kept("queues", f"{step_ns} ns")], step_ns
+
+
+def engine_of(executor: Executor | None, threads: int | None) -> Engine:
+    """Where to compute; see `compute`."""
+    if executor is not None:
+        if threads is not None:
+            raise ValueError("either an executor or a number of threads")
+        return Given(executor)
+    if threads is not None and threads < 1:
+        raise ValueError(f"{threads} threads: expected at least 1")
+    return Threads(threads if threads is not None else cores())
+
+
+class _Fixed:
+    """Runs that are known from the start."""
+
+    def __init__(self, requests: Iterable[Request]) -> None:
+        self._scenarios = {request.scenario.hash: request.scenario for request in requests}
+        self._keys = deque(dict.fromkeys(Key(request.scenario.hash, request.seed) for request in requests))
+        self.total = len(self._keys)
+
+    def take(self) -> Key | None:
+        return self._keys.popleft() if self._keys else None
+
+    def finished(self, key: Key) -> None:
+        pass
+
+    def scenario(self, key: Key) -> Scenario:
+        return self._scenarios[key.scenario]

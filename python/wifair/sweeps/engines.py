@@ -1,0 +1,160 @@
+"""Where runs are done: threads, processes, or any executor of `concurrent.futures`."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING, Protocol
+
+from wifair import _core
+from wifair.sweeps.task import VERSION, Computed, Task, perform, simulate
+
+if TYPE_CHECKING:
+    from wifair.scenario import Scenario
+
+__all__ = ["Engine", "Given", "Processes", "Threads", "cores"]
+
+UNKNOWN_SLOTS = 32
+"""Runs at the same time in an executor that does not say how many it can do."""
+
+
+class Engine(Protocol):
+    """Does runs, several at the same time, in any order."""
+
+    @property
+    def slots(self) -> int:
+        """Runs that it does at the same time."""
+
+    def submit(self, scenario: Scenario, seed: int, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
+        """Begin a run."""
+
+    def restart(self) -> bool:
+        """Replace workers that died; say whether it can go on."""
+
+    def stop(self) -> None:
+        """End what is under way, soon."""
+
+    def close(self) -> None:
+        """Give back what it holds."""
+
+
+class Threads:
+    """Threads of this process: runs do not hold Python's lock."""
+
+    def __init__(self, slots: int) -> None:
+        """`slots` threads."""
+        self.slots = slots
+        self._control = _core.Control()
+        self._pool = ThreadPoolExecutor(slots, thread_name_prefix="wifair")
+
+    def submit(self, scenario: Scenario, seed: int, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
+        """Begin a run."""
+        return self._pool.submit(simulate, scenario, seed, tables, step_ns, self._control)
+
+    def restart(self) -> bool:
+        """Say no: threads do not die."""
+        return False
+
+    def stop(self) -> None:
+        """End what is under way within milliseconds."""
+        self._control.stop()
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown(cancel_futures=True)
+
+
+class Given:
+    """An executor that belongs to the caller."""
+
+    def __init__(self, executor: Executor) -> None:
+        """Use `executor`."""
+        self._executor = executor
+
+    @property
+    def slots(self) -> int:
+        """Workers that it has now, as far as it can be told."""
+        client = getattr(self._executor, "_client", None)  # of dask.distributed, whose clusters grow and shrink
+        if client is not None:
+            return max(int(sum(client.ncores().values())), 1)
+        return int(getattr(self._executor, "_max_workers", 0)) or UNKNOWN_SLOTS
+
+    def submit(self, scenario: Scenario, seed: int, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
+        """Begin a run."""
+        task = Task(scenario.resolved, scenario.hash, seed, tables, step_ns, VERSION)
+        return self._executor.submit(perform, task)
+
+    def restart(self) -> bool:
+        """Say no: it is not ours to restart."""
+        return False
+
+    def stop(self) -> None:
+        """Let what is under way go on to its end; nobody waits for it."""
+
+    def close(self) -> None:
+        """Leave it open: it is not ours."""
+
+
+class Processes(Given):
+    """Processes of this machine, replaced when they die."""
+
+    def __init__(self, slots: int) -> None:
+        """`slots` processes."""
+        self._slots = slots
+        super().__init__(self._make())
+
+    @property
+    def slots(self) -> int:
+        """Processes."""
+        return self._slots
+
+    def _make(self) -> ProcessPoolExecutor:
+        # A fork would copy the locks of this process's threads in whatever state they are.
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self._slots, mp_context=context, initializer=_begin_worker)
+
+    def restart(self) -> bool:
+        """Replace the workers."""
+        self._end()
+        self._executor = self._make()
+        return True
+
+    def stop(self) -> None:
+        """End the processes."""
+        self._end()
+
+    def close(self) -> None:
+        """End the processes."""
+        self._end()
+
+    def _end(self) -> None:
+        processes = dict(getattr(self._executor, "_processes", None) or {})
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        for process in processes.values():
+            with suppress(OSError, ValueError, AttributeError):
+                process.kill()
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _begin_worker() -> None:
+    """Leave Ctrl-C to the parent, and end when that is gone: nobody else would end a worker."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

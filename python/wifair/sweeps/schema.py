@@ -1,0 +1,135 @@
+"""What lies in the database of a store, and how one is opened: created, recognised, or refused."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from wifair.errors import StoppedError, StoreError
+
+__all__ = ["FILE", "FORMAT", "connect", "quoted", "reason"]
+
+FILE = "runs.sqlite"
+FORMAT = 1
+"""Version of the layout: columns and tables may be added within one, none is renamed or removed."""
+
+APPLICATION = 0x57694661  # "WiFa" in the header of the file: `file` and readers can tell what it is
+BUSY_S = 60.0
+
+TABLES = """
+CREATE TABLE runs (  -- one row a run; the figures of the cell are further columns
+    run INTEGER PRIMARY KEY,
+    scenario TEXT NOT NULL,  -- SHA-256 of the scenario, without its seeds
+    seed INTEGER NOT NULL,
+    version TEXT NOT NULL,   -- of wifair, with the number of its sources
+    status TEXT NOT NULL,    -- done or failed
+    message TEXT,            -- why it failed
+    finished TEXT NOT NULL,  -- UTC
+    host TEXT NOT NULL,
+    wall_s REAL NOT NULL,    -- what it took
+    measured_s REAL,
+    events INTEGER,
+    UNIQUE (scenario, seed, version)
+);
+CREATE TABLE points (  -- what was varied; each label is a further column
+    point INTEGER PRIMARY KEY,
+    scenario TEXT NOT NULL,
+    labels TEXT NOT NULL,  -- all of them as JSON
+    UNIQUE (scenario, labels)
+);
+CREATE TABLE scenarios (scenario TEXT PRIMARY KEY, name TEXT NOT NULL, toml BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE kept (run INTEGER NOT NULL, name TEXT NOT NULL, detail TEXT NOT NULL, PRIMARY KEY (run, name))
+    WITHOUT ROWID;
+CREATE TABLE meanings (source TEXT NOT NULL, name TEXT NOT NULL, meaning TEXT NOT NULL, PRIMARY KEY (source, name))
+    WITHOUT ROWID;
+CREATE TABLE owners (owner TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, seen REAL NOT NULL)
+    WITHOUT ROWID;
+CREATE TABLE claims (scenario TEXT NOT NULL, seed INTEGER NOT NULL, version TEXT NOT NULL, owner TEXT NOT NULL,
+    PRIMARY KEY (scenario, seed, version)) WITHOUT ROWID;
+"""
+
+
+def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
+    """Open the database in `folder`, which is made if `create`; see `Store`."""
+    file = folder / FILE
+    if not file.exists():
+        _may_create(folder, create)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(file, timeout=BUSY_S, isolation_level=None)
+    except OSError as error:
+        raise StoreError(f"cannot make `{folder}`: {reason(error)}") from None
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot open `{file}`: {error}") from None
+    try:
+        _prepare(connection, file)
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        if error.sqlite_errorcode in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            raise StoreError(f"`{file}` is no store: {error}") from None
+        if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+            raise StoppedError(f"cannot write `{folder}`: the disk is full") from None
+        raise StoreError(f"cannot use `{file}`: {error}") from None
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def quoted(name: str) -> str:
+    """Quote a name for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def reason(error: OSError) -> str:
+    """Say what the system says, in lower case."""
+    text = error.strerror or str(error)
+    return text[0].lower() + text[1:]
+
+
+def _may_create(folder: Path, create: bool) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"`{folder}` is a file: a store is a folder with `{FILE}` in it")
+    if not create:
+        what = f"there is no `{FILE}` in it" if folder.exists() else "there is no such folder"
+        raise StoreError(f"`{folder}` is no store: {what}")
+    if folder.exists() and any(folder.iterdir()):
+        raise StoreError(f"`{folder}` holds other files: choose another folder")
+
+
+def _prepare(connection: sqlite3.Connection, file: Path) -> None:
+    application, layout, tables = _header(connection)
+    if application == 0 and tables == 0:
+        # Readers and the one writer do not wait for each other; where the file system cannot do it, SQLite's answer
+        # is another mode, which is as safe.
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            if _header(connection)[0] == 0:  # nobody else was faster
+                for statement in TABLES.split(";\n"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        application, layout, _ = _header(connection)
+    if application != APPLICATION:
+        raise StoreError(f"`{file}` is an SQLite database, but no store of wifair")
+    if layout != FORMAT:
+        age = "a later" if layout > FORMAT else "an earlier"
+        raise StoreError(
+            f"`{file}` has format {layout} of {age} wifair, this one has format {FORMAT}: "
+            "choose another folder, or read it with that wifair"
+        )
+    # Survives kill -9 whole; a power cut may take the last few runs, never the rest.
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _header(connection: sqlite3.Connection) -> tuple[int, int, int]:
+    def one(query: str) -> int:
+        return int(connection.execute(query).fetchone()[0])
+
+    return one("PRAGMA application_id"), one("PRAGMA user_version"), one("SELECT count(*) FROM sqlite_master")

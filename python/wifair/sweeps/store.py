@@ -1,0 +1,438 @@
+"""Runs on disk: what has finished is never computed twice, and outlives whatever happens to the process."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sqlite3
+import time
+import uuid
+import zlib
+from collections.abc import Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wifair.errors import StoppedError, StoreError
+from wifair.sweeps import schema
+from wifair.sweeps.schema import quoted
+from wifair.sweeps.task import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from wifair._core import RawColumn
+    from wifair.scenario import Scenario
+    from wifair.sweeps.task import Computed
+
+__all__ = ["MOST_SEED", "Kept", "Key", "Label", "Store", "values_of"]
+
+FIXED = (
+    "run",
+    "scenario",
+    "seed",
+    "version",
+    "status",
+    "message",
+    "finished",
+    "host",
+    "wall_s",
+    "measured_s",
+    "events",
+)
+"""Columns of `runs` that are not figures."""
+
+DEAD_AFTER_S = 15.0
+"""A process that was not seen for so long has gone, and what it had begun is free."""
+
+MOST_SEED = (1 << 63) - 1
+"""Whole numbers of SQLite have 64 bits and a sign."""
+
+Label = str | int | float | bool | None
+"""What a label can be; see `Store`."""
+
+
+class Key(NamedTuple):
+    """What tells the runs of a version apart."""
+
+    scenario: str
+    """SHA-256 of the scenario."""
+    seed: int
+    """Seed."""
+
+
+class Kept(NamedTuple):
+    """A table of each run that is kept besides the figures of the cell."""
+
+    name: str
+    """Its name: ``flows``, ``stations``, ``sessions``, ``series`` or ``queues``."""
+    detail: str = ""
+    """What makes it another one: the time between samples."""
+
+
+class Store:
+    """A folder with the results of runs: an SQLite database, readable by anything that reads SQLite.
+
+    Its table ``runs`` has a row for each run, ``points`` one for each combination of parameters that was asked for
+    (labels: paths and values, or any names), and its view ``results`` joins them. Several processes of one machine may
+    compute into one store at the same time: they divide the runs between them.
+
+    A store belongs to the thread that opened it. Close it, or use it in a ``with``.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
+        """Open the store in folder `path`, which is made if `create`.
+
+        Raises
+        ------
+        StoreError
+            If there is no store, one of another format, or something else.
+        """
+        self.path = Path(path)
+        self._db = schema.connect(self.path, create=create)
+        self._owner = uuid.uuid4().hex
+        self._host = socket.gethostname()
+        self._seen = 0.0
+        self._columns: dict[str, set[str]] = {}
+
+    def close(self) -> None:
+        """Close it."""
+        with suppress(sqlite3.Error):
+            self.release()
+        with suppress(sqlite3.Error):
+            self._db.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Store {str(self.path)!r}: {self.count()} runs>"
+
+    def count(self, status: str = "done") -> int:
+        """Count the runs of this version that are ``done`` or ``failed``."""
+        query = "SELECT count(*) FROM runs WHERE version = ? AND status = ?"
+        return int(self._db.execute(query, (VERSION, status)).fetchone()[0])
+
+    def versions(self) -> dict[str, int]:
+        """Count the finished runs of each version, the latest last."""
+        query = "SELECT version, count(*) FROM runs WHERE status = 'done' GROUP BY version ORDER BY max(finished)"
+        return dict(self._db.execute(query).fetchall())
+
+    # What is asked for
+
+    def add_points(self, points: Iterable[tuple[str, Mapping[str, Label]]]) -> None:
+        """Note what is asked for: hashes of scenarios with the labels under which results show them.
+
+        Points that are known keep their place; new ones come last, in their order.
+        """
+        with self._change():
+            for scenario, labels in points:
+                text = json.dumps(dict(sorted(labels.items())), ensure_ascii=False)
+                known = self._db.execute(
+                    "INSERT OR IGNORE INTO points (scenario, labels) VALUES (?, ?)", (scenario, text)
+                )
+                if known.rowcount and labels:
+                    self._fit("points", {name: _kind(value) for name, value in labels.items()})
+                    names = ", ".join(f"{quoted(name)} = ?" for name in labels)
+                    values = [_label(value) for value in labels.values()]
+                    self._db.execute(f"UPDATE points SET {names} WHERE point = ?", [*values, known.lastrowid])
+
+    def labels(self) -> list[str]:
+        """List the names of all labels, in the order in which they came."""
+        return [name for name in self.columns("points") if name not in ("point", "scenario", "labels")]
+
+    def figures(self) -> list[str]:
+        """List the figures that each run has."""
+        return [name for name in self.columns("runs") if name not in FIXED]
+
+    def columns(self, table: str) -> list[str]:
+        """List the columns of a table; none if there is no such table."""
+        return [row[1] for row in self._db.execute(f"PRAGMA table_info({quoted(table)})")]
+
+    def meanings(self, table: str) -> dict[str, str]:
+        """Say what the columns of a table mean."""
+        return dict(self._db.execute("SELECT name, meaning FROM meanings WHERE source = ?", (table,)).fetchall())
+
+    # Who computes what
+
+    def done(self, kept: Sequence[Kept] = ()) -> set[Key]:
+        """List the runs of this version that have finished, with at least these tables."""
+        query, values = _finished(kept)
+        return {Key(*row) for row in self._db.execute(f"SELECT scenario, seed {query}", values)}
+
+    def claim(
+        self, keys: Sequence[Key], scenario: Callable[[Key], Scenario], kept: Sequence[Kept] = ()
+    ) -> tuple[list[Key], list[Key], list[Key]]:
+        """Take runs for this process.
+
+        Parameters
+        ----------
+        keys : sequence of Key
+            Which.
+        scenario : callable
+            Makes the scenario of a run, if the store does not know it.
+        kept : sequence of Kept
+            Tables that a finished run must have.
+
+        Returns
+        -------
+        tuple of three lists of Key
+            Those that are this process's now, those that have finished, and those that another process computes.
+        """
+        mine: list[Key] = []
+        done: list[Key] = []
+        busy: list[Key] = []
+        query, values = _finished(kept)
+        finished = f"SELECT 1 {query} AND scenario = ? AND seed = ?"
+        with self._change():
+            self._see()
+            alive = self._alive()
+            for key in keys:
+                if self._db.execute(finished, [*values, *key]).fetchone():
+                    done.append(key)
+                    continue
+                of = (*key, VERSION)
+                holder = self._db.execute(
+                    "SELECT owner FROM claims WHERE scenario = ? AND seed = ? AND version = ?", of
+                ).fetchone()
+                if holder and holder[0] != self._owner and holder[0] in alive:
+                    busy.append(key)
+                    continue
+                self._db.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)", (*of, self._owner))
+                self._describe(key, scenario)
+                mine.append(key)
+        return mine, done, busy
+
+    def heartbeat(self) -> None:
+        """Say that this process is still there, now and then."""
+        if time.monotonic() - self._seen > DEAD_AFTER_S / 6:
+            with self._change():
+                self._see()
+
+    def release(self) -> None:
+        """Give back what was claimed and not computed."""
+        if self._seen:
+            with self._change():
+                self._db.execute("DELETE FROM claims WHERE owner = ?", (self._owner,))
+                self._db.execute("DELETE FROM owners WHERE owner = ?", (self._owner,))
+            self._seen = 0.0
+
+    def _see(self) -> None:
+        row = (self._owner, self._host, os.getpid(), time.time())
+        self._db.execute("INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?)", row)
+        self._seen = time.monotonic()
+
+    def _alive(self) -> set[str]:
+        """Owners that are still there; those that are not are forgotten with their claims."""
+        alive = set()
+        for owner, host, pid, seen in self._db.execute("SELECT owner, host, pid, seen FROM owners").fetchall():
+            gone = abs(time.time() - seen) > DEAD_AFTER_S or (host == self._host and not _runs(pid))
+            if gone and owner != self._owner:
+                self._db.execute("DELETE FROM claims WHERE owner = ?", (owner,))
+                self._db.execute("DELETE FROM owners WHERE owner = ?", (owner,))
+            else:
+                alive.add(owner)
+        return alive
+
+    def _describe(self, key: Key, scenario: Callable[[Key], Scenario]) -> None:
+        if self._db.execute("SELECT 1 FROM scenarios WHERE scenario = ?", (key.scenario,)).fetchone():
+            return
+        known = scenario(key)
+        row = (key.scenario, known.name, zlib.compress(known.resolved.encode()))
+        self._db.execute("INSERT OR IGNORE INTO scenarios VALUES (?, ?, ?)", row)
+
+    def scenario_text(self, scenario: str) -> str:
+        """Give the scenario whose hash begins with `scenario`, as TOML with all defaults filled in.
+
+        Raises
+        ------
+        StoreError
+            If there is none, or more than one.
+        """
+        query = "SELECT scenario, toml FROM scenarios WHERE substr(scenario, 1, ?) = ? LIMIT 2"
+        rows = self._db.execute(query, (len(scenario), scenario.lower())).fetchall()
+        if len(rows) != 1:
+            what = "several scenarios whose hash begins" if rows else "no scenario whose hash begins"
+            raise StoreError(f"`{self.path}` has {what} with `{scenario}`")
+        return zlib.decompress(rows[0][1]).decode()
+
+    # What comes out
+
+    def record(self, results: Iterable[tuple[Key, Computed]], kept: Sequence[Kept] = ()) -> None:
+        """Write down runs that finished or failed; when this returns they are safe.
+
+        Raises
+        ------
+        StoppedError
+            If it cannot be written; nothing of `results` is then there.
+        """
+        with self._change():
+            for key, computed in results:
+                self._record(key, computed, kept)
+                of = (*key, VERSION, self._owner)
+                self._db.execute("DELETE FROM claims WHERE scenario = ? AND seed = ? AND version = ? AND owner = ?", of)
+
+    def _record(self, key: Key, computed: Computed, kept: Sequence[Kept]) -> None:
+        of = (*key, VERSION)
+        old = self._db.execute(
+            "SELECT run, status FROM runs WHERE scenario = ? AND seed = ? AND version = ?", of
+        ).fetchone()
+        outcome = computed.outcome
+        if old and (outcome is None or old[1] == "done"):
+            run: int = old[0]  # it failed again, or further tables of it are wanted
+        else:
+            if old:
+                self._db.execute("DELETE FROM runs WHERE run = ?", old[:1])
+            now = datetime.now(UTC).isoformat(timespec="milliseconds")
+            row: dict[str, object] = {
+                "scenario": key.scenario,
+                "seed": key.seed,
+                "version": VERSION,
+                "status": "failed" if outcome is None else "done",
+                "message": computed.message,
+                "finished": now,
+                "host": computed.host,
+                "wall_s": computed.wall_s,
+            }
+            if outcome is not None:
+                row |= {"measured_s": outcome["measured_s"], "events": outcome["events"]}
+                names, rows = self._columns_of("runs", outcome["cell"])
+                row |= dict(zip(names, next(rows)))
+            run = self._insert("runs", list(row), [tuple(row.values())])
+        if outcome is not None:
+            for name, detail in kept:
+                self._db.execute("DELETE FROM kept WHERE run = ? AND name = ?", (run, name))
+                self._keep(run, name, outcome[name] or [])  # type: ignore[literal-required]
+                self._db.execute("INSERT INTO kept VALUES (?, ?, ?)", (run, name, detail))
+
+    def _keep(self, run: int, table: str, columns: list[RawColumn]) -> None:
+        if not self.columns(table):
+            self._db.execute(f"CREATE TABLE {quoted(table)} (run INTEGER NOT NULL)")
+            self._db.execute(f"CREATE INDEX {quoted(table + '_run')} ON {quoted(table)} (run)")
+        self._db.execute(f"DELETE FROM {quoted(table)} WHERE run = ?", (run,))
+        names, rows = self._columns_of(table, columns)
+        if names:
+            self._insert(table, ["run", *names], ((run, *row) for row in rows))
+
+    def _columns_of(self, table: str, columns: list[RawColumn]) -> tuple[list[str], Iterator[tuple[object, ...]]]:
+        """Names and rows of columns as the core gives them, after making place for them."""
+        kinds = {name: _raw_kind(data) for name, _, data in columns}
+        self._fit(table, kinds, {name: meaning for name, meaning, _ in columns})
+        return list(kinds), zip(*(_raw_list(data) for _, _, data in columns))
+
+    def _insert(self, table: str, names: Sequence[str], rows: Iterable[tuple[object, ...]]) -> int:
+        places = ", ".join("?" * len(names))
+        statement = f"INSERT INTO {quoted(table)} ({', '.join(map(quoted, names))}) VALUES ({places})"
+        last = 0
+        for row in rows:
+            last = self._db.execute(statement, row).lastrowid or 0
+        return last
+
+    def _fit(self, table: str, kinds: Mapping[str, str], meanings: Mapping[str, str] | None = None) -> None:
+        """Add the columns that a table does not have yet."""
+        if kinds.keys() <= self._columns.get(table, set()):
+            return
+        known = {name.lower() for name in self.columns(table)}
+        for name, kind in kinds.items():
+            if name.lower() not in known:
+                self._db.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN {quoted(name)} {kind}")
+        rows = [(table, name, meaning) for name, meaning in (meanings or {}).items()]
+        self._db.executemany("INSERT OR REPLACE INTO meanings VALUES (?, ?, ?)", rows)
+        self._columns[table] = set(self.columns(table))
+        if table in ("runs", "points"):
+            self._make_view()
+
+    def _make_view(self) -> None:
+        labels, figures = self.labels(), self.figures()
+        taken = {"seed", "version", "measured_s", "events", *figures}
+        parts = [f"p.{quoted(name)} AS {quoted(f'label.{name}' if name in taken else name)}" for name in labels]
+        parts += [f"r.{quoted(name)}" for name in ("seed", "version", "measured_s", "events", *figures)]
+        self._db.execute("DROP VIEW IF EXISTS results")
+        self._db.execute(
+            f"CREATE VIEW results AS SELECT {', '.join(parts)} FROM points p JOIN runs r ON r.scenario = p.scenario "
+            "WHERE r.status = 'done' ORDER BY p.point, r.seed"
+        )
+
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """Do all of it or nothing."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                self._columns.clear()  # columns that were added are gone again
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise self._stopped(error) from error
+
+    def _stopped(self, error: sqlite3.Error) -> StoppedError:
+        full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        what = "the disk is full" if full else str(error)
+        return StoppedError(f"cannot write `{self.path}`: {what}; all runs that it holds are safe")
+
+
+def values_of(columns: list[RawColumn]) -> dict[str, Any]:
+    """Read the first row of a table of the core."""
+    return {name: _raw_list(data)[0] for name, _, data in columns}
+
+
+def _finished(kept: Sequence[Kept]) -> tuple[str, list[object]]:
+    """Make the end of a query for finished runs with these tables, and its values."""
+    query, values = "FROM runs WHERE version = ? AND status = 'done'", [VERSION]
+    for name, detail in kept:
+        query += " AND EXISTS (SELECT 1 FROM kept WHERE kept.run = runs.run AND name = ? AND detail = ?)"
+        values += [name, detail]
+    return query, list(values)
+
+
+def _runs(pid: int) -> bool:
+    if os.name == "nt":
+        return True  # signal 0 would be Ctrl-C there: wait for DEAD_AFTER_S
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _raw_kind(data: tuple[str, bytes] | list[str]) -> str:
+    if isinstance(data, list):
+        return "TEXT"
+    return "REAL" if data[0] == "<f8" else "INTEGER"
+
+
+def _raw_list(data: tuple[str, bytes] | list[str]) -> list[Any]:
+    """Values as Python has them; SQLite has no NaN and takes it for NULL."""
+    return data if isinstance(data, list) else np.frombuffer(data[1], data[0]).tolist()
+
+
+def _kind(value: Label) -> str:
+    match value:
+        case bool() | str() | None:
+            return "TEXT"
+        case int():
+            return "INTEGER"
+        case _:
+            return "REAL"
+
+
+def _label(value: Label) -> Label:
+    return ("true" if value else "false") if isinstance(value, bool) else value

@@ -1,0 +1,97 @@
+"""One run as a task that any worker can do: scenario text, seed and version in, columns out."""
+
+from __future__ import annotations
+
+import socket
+import time
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from wifair import _core
+from wifair.errors import WifairError
+from wifair.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wifair._core import Control, Outcome
+
+__all__ = ["VERSION", "Computed", "OtherWorkerError", "Task", "perform", "simulate"]
+
+VERSION = f"{_core.__version__}+{_core.__source__}"
+"""What results depend on besides scenario and seed: the version and the number of the sources of the core."""
+
+
+class OtherWorkerError(WifairError, RuntimeError):
+    """A worker that would give other results: it has another version."""
+
+
+class Computed(NamedTuple):
+    """What came of a run."""
+
+    outcome: Outcome | None
+    """What it measured; None if it failed or was stopped."""
+    message: str | None
+    """Why it failed."""
+    wall_s: float
+    """Time it took [s]."""
+    host: str
+    """Where."""
+
+
+class Task(NamedTuple):
+    """A run for a worker in another process, perhaps on another machine."""
+
+    text: str
+    """The scenario with all defaults filled in."""
+    scenario: str
+    """Its hash."""
+    seed: int
+    """Seed."""
+    tables: tuple[str, ...]
+    """Tables that are wanted besides the cell's."""
+    step_ns: int | None
+    """Time between samples."""
+    version: str
+    """Version that the result is to be of."""
+
+
+def perform(task: Task) -> Computed:
+    """Do a task. It depends on nothing else, so that any engine may do it anywhere, and more than once."""
+    if task.version != VERSION:
+        raise OtherWorkerError(f"a worker has wifair {VERSION}, this is {task.version}: install the same on both")
+    scenario = _parse(task.text)
+    if scenario.hash != task.scenario:
+        raise OtherWorkerError(f"scenario {task.scenario} is another one here: {scenario.hash}")
+    return simulate(scenario, task.seed, task.tables, task.step_ns, _core.Control())
+
+
+def simulate(scenario: Scenario, seed: int, tables: Sequence[str], step_ns: int | None, control: Control) -> Computed:
+    """Run, and note what came of it, be it a failure."""
+    began = time.perf_counter()
+    outcome: Outcome | None = None
+    message = None
+    try:
+        outcome = scenario._core.run(seed, step_ns, control)
+    except BaseException as error:
+        message = _describe(error)
+    if outcome is not None:
+        for name in ("flows", "stations", "sessions", "series", "queues"):
+            if name not in tables:
+                outcome[name] = []
+    return Computed(outcome, message, time.perf_counter() - began, _host())
+
+
+def _describe(error: BaseException) -> str:
+    name = type(error).__name__
+    return str(error) if name == "PanicException" else f"{name}: {error}"
+
+
+@lru_cache(maxsize=64)
+def _parse(text: str) -> Scenario:
+    return Scenario.from_text(text)
+
+
+@lru_cache(maxsize=1)
+def _host() -> str:
+    return socket.gethostname()
