@@ -8,6 +8,7 @@
 //! Every layer is sans I/O but for the `Read` at the bottom, allocates nothing for a packet, and takes any bytes:
 //! damaged input ends in [`Error`] or [`Damage`], never in a panic.
 
+mod about;
 mod air;
 mod analysis;
 mod csv;
@@ -25,7 +26,9 @@ mod segment;
 mod table;
 mod tcp;
 mod write;
+mod xplot;
 
+pub use about::about;
 pub use air::{Levels, Station};
 pub use analysis::{Analysis, Analyzer, Counts, Filter, MOST_BINS, Settings, analyze};
 pub use error::{Damage, Error};
@@ -38,3 +41,4 @@ pub use tcp::board::{Cause, Flight};
 pub use tcp::connection::Verdict;
 pub use tcp::side::{Session, Spread};
 pub use write::{PcapWriter, PcapngWriter, frame};
+pub use xplot::Graph;
