@@ -29,10 +29,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from wifair._core import __version__
-from wifair.errors import Interrupted, RunError, ScenarioError, StoppedError, StoreError, WifairError
+from wifair.errors import (
+    CaptureError,
+    Interrupted,
+    RunError,
+    ScenarioError,
+    StoppedError,
+    StoreError,
+    WifairError,
+)
 
 if TYPE_CHECKING:
     from wifair import metrics, statistics, sweeps
+    from wifair.capture import Capture, read_capture
     from wifair.columns import Columns
     from wifair.results import Results
     from wifair.scenario import Scenario
@@ -40,6 +49,8 @@ if TYPE_CHECKING:
     from wifair.sweeps import Store
 
 __all__ = [
+    "Capture",
+    "CaptureError",
     "Columns",
     "Interrupted",
     "Results",
@@ -52,6 +63,7 @@ __all__ = [
     "WifairError",
     "__version__",
     "metrics",
+    "read_capture",
     "run",
     "statistics",
     "sweeps",
@@ -59,10 +71,12 @@ __all__ = [
 
 # Imported when first used: the command answers `--help` without numpy.
 _LAZY = {
+    "Capture": "wifair.capture",
     "Columns": "wifair.columns",
     "Results": "wifair.results",
     "Scenario": "wifair.scenario",
     "Store": "wifair.sweeps",
+    "read_capture": "wifair.capture",
     "run": "wifair.simulate",
 }
 _MODULES = ("metrics", "statistics", "sweeps")

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from wifair.results import Results
 
-__all__ = ["Interrupted", "Problem", "RunError", "ScenarioError", "StoppedError", "StoreError", "WifairError"]
+__all__ = [
+    "CaptureError",
+    "Interrupted",
+    "Problem",
+    "RunError",
+    "ScenarioError",
+    "StoppedError",
+    "StoreError",
+    "WifairError",
+]
 
 
 class WifairError(Exception):
@@ -41,6 +50,10 @@ class ScenarioError(WifairError, ValueError):
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[str, tuple[Problem, ...]]]:
         return type(self), (str(self), self.problems)
+
+
+class CaptureError(WifairError, ValueError):
+    """A file that is no capture."""
 
 
 class RunError(WifairError, RuntimeError):

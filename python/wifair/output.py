@@ -16,6 +16,7 @@ from wifair._core import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from wifair.capture import Capture
     from wifair.columns import Columns
     from wifair.results import Results
 
@@ -68,6 +69,20 @@ class Folder:
         }
         self._write_json(PROVENANCE, provenance)
         self._write_json("summary.json", document["summary"])
+
+    def write_capture(self, capture: Capture, *, command: str | None = None) -> None:
+        """Fill the folder with the tables of `capture`, and its JSON."""
+        for name, columns in capture.tables.items():
+            self._write_table(name, columns)
+        (self._work / "analysis.json").write_text(capture.to_json(), encoding="utf-8")
+        provenance: dict[str, Any] = {
+            "version": __version__,
+            "capture": capture.path,
+            "damage": capture.damage,
+            "command": command,
+            "columns": {name: columns.about for name, columns in capture.tables.items()},
+        }
+        self._write_json(PROVENANCE, provenance)
 
     def _write_json(self, name: str, document: object) -> None:
         (self._work / name).write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

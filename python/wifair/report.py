@@ -34,7 +34,7 @@ def bars(results: Results, width: int = 80) -> str:
     """Goodput of each flow as a bar, mean over the seeds, longest possible at `width` columns."""
     names, goodput = _by_flow(results, "goodput_bps")
     names, goodput = names[:MOST_FLOWS], goodput[:MOST_FLOWS]
-    numbers = [_rate(value) for value in goodput]
+    numbers = [rate(value) for value in goodput]
     label, number = max(map(len, names)), max(map(len, numbers))
     room = max(width - label - number - 4, 10)
     peak = max(goodput) or 1.0
@@ -58,11 +58,11 @@ def _flows(results: Results) -> list[str]:
     total = sum(goodput)
     columns.append(("flow", names))
     columns.append(("direction", [str(d) for d in results.flows["direction"][: len(names)]]))
-    columns.append(("goodput", [_rate(value) for value in goodput]))
-    columns.append(("share", [_percent(value / total) if total else NOTHING for value in goodput]))
+    columns.append(("goodput", [rate(value) for value in goodput]))
+    columns.append(("share", [percent(value / total) if total else NOTHING for value in goodput]))
     shown: tuple[tuple[str, str, Callable[[float], str]], ...] = (
-        ("RTT mean", "rtt_mean_s", _time),
-        ("RTT 95 %", "rtt_p95_s", _time),
+        ("RTT mean", "rtt_mean_s", time),
+        ("RTT 95 %", "rtt_p95_s", time),
         ("cwnd", "cwnd_mean", _number),
         ("retransmitted", "retransmissions", _number),
         ("timeouts", "timeouts", _number),
@@ -90,14 +90,14 @@ def _cell(results: Results) -> list[str]:
         return _with_interval(summary[name], form) if name in summary else NOTHING
 
     lines = [
-        ("goodput", figure("goodput_bps", _rate)),
-        ("Jain's index", figure("jain_index", _ratio)),
-        ("starved flows", figure("starved_fraction", _percent)),
+        ("goodput", figure("goodput_bps", rate)),
+        ("Jain's index", figure("jain_index", ratio)),
+        ("starved flows", figure("starved_fraction", percent)),
     ]
     if not _none(summary.get("up_down_ratio")):
-        lines.append(("uplink / downlink", figure("up_down_ratio", _ratio)))
+        lines.append(("uplink / downlink", figure("up_down_ratio", ratio)))
     if not _none(summary.get("instantaneous_fairness")):
-        lines.append(("instantaneous fairness", figure("instantaneous_fairness", _ratio)))
+        lines.append(("instantaneous fairness", figure("instantaneous_fairness", ratio)))
     air = [
         (label, summary[name].mean)
         for label, name in (
@@ -111,12 +111,12 @@ def _cell(results: Results) -> list[str]:
         if name in summary and not math.isnan(summary[name].mean) and (summary[name].mean > 0 or label == "collisions")
     ]
     if air:
-        lines.append(("air time", ", ".join(f"{label} {_percent(share)}" for label, share in air)))
+        lines.append(("air time", ", ".join(f"{label} {percent(share)}" for label, share in air)))
     if not _none(summary.get("ap_queue_mean_packets")):
         queue = (
             f"mean {_number(summary['ap_queue_mean_packets'].mean)} packets, "
             f"most {_number(summary['ap_queue_max_packets'].mean)}, "
-            f"full {_percent(summary['ap_queue_full_fraction'].mean)} of the time, "
+            f"full {percent(summary['ap_queue_full_fraction'].mean)} of the time, "
             f"dropped {_number(summary['ap_drops_data'].mean)} data and {_number(summary['ap_drops_ack'].mean)} ACKs"
         )
         lines.append(("AP queue", queue))
@@ -149,12 +149,12 @@ def _with_interval(interval: Interval, form: Callable[[float], str]) -> str:
     mean, half = interval
     if math.isnan(half):
         return form(mean)
-    unit, size = _rate_unit(mean) if form is _rate else ("%", 0.01) if form is _percent else ("", 1.0)
+    unit, size = _rate_unit(mean) if form is rate else ("%", 0.01) if form is percent else ("", 1.0)
     decimals = 3 if half == 0 else min(max(1 - math.floor(math.log10(half / size)), 0), 4)
     return f"{mean / size:.{decimals}f} \u00b1 {half / size:.{decimals}f} {unit}".rstrip()
 
 
-def _rate(bps: float) -> str:
+def rate(bps: float) -> str:
     if math.isnan(bps):
         return NOTHING
     unit, size = _rate_unit(bps)
@@ -166,17 +166,17 @@ def _rate_unit(bps: float) -> tuple[str, float]:
     return next(((unit, size) for unit, size in units if bps >= size), ("b/s", 1.0))
 
 
-def _time(seconds: float) -> str:
+def time(seconds: float) -> str:
     if math.isnan(seconds):
         return NOTHING
     return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
-def _percent(fraction: float) -> str:
+def percent(fraction: float) -> str:
     return NOTHING if math.isnan(fraction) else f"{100 * fraction:.1f} %"
 
 
-def _ratio(value: float) -> str:
+def ratio(value: float) -> str:
     return NOTHING if math.isnan(value) else f"{value:.3f}"
 
 

@@ -155,7 +155,8 @@ class Results:
         )
 
 
-def _array(data: tuple[str, bytes] | list[str]) -> NDArray[Any]:
+def array(data: tuple[str, bytes] | list[str]) -> NDArray[Any]:
+    """Make an array of what the core hands over for a column."""
     return np.array(data, dtype=np.str_) if isinstance(data, list) else np.frombuffer(data[1], dtype=data[0])
 
 
@@ -164,7 +165,7 @@ def _stack(tables: list[tuple[int, list[RawColumn]]]) -> Columns:
     about = {"seed": "Seed of the run."}
     parts: dict[str, list[NDArray[Any]]] = {"seed": []}
     for seed, columns in tables:
-        arrays = {name: _array(data) for name, _, data in columns}
+        arrays = {name: array(data) for name, _, data in columns}
         rows = len(next(iter(arrays.values()))) if arrays else 0
         parts["seed"].append(np.full(rows, seed, dtype=np.uint64))
         for name, meaning, _ in columns:
@@ -181,7 +182,7 @@ def _with_goodput(series: Columns, step_s: float) -> Columns:
 
 def _run(outcome: Outcome) -> dict[str, Any]:
     def records(columns: list[RawColumn]) -> list[dict[str, object]]:
-        return Columns({name: _array(data) for name, _, data in columns}).records()
+        return Columns({name: array(data) for name, _, data in columns}).records()
 
     run = {
         "seed": outcome["seed"],
@@ -195,7 +196,7 @@ def _run(outcome: Outcome) -> dict[str, Any]:
     for name in ("series", "queues"):
         columns: list[RawColumn] | None = outcome[name]
         if columns is not None:
-            run[name] = {name: [_finite(v) for v in _array(data).tolist()] for name, _, data in columns}
+            run[name] = {name: [_finite(v) for v in array(data).tolist()] for name, _, data in columns}
     return run
 
 

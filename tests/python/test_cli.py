@@ -42,7 +42,7 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("command", ["run", "check", "list", "schema"])
+@pytest.mark.parametrize("command", ["run", "analyze", "check", "list", "schema"])
 def test_every_command_has_help_with_an_example(command: str) -> None:
     out, _ = wifair(command, "--help")
     assert f"  wifair {command}" in out

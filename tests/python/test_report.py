@@ -22,14 +22,14 @@ from wifair.statistics import Interval
     ],
 )
 def test_rates(bps: float, shown: str) -> None:
-    assert report._rate(bps) == shown
+    assert report.rate(bps) == shown
 
 
 def test_times_and_counts() -> None:
-    assert report._time(0.0123) == "12.3 ms"
-    assert report._time(2.5) == "2.5 s"
+    assert report.time(0.0123) == "12.3 ms"
+    assert report.time(2.5) == "2.5 s"
     assert [report._number(x) for x in (3.0, 3.25, 1234.5)] == ["3", "3.2", "1234"]
-    assert report._percent(0.0123) == "1.2 %"
+    assert report.percent(0.0123) == "1.2 %"
     assert report._ranges([1, 2, 3]) == "1..3"
     assert report._ranges([1, 5, 7]) == "1, 5, 7"
 
@@ -37,11 +37,11 @@ def test_times_and_counts() -> None:
 @pytest.mark.parametrize(
     ("interval", "form", "shown"),
     [
-        ((5.67e6, 20.8e3), report._rate, "5.670 \u00b1 0.021 Mb/s"),
-        ((0.944, 0.0432), report._ratio, "0.944 \u00b1 0.043"),
-        ((0.125, 0.05), report._percent, "12.5 \u00b1 5.0 %"),
-        ((3e6, 0.0), report._rate, "3.000 \u00b1 0.000 Mb/s"),
-        ((3e6, math.nan), report._rate, "3 Mb/s"),
+        ((5.67e6, 20.8e3), report.rate, "5.670 \u00b1 0.021 Mb/s"),
+        ((0.944, 0.0432), report.ratio, "0.944 \u00b1 0.043"),
+        ((0.125, 0.05), report.percent, "12.5 \u00b1 5.0 %"),
+        ((3e6, 0.0), report.rate, "3.000 \u00b1 0.000 Mb/s"),
+        ((3e6, math.nan), report.rate, "3 Mb/s"),
     ],
 )
 def test_intervals_share_the_unit_of_the_mean(

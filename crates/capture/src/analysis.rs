@@ -13,6 +13,7 @@ use crate::rows::{Place, Rows};
 use crate::segment::{Address, Payload, Segment, parse};
 use crate::table::Table;
 use crate::tcp::connection::{Connection, Context, Key};
+use crate::tcp::side::Way;
 
 /// Which packets count. An empty list lets all pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,8 +133,6 @@ pub struct Analyzer {
     retries: Retries,
     air: Air,
     rows: Option<Rows>,
-    uplink: u64,
-    downlink: u64,
 }
 
 /// Turns time into bins.
@@ -166,8 +165,6 @@ pub struct Analysis {
     pub(crate) bin: u64,
     pub(crate) settings: Settings,
     pub(crate) air_frames: u64,
-    /// Payload bytes from and to stations.
-    pub(crate) direction_bytes: (u64, u64),
 }
 
 impl Analyzer {
@@ -192,8 +189,6 @@ impl Analyzer {
             retries: Retries::default(),
             air: Air::default(),
             rows,
-            uplink: 0,
-            downlink: 0,
         }
     }
 
@@ -203,6 +198,11 @@ impl Analyzer {
         self.counts.packets += 1;
         self.counts.bytes += u64::from(record.original);
         let first = *self.first.get_or_insert(record.nanos);
+        if self.counts.packets == 1
+            && let Some(rows) = &mut self.rows
+        {
+            rows.origin = first;
+        }
         self.counts.back_in_time += u64::from(record.nanos < self.last);
         self.last = record.nanos;
         if !self.settings.filter.admits_time(record.nanos.saturating_sub(first)) {
@@ -222,7 +222,7 @@ impl Analyzer {
     }
 
     #[inline]
-    fn segment(&mut self, segment: &Segment<'_>, nanos: u64, interface: u32) {
+    fn segment(&mut self, segment: &Segment<'_>, nanos: u64, interface: u32, way: Option<Way>) {
         let (key, swapped) = Key::of(segment, interface);
         let found = match self.recent {
             Some(recent) if self.connections[recent as usize].key == key => Some(recent),
@@ -250,6 +250,9 @@ impl Analyzer {
         }
         let connection = &mut self.connections[at as usize];
         let side = usize::from(connection.swapped != swapped);
+        if way.is_some() {
+            connection.sides[side].way = way;
+        }
         let context = Context { pause: self.settings.pause.as_nanos(), bin: self.bins.bin };
         let verdict = connection.take(side, segment, nanos, context);
         if let Some(rows) = &mut self.rows {
@@ -310,7 +313,6 @@ impl Analyzer {
             bin: self.bins.width,
             settings: self.settings,
             air_frames: self.air.frames,
-            direction_bytes: (self.uplink, self.downlink),
         }
     }
 }
@@ -338,20 +340,19 @@ impl<'a> Sink<'a> for Taker<'_> {
                     analyzer.counts.filtered += 1;
                     return;
                 }
-                if self.link.repeats() {
-                    if !analyzer.settings.keep_copies && analyzer.copies.is_copy(segment, self.nanos, datagram.place) {
-                        return;
-                    }
-                    // In the air the bits To DS and From DS tell.
-                    if matches!(self.link, Link::Radiotap | Link::Wifi) {
-                        match datagram.place {
-                            1 => analyzer.uplink += u64::from(segment.payload),
-                            2 => analyzer.downlink += u64::from(segment.payload),
-                            _ => {}
-                        }
-                    }
+                if self.link.repeats()
+                    && !analyzer.settings.keep_copies
+                    && analyzer.copies.is_copy(segment, self.nanos, datagram.place)
+                {
+                    return;
                 }
-                analyzer.segment(segment, self.nanos, self.interface);
+                // In the air the bits To DS and From DS tell the way.
+                let way = match (self.link, datagram.place) {
+                    (Link::Radiotap | Link::Wifi, 1) => Some(Way::Up),
+                    (Link::Radiotap | Link::Wifi, 2) => Some(Way::Down),
+                    _ => None,
+                };
+                analyzer.segment(segment, self.nanos, self.interface, way);
             }
             Payload::Udp(..) => analyzer.counts.udp += 1,
             Payload::Other => analyzer.counts.other_ip += 1,

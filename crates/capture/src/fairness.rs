@@ -14,7 +14,7 @@
 use crate::analysis::Analysis;
 use crate::json::Json;
 use crate::segment::{Address, Endpoint};
-use crate::tcp::side::{Session, Side};
+use crate::tcp::side::{Session, Side, Way};
 
 /// Flows below this part of their fair share are starved, unless they had nothing more to send.
 const STARVED: f64 = 0.1;
@@ -30,6 +30,8 @@ pub struct Flow {
     pub ends: [Endpoint; 2],
     /// New bytes.
     pub bytes: u64,
+    /// Its way seen from the stations, where networks were given or the air tells.
+    pub way: Option<Way>,
     /// Its first and last bin.
     pub bins: (usize, usize),
     /// New bytes in each of these bins.
@@ -134,11 +136,13 @@ impl Analysis {
                 let bytes_in_bins = side.bins.bytes.clone();
                 let bins = (side.bins.first, side.bins.first + bytes_in_bins.len() - 1);
                 let stall = longest_run(&bytes_in_bins) as f64 * bin_s;
+                let ends = [connection.ends[at], connection.ends[1 - at]];
                 flows.push(Flow {
                     connection: number,
                     side: at,
-                    ends: [connection.ends[at], connection.ends[1 - at]],
+                    ends,
                     bytes: side.unique_bytes,
+                    way: self.way(&ends, side),
                     bins,
                     bytes_in_bins,
                     share: None,
@@ -182,7 +186,7 @@ impl Analysis {
             overlap_s: overlap.len() as f64 * bin_s,
             jain_in_bins,
             hosts: hosts(&flows, count),
-            uplink_downlink: self.uplink_downlink(&flows),
+            uplink_downlink: uplink_downlink(&flows),
             fair_share_bps,
             sessions: sessions(&sides, fair_share_bps),
             flows,
@@ -205,22 +209,24 @@ impl Analysis {
     }
 
     /// By the networks that were given, or by the bits To DS and From DS in the air.
-    fn uplink_downlink(&self, flows: &[Flow]) -> Option<(u64, u64)> {
+    fn way(&self, ends: &[Endpoint; 2], side: &Side) -> Option<Way> {
         let local = &self.settings.local;
         if local.is_empty() {
-            return (self.direction_bytes != (0, 0)).then_some(self.direction_bytes);
+            return side.way;
         }
-        let is_local = |address: Address| local.iter().any(|(network, prefix)| address.is_in(*network, *prefix));
-        let (mut up, mut down) = (0, 0);
-        for flow in flows {
-            match flow.ends.map(|end| is_local(end.address)) {
-                [true, false] => up += flow.bytes,
-                [false, true] => down += flow.bytes,
-                _ => {}
-            }
+        let is_local = |end: &Endpoint| local.iter().any(|(network, prefix)| end.address.is_in(*network, *prefix));
+        match [is_local(&ends[0]), is_local(&ends[1])] {
+            [true, false] => Some(Way::Up),
+            [false, true] => Some(Way::Down),
+            _ => None,
         }
-        Some((up, down))
     }
+}
+
+/// New bytes of stations, and to stations; none if no flow's way is known.
+fn uplink_downlink(flows: &[Flow]) -> Option<(u64, u64)> {
+    let of = |way: Way| flows.iter().filter(move |flow| flow.way == Some(way)).map(|flow| flow.bytes).sum();
+    flows.iter().any(|flow| flow.way.is_some()).then(|| (of(Way::Up), of(Way::Down)))
 }
 
 /// The bins in which all flows are active, without the first and last bin of any flow: those are active in part of them.
@@ -310,6 +316,8 @@ impl Fairness {
                     json.put("from", flow.ends[0].to_string());
                     json.put("to", flow.ends[1].to_string());
                     json.put("bytes", flow.bytes);
+                    let way = flow.way.map(|way| if way == Way::Up { "up" } else { "down" });
+                    json.put("way", way);
                     json.put("share", flow.share);
                     json.put("starved", flow.starved);
                     json.put("longest_stall_s", flow.longest_stall_s);

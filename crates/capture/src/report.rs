@@ -236,6 +236,19 @@ impl ConnectionReport<'_> {
         fields
     }
 
+    /// What is said of a direction and of its connection, in one row.
+    ///
+    /// # Panics
+    /// If `side` is neither 0 nor 1.
+    #[must_use]
+    pub fn row(&self, side: usize) -> Vec<(&'static str, Field)> {
+        // The direction's own packets stand for those of both.
+        let mut row: Vec<_> = self.fields().into_iter().filter(|(name, _)| *name != "total_packets").collect();
+        row.push(("direction", Field::Text(["a2b", "b2a"][side].to_owned())));
+        row.extend(self.side_fields(side));
+        row
+    }
+
     fn json(&self, json: &mut Json) {
         for (name, value) in self.fields() {
             json.put(name, value);

@@ -39,7 +39,108 @@ pub struct Rows {
     pub pipe: Vec<u64>,
     /// SACK blocks: row, left edge, right edge, counted as `ack`.
     pub sacks: Vec<(u32, i64, i64)>,
+    /// Time of the first packet of the capture, in ns since 1970.
+    pub(crate) origin: u64,
 }
+
+/// A value of a row, as tables show it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell {
+    /// A count, or bytes.
+    Count(u64),
+    /// A number; NaN for none.
+    Number(f64),
+    /// A word.
+    Text(&'static str),
+}
+
+/// A column of a table of rows.
+pub struct Column {
+    /// Its name, with the unit.
+    pub name: &'static str,
+    /// What it means.
+    pub about: &'static str,
+    /// Its value in a row.
+    pub at: fn(&Rows, usize) -> Cell,
+}
+
+/// The table of rows, column by column.
+pub const COLUMNS: &[Column] = &[
+    Column { name: "frame", about: "Number of the frame in the capture, from 1.", at: |r, i| Cell::Count(r.frame[i]) },
+    Column { name: "time_ns", about: "Time of capture, since 1970 [ns].", at: |r, i| Cell::Count(r.nanos[i]) },
+    Column {
+        name: "time_s",
+        about: "Time since the first packet of the capture [s].",
+        at: |r, i| Cell::Number((r.nanos[i].cast_signed() - r.origin.cast_signed()) as f64 * 1e-9),
+    },
+    Column {
+        name: "connection",
+        about: "Number of the connection, from 1.",
+        at: |r, i| Cell::Count(u64::from(r.connection[i]) + 1),
+    },
+    Column {
+        name: "direction",
+        about: "`a2b` or `b2a`.",
+        at: |r, i| Cell::Text(if r.side[i] == 0 { "a2b" } else { "b2a" }),
+    },
+    Column { name: "seq", about: "First byte, counted from the SYN.", at: |r, i| Cell::Number(r.seq[i] as f64) },
+    Column {
+        name: "ack",
+        about: "What it acknowledges, counted from the other end's SYN.",
+        at: |r, i| Cell::Number(if r.ack[i] < 0 { f64::NAN } else { r.ack[i] as f64 }),
+    },
+    Column { name: "payload_bytes", about: "Payload [bytes].", at: |r, i| Cell::Count(u64::from(r.payload[i])) },
+    Column {
+        name: "flags",
+        about: "Flags of the TCP header: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32.",
+        at: |r, i| Cell::Count(u64::from(r.flags[i])),
+    },
+    Column { name: "window_bytes", about: "Window advertised, scaled [bytes].", at: |r, i| Cell::Count(r.window[i]) },
+    Column {
+        name: "retransmitted_bytes",
+        about: "Bytes (and SYN, FIN) that were seen before.",
+        at: |r, i| Cell::Count(u64::from(r.again[i])),
+    },
+    Column {
+        name: "cause",
+        about: "Why it was sent again, as known then: `fast`, `timeout` or `spurious`.",
+        at: |r, i| {
+            Cell::Text(match r.marks[i] & (mark::FAST | mark::TIMEOUT | mark::SPURIOUS) {
+                mark::FAST => "fast",
+                mark::TIMEOUT => "timeout",
+                mark::SPURIOUS => "spurious",
+                _ => "",
+            })
+        },
+    },
+    Column {
+        name: "out_of_order",
+        about: "1 if it starts and ends below a segment seen before, and is new.",
+        at: |r, i| r.bit(i, mark::OUT_OF_ORDER),
+    },
+    Column { name: "duplicate_ack", about: "1 for a duplicate ACK.", at: |r, i| r.bit(i, mark::DUPLICATE_ACK) },
+    Column { name: "window_probe", about: "1 for a probe of a zero window.", at: |r, i| r.bit(i, mark::PROBE) },
+    Column {
+        name: "rtt_s",
+        about: "Round-trip time that the ACK gives the other direction's data [s].",
+        at: |r, i| Cell::Number(if r.rtt[i] == 0 { f64::NAN } else { r.rtt[i] as f64 * 1e-9 }),
+    },
+    Column {
+        name: "outstanding_bytes",
+        about: "What the direction (without payload: the other one) has outstanding after it [bytes].",
+        at: |r, i| Cell::Count(r.outstanding[i]),
+    },
+    Column {
+        name: "in_flight_bytes",
+        about: "The same without what SACK reported [bytes].",
+        at: |r, i| Cell::Count(r.in_flight[i]),
+    },
+    Column {
+        name: "pipe_bytes",
+        about: "The same in the network, by RFC 6675 [bytes].",
+        at: |r, i| Cell::Count(r.pipe[i]),
+    },
+];
 
 /// Bits of [`Rows::marks`].
 pub mod mark {
@@ -106,6 +207,10 @@ impl Rows {
                 self.sacks.push((row, place(*left), place(*right)));
             }
         }
+    }
+
+    fn bit(&self, at: usize, bit: u8) -> Cell {
+        Cell::Count(u64::from(self.marks[at] & bit != 0))
     }
 
     /// How many rows there are.

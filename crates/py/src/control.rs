@@ -18,6 +18,7 @@ pub struct Control {
 pub struct Shared {
     stopped: AtomicBool,
     simulated: AtomicU64,
+    read: AtomicU64,
 }
 
 impl Shared {
@@ -29,6 +30,11 @@ impl Shared {
     /// Says that a run has come so much further.
     pub fn advance(&self, by: Duration) {
         self.simulated.fetch_add(by.as_nanos(), Ordering::Relaxed);
+    }
+
+    /// Says that so many more bytes of a file were read.
+    pub fn advance_bytes(&self, by: u64) {
+        self.read.fetch_add(by, Ordering::Relaxed);
     }
 }
 
@@ -55,5 +61,11 @@ impl Control {
     #[getter]
     fn simulated_s(&self) -> f64 {
         Duration::from_nanos(self.shared.simulated.load(Ordering::Relaxed)).as_secs()
+    }
+
+    /// Bytes that were read of a file.
+    #[getter]
+    fn read_bytes(&self) -> u64 {
+        self.shared.read.load(Ordering::Relaxed)
     }
 }

@@ -1,7 +1,7 @@
 """The command `wifair`.
 
-Exit codes: 0 all went well, 1 a run failed, 2 wrong usage or scenario, 130 Ctrl-C. Results go to stdout, everything
-else to stderr.
+Exit codes: 0 all went well, 1 a run failed or a capture is damaged, 2 wrong usage, scenario or file, 130 Ctrl-C.
+Results go to stdout, everything else to stderr.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ __all__ = ["main"]
 # Name, module and summary of each command: only the one that is called is imported.
 COMMANDS = {
     "run": ("wifair.cli.run", "Simulate a scenario and show who got what."),
+    "analyze": ("wifair.cli.analyze", "Analyse packet captures: who got what, why, and how fair it was."),
     "check": ("wifair.cli.describe", "Check a scenario without running it."),
     "list": ("wifair.cli.describe", "List what can be chosen in a scenario, each with its source."),
     "schema": ("wifair.cli.describe", "Print the JSON Schema of scenario files."),
@@ -65,5 +66,6 @@ def main() -> None:
     Examples:
       wifair run hot_spot.toml
       wifair run hot_spot.toml --set stations.count=20 --seeds 1..10
+      wifair analyze capture.pcapng
       wifair list
     """  # noqa: D301 (click's mark for text that is not refilled)

@@ -13,20 +13,31 @@ from wifair.errors import Interrupted, RunError, ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FAILED", "INTERRUPTED", "WRONG", "Seeds", "echo_json", "fail", "guarded"]
+__all__ = ["FAILED", "INTERRUPTED", "WRONG", "Seeds", "complain", "echo_json", "fail", "guarded", "reason"]
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
 
 def fail(message: str, code: int) -> NoReturn:
     """Print an error as `error: ...` and leave with `code`."""
+    complain(message)
+    sys.exit(code)
+
+
+def complain(message: str) -> None:
+    """Print an error as `error: ...` and go on."""
     text = message.rstrip("\n")
     if not text.startswith("error: "):
         text = f"error: {text}"
     if _coloured():
         text = text.replace("error:", click.style("error:", fg="red", bold=True))
     click.echo(text, err=True, color=_coloured())
-    sys.exit(code)
+
+
+def reason(error: OSError) -> str:
+    """Say what the system says of a file, to stand in a sentence."""
+    text = os.strerror(error.errno) if error.errno else str(error)
+    return text[0].lower() + text[1:]
 
 
 def guarded(call: Callable[[], object]) -> object:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wifair.cli.common import INTERRUPTED, WRONG, Seeds, fail
+from wifair.cli.common import INTERRUPTED, WRONG, Seeds, fail, reason
 from wifair.errors import Interrupted
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _folder(out: str, formats: tuple[str, ...], force: bool) -> Folder:
     except (FileExistsError, ImportError) as error:
         fail(str(error), WRONG)
     except OSError as error:
-        fail(f"cannot write to `{out}`: {_reason(error)}", WRONG)
+        fail(f"cannot write to `{out}`: {reason(error)}", WRONG)
 
 
 def _draw(results: Results, path: str) -> None:
@@ -125,12 +125,7 @@ def _draw(results: Results, path: str) -> None:
     except (ImportError, ValueError) as error:
         fail(str(error), WRONG)
     except OSError as error:
-        fail(f"cannot write `{path}`: {_reason(error)}", WRONG)
-
-
-def _reason(error: OSError) -> str:
-    reason = error.strerror or str(error)
-    return reason[0].lower() + reason[1:]
+        fail(f"cannot write `{path}`: {reason(error)}", WRONG)
 
 
 def _command() -> str:

@@ -50,6 +50,15 @@ impl Spread {
     }
 }
 
+/// The way of data, seen from the stations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From a station.
+    Up,
+    /// To a station.
+    Down,
+}
+
 /// Data sent without a pause (Jung and Park 2016, section 3: a transmission session).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
@@ -232,6 +241,8 @@ pub(crate) struct Side {
     pub(crate) idle_nanos: u64,
     /// New bytes in each time bin.
     pub(crate) bins: Bins,
+    /// Its way, where the air tells.
+    pub(crate) way: Option<Way>,
 }
 
 /// Identifications of the last segments.

@@ -1,0 +1,229 @@
+//! Captures: read, analysed, handed over as columns and JSON.
+
+use std::io::Read;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use wifair_capture::{Address, Analysis, COLUMNS, Cell, Error, Field, Filter, Graph, Settings, analyze};
+use wifair_units::{BitRate, Duration, Quantity};
+
+use crate::columns::{column, counts, numbers};
+use crate::control::{Control, Shared};
+
+/// What was found in a capture.
+#[pyclass(frozen, module = "wifair._core")]
+pub struct Capture {
+    inner: Analysis,
+}
+
+#[pymethods]
+impl Capture {
+    /// Everything but the rows.
+    fn to_json(&self, py: Python<'_>) -> String {
+        py.detach(|| self.inner.to_json())
+    }
+
+    /// What ended the file early.
+    #[getter]
+    fn damage(&self) -> Option<String> {
+        self.inner.damage.as_ref().map(ToString::to_string)
+    }
+
+    /// Number of connections.
+    #[getter]
+    fn connections(&self) -> usize {
+        self.inner.connections().len()
+    }
+
+    /// Columns with a row for each direction of each connection.
+    fn directions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let mut rows: Vec<Vec<(&'static str, Field)>> = Vec::new();
+        for connection in self.inner.connections() {
+            for side in [0, 1] {
+                rows.push(connection.row(side));
+            }
+        }
+        let columns = PyList::empty(py);
+        let Some(first) = rows.first() else { return Ok(columns) };
+        for (at, (name, _)) in first.iter().enumerate() {
+            let cells = rows.iter().map(|row| &row[at].1);
+            let about = wifair_capture::about(name).unwrap_or_default();
+            columns.append(column(py, name, about, cells_of(py, cells)?)?)?;
+        }
+        Ok(columns)
+    }
+
+    /// Columns with a row for each segment; `None` if they were not kept.
+    fn packets<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        let Some(rows) = &self.inner.rows else { return Ok(None) };
+        let columns = PyList::empty(py);
+        for wanted in COLUMNS {
+            let cells = (0..rows.len()).map(|at| (wanted.at)(rows, at));
+            let data = match cells.clone().next() {
+                Some(Cell::Text(_)) => {
+                    let texts = cells.map(|cell| if let Cell::Text(text) = cell { text } else { "" });
+                    PyList::new(py, texts)?.into_any()
+                }
+                Some(Cell::Count(_)) => counts(py, cells.map(|cell| if let Cell::Count(n) = cell { n } else { 0 }))?,
+                _ => numbers(py, cells.map(|cell| if let Cell::Number(x) = cell { x } else { f64::NAN }))?,
+            };
+            columns.append(column(py, wanted.name, wanted.about, data)?)?;
+        }
+        Ok(Some(columns))
+    }
+
+    /// SACK blocks as (row, left edge, right edge).
+    fn sacks(&self) -> Vec<(u32, i64, i64)> {
+        self.inner.rows.as_ref().map(|rows| rows.sacks.clone()).unwrap_or_default()
+    }
+
+    /// A graph for xplot; `None` if there is nothing to draw. Its short names are tcptrace's.
+    fn xplot(&self, py: Python<'_>, connection: usize, side: usize, graph: &str) -> PyResult<Option<String>> {
+        let Some(graph) = Graph::ALL.into_iter().find(|there| there.short() == graph) else {
+            return Err(PyValueError::new_err(format!("no graph `{graph}`")));
+        };
+        Ok(py.detach(|| self.inner.xplot(connection, side, graph)))
+    }
+}
+
+/// A column of cells: texts if any is one, else whole numbers if all are, else numbers.
+fn cells_of<'py, 'a>(py: Python<'py>, cells: impl Iterator<Item = &'a Field> + Clone) -> PyResult<Bound<'py, PyAny>> {
+    if cells.clone().any(|cell| matches!(cell, Field::Text(_))) {
+        let texts = cells.map(|cell| if let Field::Text(text) = cell { text.as_str() } else { "" });
+        return Ok(PyList::new(py, texts)?.into_any());
+    }
+    if cells.clone().all(|cell| matches!(cell, Field::Whole(_))) {
+        return counts(py, cells.map(|cell| if let Field::Whole(value) = cell { *value } else { 0 }));
+    }
+    numbers(
+        py,
+        cells.map(|cell| match cell {
+            Field::Whole(value) => *value as f64,
+            Field::Signed(value) => *value as f64,
+            Field::Real(value) => *value,
+            _ => f64::NAN,
+        }),
+    )
+}
+
+/// How to analyse, as users write it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Wanted {
+    hosts: Vec<String>,
+    ports: Vec<u16>,
+    from_time: Option<String>,
+    to_time: Option<String>,
+    pause: String,
+    bin: Option<String>,
+    fair_share: Option<String>,
+    local: Vec<String>,
+    keep_copies: bool,
+    packets: bool,
+}
+
+impl Wanted {
+    fn settings(&self) -> Result<Settings, String> {
+        let time = |what: &str, text: &str| Duration::parse(text).map_err(|why| format!("{what}: {why}"));
+        let optional = |what: &str, text: &Option<String>| text.as_deref().map(|text| time(what, text)).transpose();
+        let positive = |what: &str, value: Duration| {
+            if value > Duration::ZERO { Ok(value) } else { Err(format!("{what} is not above 0")) }
+        };
+        Ok(Settings {
+            pause: positive("pause", time("pause", &self.pause)?)?,
+            bin: optional("bin", &self.bin)?.map(|bin| positive("bin", bin)).transpose()?,
+            keep_copies: self.keep_copies,
+            filter: Filter {
+                hosts: self.hosts.iter().map(|text| host(text)).collect::<Result<_, _>>()?,
+                ports: self.ports.clone(),
+                from: optional("start", &self.from_time)?,
+                to: optional("end", &self.to_time)?,
+            },
+            fair_share: self
+                .fair_share
+                .as_deref()
+                .map(|text| BitRate::parse(text).map_err(|why| format!("fair share: {why}")))
+                .transpose()?,
+            local: self.local.iter().map(|text| network(text)).collect::<Result<_, _>>()?,
+            rows: self.packets,
+        })
+    }
+}
+
+fn host(text: &str) -> Result<Address, String> {
+    let address: IpAddr = text.parse().map_err(|_| format!("host `{text}` is no IPv4 or IPv6 address"))?;
+    Ok(address.into())
+}
+
+fn network(text: &str) -> Result<(Address, u8), String> {
+    let wrong = || format!("network `{text}`: write an address and a prefix length, as in 10.0.0.0/8");
+    let (address, prefix) = text.split_once('/').ok_or_else(wrong)?;
+    let address = host(address).map_err(|_| wrong())?;
+    let prefix: u8 = prefix.parse().map_err(|_| wrong())?;
+    if prefix > if address.is_v6() { 128 } else { 32 } {
+        return Err(wrong());
+    }
+    Ok((address, prefix))
+}
+
+/// Counts what is read of a file, for the progress bar.
+struct Counted<R> {
+    source: R,
+    shared: Arc<Shared>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.source.read(buffer)?;
+        self.shared.advance_bytes(count as u64);
+        Ok(count)
+    }
+}
+
+/// Reads and analyses a capture, from standard input without `path`, without the GIL; `None` if it was stopped.
+#[pyfunction]
+pub fn read_capture(
+    py: Python<'_>,
+    path: Option<PathBuf>,
+    wanted: Wanted,
+    control: &Control,
+) -> PyResult<Option<Capture>> {
+    let settings = wanted.settings().map_err(PyValueError::new_err)?;
+    let shared = control.share();
+    let found = py.detach(|| {
+        let go_on = |_, _| !shared.is_stopped();
+        match path {
+            Some(path) => {
+                let source = std::fs::File::open(path).map_err(Error::Io)?;
+                analyze(Counted { source, shared: Arc::clone(&shared) }, settings, go_on)
+            }
+            None => analyze(Counted { source: std::io::stdin(), shared: Arc::clone(&shared) }, settings, go_on),
+        }
+    });
+    match found {
+        Ok(_) if control.share().is_stopped() => Ok(None),
+        Ok(inner) => Ok(Some(Capture { inner })),
+        Err(Error::Io(error)) => Err(io_error(error)),
+        Err(error) => Err(capture_error(py, &error.to_string())),
+    }
+}
+
+/// As an OSError of the right class, with its number.
+fn io_error(error: std::io::Error) -> PyErr {
+    let Some(number) = error.raw_os_error() else { return error.into() };
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    PyOSError::new_err((number, text.to_owned()))
+}
+
+fn capture_error(py: Python<'_>, text: &str) -> PyErr {
+    let error = py.import("wifair.errors").and_then(|module| module.getattr("CaptureError"));
+    match error.and_then(|class| class.call1(PyTuple::new(py, [text])?)) {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}

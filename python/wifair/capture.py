@@ -1,0 +1,534 @@
+"""Packet captures: what TCP and 802.11 did in them, in the columns of a simulated run."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import threading
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair import _core
+from wifair.columns import Columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from wifair._core import RawColumn
+
+__all__ = ["Capture", "read_capture"]
+
+POLL_S = 0.05
+
+
+class Capture:
+    """What was found in a capture.
+
+    `connections` holds everything that is known of each direction of each TCP connection, tcptrace's figures under
+    tcptrace's names. The other tables are those of `wifair.Results`, so that a measurement can stand beside a run;
+    NaN stands where a bystander cannot know.
+
+    Attributes
+    ----------
+    path : str
+        The file; ``-`` for standard input.
+    damage : str or None
+        Why the file could not be read to its end; what came before is analysed.
+    """
+
+    def __init__(self, core: _core.Capture, path: str) -> None:
+        """`core` is what the core returned for the file `path`."""
+        self._core = core
+        self.path = path
+        self.damage = core.damage
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """All but the packets as plain Python values, in the layout of ``wifair analyze --json``."""
+        document: dict[str, Any] = json.loads(self._core.to_json())
+        return {"file": self.path, **document}
+
+    def to_json(self) -> str:
+        """Write the same as JSON text; the same file gives the same bytes."""
+        return json.dumps(self.document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @cached_property
+    def connections(self) -> Columns:
+        """A row for each direction of each connection, with every figure; `about` tells what they mean."""
+        return _columns(self._core.directions())
+
+    @cached_property
+    def packets(self) -> Columns | None:
+        """A row for each TCP segment, if they were asked for."""
+        columns = self._core.packets()
+        return None if columns is None else _columns(columns)
+
+    @property
+    def duration_s(self) -> float:
+        """Time from the first to the last packet [s]."""
+        return float(self.document["capture"]["duration_s"] or 0.0)
+
+    @cached_property
+    def flows(self) -> Columns:
+        """A row for each direction that carried data, named ``sender>receiver``."""
+        fairness = self.document["fairness"]
+        rows = [(flow, self._side(flow)) for flow in fairness["flows"]]
+        nan = math.nan
+
+        def numbers(value: Callable[[dict[str, Any], dict[str, Any]], object]) -> NDArray[np.float64]:
+            return np.array([_number(value(flow, side)) for flow, side in rows], dtype=np.float64)
+
+        def counts(value: Callable[[dict[str, Any], dict[str, Any]], int]) -> NDArray[np.uint64]:
+            return np.array([value(flow, side) for flow, side in rows], dtype=np.uint64)
+
+        quantiles = [self._rtt_quantiles(flow) for flow, _ in rows]
+        data: dict[str, NDArray[Any]] = {
+            "seed": np.zeros(len(rows), dtype=np.uint64),
+            "name": np.array([_name(flow) for flow, _ in rows], dtype=np.str_),
+            "direction": np.array([flow["way"] or "wired" for flow, _ in rows], dtype=np.str_),
+            "goodput_bps": numbers(lambda _, side: side["goodput_bps"]),
+            "throughput_bps": numbers(
+                lambda _, side: _rate(side["actual_data_bytes"], side["unique_bytes_sent"], side)
+            ),
+            "received_bytes": counts(lambda flow, _: flow["bytes"]),
+            "data_packets_sent": counts(lambda _, side: side["actual_data_pkts"]),
+            "retransmissions": counts(lambda _, side: side["rexmt_data_pkts"]),
+            "timeouts": counts(lambda _, side: side["timeouts"]),
+            "rtt_mean_s": numbers(lambda _, side: side["rtt_mean_s"]),
+            "rtt_min_s": numbers(lambda _, side: side["rtt_min_s"]),
+            "rtt_p50_s": np.array([q[0] for q in quantiles], dtype=np.float64),
+            "rtt_p95_s": np.array([q[1] for q in quantiles], dtype=np.float64),
+            "rtt_p99_s": np.array([q[2] for q in quantiles], dtype=np.float64),
+            "rtt_max_s": numbers(lambda _, side: side["rtt_max_s"]),
+            "rtt_samples": counts(lambda _, side: side["rtt_samples"]),
+            "cwnd_mean": numbers(lambda *_: nan),
+            "connection": counts(lambda flow, _: flow["connection"]),
+            "side": np.array([flow["direction"] for flow, _ in rows], dtype=np.str_),
+            "share": numbers(lambda flow, _: flow["share"]),
+            "starved": np.array([flow["starved"] for flow, _ in rows], dtype=np.bool_),
+            "outstanding_mean_bytes": numbers(lambda _, side: side["outstanding_mean_bytes"]),
+            "limited_by_application": numbers(lambda _, side: side["limited_by_application"]),
+            "limited_by_receiver": numbers(lambda _, side: side["limited_by_receiver"]),
+            "limited_by_congestion": numbers(lambda _, side: side["limited_by_congestion"]),
+        }
+        return Columns(data, _FLOWS)
+
+    @cached_property
+    def cells(self) -> Columns:
+        """One row for the whole capture."""
+        fairness, flows = self.document["fairness"], self.flows
+        up, down = fairness["uplink_bytes"], fairness["downlink_bytes"]
+        sessions = fairness["sessions"]
+        goodput = flows["goodput_bps"]
+        mean = float(np.mean(goodput)) if flows.rows else math.nan
+        values: dict[str, float] = {
+            "goodput_bps": _over(8 * float(np.sum(flows["received_bytes"])), self.duration_s),
+            "throughput_bps": float(np.sum(flows["throughput_bps"])),
+            "jain_index": _number(fairness["jain"]),
+            "up_down_ratio": _number(fairness["uplink_downlink_ratio"]),
+            "uplink_share": math.nan if up is None or up + down == 0 else up / (up + down),
+            "starved_fraction": float(np.mean(goodput < 0.1 * mean)) if flows.rows else math.nan,
+            "instantaneous_fairness": _number(sessions["instantaneous_fairness_sent"]),
+            "instantaneous_fairness_acked": _number(sessions["instantaneous_fairness_acked"]),
+            "sessions_finished": float(sessions["count"]),
+            "sessions_unfinished": float(sessions["unfinished"]),
+            "timeouts": float(np.sum(flows["timeouts"])),
+            "retransmissions": float(np.sum(flows["retransmissions"])),
+            "jain_overlap": _number(fairness["jain_overlap"]),
+        }
+        data: dict[str, NDArray[Any]] = {"seed": np.zeros(1, dtype=np.uint64)}
+        data |= {name: np.array([value]) for name, value in values.items()}
+        return Columns(data, _CELLS)
+
+    @cached_property
+    def stations(self) -> Columns:
+        """A row for each transmitter of an 802.11 capture."""
+        stations: list[dict[str, Any]] = self.document.get("wlan", {}).get("stations", [])
+
+        def numbers(name: str) -> NDArray[np.float64]:
+            return np.array([_number(station[name]) for station in stations], dtype=np.float64)
+
+        def counts(name: str) -> NDArray[np.uint64]:
+            return np.array([station[name] for station in stations], dtype=np.uint64)
+
+        data: dict[str, NDArray[Any]] = {
+            "seed": np.zeros(len(stations), dtype=np.uint64),
+            "name": np.array([station["address"] for station in stations], dtype=np.str_),
+            "attempts": counts("frames"),
+            "data_frames": counts("data_frames"),
+            "retries": counts("retries"),
+            "retry_fraction": numbers("retry_fraction"),
+            "airtime_s": numbers("airtime_s"),
+            "airtime_share": numbers("airtime_share"),
+            "signal_mean_dbm": numbers("signal_mean_dbm"),
+            "access_point": np.array([station["access_point"] for station in stations], dtype=np.bool_),
+        }
+        return Columns(data, _STATIONS)
+
+    @cached_property
+    def sessions(self) -> Columns:
+        """A row for each transmission session of the flows that paused."""
+        sessions: list[dict[str, Any]] = self.document["fairness"]["sessions"]["list"]
+        names = self.flows["name"]
+        origin = self.document["capture"]["start_ns"] or 0
+
+        def numbers(name: str) -> NDArray[np.float64]:
+            return np.array([_number(session[name]) for session in sessions], dtype=np.float64)
+
+        data: dict[str, NDArray[Any]] = {
+            "seed": np.zeros(len(sessions), dtype=np.uint64),
+            "flow": np.array([names[session["flow"]] for session in sessions], dtype=np.str_),
+            "start_s": np.array([(session["start_ns"] - origin) / 1e9 for session in sessions], dtype=np.float64),
+            "length_bytes": np.array([session["bytes"] for session in sessions], dtype=np.uint64),
+            "sent_after_s": numbers("sent_s"),
+            "acked_after_s": numbers("acked_s"),
+        }
+        return Columns(data, _SESSIONS)
+
+    @cached_property
+    def series(self) -> Columns:
+        """New bytes and goodput of each flow in each time bin in which it is active."""
+        fairness = self.document["fairness"]
+        step: float = fairness["bin_s"]
+        times, names, goodputs = [], [], []
+        for flow in fairness["flows"]:
+            goodput = np.array(flow["goodput_bps"], dtype=np.float64)
+            times.append((flow["first_bin"] + 1 + np.arange(len(goodput))) * step)
+            names.append(np.full(len(goodput), _name(flow)))
+            goodputs.append(goodput)
+        if not times:
+            times, names, goodputs = [np.empty(0)], [np.empty(0, dtype=np.str_)], [np.empty(0)]
+        goodput = np.concatenate(goodputs)
+        data: dict[str, NDArray[Any]] = {
+            "seed": np.zeros(len(goodput), dtype=np.uint64),
+            "time_s": np.concatenate(times),
+            "flow": np.concatenate(names),
+            "received_bytes": np.round(goodput * step / 8).astype(np.uint64),
+            "goodput_bps": goodput,
+        }
+        return Columns(data, _SERIES)
+
+    @property
+    def tables(self) -> dict[str, Columns]:
+        """All tables that there are, by name."""
+        tables = {
+            "connections": self.connections,
+            "flows": self.flows,
+            "cells": self.cells,
+            "stations": self.stations,
+            "sessions": self.sessions,
+            "series": self.series,
+        }
+        if self.packets is not None:
+            tables["packets"] = self.packets
+        return tables
+
+    def save(
+        self, directory: str | os.PathLike[str], *, formats: Iterable[str] | None = None, force: bool = False
+    ) -> None:
+        """Write all tables into a new folder, with the JSON beside them; see `Results.save` for the errors.
+
+        Parameters
+        ----------
+        directory : str or path
+            The folder to make. It appears when it is complete.
+        formats : iterable of {"csv", "parquet"}, optional
+            CSV, and Parquet too where pyarrow is installed, by default.
+        force : bool, default False
+            Replace a folder of earlier results.
+        """
+        from wifair.output import Folder  # noqa: PLC0415
+
+        with Folder(directory, formats=formats, force=force) as folder:
+            folder.write_capture(self)
+
+    def xplot(self, directory: str | os.PathLike[str]) -> list[Path]:
+        """Write the graphs that ``xplot.org`` shows: time-sequence, outstanding data, round-trip times, goodput.
+
+        Needs packets. Files are named ``1_a2b_tsg.xpl``: connection, direction, graph. Returns those written.
+        """
+        self._need_packets()
+        folder = Path(directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        written = []
+        for flow in self.document["fairness"]["flows"]:
+            side = 0 if flow["direction"] == "a2b" else 1
+            for graph in ("tsg", "owin", "rtt", "tput"):
+                text = self._core.xplot(flow["connection"] - 1, side, graph)
+                if text is not None:
+                    path = folder / f"{flow['connection']}_{flow['direction']}_{graph}.xpl"
+                    path.write_text(text, encoding="utf-8")
+                    written.append(path)
+        return written
+
+    def plot(self, directory: str | os.PathLike[str], *, formats: Sequence[str] = ("png",)) -> list[Path]:
+        """Draw goodput and fairness over time, and each flow; needs packets and matplotlib. Returns the files."""
+        from wifair.capture_figure import save  # noqa: PLC0415
+
+        self._need_packets()
+        return save(self, directory, formats)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a self-contained HTML page that works offline; needs packets and matplotlib."""
+        from wifair.capture_report import page  # noqa: PLC0415
+
+        self._need_packets()
+        Path(path).write_text(page(self), encoding="utf-8")
+
+    def __repr__(self) -> str:
+        from wifair.capture_report import text  # noqa: PLC0415
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        return self.flows._repr_html_()
+
+    def _need_packets(self) -> None:
+        if self.packets is None:
+            raise ValueError("this needs the packets: read_capture(..., packets=True)")
+
+    def _side(self, flow: dict[str, Any]) -> dict[str, Any]:
+        side: dict[str, Any] = self.document["connections"][flow["connection"] - 1][flow["direction"]]
+        return side
+
+    def _rtt_quantiles(self, flow: dict[str, Any]) -> list[float]:
+        """Median, 95th and 99th percentile; only packets tell."""
+        if self.packets is None:
+            return [math.nan] * 3
+        packets = self.packets
+        # The ACKs come from the other side.
+        mask = (packets["connection"] == flow["connection"]) & (packets["direction"] != flow["direction"])
+        rtt = packets["rtt_s"][mask]
+        rtt = rtt[~np.isnan(rtt)]
+        if len(rtt) == 0:
+            return [math.nan] * 3
+        return [float(value) for value in np.quantile(rtt, [0.5, 0.95, 0.99], method="inverted_cdf")]
+
+
+def read_capture(
+    path: str | os.PathLike[str],
+    *,
+    hosts: Iterable[str] = (),
+    ports: Iterable[int] = (),
+    start: str | None = None,
+    end: str | None = None,
+    pause: str = "1 s",
+    bin: str | None = None,  # noqa: A002 (the field's own word)
+    fair_share: str | None = None,
+    local: Iterable[str] = (),
+    keep_copies: bool = False,
+    packets: bool = False,
+    progress: bool = False,
+) -> Capture:
+    """Read and analyse a capture: pcap or pcapng, plain or packed with gzip or zstd, of any length.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; ``-`` is standard input.
+    hosts : iterable of str, optional
+        Only segments from or to one of these addresses.
+    ports : iterable of int, optional
+        Only segments from or to one of these ports.
+    start, end : str, optional
+        Only packets between these times after the first one, as in ``"10 s"``.
+    pause : str, default "1 s"
+        A flow that has nothing to send for so long begins a new transmission session afterwards.
+    bin : str, optional
+        Width of the time bins; 100 ms, and wider for long captures, by default.
+    fair_share : str, optional
+        What each flow ought to get, as in ``"1.2 Mb/s"``; by default what the flows got together over their number.
+    local : iterable of str, optional
+        Networks of the stations, as in ``"192.168.1.0/24"``: what they send is uplink.
+    keep_copies : bool, default False
+        Count packets again that a capture holds more than once, as tcptrace does.
+    packets : bool, default False
+        Keep a row for each segment. Needs about 200 bytes of memory a segment.
+    progress : bool, default False
+        Show a progress bar on stderr, if that is a terminal.
+
+    Returns
+    -------
+    Capture
+        What was found. A damaged file gives what came before the damage, and says so in ``damage``.
+
+    Raises
+    ------
+    CaptureError
+        If the file is empty or no capture.
+    ValueError
+        If an option is wrong.
+    OSError
+        If the file cannot be read.
+    KeyboardInterrupt
+        On Ctrl-C.
+
+    Examples
+    --------
+    >>> capture = read_capture("hot_spot.pcapng")  # doctest: +SKIP
+    >>> capture.flows["goodput_bps"]  # doctest: +SKIP
+    array([2.1e6, 0.3e6])
+    """
+    name = os.fspath(path)
+    wanted: _core.Wanted = {
+        "hosts": list(hosts),
+        "ports": list(ports),
+        "from_time": start,
+        "to_time": end,
+        "pause": pause,
+        "bin": bin,
+        "fair_share": fair_share,
+        "local": list(local),
+        "keep_copies": keep_copies,
+        "packets": packets,
+    }
+    return Capture(_read(name, wanted, progress), name)
+
+
+def _read(name: str, wanted: _core.Wanted, progress: bool) -> _core.Capture:
+    """Analyse in another thread: only the main one hears Ctrl-C."""
+    control = _core.Control()
+    outcome: list[_core.Capture | BaseException | None] = []
+    over = threading.Lock()
+    over.acquire()
+
+    def work() -> None:
+        try:
+            outcome.append(_core.read_capture(None if name == "-" else name, wanted, control))
+        except BaseException as error:
+            outcome.append(error)
+        finally:
+            over.release()
+
+    threading.Thread(target=work, name="wifair-capture", daemon=True).start()
+    try:
+        with _bar(progress, name) as advance:
+            while not over.acquire(timeout=POLL_S):
+                advance(control.read_bytes)
+    except KeyboardInterrupt:
+        control.stop()
+        raise
+    found = outcome[0]
+    if isinstance(found, BaseException):
+        raise found
+    assert found is not None
+    return found
+
+
+class _bar:  # noqa: N801
+    """A progress bar in bytes of the file; nothing where it is not wanted or would not be seen."""
+
+    def __init__(self, wanted: bool, name: str) -> None:
+        self.wanted = wanted and sys.stderr.isatty()
+        self.name = name
+
+    def __enter__(self) -> Callable[[int], object]:
+        if not self.wanted:
+            return lambda _: None
+        from tqdm import tqdm  # noqa: PLC0415
+
+        total = None if self.name == "-" or not Path(self.name).is_file() else Path(self.name).stat().st_size
+        self.bar = tqdm(total=total, unit="B", unit_scale=True, file=sys.stderr, leave=False, delay=0.5)
+        return lambda now: self.bar.update(now - self.bar.n)
+
+    def __exit__(self, *_: object) -> None:
+        if self.wanted:
+            self.bar.close()
+
+
+def _columns(raw: list[RawColumn]) -> Columns:
+    from wifair.results import array  # noqa: PLC0415
+
+    return Columns({name: array(data) for name, _, data in raw}, {name: about for name, about, _ in raw})
+
+
+def _name(flow: dict[str, Any]) -> str:
+    return f"{flow['from']}>{flow['to']}"
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def _over(value: float, time_s: float) -> float:
+    return value / time_s if time_s > 0 else math.nan
+
+
+def _rate(all_bytes: int, unique: int, side: dict[str, Any]) -> float:
+    """Rate of `all_bytes` over the time that gives `unique` bytes the goodput."""
+    return math.nan if not unique or side["goodput_bps"] is None else side["goodput_bps"] * all_bytes / unique
+
+
+_SEED = {"seed": "0: a capture is no run."}
+_FLOWS = _SEED | {
+    "name": "Sender and receiver.",
+    "direction": "`up` or `down` seen from the stations, where the air or the given networks tell; else `wired`.",
+    "goodput_bps": "New payload at the capture point over the time of the connection [bit/s].",
+    "throughput_bps": "All payload at the capture point over the same time [bit/s].",
+    "received_bytes": "New payload at the capture point [bytes].",
+    "data_packets_sent": "Segments with payload, retransmissions included.",
+    "retransmissions": "Segments that were seen before.",
+    "timeouts": "Times a timer made the sender go back.",
+    "rtt_mean_s": "Mean round-trip time between the capture point and the receiver [s].",
+    "rtt_min_s": "Shortest of them [s].",
+    "rtt_p50_s": "Median [s]; known with packets only.",
+    "rtt_p95_s": "95th percentile [s]; known with packets only.",
+    "rtt_p99_s": "99th percentile [s]; known with packets only.",
+    "rtt_max_s": "Longest [s].",
+    "rtt_samples": "Number of round-trip times.",
+    "cwnd_mean": "Not seen from outside: NaN.",
+    "connection": "Number of the connection, from 1.",
+    "side": "`a2b` or `b2a`.",
+    "share": "Goodput relative to equal shares of what all active flows got at the same times.",
+    "starved": "Less than a tenth of an equal share, and not for want of data.",
+    "outstanding_mean_bytes": "Mean data sent and not acknowledged [bytes].",
+    "limited_by_application": "Share of the sending time in which the application gave nothing more.",
+    "limited_by_receiver": "Share of the sending time in which the receiver's window was full.",
+    "limited_by_congestion": "Share of the sending time in which the sender waited for ACKs or repaired losses.",
+}
+_CELLS = _SEED | {
+    "goodput_bps": "New payload of all flows over the time of the capture [bit/s].",
+    "throughput_bps": "Sum of the flows' throughput [bit/s].",
+    "jain_index": "Jain's index of the flows' new bytes.",
+    "up_down_ratio": "New bytes of stations over new bytes to stations.",
+    "uplink_share": "Share of the uplink in both.",
+    "starved_fraction": "Share of the flows whose goodput is below 10 % of the mean.",
+    "instantaneous_fairness": "Index of instantaneous fairness (jung2016, equation 3), up to the last segment sent.",
+    "instantaneous_fairness_acked": "The same, up to the last byte acknowledged.",
+    "sessions_finished": "Sessions that ended.",
+    "sessions_unfinished": "Sessions that went on when the capture ended.",
+    "timeouts": "Times a timer made a sender go back.",
+    "retransmissions": "Segments that were seen before.",
+    "jain_overlap": "Jain's index over the time in which all flows are active.",
+}
+_STATIONS = _SEED | {
+    "name": "Hardware address.",
+    "attempts": "Frames sent.",
+    "data_frames": "Data frames sent.",
+    "retries": "Frames with the retry bit.",
+    "retry_fraction": "Share of the data and management frames with the retry bit.",
+    "airtime_s": "Time on the air [s].",
+    "airtime_share": "Share in the air time of all stations.",
+    "signal_mean_dbm": "Mean signal at the capturing radio [dBm].",
+    "access_point": "Whether it sent data from the distribution system.",
+}
+_SESSIONS = _SEED | {
+    "flow": "Name of the flow.",
+    "start_s": "Its first byte, after the first packet of the capture [s].",
+    "length_bytes": "New bytes in it.",
+    "sent_after_s": "Time from its first to its last new byte [s].",
+    "acked_after_s": "Time from its first byte until all of it was acknowledged [s].",
+}
+_SERIES = _SEED | {
+    "time_s": "End of the time bin, after the first packet of the capture [s].",
+    "flow": "Name of the flow.",
+    "received_bytes": "New payload in the bin [bytes].",
+    "goodput_bps": "The same as a rate [bit/s].",
+}

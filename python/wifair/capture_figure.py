@@ -1,0 +1,183 @@
+"""A capture as figures: goodput and fairness over time, and each flow as time-sequence, outstanding data and RTT."""
+
+from __future__ import annotations
+
+import io
+import re
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair.figure import LINES
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from wifair.capture import Capture
+
+__all__ = ["flow_svg", "overview_svg", "save", "shown_flows"]
+
+MOST_LINES = 8
+MOST_FLOWS = 12
+"""Flows that get a figure of their own: those with the most bytes."""
+MOST_POINTS = 4_000
+"""Points of a line: more are not told apart, and an SVG holds them all."""
+
+SENT, AGAIN, ACKED, WINDOW = "#0072B2", "#D55E00", "#009E73", "#E69F00"
+
+
+def save(capture: Capture, directory: str | os.PathLike[str], formats: Sequence[str]) -> list[Path]:
+    """Draw all figures into a folder; see `Capture.plot`."""
+    folder = Path(directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for form in formats:
+        for name, draw in _figures(capture):
+            path = folder / f"{name}.{form}"
+            path.write_bytes(_render(draw, form))
+            written.append(path)
+    return written
+
+
+def overview_svg(capture: Capture) -> str:
+    """Goodput and fairness over time, as SVG to stand in a page."""
+    return _inline(_render(lambda figure: _overview(figure, capture), "svg"))
+
+
+def flow_svg(capture: Capture, flow: dict[str, Any]) -> str:
+    """One flow, as SVG to stand in a page."""
+    return _inline(_render(lambda figure: _flow(figure, capture, flow), "svg"))
+
+
+def shown_flows(capture: Capture) -> list[dict[str, Any]]:
+    """Choose the flows that get a figure, in the order of the capture."""
+    flows: list[dict[str, Any]] = capture.document["fairness"]["flows"]
+    largest = sorted(flows, key=lambda flow: -int(flow["bytes"]))[:MOST_FLOWS]
+    return [flow for flow in flows if flow in largest]
+
+
+def _figures(capture: Capture) -> list[tuple[str, Callable[[Any], None]]]:
+    flows = shown_flows(capture)
+    if not flows:
+        return []
+    names = [f"{flow['connection']}_{flow['direction']}" for flow in flows]
+    drawn = [partial(_flow, capture=capture, flow=flow) for flow in flows]
+    return [("overview", partial(_overview, capture=capture)), *zip(names, drawn)]
+
+
+def _render(draw: Callable[[Any], None], form: str) -> bytes:
+    try:
+        import matplotlib as mpl  # noqa: PLC0415
+        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError:
+        raise ImportError("figures need matplotlib: pip install 'wifair[plot]'") from None
+    out = io.BytesIO()
+    # The same capture gives the same bytes.
+    with mpl.rc_context({"svg.hashsalt": "wifair", "svg.fonttype": "path", "path.simplify_threshold": 0.5}):
+        figure = Figure(figsize=(8, 6.5), layout="constrained")
+        FigureCanvasAgg(figure)
+        draw(figure)
+        metadata = {"Date": None} if form in ("svg", "pdf") else None
+        figure.savefig(out, format=form, dpi=150, metadata=metadata)
+    return out.getvalue()
+
+
+def _inline(svg: bytes) -> str:
+    """Take off what stands before the root of an SVG. Its ids are hashes: alike ones may meet in a page."""
+    return re.sub(r"^.*?(?=<svg)", "", svg.decode(), flags=re.DOTALL)
+
+
+def _overview(figure: Any, capture: Capture) -> None:
+    goodput, fairness = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
+    document = capture.document["fairness"]
+    step: float = document["bin_s"]
+    flows = shown_flows(capture)
+    for number, flow in enumerate(flows[:MOST_LINES]):
+        times = (flow["first_bin"] + np.arange(len(flow["goodput_bps"]) + 1)) * step
+        rates = np.array(flow["goodput_bps"]) / 1e6
+        label = f"{flow['from']} \u2192 {flow['to']}"
+        goodput.stairs(rates, times, color=LINES[number], linewidth=1, label=label, baseline=None)
+    goodput.set_ylabel("goodput [Mb/s]")
+    goodput.set_ylim(bottom=0)
+    goodput.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+    index = np.array([np.nan if value is None else value for value in document["jain_in_bins"]])
+    fairness.stairs(index, np.arange(len(index) + 1) * step, color="black", linewidth=1, baseline=None)
+    fairness.set_ylabel("Jain's index")
+    fairness.set_ylim(0, 1.05)
+    fairness.set_xlabel("time [s]")
+    _plain(goodput, fairness)
+
+
+def _flow(figure: Any, capture: Capture, flow: dict[str, Any]) -> None:
+    packets = capture.packets
+    assert packets is not None
+    sequence, outstanding, rtt = figure.subplots(3, 1, sharex=True, height_ratios=[2, 1.3, 1])
+    here = packets["connection"] == flow["connection"]
+    own = here & (packets["direction"] == flow["direction"])
+    back = here & (packets["direction"] != flow["direction"])
+    data = own & (packets["payload_bytes"] > 0)
+    figure.suptitle(f"{flow['from']} \u2192 {flow['to']}", fontsize="medium")
+
+    time, end = packets["time_s"], packets["seq"] + packets["payload_bytes"]
+    again = data & (packets["retransmitted_bytes"] > 0)
+    acks = back & ~np.isnan(packets["ack"])
+    edge = packets["ack"] + packets["window_bytes"]
+    # Windows far above what is sent would flatten the graph.
+    _steps(sequence, time[acks], packets["ack"][acks] / 1e6, ACKED, "acknowledged")
+    _points(sequence, time[data & ~again], end[data & ~again] / 1e6, SENT, "sent", ".")
+    _points(sequence, time[again], end[again] / 1e6, AGAIN, "sent again", "x")
+    top = float(np.max(end[data])) if data.any() else 1.0
+    near = acks & (edge < 1.1 * top)
+    _steps(sequence, time[near], edge[near] / 1e6, WINDOW, "window's end")
+    sequence.set_ylabel("sequence [MB]")
+    sequence.legend(frameon=False, fontsize="small", markerscale=1.5)
+
+    known = data | (back & (packets["payload_bytes"] == 0))
+    _steps(outstanding, time[known], packets["outstanding_bytes"][known] / 1e3, SENT, "outstanding")
+    _steps(outstanding, time[known], packets["in_flight_bytes"][known] / 1e3, ACKED, "without SACKed")
+    outstanding.set_ylabel("outstanding [kB]")
+    outstanding.set_ylim(bottom=0)
+    outstanding.legend(frameon=False, fontsize="small")
+
+    timed = back & ~np.isnan(packets["rtt_s"])
+    _points(rtt, time[timed], packets["rtt_s"][timed] * 1e3, SENT, "", ".")
+    rtt.set_ylabel("RTT [ms]")
+    rtt.set_ylim(bottom=0)
+    rtt.set_xlabel("time [s]")
+    _plain(sequence, outstanding, rtt)
+
+
+def _thin(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """At most so many points: of each stretch the lowest and the highest one, in their order."""
+    if len(x) <= MOST_POINTS:
+        return x, y
+    edges = np.linspace(0, len(x), MOST_POINTS // 2 + 1).astype(np.intp)
+    keep: set[int] = {0, len(x) - 1}
+    for first, last in zip(edges[:-1].tolist(), edges[1:].tolist()):
+        if last > first:
+            piece = y[first:last]
+            keep |= {first + int(np.argmin(piece)), first + int(np.argmax(piece))}
+    chosen = np.array(sorted(keep))
+    return x[chosen], y[chosen]
+
+
+def _steps(axes: Any, x: NDArray[Any], y: NDArray[Any], colour: str, label: str) -> None:
+    x, y = _thin(x, y)
+    axes.step(x, y, where="post", color=colour, linewidth=0.8, label=label)
+
+
+def _points(axes: Any, x: NDArray[Any], y: NDArray[Any], colour: str, label: str, marker: str) -> None:
+    x, y = _thin(x, y)
+    size = 2 if marker == "." else 4
+    axes.plot(x, y, marker, color=colour, markersize=size, label=label, linestyle="none", zorder=3)
+
+
+def _plain(*all_axes: Any) -> None:
+    for axes in all_axes:
+        axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,251 @@
+"""A capture as text for a terminal, and as an HTML page that works offline."""
+
+from __future__ import annotations
+
+import html
+import math
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from wifair.report import NOTHING, percent, rate, ratio, time
+
+if TYPE_CHECKING:
+    from wifair.capture import Capture
+
+__all__ = ["page", "text"]
+
+MOST_FLOWS = 40
+MOST_STATIONS = 20
+NARROWEST = 12
+"""Columns that an endpoint gets at least."""
+
+
+def text(capture: Capture, width: int | None = None) -> str:
+    """Show the flows as a table as wide as the terminal, then the fairness and the air."""
+    columns = width or shutil.get_terminal_size().columns
+    parts = ["\n".join(_head(capture))]
+    if capture.flows.rows:
+        parts += ["\n".join(_flows(capture, columns)), "\n".join(_pairs(_fairness(capture)))]
+    if capture.stations.rows:
+        parts.append("\n".join(_stations(capture)))
+    return "\n\n".join(parts)
+
+
+def _head(capture: Capture) -> list[str]:
+    counts = capture.document["capture"]
+    connections = len(capture.document["connections"])
+    plural = "" if connections == 1 else "s"
+    packets = "1 packet" if counts["packets"] == 1 else f"{counts['packets']:,} packets"
+    line = f"{capture.path}: {packets}, {time(capture.duration_s)}, {connections} TCP connection{plural}"
+    lines = [line]
+    notes = [
+        (counts["copies_dropped"], "copies of packets left out (--keep-copies counts them)"),
+        (capture.document.get("wlan", {}).get("retry_copies_dropped", 0), "frames sent again though they had arrived"),
+        (capture.document.get("wlan", {}).get("bad_fcs", 0), "frames with a wrong check sequence left out"),
+        (capture.document.get("wlan", {}).get("protected", 0), "encrypted frames"),
+        (counts["filtered"], "packets left out by the filter"),
+        (counts["back_in_time"], "packets out of the order of time"),
+        (counts["short"] + counts["malformed"], "packets too short or contradictory"),
+        (counts["unknown_link"], "packets of links that are not understood"),
+    ]
+    lines += [f"{count:,} {what}" for count, what in notes if count]
+    lost = [i["dropped"] for i in counts["interfaces"] if i["dropped"]]
+    if lost:
+        lines.append(f"{sum(lost):,} packets were lost while capturing: figures are too low")
+    return lines
+
+
+def _flows(capture: Capture, width: int) -> list[str]:
+    flows = capture.flows
+    order = range(flows.rows)
+    if flows.rows > MOST_FLOWS:  # the largest ones, in the order of the capture
+        largest = sorted(order, key=lambda row: -int(flows["received_bytes"][row]))[:MOST_FLOWS]
+        order = sorted(largest)  # type: ignore[assignment]
+    ends = [str(flows["name"][row]).split(">") for row in order]
+    cells = [
+        ("#", [str(flows["connection"][row]) for row in order]),
+        ("bytes", [_size(int(flows["received_bytes"][row])) for row in order]),
+        ("goodput", [rate(float(flows["goodput_bps"][row])) for row in order]),
+        ("RTT", [time(float(flows["rtt_mean_s"][row])) for row in order]),
+        ("again", [str(flows["retransmissions"][row]) for row in order]),
+        ("limit", [_limit(capture, row) for row in order]),
+    ]
+    columns = [[head, *values] for head, values in cells]
+    widths = [max(map(len, column)) for column in columns]
+    room = max((width - sum(widths) - 2 * (len(widths) + 1)) // 2, NARROWEST)
+    names = [["from", *(end[0] for end in ends)], ["to", *(end[1] for end in ends)]]
+    names = [[_short(name, room) for name in column] for column in names]
+    spans = [max(map(len, column)) for column in names]
+    lines = []
+    for row in range(len(names[0])):
+        left = [f"{columns[0][row]:>{widths[0]}}", *(f"{c[row]:<{s}}" for c, s in zip(names, spans))]
+        right = [f"{column[row]:>{size}}" for column, size in zip(columns[1:], widths[1:])]
+        lines.append("  ".join(left + right).rstrip())
+    if flows.rows > MOST_FLOWS:
+        lines.append(f"... and {flows.rows - MOST_FLOWS} smaller flows: --json or --csv has all")
+    return lines
+
+
+def _limit(capture: Capture, row: int) -> str:
+    """Say what held the sender back most of the time."""
+    shares = {
+        name: float(capture.flows[f"limited_by_{full}"][row])
+        for name, full in (("app", "application"), ("window", "receiver"), ("network", "congestion"))
+    }
+    if bool(capture.flows["starved"][row]):
+        return "starved"
+    best = max(shares, key=lambda name: 0 if math.isnan(shares[name]) else shares[name])
+    return NOTHING if math.isnan(shares[best]) else best
+
+
+def _fairness(capture: Capture) -> list[tuple[str, str]]:
+    fairness, cell = capture.document["fairness"], capture.cells
+    lines = [
+        ("goodput", rate(float(cell["goodput_bps"][0]))),
+        ("Jain's index", ratio(float(cell["jain_index"][0]))),
+    ]
+    if fairness["jain_overlap"] is not None and capture.flows.rows > 1:
+        shown = f"{ratio(fairness['jain_overlap'])} while all flows are active ({time(fairness['overlap_s'])})"
+        lines.append(("", shown))
+    starved = [flow for flow in fairness["flows"] if flow["starved"]]
+    if starved:
+        lines.append(("starved flows", ", ".join(f"{flow['from']} > {flow['to']}" for flow in starved[:3])))
+    if fairness["uplink_bytes"] is not None:
+        up, down = fairness["uplink_bytes"], fairness["downlink_bytes"]
+        lines.append(("uplink, downlink", f"{_size(up)}, {_size(down)}"))
+    sessions = fairness["sessions"]
+    if sessions["count"]:
+        index = sessions["instantaneous_fairness_acked"]
+        shown = f"{sessions['count']}, instantaneous fairness {ratio(math.nan if index is None else index)}"
+        lines.append(("sessions", shown))
+    return lines
+
+
+def _pairs(lines: list[tuple[str, str]]) -> list[str]:
+    width = max(len(label) for label, _ in lines)
+    return [f"{label:<{width}}  {shown}" for label, shown in lines]
+
+
+def _stations(capture: Capture) -> list[str]:
+    stations = capture.stations
+    largest = sorted(range(stations.rows), key=lambda row: -float(stations["airtime_s"][row]))
+    rows = [["station", "frames", "retries", "air time", "share", "signal"]]
+    for row in largest[:MOST_STATIONS]:
+        signal = float(stations["signal_mean_dbm"][row])
+        rows.append(
+            [
+                str(stations["name"][row]) + (" (AP)" if stations["access_point"][row] else ""),
+                str(stations["attempts"][row]),
+                percent(float(stations["retry_fraction"][row])),
+                time(float(stations["airtime_s"][row])),
+                percent(float(stations["airtime_share"][row])),
+                NOTHING if math.isnan(signal) else f"{signal:.0f} dBm",
+            ]
+        )
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [
+        "  ".join([f"{row[0]:<{widths[0]}}", *(f"{cell:>{size}}" for cell, size in zip(row[1:], widths[1:]))])
+        for row in rows
+    ]
+    if stations.rows > MOST_STATIONS:
+        lines.append(f"... and {stations.rows - MOST_STATIONS} more stations: --json or --csv has all")
+    return lines
+
+
+def _short(name: str, room: int) -> str:
+    """Leave out the middle of a name that is too long: the ends tell hosts and ports apart."""
+    if len(name) <= room:
+        return name
+    tail = (room - 1) * 2 // 3
+    return name[: room - 1 - tail] + "\u2026" + name[-tail:]
+
+
+def _size(count: int) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} B"
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+body {{ font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }}
+h1 {{ font-size: 1.4rem; }} h2 {{ font-size: 1.15rem; margin-top: 2rem; }}
+table {{ border-collapse: collapse; display: block; overflow-x: auto; }}
+th, td {{ padding: .15rem .6rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }}
+th:first-child, td:first-child {{ text-align: left; }}
+.damage {{ background: #fdecea; border-left: 4px solid #D55E00; padding: .5rem 1rem; }}
+svg {{ max-width: 100%; height: auto; }}
+details {{ margin: .5rem 0; }} summary {{ cursor: pointer; }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+<p><small>wifair {version}</small></p>
+</body>
+</html>
+"""
+
+
+def page(capture: Capture) -> str:
+    """Write the report as one HTML page, figures as SVG inside."""
+    from wifair._core import __version__  # noqa: PLC0415
+    from wifair.capture_figure import flow_svg, overview_svg, shown_flows  # noqa: PLC0415
+
+    head, *notes = _head(capture)
+    body = [f"<p>{html.escape(head)}</p>"]
+    if capture.damage is not None:
+        body.append(f'<p class="damage">{html.escape(capture.damage)}: what came before is analysed.</p>')
+    if notes:
+        body.append("<ul>" + "".join(f"<li>{html.escape(note)}</li>" for note in notes) + "</ul>")
+    if capture.flows.rows:
+        body += ["<h2>Flows</h2>", _flow_table(capture)]
+        pairs = "".join(
+            f"<tr><td>{html.escape(label)}</td><td>{html.escape(value)}</td></tr>"
+            for label, value in _fairness(capture)
+        )
+        body += ["<h2>Fairness</h2>", f"<table>{pairs}</table>", overview_svg(capture)]
+    if capture.stations.rows:
+        body += ["<h2>Stations</h2>", capture.stations._repr_html_()]
+    for flow in shown_flows(capture):
+        title = f"{flow['from']} \u2192 {flow['to']}"
+        body += [f"<h2>{html.escape(title)}</h2>", flow_svg(capture, flow), _all_figures(capture, flow)]
+    title = f"Capture {capture.path}"
+    return _PAGE.format(title=html.escape(title), body="\n".join(body), version=__version__)
+
+
+def _flow_table(capture: Capture) -> str:
+    head = ["flow", "bytes", "goodput", "share", "RTT", "sent again", "timeouts", "limited by"]
+    flows = capture.flows
+    rows = []
+    for row in range(flows.rows):
+        cells = [
+            str(flows["name"][row]).replace(">", " \u2192 "),
+            _size(int(flows["received_bytes"][row])),
+            rate(float(flows["goodput_bps"][row])),
+            percent(float(flows["share"][row])),
+            time(float(flows["rtt_mean_s"][row])),
+            str(flows["retransmissions"][row]),
+            str(flows["timeouts"][row]),
+            _limit(capture, row),
+        ]
+        rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
+    return "<table><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr>" + "".join(rows) + "</table>"
+
+
+def _all_figures(capture: Capture, flow: dict[str, Any]) -> str:
+    """Every figure of a direction, folded away, with its meaning."""
+    about = capture.connections.about
+    side = capture.document["connections"][flow["connection"] - 1][flow["direction"]]
+    rows = "".join(
+        f"<tr><td>{html.escape(name)}</td><td>{html.escape('' if value is None else str(value))}</td>"
+        f'<td style="text-align:left">{html.escape(about.get(name, ""))}</td></tr>'
+        for name, value in side.items()
+    )
+    return f"<details><summary>All figures</summary><table>{rows}</table></details>"

@@ -1,0 +1,188 @@
+"""`wifair analyze`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wifair.cli.common import FAILED, WRONG, complain, echo_json, fail, reason
+from wifair.errors import CaptureError
+
+if TYPE_CHECKING:
+    from wifair.capture import Capture
+    from wifair.output import Folder
+
+__all__ = ["analyze_command"]
+
+
+@click.command(name="analyze")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(allow_dash=True))
+@click.option("--host", "hosts", multiple=True, metavar="ADDRESS", help="Only from or to this host; may be repeated.")
+@click.option(
+    "--port",
+    "ports",
+    multiple=True,
+    metavar="PORT",
+    type=click.IntRange(0, 65535),
+    help="Only from or to this port; may be repeated.",
+)
+@click.option("--from", "start", metavar="TIME", help="Only packets so long after the first one, as in '10 s'.")
+@click.option("--to", "end", metavar="TIME", help="Only packets up to so long after the first one.")
+@click.option("--bin", "bin_width", metavar="TIME", help="Width of the time bins; 100 ms or more by default.")
+@click.option("--pause", metavar="TIME", default="1 s", show_default=True, help="Pause that ends a session.")
+@click.option("--fair-share", metavar="RATE", help="What each flow ought to get; measured by default.")
+@click.option("--local", multiple=True, metavar="NETWORK", help="Network of the stations, as in 192.168.1.0/24.")
+@click.option("--keep-copies", is_flag=True, help="Count packets again that are captured more than once.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead of the table.")
+@click.option("--csv", "csv_dir", metavar="DIR", type=click.Path(), help="Write all tables into a folder, as CSV.")
+@click.option("--parquet", "parquet_dir", metavar="DIR", type=click.Path(), help="The same as Parquet.")
+@click.option("--packets", is_flag=True, help="Also a row for each segment in these folders.")
+@click.option("--plot", "plot_dir", metavar="DIR", type=click.Path(), help="Draw goodput, fairness and each flow.")
+@click.option(
+    "--format",
+    "formats",
+    type=click.Choice(["png", "svg", "pdf"]),
+    multiple=True,
+    help="Format of the figures; png by default.",
+)
+@click.option("--html", "html_file", metavar="FILE", type=click.Path(), help="Write a report that works offline.")
+@click.option("--xplot", "xplot_dir", metavar="DIR", type=click.Path(), help="Write graphs for xplot.org.")
+@click.option("--force", is_flag=True, help="Replace earlier results.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
+def analyze_command(
+    files: tuple[str, ...],
+    hosts: tuple[str, ...],
+    ports: tuple[int, ...],
+    start: str | None,
+    end: str | None,
+    bin_width: str | None,
+    pause: str,
+    fair_share: str | None,
+    local: tuple[str, ...],
+    keep_copies: bool,
+    as_json: bool,
+    csv_dir: str | None,
+    parquet_dir: str | None,
+    packets: bool,
+    plot_dir: str | None,
+    formats: tuple[str, ...],
+    html_file: str | None,
+    xplot_dir: str | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Analyse the captures in FILE... (- is standard input): who got what, why, and how fair it was.
+
+    Read are pcap and pcapng, plain or packed with gzip or zstd, of any length: Ethernet, raw IP, Linux cooked,
+    loopback and 802.11. The exit code is 1 if a file is damaged (what comes before the damage is analysed), 2 if it
+    is no capture.
+
+    \b
+    Examples:
+      wifair analyze capture.pcapng
+      wifair analyze capture.pcapng --html report.html
+      wifair analyze monitor.pcap.gz --host 192.168.1.7 --json
+      wifair analyze a.pcap b.pcap --csv tables --plot figures
+      tcpdump -w - tcp | wifair analyze -
+    """  # noqa: D301
+    if packets and not (csv_dir or parquet_dir):
+        raise click.UsageError("--packets needs --csv or --parquet to put the rows into")
+    if len(files) > 1 and html_file:
+        raise click.UsageError("--html takes one capture")
+    if files.count("-") > 1:
+        raise click.UsageError("standard input can be read once")
+    if html_file and Path(html_file).exists() and not force:
+        fail(f"`{html_file}` exists: choose another name, or replace it with --force", WRONG)
+    wishes: dict[str, Any] = {
+        "hosts": hosts,
+        "ports": ports,
+        "start": start,
+        "end": end,
+        "pause": pause,
+        "bin": bin_width,
+        "fair_share": fair_share,
+        "local": local,
+        "keep_copies": keep_copies,
+        "packets": packets or bool(plot_dir or html_file or xplot_dir),
+        "progress": not quiet,
+    }
+    code, documents = 0, []
+    for number, file in enumerate(files):
+        inside = f"{number + 1}_{'stdin' if file == '-' else Path(file).name}" if len(files) > 1 else ""
+        with ExitStack() as stack:
+            wanted = ((csv_dir, "csv"), (parquet_dir, "parquet"))
+            tables = [stack.enter_context(_folder(to, inside, form, force)) for to, form in wanted if to is not None]
+            capture = _read(file, wishes)
+            if capture is None:
+                code = WRONG
+                continue
+            for folder in tables:
+                folder.write_capture(capture, command=shlex.join(["wifair", *sys.argv[1:]]))
+            _draw(capture, plot_dir, formats, html_file, xplot_dir, inside)
+        if as_json:
+            documents.append(capture.document)
+        else:
+            click.echo(("\n" if number else "") + repr(capture))
+        if capture.damage is not None:
+            complain(f"{file}: {capture.damage}; what came before is analysed")
+            code = max(code, FAILED)
+    if as_json and documents:
+        echo_json(documents[0] if len(files) == 1 else documents)
+    sys.exit(code)
+
+
+def _read(file: str, wishes: dict[str, Any]) -> Capture | None:
+    """Analyse a file; complain and return None if it cannot be."""
+    from wifair.capture import read_capture  # noqa: PLC0415
+
+    try:
+        return read_capture(file, **wishes)
+    except CaptureError as error:
+        complain(f"{file}: {error}")
+    except OSError as error:
+        complain(f"cannot read `{file}`: {reason(error)}")
+    except ValueError as error:  # of an option: the same for all files
+        fail(str(error), WRONG)
+    return None
+
+
+def _folder(directory: str, inside: str, form: str, force: bool) -> Folder:
+    from wifair.output import Folder  # noqa: PLC0415
+
+    path = Path(directory) / inside
+    try:
+        return Folder(path, formats=[form], force=force)
+    except (FileExistsError, ImportError) as error:
+        fail(str(error), WRONG)
+    except OSError as error:
+        fail(f"cannot write to `{path}`: {reason(error)}", WRONG)
+
+
+def _draw(
+    capture: Capture,
+    plot_dir: str | None,
+    formats: tuple[str, ...],
+    html_file: str | None,
+    xplot_dir: str | None,
+    inside: str,
+) -> None:
+    target = ""
+    try:
+        if plot_dir is not None:
+            target = str(Path(plot_dir) / inside)
+            capture.plot(target, formats=formats or ("png",))
+        if xplot_dir is not None:
+            target = str(Path(xplot_dir) / inside)
+            capture.xplot(target)
+        if html_file is not None:
+            target = html_file
+            capture.report(html_file)
+    except ImportError as error:
+        fail(str(error), WRONG)
+    except OSError as error:
+        fail(f"cannot write `{target}`: {reason(error)}", WRONG)

@@ -1,0 +1,258 @@
+"""Captures from Python and from the command line: tables, files, exit codes, messages."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+import wifair
+
+COMMAND = [sys.executable, "-m", "wifair", "analyze"]
+CAPTURES = Path(__file__).parents[1] / "data" / "captures"
+
+
+def capture(name: str) -> Path:
+    plain = CAPTURES / name
+    return plain if plain.exists() else CAPTURES / f"{name}.gz"
+
+
+def analyze(*args: object, code: int = 0, stdin: bytes | None = None, columns: int = 80) -> tuple[str, str]:
+    done = subprocess.run(
+        [*COMMAND, *map(str, args)],
+        input=stdin,
+        capture_output=True,
+        timeout=120,
+        check=False,
+        env={"COLUMNS": str(columns), "PATH": "/usr/bin:/bin", "PYTHONIOENCODING": "utf-8"},
+    )
+    out, err = done.stdout.decode(), done.stderr.decode()
+    assert done.returncode == code, err
+    assert "Traceback" not in err
+    return out, err
+
+
+def reference(name: str) -> dict[str, object]:
+    document: dict[str, object] = json.loads((CAPTURES / "reference" / f"{name}.json").read_text())
+    return document
+
+
+@pytest.mark.parametrize("columns", [80, 100, 200])
+def test_the_table_fits_the_terminal(columns: int) -> None:
+    for name in ("b_cubic_2up_ap.pcap", "o_radiotap_synth.pcap", "a_reno_down_snd.pcap"):
+        out, err = analyze(capture(name), columns=columns)
+        table = out.splitlines()[1:]  # the first line holds the name of the file, however long
+        assert max(map(len, table)) <= columns
+        assert err == ""
+    assert re.search(r"^1 +10\.10\.9\.2:5001 +10\.10\.1\.2:36058 +8 MB +7\.61 Mb/s +37\.5 ms +58 +network$", out, re.M)
+
+
+def test_json_holds_tcptraces_figures_under_its_names() -> None:
+    out, _ = analyze(capture("b_cubic_2up_ap.pcap"), "--json")
+    ours, theirs = json.loads(out)["connections"], reference("b_cubic_2up_ap")["connections"]
+    assert isinstance(theirs, list)
+    assert len(ours) == len(theirs) == 2
+    for mine, other in zip(ours, theirs):
+        assert mine["host_a"] == other["host_a"]
+        assert mine["elapsed_s"] == other["elapsed_s"]
+        for side in ("a2b", "b2a"):
+            for name, value in other[side].items():
+                if not name.startswith("rtt_full_sz"):
+                    assert mine[side][name] == value, (side, name)
+            assert mine[side]["goodput_bps"] == pytest.approx(8 * mine[side]["throughput"], rel=1e-3, abs=8)
+
+
+def test_several_captures_give_a_list() -> None:
+    out, _ = analyze(capture("a_reno_down_snd.pcap"), capture("q_empty.pcap"), "--json")
+    documents = json.loads(out)
+    assert [len(document["connections"]) for document in documents] == [1, 0]
+    assert documents[1]["fairness"]["jain"] is None
+
+
+def test_standard_input_is_read_plain_and_packed() -> None:
+    packed = capture("e_loss_sack_snd.pcap").read_bytes()
+    from_packed, _ = analyze("-", stdin=packed)
+    assert from_packed.startswith("-: 3,736 packets, 5.45 s, 1 TCP connection")
+    assert analyze("-", stdin=gzip.decompress(packed))[0] == from_packed
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [
+        ("f_truncated.pcap", 1, "damaged at byte 342820: the file ends inside a packet: 31 of 96 bytes are there"),
+        ("f_truncated_hdr.pcap", 1, "the file ends inside a record header: 7 of 16 bytes are there"),
+        ("q_empty.pcap", 0, ""),
+        ("q_zero.pcap", 2, "the file is empty"),
+        ("README.md", 2, "not a capture: it starts with 23 20"),
+        ("nothing.pcap", 2, "no such file or directory\n"),
+    ],
+)
+def test_exit_codes(name: str, code: int, message: str) -> None:
+    out, err = analyze(capture(name) if capture(name).exists() else CAPTURES / name, code=code)
+    assert message in err
+    assert bool(err) == bool(message)
+    assert (code == 2) == (out == "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--from", "2"], '`2` has no unit: write "2 ms" or "2 us"'),
+        (["--host", "1.2.3"], "host `1.2.3` is no IPv4 or IPv6 address"),
+        (["--local", "10.0.0.0/33"], "as in 10.0.0.0/8"),
+        (["--pause", "0 s"], "pause is not above 0"),
+        (["--fair-share", "5"], "fair share: `5` has no unit"),
+        (["--port", "70000"], "70000"),
+        (["--packets"], "--packets needs --csv or --parquet"),
+    ],
+)
+def test_wrong_options_say_what_to_write(options: list[str], message: str) -> None:
+    _, err = analyze(capture("q_empty.pcap"), *options, code=2)
+    assert message in err
+
+
+def test_filters_leave_out_what_they_should() -> None:
+    path = capture("d_intermittent_ap.pcap")
+    one = wifair.read_capture(path, ports=[5002])
+    assert one.flows["name"].tolist() == ["10.10.9.2:5002>10.10.1.3:44358"]
+    assert wifair.read_capture(path, hosts=["10.10.1.3"]).flows.rows == 1
+    assert wifair.read_capture(path, hosts=["2001:db8::1"]).flows.rows == 0
+    early = wifair.read_capture(path, end="2 s", packets=True)
+    assert early.packets is not None
+    assert float(early.packets["time_s"].max()) <= 2.0
+    late = wifair.read_capture(path, start="2 s", packets=True)
+    assert late.packets is not None
+    assert float(late.packets["time_s"].min()) >= 2.0
+    whole = wifair.read_capture(path, packets=True)
+    assert whole.packets is not None
+    assert early.packets.rows + late.packets.rows == whole.packets.rows
+
+
+def test_tables_have_the_columns_of_a_simulated_run(text: str) -> None:
+    found = wifair.read_capture(capture("d_intermittent_ap.pcap"), pause="500 ms", local=["10.10.1.0/24"])
+    run = wifair.run(wifair.Scenario.from_text(text), series="100 ms")
+    assert run.series is not None
+    shared = {
+        "flows": {"seed", "name", "direction", "goodput_bps", "throughput_bps", "received_bytes", "data_packets_sent"}
+        | {"retransmissions", "timeouts", "cwnd_mean", "rtt_samples"}
+        | {f"rtt_{which}_s" for which in ("mean", "min", "p50", "p95", "p99", "max")},
+        "cells": {"seed", "goodput_bps", "throughput_bps", "jain_index", "up_down_ratio", "uplink_share"}
+        | {"starved_fraction", "instantaneous_fairness", "instantaneous_fairness_acked", "timeouts"}
+        | {"sessions_finished", "sessions_unfinished", "retransmissions"},
+        "sessions": {"seed", "flow", "start_s", "length_bytes", "sent_after_s", "acked_after_s"},
+        "series": {"seed", "time_s", "flow", "received_bytes", "goodput_bps"},
+    }
+    for name, columns in shared.items():
+        assert columns <= set(found.tables[name]), name
+        assert columns <= set(run.tables[name]), name
+    assert set(found.flows["direction"].tolist()) == {"down"}
+    assert found.cells["up_down_ratio"].tolist() == [0.0]
+    assert found.sessions.rows == 9
+    # Nine of ten bursts of 10 KB came apart; the first two ran together because of a loss.
+    assert found.sessions["length_bytes"].tolist() == [20_000] + 8 * [10_000]
+    for name, table in found.tables.items():
+        assert set(table) == set(table.about), name
+
+
+def test_packets_give_quantiles_and_rows() -> None:
+    found = wifair.read_capture(capture("a_reno_down_snd.pcap"), packets=True)
+    packets = found.packets
+    assert packets is not None
+    assert packets.rows == 8858
+    again = packets["retransmitted_bytes"] > 0
+    assert int(np.sum(again)) == 58
+    assert set(packets["cause"][again].tolist()) == {"fast"}
+    flow = found.flows.records()[0]
+    times = np.sort(packets["rtt_s"][~np.isnan(packets["rtt_s"]) & (packets["direction"] == "a2b")])
+    assert flow["rtt_p50_s"] == times[int(np.ceil(0.5 * len(times))) - 1]
+    assert wifair.read_capture(capture("a_reno_down_snd.pcap")).packets is None
+
+
+def test_wlan_stations_are_told() -> None:
+    found = wifair.read_capture(capture("o_radiotap_synth.pcap"))
+    stations = found.stations
+    assert stations["name"].tolist() == ["02:00:00:00:00:02", "02:00:00:00:00:01"]
+    assert stations["access_point"].tolist() == [False, True]
+    assert stations["signal_mean_dbm"].tolist() == [-45.0, -60.0]
+    # Every frame of the file but the 20 broken ones, and their retries as tshark counts the bit.
+    assert int(stations["attempts"].sum()) == 4055 - 20
+    assert found.flows["direction"].tolist() == ["down"]
+    # A data frame of 1,528 bytes at 11 Mb/s takes 192 us + 1111.3 us (IEEE 802.11-2020, 16.3), an ACK 192 us + 56 us.
+    assert 1.5 < stations["airtime_s"][1] < 1.7
+
+
+def test_folders_hold_all_tables(tmp_path: Path) -> None:
+    out = tmp_path / "tables"
+    analyze(capture("e_loss_sack_snd.pcap"), "--csv", out, "--packets", "-q")
+    names = {path.name for path in out.iterdir()}
+    assert {"connections.csv", "flows.csv", "packets.csv", "series.csv", "analysis.json", "provenance.json"} <= names
+    packets = (out / "packets.csv").read_text().splitlines()
+    assert len(packets) == 1 + 3736
+    connections = (out / "connections.csv").read_text().splitlines()
+    assert connections[0].startswith("id,host_a,host_b,")
+    _, err = analyze(capture("e_loss_sack_snd.pcap"), "--csv", out, code=2)
+    assert "--force" in err
+    analyze(capture("e_loss_sack_snd.pcap"), "--csv", out, "--force")
+    assert not (out / "packets.csv").exists()
+    several = tmp_path / "several"
+    analyze(capture("q_empty.pcap"), capture("e3_zero_window_snd.pcap"), "--csv", several)
+    assert {path.name[:2] for path in several.iterdir()} == {"1_", "2_"}
+
+
+def test_parquet_is_readable(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    analyze(capture("e_loss_sack_snd.pcap"), "--parquet", tmp_path / "tables")
+    table = parquet.read_table(tmp_path / "tables" / "connections.parquet")
+    assert table.num_rows == 2
+    assert table.column("rexmt_data_pkts").to_pylist() == [0, 41]
+    assert b"bit/s" in table.schema.field("goodput_bps").metadata[b"meaning"]
+
+
+def test_figures_and_report_are_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "report.html"
+    name = capture("b_cubic_2up_ap.pcap")
+    analyze(name, "--plot", tmp_path / "figures", "--format", "svg", "--format", "png", "--html", page)
+    drawn = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert drawn == {f"{stem}.{form}" for stem in ("overview", "1_a2b", "2_a2b") for form in ("svg", "png")}
+    for path in (tmp_path / "figures").glob("*.svg"):
+        assert ET.parse(path).getroot().tag.endswith("svg")
+    text = page.read_text()
+    assert text.count("<svg") == 3
+    # Nothing is loaded from elsewhere: the page works offline.
+    assert not re.search(r"""(src|href)\s*=\s*["']https?:""", text)
+    assert "Jain" in text
+    assert "10.10.1.3:43884" in text
+    _, err = analyze(name, "--html", page, code=2)
+    assert "exists" in err
+
+
+def test_xplot_files_are_written(tmp_path: Path) -> None:
+    analyze(capture("e_loss_sack_snd.pcap"), "--xplot", tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"1_b2a_{graph}.xpl" for graph in ("tsg", "owin", "rtt", "tput")
+    }
+    for path in tmp_path.iterdir():
+        lines = path.read_text().splitlines()
+        assert (lines[0], lines[-1]) == ("timeval double", "go")
+
+
+def test_the_same_capture_gives_the_same_bytes() -> None:
+    assert analyze(capture("b_cubic_2up_ap.pcap"), "--json") == analyze(capture("b_cubic_2up_ap.pcap"), "--json")
+
+
+def test_errors_are_of_this_package(tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("#!/bin/sh\n")
+    with pytest.raises(wifair.CaptureError, match="not a capture"):
+        wifair.read_capture(other)
+    with pytest.raises(FileNotFoundError):
+        wifair.read_capture(tmp_path / "nothing")
+    with pytest.raises(ValueError, match="packets=True"):
+        wifair.read_capture(capture("q_empty.pcap")).xplot(tmp_path)
