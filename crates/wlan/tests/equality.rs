@@ -13,7 +13,7 @@ use wifair_wlan::dcf::{
     StationSettings,
 };
 use wifair_wlan::phy::propagation::Fading;
-use wifair_wlan::phy::{Capture, CarrierSense, Interference, Radio, Reception, Timing};
+use wifair_wlan::phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils, Timing};
 use wifair_wlan::queue::{Cause, Discipline, Limit, Queue};
 
 /// Everything that can differ from one scenario to the next.
@@ -80,6 +80,7 @@ fn access() -> impl Strategy<Value = Access> {
                     Some(n) => timing.difs + Duration::from_nanos(n),
                 },
                 nav_reset: true,
+                protection: None,
                 timing,
             }
         })
@@ -271,6 +272,7 @@ fn capture() -> impl Strategy<Value = Reception> {
         prop_oneof![Just(CarrierSense::Frame), Just(CarrierSense::Total)],
     )
         .prop_map(|(capture, threshold, interference, carrier_sense)| Reception {
+            spoils: Spoils::Threshold,
             capture,
             capture_threshold: Db(threshold),
             interference,
@@ -296,6 +298,7 @@ proptest! {
         let without = run!(space(), &scenario);
         assert_every_packet_ends_once(&without);
         let reception = Reception {
+            spoils: Spoils::Threshold,
             capture: Capture::None,
             capture_threshold: Db(0.0),
             interference: Interference::Sum,
@@ -309,6 +312,7 @@ proptest! {
     fn equal_powers_are_as_good_as_none(scenario in scenario()) {
         // 3 dB more than any other frame is what none has.
         let reception = Reception {
+            spoils: Spoils::Threshold,
             capture: Capture::Late,
             capture_threshold: Db(3.0),
             interference: Interference::Sum,
@@ -347,6 +351,7 @@ proptest! {
             reception,
             fading: if fades { Fading::Rayleigh } else { Fading::None },
             chances: chances(scenario.stations, scenario.seed),
+            legacy: vec![],
         };
         let space = Space::new(scenario.access, &[0], links, settings).with_signals(signals);
         assert_every_packet_ends_once(&run!(space, &scenario));

@@ -7,7 +7,7 @@ use wifair_engine::stream;
 use wifair_units::{Db, Dbm, Metres, Time};
 use wifair_wlan::dcf::{BROADCAST, Hearing, Links, SignalSettings};
 use wifair_wlan::phy::propagation::{Fading, Position, Propagation, two_ray};
-use wifair_wlan::phy::{Capture, CarrierSense, Interference, Radio, Reception};
+use wifair_wlan::phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils};
 
 /// A received power is 0 dBm less the loss, for radios of 0 dBm.
 fn budget(stations: u32, loss: impl Fn(u32, u32) -> f64) -> Links {
@@ -16,7 +16,13 @@ fn budget(stations: u32, loss: impl Fn(u32, u32) -> f64) -> Links {
 }
 
 fn reception(capture: Capture, threshold: f64, interference: Interference) -> Reception {
-    Reception { capture, capture_threshold: Db(threshold), interference, carrier_sense: CarrierSense::Frame }
+    Reception {
+        spoils: Spoils::Threshold,
+        capture,
+        capture_threshold: Db(threshold),
+        interference,
+        carrier_sense: CarrierSense::Frame,
+    }
 }
 
 /// Stations `spacing` metres apart with ns-2's card.
@@ -261,6 +267,7 @@ fn rayleigh_fading_loses_frames_as_the_exponential_says() {
             reception: reception(Capture::Header, 10.0, Interference::Sum),
             fading: Fading::Rayleigh,
             chances: chances(2, 3),
+            legacy: vec![],
         };
         let mut run = Run::new(long_preamble(), links, (0, 0), 1).with(settings);
         let frames = 20_000;

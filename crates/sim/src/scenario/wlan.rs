@@ -231,6 +231,7 @@ impl Wlan {
             modulation,
             basic_rate: self.basic_rate,
             lowest_rate: self.eifs_rate,
+            dsss: None,
             sizes: FrameSizes {
                 mac_overhead: self.mac_overhead,
                 llc_overhead: self.llc_overhead,
@@ -267,6 +268,7 @@ impl Wlan {
             timeout_without_difs: self.timeout_without_difs,
             nav_unit: self.nav_unit,
             nav_reset: self.nav_reset,
+            protection: None,
         }
     }
 }

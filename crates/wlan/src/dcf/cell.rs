@@ -20,9 +20,8 @@ use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::slots::Slots;
-use super::station::{Contention, Errors, Frame};
+use super::station::{AirTimes, Contention, Errors, Frame};
 use super::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
-use crate::phy::Timing;
 use crate::queue::{Discipline, Dropped, Gauge, Queue};
 
 #[derive(Clone, Debug)]
@@ -32,6 +31,8 @@ struct Station {
     backoff_end: u64,
     contention: Contention,
     rate: BitRate,
+    /// Air time of the ACK to a frame at this rate.
+    ack: Duration,
     routing_overhead: Bytes,
 }
 
@@ -100,7 +101,6 @@ pub struct Cell {
     air: AirTime,
     /// [`AirTime`] is accounted up to here.
     accounted: Time,
-    ack: Duration,
     protection: Duration,
 }
 
@@ -131,7 +131,6 @@ impl Cell {
             hub_queue: Gauge::default(),
             air: AirTime::default(),
             accounted: Time::ZERO,
-            ack: timing.ack(),
             protection: timing.rts() + timing.sifs + timing.cts() + timing.sifs,
         };
         for station in stations {
@@ -141,6 +140,7 @@ impl Cell {
                 backoff_end: 0,
                 contention: Contention::new(&station),
                 rate: station.rate,
+                ack: cell.access.timing.ack_to(station.rate),
                 routing_overhead: station.routing_overhead,
             });
             cell.queues.push(station.queue);
@@ -277,8 +277,9 @@ impl Cell {
             let to = receiver(packet);
             let length = self.access.timing.frame_length(packet.bytes() + self.stations[index].routing_overhead);
             let rate_of = if station == self.hub && to != BROADCAST { to } else { station };
-            let air = self.airs.of(&self.access.timing, length, self.stations[rate_of as usize].rate);
-            Frame { id, to, length, air, received: false }
+            let rated = &self.stations[rate_of as usize];
+            let air = self.airs.of(&self.access.timing, length, rated.rate);
+            Frame { id, to, length, rate: rated.rate, air, ack: rated.ack, received: false }
         });
         self.stations[index].frame = frame;
         if station == self.hub {
@@ -543,7 +544,7 @@ impl Cell {
         self.account_exchange(now, sender, &frame, Duration::ZERO);
         let lost = self.is_control_lost(sender);
         self.phase = Phase::Ack { lost };
-        self.next = now + self.access.timing.sifs + self.ack;
+        self.next = now + self.access.timing.sifs + frame.ack;
         heard
     }
 
@@ -571,8 +572,9 @@ impl Cell {
 
     fn account_ack(&mut self, now: Time, sender: u32) {
         self.air.idle += self.access.timing.sifs;
-        self.air.ack += self.ack;
-        self.counters[sender as usize].control += self.ack;
+        let ack = self.stations[sender as usize].frame.expect("a sender has a frame").ack;
+        self.air.ack += ack;
+        self.counters[sender as usize].control += ack;
         self.accounted = now;
     }
 
@@ -622,10 +624,10 @@ impl Cell {
         let frame = self.stations[sender as usize].frame.expect("a sender has a frame");
         let after_rts = self.is_protected(&frame).then(|| {
             let timing = &self.access.timing;
-            timing.sifs * 3 + timing.cts() + frame.air + self.ack
+            timing.sifs * 3 + timing.cts() + frame.air + frame.ack
         });
         let unicast = frame.to != BROADCAST;
-        let excess = if unicast { self.access.nav_excess(after_rts) } else { Duration::ZERO };
+        let excess = if unicast { self.access.nav_excess(frame.ack, after_rts) } else { Duration::ZERO };
         self.idle_from(resumes + excess);
         self.stations[sender as usize].contention.reset();
         self.load(now, sender, packets, dropped, receiver);
@@ -683,11 +685,11 @@ impl Cell {
         let ended = if self.phase == (Phase::Ack { lost: true }) {
             self.account_ack(now, sender);
             self.idle_from(now + timing.difs);
-            now - self.ack - timing.sifs
+            now - frame.ack - timing.sifs
         } else {
             self.account_exchange(now, sender, &frame, frame.air);
             // The NAV of the others covers the ACK that does not come.
-            self.idle_from(now + timing.sifs + self.ack + timing.difs);
+            self.idle_from(now + timing.sifs + frame.ack + timing.difs);
             now
         };
         let resumes = self.after_timeout(ended, now);
@@ -738,26 +740,5 @@ impl Cell {
                 self.next_slot = None;
             }
         }
-    }
-}
-
-/// Air times of the lengths and rates that were used last: most frames are as long as one before.
-#[derive(Clone, Debug)]
-struct AirTimes([(Bytes, BitRate, Duration); 8]);
-
-impl Default for AirTimes {
-    fn default() -> Self {
-        Self([(Bytes(0), BitRate::from_bps(0), Duration::ZERO); 8])
-    }
-}
-
-impl AirTimes {
-    #[inline]
-    fn of(&mut self, timing: &Timing, length: Bytes, rate: BitRate) -> Duration {
-        let place = &mut self.0[(length.0 ^ (length.0 >> 3)) as usize % 8];
-        if (place.0, place.1) != (length, rate) {
-            *place = (length, rate, timing.frame(length, rate));
-        }
-        place.2
     }
 }

@@ -11,10 +11,10 @@ mod station;
 
 pub use cell::Cell;
 pub use medium::Medium;
-pub use space::{Hearing, Links, SignalSettings, Space};
+pub use space::{Hearing, Links, RateSettings, SignalSettings, Space};
 pub use station::{AirTime, Counters, Heard, StationSettings};
 
-use wifair_units::{Bytes, Duration};
+use wifair_units::{BitRate, Bytes, Duration};
 
 use crate::phy::Timing;
 
@@ -57,6 +57,10 @@ pub struct Access {
     pub long_retry_limit: u8,
     /// Whether the contention window returns to CWmin when a frame is given up (10.3.3).
     pub reset_cw_on_drop: bool,
+    /// Rate of the CTS that a station addresses to itself before an OFDM frame, for 802.11b stations cannot read that
+    /// (Use_Protection in the ERP element, which the access point sets when such stations are present); absent: none is
+    /// sent. An RTS protects as well. In a [`Space`] only.
+    pub protection: Option<BitRate>,
     /// When EIFS applies.
     pub eifs: Eifs,
     /// Whether a NAV that an RTS has set is forgotten when nothing follows it (10.3.2.4; a station may, it need not).
@@ -84,6 +88,7 @@ impl Access {
             short_retry_limit: 7,
             long_retry_limit: 4,
             reset_cw_on_drop: true,
+            protection: None,
             eifs: Eifs::default(),
             nav_reset: true,
             idle_access: IdleAccess::default(),
@@ -103,12 +108,12 @@ impl Access {
         self.nav_unit * (exact + self.nav_unit / 2).div_floor(self.nav_unit)
     }
 
-    /// How much longer than an exchange its NAV is, by rounding to the nearest `nav_unit`; `after_rts` is what follows
-    /// an RTS, if there was one. A NAV that ends early changes nothing, for then the ACK keeps the medium busy.
+    /// How much longer than an exchange its NAV is, by rounding to the nearest `nav_unit`; `ack` is the air time of
+    /// its ACK, `after_rts` what follows an RTS, if there was one. A NAV that ends early changes nothing, for then the ACK keeps the medium busy.
     #[must_use]
-    pub fn nav_excess(&self, after_rts: Option<Duration>) -> Duration {
+    pub fn nav_excess(&self, ack: Duration, after_rts: Option<Duration>) -> Duration {
         let excess = |exact: Duration| self.round_nav(exact).saturating_sub(exact);
-        let after_data = excess(self.timing.sifs + self.timing.ack());
+        let after_data = excess(self.timing.sifs + ack);
         after_rts.map_or(after_data, |after_rts| after_data.max(excess(after_rts)))
     }
 

@@ -5,6 +5,7 @@ use wifair_packet::PacketId;
 use wifair_units::{BitRate, Bytes, Duration};
 
 use super::Access;
+use crate::phy::Timing;
 use crate::queue::Queue;
 
 /// What distinguishes one station (or the access point) from another.
@@ -109,7 +110,10 @@ pub(super) struct Frame {
     pub id: PacketId,
     pub to: u32,
     pub length: Bytes,
+    pub rate: BitRate,
     pub air: Duration,
+    /// Air time of its ACK.
+    pub ack: Duration,
     /// The receiver has it already; only its ACK was lost. The packet is not the station's any more.
     pub received: bool,
 }
@@ -137,6 +141,10 @@ impl Contention {
             exclude_cw: settings.exclude_cw,
             backoff: settings.backoff.clone(),
         }
+    }
+
+    pub fn cw_min(&self) -> u32 {
+        self.cw_min
     }
 
     /// Slots of a new backoff.
@@ -212,5 +220,26 @@ impl Errors {
         // Two lotteries, so that one of them alone does not shift the draws of the other.
         let spoilt = self.stream.chance(self.data_to);
         self.stream.chance(from) || spoilt
+    }
+}
+
+/// Air times of the lengths and rates that were used last: most frames are as long as one before.
+#[derive(Clone, Debug)]
+pub(super) struct AirTimes([(Bytes, BitRate, Duration); 8]);
+
+impl Default for AirTimes {
+    fn default() -> Self {
+        Self([(Bytes(0), BitRate::from_bps(0), Duration::ZERO); 8])
+    }
+}
+
+impl AirTimes {
+    #[inline]
+    pub fn of(&mut self, timing: &Timing, length: Bytes, rate: BitRate) -> Duration {
+        let place = &mut self.0[(length.0 ^ (length.0 >> 3)) as usize % 8];
+        if (place.0, place.1) != (length, rate) {
+            *place = (length, rate, timing.frame(length, rate));
+        }
+        place.2
     }
 }

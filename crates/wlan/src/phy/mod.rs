@@ -2,12 +2,15 @@
 //!
 //! Sources: IEEE Std 802.11-2016, clause 15 (DSSS), 16 (HR/DSSS), 17 (OFDM), 18 (ERP), and table 9-25 of frame formats.
 
+mod bit_errors;
 pub mod propagation;
 mod radio;
+pub mod rate;
 
 use wifair_units::{BitRate, Bytes, Duration};
 
-pub use radio::{Capture, CarrierSense, Interference, Radio, Reception};
+pub use bit_errors::{BitErrors, Code, Constellation, Mode};
+pub use radio::{Capture, CarrierSense, Interference, Radio, Reception, Spoils};
 
 /// How the bits of a frame become air time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,9 +68,27 @@ pub struct Timing {
     pub basic_rate: BitRate,
     /// Rate of an ACK that EIFS reckons with: the lowest mandatory rate (10.3.7).
     pub lowest_rate: BitRate,
+    /// What an OFDM PHY in 2.4 GHz needs to send at 1, 2, 5.5 and 11 Mb/s, too; if absent it sends OFDM only.
+    pub dsss: Option<Dsss>,
     /// Lengths of frames.
     pub sizes: FrameSizes,
 }
+
+/// DSSS and CCK beside OFDM (clause 18).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dsss {
+    /// Preamble and header of these frames.
+    pub preamble: Duration,
+    /// Highest rate at which such frames are answered.
+    pub basic_rate: BitRate,
+}
+
+/// All rates of DSSS and CCK.
+const DSSS_RATES: [BitRate; 4] =
+    [BitRate::from_mbps(1), BitRate::from_mbps(2), BitRate::from_kbps(5_500), BitRate::from_mbps(11)];
+
+/// Rates that every OFDM station has.
+const MANDATORY_OFDM_RATES: [BitRate; 3] = [BitRate::from_mbps(6), BitRate::from_mbps(12), BitRate::from_mbps(24)];
 
 impl Timing {
     /// 802.11b: HR/DSSS with the long preamble (192 us) or the short one (96 us), 16.3.3 and table 16-4.
@@ -82,6 +103,7 @@ impl Timing {
             modulation: Modulation::Dsss { whole_microseconds: true },
             basic_rate,
             lowest_rate: BitRate::from_mbps(1),
+            dsss: None,
             sizes: FrameSizes::default(),
         }
     }
@@ -105,6 +127,7 @@ impl Timing {
             modulation: Modulation::Ofdm { signal_extension: Duration::from_micros(6), whole_symbols: true },
             basic_rate,
             lowest_rate: BitRate::from_mbps(6),
+            dsss: None,
             sizes: FrameSizes::default(),
         }
     }
@@ -121,6 +144,7 @@ impl Timing {
             modulation: Modulation::Ofdm { signal_extension: Duration::ZERO, whole_symbols: true },
             basic_rate,
             lowest_rate: BitRate::from_mbps(6),
+            dsss: None,
             sizes: FrameSizes::default(),
         }
     }
@@ -131,6 +155,9 @@ impl Timing {
     #[must_use]
     pub fn frame(&self, length: Bytes, rate: BitRate) -> Duration {
         match self.modulation {
+            Modulation::Ofdm { .. } if self.is_dsss(rate) => {
+                self.preamble_of(rate) + rate.time_for(length).round_up_to(Duration::from_micros(1))
+            }
             Modulation::Dsss { whole_microseconds: true } => {
                 self.preamble + rate.time_for(length).round_up_to(Duration::from_micros(1))
             }
@@ -152,7 +179,54 @@ impl Timing {
         size + self.sizes.llc_overhead + self.sizes.mac_overhead
     }
 
-    /// Air time of an ACK.
+    /// Whether a frame at `rate` is sent by DSSS or CCK.
+    #[must_use]
+    pub fn is_dsss(&self, rate: BitRate) -> bool {
+        matches!(self.modulation, Modulation::Dsss { .. }) || (self.dsss.is_some() && DSSS_RATES.contains(&rate))
+    }
+
+    /// Preamble and header of a frame at `rate`.
+    #[must_use]
+    pub fn preamble_of(&self, rate: BitRate) -> Duration {
+        match self.dsss {
+            Some(dsss) if self.is_dsss(rate) => dsss.preamble,
+            _ => self.preamble,
+        }
+    }
+
+    /// Silence at the end of a frame at `rate`.
+    #[must_use]
+    pub fn extension_of(&self, rate: BitRate) -> Duration {
+        match self.modulation {
+            Modulation::Ofdm { signal_extension, .. } if !self.is_dsss(rate) => signal_extension,
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Rate of the CTS or ACK that answers a frame at `rate`: the highest basic rate that is not above it (multirate
+    /// support, control response frames; 10.6.6.5.2 in the edition of 2020).
+    /// Basic are [`Timing::basic_rate`] and the mandatory rates below it.
+    #[must_use]
+    pub fn answer_rate(&self, rate: BitRate) -> BitRate {
+        let by_dsss = self.is_dsss(rate);
+        let highest = match self.dsss {
+            Some(dsss) if by_dsss => dsss.basic_rate,
+            _ => self.basic_rate,
+        };
+        if rate >= highest {
+            return highest;
+        }
+        let mandatory = if by_dsss { &DSSS_RATES[..] } else { &MANDATORY_OFDM_RATES[..] };
+        mandatory.iter().rev().find(|basic| **basic <= rate).copied().unwrap_or(rate)
+    }
+
+    /// Air time of the ACK to a data frame at `rate`.
+    #[must_use]
+    pub fn ack_to(&self, rate: BitRate) -> Duration {
+        self.frame(self.sizes.ack, self.answer_rate(rate))
+    }
+
+    /// Air time of an ACK at the basic rate.
     #[must_use]
     pub fn ack(&self) -> Duration {
         self.frame(self.sizes.ack, self.basic_rate)
@@ -205,6 +279,26 @@ mod tests {
         let timing = Timing::erp_ofdm(BitRate::from_mbps(24));
         assert_eq!(timing.difs, Duration::from_micros(28));
         assert_eq!(timing.ack(), Duration::from_micros(34));
+    }
+
+    /// Answers go at the highest basic rate that is not above that of the frame.
+    #[test]
+    fn an_answer_is_not_faster_than_what_it_answers() {
+        let mbps = BitRate::from_mbps;
+        let b = Timing::hr_dsss(mbps(2), false);
+        for (rate, answer) in [(mbps(1), 1), (mbps(2), 2), (BitRate::from_kbps(5_500), 2), (mbps(11), 2)] {
+            assert_eq!(b.answer_rate(rate), mbps(answer));
+        }
+        let g = Timing::erp_ofdm(mbps(24));
+        for (rate, answer) in [(6, 6), (9, 6), (12, 12), (18, 12), (24, 24), (36, 24), (54, 24)] {
+            assert_eq!(g.answer_rate(mbps(rate)), mbps(answer));
+        }
+        let mixed = Timing { dsss: Some(Dsss { preamble: Duration::from_micros(192), basic_rate: mbps(2) }), ..g };
+        assert_eq!((mixed.answer_rate(mbps(11)), mixed.answer_rate(mbps(54))), (mbps(2), mbps(24)));
+        // 192 us and 14 B at 2 Mb/s; no signal extension.
+        assert_eq!(mixed.ack_to(mbps(11)), Duration::from_micros(192 + 56));
+        assert_eq!(mixed.ack_to(mbps(54)), g.ack());
+        assert_eq!((mixed.is_dsss(mbps(11)), g.is_dsss(mbps(11)), b.is_dsss(mbps(11))), (true, false, true));
     }
 
     /// 192 us + 8 * 1036 / 11 us = 945.4545... us, rounded up to the next microsecond (or nanosecond).

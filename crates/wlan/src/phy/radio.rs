@@ -69,13 +69,29 @@ choice! {
     }
 }
 
+choice! {
+    /// What spoils a frame that is being received.
+    pub enum Spoils {
+        /// It falls below the capture threshold.
+        Threshold = "threshold",
+        /// Bits go wrong, by the ratio of signal to noise and interference, the frame's own rate and its length.
+        Bits = "bits" from "G. Pei and T. Henderson, Boeing, 2009 and 2010",
+    }
+}
+
 table! {
     /// How frames are told apart at a receiver.
     pub struct Reception {
+        /// What spoils a frame that is being received.
+        pub spoils: Spoils = Spoils::Threshold;
         /// Which of several frames a receiver gets.
         pub capture: Capture = Capture::Header;
-        /// How much stronger that frame must be.
-        pub capture_threshold: Db = Db(10.0), "0 dB or more" => |ratio| ratio.0 >= 0.0;
+        /// How much stronger than what disturbs it a frame must be: to its end where the threshold spoils it, only when it
+        /// begins where bits do.
+        pub capture_threshold: Db = Db(match spoils {
+            Spoils::Threshold => 10.0,
+            Spoils::Bits => 4.0,
+        }), by spoils;
         /// What disturbs it.
         pub interference: Interference = Interference::Sum;
         /// What makes the medium busy.
@@ -88,6 +104,7 @@ impl Reception {
     #[must_use]
     pub fn ns2() -> Self {
         Self {
+            spoils: Spoils::Threshold,
             capture: Capture::First,
             capture_threshold: Db(10.0),
             interference: Interference::Strongest,

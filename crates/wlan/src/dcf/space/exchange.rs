@@ -37,7 +37,7 @@ impl Space {
             let sending = &self.sendings[sender as usize];
             // Not read from the start: because of another frame, or is it too far?
             let met = match sending.to {
-                BROADCAST => sending.readers == 0 && self.traffic.frames > 1,
+                _ if sending.is_for_all() => sending.readers == 0 && self.traffic.frames > 1,
                 to => {
                     let ear = &self.ears[to as usize];
                     let reads = ear.receives == sender && !ear.spoilt;
@@ -54,31 +54,37 @@ impl Space {
 
     /// `sender` begins to send what it is going to.
     fn send(&mut self, now: Time, sender: u32) {
-        let timing = &self.access.timing;
-        let station = &mut self.stations[sender as usize];
-        let due = std::mem::replace(&mut station.stage, Stage::Sends);
-        let (kind, to) = match (due, &station.frame) {
-            (Stage::Due(kind), _) => (kind, station.peer),
-            (Stage::Rest, Some(frame)) => {
-                let ear = &mut self.ears[sender as usize];
-                ear.contends = false;
-                ear.immediate = false;
-                ear.left = 0;
-                self.counters[sender as usize].attempts += 1;
-                let protected = frame.to != BROADCAST && self.access.protects(frame.length);
-                (if protected { Kind::Rts } else { Kind::Data }, frame.to)
-            }
-            _ => unreachable!("a station that begins to send has a frame to send"),
+        let due = std::mem::replace(&mut self.stations[sender as usize].stage, Stage::Sends);
+        let kind = match due {
+            Stage::Due(kind) => kind,
+            Stage::Rest => self.open(now, sender),
+            stage => unreachable!("a station that begins to send contends or answers, and is not {stage:?}"),
         };
-        let (air, reserves) = match (kind, &station.frame) {
-            (Kind::Rts, Some(frame)) => {
-                (self.rts, timing.sifs + self.cts + timing.sifs + frame.air + timing.sifs + self.ack)
+        let timing = &self.access.timing;
+        let station = &self.stations[sender as usize];
+        let (to, rate, air, reserves) = match kind {
+            Kind::Shield | Kind::Rts | Kind::Data => {
+                let frame = station.frame.as_ref().expect("a sender has a frame");
+                let is_broadcast = frame.to == BROADCAST;
+                let after_data = if is_broadcast { Duration::ZERO } else { timing.sifs + frame.ack };
+                match kind {
+                    Kind::Shield => {
+                        let rate = self.access.protection.expect("frames are protected");
+                        let air = timing.frame(timing.sizes.cts, rate);
+                        (sender, rate, air, timing.sifs + frame.air + after_data)
+                    }
+                    Kind::Rts => {
+                        let reserves = timing.sifs + self.cts + timing.sifs + frame.air + after_data;
+                        (frame.to, self.guard_rate, self.rts, reserves)
+                    }
+                    _ => (frame.to, frame.rate, frame.air, after_data),
+                }
             }
-            (Kind::Data, Some(frame)) if to == BROADCAST => (frame.air, Duration::ZERO),
-            (Kind::Data, Some(frame)) => (frame.air, timing.sifs + self.ack),
-            (Kind::Cts, _) => (self.cts, Duration::ZERO),
-            (Kind::Ack, _) => (self.ack, Duration::ZERO),
-            _ => unreachable!("a sender of data has a frame"),
+            Kind::Cts => (station.peer, self.guard_rate, self.cts, Duration::ZERO),
+            Kind::Ack => {
+                let asked = self.stations[station.peer as usize].frame.as_ref().expect("a sender of data has a frame");
+                (station.peer, timing.answer_rate(asked.rate), asked.ack, Duration::ZERO)
+            }
         };
         let end = now + air;
         // A CTS announces what the RTS did.
@@ -86,7 +92,8 @@ impl Space {
             Kind::Cts => self.sendings[to as usize].nav,
             _ => end + self.access.round_nav(reserves),
         };
-        self.sendings[sender as usize] = Sending { kind, to, end, nav, readers: 0, met: false, alone: Duration::ZERO };
+        self.sendings[sender as usize] =
+            Sending { kind, to, rate, start: now, end, nav, readers: 0, met: false, alone: Duration::ZERO };
         self.calendar.set(sender, end, Act::End);
         self.traffic.frames += 1;
         self.traffic.sum += u64::from(sender);
@@ -97,13 +104,34 @@ impl Space {
         }
     }
 
+    /// `sender`, which contended, opens an exchange. With which frame.
+    fn open(&mut self, now: Time, sender: u32) -> Kind {
+        let ear = &mut self.ears[sender as usize];
+        ear.contends = false;
+        ear.immediate = false;
+        ear.left = 0;
+        self.counters[sender as usize].attempts += 1;
+        let is_unicast = self.stations[sender as usize].frame.is_some_and(|frame| frame.to != BROADCAST);
+        if is_unicast && self.rates.is_some() {
+            self.choose_rate(now, sender);
+        }
+        let frame = self.stations[sender as usize].frame.as_ref().expect("a sender has a frame");
+        if is_unicast && self.access.protects(frame.length) {
+            Kind::Rts
+        } else if self.access.protection.is_some() && !self.access.timing.is_dsss(frame.rate) {
+            Kind::Shield
+        } else {
+            Kind::Data
+        }
+    }
+
     /// The frame of `sender` ends.
     pub(super) fn end<R: Fn(&Packet) -> u32>(&mut self, sender: u32, call: &mut Call<R>) -> Heard {
         let now = call.now;
         self.traffic.account(now, &mut self.sendings);
         self.traffic.frames -= 1;
         self.traffic.sum -= u64::from(sender);
-        let sending = self.sendings[sender as usize];
+        let mut sending = self.sendings[sender as usize];
         self.traffic.met -= u32::from(sending.met);
         self.ears[sender as usize].sends = false;
         self.finished.clear();
@@ -112,6 +140,8 @@ impl Space {
             None => self.fade(now, sender, &sending),
         };
         let mut read = fate.read;
+        sending.met |= fate.met;
+        self.sendings[sender as usize].met = sending.met;
         if sending.to == BROADCAST {
             read = !self.receivers.is_empty();
         } else if read {
@@ -120,6 +150,11 @@ impl Space {
         }
         self.traffic.settle(&sending, read);
         let heard = match sending.kind {
+            Kind::Shield => {
+                self.counters[sender as usize].control += sending.end - sending.start;
+                self.plan(now, sender, Kind::Data, sender);
+                Heard::Nothing
+            }
             Kind::Rts => self.end_of_rts(now, sender, &sending, read, call),
             Kind::Cts | Kind::Ack => self.end_of_answer(now, sender, &sending, read, call),
             Kind::Data => self.end_of_data(now, sender, &sending, read, call),
@@ -242,7 +277,7 @@ impl Space {
         self.go_on(now, sender);
         let to = sending.to;
         if sending.kind == Kind::Ack {
-            self.counters[to as usize].control += self.ack;
+            self.counters[to as usize].control += sending.end - sending.start;
         }
         if !read {
             self.stations[to as usize].stage = Stage::Failed { met: sending.met };
@@ -260,6 +295,9 @@ impl Space {
     /// another frame or not (10.3.4.3).
     fn succeed<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) {
         self.counters[station as usize].delivered += 1;
+        if let Some(rates) = &mut self.rates {
+            rates.report(call.now, station, true);
+        }
         let state = &mut self.stations[station as usize];
         state.stage = Stage::Rest;
         state.contention.reset();
@@ -303,6 +341,10 @@ impl Space {
                 } else if sending.met {
                     counters.collided += frame.air;
                 }
+                if let Some(rates) = self.rates.as_mut().filter(|_| !by_rts) {
+                    rates.report(call.now, station, false);
+                }
+                let counters = &mut self.counters[index];
                 let state = &mut self.stations[index];
                 state.stage = Stage::Rest;
                 if state.contention.fail(&self.access, by_rts, frame.length) {

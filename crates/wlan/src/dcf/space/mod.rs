@@ -23,6 +23,7 @@ mod calendar;
 mod ear;
 mod exchange;
 mod links;
+mod rates;
 mod reach;
 mod signal;
 mod traffic;
@@ -33,16 +34,20 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 use self::calendar::{Act, Calendar};
 use self::ear::{Ear, Waits};
 pub use self::links::{Hearing, Links};
+pub use self::rates::RateSettings;
+use self::rates::Rates;
 pub use self::signal::SignalSettings;
 use self::signal::Signals;
 use self::traffic::Traffic;
-use super::station::{Contention, Errors, Frame};
+use super::station::{AirTimes, Contention, Errors, Frame};
 use super::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
 use crate::queue::{Discipline, Dropped, Gauge, Queue};
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
+    /// CTS to itself.
+    Shield,
     Rts,
     Cts,
     Data,
@@ -71,15 +76,24 @@ enum Stage {
 struct Sending {
     kind: Kind,
     to: u32,
+    rate: BitRate,
+    start: Time,
     end: Time,
     /// Until when it reserves the medium.
     nav: Time,
-    /// Stations that may still read it, if it is a broadcast.
+    /// Stations that may still read it, if it is for all.
     readers: u32,
     /// Its receiver cannot read it because of another frame.
     met: bool,
     /// Time in which no other frame was on the air.
     alone: Duration,
+}
+
+impl Sending {
+    /// Whether it is for everybody who reads it.
+    fn is_for_all(&self) -> bool {
+        self.to == BROADCAST || self.kind == Kind::Shield
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -90,6 +104,8 @@ struct Station {
     peer: u32,
     contention: Contention,
     rate: BitRate,
+    /// Air time of the ACK to a frame at this rate.
+    ack: Duration,
     routing_overhead: Bytes,
     /// Its place in the list of hubs, if it is one.
     hub: Option<usize>,
@@ -119,9 +135,13 @@ pub struct Space {
     finished: Vec<u32>,
     next: Time,
     traffic: Traffic,
+    /// Algorithms that choose rates, if there are any.
+    rates: Option<Box<Rates>>,
+    airs: AirTimes,
+    /// Rate of RTS and CTS.
+    guard_rate: BitRate,
     rts: Duration,
     cts: Duration,
-    ack: Duration,
     /// From the end of an RTS until its NAV may be forgotten (10.3.2.4).
     nav_reset: Duration,
 }
@@ -147,9 +167,12 @@ impl Space {
         let timing = access.timing;
         let eifs = if access.eifs == Eifs::Off { timing.difs } else { timing.eifs() };
         let waits = Waits::new(timing.slot, timing.difs, eifs, timing.preamble);
+        let guard_rate = access.protection.unwrap_or(timing.basic_rate);
         let nothing_sent = Sending {
             kind: Kind::Ack,
             to: BROADCAST,
+            rate: timing.basic_rate,
+            start: Time::ZERO,
             end: Time::ZERO,
             nav: Time::ZERO,
             readers: 0,
@@ -173,10 +196,15 @@ impl Space {
             finished: vec![],
             next: Time::NEVER,
             traffic: Traffic::default(),
-            rts: timing.rts(),
-            cts: timing.cts(),
-            ack: timing.ack(),
-            nav_reset: timing.sifs * 2 + timing.cts() + timing.preamble + timing.slot * 2,
+            rts: timing.frame(timing.sizes.rts, guard_rate),
+            cts: timing.frame(timing.sizes.cts, guard_rate),
+            guard_rate,
+            rates: None,
+            airs: AirTimes::default(),
+            nav_reset: timing.sifs * 2
+                + timing.frame(timing.sizes.cts, guard_rate)
+                + timing.preamble_of(guard_rate)
+                + timing.slot * 2,
             access,
         };
         for (number, station) in (0..).zip(stations) {
@@ -187,6 +215,7 @@ impl Space {
                 peer: BROADCAST,
                 contention: Contention::new(&station),
                 rate: station.rate,
+                ack: timing.ack_to(station.rate),
                 routing_overhead: station.routing_overhead,
                 hub: hubs.iter().position(|hub| *hub == number),
             });
@@ -202,6 +231,17 @@ impl Space {
     #[must_use]
     pub fn with_signals(mut self, settings: SignalSettings) -> Self {
         self.signals = Some(Box::new(Signals::new(settings, &self.links)));
+        self
+    }
+
+    /// The same with rates that senders choose for each receiver, instead of one rate for each station.
+    ///
+    /// # Panics
+    /// If there are not as many settings as stations, or a ladder is empty.
+    #[must_use]
+    pub fn with_rates(mut self, settings: Vec<RateSettings>) -> Self {
+        assert_eq!(settings.len(), self.stations.len(), "every station has its rates");
+        self.rates = Some(Box::new(Rates::new(settings)));
         self
     }
 
@@ -303,9 +343,13 @@ impl Space {
             let length = self.access.timing.frame_length(packet.bytes() + self.stations[index].routing_overhead);
             let from_hub = self.stations[index].hub.is_some() && to != BROADCAST;
             let rate_of = if from_hub { to } else { station };
-            let air = self.access.timing.frame(length, self.stations[rate_of as usize].rate);
-            Frame { id, to, length, air, received: false }
+            let Station { rate, ack, .. } = self.stations[rate_of as usize];
+            let air = self.airs.of(&self.access.timing, length, rate);
+            Frame { id, to, length, rate, air, ack, received: false }
         });
+        if let Some(rates) = &mut self.rates {
+            rates.begin_frame(station);
+        }
         self.stations[index].frame = frame;
         if let Some(hub) = self.stations[index].hub {
             self.read_gauge(call.now, station, hub);

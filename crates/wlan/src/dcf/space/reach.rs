@@ -15,6 +15,8 @@ pub struct Fate {
     pub sensed: bool,
     /// The receiver could read it.
     pub read: bool,
+    /// The receiver could not, and other frames had a part in it.
+    pub met: bool,
 }
 
 impl Space {

@@ -2,7 +2,9 @@
 //!
 //! A receiver follows one frame at a time. It can be read to its end if its power stands above noise and interference by
 //! the capture threshold at every moment; what else is on the air only changes when a frame begins, so that is when it
-//! is looked at. Of several frames that begin at the same instant the strongest counts as the first.
+//! is looked at. Or bits go wrong, at a rate that changes with the interference: then each stretch of constant interference
+//! has its part in the probability that the whole frame is right, header and data each by its own modulation. Of several
+//! frames that begin at the same instant the strongest counts as the first.
 
 use wifair_engine::Stream;
 use wifair_units::Time;
@@ -14,7 +16,9 @@ use super::reach::Fate;
 use super::traffic::disturb;
 use super::{Sending, Space};
 use crate::phy::propagation::Fading;
-use crate::phy::{Capture, CarrierSense, Interference, Reception};
+use crate::phy::{
+    BitErrors, Capture, CarrierSense, Code, Constellation, Interference, Mode, Reception, Spoils, Timing,
+};
 
 /// Powers and chances of a medium.
 #[derive(Clone, Debug)]
@@ -23,8 +27,10 @@ pub struct SignalSettings {
     pub reception: Reception,
     /// How the power of each frame varies.
     pub fading: Fading,
-    /// For each station its draws of fading and of frames that it does not notice.
+    /// For each station its draws of fading, of frames that it does not notice and of those that bits go wrong in.
     pub chances: Vec<Stream>,
+    /// For each station whether it is of 802.11b and cannot read OFDM frames; empty: none is.
+    pub legacy: Vec<bool>,
 }
 
 /// What a station has in its ear.
@@ -41,10 +47,18 @@ struct Level {
     frames: u32,
     /// All together make the medium busy, which counts as one more frame sensed.
     over: bool,
+    /// Natural logarithm of the probability that the frame is right so far.
+    log_right: f64,
+    /// Until when that is reckoned.
+    reckoned: Time,
+    /// Another frame was on the air with it.
+    disturbed: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Signals {
+    bits: Option<&'static BitErrors>,
+    legacy: Vec<bool>,
     capture: Capture,
     /// The capture threshold as a ratio.
     ratio: f64,
@@ -60,13 +74,17 @@ pub(super) struct Signals {
 
 impl Signals {
     pub fn new(settings: SignalSettings, links: &Links) -> Self {
-        let SignalSettings { reception, fading, chances } = settings;
+        let SignalSettings { reception, fading, chances, legacy } = settings;
+        assert!(legacy.is_empty() || legacy.len() == links.stations(), "it is known what every station reads");
         assert_eq!(chances.len(), links.stations(), "every station has its chances");
         let fades = !matches!(fading, Fading::None);
         assert!(
             links.has_powers()
-                || (reception.capture == Capture::None && reception.carrier_sense == CarrierSense::Frame && !fades),
-            "capture, fading and sensing by power need powers"
+                || (reception.capture == Capture::None
+                    && reception.carrier_sense == CarrierSense::Frame
+                    && reception.spoils == Spoils::Threshold
+                    && !fades),
+            "capture, fading, bit errors and sensing by power need powers"
         );
         let unknown = Levels { noise: 0.0, sensitivity: 0.0, carrier_sense: 0.0 };
         let level = |levels: &Levels| Level {
@@ -77,8 +95,13 @@ impl Signals {
             carrier_sense: levels.carrier_sense,
             frames: 0,
             over: false,
+            log_right: 0.0,
+            reckoned: Time::ZERO,
+            disturbed: false,
         };
         Self {
+            bits: (reception.spoils == Spoils::Bits).then(BitErrors::tables),
+            legacy,
             capture: reception.capture,
             ratio: libm::pow(10.0, reception.capture_threshold.0 / 10.0),
             interference: reception.interference,
@@ -104,6 +127,47 @@ impl Signals {
         }
     }
 
+    /// Whether the frame that is being received is lost to one of this power that begins; `together`: at the same instant.
+    fn fails(&self, together: bool, reads: bool, power: f64, level: &Level) -> bool {
+        if self.bits.is_some() && !together {
+            // Bits decide, unless the receiver turns to the new frame.
+            return self.capture == Capture::Late && reads && self.stands_out(power, level, level.received);
+        }
+        !self.stands_out(level.received, level, power)
+    }
+
+    /// `station` begins to receive a frame of this power.
+    fn follow(&mut self, station: u32, now: Time, power: f64) {
+        let level = &mut self.levels[station as usize];
+        level.received = power;
+        level.log_right = 0.0;
+        level.reckoned = now;
+        level.disturbed = false;
+    }
+
+    /// Reckons what bits went wrong in the frame that `station` is receiving, before what disturbs it changes.
+    fn reckon(&mut self, station: u32, now: Time, sending: &Sending, timing: &Timing) {
+        let Some(bits) = self.bits else { return };
+        let level = &mut self.levels[station as usize];
+        if level.reckoned == now {
+            return;
+        }
+        let from = std::mem::replace(&mut level.reckoned, now);
+        level.disturbed |= level.frames > 1;
+        let sinr = level.received / (level.noise + (level.all - level.received).max(0.0));
+        let dsss = timing.is_dsss(sending.rate);
+        let (header_mode, header_bits) =
+            if dsss { (Mode::Dsss1, 48.0) } else { (Mode::Ofdm(Constellation::Bpsk, Code::Half), 24.0) };
+        // The bits of the header are spread over it and the preamble.
+        let preamble = timing.preamble_of(sending.rate);
+        let data_from = sending.start + preamble;
+        let data_until = sending.end - timing.extension_of(sending.rate);
+        let header = now.min(data_from).saturating_since(from).as_secs() / preamble.as_secs() * header_bits;
+        let data = now.min(data_until).saturating_since(from.max(data_from)).as_secs() * sending.rate.as_bps() as f64;
+        level.log_right += bits.log_survival(header_mode, sinr, header);
+        level.log_right += bits.log_survival(Mode::of(sending.rate, !dsss), sinr, data);
+    }
+
     /// Counts the power of all frames as one more frame sensed, or not any more.
     #[inline]
     fn weigh(&mut self, station: usize, sensed: &mut u32) {
@@ -121,6 +185,7 @@ impl Space {
     /// A frame of `sender` reaches those whom its signal reaches.
     pub(super) fn reach_by_signal(&mut self, now: Time, sender: u32, end: Time) {
         let mut signals = self.signals.take().expect("signals are known");
+        let dsss = self.access.timing.is_dsss(self.sendings[sender as usize].rate);
         let mut readers = 0;
         for place in self.links.range(sender) {
             let link = self.links.at(place);
@@ -137,6 +202,8 @@ impl Space {
             if miss.is_some_and(|miss| signals.chances[index].chance(*miss)) {
                 (senses, reads) = (false, false);
             }
+            reads &= dsss || !signals.legacy.get(index).copied().unwrap_or(false);
+            self.reckon_reception(&mut signals, link.to, now);
             signals.arrived[place] = (power, senses);
             let level = &mut signals.levels[index];
             level.all += power;
@@ -163,6 +230,15 @@ impl Space {
         }
         self.sendings[sender as usize].readers = readers;
         self.signals = Some(signals);
+    }
+
+    /// Reckons what bits went wrong at `station` until `now`.
+    #[inline]
+    fn reckon_reception(&self, signals: &mut Signals, station: u32, now: Time) {
+        let ear = &self.ears[station as usize];
+        if signals.bits.is_some() && ear.receives != NOTHING && !ear.spoilt {
+            signals.reckon(station, now, &self.sendings[ear.receives as usize], &self.access.timing);
+        }
     }
 
     /// A frame of `sender` arrives at `station`, which does not send. Whether it will be read, if nothing more happens.
@@ -194,7 +270,7 @@ impl Space {
                 ear.receives = sender;
                 ear.since = now;
                 ear.spoilt = !(reads && clear);
-                signals.levels[station as usize].received = power;
+                signals.follow(station, now, power);
                 return !ear.spoilt;
             }
             ear.garbled |= senses && after_collision && matches!(capture, Capture::Header | Capture::Late);
@@ -213,7 +289,7 @@ impl Space {
             let clear = signals.stands_out(power, &level, level.received);
             ear.receives = sender;
             ear.spoilt = !clear;
-            signals.levels[station as usize].received = power;
+            signals.follow(station, now, power);
             if !clear && !after_collision && capture != Capture::First {
                 ear.receives = NOTHING;
             }
@@ -221,7 +297,7 @@ impl Space {
                 disturb(&mut self.sendings[other as usize], station, &mut self.traffic);
             }
             return clear;
-        } else if !signals.stands_out(level.received, &level, power) {
+        } else if signals.fails(together, reads, power, &level) {
             ear.spoilt = true;
             if together && !after_collision && capture != Capture::First {
                 ear.receives = NOTHING; // neither of two headers is read
@@ -237,7 +313,7 @@ impl Space {
             ear.receives = sender;
             ear.since = now;
             ear.spoilt = false;
-            signals.levels[station as usize].received = power;
+            signals.follow(station, now, power);
         }
         if lost {
             disturb(&mut self.sendings[other as usize], station, &mut self.traffic);
@@ -258,6 +334,7 @@ impl Space {
             let station = self.links.at(place).to;
             let index = station as usize;
             let (power, senses) = signals.arrived[place];
+            self.reckon_reception(&mut signals, station, now);
             let level = &mut signals.levels[index];
             level.frames -= 1;
             // Rounding must not outlast the frames.
@@ -267,6 +344,13 @@ impl Space {
             ear.sensed -= u32::from(senses);
             signals.weigh(index, &mut ear.sensed);
             if ear.receives == sender {
+                if signals.bits.is_some() && !ear.spoilt {
+                    let level = &signals.levels[index];
+                    let right = libm::exp(level.log_right);
+                    let disturbed = level.disturbed;
+                    ear.spoilt = !signals.chances[index].chance(right);
+                    fate.met |= ear.spoilt && disturbed && station == sending.to;
+                }
                 fate.read |= self.receive(station, sender, sending, check);
             }
             if station == sending.to {

@@ -2,7 +2,7 @@
 
 use wifair_units::Time;
 
-use super::super::{AirTime, BROADCAST};
+use super::super::AirTime;
 use super::{Kind, Sending};
 
 /// Frames on the air, and what they add up to.
@@ -39,7 +39,7 @@ impl Traffic {
     pub fn settle(&mut self, sending: &Sending, read: bool) {
         let air = match sending.kind {
             _ if sending.met => &mut self.air.collision,
-            Kind::Rts | Kind::Cts => &mut self.air.rts_cts,
+            Kind::Shield | Kind::Rts | Kind::Cts => &mut self.air.rts_cts,
             Kind::Ack => &mut self.air.ack,
             Kind::Data if read => &mut self.air.data,
             Kind::Data => &mut self.air.error,
@@ -50,10 +50,11 @@ impl Traffic {
 
 /// `station` cannot read a frame any more, because of another.
 pub fn disturb(sending: &mut Sending, station: u32, traffic: &mut Traffic) {
-    if sending.to == BROADCAST {
+    let for_all = sending.is_for_all();
+    if for_all {
         sending.readers -= 1;
     }
-    let lost = sending.to == station || (sending.to == BROADCAST && sending.readers == 0);
+    let lost = if for_all { sending.readers == 0 } else { sending.to == station };
     if lost && !sending.met {
         sending.met = true;
         traffic.met += 1;

@@ -1,0 +1,100 @@
+//! Rate adaptation: which rate the next attempt is sent at.
+//!
+//! An algorithm serves one sender and one receiver. It names rates by their place in a ladder, lowest first, and learns of
+//! each attempt of a data frame whether the ACK came. An RTS without CTS tells it nothing.
+
+mod aarf;
+mod arf;
+mod minstrel;
+
+use wifair_config::choice;
+use wifair_engine::Stream;
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+pub use aarf::Aarf;
+pub use arf::Arf;
+pub use minstrel::Minstrel;
+
+use super::Timing;
+
+/// Parameters of [`Aarf`].
+pub use aarf::Params as AarfParams;
+/// Parameters of [`Arf`].
+pub use arf::Params as ArfParams;
+/// Parameters of [`Minstrel`].
+pub use minstrel::Params as MinstrelParams;
+
+choice! {
+    /// How a sender chooses the rate of data frames.
+    pub enum Adaptation {
+        /// Not at all: each station has its rate.
+        Fixed = "fixed",
+        /// Up after ten ACKs in a row, down after two failures, or at once if the new rate fails.
+        Arf(arf::Params) = "arf" from "A. Kamerman and L. Monteban, WaveLAN-II, 1997",
+        /// As ARF, but a rate that failed is tried again later and later.
+        Aarf(aarf::Params) = "aarf" from "M. Lacage, M. Manshaei and T. Turletti, 2004",
+        /// The rate of the best throughput by statistics of all rates; a tenth of the frames try others.
+        Minstrel(minstrel::Params) = "minstrel" from "D. Smithies, MadWifi, 2005; F. Fietkau, mac80211, 2008",
+    }
+}
+
+/// What every algorithm does.
+pub trait RateControl {
+    /// The rate for an attempt; `attempt` counts those of one frame from 0.
+    fn rate(&mut self, now: Time, attempt: u32, draws: &mut Stream) -> usize;
+
+    /// What became of an attempt at this rate.
+    fn on_result(&mut self, now: Time, rate: usize, acknowledged: bool);
+}
+
+/// One of the algorithms.
+#[derive(Clone, Debug)]
+pub enum Control {
+    /// See [`Arf`].
+    Arf(Arf),
+    /// See [`Aarf`].
+    Aarf(Aarf),
+    /// See [`Minstrel`].
+    Minstrel(Minstrel),
+}
+
+impl Control {
+    /// The algorithm for a ladder of rates, starting with the one at `start`; none if rates are fixed. `cw_min` is that of the
+    /// sender.
+    ///
+    /// # Panics
+    /// If the ladder is empty or does not reach to `start`.
+    #[must_use]
+    pub fn new(chosen: &Adaptation, ladder: &[BitRate], start: usize, timing: &Timing, cw_min: u32) -> Option<Self> {
+        assert!(start < ladder.len(), "the ladder has the rate to start with");
+        let top = ladder.len() - 1;
+        match chosen {
+            Adaptation::Fixed => None,
+            Adaptation::Arf(params) => Some(Self::Arf(Arf::new(params, start, top))),
+            Adaptation::Aarf(params) => Some(Self::Aarf(Aarf::new(params, start, top))),
+            Adaptation::Minstrel(params) => {
+                let air = |rate: &BitRate| timing.frame(Bytes(1200), *rate) + timing.sifs + timing.ack();
+                let times: Vec<Duration> = ladder.iter().map(air).collect();
+                Some(Self::Minstrel(Minstrel::new(params, start, &times, timing.slot, cw_min)))
+            }
+        }
+    }
+}
+
+impl RateControl for Control {
+    fn rate(&mut self, now: Time, attempt: u32, draws: &mut Stream) -> usize {
+        match self {
+            Self::Arf(control) => control.rate(now, attempt, draws),
+            Self::Aarf(control) => control.rate(now, attempt, draws),
+            Self::Minstrel(control) => control.rate(now, attempt, draws),
+        }
+    }
+
+    fn on_result(&mut self, now: Time, rate: usize, acknowledged: bool) {
+        match self {
+            Self::Arf(control) => control.on_result(now, rate, acknowledged),
+            Self::Aarf(control) => control.on_result(now, rate, acknowledged),
+            Self::Minstrel(control) => control.on_result(now, rate, acknowledged),
+        }
+    }
+}
