@@ -2,12 +2,12 @@
 
 use wifair_engine::stream;
 use wifair_units::{BitRate, Bytes, Duration, Time};
-use wifair_wlan::dcf::StationSettings;
+use wifair_wlan::dcf::{Links, SignalSettings, StationSettings};
 use wifair_wlan::queue::Queue;
 use wifair_wlan::scheme::{Facts, Schemes};
 
 use crate::Options;
-use crate::scenario::{self, Ap, Connection, Flow, Node, Scenario, Step, Wlan};
+use crate::scenario::{self, Ap, Connection, Flow, Node, Scenario, Step, Wlan, route};
 use crate::world::{FlowPlan, Hop, Labels, LinkPlan, MediumPlan, Plan, Transport, Workload};
 
 /// The access point's number in its medium; stations follow in their order.
@@ -16,7 +16,10 @@ const HUB: u32 = 0;
 /// Builds the plan of the run with this seed, and the names for its report.
 pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, Labels) {
     let file = &scenario.file;
-    let media = file.wlan.iter().map(|wlan| medium(scenario, wlan, seed)).collect();
+    let hearing = file.space.as_ref().map(|space| scenario.hearing(space, seed));
+    let flows = scenario.network.flows.iter();
+    let flows = flows.map(|flow| flow_plan(scenario, flow, seed, hearing.as_ref())).collect();
+    let media = file.wlan.iter().map(|wlan| medium(scenario, wlan, seed, hearing.as_ref())).collect();
     let labels = Labels {
         flows: scenario.network.flows.iter().map(|flow| (flow.name.clone(), flow.direction)).collect(),
         stations: file.wlan.iter().map(|_| station_names(scenario)).collect(),
@@ -28,44 +31,51 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
         warm_up: Time::ZERO + file.warm_up,
         media,
         links: links(scenario, seed),
-        flows: scenario.network.flows.iter().map(|flow| flow_plan(scenario, flow, seed)).collect(),
+        flows,
         sample_every: options.sample_every,
     };
     (plan, labels)
 }
 
 fn station_names(scenario: &Scenario) -> Vec<String> {
-    let stations = scenario.network.stations.iter().map(|station| station.name.clone());
-    std::iter::once(access_point(scenario).name).chain(stations).collect()
+    scenario.nodes_on_air().into_iter().map(|node| scenario.name_of(node)).collect()
 }
 
 fn access_point(scenario: &Scenario) -> Ap {
     scenario.file.ap.clone().unwrap_or_default()
 }
 
-fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64) -> MediumPlan {
+fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, hearing: Option<&Links>) -> MediumPlan {
     let file = &scenario.file;
     let ap = access_point(scenario);
-    let facts = Facts { limit: ap.queue.limit, seed, name: &ap.name };
-    let schemes = Schemes::new(&ap.scheme, &facts);
-    let ap = station(wlan, &ap.name, seed, ap.cw_min, ap.cw_max, &ap.queue);
-    let others = scenario.network.stations.iter().map(|member| {
-        let group = &file.stations[member.group];
-        let mut settings = station(wlan, &member.name, seed, group.cw_min, group.cw_max, &group.queue);
-        if let Some(rate) = group.data_rate {
-            settings.rate = rate;
+    let nodes = scenario.nodes_on_air();
+    let stations = nodes.iter().map(|node| match node {
+        Node::Station(index) => {
+            let member = &scenario.network.stations[*index];
+            let group = &file.stations[member.group];
+            let mut settings = station(wlan, &member.name, seed, group.cw_min, group.cw_max, &group.queue);
+            if let Some(rate) = group.data_rate {
+                settings.rate = rate;
+            }
+            settings.data_error_from = group.data_error_up.unwrap_or(wlan.data_error);
+            settings.data_error_to = group.data_error_down.unwrap_or(wlan.data_error);
+            settings.routing_overhead = wlan.routing_overhead;
+            settings
         }
-        settings.data_error_from = group.data_error_up.unwrap_or(wlan.data_error);
-        settings.data_error_to = group.data_error_down.unwrap_or(wlan.data_error);
-        settings.routing_overhead = wlan.routing_overhead;
-        settings
+        _ => station(wlan, &ap.name, seed, ap.cw_min, ap.cw_max, &ap.queue),
+    });
+    let facts = Facts { limit: ap.queue.limit, seed, name: &ap.name };
+    let signals = file.space.as_ref().map(|space| SignalSettings {
+        reception: space.reception.clone(),
+        fading: space.fading.clone(),
+        chances: nodes.iter().map(|node| stream(seed, "signal", &scenario.name_of(*node))).collect(),
     });
     MediumPlan {
         access: wlan.access(),
-        hubs: vec![HUB],
-        links: None,
-        stations: std::iter::once(ap).chain(others).collect(),
-        schemes: vec![schemes],
+        hubs: if scenario.is_ad_hoc() { vec![] } else { vec![HUB] },
+        space: hearing.cloned().zip(signals),
+        stations: stations.collect(),
+        schemes: vec![Schemes::new(&ap.scheme, &facts)],
     }
 }
 
@@ -108,7 +118,7 @@ fn links(scenario: &Scenario, seed: u64) -> Vec<LinkPlan> {
     (0..wires.len()).flat_map(|index| [direction(index, "forth"), direction(index, "back")]).collect()
 }
 
-fn flow_plan(scenario: &Scenario, flow: &Flow, seed: u64) -> FlowPlan {
+fn flow_plan(scenario: &Scenario, flow: &Flow, seed: u64, hearing: Option<&Links>) -> FlowPlan {
     let group = scenario.flows_of(flow);
     let transport = match &group.transport {
         scenario::Transport::Tcp(tcp) => {
@@ -129,12 +139,21 @@ fn flow_plan(scenario: &Scenario, flow: &Flow, seed: u64) -> FlowPlan {
         (chosen, Some(list)) => Workload::Sessions { list, fresh: chosen.connection() == Connection::New },
         (_, None) => Workload::Endless,
     };
-    let way = |steps: &mut dyn Iterator<Item = Step>| steps.map(hop).chain([Hop::End]).collect();
+    let first_station = u32::from(!scenario.is_ad_hoc());
+    let mut forward: Vec<Hop> = flow.way.iter().map(|step| hop(*step, first_station)).collect();
+    if let (true, Some(links), [Hop::Air { from, to, .. }]) = (scenario.is_ad_hoc(), hearing, &forward[..])
+        && let Some(nodes) = route(links, *from, *to)
+    {
+        forward = nodes.windows(2).map(|pair| Hop::Air { medium: 0, from: pair[0], to: pair[1] }).collect();
+    }
+    let mut reverse: Vec<Hop> = forward.iter().rev().map(|hop| hop.reversed()).collect();
+    forward.push(Hop::End);
+    reverse.push(Hop::End);
     FlowPlan {
         name: flow.name.clone(),
         direction: flow.direction,
-        forward: way(&mut flow.way.iter().copied()),
-        reverse: way(&mut flow.way.iter().rev().map(|step| step.reversed())),
+        forward,
+        reverse,
         transport,
         workload,
         start: scenario.start(flow, seed),
@@ -147,19 +166,17 @@ fn interval(rate: BitRate, payload: Bytes) -> Duration {
     rate.time_for(payload)
 }
 
-fn hop(step: Step) -> Hop {
+/// A step by numbers; stations count from `first_station` on.
+fn hop(step: Step, first_station: u32) -> Hop {
+    let number = |node: Node| match node {
+        Node::Ap => HUB,
+        Node::Station(index) => u32::try_from(index).expect("stations can be numbered") + first_station,
+        Node::Server(_) | Node::Router(_) => unreachable!("only the access point and stations are on the air"),
+    };
     match step {
-        Step::Air { from, to } => Hop::Air { medium: 0, from: in_medium(from), to: in_medium(to) },
+        Step::Air { from, to } => Hop::Air { medium: 0, from: number(from), to: number(to) },
         Step::Wire { wire, reverse } => {
             Hop::Wire(u32::try_from(2 * wire + usize::from(reverse)).expect("wires can be numbered"))
         }
-    }
-}
-
-fn in_medium(node: Node) -> u32 {
-    match node {
-        Node::Ap => HUB,
-        Node::Station(index) => u32::try_from(index + 1).expect("stations can be numbered"),
-        Node::Server(_) | Node::Router(_) => unreachable!("only the access point and stations are on the air"),
     }
 }

@@ -139,7 +139,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
         media: vec![MediumPlan {
             access,
             hubs: vec![0],
-            links: None,
+            space: None,
             stations: (0..=flows.len()).map(station).collect(),
             schemes: vec![Schemes::default()],
         }],

@@ -2,11 +2,13 @@
 
 use wifair_config::{Limit, choice, table};
 use wifair_tcp as tcp;
-use wifair_units::{BitRate, Bytes, Duration};
+use wifair_units::{BitRate, Bytes, Duration, Metres};
+use wifair_wlan::phy::Radio;
 use wifair_wlan::{queue, scheme};
 
 use super::seeds::Seeds;
 
+use super::space::{Layout, Space};
 use super::wlan::{Wlan, windows};
 use crate::traffic::Workload;
 
@@ -28,6 +30,8 @@ table! {
         pub fair_share_base: Option<BitRate> = None, "above 0" => |base| base.is_none_or(|base| base.as_bps() > 0);
         /// The air. Without it there are wires only.
         pub wlan: Option<Wlan> = None;
+        /// Positions, radios, and who hears whom. Without it everybody hears everybody.
+        pub space: Option<Space> = None;
         /// The access point; if absent, and there is air, one with all defaults.
         pub ap: Option<Ap> = None;
         /// Groups of equal stations.
@@ -62,6 +66,10 @@ table! {
         pub queue: queue::Settings = queue::Settings::default();
         /// What it does to packets that pass.
         pub scheme: scheme::Settings = scheme::Settings::default();
+        /// Where it is: metres east and north, with `[space]`.
+        pub position: [Metres; 2] = [Metres(0.0); 2];
+        /// Its radio, if not that of `[space]`.
+        pub radio: Option<Radio> = None;
         /// Its least contention window, if not that of `[wlan]`.
         pub cw_min: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
         /// Its greatest contention window, if not that of `[wlan]`.
@@ -81,6 +89,12 @@ table! {
         pub name: String;
         /// How many.
         pub count: u32 = 1, "from 1 to 100000" => |count| (1..=100_000).contains(count);
+        /// Where they are, with `[space]`: metres east and north of the group's first, middle or corner, as `layout` says.
+        pub position: [Metres; 2] = [Metres(0.0); 2];
+        /// How they lie.
+        pub layout: Layout = Layout::Point;
+        /// Radio of each, if not that of `[space]`.
+        pub radio: Option<Radio> = None;
         /// Rate of data frames from and to each, if not that of `[wlan]`.
         pub data_rate: Option<BitRate> = None;
         /// Least contention window, if not that of `[wlan]`.

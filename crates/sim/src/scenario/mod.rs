@@ -9,6 +9,7 @@ mod catalogue;
 mod file;
 mod network;
 mod seeds;
+mod space;
 mod wlan;
 
 use std::sync::LazyLock;
@@ -31,6 +32,7 @@ pub use catalogue::{Item, catalogue};
 pub use file::{Ap, Direction, File, Flows, Link, Router, Servers, Stations, Transport, Udp};
 pub use network::{Flow, Member, Network, Node, Step, Wire};
 pub use seeds::Seeds;
+pub use space::{Layout, Mode, Path, Space, route};
 pub use wlan::{EifsRule, IdleRule, Preamble, Profile, Standard, Wlan};
 
 /// A scenario that can be run.
@@ -66,7 +68,7 @@ impl Scenario {
         document.set(overrides, description());
         inherit_tcp(&mut document.root);
         document.read_with(|mut file: File, root, reader| {
-            if file.wlan.is_some() {
+            if file.wlan.is_some() && !space::is_ad_hoc(&file) {
                 file.ap.get_or_insert_default();
             }
             let loaded = load_traces(&mut file, root, reader, load);

@@ -7,6 +7,7 @@ use wifair_units::{BitRate, Duration};
 use wifair_wlan::queue;
 
 use super::file::{Direction as Dir, File, Flows, Transport};
+use super::space::is_ad_hoc;
 use super::wlan::{Wlan, windows};
 use crate::world::Direction;
 
@@ -147,6 +148,7 @@ impl Network {
         let mut builder = Builder { file, root, reader, network, names: BTreeMap::new(), good: true };
         builder.air();
         builder.nodes();
+        builder.paths();
         if builder.good {
             builder.wires();
         }
@@ -170,7 +172,14 @@ impl Builder<'_> {
     }
 
     fn air(&mut self) {
+        let ad_hoc = is_ad_hoc(self.file);
+        if ad_hoc && self.root.get("ap").is_some() {
+            self.problem("ap", "an [ap] in an ad-hoc network", "leave it out, or write mode = \"infrastructure\"");
+        }
         let Some(wlan) = &self.file.wlan else {
+            if self.file.space.is_some() {
+                self.problem("space", "a [space] without a [wlan]", "write [wlan] with standard = \"802.11b\"");
+            }
             if !self.file.stations.is_empty() {
                 self.problem("stations[0]", "stations without a [wlan]", "write [wlan] with standard = \"802.11b\"");
             }
@@ -276,6 +285,20 @@ impl Builder<'_> {
         self.name(name, path, nodes);
     }
 
+    /// Checks the names in `space.paths`.
+    fn paths(&mut self) {
+        let Some(space) = &self.file.space else { return };
+        for (index, path) in space.paths.iter().enumerate() {
+            for (key, name) in [("from", &path.from), ("to", &path.to)] {
+                let place = format!("space.paths[{index}].{key}");
+                let nodes = self.find(name, &place, "node");
+                if nodes.is_some_and(|nodes| !matches!(nodes[0], Node::Station(_) | Node::Ap)) {
+                    self.problem(&place, &format!("`{name}` is not on the air"), "write a station or the access point");
+                }
+            }
+        }
+    }
+
     /// The nodes that are called `name`, which stands at `path`; reports a name that nobody has.
     fn find(&mut self, name: &str, path: &str, what: &str) -> Option<Vec<Node>> {
         if let Some(named) = self.names.get(name) {
@@ -363,7 +386,7 @@ impl Builder<'_> {
                     None => return,
                 },
                 None if linked => continue,
-                None if file.wlan.is_some() => Node::Ap,
+                None if file.wlan.is_some() && !is_ad_hoc(file) => Node::Ap,
                 None => {
                     let message = format!("server `{}` is joined to nothing", servers.name);
                     self.problem(&format!("servers[{group}].name"), &message, "write at = \"...\", or a link to it");
@@ -402,7 +425,11 @@ impl Builder<'_> {
             }
             let several = pairs.len();
             for (index, (from, to)) in pairs.into_iter().enumerate() {
-                let way = ways.entry((from, to)).or_insert_with(|| way(from, to, &neighbours));
+                let way = ways.entry((from, to)).or_insert_with(|| match (from, to) {
+                    // The hops between are a matter of the run's seed.
+                    (Node::Station(_), Node::Station(_)) if is_ad_hoc(file) => Some(vec![Step::Air { from, to }]),
+                    _ => way(from, to, &neighbours),
+                });
                 let Some(way) = way.clone() else {
                     let message = format!("no way from `{}` to `{}`", self.node_name(from), self.node_name(to));
                     self.problem(&format!("flows[{group}]"), &message, "join them by [[links]]");

@@ -150,9 +150,12 @@ impl World {
                     points.push(Point { medium: index, hub: *hub, schemes });
                 }
             }
-            media.push(match medium.links {
+            media.push(match medium.space {
                 None => Medium::Cell(Cell::new(medium.access, medium.hubs[0], medium.stations)),
-                Some(links) => Medium::Space(Space::new(medium.access, &medium.hubs, links, medium.stations)),
+                Some((links, signals)) => {
+                    let space = Space::new(medium.access, &medium.hubs, links, medium.stations);
+                    Medium::Space(space.with_signals(signals))
+                }
             });
         }
         let links: Vec<Link> = plan.links.into_iter().map(Link::new).collect();

@@ -2,7 +2,7 @@
 
 use wifair_tcp::{ReceiverConfig, SenderConfig};
 use wifair_units::{BitRate, Bytes, Duration, Time};
-use wifair_wlan::dcf::{Access, Links, StationSettings};
+use wifair_wlan::dcf::{Access, Links, SignalSettings, StationSettings};
 use wifair_wlan::queue::Queue;
 use wifair_wlan::scheme::Schemes;
 
@@ -26,6 +26,18 @@ pub enum Hop {
     End,
 }
 
+impl Hop {
+    /// The same hop in the other direction; the directions of a wire are numbered one after the other.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Air { medium, from, to } => Self::Air { medium, from: to, to: from },
+            Self::Wire(link) => Self::Wire(link ^ 1),
+            Self::End => Self::End,
+        }
+    }
+}
+
 /// A medium and its stations.
 #[derive(Debug)]
 pub struct MediumPlan {
@@ -33,8 +45,8 @@ pub struct MediumPlan {
     pub access: Access,
     /// The access points, by their numbers in the medium.
     pub hubs: Vec<u32>,
-    /// Who hears whom; everybody everybody, if absent.
-    pub links: Option<Links>,
+    /// Who hears whom and how well; everybody everybody, if absent.
+    pub space: Option<(Links, SignalSettings)>,
     /// All stations, the access point among them.
     pub stations: Vec<StationSettings>,
     /// What each access point does to packets that pass.

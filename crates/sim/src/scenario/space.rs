@@ -1,0 +1,344 @@
+//! The keys of `[space]`, and what follows from them: where stations are, who hears whom, and the way through a network
+//! without access point.
+//!
+//! Without `[space]` everybody hears everybody. With it the medium is [`wifair_wlan::dcf::Space`]: positions and radios
+//! give powers, powers give hearing, and what is hidden or exposed follows.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use wifair_config::{choice, table};
+use wifair_engine::stream;
+use wifair_units::{Db, Dbm, Metres};
+use wifair_wlan::dcf::{Hearing, Links};
+use wifair_wlan::phy::propagation::{Fading, Position, Propagation, two_ray};
+use wifair_wlan::phy::{Radio, Reception};
+
+use super::network::{Member, Node};
+use super::wlan::Profile;
+use super::{File, Scenario};
+
+choice! {
+    /// Who passes packets on.
+    pub enum Mode {
+        /// The access point, to and from every station.
+        Infrastructure = "infrastructure",
+        /// Stations among themselves, along the way with the fewest hops.
+        AdHoc = "ad-hoc",
+    }
+}
+
+table! {
+    /// What is known of the path between two nodes or groups beside where they are.
+    pub struct Path {
+        /// Who sends.
+        pub from: String;
+        /// Who receives.
+        pub to: String;
+        /// Gain of the path, antennas not counted, instead of what follows from the distance.
+        pub gain: Option<Db> = None;
+        /// Whether nothing at all arrives.
+        pub deaf: bool = false;
+        /// Probability that a frame is not noticed, though it arrives: carrier sense fails.
+        pub miss: f64 = 0.0, "from 0 to 1" => |p| (0.0..=1.0).contains(p);
+        /// Whether this holds in one direction only.
+        pub one_way: bool = false;
+    }
+}
+
+table! {
+    /// Positions, radios, and who hears whom.
+    pub struct Space {
+        /// Who passes packets on.
+        pub mode: Mode = Mode::Infrastructure;
+        /// Whose radios and propagation: `ns2` reads up to 250 m and senses up to 550 m. Each key can be set alone.
+        pub profile: Profile = Profile::Standard;
+        /// How power falls with distance.
+        pub propagation: Propagation = match profile {
+            Profile::Standard => Propagation::LogDistance(Default::default()),
+            Profile::Ns2 => Propagation::TwoRay(two_ray::Params::default()),
+        }, by profile;
+        /// How the power of each frame varies.
+        pub fading: Fading = Fading::None;
+        /// Radio of every node, unless it has its own.
+        pub radio: Radio = match profile { Profile::Standard => Radio::default(), Profile::Ns2 => Radio::ns2() }, by profile;
+        /// How frames are told apart at a receiver.
+        pub reception: Reception =
+            match profile { Profile::Standard => Reception::default(), Profile::Ns2 => Reception::ns2() }, by profile;
+        /// Power below which a signal is left out of all reckoning.
+        pub ignored: Dbm = Dbm(-110.0);
+        /// Paths of which more is known.
+        pub paths: Vec<Path> = Vec::new();
+    }
+}
+
+/// Chain.
+pub mod chain {
+    wifair_config::table! {
+        /// In a line to the east.
+        pub struct Params {
+            /// From one to the next.
+            pub spacing: wifair_units::Metres = wifair_units::Metres(150.0), "above 0 m" => |d| d.0 > 0.0;
+        }
+    }
+}
+
+/// Grid.
+pub mod grid {
+    wifair_config::table! {
+        /// Row by row, from west to east.
+        pub struct Params {
+            /// From one to the next, in both directions.
+            pub spacing: wifair_units::Metres = wifair_units::Metres(128.0), "above 0 m" => |d| d.0 > 0.0;
+            /// Stations in a row; as many as there are rows, if absent.
+            pub columns: Option<u32> = None, "1 or more" => |columns| columns.is_none_or(|columns| columns >= 1);
+        }
+    }
+}
+
+/// Circle.
+pub mod circle {
+    wifair_config::table! {
+        /// Evenly spaced around `position`.
+        pub struct Params {
+            /// Radius.
+            pub radius: wifair_units::Metres = wifair_units::Metres(5.0), "0 m or more" => |d| d.0 >= 0.0;
+        }
+    }
+}
+
+/// Random placement.
+pub mod random {
+    wifair_config::table! {
+        /// Uniformly in a rectangle whose south-west corner is `position`.
+        pub struct Params {
+            /// From west to east.
+            pub width: wifair_units::Metres = wifair_units::Metres(500.0), "0 m or more" => |d| d.0 >= 0.0;
+            /// From south to north.
+            pub height: wifair_units::Metres = wifair_units::Metres(500.0), "0 m or more" => |d| d.0 >= 0.0;
+        }
+    }
+}
+
+choice! {
+    /// How the stations of a group lie.
+    pub enum Layout {
+        /// All at one place.
+        Point = "point",
+        /// In a line.
+        Chain(chain::Params) = "chain",
+        /// In a square grid.
+        Grid(grid::Params) = "grid",
+        /// On a circle.
+        Circle(circle::Params) = "circle",
+        /// Anywhere in a rectangle.
+        Random(random::Params) = "random",
+    }
+}
+
+/// A position from its two keys.
+fn at([x, y]: [Metres; 2]) -> Position {
+    Position::new(x.0, y.0)
+}
+
+impl Scenario {
+    /// Whether stations pass packets on among themselves.
+    #[must_use]
+    pub fn is_ad_hoc(&self) -> bool {
+        is_ad_hoc(&self.file)
+    }
+
+    /// The nodes on the air: the access point, if there is one, and the stations.
+    #[must_use]
+    pub fn nodes_on_air(&self) -> Vec<Node> {
+        let stations = (0..self.network.stations.len()).map(Node::Station);
+        let ap = (!self.is_ad_hoc()).then_some(Node::Ap);
+        ap.into_iter().chain(stations).collect()
+    }
+
+    /// Where each node on the air is in the run with this seed, which only random layouts depend on.
+    #[must_use]
+    pub fn positions(&self, seed: u64) -> Vec<Position> {
+        let place = |node: &Node| match node {
+            Node::Station(index) => self.station_position(*index, seed),
+            _ => at(self.file.ap.as_ref().map_or([Metres(0.0); 2], |ap| ap.position)),
+        };
+        self.nodes_on_air().iter().map(place).collect()
+    }
+
+    fn station_position(&self, index: usize, seed: u64) -> Position {
+        let Member { name, group } = &self.network.stations[index];
+        let stations = &self.file.stations[*group];
+        let first = self.network.stations.iter().position(|member| member.group == *group).unwrap_or(index);
+        let (place, count) = ((index - first) as f64, f64::from(stations.count));
+        let Position { x, y } = at(stations.position);
+        match &stations.layout {
+            Layout::Point => Position::new(x, y),
+            Layout::Chain(chain) => Position::new(x + place * chain.spacing.0, y),
+            Layout::Grid(grid) => {
+                let columns = grid.columns.map_or_else(|| libm::ceil(libm::sqrt(count)), f64::from);
+                let row = libm::floor(place / columns);
+                Position::new(x + (place - row * columns) * grid.spacing.0, y + row * grid.spacing.0)
+            }
+            Layout::Circle(circle) => {
+                let angle = std::f64::consts::TAU * place / count;
+                Position::new(x + circle.radius.0 * libm::cos(angle), y + circle.radius.0 * libm::sin(angle))
+            }
+            Layout::Random(random) => {
+                let mut draws = stream(seed, "place", name);
+                let east = draws.uniform() * random.width.0;
+                Position::new(x + east, y + draws.uniform() * random.height.0)
+            }
+        }
+    }
+
+    /// The radio of each node on the air.
+    #[must_use]
+    pub fn radios(&self, space: &Space) -> Vec<Radio> {
+        let radio = |node: &Node| match node {
+            Node::Station(index) => self.file.stations[self.network.stations[*index].group].radio.clone(),
+            _ => self.file.ap.as_ref().and_then(|ap| ap.radio.clone()),
+        };
+        self.nodes_on_air().iter().map(|node| radio(node).unwrap_or_else(|| space.radio.clone())).collect()
+    }
+
+    /// Who hears whom in the run with this seed.
+    #[must_use]
+    pub fn hearing(&self, space: &Space, seed: u64) -> Links {
+        let nodes = self.nodes_on_air();
+        let positions = self.positions(seed);
+        let names: Vec<String> = nodes.iter().map(|node| self.name_of(*node)).collect();
+        let mut known: BTreeMap<(u32, u32), &Path> = BTreeMap::new();
+        for path in &space.paths {
+            let members = |name: &str| -> Vec<u32> {
+                (0..).zip(&nodes).filter(|(_, node)| self.is_called(**node, name)).map(|(index, _)| index).collect()
+            };
+            for &from in &members(&path.from) {
+                for &to in members(&path.to).iter().filter(|to| **to != from) {
+                    known.insert((from, to), path);
+                    if !path.one_way {
+                        known.insert((to, from), path);
+                    }
+                }
+            }
+        }
+        let gain = |from: u32, to: u32| {
+            let path = known.get(&(from, to));
+            if path.is_some_and(|path| path.deaf) {
+                return Db(f64::NEG_INFINITY);
+            }
+            if let Some(gain) = path.and_then(|path| path.gain) {
+                return gain;
+            }
+            let (low, high) = (from.min(to) as usize, from.max(to) as usize);
+            let distance = positions[low].distance(positions[high]);
+            let pair = format!("{}-{}", names[low], names[high]);
+            let shadow = space.propagation.shadow(&mut stream(seed, "shadow", &pair));
+            Db(space.propagation.gain(distance).0 + shadow.0)
+        };
+        let links = Links::from_radios(&self.radios(space), gain, space.ignored);
+        if space.paths.iter().all(|path| path.miss == 0.0) {
+            return links;
+        }
+        links.with_misses(|from, to| known.get(&(from, to)).map_or(0.0, |path| path.miss))
+    }
+
+    fn is_called(&self, node: Node, name: &str) -> bool {
+        self.name_of(node) == name
+            || matches!(node, Node::Station(index)
+                if self.file.stations[self.network.stations[index].group].name == name)
+    }
+
+    /// The name of a node on the air.
+    #[must_use]
+    pub fn name_of(&self, node: Node) -> String {
+        match node {
+            Node::Station(index) => self.network.stations[index].name.clone(),
+            _ => self.file.ap.as_ref().map_or_else(String::new, |ap| ap.name.clone()),
+        }
+    }
+}
+
+/// Whether stations pass packets on among themselves.
+pub(super) fn is_ad_hoc(file: &File) -> bool {
+    file.space.as_ref().is_some_and(|space| space.mode == Mode::AdHoc)
+}
+
+/// The way with the fewest hops between two stations, both ends included; of several the one by stations declared
+/// first. `None` if there is none.
+#[must_use]
+pub fn route(links: &Links, from: u32, to: u32) -> Option<Vec<u32>> {
+    let stations = u32::try_from(links.stations()).unwrap_or(u32::MAX);
+    let mut before = vec![None; links.stations()];
+    let mut queue = VecDeque::from([from]);
+    before[from as usize] = Some(from);
+    while let Some(node) = queue.pop_front() {
+        for next in 0..stations {
+            let reads = |a: u32, b: u32| links.hearing(a, b) == Hearing::Reads;
+            // A hop needs its ACK: both must read each other.
+            if before[next as usize].is_none() && reads(node, next) && reads(next, node) {
+                before[next as usize] = Some(node);
+                queue.push_back(next);
+            }
+        }
+    }
+    let mut way = vec![to];
+    while *way.last()? != from {
+        way.push(before[*way.last()? as usize]?);
+    }
+    way.reverse();
+    Some(way)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(keys: &str) -> Scenario {
+        let text = format!(
+            "duration = '1 s'\nwlan.standard = '802.11b'\nspace.profile = 'ns2'\nspace.mode = 'ad-hoc'\n{keys}"
+        );
+        Scenario::parse(&text, "test.toml", &[]).unwrap()
+    }
+
+    /// las: nodes 150 m apart read their neighbours (250 m) and sense the third (450 m), not the fourth (600 m).
+    #[test]
+    fn a_chain_of_five_hides_its_last_node_from_its_first() {
+        let chain = scenario(
+            "[[stations]]\nname = 'n'\ncount = 5\nlayout = 'chain'\nchain.spacing = '150 m'\n\
+             [[flows]]\nname = 'f'\nfrom = 'n1'\nto = 'n5'",
+        );
+        let links = chain.hearing(chain.file.space.as_ref().unwrap(), 1);
+        assert_eq!(links.hearing(0, 1), Hearing::Reads);
+        assert_eq!(links.hearing(0, 2), Hearing::Senses);
+        assert_eq!(links.hearing(0, 3), Hearing::Senses);
+        assert_eq!(links.hearing(0, 4), Hearing::Nothing);
+        assert_eq!(route(&links, 0, 4), Some(vec![0, 1, 2, 3, 4]));
+    }
+
+    /// las: 128 m apart the neighbours in a row and on the diagonal (181 m) are one hop away, two steps (256 m) are not.
+    #[test]
+    fn a_grid_of_sixteen_reaches_neighbours_and_diagonals() {
+        let grid = scenario(
+            "[[stations]]\nname = 'n'\ncount = 16\nlayout = 'grid'\n[[flows]]\nname = 'f'\nfrom = 'n1'\nto = 'n16'",
+        );
+        let links = grid.hearing(grid.file.space.as_ref().unwrap(), 1);
+        assert_eq!(links.hearing(0, 5), Hearing::Reads);
+        assert_eq!(links.hearing(0, 2), Hearing::Senses);
+        assert_eq!(links.hearing(0, 15), Hearing::Senses);
+        assert_eq!(route(&links, 0, 15), Some(vec![0, 5, 10, 15]));
+    }
+
+    #[test]
+    fn deaf_pairs_and_given_gains_go_before_distance() {
+        let three = scenario(
+            "[[space.paths]]\nfrom = 'n1'\nto = 'n3'\ndeaf = true\n[[space.paths]]\nfrom = 'n1'\nto = 'n2'\ngain = '-200 dB'\n\
+             one_way = true\n[[stations]]\nname = 'n'\ncount = 3\n[[flows]]\nname = 'f'\nfrom = 'n2'\nto = 'n3'",
+        );
+        let links = three.hearing(three.file.space.as_ref().unwrap(), 1);
+        assert_eq!(links.hearing(0, 2), Hearing::Nothing);
+        assert_eq!(links.hearing(2, 0), Hearing::Nothing);
+        assert_eq!(links.hearing(0, 1), Hearing::Nothing);
+        assert_eq!(links.hearing(1, 0), Hearing::Reads);
+        assert_eq!(route(&links, 0, 1), None);
+    }
+}
