@@ -263,7 +263,9 @@ impl Receiver {
         }
     }
 
-    const fn window(&self) -> u64 {
+    /// The window, in bytes from the next offset expected on.
+    #[must_use]
+    pub const fn window(&self) -> u64 {
         self.config.buffer
     }
 

@@ -3,6 +3,7 @@ use wifair_packet::flag;
 use wifair_units::BitRate;
 
 use super::*;
+use crate::cc::Choice;
 use crate::pipe::{Fate, Pipe, ends};
 
 fn seconds(n: u64) -> Time {
@@ -117,8 +118,8 @@ fn a_window_that_is_known_from_the_start_can_still_be_cut_on_the_way() {
 
 const STACKS: [&str; 9] = [
     "stack = 'ns2'",
-    "stack = 'ns2'\ncc = 'tahoe'\nreceive_window = '60 packets'",
-    "stack = 'ns2'\ncc = 'reno'\ndelayed_ack = true\nmax_cwnd = '7 packets'",
+    "stack = 'ns2'\nrecovery = 'tahoe'\nreceive_window = '60 packets'",
+    "stack = 'ns2'\nrecovery = 'reno'\ndelayed_ack = true\nmax_cwnd = '7 packets'",
     "stack = 'rfc'",
     "stack = 'rfc'\nsack = true",
     "stack = 'rfc'\nsack = true\nprr = true\ntimestamps = true\necn = true",
@@ -126,6 +127,13 @@ const STACKS: [&str; 9] = [
     "stack = 'modern'",
     "stack = 'modern'\nmss = '100 B'\nquick_acks = 0\necn = true\npacing = true",
 ];
+
+/// A stack with its own congestion control, or with any.
+fn any_settings() -> impl Strategy<Value = String> {
+    let cc = prop::option::of(prop::sample::select(&Choice::NAMES[..]));
+    (prop::sample::select(&STACKS[..]), cc)
+        .prop_map(|(stack, cc)| cc.map_or(stack.to_owned(), |cc| format!("{stack}\ncc = '{cc}'")))
+}
 
 /// What a sender may have in flight beyond the last ACK, as its settings and state say.
 fn check(sender: &Sender, packet: &Packet) {
@@ -148,14 +156,14 @@ proptest! {
     /// Whatever the path does to the first packets, all data arrives, once and in order, and both ends come to rest.
     #[test]
     fn all_data_arrives_over_a_bad_path(
-        stack in 0..STACKS.len(),
+        settings in any_settings(),
         segments in 1_u64..120,
         tail in 0_u64..1000,
         fates in prop::collection::vec((0_u8..100, 0_u64..300), 0..300),
         pause in 0_u64..4000,
     ) {
         let fates = std::rc::Rc::new(fates);
-        let mut pipe = slow(STACKS[stack]).with_script(move |o| {
+        let mut pipe = slow(&settings).with_script(move |o| {
             let Some(&(kind, extra)) = fates.get(usize::try_from(o.n).expect("few packets")) else { return Fate::ARRIVES };
             match (kind, o.forward) {
                 (0..15, _) => Fate::LOST,
@@ -178,6 +186,124 @@ proptest! {
         prop_assert_eq!(pipe.sender.in_flight(), 0);
         prop_assert_eq!(pipe.receiver.gaps(), 0);
         prop_assert_eq!(pipe.sender.state(), State::Finished);
+    }
+}
+
+/// What a test may do to a sender.
+#[derive(Clone, Debug)]
+enum Act {
+    Wait(u64),
+    Timer,
+    Poll,
+    Supply(u64),
+    Close,
+    Ack(Packet),
+}
+
+fn any_act() -> impl Strategy<Value = Act> {
+    let flags =
+        prop::sample::select(vec![flag::ACK, flag::ACK | flag::ECE, flag::ACK | flag::FIN, flag::SYN | flag::ACK]);
+    let blocks = prop::array::uniform3((0_u32..30_000, 0_u32..4_000));
+    let field = prop_oneof![4 => Just(60_000_u16), 1 => any::<u16>(), 1 => Just(0)];
+    let packet = (0_u64..60_000, blocks, field, any::<u32>(), flags, prop::bool::weighted(0.7)).prop_map(
+        |(ack, blocks, window, stamp, flags, round)| {
+            let ack = if round { ack / 1000 * 1000 } else { ack };
+            let sack = blocks.map(|(start, len)| {
+                let (start, len) = if round { (start / 1000 * 1000, len / 1000 * 1000) } else { (start, len) };
+                (start.wrapping_sub(5000), start.wrapping_sub(5000).wrapping_add(len))
+            });
+            Act::Ack(Packet { ack, sack, window, ts_ecr: stamp, flags, kind: Kind::Ack, ..Packet::default() })
+        },
+    );
+    prop_oneof![
+        2 => (0_u64..2_000).prop_map(Act::Wait),
+        1 => Just(Act::Timer),
+        4 => Just(Act::Poll),
+        1 => (1_u64..30_000).prop_map(Act::Supply),
+        8 => packet,
+        1 => prop::bool::weighted(0.1).prop_map(|close| if close { Act::Close } else { Act::Poll }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+    /// Whatever comes in, in whatever order, also what no receiver would send: a sender stays within its windows, has a
+    /// timer while something is outstanding, and says nothing twice without need.
+    #[test]
+    fn nothing_that_comes_in_upsets_a_sender(
+        settings in any_settings(),
+        acts in prop::collection::vec(any_act(), 1..200),
+    ) {
+        let (mut sender, _) = ends(&settings);
+        let mut now = seconds(1);
+        let mut closed = false;
+        sender.open(now);
+        sender.on_packet(now, &Packet { flags: flag::SYN | flag::ACK, window: 60_000, ..Packet::default() });
+        for act in acts {
+            match act {
+                Act::Wait(millis) => now += Duration::from_millis(millis),
+                Act::Timer if sender.deadline() < seconds(1_000_000) => {
+                    now = now.max(sender.deadline());
+                    sender.on_timer(now);
+                }
+                Act::Timer => {}
+                Act::Poll => {
+                    let mut burst = 0;
+                    while let Some(packet) = sender.poll(now) {
+                        check(&sender, &packet);
+                        burst += 1;
+                        prop_assert!(burst < 10_000, "a burst ends");
+                    }
+                }
+                Act::Supply(bytes) if !closed => sender.supply(bytes),
+                Act::Supply(_) => {}
+                Act::Close => {
+                    closed = true;
+                    sender.close();
+                }
+                Act::Ack(packet) => sender.on_packet(now, &packet),
+            }
+            prop_assert!(sender.una() <= sender.nxt() && sender.nxt() <= sender.sent());
+            prop_assert!(sender.sent() <= sender.supplied());
+            prop_assert!(sender.cwnd().is_finite() && sender.cwnd() >= 1.0);
+            prop_assert!(sender.in_flight() <= 2 * (sender.sent() - sender.una()));
+            prop_assert!(sender.rtt().rto() <= Duration::from_secs(120));
+        }
+    }
+
+    /// Segments in any order, with any overlap and any flags: the receiver counts each byte once, and its ACKs tell the
+    /// truth.
+    #[test]
+    fn nothing_that_comes_in_upsets_a_receiver(
+        settings in any_settings(),
+        parts in prop::collection::vec((0_u64..40_000, 0_u16..3_000, any::<u8>(), 0_u64..400), 1..200),
+    ) {
+        let (_, mut receiver) = ends(&settings);
+        let mut now = seconds(1);
+        let mut arrived = vec![false; 50_000];
+        for (seq, payload, flags, wait) in parts {
+            now += Duration::from_millis(wait);
+            if receiver.deadline() <= now {
+                receiver.on_timer(now);
+            }
+            let flags = flags & !flag::SYN & !flag::FIN;
+            let packet = Packet { seq, payload, flags, ..Packet::default() };
+            let room = seq + u64::from(payload) <= receiver.delivered().saturating_add(receiver.window());
+            receiver.on_packet(now, &packet);
+            if room || seq <= receiver.delivered() {
+                let (from, to) = (usize::try_from(seq).unwrap(), usize::try_from(packet.end()).unwrap());
+                arrived[from..to].fill(true);
+            }
+            let next = arrived.iter().position(|there| !there).expect("the end has not arrived") as u64;
+            prop_assert_eq!(receiver.delivered(), next);
+            while let Some(ack) = receiver.poll(now) {
+                prop_assert!(ack.ack <= next);
+                for (start, end) in ack.sack.into_iter().filter(|(start, end)| start != end) {
+                    let offset = |o: u32| usize::try_from(ack.ack.wrapping_add_signed(i64::from(o.cast_signed()))).unwrap();
+                    prop_assert!(arrived[offset(start)..offset(end)].iter().all(|&there| there));
+                }
+            }
+        }
     }
 }
 
