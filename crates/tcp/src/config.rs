@@ -25,6 +25,8 @@ choice! {
         Never = "never",
         /// It falls to the initial window when nothing was sent for a timeout.
         Rfc5681 = "rfc5681" from "RFC 5681, section 4.1",
+        /// It is halved for each timeout without sending, down to the initial window.
+        Rfc2861 = "rfc2861" from "RFC 2861, section 3.1; Linux",
         /// The retransmission timer runs on; at its end the window falls to one segment, ssthresh stays.
         TimerRunsOn = "timer-runs-on" from "ns-2.35, Agent/TCP",
     }
@@ -120,9 +122,11 @@ pub struct Habits {
     pub initial_ssthresh: f64,
     /// Bound of the window, inflation included, in segments; infinite where there is none.
     pub max_cwnd: f64,
-    /// Receive window known from the start, in bytes (ns-2). The header field of an ACK then counts only where it is
-    /// below its largest value, as an access point may have written it.
-    pub fixed_window: Option<u64>,
+    /// The receiver's window, in bytes: what may be sent until it has said so itself.
+    pub receive_window: u64,
+    /// The receive window is known from the start (ns-2). The header field of an ACK then counts only where it is below
+    /// its largest value, as an access point may have written it.
+    pub window_known: bool,
     /// Shift of the receive window in the header field (RFC 7323, section 2).
     pub window_scale: u8,
     /// Timeout and measurement of the round-trip time.

@@ -133,7 +133,11 @@ table! {
         pub impatient: bool = true;
         /// What happens to the window when nothing was sent for a while.
         pub idle_restart: IdleRestart =
-            match stack { Stack::Ns2 => IdleRestart::TimerRunsOn, _ => IdleRestart::Rfc5681 }, by stack;
+            match stack {
+                Stack::Ns2 => IdleRestart::TimerRunsOn,
+                Stack::Rfc => IdleRestart::Rfc5681,
+                Stack::Modern => IdleRestart::Rfc2861,
+            }, by stack;
         /// Proportional rate reduction in recovery with SACK (RFC 9937).
         pub prr: bool = stack == Stack::Modern, by stack;
         /// Explicit congestion notification (RFC 3168).
@@ -175,7 +179,8 @@ impl Settings {
             initial_window: bytes(self.initial_window),
             initial_ssthresh: segments(self.initial_ssthresh),
             max_cwnd: segments(self.max_cwnd).max(1.0),
-            fixed_window: counted_by_sender.then(|| bytes(self.receive_window)),
+            receive_window: if counted_by_sender { bytes(self.receive_window) } else { buffer },
+            window_known: counted_by_sender,
             window_scale,
             rtt: RttConfig {
                 initial_rto: self.initial_rto,
@@ -247,7 +252,7 @@ mod tests {
         let own =
             read("stack = 'ns2'\nmin_rto = '1 s'\nreceive_window = '50 packets'\ncc = 'reno'").expect("it is right");
         let (sender, receiver) = own.resolve();
-        assert_eq!((sender.habits.rtt.min_rto, sender.habits.fixed_window), (ms(1000), Some(50_000)));
+        assert_eq!((sender.habits.rtt.min_rto, sender.habits.receive_window), (ms(1000), 50_000));
         assert_eq!((sender.habits.initial_ssthresh, sender.habits.recovery), (50.0, Recovery::Reno));
         assert_eq!((receiver.ack_every, receiver.sack), (1, false));
     }

@@ -121,7 +121,7 @@ pub struct Sender {
     partial: bool,
     closing: bool,
     fin_sent: bool,
-    /// A byte was sent beyond a closed receive window; it counts only when it is acknowledged.
+    /// The receive window is closed: the timer is that of a probe, whose byte counts only when it is acknowledged.
     probing: bool,
     /// A SYN was sent again.
     syn_again: bool,
@@ -147,8 +147,8 @@ pub struct Sender {
     sample: Option<Duration>,
     /// Head of the last timeout.
     timed_out: Option<u64>,
-    /// Clock of the first retransmission of this recovery (RFC 3522).
-    again_stamp: Option<u32>,
+    /// The first segment, if it was sent again, and the clock of its first retransmission (RFC 3522).
+    again: Option<(u64, u32)>,
     selective: Option<Box<Selective>>,
     times: Option<Box<Times>>,
     cc: Algorithm,
@@ -190,7 +190,7 @@ impl Sender {
             nxt: 0,
             max: 0,
             supplied: 0,
-            rwnd: habits.fixed_window.unwrap_or(0),
+            rwnd: 0,
             recover: 0,
             window: 0,
             inflation: 0,
@@ -224,10 +224,10 @@ impl Sender {
             rtt: Rtt::new(habits.rtt, Duration::from_nanos(phase)),
             sample: None,
             timed_out: None,
-            again_stamp: None,
+            again: None,
             selective: by_sack.then(|| Box::new(Selective::new(habits, cc.wants_rate_samples()))),
-            times: (!by_sack && (cc.wants_fine_timer() || (cc.wants_every_rtt() && !habits.timestamps)))
-                .then(|| Box::new(Times::new(habits.rtt, cc.wants_fine_timer()))),
+            times: (!by_sack && (cc.wants_fine_timer() || cc.wants_every_rtt() || cc.wants_rate_samples()))
+                .then(|| Box::new(Times::new(habits.rtt, cc.wants_fine_timer(), cc.wants_rate_samples()))),
             cc,
             flow,
             habits: *habits,
@@ -249,9 +249,7 @@ impl Sender {
         match self.habits.handshake {
             Handshake::None => {
                 self.state = State::Established;
-                if self.habits.fixed_window.is_none() {
-                    self.rwnd = u64::from(u16::MAX) << self.habits.window_scale;
-                }
+                self.rwnd = self.habits.receive_window;
             }
             Handshake::OneWay | Handshake::ThreeWay => {
                 self.state = State::SynSent;
@@ -332,7 +330,7 @@ impl Sender {
             self.due |= if self.habits.handshake == Handshake::ThreeWay { due::ACK } else { 0 };
             return;
         }
-        if packet.ack == self.max + 1 && self.probing {
+        if self.probing && packet.ack == self.max + 1 {
             // The receiver took the byte of a probe.
             self.max += 1;
             self.nxt = self.max;
@@ -350,13 +348,14 @@ impl Sender {
         } else if self.max > self.una && !window_changed {
             self.on_dup_ack(now, packet);
         }
-        if window_changed && self.max == self.una && !self.fin_sent {
-            // The window opened: the persist timer has done its work.
-            self.rto_at = Time::NEVER;
+        if self.probing && self.rwnd > 0 {
             self.probing = false;
             self.rtt.end_backoff();
+            self.rto_at = Time::NEVER;
+            self.restart_timer(now, true);
         }
-        if packet.has(flag::FIN) && self.fin_sent && self.una == self.max {
+        // The receiver has seen the FIN, so it was sent, though perhaps forgotten by a timeout.
+        if packet.has(flag::FIN) && self.closing && self.una == self.supplied {
             self.finish();
             self.due = due::ACK;
             self.last_acked = now;
@@ -368,10 +367,10 @@ impl Sender {
     #[inline]
     fn offered(&self, field: u16) -> u64 {
         let offered = u64::from(field) << self.habits.window_scale;
-        match self.habits.fixed_window {
-            None => offered,
-            Some(window) if field == u16::MAX => window,
-            Some(window) => window.min(offered),
+        match (self.habits.window_known, field) {
+            (false, _) => offered,
+            (true, u16::MAX) => self.habits.receive_window,
+            (true, _) => self.habits.receive_window.min(offered),
         }
     }
 
@@ -385,7 +384,9 @@ impl Sender {
         if self.syn_again {
             // RFC 5681, section 3.1: one segment after a lost SYN. RFC 6298, rule 5.7: three seconds.
             self.cc.on_idle_restart(1.0);
-            self.rtt.restart_from(Duration::from_secs(3));
+            if !self.habits.ns2_recovery {
+                self.rtt.restart_from(Duration::from_secs(3));
+            }
         } else {
             self.take_sample(now, self.timed_at);
         }
@@ -432,7 +433,7 @@ impl Sender {
         let mut restart_timer = true;
         let mut in_recovery = false;
         if self.phase != Phase::Open {
-            if self.is_spurious(packet) {
+            if self.is_spurious(packet.ack - acked, packet) {
                 self.undo();
             }
             in_recovery = self.phase == Phase::Recovery;
@@ -442,7 +443,9 @@ impl Sender {
         }
         self.dup_acks = 0;
         self.limited_sent = 0;
-        let told = Told { acked, in_flight: self.nxt - self.una, in_recovery, ..Told::default() };
+        let min_rtt = self.rtt.min();
+        let rate = self.times.as_mut().and_then(|times| times.rate_sample(now, acked, min_rtt));
+        let told = Told { acked, in_flight: self.nxt - self.una, in_recovery, rate, ..Told::default() };
         self.tell(now, packet, &told);
         if self.times.as_mut().is_some_and(|times| times.is_late_at_ack(now)) {
             self.due |= due::HEAD;
@@ -467,11 +470,11 @@ impl Sender {
         }
     }
 
-    /// RFC 3522, section 3.2: the first ACK of a recovery that moves on echoes a segment from before the first
-    /// retransmission, so that was needless.
-    fn is_spurious(&mut self, packet: &Packet) -> bool {
-        let Some(stamp) = self.again_stamp.take() else { return false };
-        self.habits.timestamps && packet.ts_ecr.wrapping_sub(stamp).cast_signed() < 0
+    /// RFC 3522, section 3.2: the ACK for the segment at `first`, which was sent again, echoes a time before that, so
+    /// the retransmission was needless.
+    fn is_spurious(&mut self, first: u64, packet: &Packet) -> bool {
+        let Some((again, stamp)) = self.again else { return false };
+        again == first && packet.ts_ecr.wrapping_sub(stamp).cast_signed() < 0
     }
 
     /// The loss or timeout was none (RFC 4015).
@@ -586,7 +589,6 @@ impl Sender {
         self.recover = self.max;
         self.partial = false;
         self.timed = 0;
-        self.again_stamp = None;
         self.limited_sent = 0;
         self.due |= due::HEAD;
         if self.habits.recovery == Recovery::Tahoe {
@@ -642,22 +644,26 @@ impl Sender {
     }
 
     fn on_timeout(&mut self, now: Time) {
+        if self.probing {
+            // RFC 9293, section 3.8.6.1.
+            self.due |= due::PROBE;
+            self.rtt.back_off();
+            self.rto_at = now.saturating_add(self.rtt.rto());
+            return;
+        }
         if !self.outstanding() {
-            if self.rwnd > 0 && self.habits.idle_restart == IdleRestart::TimerRunsOn {
-                self.cc.on_idle_restart(1.0);
-                self.rto_at = now.saturating_add(self.rtt.rto());
-            } else {
-                // RFC 9293, section 3.8.6.1: the window is closed.
-                self.due |= due::PROBE;
-                self.rtt.back_off();
-                self.rto_at = Time::NEVER;
-            }
+            self.cc.on_idle_restart(1.0);
+            self.rto_at = now.saturating_add(self.rtt.rto());
             return;
         }
         self.counts.timeouts += 1;
         if self.state == State::SynSent {
             self.due |= due::SYN;
             self.syn_again = true;
+            if self.habits.ns2_recovery {
+                // To ns-2 the SYN is a segment like others; the window was one.
+                self.cc.on_rto(0.0);
+            }
         } else if self.max > self.una {
             // RFC 5681, section 3.1: only the first timeout of a segment reduces `ssthresh`.
             if self.timed_out != Some(self.una) || self.habits.ns2_recovery {
@@ -666,7 +672,6 @@ impl Sender {
             self.timed_out = Some(self.una);
             self.phase = Phase::Loss;
             self.recover = self.max;
-            self.again_stamp = None;
             self.due &= !due::HEAD;
             if self.selective.is_some() {
                 self.on_timeout_selective(now);
@@ -706,6 +711,11 @@ impl Sender {
         let len = self.mss.min(self.supplied - self.nxt);
         if len == 0 {
             self.window_limited = false;
+            if let Some(times) = &mut self.times
+                && in_flight < self.window
+            {
+                times.on_app_limited(in_flight);
+            }
             return self.poll_fin(now);
         }
         if in_flight == 0 && self.max == self.una {
@@ -719,19 +729,25 @@ impl Sender {
             // The sender avoids silly windows: a short segment leaves only when nothing is in flight.
             if in_flight > 0 || allowed == 0 {
                 self.window_limited = in_flight + len > window;
-                if self.rwnd == 0 && !self.outstanding() && self.rto_at == Time::NEVER {
-                    self.rto_at = now.saturating_add(self.rtt.rto());
-                }
+                self.probe_closed_window(now);
                 return None;
             }
             len = allowed;
         }
-        if extra > 0 && in_flight + len + extra > window {
+        if in_flight + len > self.window {
             self.limited_sent += len as u32;
         }
         let seq = self.nxt;
         self.nxt += len;
         Some(self.segment(now, seq, len))
+    }
+
+    /// Starts to probe, where the receive window is closed and nothing is on its way that would be answered.
+    fn probe_closed_window(&mut self, now: Time) {
+        if self.rwnd == 0 && !self.probing && !self.outstanding() {
+            self.probing = true;
+            self.rto_at = now.saturating_add(self.rtt.rto());
+        }
     }
 
     /// Whether pacing holds the next segment back.
@@ -763,13 +779,24 @@ impl Sender {
         if on && self.dup_acks < self.habits.dup_threshold { u64::from(self.dup_acks) * self.mss } else { 0 }
     }
 
-    /// RFC 5681, section 4.1.
+    /// RFC 5681, section 4.1, or RFC 2861, section 3.1.
     fn restart_after_idle(&mut self, now: Time) {
-        if self.habits.idle_restart == IdleRestart::Rfc5681 && now.saturating_since(self.last_send) > self.rtt.rto() {
-            self.cc.on_idle_restart(self.segments(self.habits.initial_window));
-            self.last_send = now;
-            self.refresh();
+        let (idle, rto) = (now.saturating_since(self.last_send), self.rtt.rto());
+        if idle <= rto {
+            return;
         }
+        let initial = self.segments(self.habits.initial_window);
+        let at_most = match self.habits.idle_restart {
+            IdleRestart::Rfc5681 => initial,
+            IdleRestart::Rfc2861 => {
+                let halvings = i32::try_from(idle.div_floor(rto)).unwrap_or(i32::MAX);
+                (self.cwnd() * libm::ldexp(1.0, -halvings)).max(initial)
+            }
+            IdleRestart::Never | IdleRestart::TimerRunsOn => return,
+        };
+        self.cc.on_idle_restart(at_most);
+        self.last_send = now;
+        self.refresh();
     }
 
     #[cold]
@@ -797,13 +824,11 @@ impl Sender {
         }
         if self.due & due::PROBE != 0 {
             self.due &= !due::PROBE;
-            if self.rwnd == 0 && self.supplied > self.nxt && self.max == self.una {
+            if self.probing {
                 let mut probe = self.header(now, flag::ACK);
                 probe.seq = self.nxt;
                 probe.payload = 1;
                 probe.size += 1;
-                self.probing = true;
-                self.rto_at = now.saturating_add(self.rtt.rto());
                 return Some(probe);
             }
         }
@@ -853,11 +878,13 @@ impl Sender {
         if seq < self.max {
             packet.flags |= flag::RETRANSMISSION;
             self.counts.retransmissions += 1;
+            self.timed = 0;
+            let in_flight = self.nxt - self.una;
             if let Some(times) = &mut self.times {
-                times.send_again(now, seq, end);
+                times.send_again(now, seq, end, in_flight);
             }
-            if self.habits.timestamps && self.again_stamp.is_none() && self.phase != Phase::Open {
-                self.again_stamp = Some(clock(now));
+            if self.habits.timestamps && seq == self.una && self.again.is_none_or(|(first, _)| first != seq) {
+                self.again = Some((seq, clock(now)));
             }
         } else {
             if self.habits.ecn {
@@ -869,8 +896,9 @@ impl Sender {
                 self.timed_at = now;
             }
             self.last_new_sent = now;
+            let before = seq - self.una;
             if let Some(times) = &mut self.times {
-                times.push(now, end);
+                times.push(now, end, before);
             }
         }
         if end == self.supplied && self.closing && self.habits.fin {

@@ -86,7 +86,7 @@ impl Sender {
         }
 
         let was = self.phase;
-        if acked > 0 && was != Phase::Open && self.is_spurious(packet) {
+        if acked > 0 && was != Phase::Open && self.is_spurious(packet.ack - acked, packet) {
             self.undo();
             s.board.forgive();
         }
@@ -188,7 +188,6 @@ impl Sender {
         self.phase = Phase::Recovery;
         self.recover = self.max;
         self.timed = 0;
-        self.again_stamp = None;
         self.due |= due::HEAD;
         s.rescued = false;
         // RFC 9937, section 6.2: what had arrived before does not count.
@@ -373,9 +372,7 @@ impl Sender {
         }
         self.window_limited = len > allowed;
         if len > open {
-            if self.rwnd == 0 && !self.outstanding() && self.rto_at == Time::NEVER {
-                self.rto_at = now.saturating_add(self.rtt.rto());
-            }
+            self.probe_closed_window(now);
             return self.poll_suspect(now, allowed);
         }
         debug_assert!(in_flight > 0 || self.phase == Phase::Recovery, "an empty path takes a segment");

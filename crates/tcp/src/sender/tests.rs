@@ -53,6 +53,8 @@ fn every_segment_leaves_as_in_ns2() {
         ("tahoe", include_str!("golden_ns2/tahoe_bursts.txt"), ns2(TAHOE, 300, 50, BURSTS)),
         ("delayed", include_str!("golden_ns2/newreno_delayed.txt"), ns2("delayed_ack = true", 120, 50, &[30, 60, 62])),
         ("timeouts", include_str!("golden_ns2/newreno_timeouts.txt"), ns2(NEWRENO, 60, 50, TAIL)),
+        ("lost SYN", include_str!("golden_ns2/newreno_lost_syn.txt"), ns2(NEWRENO, 60, 50, &[0])),
+        ("lost start", include_str!("golden_ns2/newreno_lost_start.txt"), ns2(NEWRENO, 60, 50, &[1, 2])),
         ("long", include_str!("golden_ns2/newreno_long.txt"), ns2(WINDOW_15, 600, 20, LONG)),
     ] {
         let (expected, sent) = (golden(text), pipe.sent());
@@ -491,13 +493,14 @@ fn a_closed_window_is_probed() {
     }
 }
 
-/// RFC 5681, section 4.1: after two idle seconds the window is the initial one; ns-2's timer makes it one segment, and
+/// RFC 5681, section 4.1: after eight idle seconds the window is the initial one; ns-2's timer makes it one segment, and
 /// `never` leaves it.
 #[test]
 fn a_pause_shrinks_the_window() {
     for (settings, burst) in [
         ("stack = 'rfc'\nreceive_window = '20 packets'", 4),
         ("stack = 'rfc'\nreceive_window = '20 packets'\nidle_restart = 'never'", 20),
+        ("stack = 'modern'\ninitial_window = '2 packets'\nreceive_window = '20 packets'", 2),
         ("stack = 'ns2'", 1),
     ] {
         let mut pipe = slow(&format!("{settings}\nmss = '1000 B'"));
@@ -509,6 +512,26 @@ fn a_pause_shrinks_the_window() {
         pipe.run(seconds(10));
         assert_eq!(pipe.log.len() - before, burst, "{settings}");
     }
+}
+
+/// RFC 2861, section 3.1: a window of 20 is halved twice in a pause of two and a half timeouts.
+#[test]
+fn a_pause_halves_the_window_for_each_timeout() {
+    let mut pipe =
+        slow("mss = '1000 B'\nidle_restart = 'rfc2861'\nreceive_window = '20 packets'\nmax_cwnd = '20 packets'");
+    pipe.sender.open(Time::ZERO);
+    pipe.sender.supply(2_000_000);
+    let mut end = seconds(1);
+    while pipe.sender.una() < 2_000_000 {
+        pipe.run(end);
+        end += Duration::from_millis(10);
+    }
+    let (sent, rto) = (pipe.log.last().expect("segments").0, pipe.sender.rtt().rto());
+    pipe.run(sent + rto * 5 / 2);
+    let before = (pipe.sender.cwnd(), pipe.log.len());
+    pipe.sender.supply(1_000_000);
+    pipe.run(pipe.now);
+    assert_eq!((before.0, pipe.sender.cwnd(), pipe.log.len() - before.1), (20.0, 5.0, 5));
 }
 
 /// A lost SYN is repeated after a second (RFC 6298, rule 2.1); then the window starts at one segment (RFC 5681,
@@ -534,4 +557,18 @@ fn paced_segments_keep_their_distance() {
     assert_eq!(pipe.receiver.delivered(), 200_000);
     let late: Vec<_> = pipe.log.iter().filter(|(t, _)| *t > Time::ZERO + Duration::from_millis(500)).collect();
     assert!(late.windows(2).all(|pair| pair[0].0 < pair[1].0));
+}
+
+/// One segment in a hundred is really lost, so no recovery is needless. Once the ACK of one recovery's retransmission,
+/// which came after the next recovery had begun, was taken for one of the first transmission.
+#[test]
+fn a_late_ack_of_a_retransmission_makes_no_recovery_needless() {
+    let mut pipe = slow("stack = 'modern'\nmss = '1000 B'\ncc = 'bbr'")
+        .with_script(|o| if o.forward && o.n % 100 == 99 { Fate::LOST } else { Fate::ARRIVES });
+    pipe.sender.open(Time::ZERO);
+    pipe.sender.supply(u64::MAX);
+    pipe.run(seconds(30));
+    let counts = pipe.sender.counts();
+    assert_eq!(counts.spurious, 0);
+    assert!(counts.fast_retransmits >= 30, "{counts:?}");
 }

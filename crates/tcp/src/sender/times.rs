@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 
 use wifair_units::{Duration, Time};
 
+use super::rate::Rate;
+use crate::cc::RateSample;
 use crate::rtt::{Rtt, RttConfig};
 
 #[derive(Clone, Copy, Debug)]
@@ -30,26 +32,40 @@ pub struct Times {
     reduced_at: Time,
     /// New ACKs that will still look at the timer.
     looks: u8,
+    rate: Option<Rate>,
 }
 
 impl Times {
-    /// Nothing was sent yet.
-    pub fn new(config: RttConfig, fine_timer: bool) -> Self {
+    /// Nothing was sent yet; with `rate` the delivery rate is sampled.
+    pub fn new(config: RttConfig, fine_timer: bool, rate: bool) -> Self {
         let exact = RttConfig { min_rto: Duration::ZERO, tick: Duration::ZERO, min_rto_on_variance: false, ..config };
         let fine = Rtt::new(exact, Duration::ZERO);
-        Self { entries: VecDeque::new(), fine, fine_timer, reduced_at: Time::ZERO, looks: 0 }
+        Self {
+            entries: VecDeque::new(),
+            fine,
+            fine_timer,
+            reduced_at: Time::ZERO,
+            looks: 0,
+            rate: rate.then(Rate::default),
+        }
     }
 
-    /// A segment that ends at `end` leaves, for the first time.
-    pub fn push(&mut self, now: Time, end: u64) {
+    /// A segment that ends at `end` leaves, for the first time, while `in_flight` bytes are on their way.
+    pub fn push(&mut self, now: Time, end: u64, in_flight: u64) {
+        if let Some(rate) = &mut self.rate {
+            rate.push(now, in_flight);
+        }
         self.entries.push_back(Entry { end, sent: now, again: false });
     }
 
-    /// `seq .. end` leaves again.
-    pub fn send_again(&mut self, now: Time, seq: u64, end: u64) {
+    /// `seq .. end` leaves again while `in_flight` bytes are on their way.
+    pub fn send_again(&mut self, now: Time, seq: u64, end: u64, in_flight: u64) {
         let first = self.entries.partition_point(|entry| entry.end <= seq);
-        for entry in self.entries.range_mut(first..) {
+        for (index, entry) in self.entries.range_mut(first..).enumerate() {
             (entry.sent, entry.again) = (now, true);
+            if let Some(rate) = &mut self.rate {
+                rate.send_again(now, first + index, in_flight);
+            }
             if entry.end >= end {
                 break;
             }
@@ -62,12 +78,28 @@ impl Times {
         let mut last = None;
         while let Some(&entry) = self.entries.front().filter(|entry| entry.end <= una) {
             last = (!entry.again).then_some(entry.sent);
+            if let Some(rate) = &mut self.rate {
+                rate.deliver(0, entry.sent);
+                rate.pop();
+            }
             self.entries.pop_front();
         }
         if let Some(sent) = last {
             self.fine.sample(sent, now);
         }
         last
+    }
+
+    /// The sample of the delivery rate of an ACK for `bytes`.
+    pub fn rate_sample(&mut self, now: Time, bytes: u64, min_rtt: Duration) -> Option<RateSample> {
+        self.rate.as_mut()?.sample(now, bytes, min_rtt)
+    }
+
+    /// The application had nothing to send while the window was open and `in_flight` bytes were on their way.
+    pub fn on_app_limited(&mut self, in_flight: u64) {
+        if let Some(rate) = &mut self.rate {
+            rate.on_app_limited(in_flight);
+        }
     }
 
     fn is_late(&self, now: Time) -> bool {
@@ -117,14 +149,14 @@ mod tests {
             min_rto_on_variance: false,
             forget_after: 4,
         };
-        let mut times = Times::new(config, true);
-        times.push(at(0), 1000);
-        times.push(at(10), 2000);
+        let mut times = Times::new(config, true, false);
+        times.push(at(0), 1000, 0);
+        times.push(at(10), 2000, 1000);
         assert_eq!(times.acknowledge(at(100), 1000), Some(at(0)));
         assert!(!times.is_late_at_duplicate(at(310)) && times.is_late_at_duplicate(at(311)));
         assert!(times.reduces(at(20)));
         assert!(!times.reduces(at(311)));
-        times.send_again(at(311), 1000, 2000);
+        times.send_again(at(311), 1000, 2000, 1000);
         assert!(!times.is_late_at_ack(at(611)) && times.is_late_at_ack(at(612)) && !times.is_late_at_ack(at(613)));
         assert_eq!(times.acknowledge(at(700), 2000), None);
     }
