@@ -75,7 +75,7 @@ def run(
     elif not isinstance(scenario, Scenario):
         scenario = Scenario.from_file(scenario)
     numbers = _seeds(scenario.seeds if seeds is None else seeds)
-    workers = threads if threads is not None else _cores()
+    workers = threads if threads is not None else cores()
     if workers < 1:
         raise ValueError(f"{workers} threads: expected at least 1")
     step_ns = _core.sample_step(series) if series is not None else None
@@ -165,7 +165,7 @@ def _seeds(seeds: int | Iterable[int]) -> list[int]:
     return numbers
 
 
-def _cores() -> int:
+def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,0 +1,67 @@
+"""`wifair reproduce`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from wifair.cli.common import FAILED, WRONG, echo_json, fail
+
+if TYPE_CHECKING:
+    from wifair.reproduce import Outcome
+
+__all__ = ["reproduce_command"]
+
+
+@click.command(name="reproduce")
+@click.argument("what", nargs=-1, metavar="[PAPER[/EXPERIMENT]]...")
+@click.option(
+    "--full/--quick", "full", help="The papers' durations and repetitions, or a look within seconds (default)."
+)
+@click.option("--out", metavar="DIR", type=click.Path(), help="Write the report into a folder: pages, figures, tables.")
+@click.option("--json", "as_json", is_flag=True, help="Print all results as JSON instead of tables.")
+@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Runs at the same time; all cores by default.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
+def reproduce_command(
+    what: tuple[str, ...], full: bool, out: str | None, as_json: bool, threads: int | None, quiet: bool
+) -> None:
+    """Rerun the experiments of papers, draw their figures, judge their claims.
+
+    Exit code 1 means that a claim which this version is recorded to confirm does not hold.
+
+    \b
+    Examples:
+      wifair reproduce
+      wifair reproduce jung2016 --full --out report
+      wifair reproduce lee2007/fig6 lee2007/fig7 --json
+    """  # noqa: D301
+    from wifair.reproduce import reproduce  # noqa: PLC0415
+    from wifair.reproduce.text import text  # noqa: PLC0415
+
+    try:
+        outcome = reproduce(what, full=full, threads=threads, progress=not quiet)
+    except LookupError as error:
+        fail(str(error.args[0]), WRONG)
+    if out is not None:
+        _write(outcome, out)
+    if as_json:
+        echo_json(outcome.to_dict())
+    else:
+        click.echo(text(outcome))
+        if out is not None:
+            click.echo(f"report: {out}/index.html")
+    if outcome.broken():
+        sys.exit(FAILED)
+
+
+def _write(outcome: Outcome, out: str) -> None:
+    from wifair.reproduce.report import write  # noqa: PLC0415
+
+    try:
+        write(outcome, out)
+    except FileExistsError as error:
+        fail(str(error), WRONG)
+    except OSError as error:
+        fail(f"cannot write to `{out}`: {(error.strerror or str(error)).lower()}", WRONG)

@@ -1,0 +1,8 @@
+"""Papers that `wifair reproduce` reproduces, one folder each."""
+
+from __future__ import annotations
+
+__all__ = ["KEYS"]
+
+KEYS = ("jung2016", "lee2007")
+"""In the order in which they are reproduced."""

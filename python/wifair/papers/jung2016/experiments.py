@@ -1,0 +1,310 @@
+"""Experiments of jung2016: what is run, measured and drawn. The README says which readings were taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair import metrics
+from wifair.reproduce import Case, Effort, Experiment, Measured, style
+from wifair.scenario import Scenario
+
+if TYPE_CHECKING:
+    from wifair.reproduce import Table
+    from wifair.results import Results
+
+__all__ = ["EXPERIMENTS", "LENGTHS", "NODES", "SETTINGS", "UNITS"]
+
+HERE = Path(__file__).parent
+
+NODES = (2, 4, 6, 8, 10)
+LENGTHS = (5_000, 10_000, 50_000, 100_000, 500_000)
+"""Bytes; the text names 10, 50 and 500 kB, the points of the figures are lost."""
+
+TCPS: Mapping[str, Mapping[str, object]] = {
+    "reno": {"tcp.cc": "reno"},
+    "vegas": {"tcp.cc": "vegas", "tcp.vegas.variant": "ns2"},
+    "westwood": {"tcp.cc": "westwood"},
+    "reno-maxwin10": {"tcp.cc": "reno", "tcp.max_cwnd": "10 packets"},
+    "vegas-fair": {"tcp.cc": "vegas-fair"},
+    "westwood-plus": {"tcp.cc": "westwood-plus", "tcp.sack": True},
+    "westwood-nr": {"tcp.cc": "westwood-nr"},
+    "linux": {"tcp.cc": "linux", "tcp.sack": True},
+}
+NAMES = {
+    "reno": "Reno",
+    "vegas": "Vegas",
+    "westwood": "Westwood",
+    "reno-maxwin10": "Reno-MaxWin10",
+    "vegas-fair": "Vegas-Fair",
+    "westwood-plus": "Westwood+",
+    "westwood-nr": "Westwood-NR",
+    "linux": "Reno of Linux",
+}
+
+SETTINGS: Mapping[str, Mapping[str, object]] = {
+    "ns-2": {},
+    "window 1000": {"tcp.receive_window": "1000 packets"},
+    "restart": {"tcp.idle_restart": "rfc5681", "tcp.initial_window": "1 packet"},
+    "no restart": {"tcp.idle_restart": "never"},
+    "queue 100": {"ap.queue.limit": "99 packets"},
+}
+"""What the paper leaves open: first the reading taken, then others that the ledger lists."""
+
+BASES = {"down": 4.96e6, "up": 6.88e6}
+"""rho B of equation 1 [bit/s]: the best TCP cells of Table 1."""
+
+UNITS = {
+    "goodput_mbps": "aggregate goodput [Mb/s]",
+    "if_sent": "IF, last segment handed down",
+    "if_acked": "IF, last byte acknowledged",
+    "unfinished": "sessions that did not finish [%]",
+    "slowdown": "mean of real over ideal finish time",
+    "ap_queue": "mean AP queue [packets]",
+    "cwnd": "mean cwnd of persistent flows [packets]",
+}
+
+
+@cache
+def _file(name: str) -> Scenario:
+    return Scenario.from_file(HERE / name)
+
+
+# Table 1
+
+
+def _table1(effort: Effort) -> Iterator[Case]:
+    for transport, file in (("udp", "table1_udp.toml"), ("tcp", "table1.toml")):
+        for direction in ("down", "up"):
+            for n in (1, 2, 4, 8):
+                changes: dict[str, object] = {"stations.count": n, "flows.direction": direction}
+                if transport == "udp":
+                    changes["flows.udp.payload"] = "1520 B" if direction == "up" else "1500 B"
+                labels = {"transport": transport, "direction": direction, "n": n}
+                yield Case(labels, _file(file).with_(changes), tuple(effort.pick((1, 2), range(1, 21))))
+
+
+def _goodput(_: Case, results: Results) -> Iterator[Measured]:
+    yield Measured("goodput_mbps", results.cells["goodput_bps"] / 1e6)
+
+
+def _draw_table1(figure: Any, table: Table) -> None:
+    panels = figure.subplots(1, 4, sharey=True)
+    cells = [("udp", "down"), ("udp", "up"), ("tcp", "down"), ("tcp", "up")]
+    for axes, (transport, direction) in zip(panels, cells):
+        rows = table.where("goodput_mbps", transport=transport, direction=direction).rows
+        style.bars(axes, rows, range(len(rows)), colour="#56B4E9", label="wifair", width=0.7)
+        axes.set_xticks(range(len(rows)), [str(row.labels["n"]) for row in rows])
+        axes.set_title(f"{transport.upper()} {direction}load")
+        axes.set_xlabel("nodes")
+    panels[0].set_ylabel("aggregate throughput [Mb/s]")
+    style.legend_below(figure, panels[0])
+
+
+# Persistent and intermittent nodes
+
+LOADS = ("reno", "vegas", "westwood")
+
+
+def _case(effort: Effort, direction: str, tcp: str, labels: Mapping[str, int], *, setting: str = "ns-2") -> Case:
+    """Nodes `n` (4 by default), sessions of `length` bytes (10 000 by default)."""
+    changes: dict[str, object] = {
+        **TCPS[tcp],
+        **SETTINGS[setting],
+        "stations.count": labels.get("n", 4) // 2,
+        "flows.direction": direction,
+        "fair_share_base": f"{BASES[direction] / 1e6} Mb/s",
+        "flows.short.periodic.length": f"{labels.get('length', 10_000)} B",
+    }
+    if effort is Effort.QUICK:
+        changes |= {"duration": "105 s", "warm_up": "5 s"}
+    taken = setting == "ns-2"
+    seeds = effort.pick((1, 2) if taken else (1,), range(1, 21 if taken else 11))
+    return Case({"setting": setting, "tcp": tcp, **labels}, _file("mixed.toml").with_(changes), tuple(seeds))
+
+
+Cases = Callable[[Effort], Iterator[Case]]
+
+
+def _by_nodes(direction: str, tcps: Iterable[str], settings: Iterable[str] = SETTINGS) -> Cases:
+    def cases(effort: Effort) -> Iterator[Case]:
+        for setting in settings:
+            for tcp in tcps:
+                for n in NODES:
+                    yield _case(effort, direction, tcp, {"n": n}, setting=setting)
+
+    return cases
+
+
+def _by_length(direction: str) -> Cases:
+    def cases(effort: Effort) -> Iterator[Case]:
+        for setting in SETTINGS:
+            for tcp in LOADS:
+                for length in LENGTHS:
+                    yield _case(effort, direction, tcp, {"length": length}, setting=setting)
+
+    return cases
+
+
+def _fairness(case: Case, results: Results) -> Iterator[Measured]:
+    cells = results.cells
+    yield Measured("if_sent", cells["instantaneous_fairness"])
+    yield Measured("if_acked", cells["instantaneous_fairness_acked"])
+    finished, unfinished = cells["sessions_finished"].astype(float), cells["sessions_unfinished"].astype(float)
+    yield Measured("unfinished", 100 * unfinished / np.maximum(finished + unfinished, 1))
+    yield Measured("slowdown", [_slowdown(case, results, seed) for seed in results.seeds])
+    yield Measured("ap_queue", cells["ap_queue_mean_packets"])
+
+
+def _slowdown(case: Case, results: Results, seed: int) -> float:
+    """Mean of real over ideal finish time, last segment handed down."""
+    sessions = results.sessions.where(seed=seed)
+    direction = str(results.flows["direction"][0])
+    share = metrics.fair_share(BASES[direction], int(case.labels.get("n", 4)))
+    ideal = 8 * sessions["length_bytes"].astype(float) / share
+    ratio = sessions["sent_after_s"] / ideal
+    return float(np.nanmean(ratio)) if np.isfinite(ratio).any() else float("nan")
+
+
+def _throughput(_: Case, results: Results) -> Iterator[Measured]:
+    yield Measured("goodput_mbps", results.cells["goodput_bps"] / 1e6)
+    names = results.flows["name"]
+    windows = [
+        results.flows["cwnd_mean"][(results.flows["seed"] == seed) & np.char.startswith(names, "endless")].mean()
+        for seed in results.seeds
+    ]
+    yield Measured("cwnd", windows)
+
+
+def _draw_index(x: str, tcps: Iterable[str], label: str) -> Callable[[Any, Table], None]:
+    def draw(figure: Any, table: Table) -> None:
+        panels = figure.subplots(1, 2, sharey=True)
+        taken = table.where(setting="ns-2")
+        for axes, quantity, title in zip(
+            panels, ("if_sent", "if_acked"), ("last segment sent", "last byte acknowledged")
+        ):
+            style.lines(axes, taken, quantity, x=x, series="tcp", names=NAMES, order=list(tcps))
+            axes.set_title(f"finish: {title}")
+            axes.set_xlabel(label)
+            axes.set_ylim(bottom=0)
+            if x == "length":
+                axes.set_xscale("log")
+            else:
+                axes.set_xticks(NODES)
+        panels[0].set_ylabel("instantaneous fairness index IF")
+        style.legend_below(figure, *panels, columns=5)
+
+    return draw
+
+
+def _draw_goodput(tcps: Iterable[str]) -> Callable[[Any, Table], None]:
+    def draw(figure: Any, table: Table) -> None:
+        axes = figure.subplots()
+        style.lines(
+            axes, table.where(setting="ns-2"), "goodput_mbps", x="n", series="tcp", names=NAMES, order=list(tcps)
+        )
+        axes.set_xlabel("nodes")
+        axes.set_xticks(NODES)
+        axes.set_ylabel("aggregate goodput [Mb/s]")
+        axes.set_ylim(bottom=0)
+        style.legend_below(figure, axes)
+
+    return draw
+
+
+# Both ways
+
+
+def _both(effort: Effort) -> Iterator[Case]:
+    for tcp in LOADS:
+        for n in (4, 8):
+            changes: dict[str, object] = {**TCPS[tcp], "stations.count": n // 4}
+            if effort is Effort.QUICK:
+                changes |= {"duration": "105 s", "warm_up": "5 s"}
+            seeds = tuple(effort.pick((1, 2), range(1, 21)))
+            yield Case({"tcp": tcp, "n": n}, _file("both.toml").with_(changes), seeds)
+
+
+def _both_fairness(case: Case, results: Results) -> Iterator[Measured]:
+    """Each session against the share of its own direction."""
+    for quantity, column in (("if_sent", "sent_after_s"), ("if_acked", "acked_after_s")):
+        values = []
+        for seed in results.seeds:
+            sessions = results.sessions.where(seed=seed)
+            up = np.char.startswith(sessions["flow"], "short_up")
+            share = np.where(up, *(metrics.fair_share(BASES[way], int(case.labels["n"])) for way in ("up", "down")))
+            finish = sessions["start_s"] + sessions[column]
+            ratios = metrics.instantaneous_fairness(
+                sessions["length_bytes"], sessions["start_s"], finish, fair_share_bps=share
+            )
+            values.append(ratios.index)
+        yield Measured(quantity, values)
+
+
+def _draw_both(figure: Any, table: Table) -> None:
+    axes = figure.subplots()
+    for number, tcp in enumerate(LOADS):
+        rows = table.where("if_sent", tcp=tcp).rows
+        style.bars(
+            axes, rows, np.arange(2) + 0.25 * (number - 1), colour=style.COLOURS[number], label=NAMES[tcp], width=0.22
+        )
+    axes.set_xticks([0, 1], ["4", "8"])
+    axes.set_xlabel("nodes")
+    axes.set_ylabel("IF, last segment sent")
+    style.legend_below(figure, axes)
+
+
+TWO = (6.9, 2.9)
+OTHERS = ("reno", "westwood", "westwood-plus", "westwood-nr", "linux")
+ADJUSTED = ("reno", "reno-maxwin10", "vegas", "vegas-fair")
+
+EXPERIMENTS = (
+    Experiment(
+        "table1", "Aggregate throughput by transport, direction and nodes", _table1, _goodput, _draw_table1, (6.9, 2.6)
+    ),
+    Experiment(
+        "fig2a", "IF of downloads over nodes", _by_nodes("down", LOADS), _fairness,
+        _draw_index("n", LOADS, "nodes"), TWO, ("if_sent", "if_acked", "unfinished"),
+    ),
+    Experiment(
+        "fig2b", "IF of downloads over session length, 4 nodes", _by_length("down"), _fairness,
+        _draw_index("length", LOADS, "session length [bytes]"), TWO, ("if_sent", "if_acked", "unfinished"),
+    ),
+    Experiment(
+        "fig3a", "IF of uploads over nodes", _by_nodes("up", LOADS), _fairness,
+        _draw_index("n", LOADS, "nodes"), TWO, ("if_sent", "if_acked", "unfinished"),
+    ),
+    Experiment(
+        "fig3b", "IF of uploads over session length, 4 nodes", _by_length("up"), _fairness,
+        _draw_index("length", LOADS, "session length [bytes]"), TWO, ("if_sent", "if_acked", "unfinished"),
+    ),
+    Experiment(
+        "fig4a", "Aggregate goodput of downloads over nodes", _by_nodes("down", LOADS), _throughput,
+        _draw_goodput(LOADS), shown=("goodput_mbps", "cwnd"),
+    ),
+    Experiment(
+        "fig4b", "Aggregate goodput of uploads over nodes", _by_nodes("up", LOADS), _throughput,
+        _draw_goodput(LOADS), shown=("goodput_mbps",),
+    ),
+    Experiment(
+        "fig6a", "IF of the two adjustments, downloads", _by_nodes("down", ADJUSTED), _fairness,
+        _draw_index("n", ADJUSTED, "nodes"), TWO, ("if_sent", "if_acked", "unfinished"),
+    ),
+    Experiment(
+        "fig6b", "Aggregate goodput of the adjustments, uploads", _by_nodes("up", ADJUSTED), _throughput,
+        _draw_goodput(ADJUSTED), shown=("goodput_mbps",),
+    ),
+    Experiment(
+        "bidir", "IF with traffic both ways", _both, _both_fairness, _draw_both,
+        note="The paper mentions the experiment and shows no data.",
+    ),
+    Experiment(
+        "other_tcps", "IF of downloads with other TCPs", _by_nodes("down", OTHERS, ("ns-2",)), _fairness,
+        _draw_index("n", OTHERS, "nodes"), TWO, ("if_sent", "if_acked", "unfinished"),
+        note="The paper mentions the experiment and shows no data. ns-2's points are those of its Westwood+.",
+    ),
+)  # fmt: skip

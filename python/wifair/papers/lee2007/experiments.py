@@ -1,0 +1,282 @@
+"""Experiments of lee2007: what is run, measured and drawn. The README says which readings were taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair.reproduce import Case, Effort, Experiment, Measured, style
+from wifair.scenario import Scenario
+
+if TYPE_CHECKING:
+    from wifair.reproduce import Table
+    from wifair.results import Results
+
+__all__ = ["ERRORS", "EXPERIMENTS", "RTTS", "SCHEMES", "STATIONS", "UNITS"]
+
+HERE = Path(__file__).parent
+
+SCHEMES: Mapping[str, Mapping[str, object]] = {
+    "default": {},
+    "B/n": {"ap.scheme.window": "b-over-n"},
+    "Wmax/n": {"ap.scheme.window": "wmax-over-n"},
+}
+RTTS = (20, 50, 100, 200, 300, 400, 500, 600, 800, 1000)
+"""Of the wires, both ways [ms]; the points of the figures are lost."""
+STATIONS = (2, 4, 6, 8, 10, 12, 14, 16, 20)
+"""Half of them senders; the points of the figures are lost."""
+ERRORS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
+"""Of a frame; the text names 0.2."""
+
+UNITS = {
+    "goodput_mbps": "all flows [Mb/s]",
+    "total_mb": "received, all flows [MB]",
+    "received_mb": "received [MB]",
+    "jain_index": "Jain's index",
+    "up_down_ratio": "uplink / downlink",
+    "uplink_share": "uplink / all",
+    "starved": "flows below a tenth of the mean",
+    "time_us": "time [us]",
+    "mu_mbps": "mu [Mb/s]",
+    "mu_packets": "mu [packets/s]",
+    "wmax_packets": "Wmax [packets]",
+}
+
+
+@cache
+def _file(name: str) -> Scenario:
+    return Scenario.from_file(HERE / name)
+
+
+def _case(effort: Effort, labels: Mapping[str, Any], file: str, changes: Mapping[str, object], most: int = 20) -> Case:
+    shorter = effort.pick({"duration": "95 s"}, {})
+    seeds = effort.pick((1, 2), tuple(range(1, most + 1)))
+    return Case(labels, _file(file).with_({**changes, **shorter}), seeds)
+
+
+def _delay(rtt_ms: float) -> dict[str, object]:
+    return {"servers.delay": f"{rtt_ms / 2:g} ms"}
+
+
+def _cell(_: Case, results: Results) -> Iterator[Measured]:
+    cells = results.cells
+    received = [results.flows.where(seed=seed)["received_bytes"].sum() / 1e6 for seed in results.seeds]
+    yield Measured("goodput_mbps", cells["goodput_bps"] / 1e6)
+    yield Measured("total_mb", received)
+    yield Measured("jain_index", cells["jain_index"])
+    yield Measured("up_down_ratio", cells["up_down_ratio"])
+    yield Measured("uplink_share", cells["uplink_share"])
+    yield Measured("starved", cells["starved_fraction"] * len(results.flows["name"]) / len(results.seeds))
+
+
+def _flows(case: Case, results: Results) -> Iterator[Measured]:
+    yield from _cell(case, results)
+    flows = results.flows
+    for name, way in dict(zip(flows["name"].tolist(), flows["direction"].tolist())).items():
+        yield Measured("received_mb", flows.where(name=name)["received_bytes"] / 1e6, {"flow": name, "way": way})
+
+
+# Fig. 2, 3 and 12: bytes of each flow
+
+
+def _fig2(uplinks: Iterable[int]) -> Callable[[Effort], Iterator[Case]]:
+    def cases(effort: Effort) -> Iterator[Case]:
+        for up in uplinks:
+            file = "default.toml" if up else "downloads.toml"
+            changes: dict[str, object] = {"stations.sender.count": up} if up else {}
+            yield _case(effort, {"uplinks": up}, file, changes)
+
+    return cases
+
+
+def _fig3(effort: Effort) -> Iterator[Case]:
+    yield _case(effort, {"scheme": "default"}, "uploads.toml", {})
+
+
+def _fig12(effort: Effort) -> Iterator[Case]:
+    for rtt in (100, 800):
+        for scheme, changes in SCHEMES.items():
+            yield _case(effort, {"scheme": scheme, "rtt": rtt}, "uploads.toml", {**changes, **_delay(rtt)})
+
+
+def _draw_flows(figure: Any, table: Table) -> None:
+    axes = figure.subplots()
+    rows = [row for row in table.where("received_mb").rows if row.labels.get("uplinks") != 0]
+    for way, colour in (("up", "#E69F00"), ("down", "#56B4E9")):
+        at = [index for index, row in enumerate(rows) if row.labels["way"] == way]
+        if at:
+            style.bars(axes, [rows[index] for index in at], at, colour=colour, label=f"{way}link", width=0.7)
+    style.points(axes, rows, range(len(rows)))
+    axes.set_xticks(range(len(rows)), [str(index + 1) for index in range(len(rows))])
+    axes.set_xlabel("flow")
+    axes.set_ylabel("received bytes [MB]")
+    style.legend_below(figure, axes)
+
+
+def _draw_fig12(figure: Any, table: Table) -> None:
+    panels = figure.subplots(1, 2)
+    for axes, rtt in zip(panels, (100, 800)):
+        for number, scheme in enumerate(SCHEMES):
+            rows = table.where("received_mb", scheme=scheme, rtt=rtt).rows
+            at = np.arange(len(rows)) + 1 + 0.28 * (number - 1)
+            style.bars(axes, rows, at, colour=style.COLOURS[number], label=scheme, width=0.26)
+        axes.set_xticks(range(1, 15))
+        axes.set_xlabel("flow")
+        axes.set_title(f"RTT {rtt} ms")
+    panels[0].set_ylabel("received bytes [MB]")
+    style.legend_below(figure, *panels)
+
+
+# Fig. 4 to 11: ratio and total
+
+
+def _by_rtt(schemes: Iterable[str]) -> Callable[[Effort], Iterator[Case]]:
+    def cases(effort: Effort) -> Iterator[Case]:
+        for scheme in schemes:
+            for rtt in RTTS:
+                changes = {**SCHEMES[scheme], **_delay(rtt)}
+                yield _case(effort, {"scheme": scheme, "rtt": rtt}, "default.toml", changes)
+
+    return cases
+
+
+def _by_stations(effort: Effort) -> Iterator[Case]:
+    for window, rtts in ((60, (100, 400, 500, 800)), (20, (100,))):
+        for rtt in rtts:
+            for scheme in SCHEMES if window == 60 else ("default",):
+                for stations in STATIONS:
+                    if effort is Effort.QUICK and rtt != 100 and stations not in (4, 8, 12, 16):
+                        continue
+                    changes = {
+                        **SCHEMES[scheme],
+                        **_delay(rtt),
+                        "stations.count": stations // 2,
+                        "tcp.receive_window": f"{window} packets",
+                    }
+                    labels = {"scheme": scheme, "stations": stations, "rtt": rtt, "window": window}
+                    yield _case(effort, labels, "default.toml", changes, most=10)
+
+
+def _by_error(effort: Effort) -> Iterator[Case]:
+    for frames in ("data", "all"):
+        for scheme in SCHEMES:
+            for error in ERRORS:
+                changes = {**SCHEMES[scheme], "wlan.data_error": error}
+                if frames == "all":
+                    changes["wlan.control_error"] = error
+                yield _case(
+                    effort, {"scheme": scheme, "error": error, "frames": frames}, "default.toml", changes, most=10
+                )
+
+
+def _draw(quantity: str, x: str, label: str, y: str, **only: Any) -> Callable[[Any, Table], None]:
+    def draw(figure: Any, table: Table) -> None:
+        axes = figure.subplots()
+        style.lines(axes, table.where(**only), quantity, x=x, series="scheme")
+        axes.set_xlabel(label)
+        axes.set_ylabel(y)
+        if quantity == "up_down_ratio":
+            axes.set_yscale("log")
+            axes.axhline(1, color="black", linewidth=0.6)
+        else:
+            axes.set_ylim(bottom=0)
+        style.legend_below(figure, axes)
+
+    return draw
+
+
+RTT = "round-trip time of the wires [ms]"
+RATIO = "uplink / downlink throughput"
+TOTAL = "total received bytes [MB]"
+
+# The calculation of mu: Table 1 of the paper
+
+SLOT, TAU, PREAMBLE, PHY, DIFS, SIFS, CW_MIN = 20.0, 1.0, 144.0, 48.0, 50.0, 10.0, 31.0
+MAC, MAC_ACK, RTS, CTS, DATA, HEADER = 68, 38, 44, 38, 1040, 40
+DATA_RATE, CONTROL_RATE = 11.0, 2.0
+
+
+def _exchange(payload: float, *, backoff: float, tau: float) -> float:
+    """Equations 5 and 6 [us]: RTS, CTS, a data frame with `payload` bytes in the MAC frame, ACK."""
+    plcp = PREAMBLE + PHY + tau
+    control = sum(8 * length / CONTROL_RATE for length in (RTS, CTS, MAC_ACK))
+    return backoff + DIFS + 4 * plcp + 3 * SIFS + control + 8 * (MAC + payload) / DATA_RATE
+
+
+def service_times() -> dict[str, tuple[float, float]]:
+    """Compute the times of a data packet and of its ACK [us], by reading of equations 4 to 7."""
+    cw = CW_MIN * SLOT / 2
+    return {
+        "as printed": (_exchange(HEADER + DATA, backoff=cw, tau=0), _exchange(HEADER, backoff=cw, tau=0)),
+        "header counted once": (_exchange(DATA, backoff=cw, tau=0), _exchange(HEADER, backoff=cw, tau=0)),
+        "one backoff of 16 slots, tau per frame": (
+            _exchange(DATA, backoff=32 * SLOT / 2, tau=TAU),
+            _exchange(HEADER, backoff=0, tau=TAU),
+        ),
+    }
+
+
+def _calculate() -> Iterator[tuple[Mapping[str, Any], Measured]]:
+    for reading, (data, ack) in service_times().items():
+        yield {"reading": reading, "part": "data"}, Measured("time_us", [data])
+        yield {"reading": reading, "part": "ACK"}, Measured("time_us", [ack])
+        yield {"reading": reading, "part": "sum"}, Measured("time_us", [data + ack])
+        yield {"reading": reading, "part": "mu"}, Measured("mu_mbps", [8 * DATA / (data + ack)])
+    yield {"reading": "published 3868 us", "part": "mu"}, Measured("mu_mbps", [8 * DATA / 3868])
+    for rtt in (100, 200, 400, 800):
+        yield {"reading": "published 3868 us", "part": f"RTT {rtt} ms"}, Measured("wmax_packets", [100 + rtt / 3.868])
+
+
+ONE = (3.5, 2.6)
+WHOLE = ("goodput_mbps", "jain_index", "up_down_ratio", "starved")
+BOTH = ("default", "B/n")
+AT = {"rtt": 100, "window": 60}
+
+EXPERIMENTS = (
+    Experiment("fig2a", "4 downlink flows and 1 uplink flow", _fig2((0, 1)), _flows, _draw_flows, ONE, WHOLE),
+    Experiment("fig2b", "4 downlink and 4 uplink flows", _fig2((4,)), _flows, _draw_flows, ONE, WHOLE),
+    Experiment("fig3", "14 uplink flows, no scheme", _fig3, _flows, _draw_flows, ONE, WHOLE),
+    Experiment(
+        "fig4", "Uplink / downlink over RTT, default and B/n", _by_rtt(BOTH), _cell,
+        _draw("up_down_ratio", "rtt", RTT, RATIO), ONE, ("up_down_ratio",),
+    ),
+    Experiment(
+        "fig5", "Total over RTT, default and B/n", _by_rtt(BOTH), _cell,
+        _draw("total_mb", "rtt", RTT, TOTAL), ONE, ("total_mb", "goodput_mbps"),
+    ),
+    Experiment(
+        "fig6", "Uplink / downlink over RTT", _by_rtt(SCHEMES), _cell,
+        _draw("up_down_ratio", "rtt", RTT, RATIO), ONE, ("up_down_ratio",),
+    ),
+    Experiment(
+        "fig7", "Total over RTT", _by_rtt(SCHEMES), _cell,
+        _draw("total_mb", "rtt", RTT, TOTAL), ONE, ("total_mb", "goodput_mbps"),
+    ),
+    Experiment(
+        "fig8", "Uplink / downlink over stations", _by_stations, _cell,
+        _draw("up_down_ratio", "stations", "stations", RATIO, **AT), ONE, ("up_down_ratio",),
+    ),
+    Experiment(
+        "fig9", "Total over stations", _by_stations, _cell,
+        _draw("total_mb", "stations", "stations", TOTAL, **AT), ONE, ("total_mb", "goodput_mbps"),
+    ),
+    Experiment(
+        "fig10", "Uplink / downlink over error rate", _by_error, _cell,
+        _draw("up_down_ratio", "error", "probability of frame error", RATIO, frames="data"), ONE, ("up_down_ratio",),
+    ),
+    Experiment(
+        "fig11", "Total over error rate", _by_error, _cell,
+        _draw("total_mb", "error", "probability of frame error", TOTAL, frames="data"), ONE,
+        ("total_mb", "goodput_mbps"),
+    ),
+    Experiment(
+        "fig12", "Bytes of each of 14 uplink flows by scheme", _fig12, _flows, _draw_fig12, (6.9, 2.9),
+        ("goodput_mbps", "jain_index", "starved"),
+    ),
+    Experiment("calc_mu", "Calculation of mu and Wmax", lambda _: (), _cell, compute=_calculate),
+)  # fmt: skip
+"""All of them, in the paper's order."""

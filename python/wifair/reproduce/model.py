@@ -1,0 +1,132 @@
+"""What a reproduction is made of: papers, experiments, cases."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wifair.reproduce.claims import Claim, Judges, read_claims
+from wifair.reproduce.table import Known, Label, Table, read_known
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from wifair.results import Results
+    from wifair.scenario import Scenario
+
+__all__ = ["Case", "Draw", "Effort", "Experiment", "Measure", "Measured", "Paper"]
+
+
+class Effort(enum.Enum):
+    """How much is run."""
+
+    QUICK = "quick"
+    """Fewer seeds and shorter runs: a look within seconds."""
+    FULL = "full"
+    """Durations and repetitions of the paper, or more."""
+
+    def pick(self, quick: Any, full: Any) -> Any:
+        """One or the other."""
+        return quick if self is Effort.QUICK else full
+
+
+@dataclass(frozen=True)
+class Case:
+    """A point of an experiment: a scenario that is run with each of the seeds."""
+
+    labels: Mapping[str, Label]
+    """What is varied here, by the names that rows and figures show."""
+    scenario: Scenario
+    """What is run."""
+    seeds: tuple[int, ...]
+    """With which seeds."""
+    series: str | None = None
+    """Time between samples, where series are wanted: ``"100 ms"``."""
+
+
+class Measured(NamedTuple):
+    """A quantity of a case."""
+
+    quantity: str
+    """Its name, with the unit: ``goodput_mbps``."""
+    values: Iterable[float]
+    """One for each seed."""
+    labels: Mapping[str, Label] = {}
+    """More labels, where a case gives several rows of the quantity."""
+
+
+Measure = Callable[[Case, "Results"], Iterator[Measured]]
+"""Reduces the results of a case."""
+Draw = Callable[[Any, Table], None]
+"""Draws into a figure of matplotlib."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment of a paper."""
+
+    id: str
+    """As in the ledger: ``fig2a``."""
+    title: str
+    """What it shows."""
+    cases: Callable[[Effort], Iterable[Case]]
+    """What is run."""
+    measure: Measure
+    """What is measured in each case."""
+    draw: Draw | None = None
+    """The figure, as the paper would draw it; None if a table says it all."""
+    size: tuple[float, float] = (3.5, 2.6)
+    """Width and height of the figure [inch]."""
+    shown: tuple[str, ...] = ()
+    """Quantities that tables on screen and page show; all if empty. CSV and JSON have all in any case."""
+    note: str = ""
+    """What a reader must know to read it: settings, and where it departs."""
+    compute: Callable[[], Iterable[tuple[Mapping[str, Label], Measured]]] | None = None
+    """Rows that come from arithmetic and from no run."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: experiments, claims, and what is known from elsewhere."""
+
+    key: str
+    """As in the ledger: ``jung2016``."""
+    title: str
+    """Authors, title, year."""
+    folder: Path
+    """Where its files lie: scenarios, `expected.csv`, `ns2.csv`, `claims.toml`, `README.md`."""
+    experiments: tuple[Experiment, ...]
+    """All of them, in the paper's order."""
+    judges: Judges
+    """Functions that judge the claims."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """What tables and axes call the quantities: ``{"goodput_mbps": "aggregate goodput [Mb/s]"}``."""
+
+    def experiment(self, key: str) -> Experiment:
+        """Look up an experiment by its id; `LookupError` if there is none."""
+        for experiment in self.experiments:
+            if experiment.id == key:
+                return experiment
+        raise LookupError(f"{self.key} has no experiment `{key}`")
+
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """All claims, in the order of `claims.toml`."""
+        return read_claims(self.folder / "claims.toml")
+
+    @cached_property
+    def published(self) -> list[Known]:
+        """Published values."""
+        return read_known(self.folder / "expected.csv")
+
+    @cached_property
+    def ns2(self) -> list[Known]:
+        """Values of ns-2."""
+        return read_known(self.folder / "ns2.csv")
+
+    def scenarios(self) -> list[Path]:
+        """Scenario files."""
+        return sorted(self.folder.glob("*.toml"), key=lambda path: path.name)

@@ -1,0 +1,85 @@
+"""Writes a reproduction as a folder: pages that need no network, figures, tables, scenarios."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wifair.reproduce import page, style
+from wifair.reproduce.table import named
+
+if TYPE_CHECKING:
+    import os
+
+    from wifair.reproduce.model import Case
+    from wifair.reproduce.session import Outcome, PaperOutcome
+
+__all__ = ["write"]
+
+MARK = "reproduction.json"
+
+
+def write(outcome: Outcome, directory: str | os.PathLike[str]) -> None:
+    """Write the report.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        What to report.
+    directory : str or path
+        The folder; one that holds an earlier report is updated, paper by paper.
+
+    Raises
+    ------
+    FileExistsError
+        If the folder holds anything else.
+    OSError
+        If it cannot be written.
+    """
+    folder = Path(directory)
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
+        raise FileExistsError(f"`{folder}` holds other files: choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARK).write_text(_json(outcome.to_dict()), encoding="utf-8")
+    for paper in outcome.papers:
+        _paper(outcome, paper, folder)
+    (folder / "index.html").write_text(page.index(outcome), encoding="utf-8")
+
+
+def _paper(outcome: Outcome, paper: PaperOutcome, folder: Path) -> None:
+    own = folder / paper.paper.key
+    if own.is_dir():
+        shutil.rmtree(own)
+    own.mkdir()
+    figures: dict[str, str] = {}
+    for key, table in paper.tables.items():
+        (own / f"{key}.csv").write_text(table.to_csv(), encoding="utf-8")
+        try:
+            figure = style.draw(paper.paper.experiment(key), table)
+        except ImportError:
+            continue
+        if figure is not None:
+            style.save(figure, own / key)
+            figures[key] = style.svg_text(figure, f"{paper.paper.key}-{key}")
+    scenarios = {key: _scenarios(cases, own / "scenarios" / key) for key, cases in paper.cases.items()}
+    text = page.paper(outcome, paper, figures, scenarios)
+    (folder / f"{paper.paper.key}.html").write_text(text, encoding="utf-8")
+
+
+def _scenarios(cases: list[Case], folder: Path) -> list[str]:
+    """Write the scenario of each case, complete, to be rerun by `wifair run`; the names of the files."""
+    names = []
+    for case in cases:
+        folder.mkdir(parents=True, exist_ok=True)
+        name = f"{named(case.labels) or 'scenario'}.toml".replace(" ", "-")
+        seeds = f"{case.seeds[0]}..{case.seeds[-1]}" if len(case.seeds) > 1 else str(case.seeds[0])
+        head = f"# wifair run {name} --seeds {seeds}\n"
+        (folder / name).write_text(head + case.scenario.resolved, encoding="utf-8")
+        names.append(name)
+    return names
+
+
+def _json(document: object) -> str:
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

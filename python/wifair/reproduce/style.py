@@ -1,0 +1,180 @@
+"""How figures look: for print, in one column, and for readers who cannot tell colours apart."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair.figure import LINES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from wifair.reproduce.model import Experiment
+    from wifair.reproduce.table import Row, Table
+
+__all__ = ["COLOURS", "MARKERS", "bars", "draw", "legend_below", "lines", "points", "save", "svg_text"]
+
+COLOURS = LINES
+"""Okabe and Ito; see `wifair.figure`."""
+MARKERS = "osD^vP*X"
+DASHES: Sequence[Any] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), "-")
+
+RC: Mapping[str, Any] = {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 4,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.linewidth": 0.4,
+    "grid.color": "#dddddd",
+    "errorbar.capsize": 2,
+    "svg.fonttype": "path",
+    "pdf.fonttype": 42,
+}
+
+PUBLISHED = {"marker": "o", "color": "black", "markerfacecolor": "none", "linestyle": "none", "markersize": 7}
+NS2 = {"marker": "x", "color": "black", "linestyle": "none", "markersize": 5, "markeredgewidth": 1}
+
+
+def draw(experiment: Experiment, table: Table) -> Any:
+    """Draw the figure of an experiment; None if it has none.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    if experiment.draw is None:
+        return None
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    with _rc():
+        figure = Figure(figsize=experiment.size, layout="constrained")
+        experiment.draw(figure, table)
+    return figure
+
+
+@contextmanager
+def _rc(**more: Any) -> Iterator[None]:
+    import matplotlib as mpl  # noqa: PLC0415
+
+    settings: Any = {**RC, **more}
+    with mpl.rc_context(settings):
+        yield
+
+
+def save(figure: Any, stem: Path) -> None:
+    """Save as PNG, SVG and PDF, the same figure with the same bytes each time."""
+    with _rc(**{"svg.hashsalt": stem.name}):
+        figure.savefig(stem.with_suffix(".png"), dpi=200, metadata={"Software": None})
+        figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
+        figure.savefig(stem.with_suffix(".pdf"), metadata={"CreationDate": None})
+
+
+def svg_text(figure: Any, prefix: str) -> str:
+    """Write as SVG to stand within a page: no XML head, and names that no other figure of the page has."""
+    out = io.StringIO()
+    with _rc(**{"svg.hashsalt": prefix}):
+        figure.savefig(out, format="svg", metadata={"Date": None})
+    text = out.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    return re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{prefix}-", text)
+
+
+def lines(
+    axes: Any,
+    table: Table,
+    quantity: str,
+    *,
+    x: str,
+    series: str | None = None,
+    names: Mapping[Any, str] | None = None,
+    order: Sequence[Any] | None = None,
+    scale: float = 1.0,
+) -> None:
+    """Draw a line over label `x` for each value of label `series`, with 95 % intervals and what is known elsewhere.
+
+    `names` says what the legend calls the series, `order` which there are, `scale` what values are multiplied with.
+    """
+    rows = table.where(quantity)
+    groups = list(order) if order is not None else (rows.distinct(series) if series else [None])
+    everything = rows.distinct(series) if series else [None]
+    for group in groups:
+        number = everything.index(group) if group in everything else 0
+        some = [row for row in rows.rows if series is None or row.labels.get(series) == group]
+        if not some:
+            continue
+        at = [row.labels[x] for row in some]
+        estimates = [row.estimate for row in some]
+        label = (names or {}).get(group, "wifair" if group is None else str(group))
+        axes.errorbar(
+            at,
+            [scale * e.mean for e in estimates],
+            [0 if np.isnan(e.ci95) else scale * e.ci95 for e in estimates],
+            color=COLOURS[number % len(COLOURS)],
+            marker=MARKERS[number % len(MARKERS)],
+            linestyle=DASHES[number % len(DASHES)],
+            elinewidth=0.8,
+            label=label,
+        )
+        _elsewhere(axes, at, some, scale, COLOURS[number % len(COLOURS)])
+
+
+def bars(axes: Any, rows: Sequence[Row], at: Iterable[float], *, colour: str, label: str | None, width: float) -> None:
+    """Draw a bar for each row, with 95 % intervals and what is known from elsewhere."""
+    at = list(at)
+    estimates = [row.estimate for row in rows]
+    axes.bar(
+        at,
+        [e.mean for e in estimates],
+        width,
+        yerr=[0 if np.isnan(e.ci95) else e.ci95 for e in estimates],
+        color=colour,
+        label=label,
+        error_kw={"elinewidth": 0.8},
+    )
+    _elsewhere(axes, at, rows, 1.0, "black")
+
+
+def points(axes: Any, rows: Sequence[Row], at: Iterable[float]) -> None:
+    """Draw every seed as a point."""
+    for x, row in zip(at, rows):
+        axes.plot([x] * len(row.values), row.values, ".", color="black", markersize=2, alpha=0.5)
+
+
+def _elsewhere(axes: Any, at: Sequence[Any], rows: Sequence[Row], scale: float, colour: str) -> None:
+    ns2 = [(x, scale * value) for x, row in zip(at, rows) for value in row.ns2]
+    if ns2:
+        axes.plot(*zip(*ns2), **{**NS2, "color": colour}, label="ns-2", zorder=3)
+    published = [(x, scale * row.published) for x, row in zip(at, rows) if np.isfinite(row.published)]
+    if published:
+        axes.plot(*zip(*published), **{**PUBLISHED, "color": colour}, label="published", zorder=3)
+
+
+def legend_below(figure: Any, *axes: Any, columns: int = 3) -> None:
+    """Draw one legend for all axes, under them; each name once."""
+    known: dict[str, Any] = {}
+    for some in axes:
+        for handle, label in zip(*some.get_legend_handles_labels()):
+            known.setdefault(label, handle)
+    last = [label for label in ("ns-2", "published") if label in known]
+    labels = [label for label in known if label not in last] + last
+    figure.legend([known[label] for label in labels], labels, loc="outside lower center", ncols=columns)

@@ -1,0 +1,239 @@
+"""What an experiment measured, beside what was published and what ns-2 gave."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair.statistics import mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["Estimate", "Known", "Label", "Row", "Table", "read_known"]
+
+Label = str | int | float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seeds with the half width of its 95 % interval, NaN where there is none.
+
+    Arithmetic takes the errors for independent and small against the means (Gauss).
+
+    Examples
+    --------
+    >>> Estimate(4.0, 0.3) - Estimate(1.0, 0.4)
+    Estimate(mean=3.0, ci95=0.5)
+    """
+
+    mean: float
+    ci95: float = math.nan
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Estimate:
+        """Of values, one for each seed."""
+        interval = mean_interval(values)
+        return cls(interval.mean, interval.half_width)
+
+    def __add__(self, other: Estimate | float) -> Estimate:
+        o = _estimate(other)
+        return Estimate(self.mean + o.mean, math.hypot(self.ci95, o.ci95))
+
+    def __sub__(self, other: Estimate | float) -> Estimate:
+        o = _estimate(other)
+        return Estimate(self.mean - o.mean, math.hypot(self.ci95, o.ci95))
+
+    def __mul__(self, other: Estimate | float) -> Estimate:
+        o = _estimate(other)
+        return Estimate(self.mean * o.mean, math.hypot(self.ci95 * o.mean, o.ci95 * self.mean))
+
+    def __truediv__(self, other: Estimate | float) -> Estimate:
+        o = _estimate(other)
+        if o.mean == 0:
+            return Estimate(math.inf if self.mean else math.nan)
+        ratio = self.mean / o.mean
+        return Estimate(ratio, math.hypot(self.ci95 / o.mean, ratio * o.ci95 / o.mean))
+
+    def __lt__(self, other: Estimate | float) -> bool:
+        return self.mean < _estimate(other).mean
+
+    def __le__(self, other: Estimate | float) -> bool:
+        return self.mean <= _estimate(other).mean
+
+    def __gt__(self, other: Estimate | float) -> bool:
+        return self.mean > _estimate(other).mean
+
+    def __ge__(self, other: Estimate | float) -> bool:
+        return self.mean >= _estimate(other).mean
+
+    def __float__(self) -> float:
+        return self.mean
+
+
+def _estimate(value: Estimate | float) -> Estimate:
+    return value if isinstance(value, Estimate) else Estimate(float(value), 0.0)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A value from elsewhere: a row of `expected.csv` or `ns2.csv`."""
+
+    experiment: str
+    quantity: str
+    labels: dict[str, str]
+    value: float
+    source: str
+
+    def fits(self, experiment: str, row: Row) -> bool:
+        """Whether it stands beside `row` of `experiment`."""
+        if self.experiment != experiment or self.quantity != row.quantity:
+            return False
+        return all(str(row.labels.get(name)) == value for name, value in self.labels.items())
+
+
+def read_known(path: Path) -> list[Known]:
+    """Read values with columns ``experiment``, ``quantity``, ``value``, ``source``; all others are labels."""
+    if not path.is_file():
+        return []
+    fixed = ("experiment", "quantity", "value", "source", "seed")
+    with path.open(encoding="utf-8") as file:
+        rows = csv.DictReader(line for line in file if not line.startswith("#"))
+        return [
+            Known(
+                row["experiment"],
+                row["quantity"],
+                {name: value for name, value in row.items() if name not in fixed and value},
+                float(row["value"]),
+                row["source"],
+            )
+            for row in rows
+        ]
+
+
+@dataclass
+class Row:
+    """One quantity at one point of an experiment."""
+
+    labels: dict[str, Label]
+    quantity: str
+    values: NDArray[np.float64]
+    """One for each seed."""
+    published: float = math.nan
+    ns2: list[float] = field(default_factory=list)
+    """ns-2's runs at the same settings."""
+
+    @property
+    def estimate(self) -> Estimate:
+        """Mean over the seeds."""
+        return Estimate.of(self.values.tolist())
+
+    @property
+    def ns2_mean(self) -> float:
+        """Mean of ns-2's runs; NaN without any."""
+        return float(np.mean(self.ns2)) if self.ns2 else math.nan
+
+    @property
+    def name(self) -> str:
+        """The labels in short."""
+        return ", ".join(f"{value}" if isinstance(value, str) else f"{k} {value:g}" for k, value in self.labels.items())
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values; None where there is none."""
+        finite = self.values[np.isfinite(self.values)]
+        estimate = self.estimate
+        return {
+            **self.labels,
+            "quantity": self.quantity,
+            "value": _plain(estimate.mean),
+            "ci95": _plain(estimate.ci95),
+            "min": float(finite.min()) if len(finite) else None,
+            "max": float(finite.max()) if len(finite) else None,
+            "seeds": len(self.values),
+            "published": _plain(self.published),
+            "ns2": _plain(self.ns2_mean),
+            "ns2_runs": len(self.ns2),
+        }
+
+
+class Table:
+    """All rows of an experiment."""
+
+    def __init__(self, experiment: str, rows: Iterable[Row] = ()) -> None:
+        """`rows` of `experiment`, in the order in which they are shown."""
+        self.experiment = experiment
+        self.rows = list(rows)
+
+    def where(self, quantity: str | None = None, **labels: Label) -> Table:
+        """Rows with this quantity and these labels."""
+        rows = [
+            row
+            for row in self.rows
+            if (quantity is None or row.quantity == quantity)
+            and all(row.labels.get(name) == value for name, value in labels.items())
+        ]
+        return Table(self.experiment, rows)
+
+    def row(self, quantity: str, **labels: Label) -> Row:
+        """Look up the one row with this quantity and these labels.
+
+        Raises
+        ------
+        LookupError
+            If there is none or more than one.
+        """
+        rows = self.where(quantity, **labels).rows
+        if len(rows) != 1:
+            raise LookupError(f"{self.experiment}: {len(rows)} rows with {quantity} and {labels}")
+        return rows[0]
+
+    def __call__(self, quantity: str, **labels: Label) -> Estimate:
+        """Mean of that row."""
+        return self.row(quantity, **labels).estimate
+
+    def distinct(self, label: str) -> list[Any]:
+        """Values that a label has, in order of appearance."""
+        return list(dict.fromkeys(row.labels[label] for row in self.rows if label in row.labels))
+
+    @property
+    def label_names(self) -> list[str]:
+        """Names of all labels."""
+        return list(dict.fromkeys(name for row in self.rows for name in row.labels))
+
+    def put_beside(self, published: Iterable[Known], ns2: Iterable[Known]) -> None:
+        """Note what is known from elsewhere."""
+        for known in published:
+            for row in self.rows:
+                if known.fits(self.experiment, row):
+                    row.published = known.value
+        for known in ns2:
+            for row in self.rows:
+                if known.fits(self.experiment, row):
+                    row.ns2.append(known.value)
+
+    def to_csv(self) -> str:
+        """As CSV, a column for each label."""
+        records = [row.to_dict() for row in self.rows]
+        names = [*self.label_names, *(Row({}, "", np.empty(0)).to_dict())]
+        out = io.StringIO()
+        writer = csv.DictWriter(out, names, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({k: "" if v is None else v for k, v in record.items()} for record in records)
+        return out.getvalue()
+
+
+def named(labels: Mapping[str, Label]) -> str:
+    """Labels as they stand in a file name."""
+    return "-".join(str(value).replace("/", "") for value in labels.values())
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None

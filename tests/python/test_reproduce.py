@@ -1,0 +1,118 @@
+"""`wifair reproduce`: selection, JSON, report, exit codes."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from wifair import reproduce
+from wifair.cli import main
+from wifair.reproduce import Effort, Estimate, page, session
+
+VERDICTS = {"holds", "fails", "other-reading", "untestable"}
+
+
+def test_errors_propagate_as_by_hand() -> None:
+    """(4 +- 0.3) / (2 +- 0.4): 2 +- 2 * hypot(0.3 / 4, 0.4 / 2) = 2 +- 0.4272."""
+    ratio = Estimate(4.0, 0.3) / Estimate(2.0, 0.4)
+    assert ratio.mean == 2.0
+    assert ratio.ci95 == pytest.approx(2 * math.hypot(0.075, 0.2))
+    assert (Estimate(4.0, 0.3) - 1).ci95 == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("key", reproduce.KEYS)
+def test_each_claim_has_an_experiment_and_a_judge(key: str) -> None:
+    paper = session.load(key)
+    experiments = {experiment.id for experiment in paper.experiments}
+    assert len(experiments) == len(paper.experiments)
+    assert [claim.id for claim in paper.claims] == list(dict.fromkeys(claim.id for claim in paper.claims))
+    assert set(paper.judges) == {claim.id for claim in paper.claims}
+    for claim in paper.claims:
+        assert {claim.experiment, *claim.needs} <= experiments, claim.id
+        assert claim.statement.endswith(".")
+
+
+@pytest.mark.parametrize("key", reproduce.KEYS)
+def test_values_from_elsewhere_belong_to_a_row(key: str) -> None:
+    """By the labels of the cases: a typing error in a CSV would otherwise go unseen."""
+    paper = session.load(key)
+    known = {known.experiment for known in [*paper.published, *paper.ns2]}
+    assert known <= {experiment.id for experiment in paper.experiments}
+
+
+@pytest.mark.parametrize("key", reproduce.KEYS)
+def test_scenarios_of_both_efforts_are_valid(key: str) -> None:
+    for experiment in session.load(key).experiments:
+        for effort in Effort:
+            cases = list(experiment.cases(effort))
+            assert cases or experiment.compute
+            labels = [tuple(sorted((k, str(v)) for k, v in case.labels.items())) for case in cases]
+            assert len(set(labels)) == len(labels), experiment.id
+
+
+def test_json_has_the_promised_shape() -> None:
+    done = CliRunner().invoke(main, ["reproduce", "lee2007/calc_mu", "lee2007/fig2a", "--json"])
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    assert document["effort"] == "quick"
+    (paper,) = document["papers"]
+    assert paper["key"] == "lee2007"
+    assert [experiment["id"] for experiment in paper["experiments"]] == ["fig2a", "calc_mu"]
+    for experiment in paper["experiments"]:
+        assert experiment["rows"]
+        assert {"quantity", "value", "ci95", "published", "ns2"} <= experiment["rows"][0].keys()
+    for claim in paper["claims"]:
+        assert claim["verdict"] in VERDICTS
+        assert {"id", "published", "measured", "ci95", "reason"} <= claim.keys()
+        assert claim["measured"].keys() == claim["ci95"].keys()
+
+
+def test_unknown_names_get_a_suggestion() -> None:
+    done = CliRunner().invoke(main, ["reproduce", "lee2007/fig33"])
+    assert done.exit_code == 2
+    assert "no experiment `fig33` in lee2007: did you mean `fig3`?" in done.stderr
+    done = CliRunner().invoke(main, ["reproduce", "jung"])
+    assert done.exit_code == 2
+    assert "no paper `jung`: did you mean `jung2016`?" in done.stderr
+
+
+def test_report_is_complete_and_needs_no_network(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "report"
+    for _ in range(2):  # a second time over the first
+        done = CliRunner().invoke(main, ["reproduce", "lee2007/fig2a", "lee2007/calc_mu", "--out", str(out)])
+        assert done.exit_code == 0, done.output
+    for name in ("index.html", "lee2007.html", "lee2007/fig2a.csv", "lee2007/calc_mu.csv", "reproduction.json"):
+        assert (out / name).stat().st_size > 100, name
+    for ending in ("png", "svg", "pdf"):
+        assert (out / f"lee2007/fig2a.{ending}").stat().st_size > 1000
+    text = (out / "lee2007.html").read_text()
+    assert "<svg" in text
+    assert not re.search(r'(src|href)="https?:', text)
+    for target in re.findall(r'href="([^"#:]+)"', text):
+        assert (out / target).is_file(), target
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(set(ids)) == len(ids)
+
+
+def test_other_files_are_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    done = CliRunner().invoke(main, ["reproduce", "lee2007/calc_mu", "--out", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "holds other files" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_markdown_of_the_readmes() -> None:
+    text = page.markdown("# A\n\nsome `x < y`\n**bold**\n\n| a | b |\n|---|---|\n| 1 | `2` |\n\n- one\n- two\n")
+    assert text.splitlines() == [
+        "<h2>A</h2>",
+        "<p>some <code>x &lt; y</code> <strong>bold</strong></p>",
+        "<table><thead><tr><th>a</th><th>b</th></tr></thead>"
+        "<tbody><tr><td>1</td><td><code>2</code></td></tr></tbody></table>",
+        "<ul><li>one</li><li>two</li></ul>",
+    ]
