@@ -2,7 +2,8 @@
 
 use wifair_engine::stream;
 use wifair_units::{BitRate, Bytes, Duration, Time};
-use wifair_wlan::dcf::{Links, SignalSettings, StationSettings};
+use wifair_wlan::dcf::{Links, RateSettings, SignalSettings, StationSettings};
+use wifair_wlan::phy::rate::Adaptation;
 use wifair_wlan::queue::Queue;
 use wifair_wlan::scheme::{Facts, Schemes};
 
@@ -68,9 +69,30 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, hearing: Option<&Links>) 
     let signals = file.space.as_ref().map(|space| SignalSettings {
         reception: space.reception.clone(),
         fading: space.fading.clone(),
+        legacy: nodes
+            .iter()
+            .map(|node| {
+                matches!(node, Node::Station(index)
+            if file.stations[scenario.network.stations[*index].group].dsss_only)
+            })
+            .collect(),
         chances: nodes.iter().map(|node| stream(seed, "signal", &scenario.name_of(*node))).collect(),
     });
+    let adapts = |node: &Node| match node {
+        Node::Station(index) => {
+            let group = &file.stations[scenario.network.stations[*index].group];
+            (group.rate_adaptation.as_ref().unwrap_or(&wlan.rate_adaptation).clone(), group.dsss_only)
+        }
+        _ => (wlan.rate_adaptation.clone(), false),
+    };
+    let rates = nodes.iter().map(|node| {
+        let (adaptation, dsss) = adapts(node);
+        let draws = stream(seed, "rate", &scenario.name_of(*node));
+        RateSettings { adaptation, ladder: wlan.ladder(dsss), draws }
+    });
+    let adapted = nodes.iter().any(|node| adapts(node).0 != Adaptation::Fixed);
     MediumPlan {
+        rates: if adapted { rates.collect() } else { vec![] },
         access: wlan.access(),
         hubs: if scenario.is_ad_hoc() { vec![] } else { vec![HUB] },
         space: hearing.cloned().zip(signals),

@@ -140,6 +140,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
             access,
             hubs: vec![0],
             space: None,
+            rates: vec![],
             stations: (0..=flows.len()).map(station).collect(),
             schemes: vec![Schemes::default()],
         }],

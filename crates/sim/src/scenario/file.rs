@@ -4,6 +4,7 @@ use wifair_config::{Limit, choice, table};
 use wifair_tcp as tcp;
 use wifair_units::{BitRate, Bytes, Duration, Metres};
 use wifair_wlan::phy::Radio;
+use wifair_wlan::phy::rate::Adaptation;
 use wifair_wlan::{queue, scheme};
 
 use super::seeds::Seeds;
@@ -95,6 +96,10 @@ table! {
         pub layout: Layout = Layout::Point;
         /// Radio of each, if not that of `[space]`.
         pub radio: Option<Radio> = None;
+        /// Whether they are of 802.11b and cannot read OFDM frames, in an 802.11g network with `[space]`.
+        pub dsss_only: bool = false;
+        /// How they choose their rates, if not as `[wlan]` says; with `[space]`.
+        pub rate_adaptation: Option<Adaptation> = None;
         /// Rate of data frames from and to each, if not that of `[wlan]`.
         pub data_rate: Option<BitRate> = None;
         /// Least contention window, if not that of `[wlan]`.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use wifair_config::{Node as Tree, Place, Reader, hint};
 use wifair_units::{BitRate, Duration};
+use wifair_wlan::phy::rate::Adaptation;
 use wifair_wlan::queue;
 
 use super::file::{Direction as Dir, File, Flows, Transport};
@@ -188,6 +189,9 @@ impl Builder<'_> {
             }
             return;
         };
+        if self.file.space.is_none() {
+            self.without_space(wlan);
+        }
         if self.file.stations.is_empty() {
             self.problem("wlan", "a [wlan] without stations", "write [[stations]] with name = \"sta\", count = 8");
         }
@@ -198,8 +202,31 @@ impl Builder<'_> {
             let path = format!("stations[{index}]");
             self.windows(&path, group.cw_min, group.cw_max, wlan);
             if let (Some(rate), Some(node)) = (group.data_rate, self.root.at(&path)) {
-                self.good &= self.reader.check(node, |at| wlan.check_rate(at, "data_rate", rate));
+                self.good &= self.reader.check(node, |at| wlan.check_rate(at, "data_rate", rate, group.dsss_only));
             }
+        }
+    }
+
+    /// Reports what is asked of a medium in which everybody hears everybody and that only one with links and powers does.
+    fn without_space(&mut self, wlan: &Wlan) {
+        let mut asked = vec![];
+        if wlan.rate_adaptation != Adaptation::Fixed {
+            asked.push("wlan.rate_adaptation".to_owned());
+        }
+        if wlan.protection.is_some() {
+            asked.push("wlan.protection".to_owned());
+        }
+        for (index, group) in self.file.stations.iter().enumerate() {
+            if group.rate_adaptation.as_ref().is_some_and(|chosen| *chosen != Adaptation::Fixed) {
+                asked.push(format!("stations[{index}].rate_adaptation"));
+            }
+            if group.dsss_only {
+                asked.push(format!("stations[{index}].dsss_only"));
+            }
+        }
+        for path in asked {
+            let key = path.rsplit('.').next().unwrap_or_default();
+            self.problem(&path, &format!("`{key}` needs [space]"), "write [space], with radios and positions");
         }
     }
 

@@ -5,7 +5,8 @@
 use wifair_config::{At, choice, table};
 use wifair_units::{BitRate, Bytes, Duration};
 use wifair_wlan::dcf::{Access, Eifs, IdleAccess};
-use wifair_wlan::phy::{FrameSizes, Modulation, Timing};
+use wifair_wlan::phy::rate::Adaptation;
+use wifair_wlan::phy::{Dsss, FrameSizes, Modulation, Timing};
 
 choice! {
     /// Physical layer.
@@ -161,6 +162,13 @@ table! {
         pub cts_size: Bytes = Bytes(14), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
         /// ACK frame.
         pub ack_size: Bytes = Bytes(14), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
+        /// How senders choose the rate of data frames to each receiver; with `[space]`.
+        pub rate_adaptation: Adaptation = Adaptation::Fixed;
+        /// Rate of the CTS to itself that a station sends before an OFDM frame, because of 802.11b stations; with `[space]`,
+        /// in 802.11g. None is sent if absent.
+        pub protection: Option<BitRate> = None;
+        /// Highest rate of ACK and CTS to frames at 1, 2, 5.5 and 11 Mb/s in 802.11g.
+        pub dsss_basic_rate: BitRate = BitRate::from_mbps(2);
         /// Probability that a data frame is not received, in both directions.
         pub data_error: f64 = 0.0, "from 0 to 1" => is_probability;
         /// Probability that an RTS, CTS or ACK is not received.
@@ -171,7 +179,7 @@ table! {
         for (key, rate) in
             [("data_rate", wlan.data_rate), ("basic_rate", wlan.basic_rate), ("eifs_rate", wlan.eifs_rate)]
         {
-            wlan.check_rate(at, key, rate);
+            wlan.check_rate(at, key, rate, false);
         }
         if wlan.standard != Standard::B {
             for key in ["preamble", "plcp_rate"] {
@@ -198,13 +206,28 @@ pub(super) fn windows(at: &mut At<'_>, cw_min: u32, cw_max: u32) {
 /// Rates of OFDM with 20 MHz (table 17-4), in Mb/s.
 const OFDM_RATES: [u64; 8] = [6, 9, 12, 18, 24, 36, 48, 54];
 
+/// Rates of DSSS and CCK (16.2.3.3).
+const DSSS_RATES: [BitRate; 4] =
+    [BitRate::from_mbps(1), BitRate::from_mbps(2), BitRate::from_kbps(5_500), BitRate::from_mbps(11)];
+
 impl Wlan {
-    /// Reports a rate that the standard does not have. DSSS takes any rate, as its air time is plain division.
-    pub(super) fn check_rate(&self, at: &mut At<'_>, key: &str, rate: BitRate) {
-        if self.standard.is_ofdm() && !OFDM_RATES.contains(&(rate.as_bps() / 1_000_000)) {
+    /// Reports a rate that the standard does not have; `dsss`: for a station of 802.11b in an 802.11g network. DSSS takes any rate, as its air time is plain division.
+    pub(super) fn check_rate(&self, at: &mut At<'_>, key: &str, rate: BitRate, dsss: bool) {
+        let dsss = dsss && DSSS_RATES.contains(&rate);
+        if self.standard.is_ofdm() && !dsss && !OFDM_RATES.contains(&(rate.as_bps() / 1_000_000)) {
             let message = format!("{} has no rate of {rate}", self.standard);
             let rates: Vec<String> = OFDM_RATES.iter().map(u64::to_string).collect();
             at.problem(key, &message, &format!("one of {} Mb/s", rates.join(", ")));
+        }
+    }
+
+    /// The rates that rate adaptation chooses from, lowest first; `dsss`: for a station of 802.11b.
+    #[must_use]
+    pub fn ladder(&self, dsss: bool) -> Vec<BitRate> {
+        if dsss || self.standard == Standard::B {
+            DSSS_RATES.to_vec()
+        } else {
+            OFDM_RATES.iter().map(|rate| BitRate::from_mbps(*rate)).collect()
         }
     }
 
@@ -231,7 +254,10 @@ impl Wlan {
             modulation,
             basic_rate: self.basic_rate,
             lowest_rate: self.eifs_rate,
-            dsss: None,
+            dsss: (self.standard == Standard::G).then(|| Dsss {
+                preamble: Timing::hr_dsss(self.dsss_basic_rate, short).preamble,
+                basic_rate: self.dsss_basic_rate,
+            }),
             sizes: FrameSizes {
                 mac_overhead: self.mac_overhead,
                 llc_overhead: self.llc_overhead,
@@ -268,7 +294,7 @@ impl Wlan {
             timeout_without_difs: self.timeout_without_difs,
             nav_unit: self.nav_unit,
             nav_reset: self.nav_reset,
-            protection: None,
+            protection: self.protection,
         }
     }
 }

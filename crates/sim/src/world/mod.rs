@@ -154,7 +154,8 @@ impl World {
                 None => Medium::Cell(Cell::new(medium.access, medium.hubs[0], medium.stations)),
                 Some((links, signals)) => {
                     let space = Space::new(medium.access, &medium.hubs, links, medium.stations);
-                    Medium::Space(space.with_signals(signals))
+                    let space = space.with_signals(signals);
+                    Medium::Space(if medium.rates.is_empty() { space } else { space.with_rates(medium.rates) })
                 }
             });
         }

@@ -2,7 +2,7 @@
 
 use wifair_tcp::{ReceiverConfig, SenderConfig};
 use wifair_units::{BitRate, Bytes, Duration, Time};
-use wifair_wlan::dcf::{Access, Links, SignalSettings, StationSettings};
+use wifair_wlan::dcf::{Access, Links, RateSettings, SignalSettings, StationSettings};
 use wifair_wlan::queue::Queue;
 use wifair_wlan::scheme::Schemes;
 
@@ -47,6 +47,8 @@ pub struct MediumPlan {
     pub hubs: Vec<u32>,
     /// Who hears whom and how well; everybody everybody, if absent.
     pub space: Option<(Links, SignalSettings)>,
+    /// How each station chooses its rates; empty if none does. Only with `space`.
+    pub rates: Vec<RateSettings>,
     /// All stations, the access point among them.
     pub stations: Vec<StationSettings>,
     /// What each access point does to packets that pass.
