@@ -65,7 +65,8 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, hearing: Option<&Links>) 
         }
         _ => station(wlan, &ap.name, seed, ap.cw_min, ap.cw_max, &ap.queue),
     });
-    let facts = Facts { limit: ap.queue.limit, seed, name: &ap.name };
+    let (cw_min, cw_max) = (wlan.cw_min, wlan.cw_max);
+    let facts = Facts { limit: ap.queue.limit, cw_min, cw_max, seed, name: &ap.name };
     let signals = file.space.as_ref().map(|space| SignalSettings {
         reception: space.reception.clone(),
         fading: space.fading.clone(),

@@ -336,7 +336,13 @@ mod tests {
         let mut meter = meter(Source::Ping, Keep::Minimum, Some(Duration::from_secs(3)));
         let mut requests = vec![];
         assert!(!meter.watch(&at(ms(5), Toward::Air), &packet(Kind::Data, 0, 1000, 0, 0), &mut requests));
-        let echoes: Vec<_> = requests.iter().map(|Request::Echo { packet, toward }| (*packet, *toward)).collect();
+        let echoes: Vec<_> = requests
+            .iter()
+            .map(|request| match request {
+                Request::Echo { packet, toward } => (*packet, *toward),
+                Request::Contend { .. } => panic!("only echoes are sent"),
+            })
+            .collect();
         assert_eq!(echoes.iter().map(|(_, toward)| *toward).collect::<Vec<_>>(), [Toward::Air, Toward::Wire]);
         assert!(!meter.watch(&at(ms(5), Toward::Air), &echoes[0].0, &mut requests), "the echo itself goes on");
         let answer = |echo: Packet| Packet { flags: flag::ACK, ..echo };

@@ -16,7 +16,7 @@ pub struct Bench<S> {
 impl<S: Scheme> Bench<S> {
     /// An access point whose queue holds 100 packets.
     pub fn new(build: impl FnOnce(&Facts<'_>) -> S) -> Self {
-        let scheme = build(&Facts { limit: Limit::Packets(100), seed: 1, name: "ap" });
+        let scheme = build(&Facts { limit: Limit::Packets(100), cw_min: 31, cw_max: 1023, seed: 1, name: "ap" });
         Self { scheme, now: Time::ZERO, queued: 0, requests: vec![] }
     }
 

@@ -1,0 +1,122 @@
+//! Dynamic contention window: the access point's CWmin shrinks with the number of downloads.
+//!
+//! Source: B. A. H. S. Abeysekera, T. Matsuda and T. Takine, "Dynamic Contention Window Control to Achieve Fairness
+//! Between Uplink and Downlink Flows in IEEE 802.11 WLANs", WCNC 2007, known here from its abstract: the access point's
+//! minimum contention window follows from the number of downlink flows alone, so that each flow gets as much of
+//! the medium as an upload. Stations are left alone.
+//!
+//! Reading, ours: a station that never collides sends once in (CWmin + 2) / 2 slots on average (G. Bianchi, 2000, with
+//! p = 0). For the access point to send n_d times as often,
+//!
+//! ```text
+//! CWmin of the access point = max((CWmin + 2) / n_d - 2, floor)                              [slots]
+//! ```
+//!
+//! rounded to the nearest slot. Flows count that were seen towards the air within `period`: data and datagrams, and
+//! with `count_acks` the ACKs of uploads as well. CWmax stays.
+
+use wifair_config::table;
+use wifair_packet::{Kind, Packet};
+use wifair_units::Duration;
+
+use super::access::{Categories, Category, First, Plan};
+use super::counter::FlowCounter;
+use super::{Facts, Passage, Request, Scheme, Toward, Verdict};
+
+table! {
+    /// Dynamic contention window of the access point.
+    pub struct Params {
+        /// The least CWmin.
+        pub floor: u32 = 1;
+        /// Whether the ACKs of an upload count as a downlink flow.
+        pub count_acks: bool = false;
+        /// A flow of which nothing passes for so long does not count any more.
+        pub period: Duration = Duration::from_secs(5), "above 0 s" => |period| *period > Duration::ZERO;
+    }
+}
+
+/// CWmin with which one contender sends as often as `n` with `cw_min`.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+pub fn window_for(n: u32, cw_min: u32, floor: u32) -> u32 {
+    let window = (f64::from(cw_min) + 2.0) / f64::from(n.max(1)) - 2.0;
+    (window.round().max(0.0) as u32).max(floor).min(cw_min)
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct DynamicCw {
+    params: Params,
+    station: Category,
+    flows: FlowCounter,
+    cw_min: u32,
+}
+
+impl DynamicCw {
+    /// At an access point.
+    #[must_use]
+    pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
+        Self {
+            params: params.clone(),
+            station: Category::dcf(facts.cw_min, facts.cw_max),
+            flows: FlowCounter::new(params.period),
+            cw_min: facts.cw_min,
+        }
+    }
+}
+
+impl Scheme for DynamicCw {
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict {
+        let counts = match packet.kind {
+            Kind::Data | Kind::Udp => true,
+            Kind::Ack => self.params.count_acks,
+            Kind::Routing | Kind::Icmp => false,
+        };
+        if counts && at.toward == Toward::Air {
+            self.flows.see(at.now, packet.flow);
+            let cw_min = window_for(self.flows.count(), self.station.cw_min, self.params.floor);
+            if cw_min != self.cw_min {
+                self.cw_min = cw_min;
+                requests.push(Request::Contend { ap: Category { cw_min, ..self.station.clone() } });
+            }
+        }
+        Verdict::Forward
+    }
+
+    fn access(&self) -> Option<Plan> {
+        let categories = Categories { ordinary: self.station.clone(), first: self.station.clone() };
+        Some(Plan { goes_first: First::None, ap: categories.clone(), stations: categories })
+    }
+
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("n_down", f64::from(self.flows.count()));
+        see("cw_min_slots", f64::from(self.cw_min));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Bench;
+    use super::*;
+
+    /// (31 + 2) / n - 2: 31, 14.5, 9, 6.25, 4.6, ..., 1.3 (n = 10), below 0 from n = 17 on.
+    #[test]
+    fn windows_by_hand() {
+        let windows = [1, 2, 3, 4, 5, 10, 17, 100].map(|n| window_for(n, 31, 1));
+        assert_eq!(windows, [31, 15, 9, 6, 5, 1, 1, 1]);
+    }
+
+    #[test]
+    fn the_window_follows_the_downloads() {
+        let mut bench = Bench::new(|facts| DynamicCw::new(&Params::default(), facts));
+        let data = |flow| Packet { flow, payload: 1000, size: 1040, ..Packet::default() };
+        for flow in 0..3 {
+            bench.pass(Toward::Air, 1, data(flow));
+            bench.ack(flow + 10, 1000);
+            bench.data(flow + 20, 0);
+        }
+        assert_eq!(bench.shown("cw_min_slots"), 9.0);
+        bench.wait(Duration::from_secs(5));
+        bench.pass(Toward::Air, 1, data(0));
+        assert_eq!((bench.shown("cw_min_slots"), bench.requests.len()), (31.0, 3));
+    }
+}

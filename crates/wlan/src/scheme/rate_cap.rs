@@ -1,0 +1,111 @@
+//! Rate cap: a token bucket for each client.
+//!
+//! Source, a suggestion in its section on policies: V. Kemerlis, E. Stefanis, G. Xylomenos and G. Polyzos, "Throughput
+//! Unfairness in TCP over WiFi", WONS 2006: the access point holds each client to the downlink rate that it would have
+//! if all clients heard equally well, for instance with Linux' traffic control. It was not tested there.
+//!
+//! Readings, ours: packets beyond the rate are dropped, not delayed. The default rate is half of what a single client
+//! near the access point got in that paper, 647,822 B/s.
+
+use wifair_config::{choice, table};
+use wifair_packet::Packet;
+use wifair_units::{BitRate, Bytes};
+
+use super::bucket::Bucket;
+use super::{Facts, Passage, Request, Scheme, Toward, Verdict};
+
+choice! {
+    /// Which packets of a client count.
+    pub enum Way {
+        /// Those for it.
+        Down = "down",
+        /// Those from it.
+        Up = "up",
+        /// Both, in one bucket.
+        Both = "both",
+    }
+}
+
+table! {
+    /// Rate cap for each client.
+    pub struct Params {
+        /// What a client may have.
+        pub rate: BitRate = BitRate::from_bps(647_822 / 2 * 8), "above 0 b/s" => |rate| rate.as_bps() > 0;
+        /// How many bytes may pass at once.
+        pub depth: Bytes = Bytes(15_000), "at least 1500 B" => |depth| depth.0 >= 1500;
+        /// Which packets of a client count.
+        pub way: Way = Way::Down;
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct RateCap {
+    params: Params,
+    clients: Vec<Option<Bucket>>,
+    dropped: u64,
+}
+
+impl RateCap {
+    /// At an access point.
+    #[must_use]
+    pub fn new(params: &Params, _facts: &Facts<'_>) -> Self {
+        Self { params: params.clone(), clients: vec![], dropped: 0 }
+    }
+}
+
+impl Scheme for RateCap {
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, _requests: &mut Vec<Request>) -> Verdict {
+        let counts = match self.params.way {
+            Way::Down => at.toward == Toward::Air,
+            Way::Up => at.toward == Toward::Wire,
+            Way::Both => true,
+        };
+        if !counts {
+            return Verdict::Forward;
+        }
+        let client = at.station as usize;
+        if self.clients.len() <= client {
+            self.clients.resize(client + 1, None);
+        }
+        let depth = self.params.depth.0;
+        let bucket = self.clients[client].get_or_insert_with(|| Bucket::full(at.now, depth));
+        if bucket.take(at.now, packet.bytes().0, self.params.rate, depth) {
+            Verdict::Forward
+        } else {
+            self.dropped += 1;
+            Verdict::Drop
+        }
+    }
+
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("dropped_packets", self.dropped as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_units::Duration;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    /// 1.2 Mb/s are a packet of 1500 B each 10 ms. Client 1 is offered twice as many, client 2 half as many, for 10 s.
+    #[test]
+    fn each_client_has_its_own_bucket() {
+        let params = Params { rate: BitRate::from_kbps(1_200), depth: Bytes(1500), ..Params::default() };
+        let mut bench = Bench::new(|facts| RateCap::new(&params, facts));
+        let packet = Packet { size: 1500, ..Packet::default() };
+        let mut passed = [0; 3];
+        for n in 0..2000 {
+            for (client, due) in [(1, true), (2, n % 4 == 0)] {
+                if due && bench.pass(Toward::Air, client, packet).0 == Verdict::Forward {
+                    passed[client as usize] += 1;
+                }
+            }
+            assert_eq!(bench.pass(Toward::Wire, 1, packet).0, Verdict::Forward, "uplink is not capped");
+            bench.wait(Duration::from_millis(5));
+        }
+        assert_eq!(passed, [0, 1000, 500]);
+    }
+}
