@@ -9,12 +9,13 @@ use wifair_engine::{Stream, stream};
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 use wifair_wlan::dcf::{
-    Access, AirTime, BROADCAST, Cell, Counters, Eifs, Heard, Hearing, IdleAccess, Links, SignalSettings, Space,
-    StationSettings,
+    Access, AirTime, BROADCAST, Cell, Counters, Edca, EdcaSettings, Eifs, Heard, Hearing, IdleAccess, Links,
+    SignalSettings, Space, StationSettings,
 };
 use wifair_wlan::phy::propagation::Fading;
 use wifair_wlan::phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils, Timing};
 use wifair_wlan::queue::{Cause, Discipline, Limit, Queue};
+use wifair_wlan::scheme::access::{Category, First};
 
 /// Everything that can differ from one scenario to the next.
 #[derive(Clone, Debug)]
@@ -356,4 +357,53 @@ proptest! {
         let space = Space::new(scenario.access, &[0], links, settings).with_signals(signals);
         assert_every_packet_ends_once(&run!(space, &scenario));
     }
+
+    /// One category, DIFS, one frame at a time.
+    #[test]
+    fn edca_equals_cell_where_all_contend_alike(scenario in scenario()) {
+        let cell = run!(Cell::new(scenario.access, 0, settings(&scenario)), &scenario);
+        let category = Category::dcf(scenario.cw.0, scenario.cw.1);
+        let edca = run!(edca(&scenario, settings(&scenario), &[category]), &scenario);
+        assert_same(&cell, &edca);
+    }
+
+    #[test]
+    fn every_packet_ends_once_whatever_the_categories(
+        scenario in scenario(),
+        (data_error, control_error) in (0.0..0.5, 0.0..0.5),
+        categories in prop::collection::vec(category(), 1..4),
+    ) {
+        let mut settings = settings(&scenario);
+        for station in &mut settings {
+            station.data_error_to = data_error;
+            station.data_error_from = data_error;
+            station.control_error_to = control_error;
+        }
+        assert_every_packet_ends_once(&run!(edca(&scenario, settings, &categories), &scenario));
+    }
+}
+
+fn category() -> impl Strategy<Value = Category> {
+    (0_u32..32, 0_u32..256, 1_u32..8, 0_u64..10_000, 1_u32..5).prop_map(|(cw_min, more, aifsn, txop, burst)| Category {
+        cw_min,
+        cw_max: cw_min + more,
+        aifsn,
+        txop: Duration::from_micros(txop),
+        burst,
+    })
+}
+
+/// The stations have the categories in turn.
+fn edca(scenario: &Scenario, stations: Vec<StationSettings>, categories: &[Category]) -> Edca {
+    let stations = stations.into_iter().enumerate().map(|(index, station)| {
+        let category = &categories[index % categories.len()];
+        EdcaSettings {
+            ordinary: category.clone(),
+            first: category.clone(),
+            first_queue: Queue::fifo(Limit::Packets(1)),
+            first_backoff: stream(scenario.seed, "backoff", "first"),
+            station,
+        }
+    });
+    Edca::new(scenario.access, 0, First::None, stations.collect())
 }

@@ -97,6 +97,8 @@ impl World {
                     self.echoes_sent += 1;
                     self.dispatch(id);
                 }
+                // No medium knows access categories yet.
+                Request::Contend { .. } => {}
             }
         }
         self.set_scheme_timer();

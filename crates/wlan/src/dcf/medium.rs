@@ -1,9 +1,9 @@
-//! Either medium behind one face, chosen once.
+//! Any medium behind one face, chosen once.
 
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::Time;
 
-use super::{AirTime, Cell, Counters, Heard, Space};
+use super::{AirTime, Cell, Counters, Edca, Heard, Space};
 use crate::queue::{Discipline, Dropped, Gauge, Queue};
 
 /// The air, and the stations on it.
@@ -14,6 +14,8 @@ pub enum Medium {
     Cell(Cell),
     /// Who hears whom follows from links.
     Space(Space),
+    /// Everybody hears everybody, and contends with parameters of its own.
+    Edca(Edca),
 }
 
 macro_rules! each {
@@ -21,6 +23,7 @@ macro_rules! each {
         match $self {
             Self::Cell($medium) => $call,
             Self::Space($medium) => $call,
+            Self::Edca($medium) => $call,
         }
     };
 }
@@ -85,6 +88,7 @@ impl Medium {
         match self {
             Self::Cell(cell) => std::slice::from_ref(cell.hub_queue()),
             Self::Space(space) => space.hub_queues(),
+            Self::Edca(edca) => std::slice::from_ref(edca.hub_queue()),
         }
     }
 
@@ -93,6 +97,7 @@ impl Medium {
         match self {
             Self::Cell(cell) => std::slice::from_mut(cell.hub_queue_mut()),
             Self::Space(space) => space.hub_queues_mut(),
+            Self::Edca(edca) => std::slice::from_mut(edca.hub_queue_mut()),
         }
     }
 
@@ -105,6 +110,9 @@ impl Medium {
     /// Packets in the queues and in the hands of all stations.
     #[must_use]
     pub fn packets_held(&self) -> usize {
+        if let Self::Edca(edca) = self {
+            return edca.packets_held();
+        }
         let stations = 0..u32::try_from(self.all_counters().len()).expect("stations can be numbered");
         let held = |station| {
             let in_hand = each!(self, medium => medium.in_hand(station));

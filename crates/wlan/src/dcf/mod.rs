@@ -1,15 +1,18 @@
 //! The distributed coordination function: who sends when (IEEE Std 802.11-2016, 10.3).
 //!
 //! [`Cell`] is a medium on which everybody hears everybody; [`slots`] holds the backoff counters of its stations. In
-//! [`Space`] stations hear whom their links let them hear. [`Medium`] is either.
+//! [`Space`] stations hear whom their links let them hear. In [`Edca`] all hear all, and contend with parameters of their
+//! own. [`Medium`] is any of them.
 
 mod cell;
+mod edca;
 mod medium;
 mod slots;
 mod space;
 mod station;
 
 pub use cell::Cell;
+pub use edca::{Edca, EdcaSettings};
 pub use medium::Medium;
 pub use space::{Hearing, Links, RateSettings, SignalSettings, Space};
 pub use station::{AirTime, Counters, Heard, StationSettings};

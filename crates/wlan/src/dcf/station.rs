@@ -162,6 +162,18 @@ impl Contention {
         self.long_retries = 0;
     }
 
+    /// Other windows hold from the next frame on.
+    pub fn set_windows(&mut self, cw_min: u32, cw_max: u32) {
+        self.cw_min = cw_min;
+        self.cw_max = cw_max;
+        self.cw = self.cw.min(cw_max);
+    }
+
+    /// A category of the same station went first.
+    pub fn widen(&mut self) {
+        self.cw = (2 * self.cw + 1).min(self.cw_max);
+    }
+
     /// An RTS was answered.
     #[inline]
     pub fn clear(&mut self) {
@@ -177,7 +189,7 @@ impl Contention {
             self.long_retries += 1;
             self.long_retries >= access.long_retry_limit
         };
-        self.cw = (2 * self.cw + 1).min(self.cw_max);
+        self.widen();
         if exhausted {
             let cw = self.cw;
             self.reset();

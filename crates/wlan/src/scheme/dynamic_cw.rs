@@ -5,11 +5,11 @@
 //! minimum contention window follows from the number of downlink flows alone, so that each flow gets as much of
 //! the medium as an upload. Stations are left alone.
 //!
-//! Reading, ours: a station that never collides sends once in (CWmin + 2) / 2 slots on average (G. Bianchi, 2000, with
-//! p = 0). For the access point to send n_d times as often,
+//! Reading, ours: a station that never collides waits CWmin / 2 idle slots on average between two frames. For the
+//! access point to send n_d times as often,
 //!
 //! ```text
-//! CWmin of the access point = max((CWmin + 2) / n_d - 2, floor)                              [slots]
+//! CWmin of the access point = max(CWmin / n_d, floor)                                        [slots]
 //! ```
 //!
 //! rounded to the nearest slot. Flows count that were seen towards the air within `period`: data and datagrams, and
@@ -36,10 +36,9 @@ table! {
 }
 
 /// CWmin with which one contender sends as often as `n` with `cw_min`.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub fn window_for(n: u32, cw_min: u32, floor: u32) -> u32 {
-    let window = (f64::from(cw_min) + 2.0) / f64::from(n.max(1)) - 2.0;
-    (window.round().max(0.0) as u32).max(floor).min(cw_min)
+    let n = n.max(1);
+    ((cw_min + n / 2) / n).max(floor).min(cw_min)
 }
 
 /// See the [module](self).
@@ -98,11 +97,11 @@ mod tests {
     use super::super::testing::Bench;
     use super::*;
 
-    /// (31 + 2) / n - 2: 31, 14.5, 9, 6.25, 4.6, ..., 1.3 (n = 10), below 0 from n = 17 on.
+    /// 31 / n: 31, 15.5, 10.3, 7.75, 6.2, 3.1 (n = 10), 1.8 (n = 17), 0.3 (n = 100).
     #[test]
     fn windows_by_hand() {
         let windows = [1, 2, 3, 4, 5, 10, 17, 100].map(|n| window_for(n, 31, 1));
-        assert_eq!(windows, [31, 15, 9, 6, 5, 1, 1, 1]);
+        assert_eq!(windows, [31, 16, 10, 8, 6, 3, 2, 1]);
     }
 
     #[test]
@@ -114,7 +113,7 @@ mod tests {
             bench.ack(flow + 10, 1000);
             bench.data(flow + 20, 0);
         }
-        assert_eq!(bench.shown("cw_min_slots"), 9.0);
+        assert_eq!(bench.shown("cw_min_slots"), 10.0);
         bench.wait(Duration::from_secs(5));
         bench.pass(Toward::Air, 1, data(0));
         assert_eq!((bench.shown("cw_min_slots"), bench.requests.len()), (31.0, 3));

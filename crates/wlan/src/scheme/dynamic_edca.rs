@@ -84,14 +84,14 @@ mod tests {
     use super::super::testing::Bench;
     use super::*;
 
-    /// Two uploads and a download are three flows: (31 + 2) / 3 - 2 = 9; with six it would be 3.5, but the floor is 7.
+    /// Two uploads and a download are three flows: 31 / 3 = 10.3; with six it would be 5.2, but the floor is 7.
     #[test]
     fn all_tcp_flows_count() {
         let mut bench = Bench::new(|facts| DynamicEdca::new(&Params::default(), facts));
         bench.data(0, 0);
         bench.data(1, 0);
         bench.ack(2, 1000);
-        assert_eq!(bench.shown("cw_min_slots"), 9.0);
+        assert_eq!(bench.shown("cw_min_slots"), 10.0);
         (3..6).for_each(|flow| bench.data(flow, 0));
         assert_eq!(bench.shown("cw_min_slots"), 7.0);
         assert_eq!(bench.scheme.access().map(|plan| plan.goes_first), Some(First::Udp));
