@@ -9,7 +9,9 @@ use wifair_wlan::scheme::{Facts, Schemes};
 
 use crate::Options;
 use crate::scenario::{self, Ap, Connection, Flow, Node, Scenario, Step, Wlan, route};
-use crate::world::{FlowPlan, Hop, Labels, LinkPlan, MediumPlan, Plan, Transport, Workload};
+use crate::world::{
+    CategoriesPlan, FlowPlan, Hop, Labels, LinkPlan, MediumPlan, Plan, StationCategories, Transport, Workload,
+};
 
 /// The access point's number in its medium; stations follow in their order.
 const HUB: u32 = 0;
@@ -67,6 +69,11 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, hearing: Option<&Links>) 
     });
     let (cw_min, cw_max) = (wlan.cw_min, wlan.cw_max);
     let facts = Facts { limit: ap.queue.limit, cw_min, cw_max, seed, name: &ap.name };
+    let schemes = Schemes::new(&ap.scheme, &facts);
+    let categories = schemes.access().map(|plan| CategoriesPlan {
+        goes_first: plan.goes_first,
+        stations: nodes.iter().map(|node| station_categories(scenario, wlan, &plan, *node, seed)).collect(),
+    });
     let signals = file.space.as_ref().map(|space| SignalSettings {
         reception: space.reception.clone(),
         fading: space.fading.clone(),
@@ -98,7 +105,32 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, hearing: Option<&Links>) 
         hubs: if scenario.is_ad_hoc() { vec![] } else { vec![HUB] },
         space: hearing.cloned().zip(signals),
         stations: stations.collect(),
-        schemes: vec![Schemes::new(&ap.scheme, &facts)],
+        categories,
+        schemes: vec![schemes],
+    }
+}
+
+/// Access categories of the access point or a station, with its own windows where it has some.
+fn station_categories(
+    scenario: &Scenario,
+    wlan: &Wlan,
+    plan: &wifair_wlan::scheme::access::Plan,
+    node: Node,
+    seed: u64,
+) -> StationCategories {
+    let (ap, name) = (access_point(scenario), scenario.name_of(node));
+    let (categories, queue, cw_min, cw_max) = match node {
+        Node::Station(index) => {
+            let group = &scenario.file.stations[scenario.network.stations[index].group];
+            (&plan.stations, &group.queue, group.cw_min, group.cw_max)
+        }
+        _ => (&plan.ap, &ap.queue, ap.cw_min, ap.cw_max),
+    };
+    StationCategories {
+        ordinary: categories.ordinary.with_windows(cw_min, cw_max, (wlan.cw_min, wlan.cw_max)),
+        first: categories.first.clone(),
+        first_queue: Queue::new(queue, Some(wlan.data_rate), seed, &format!("{name}-first")),
+        first_backoff: stream(seed, "first-backoff", &name),
     }
 }
 

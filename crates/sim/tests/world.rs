@@ -142,6 +142,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
             space: None,
             rates: vec![],
             stations: (0..=flows.len()).map(station).collect(),
+            categories: None,
             schemes: vec![Schemes::default()],
         }],
         links: vec![link(), link()],

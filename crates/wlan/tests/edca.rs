@@ -76,7 +76,9 @@ fn saturate(mut medium: Edca, sources: &[(u32, Kind)], frames: u32) -> (Vec<u32>
 /// Data, SIFS and ACK.
 fn exchange() -> Duration {
     let timing = timing();
-    timing.frame(timing.frame_length(Bytes(SIZE)), BitRate::from_mbps(11)) + timing.sifs + timing.ack()
+    timing.frame(timing.frame_length(Bytes(SIZE)), BitRate::from_mbps(11))
+        + timing.sifs
+        + timing.ack_to(BitRate::from_mbps(11))
 }
 
 /// With constant windows both count the same idle slots, and each sends once in CW / 2 of them, collisions included: a
@@ -103,7 +105,10 @@ fn the_shorter_aifs_wins_where_nobody_draws() {
     assert_eq!(received, [0, 1000]);
     // Both ask at 0 s; the last ACK is still on its way.
     let timing = timing();
-    assert_eq!(now - Time::ZERO, (timing.difs + exchange()) * 1000 - timing.sifs - timing.ack());
+    assert_eq!(
+        now - Time::ZERO,
+        (timing.difs + exchange()) * 1000 - timing.sifs - timing.ack_to(BitRate::from_mbps(11))
+    );
 }
 
 /// AIFSN 4 against 2 with the same constant window CW = 1: of each pair of draws (0 or 1 more slots after the last
@@ -121,7 +126,7 @@ fn two_slots_more_than_the_window_starve() {
 fn a_burst_needs_one_contention() {
     let timing = timing();
     let cycle = timing.difs + exchange() * 3 + timing.sifs * 2;
-    let last_ack = timing.sifs + timing.ack();
+    let last_ack = timing.sifs + timing.ack_to(BitRate::from_mbps(11));
     let source = [(0, Kind::Data)];
     let by_count = [Category { burst: 3, ..Category::dcf(0, 0) }, Category::dcf(0, 0)];
     let (_, now, _) = saturate(medium(&by_count, First::None, &by_count[1]), &source, 3000);
@@ -157,5 +162,5 @@ fn parameters_can_change() {
     let (_, now, _) = saturate(medium, &[(0, Kind::Data)], 2000);
     let timing = timing();
     let cycle = timing.difs + exchange() * 2 + timing.sifs;
-    assert_eq!(now - Time::ZERO, cycle * 1000 - timing.sifs - timing.ack());
+    assert_eq!(now - Time::ZERO, cycle * 1000 - timing.sifs - timing.ack_to(BitRate::from_mbps(11)));
 }

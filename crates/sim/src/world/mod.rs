@@ -21,7 +21,7 @@ use wifair_engine::{Agenda, Heads, Timers};
 use wifair_metrics::Histogram;
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_units::{Duration, Time};
-use wifair_wlan::dcf::{AirTime, Cell, Counters, Heard, Medium, Space};
+use wifair_wlan::dcf::{AirTime, Cell, Counters, Edca, EdcaSettings, Heard, Medium, Space, StationSettings};
 use wifair_wlan::queue::{Cause, Dropped};
 
 use flow::{Connection, Ends, Flow};
@@ -30,7 +30,9 @@ use point::Point;
 use users::Users;
 
 pub use measure::{FlowCounters, Loss, Session, TimeMean};
-pub use plan::{Direction, FlowPlan, Hop, LinkPlan, MediumPlan, Plan, Transport, Workload};
+pub use plan::{
+    CategoriesPlan, Direction, FlowPlan, Hop, LinkPlan, MediumPlan, Plan, StationCategories, Transport, Workload,
+};
 pub use report::Labels;
 pub use series::Series;
 
@@ -97,7 +99,8 @@ impl World {
     /// Builds a world; nothing has happened yet.
     ///
     /// # Panics
-    /// If a hop of the plan names a medium, station or link that is not in it.
+    /// If a hop of the plan names a medium, station or link that is not in it, or a medium has both links and access
+    /// categories.
     #[must_use]
     #[allow(clippy::cast_possible_truncation)]
     pub fn new(plan: Plan) -> Self {
@@ -150,13 +153,18 @@ impl World {
                     points.push(Point { medium: index, hub: *hub, schemes });
                 }
             }
-            media.push(match medium.space {
-                None => Medium::Cell(Cell::new(medium.access, medium.hubs[0], medium.stations)),
-                Some((links, signals)) => {
+            media.push(match (medium.space, medium.categories) {
+                (None, None) => Medium::Cell(Cell::new(medium.access, medium.hubs[0], medium.stations)),
+                (Some((links, signals)), None) => {
                     let space = Space::new(medium.access, &medium.hubs, links, medium.stations);
                     let space = space.with_signals(signals);
                     Medium::Space(if medium.rates.is_empty() { space } else { space.with_rates(medium.rates) })
                 }
+                (None, Some(categories)) => {
+                    let stations = medium.stations.into_iter().zip(categories.stations).map(edca_settings).collect();
+                    Medium::Edca(Edca::new(medium.access, medium.hubs[0], categories.goes_first, stations))
+                }
+                (Some(_), Some(_)) => panic!("access categories need a medium in which everybody hears everybody"),
             });
         }
         let links: Vec<Link> = plan.links.into_iter().map(Link::new).collect();
@@ -439,4 +447,9 @@ fn next_station(hops: &[Hop], packet: &Packet) -> u32 {
         Hop::Air { to, .. } => to,
         Hop::Wire(_) | Hop::End => unreachable!("only packets on their way over the air wait for it"),
     }
+}
+
+fn edca_settings((station, categories): (StationSettings, StationCategories)) -> EdcaSettings {
+    let StationCategories { ordinary, first, first_queue, first_backoff } = categories;
+    EdcaSettings { station, ordinary, first, first_queue, first_backoff }
 }

@@ -1,10 +1,12 @@
 //! What a world is built from: every name resolved, every default filled in.
 
+use wifair_engine::Stream;
 use wifair_tcp::{ReceiverConfig, SenderConfig};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 use wifair_wlan::dcf::{Access, Links, RateSettings, SignalSettings, StationSettings};
 use wifair_wlan::queue::Queue;
 use wifair_wlan::scheme::Schemes;
+use wifair_wlan::scheme::access::{Category, First};
 
 use crate::traffic::{OnOff, Web};
 
@@ -51,8 +53,32 @@ pub struct MediumPlan {
     pub rates: Vec<RateSettings>,
     /// All stations, the access point among them.
     pub stations: Vec<StationSettings>,
+    /// Access categories, where stations do not contend by DCF; only where everybody hears everybody.
+    pub categories: Option<CategoriesPlan>,
     /// What each access point does to packets that pass.
     pub schemes: Vec<Schemes>,
+}
+
+/// Access categories of the stations of a medium.
+#[derive(Debug)]
+pub struct CategoriesPlan {
+    /// Which packets have a category of their own.
+    pub goes_first: First,
+    /// One entry a station.
+    pub stations: Vec<StationCategories>,
+}
+
+/// Access categories of one station.
+#[derive(Debug)]
+pub struct StationCategories {
+    /// Parameters of packets that do not go first; their queue and draws are those of the station.
+    pub ordinary: Category,
+    /// Parameters of packets that go first.
+    pub first: Category,
+    /// Queue of packets that go first.
+    pub first_queue: Queue,
+    /// Backoff draws of packets that go first.
+    pub first_backoff: Stream,
 }
 
 /// One direction of a wired link.

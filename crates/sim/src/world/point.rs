@@ -2,7 +2,6 @@
 
 use wifair_packet::{Kind, PacketId, flag};
 use wifair_units::Time;
-use wifair_wlan::queue::Discipline;
 use wifair_wlan::scheme::{Passage, Request, Schemes, Toward, Verdict};
 
 use super::measure::Loss;
@@ -44,7 +43,7 @@ impl World {
             let Some((toward, station)) = at_hub(self.hops[here]).or_else(|| from_air(self.hops[here - 1])) else {
                 continue;
             };
-            let queued = self.media[medium].queue(hub).len();
+            let queued = self.media[medium].waiting(hub);
             let at = Passage { now: self.now, toward, station, queued };
             let verdict = self.points[index].schemes.pass(&at, &mut self.packets[id]);
             self.answer_schemes(index);
@@ -97,8 +96,7 @@ impl World {
                     self.echoes_sent += 1;
                     self.dispatch(id);
                 }
-                // No medium knows access categories yet.
-                Request::Contend { .. } => {}
+                Request::Contend { ap } => self.media[self.points[index].medium].set_hub(&ap),
             }
         }
         self.set_scheme_timer();

@@ -59,7 +59,7 @@ impl World {
             for hub in &self.hubs[index] {
                 self.series.queue_time_s.push(time);
                 self.series.queue_medium.push(index as u32);
-                self.series.queue_packets.push(medium.queue(*hub).len() as u64);
+                self.series.queue_packets.push(medium.waiting(*hub) as u64);
             }
         }
         let series = &mut self.series;

@@ -334,8 +334,9 @@ impl Edca {
             let to = receiver(packet);
             let length = self.access.timing.frame_length(packet.bytes() + self.nodes[station].routing_overhead);
             let rate_of = if station == self.hub as usize && to != BROADCAST { to as usize } else { station };
-            let air = self.access.timing.frame(length, self.nodes[rate_of].rate);
-            Frame { id, to, length, air, received: false }
+            let rate = self.nodes[rate_of].rate;
+            let (air, ack) = (self.access.timing.frame(length, rate), self.access.timing.ack_to(rate));
+            Frame { id, to, length, rate, air, ack, received: false }
         });
         self.contenders[index].frame = frame;
         if station == self.hub as usize {
@@ -490,10 +491,11 @@ impl Edca {
         let frame = self.contenders[sender].frame.as_mut().expect("a sender has a frame");
         let heard = if frame.received { Heard::Nothing } else { Heard::Packet { to: frame.to, id: frame.id } };
         frame.received = true;
+        let ack = frame.ack;
         self.account_exchange(now, Duration::ZERO);
         let lost = self.nodes[sender / 2].errors.loses_control();
         self.phase = Phase::Ack { lost };
-        self.next = now + self.access.timing.sifs + self.access.timing.ack();
+        self.next = now + self.access.timing.sifs + ack;
         heard
     }
 
@@ -515,10 +517,10 @@ impl Edca {
     }
 
     fn account_ack(&mut self, now: Time) {
-        let timing = &self.access.timing;
-        self.air.idle += timing.sifs;
-        self.air.ack += timing.ack();
-        self.counters[self.senders[0] / 2].control += timing.ack();
+        let ack = self.frame(self.senders[0]).ack;
+        self.air.idle += self.access.timing.sifs;
+        self.air.ack += ack;
+        self.counters[self.senders[0] / 2].control += ack;
         self.accounted = now;
     }
 
@@ -564,8 +566,8 @@ impl Edca {
             return Duration::ZERO;
         }
         let timing = &self.access.timing;
-        let after_rts = self.is_protected(done).then(|| timing.sifs * 3 + timing.cts() + done.air + timing.ack());
-        self.access.nav_excess(after_rts)
+        let after_rts = self.is_protected(done).then(|| timing.sifs * 3 + timing.cts() + done.air + done.ack);
+        self.access.nav_excess(done.ack, after_rts)
     }
 
     /// Whether the next frame of a sender still belongs to the TXOP.
@@ -575,7 +577,7 @@ impl Edca {
         let timing = &self.access.timing;
         let mut exchange = timing.sifs + frame.air;
         if frame.to != BROADCAST {
-            exchange += timing.sifs + timing.ack();
+            exchange += timing.sifs + frame.ack;
         }
         if self.is_protected(&frame) {
             exchange += self.protection();
@@ -598,11 +600,11 @@ impl Edca {
         let ended = if self.phase == (Phase::Ack { lost: true }) {
             self.account_ack(now);
             self.idle_from(now);
-            now - timing.ack() - timing.sifs
+            now - frame.ack - timing.sifs
         } else {
             self.account_exchange(now, frame.air);
             // The NAV of the others covers the ACK that does not come.
-            self.idle_from(now + timing.sifs + timing.ack());
+            self.idle_from(now + timing.sifs + frame.ack);
             now
         };
         self.fail(now, sender, false, ended, packets, dropped, given_up, receiver);

@@ -5,6 +5,7 @@ use wifair_units::Time;
 
 use super::{AirTime, Cell, Counters, Edca, Heard, Space};
 use crate::queue::{Discipline, Dropped, Gauge, Queue};
+use crate::scheme::access::Category;
 
 /// The air, and the stations on it.
 #[derive(Clone, Debug)]
@@ -74,6 +75,22 @@ impl Medium {
     #[must_use]
     pub fn queue(&self, station: u32) -> &Queue {
         each!(self, medium => medium.queue(station))
+    }
+
+    /// Packets that wait in a station, in whichever queue.
+    #[must_use]
+    pub fn waiting(&self, station: u32) -> usize {
+        let more = if let Self::Edca(edca) = self { edca.first_queue(station).len() } else { 0 };
+        self.queue(station).len() + more
+    }
+
+    /// The access point contends by other parameters from its next frame on.
+    ///
+    /// # Panics
+    /// If the medium has no access categories.
+    pub fn set_hub(&mut self, category: &Category) {
+        let Self::Edca(edca) = self else { panic!("access parameters change only where there are categories") };
+        edca.set_hub(category);
     }
 
     /// What every station did, in their order.

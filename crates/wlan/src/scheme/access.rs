@@ -26,6 +26,15 @@ impl Category {
     pub const fn dcf(cw_min: u32, cw_max: u32) -> Self {
         Self { cw_min, cw_max, aifsn: 2, txop: Duration::ZERO, burst: 1 }
     }
+
+    /// With a station's own windows, where it has some and the category leaves those of the medium.
+    #[must_use]
+    pub fn with_windows(&self, cw_min: Option<u32>, cw_max: Option<u32>, medium: (u32, u32)) -> Self {
+        if (self.cw_min, self.cw_max) != medium {
+            return self.clone();
+        }
+        Self { cw_min: cw_min.unwrap_or(medium.0), cw_max: cw_max.unwrap_or(medium.1), ..self.clone() }
+    }
 }
 
 choice! {
