@@ -14,7 +14,7 @@ use wifair_wlan::dcf::{
 };
 use wifair_wlan::phy::propagation::Fading;
 use wifair_wlan::phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils, Timing};
-use wifair_wlan::queue::{Cause, Discipline, Limit, Queue};
+use wifair_wlan::queue::{self, Cause, Discipline, Limit, Queue};
 use wifair_wlan::scheme::access::{Category, First};
 
 /// Everything that can differ from one scenario to the next.
@@ -26,6 +26,8 @@ struct Scenario {
     cw: (u32, u32),
     exclude_cw: bool,
     queue_limit: u64,
+    /// How packets wait; some disciplines hold back, or ask how the air was used.
+    discipline: &'static str,
     /// Offers in each burst.
     burst: u64,
     /// Mean time between bursts.
@@ -94,7 +96,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         (1_u64..6, 1_u64..5, prop_oneof![10_u64..300, 1_000_u64..20_000]),
         prop::collection::vec(40_u16..1500, 1..4),
         prop_oneof![Just(0.0), 0.0..0.5],
-        any::<bool>(),
+        (any::<bool>(), prop::sample::select(vec!["fifo", "fifo", "paced", "contention-red", "airtime"])),
     )
         .prop_map(
             |(
@@ -103,7 +105,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                 (queue_limit, burst, pause),
                 sizes,
                 broadcast_share,
-                answers,
+                (answers, discipline),
             )| {
                 Scenario {
                     seed,
@@ -112,6 +114,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
                     cw,
                     exclude_cw,
                     queue_limit,
+                    discipline,
                     burst,
                     pause: Duration::from_micros(pause),
                     sizes,
@@ -251,7 +254,16 @@ fn settings(scenario: &Scenario) -> Vec<StationSettings> {
             data_error_to: 0.0,
             data_error_from: 0.0,
             control_error_to: 0.0,
-            queue: Queue::fifo(Limit::Packets(scenario.queue_limit)),
+            queue: Queue::new(
+                &queue::Settings {
+                    discipline: queue::Chosen::named(scenario.discipline).expect("a name of the list"),
+                    limit: Limit::Packets(scenario.queue_limit),
+                    ..queue::Settings::default()
+                },
+                Some(BitRate::from_mbps(11)),
+                scenario.seed,
+                &station.to_string(),
+            ),
             backoff: stream(scenario.seed, "backoff", &station.to_string()),
             errors: stream(scenario.seed, "error", &station.to_string()),
         })

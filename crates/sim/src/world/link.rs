@@ -63,8 +63,9 @@ impl Link {
     #[inline]
     pub(super) fn advance(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
         if !self.queue.is_empty() && self.resumes() <= now {
-            if let Some(id) = self.queue.dequeue(now, packets, dropped) {
-                self.transmit(now, id, packets);
+            match self.queue.dequeue(now, packets, dropped) {
+                Some(id) => self.transmit(now, id, packets),
+                None => self.free_at = self.queue.asked_again(now),
             }
             return None;
         }

@@ -19,10 +19,11 @@
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
+use super::queues::{Ledger, Sleepers};
 use super::slots::Slots;
 use super::station::{AirTimes, Contention, Errors, Frame};
 use super::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
-use crate::queue::{Discipline, Dropped, Gauge, Queue};
+use crate::queue::{AirUse, Discipline, Dropped, Gauge, Queue};
 
 #[derive(Clone, Debug)]
 struct Station {
@@ -98,6 +99,8 @@ pub struct Cell {
     next_slot: Option<u64>,
     airs: AirTimes,
     hub_queue: Gauge,
+    sleepers: Sleepers,
+    ledger: Ledger,
     air: AirTime,
     /// [`AirTime`] is accounted up to here.
     accounted: Time,
@@ -129,6 +132,8 @@ impl Cell {
             next_slot: None,
             airs: AirTimes::default(),
             hub_queue: Gauge::default(),
+            sleepers: Sleepers::new(),
+            ledger: Ledger::new(stations.iter().map(|station| &station.queue), stations.len()),
             air: AirTime::default(),
             accounted: Time::ZERO,
             protection: timing.rts() + timing.sifs + timing.cts() + timing.sifs,
@@ -152,7 +157,7 @@ impl Cell {
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
-        self.next
+        self.next.min(self.sleepers.next())
     }
 
     /// Who received the broadcast that [`Cell::advance`] reported last, in the order of their numbers.
@@ -272,6 +277,9 @@ impl Cell {
         receiver: &impl Fn(&Packet) -> u32,
     ) -> bool {
         let index = station as usize;
+        if self.ledger.is_wanted() {
+            self.tell_air(now, station);
+        }
         let frame = self.queues[index].dequeue(now, packets, dropped).map(|id| {
             let packet = &packets[id];
             let to = receiver(packet);
@@ -282,10 +290,34 @@ impl Cell {
             Frame { id, to, length, rate: rated.rate, air, ack: rated.ack, received: false }
         });
         self.stations[index].frame = frame;
+        if frame.is_none() {
+            self.sleepers.note(now, station, &self.queues[index]);
+        }
         if station == self.hub {
             self.read_gauge(now);
         }
         frame.is_some()
+    }
+
+    /// Tells the queues at both ends what the frame of `station` cost that is done with.
+    #[cold]
+    fn tell_air(&mut self, now: Time, station: u32) {
+        let Some(done) = self.stations[station as usize].frame else { return };
+        let used = self.ledger.close(station, &self.counters[station as usize], &done);
+        self.queues[station as usize].on_air(now, &used);
+        if done.to != BROADCAST {
+            self.queues[done.to as usize].on_air(now, &AirUse { peer: station, sent: false, ..used });
+        }
+    }
+
+    /// Asks the queues again that held packets back until now.
+    #[cold]
+    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receiver: &impl Fn(&Packet) -> u32) {
+        while let Some(station) = self.sleepers.wake(now) {
+            if self.stations[station as usize].frame.is_none() && self.load(now, station, packets, dropped, receiver) {
+                self.request(now, station);
+            }
+        }
     }
 
     /// A station that had nothing to send contends for the medium.
@@ -364,6 +396,10 @@ impl Cell {
         given_up: &mut Vec<(u32, PacketId)>,
         receiver: impl Fn(&Packet) -> u32,
     ) -> Heard {
+        if now < self.next {
+            self.wake(now, packets, dropped, &receiver);
+            return Heard::Nothing;
+        }
         match self.phase {
             Phase::Idle => {
                 self.start(now);

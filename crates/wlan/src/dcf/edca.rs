@@ -19,9 +19,10 @@
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
+use super::queues::{Ledger, Sleepers};
 use super::station::{Contention, Errors, Frame};
 use super::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
-use crate::queue::{Discipline, Dropped, Gauge, Queue};
+use crate::queue::{AirUse, Discipline, Dropped, Gauge, Queue};
 use crate::scheme::access::{Category, First};
 
 /// A station whose packets are of two categories.
@@ -113,6 +114,8 @@ pub struct Edca {
     /// Until when a rounded NAV outlasts its exchange.
     nav: Time,
     hub_queue: Gauge,
+    sleepers: Sleepers,
+    ledger: Ledger,
     air: AirTime,
     accounted: Time,
 }
@@ -121,7 +124,6 @@ impl Edca {
     /// Stations of which `hub` is the access point.
     #[must_use]
     pub fn new(access: Access, hub: u32, goes_first: First, stations: Vec<EdcaSettings>) -> Self {
-        let timing = access.timing;
         let (mut nodes, mut contenders) = (vec![], vec![]);
         for EdcaSettings { mut station, ordinary, first, first_queue, first_backoff } in stations {
             nodes.push(Node {
@@ -155,8 +157,6 @@ impl Edca {
             hub,
             goes_first,
             counters: vec![Counters::default(); nodes.len()],
-            nodes,
-            contenders,
             phase: Phase::Idle,
             began: Time::ZERO,
             senders: vec![],
@@ -166,9 +166,13 @@ impl Edca {
             next: Time::NEVER,
             nav: Time::ZERO,
             hub_queue: Gauge::default(),
+            sleepers: Sleepers::new(),
+            ledger: Ledger::new(contenders.iter().map(|contender| &contender.queue), nodes.len()),
             air: AirTime::default(),
             accounted: Time::ZERO,
-            access: Access { timing, ..access },
+            access,
+            nodes,
+            contenders,
         }
     }
 
@@ -185,7 +189,7 @@ impl Edca {
     /// When [`Edca::advance`] is to be called next.
     #[must_use]
     pub fn next(&self) -> Time {
-        self.next
+        self.next.min(self.sleepers.next())
     }
 
     /// Who received the broadcast that [`Edca::advance`] reported last, in the order of their numbers.
@@ -329,6 +333,9 @@ impl Edca {
         receiver: &impl Fn(&Packet) -> u32,
     ) -> bool {
         let station = index / 2;
+        if self.ledger.is_wanted() {
+            self.tell_air(now, index);
+        }
         let frame = self.contenders[index].queue.dequeue(now, packets, dropped).map(|id| {
             let packet = &packets[id];
             let to = receiver(packet);
@@ -338,11 +345,38 @@ impl Edca {
             let (air, ack) = (self.access.timing.frame(length, rate), self.access.timing.ack_to(rate));
             Frame { id, to, length, rate, air, ack, received: false }
         });
-        self.contenders[index].frame = frame;
+        let contender = &mut self.contenders[index];
+        contender.frame = frame;
+        if frame.is_none() {
+            self.sleepers.note(now, number(index), &contender.queue);
+        }
         if station == self.hub as usize {
             self.read_gauge(now);
         }
         frame.is_some()
+    }
+
+    /// Tells the queues at both ends what the frame of a contender cost that is done with. What the other category of
+    /// the station used in between is booked with it.
+    fn tell_air(&mut self, now: Time, index: usize) {
+        let Some(done) = self.contenders[index].frame else { return };
+        let used = self.ledger.close(number(index / 2), &self.counters[index / 2], &done);
+        self.contenders[index].queue.on_air(now, &used);
+        if done.to != BROADCAST {
+            for contender in &mut self.contenders[2 * done.to as usize..][..2] {
+                contender.queue.on_air(now, &AirUse { peer: number(index / 2), sent: false, ..used });
+            }
+        }
+    }
+
+    /// Asks the queues again that held packets back until now.
+    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receiver: &impl Fn(&Packet) -> u32) {
+        while let Some(index) = self.sleepers.wake(now) {
+            let index = index as usize;
+            if self.contenders[index].frame.is_none() && self.load(now, index, packets, dropped, receiver) {
+                self.request(now, index);
+            }
+        }
     }
 
     /// A contender that had nothing to send contends for the medium.
@@ -386,6 +420,10 @@ impl Edca {
         given_up: &mut Vec<(u32, PacketId)>,
         receiver: impl Fn(&Packet) -> u32,
     ) -> Heard {
+        if now < self.next {
+            self.wake(now, packets, dropped, &receiver);
+            return Heard::Nothing;
+        }
         match self.phase {
             Phase::Idle => self.start(now),
             Phase::Gap => self.send(now),

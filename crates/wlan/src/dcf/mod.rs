@@ -7,6 +7,7 @@
 mod cell;
 mod edca;
 mod medium;
+mod queues;
 mod slots;
 mod space;
 mod station;

@@ -22,7 +22,7 @@ use wifair_packet::{PacketId, Packets};
 use wifair_units::{Bytes, Duration, Time};
 
 use super::fq::{Fq, Group};
-use super::{AirUse, Discipline, Dropped, Site, codel, flow_key};
+use super::{AirUse, Discipline, Dropped, Site, codel, flow_key, station_key};
 
 table! {
     /// Airtime fairness.
@@ -107,7 +107,7 @@ impl Airtime {
 
 impl Discipline for Airtime {
     fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        let (number, quantum) = (to as usize, self.quantum);
+        let (number, quantum) = (station_key(to), self.quantum);
         let line = flow_key(&packets[id]);
         let station = self.station(number);
         let mut group = std::mem::take(&mut station.group);
@@ -167,7 +167,7 @@ impl Discipline for Airtime {
     #[allow(clippy::cast_possible_wrap)]
     fn on_air(&mut self, now: Time, used: &AirUse) {
         let count_received = self.count_received;
-        let station = self.station(used.peer as usize);
+        let station = self.station(station_key(used.peer));
         let is_active = station.listed || now.saturating_since(station.busy) < ACTIVE;
         if is_active && (used.sent || count_received) {
             station.deficit -= used.air.as_nanos() as i64;

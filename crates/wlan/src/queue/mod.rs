@@ -58,6 +58,7 @@ pub use spm::Spm;
 pub use vq_red::VqRed;
 pub use wifair_config::Limit;
 
+use crate::dcf::BROADCAST;
 use room::Room;
 
 /// Why a packet was let go.
@@ -110,6 +111,12 @@ pub trait Discipline {
     /// a discipline that is not work conserving holds them back until then.
     fn ready(&self) -> Time {
         Time::ZERO
+    }
+
+    /// When a queue that gave nothing at `now` though packets are inside is to be asked again: when it says so, but
+    /// later than now, after a millisecond if it does not say.
+    fn asked_again(&self, now: Time) -> Time {
+        if self.ready() > now { self.ready() } else { now + Duration::from_millis(1) }
     }
 
     /// Whether [`Discipline::on_air`] is to be called. Asked once, at the start.
@@ -206,10 +213,16 @@ impl Queue {
 #[allow(clippy::cast_possible_truncation)]
 fn flow_key(packet: &Packet) -> usize {
     match packet.kind {
+        _ if packet.flow == u32::MAX => 0,
         Kind::Routing => 0,
         Kind::Ack => packet.flow as usize * 2 + 2,
         Kind::Data | Kind::Udp | Kind::Icmp => packet.flow as usize * 2 + 1,
     }
+}
+
+/// A station as a small number: 0 is all of them together.
+const fn station_key(station: u32) -> usize {
+    if station == BROADCAST { 0 } else { station as usize + 1 }
 }
 
 macro_rules! disciplines {

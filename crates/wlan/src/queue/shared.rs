@@ -11,7 +11,7 @@ use wifair_packet::{PacketId, Packets};
 use super::heap::IndexHeap;
 use super::lines::{Lines, Waiting};
 use super::room::Room;
-use super::{Cause, Dropped, Site, flow_key};
+use super::{Cause, Dropped, Site, flow_key, station_key};
 
 choice! {
     /// What is served fairly.
@@ -50,7 +50,7 @@ impl SharedBuffer {
     pub fn class(&self, id: PacketId, to: u32, packets: &Packets) -> usize {
         match self.by {
             Class::Flow => flow_key(&packets[id]),
-            Class::Station => to as usize,
+            Class::Station => station_key(to),
         }
     }
 

@@ -17,7 +17,7 @@ use wifair_units::{BitRate, Bytes, Time};
 
 use super::red::{self, Detector, spare};
 use super::room::Room;
-use super::{Cause, Discipline, Dropped, Site};
+use super::{Cause, Discipline, Dropped, Site, station_key};
 
 table! {
     /// RED on virtual queues.
@@ -50,7 +50,7 @@ pub struct VqRed {
     params: Params,
     rate: Option<BitRate>,
     draws: Stream,
-    line: VecDeque<(PacketId, u32)>,
+    line: VecDeque<(PacketId, usize)>,
     stations: Vec<Virtual>,
     /// Stations that have packets inside.
     busy: u32,
@@ -91,13 +91,14 @@ impl VqRed {
 
 impl Discipline for VqRed {
     fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        while self.stations.len() <= to as usize {
+        let to = station_key(to);
+        while self.stations.len() <= to {
             let detector = self.detector();
             self.stations.push(Virtual { detector, packets: 0, bytes: 0 });
         }
         let packet = &mut packets[id];
         let size = packet.bytes().0;
-        let station = &mut self.stations[to as usize];
+        let station = &mut self.stations[to];
         let sharers = self.busy + u32::from(station.packets == 0);
         let share = match self.limit {
             Limit::Packets(limit) => limit as f64,
@@ -128,7 +129,7 @@ impl Discipline for VqRed {
         let (id, to) = self.line.pop_front()?;
         let size = packets[id].bytes().0;
         self.room.leave(size);
-        let station = &mut self.stations[to as usize];
+        let station = &mut self.stations[to];
         station.packets -= 1;
         station.bytes -= size;
         if station.packets == 0 {
@@ -173,6 +174,6 @@ mod tests {
         bench.put_to(packet, 2);
         bench.put_to(packet, 1);
         bench.put_to(packet, 2);
-        assert_eq!((bench.lost.len(), bench.queue.stations[1].packets, bench.queue.stations[2].packets), (1, 12, 2));
+        assert_eq!((bench.lost.len(), bench.queue.stations[2].packets, bench.queue.stations[3].packets), (1, 12, 2));
     }
 }

@@ -39,9 +39,10 @@ use self::rates::Rates;
 pub use self::signal::SignalSettings;
 use self::signal::Signals;
 use self::traffic::Traffic;
+use super::queues::{Ledger, Sleepers};
 use super::station::{AirTimes, Contention, Errors, Frame};
 use super::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
-use crate::queue::{Discipline, Dropped, Gauge, Queue};
+use crate::queue::{AirUse, Discipline, Dropped, Gauge, Queue};
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +135,8 @@ pub struct Space {
     /// Whose exchange is over at this instant.
     finished: Vec<u32>,
     next: Time,
+    sleepers: Sleepers,
+    ledger: Ledger,
     traffic: Traffic,
     /// Algorithms that choose rates, if there are any.
     rates: Option<Box<Rates>>,
@@ -195,6 +198,8 @@ impl Space {
             starters: vec![],
             finished: vec![],
             next: Time::NEVER,
+            sleepers: Sleepers::new(),
+            ledger: Ledger::new(stations.iter().map(|station| &station.queue), stations.len()),
             traffic: Traffic::default(),
             rts: timing.frame(timing.sizes.rts, guard_rate),
             cts: timing.frame(timing.sizes.cts, guard_rate),
@@ -249,7 +254,7 @@ impl Space {
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
-        self.next
+        self.next.min(self.sleepers.next())
     }
 
     /// Who received the broadcast that [`Space::advance`] reported last, in the order of their numbers.
@@ -337,6 +342,9 @@ impl Space {
     /// Takes the next packet of `station` out of its queue, if there is one.
     fn load<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) -> bool {
         let index = station as usize;
+        if self.ledger.is_wanted() {
+            self.tell_air(call.now, station);
+        }
         let frame = self.queues[index].dequeue(call.now, call.packets, call.dropped).map(|id| {
             let packet = &call.packets[id];
             let to = (call.receiver)(packet);
@@ -351,10 +359,35 @@ impl Space {
             rates.begin_frame(station);
         }
         self.stations[index].frame = frame;
+        if frame.is_none() {
+            self.sleepers.note(call.now, station, &self.queues[index]);
+        }
         if let Some(hub) = self.stations[index].hub {
             self.read_gauge(call.now, station, hub);
         }
         frame.is_some()
+    }
+
+    /// Tells the queues at both ends what the frame of `station` cost that is done with.
+    #[cold]
+    fn tell_air(&mut self, now: Time, station: u32) {
+        let Some(done) = self.stations[station as usize].frame else { return };
+        let used = self.ledger.close(station, &self.counters[station as usize], &done);
+        self.queues[station as usize].on_air(now, &used);
+        if done.to != BROADCAST {
+            self.queues[done.to as usize].on_air(now, &AirUse { peer: station, sent: false, ..used });
+        }
+    }
+
+    /// Asks the queues again that held packets back until now.
+    #[cold]
+    fn wake<R: Fn(&Packet) -> u32>(&mut self, call: &mut Call<R>) {
+        while let Some(station) = self.sleepers.wake(call.now) {
+            if self.stations[station as usize].frame.is_none() && self.load(station, call) {
+                self.request(call.now, station);
+            }
+        }
+        self.next = self.calendar.next();
     }
 
     /// A station that had nothing to send contends for the medium.
@@ -400,6 +433,10 @@ impl Space {
     ) -> Heard {
         let mut call = Call { now, packets, dropped, given_up, receiver: &receiver };
         let mut heard = Heard::Nothing;
+        if now < self.next {
+            self.wake(&mut call);
+            return heard;
+        }
         while heard == Heard::Nothing {
             match self.calendar.take_end(now) {
                 Some(sender) => heard = self.end(sender, &mut call),
