@@ -21,10 +21,15 @@ pub enum Medium {
 
 macro_rules! each {
     ($self:ident, $medium:ident => $call:expr) => {
-        match $self {
-            Self::Cell($medium) => $call,
-            Self::Space($medium) => $call,
-            Self::Edca($medium) => $call,
+        // One comparison for the fast medium.
+        if let Self::Cell($medium) = $self {
+            $call
+        } else {
+            match $self {
+                Self::Space($medium) => $call,
+                Self::Edca($medium) => $call,
+                Self::Cell(_) => unreachable!("it was handled above"),
+            }
         }
     };
 }
