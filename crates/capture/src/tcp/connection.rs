@@ -28,7 +28,7 @@ pub struct Verdict {
     pub flight: Flight,
     /// What the other direction had on the way after it.
     pub flight_back: Flight,
-    /// Its first byte, counted from the SYN or the first segment seen.
+    /// Its first byte, counted from the SYN; where none was seen, the first number met counts as one.
     pub seq: i64,
     /// What it acknowledges, counted likewise.
     pub ack: Option<i64>,
@@ -114,8 +114,11 @@ pub(crate) struct Context {
     pub(crate) bin: usize,
 }
 
-/// Longest silence after which the same endpoints still are the same connection, in ns: as in tcptrace, 8 hours.
-const SAME_CONNECTION: u64 = 8 * 3_600 * 1_000_000_000;
+/// After this silence, in ns, the numbers have to fit for a segment to belong to the same connection: four minutes, twice
+/// the maximum segment lifetime of RFC 9293, section 3.4.2. (tcptrace begins a new connection then, fit or not.)
+const SILENCE: u64 = 240 * 1_000_000_000;
+/// Numbers fit if they are this near to those before.
+const NEAR: u64 = 1 << 20;
 
 impl Connection {
     pub(crate) fn new(key: Key, swapped: bool, segment: &Segment<'_>, nanos: u64) -> Self {
@@ -132,14 +135,23 @@ impl Connection {
 
     /// Whether a segment on these endpoints belongs to a later connection.
     ///
-    /// That is so after a very long silence, and for a SYN with another sequence number than the SYN before, or after a FIN
-    /// or RST, or in the middle of a stream.
+    /// That is so after a long silence if its numbers do not fit, and for a SYN with another sequence number than the SYN
+    /// before, or after a FIN or RST, or in the middle of a stream.
     #[inline]
     pub(crate) fn is_over(&mut self, side: usize, segment: &Segment<'_>, nanos: u64) -> bool {
-        if nanos.saturating_sub(self.last) > SAME_CONNECTION {
+        if nanos.saturating_sub(self.last) > SILENCE && !self.fits(side, segment) {
             return true;
         }
         segment.has(flag::SYN) && self.is_new_syn(side, segment)
+    }
+
+    /// Whether the numbers of a segment go on from those before.
+    #[cold]
+    fn fits(&mut self, side: usize, segment: &Segment<'_>) -> bool {
+        let near =
+            |side: &mut Side, number: u32| side.packets == 0 || side.space.place(number).abs_diff(side.latest) < NEAR;
+        near(&mut self.sides[side], segment.seq)
+            && (!segment.has(flag::ACK) || near(&mut self.sides[1 - side], segment.ack))
     }
 
     #[cold]
@@ -152,7 +164,7 @@ impl Connection {
             // The SYN of what was seen before comes late, or it is another connection's.
             None => {
                 let seq = me.space.place(segment.seq);
-                me.latest < seq || me.latest - seq > 1 << 20
+                me.latest < seq || me.latest.abs_diff(seq) > NEAR
             }
         }
     }
@@ -222,14 +234,13 @@ impl Connection {
         {
             other.space.raise(ack);
         }
-        verdict.seq = start - me.syn.unwrap_or_else(|| if me.packets == 0 { start } else { me.board_start() });
-        verdict.ack = ack.map(|ack| ack - other.syn.unwrap_or_else(|| other.board_start()));
-
         if syn {
             me.syn = Some(start);
             other.ack_sent = Some(start);
-            verdict.seq = 0;
+            me.space.zero = start;
         }
+        verdict.seq = start - me.space.zero;
+        verdict.ack = ack.map(|ack| ack - other.space.zero);
         if fin {
             me.fin = end;
         }
@@ -479,11 +490,6 @@ impl Handshake {
 }
 
 impl Side {
-    /// The first number of this direction that counts as zero where no SYN was seen.
-    fn board_start(&self) -> i64 {
-        self.board.start().unwrap_or(self.latest)
-    }
-
     /// Behind the highest data sent.
     fn board_end(&self) -> i64 {
         self.board.start().map_or(i64::MIN, |_| self.board.sent)

@@ -13,6 +13,8 @@ pub(crate) mod side;
 pub(crate) struct Space {
     /// Highest number met; zero until one is.
     high: i64,
+    /// What counts as zero: the SYN, or the number before the first one met, so that data starts at one either way.
+    pub(crate) zero: i64,
 }
 
 impl Space {
@@ -22,6 +24,7 @@ impl Space {
         if self.high == 0 {
             // Leaves room below for what comes out of order.
             self.high = (1 << 33) + i64::from(raw);
+            self.zero = self.high - 1;
         }
         self.high + i64::from(raw.wrapping_sub(self.high as u32).cast_signed())
     }
