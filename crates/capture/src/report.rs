@@ -271,7 +271,7 @@ fn elapsed_us(connection: &Connection) -> f64 {
 fn elapsed_printed(us: f64) -> f64 {
     let whole = (us / 1e6).trunc();
     let fraction = (1e6 * (us / 1e6 - whole)).trunc();
-    whole + fraction / 1e6
+    rounded(whole + fraction / 1e6, 6)
 }
 
 fn counted(side: &Side, put: &mut impl FnMut(&'static str, Field)) {

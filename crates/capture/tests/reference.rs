@@ -52,7 +52,7 @@ fn fields_equal_those_of_tcptrace() {
         }
     }
     assert!(wrong.is_empty(), "{} of {compared} fields differ:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(compared > 3_000, "only {compared} fields were compared");
+    assert!(compared > 5_000, "only {compared} fields were compared");
 }
 
 /// A table of tshark's, by its header.
@@ -109,7 +109,7 @@ fn last_blocks(rows: &Rows) -> Vec<i64> {
 /// outstanding less those blocks, in captures at the sender; and it counts a FIN as a byte, from the next segment on.
 #[test]
 fn packets_equal_those_of_tshark() {
-    for name in names().iter().filter(|name| !name.starts_with("q_zero")) {
+    for name in names().iter().filter(|name| !name.starts_with("q_zero") && !name.starts_with("s_")) {
         let keep_copies = name.starts_with("m_any");
         let analysis = analyzed(name, Settings { keep_copies, rows: true, ..Settings::default() });
         let rows = analysis.rows.as_ref().expect("rows were asked for");
