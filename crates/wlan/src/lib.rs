@@ -6,4 +6,5 @@
 pub mod dcf;
 pub mod phy;
 pub mod queue;
+pub mod routing;
 pub mod scheme;

@@ -3,6 +3,7 @@
 //! Sources: IEEE Std 802.11-2016, clause 15 (DSSS), 16 (HR/DSSS), 17 (OFDM), 18 (ERP), and table 9-25 of frame formats.
 
 mod bit_errors;
+pub mod placement;
 pub mod propagation;
 mod radio;
 pub mod rate;

@@ -154,6 +154,21 @@ impl Links {
         }
     }
 
+    /// Those who can read what `station` sends, in the order of their numbers.
+    pub fn readers(&self, station: u32) -> impl Iterator<Item = u32> {
+        self.of(station).iter().filter(|link| link.reads).map(|link| link.to)
+    }
+
+    /// Power with which frames of `from` arrive at `to`, in mW: 1 mW where powers are not known, zero where nothing is heard.
+    #[must_use]
+    pub fn received_power(&self, from: u32, to: u32) -> f64 {
+        let range = self.range(from);
+        match self.of(from).binary_search_by_key(&to, |link| link.to) {
+            Ok(place) => self.power(range.start + place),
+            Err(_) => 0.0,
+        }
+    }
+
     /// The places of those who hear `station`.
     #[inline]
     pub(super) fn range(&self, station: u32) -> Range<usize> {

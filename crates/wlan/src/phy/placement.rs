@@ -1,0 +1,154 @@
+//! Where stations stand: chains, grids, circles, anywhere.
+
+use std::f64::consts::PI;
+
+use wifair_config::choice;
+use wifair_engine::Stream;
+
+use super::propagation::Position;
+
+/// One after the other.
+pub mod chain {
+    use wifair_units::Metres;
+
+    wifair_config::table! {
+        /// A line.
+        pub struct Params {
+            /// From each station to the next.
+            pub spacing: Metres = Metres(150.0), "0 m or more" => |d| d.0 >= 0.0;
+        }
+    }
+}
+
+/// In rows.
+pub mod grid {
+    use wifair_units::Metres;
+
+    wifair_config::table! {
+        /// Rows of a rectangle, filled one after the other.
+        pub struct Params {
+            /// Stations in a row; if absent as many as make the rectangle a square, or nearly.
+            pub columns: Option<u32> = None;
+            /// From each station to the next in its row or column.
+            pub spacing: Metres = Metres(128.0), "0 m or more" => |d| d.0 >= 0.0;
+        }
+    }
+}
+
+/// Round a centre.
+pub mod circle {
+    use wifair_units::Metres;
+
+    wifair_config::table! {
+        /// Evenly on a circle.
+        pub struct Params {
+            /// From the centre to each station.
+            pub radius: Metres = Metres(10.0), "0 m or more" => |d| d.0 >= 0.0;
+        }
+    }
+}
+
+/// Anywhere in a rectangle.
+pub mod random {
+    use wifair_units::Metres;
+
+    wifair_config::table! {
+        /// Anywhere in a rectangle, each place as likely as any other.
+        pub struct Params {
+            /// East to west.
+            pub width: Metres = Metres(100.0), "0 m or more" => |d| d.0 >= 0.0;
+            /// North to south.
+            pub height: Metres = Metres(100.0), "0 m or more" => |d| d.0 >= 0.0;
+        }
+    }
+}
+
+choice! {
+    /// How a group of stations is placed.
+    pub enum Placement {
+        /// In a line, going east.
+        Chain(chain::Params) = "chain",
+        /// In rows, going east and north.
+        Grid(grid::Params) = "grid",
+        /// On a circle, counterclockwise from the east.
+        Circle(circle::Params) = "circle",
+        /// Anywhere in a rectangle.
+        Random(random::Params) = "random",
+    }
+}
+
+impl Placement {
+    /// Places of `count` stations. Chain, grid and rectangle begin at `origin`, which is the centre of the circle. `draws(index)`
+    /// are those of one station.
+    pub fn positions(&self, count: u32, origin: Position, draws: impl Fn(u32) -> Stream) -> Vec<Position> {
+        let columns = |params: &grid::Params| match params.columns {
+            Some(columns) => columns.max(1),
+            None => (1..).find(|side: &u32| u64::from(*side).pow(2) >= u64::from(count)).expect("a square is found"),
+        };
+        let place = |index: u32| match self {
+            Self::Chain(params) => (params.spacing.0 * f64::from(index), 0.0),
+            Self::Grid(params) => {
+                let columns = columns(params);
+                let step = params.spacing.0;
+                (step * f64::from(index % columns), step * f64::from(index / columns))
+            }
+            Self::Circle(params) => {
+                let angle = 2.0 * PI * f64::from(index) / f64::from(count);
+                (params.radius.0 * libm::cos(angle), params.radius.0 * libm::sin(angle))
+            }
+            Self::Random(params) => {
+                let mut draws = draws(index);
+                let x = params.width.0 * draws.uniform();
+                (x, params.height.0 * draws.uniform())
+            }
+        };
+        (0..count).map(place).map(|(x, y)| Position::new(origin.x + x, origin.y + y)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use approx::assert_relative_eq;
+    use wifair_engine::stream;
+
+    use super::*;
+
+    fn positions(placement: Placement, count: u32) -> Vec<Position> {
+        placement.positions(count, Position::default(), |index| stream(1, "place", &index.to_string()))
+    }
+
+    #[test]
+    fn a_chain_goes_east() {
+        let at = positions(Placement::Chain(chain::Params::default()), 4);
+        assert_eq!(at[3], Position::new(450.0, 0.0));
+    }
+
+    /// The grid of 16 at 128 m: 181.0 m diagonally to the next, 543.1 m from corner to corner.
+    #[test]
+    fn a_grid_is_a_square_unless_told_otherwise() {
+        let at = positions(Placement::Grid(grid::Params::default()), 16);
+        assert_relative_eq!(at[0].distance(at[5]).0, 181.0, epsilon = 0.05);
+        assert_relative_eq!(at[0].distance(at[15]).0, 543.1, epsilon = 0.05);
+        let two = grid::Params { columns: Some(2), ..grid::Params::default() };
+        assert_eq!(positions(Placement::Grid(two), 3)[2], Position::new(0.0, 128.0));
+        assert_eq!(positions(Placement::Grid(grid::Params::default()), 5)[3], Position::new(0.0, 128.0));
+    }
+
+    #[test]
+    fn a_circle_keeps_its_distance() {
+        let at = positions(Placement::Circle(circle::Params::default()), 6);
+        for (station, next) in at.iter().zip(at.iter().cycle().skip(1)) {
+            assert_relative_eq!(station.distance(Position::default()).0, 10.0, epsilon = 1e-9);
+            // A hexagon's side is its radius.
+            assert_relative_eq!(station.distance(*next).0, 10.0, epsilon = 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_further_station_leaves_the_places_of_others() {
+        let placement = Placement::Random(random::Params::default());
+        let (few, many) = (positions(placement.clone(), 5), positions(placement, 50));
+        assert_eq!(few[..], many[..5]);
+        assert!(many.iter().all(|at| (0.0..=100.0).contains(&at.x) && (0.0..=100.0).contains(&at.y)));
+    }
+}

@@ -1,0 +1,473 @@
+//! DSDV: destination-sequenced distance vectors.
+//!
+//! Source: C. Perkins and P. Bhagwat, "Highly Dynamic Destination-Sequenced Distance-Vector Routing (DSDV) for Mobile
+//! Computers", SIGCOMM 1994. Each destination numbers its own announcements with even numbers; a newer number wins, of
+//! equal numbers the fewer hops. A station that loses its next hop announces the destination with no way to it (infinitely
+//! many hops) and the next odd number, which only a newer announcement of the destination itself can overrule. So the
+//! numbers never fall along a way, and hops do where numbers are equal: there are no loops, at no time.
+//!
+//! A whole table is announced periodically; a way found or lost at once (but not more often than once in a while); a way
+//! that became longer or shorter after twice the time that ways to this destination took to settle, on average.
+//!
+//! Readings of what the paper leaves open: a way lost is believed only if the next hop says so; a new number alone is not
+//! announced at once; packets are not held back while a way settles. Addresses are the numbers of stations.
+
+use wifair_config::table;
+use wifair_engine::Stream;
+use wifair_units::{Bytes, Duration, Time};
+
+/// Hops to a destination to which there is no way.
+pub const NO_WAY: u32 = u32::MAX;
+
+table! {
+    /// DSDV.
+    pub struct Params {
+        /// Time between announcements of the whole table.
+        pub interval: Duration = Duration::from_secs(15), "above 0" => |t| *t > Duration::ZERO;
+        /// Fraction of the interval by which each is drawn shorter or longer.
+        pub jitter: f64 = 0.1, "from 0 to 1" => |j| (0.0..=1.0).contains(j);
+        /// Intervals without an announcement after which a neighbour is gone.
+        pub missed: u32 = 3, "1 or more" => |n| *n >= 1;
+        /// Least time between announcements of changes.
+        pub pause: Duration = Duration::from_secs(1);
+        /// Settling time that is assumed at first.
+        pub settling: Duration = Duration::from_secs(6);
+        /// Weight of what was known before in the average of settling times.
+        pub keep: f64 = 0.875, "from 0 to 1" => |keep| (0.0..=1.0).contains(keep);
+        /// Bytes of an announcement besides its entries.
+        pub header: Bytes = Bytes(20);
+        /// Bytes of each entry: address, hops, number.
+        pub entry: Bytes = Bytes(12);
+    }
+}
+
+/// What is said about one destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The destination.
+    pub to: u32,
+    /// Hops to it, or [`NO_WAY`].
+    pub hops: u32,
+    /// The destination's number, or that plus one where there is no way.
+    pub sequence: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Route {
+    next: u32,
+    hops: u32,
+    sequence: u32,
+    /// When this number was heard first.
+    since: Time,
+    /// Average settling time, in s.
+    settling: f64,
+    /// When the change is to be announced; [`Time::NEVER`]: there is none.
+    announce_at: Time,
+}
+
+/// The routing of one station: what it hears and tells, without clock and air.
+#[derive(Clone, Debug)]
+pub struct Dsdv {
+    params: Params,
+    me: u32,
+    sequence: u32,
+    /// By destination.
+    routes: Vec<Option<Route>>,
+    /// When each neighbour was heard last.
+    heard: Vec<Option<Time>>,
+    whole_table_at: Time,
+    /// Changes are not announced before.
+    changes_from: Time,
+    draws: Stream,
+    next: Time,
+    announcement: Vec<Entry>,
+}
+
+impl Dsdv {
+    /// For station `me` of so many. Its first announcement comes within an interval.
+    #[must_use]
+    pub fn new(params: Params, me: u32, stations: usize, mut draws: Stream) -> Self {
+        let first = Time::ZERO + Duration::from_secs_f64(params.interval.as_secs() * draws.uniform());
+        Self {
+            me,
+            sequence: 0,
+            routes: vec![None; stations],
+            heard: vec![None; stations],
+            whole_table_at: first,
+            changes_from: Time::ZERO,
+            draws,
+            next: first,
+            announcement: vec![],
+            params,
+        }
+    }
+
+    /// When [`Dsdv::on_timer`] is to be called next.
+    #[must_use]
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
+    /// To whom packets for `to` are passed on, if there is a way.
+    #[must_use]
+    pub fn next_hop(&self, to: u32) -> Option<u32> {
+        self.routes[to as usize].filter(|route| route.hops != NO_WAY).map(|route| route.next)
+    }
+
+    /// Hops to a destination, if there is a way.
+    #[must_use]
+    pub fn hops(&self, to: u32) -> Option<u32> {
+        self.routes[to as usize].map(|route| route.hops).filter(|hops| *hops != NO_WAY)
+    }
+
+    /// Bytes of the IP packet that carries an announcement.
+    #[must_use]
+    pub fn size(&self, announcement: &[Entry]) -> Bytes {
+        self.params.header + self.params.entry * announcement.len() as u64
+    }
+
+    /// Time passes. What is to be broadcast now, if anything.
+    pub fn on_timer(&mut self, now: Time) -> Option<&[Entry]> {
+        self.drop_silent_neighbours(now);
+        let whole = now >= self.whole_table_at;
+        let due = |route: &Route| route.announce_at <= now;
+        let changed = now >= self.changes_from && self.routes.iter().flatten().any(due);
+        if !whole && !changed {
+            self.plan();
+            return None;
+        }
+        self.announcement.clear();
+        if whole {
+            self.sequence += 2;
+            let jitter = self.params.jitter * (2.0 * self.draws.uniform() - 1.0);
+            self.whole_table_at = now + Duration::from_secs_f64(self.params.interval.as_secs() * (1.0 + jitter));
+        }
+        self.announcement.push(Entry { to: self.me, hops: 0, sequence: self.sequence });
+        for (to, route) in (0..).zip(&mut self.routes) {
+            let Some(route) = route.as_mut().filter(|route| whole || due(route)) else { continue };
+            route.announce_at = Time::NEVER;
+            self.announcement.push(Entry { to, hops: route.hops, sequence: route.sequence });
+        }
+        self.changes_from = now + self.params.pause;
+        self.plan();
+        Some(&self.announcement)
+    }
+
+    /// A neighbour's announcement has been received.
+    pub fn on_announcement(&mut self, now: Time, from: u32, announcement: &[Entry]) {
+        self.heard[from as usize] = Some(now);
+        for entry in announcement {
+            if entry.to == self.me {
+                // Somebody lost the way to this station: only this station can overrule that.
+                if entry.sequence > self.sequence {
+                    self.sequence = entry.sequence.next_multiple_of(2);
+                    self.whole_table_at = now;
+                }
+            } else {
+                self.hear(now, from, entry);
+            }
+        }
+        self.plan();
+    }
+
+    fn hear(&mut self, now: Time, from: u32, entry: &Entry) {
+        let hops = if entry.hops == NO_WAY { NO_WAY } else { entry.hops + 1 };
+        let known = &mut self.routes[entry.to as usize];
+        let Some(route) = known else {
+            if hops != NO_WAY {
+                *known = Some(Route {
+                    next: from,
+                    hops,
+                    sequence: entry.sequence,
+                    since: now,
+                    settling: self.params.settling.as_secs(),
+                    announce_at: now,
+                });
+            }
+            return;
+        };
+        let newer = entry.sequence > route.sequence;
+        if hops == NO_WAY {
+            if newer && route.next == from && route.hops != NO_WAY {
+                *route = Route { hops, sequence: entry.sequence, since: now, announce_at: now, ..*route };
+            } else if route.hops != NO_WAY && route.sequence >= entry.sequence {
+                route.announce_at = now; // the neighbour does not know that there is a way
+            }
+            return;
+        }
+        if newer {
+            let found = route.hops == NO_WAY;
+            let changed = route.hops != hops;
+            *route = Route { next: from, hops, sequence: entry.sequence, since: now, ..*route };
+            if found {
+                route.announce_at = now;
+            } else if changed {
+                route.announce_at = now + Duration::from_secs_f64(2.0 * route.settling);
+            }
+        } else if entry.sequence == route.sequence && hops < route.hops {
+            let keep = self.params.keep;
+            let took = (now - route.since).as_secs();
+            route.settling = keep * route.settling + (1.0 - keep) * took;
+            *route = Route { next: from, hops, ..*route };
+            route.announce_at = route.announce_at.min(now + Duration::from_secs_f64(2.0 * route.settling));
+        }
+    }
+
+    /// The link to `neighbour` is gone: a frame to it was given up.
+    pub fn on_link_lost(&mut self, now: Time, neighbour: u32) {
+        self.lose(now, neighbour);
+        self.plan();
+    }
+
+    fn lose(&mut self, now: Time, neighbour: u32) {
+        self.heard[neighbour as usize] = None;
+        for route in self.routes.iter_mut().flatten() {
+            if route.next == neighbour && route.hops != NO_WAY {
+                // An odd number: this did not come from the destination.
+                *route = Route { hops: NO_WAY, sequence: route.sequence + 1, since: now, announce_at: now, ..*route };
+            }
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        self.params.interval * u64::from(self.params.missed)
+    }
+
+    fn drop_silent_neighbours(&mut self, now: Time) {
+        for neighbour in 0..u32::try_from(self.heard.len()).expect("stations are numbered in 32 bits") {
+            if self.heard[neighbour as usize].is_some_and(|at| at + self.patience() <= now) {
+                self.lose(now, neighbour);
+            }
+        }
+    }
+
+    fn plan(&mut self) {
+        let change = self.routes.iter().flatten().map(|route| route.announce_at).min().unwrap_or(Time::NEVER);
+        let change = if change < Time::NEVER { change.max(self.changes_from) } else { Time::NEVER };
+        let silence = self.heard.iter().flatten().map(|at| *at + self.patience()).min().unwrap_or(Time::NEVER);
+        self.next = self.whole_table_at.min(change).min(silence);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use wifair_engine::stream;
+
+    use super::*;
+
+    /// Stations, the links between them, and announcements under way.
+    struct Network {
+        stations: Vec<Dsdv>,
+        linked: Vec<Vec<bool>>,
+        /// When, from whom, to whom, what.
+        under_way: Vec<(Time, u32, u32, Vec<Entry>)>,
+        draws: Stream,
+        loss: f64,
+        now: Time,
+        announced: usize,
+    }
+
+    impl Network {
+        fn new(seed: u64, n: usize, loss: f64) -> Self {
+            let station = |me: u32| Dsdv::new(Params::default(), me, n, stream(seed, "dsdv", &me.to_string()));
+            Self {
+                stations: (0..u32::try_from(n).unwrap()).map(station).collect(),
+                linked: vec![vec![false; n]; n],
+                under_way: vec![],
+                draws: stream(seed, "network", "all"),
+                loss,
+                now: Time::ZERO,
+                announced: 0,
+            }
+        }
+
+        fn link(&mut self, a: usize, b: usize, up: bool) {
+            self.linked[a][b] = up;
+            self.linked[b][a] = up;
+        }
+
+        fn run(&mut self, until: Time) {
+            loop {
+                let (timer, station) = self.stations.iter().zip(0..).map(|(s, i)| (s.next(), i)).min().unwrap();
+                let arrival = self.under_way.iter().map(|(at, ..)| *at).min().unwrap_or(Time::NEVER);
+                if timer.min(arrival) > until {
+                    break;
+                }
+                self.now = timer.min(arrival);
+                if arrival <= timer {
+                    let index = self.under_way.iter().position(|(at, ..)| *at == arrival).unwrap();
+                    let (_, from, to, entries) = self.under_way.swap_remove(index);
+                    self.stations[to as usize].on_announcement(self.now, from, &entries);
+                } else if let Some(entries) = self.stations[station].on_timer(self.now) {
+                    self.announced += 1;
+                    let entries = entries.to_vec();
+                    for to in 0..self.stations.len() {
+                        if self.linked[station][to] && !self.draws.chance(self.loss) {
+                            let delay = Duration::from_millis(u64::from(1 + self.draws.below(500)));
+                            self.under_way.push((self.now + delay, station as u32, to as u32, entries.clone()));
+                        }
+                    }
+                }
+                self.assert_no_loop();
+            }
+            self.now = until;
+        }
+
+        fn assert_no_loop(&self) {
+            for to in 0..self.stations.len() as u32 {
+                for from in 0..self.stations.len() as u32 {
+                    let mut at = from;
+                    for _ in 0..=self.stations.len() {
+                        let Some(next) = self.stations[at as usize].next_hop(to) else { break };
+                        at = next;
+                        if at == to {
+                            break;
+                        }
+                    }
+                    assert!(at == to || self.stations[at as usize].next_hop(to).is_none(), "a loop on the way to {to}");
+                }
+            }
+        }
+
+        /// Shortest distances, by Floyd and Warshall.
+        fn distances(&self) -> Vec<Vec<Option<u32>>> {
+            let n = self.stations.len();
+            let far = u32::MAX / 2;
+            let mut hops = vec![vec![far; n]; n];
+            for (a, row) in hops.iter_mut().enumerate() {
+                for (b, hops) in row.iter_mut().enumerate() {
+                    *hops = if a == b {
+                        0
+                    } else if self.linked[a][b] {
+                        1
+                    } else {
+                        far
+                    };
+                }
+            }
+            for over in 0..n {
+                for a in 0..n {
+                    for b in 0..n {
+                        hops[a][b] = hops[a][b].min(hops[a][over] + hops[over][b]);
+                    }
+                }
+            }
+            hops.into_iter().map(|row| row.into_iter().map(|h| (h < far).then_some(h)).collect()).collect()
+        }
+
+        fn assert_shortest(&self) {
+            for (a, row) in self.distances().iter().enumerate() {
+                for (b, expected) in row.iter().enumerate().filter(|(b, _)| *b != a) {
+                    assert_eq!(self.stations[a].hops(b as u32), *expected, "from {a} to {b} at {}", self.now);
+                }
+            }
+        }
+    }
+
+    fn after(seconds: u64) -> Time {
+        Time::ZERO + Duration::from_secs(seconds)
+    }
+
+    /// The paper's rules on one table, by hand.
+    #[test]
+    fn newer_numbers_win_and_of_equal_numbers_fewer_hops() {
+        let mut me = Dsdv::new(Params::default(), 0, 5, stream(1, "dsdv", "0"));
+        let tell = |me: &mut Dsdv, seconds, from, hops, sequence| {
+            me.on_announcement(after(seconds), from, &[Entry { to: 4, hops, sequence }]);
+            (me.next_hop(4), me.hops(4))
+        };
+        assert_eq!(tell(&mut me, 1, 1, 3, 10), (Some(1), Some(4)));
+        assert_eq!(tell(&mut me, 2, 2, 2, 10), (Some(2), Some(3)), "fewer hops");
+        assert_eq!(tell(&mut me, 3, 1, 1, 8), (Some(2), Some(3)), "an old number");
+        assert_eq!(tell(&mut me, 4, 1, 5, 12), (Some(1), Some(6)), "a new number, however far");
+        assert_eq!(tell(&mut me, 5, 2, NO_WAY, 13), (Some(1), Some(6)), "not from the next hop");
+        assert_eq!(tell(&mut me, 6, 1, NO_WAY, 13), (None, None));
+        assert_eq!(tell(&mut me, 7, 2, 1, 12), (None, None), "older than the loss");
+        assert_eq!(tell(&mut me, 8, 2, 1, 14), (Some(2), Some(2)));
+        me.on_link_lost(after(9), 2);
+        assert_eq!(me.next_hop(4), None);
+        let lost = me.routes[4].unwrap();
+        assert_eq!((lost.sequence, lost.announce_at), (15, after(9)), "announced at once with an odd number");
+    }
+
+    #[test]
+    fn a_station_overrules_its_own_loss() {
+        let mut me = Dsdv::new(Params::default(), 0, 2, stream(1, "dsdv", "0"));
+        me.on_announcement(after(1), 1, &[Entry { to: 0, hops: NO_WAY, sequence: 7 }]);
+        assert_eq!(me.next(), after(1));
+        let told = me.on_timer(after(1)).unwrap()[0];
+        assert_eq!((told.to, told.hops, told.sequence % 2), (0, 0, 0));
+        assert!(told.sequence > 7);
+    }
+
+    /// A chain of n needs at most n intervals at first, and far less since found ways are announced at once.
+    #[test]
+    fn a_chain_is_known_after_the_first_round() {
+        let mut network = Network::new(3, 6, 0.0);
+        (0..5).for_each(|a| network.link(a, a + 1, true));
+        network.run(after(15 + 6));
+        network.assert_shortest();
+        assert_eq!(network.stations[0].next_hop(5), Some(1));
+        // 4 entries of 12 bytes and a header of 20.
+        let entry = Entry { to: 0, hops: 0, sequence: 0 };
+        assert_eq!(network.stations[0].size(&[entry; 4]), Bytes(68));
+    }
+
+    #[test]
+    fn a_silent_neighbour_is_gone_after_three_intervals() {
+        let mut network = Network::new(3, 3, 0.0);
+        network.link(0, 1, true);
+        network.link(1, 2, true);
+        network.run(after(60));
+        assert_eq!(network.stations[0].hops(2), Some(2));
+        network.link(1, 2, false);
+        network.run(after(60 + 45 + 17 + 2));
+        assert_eq!((network.stations[0].hops(2), network.stations[0].hops(1)), (None, Some(1)));
+        network.link(1, 2, true);
+        network.run(after(60 + 62 + 40));
+        network.assert_shortest();
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+        /// Links come and go, announcements are late, overtake each other and get lost: there is no loop at any time. Once
+        /// the links stay and nothing is lost there are ways to all that can be reached, and to no others. They need not be
+        /// the shortest: a new number may come by a longer way first, each time anew.
+        #[test]
+        fn there_are_no_loops_and_in_the_end_ways_to_all(
+            seed in any::<u64>(),
+            n in 2_usize..9,
+            changes in prop::collection::vec((0_usize..9, 0_usize..9, any::<bool>(), 0_u64..30, any::<bool>()), 1..40),
+        ) {
+            let mut network = Network::new(seed, n, 0.2);
+            let mut time = 0;
+            for (a, b, up, pause, noticed) in changes {
+                let (a, b) = (a % n, b % n);
+                if a != b {
+                    network.link(a, b, up);
+                    if !up && noticed {
+                        let now = network.now;
+                        network.stations[a].on_link_lost(now, b as u32);
+                        network.assert_no_loop();
+                    }
+                }
+                time += pause;
+                network.run(after(time));
+            }
+            network.loss = 0.0;
+            network.run(after(time + 240));
+            let expected = network.distances();
+            for step in 0..60 {
+                network.run(after(time + 240 + step));
+                for (from, row) in expected.iter().enumerate() {
+                    for (to, shortest) in row.iter().enumerate().filter(|(to, _)| *to != from) {
+                        let hops = network.stations[from].hops(to as u32);
+                        prop_assert_eq!(hops.is_some(), shortest.is_some(), "{} to {}", from, to);
+                        prop_assert!(hops >= *shortest);
+                    }
+                }
+            }
+        }
+    }
+}
