@@ -166,7 +166,7 @@ impl Analysis {
                 total[flow.bins.0..=flow.bins.1].iter().map(|(bytes, active)| *bytes as f64 / f64::from(*active)).sum();
             flow.share = (fair > 0.0).then(|| flow.bytes as f64 / fair);
             let limits = &side.limits;
-            let idle = 2 * limits.application > limits.application + limits.receiver + limits.congestion;
+            let idle = limits.application > limits.receiver.saturating_add(limits.congestion);
             flow.starved = !idle && flow.share.is_some_and(|share| share < STARVED);
         }
         let overlap = overlap(&flows);

@@ -71,7 +71,7 @@ pub const COLUMNS: &[Column] = &[
     Column {
         name: "time_s",
         about: "Time since the first packet of the capture [s].",
-        at: |r, i| Cell::Number((r.nanos[i].cast_signed() - r.origin.cast_signed()) as f64 * 1e-9),
+        at: |r, i| Cell::Number(r.nanos[i].wrapping_sub(r.origin).cast_signed() as f64 * 1e-9),
     },
     Column {
         name: "connection",

@@ -115,7 +115,7 @@ impl Analysis {
         plot.color("red");
         let mut last = None;
         for (at, bytes) in bins.bytes.iter().enumerate() {
-            let middle = first + (2 * (bins.first + at) as u64 + 1) * self.bin / 2;
+            let middle = first.saturating_add((2 * (bins.first + at) as u64 + 1).saturating_mul(self.bin / 2));
             let rate = (*bytes as f64 * 1e9 / self.bin as f64).round() as i64;
             if let Some(last) = last.replace((middle, rate)) {
                 plot.line(last, (middle, rate));

@@ -7,7 +7,7 @@ use std::io::Write;
 use common::talk::{self, MS, WRAPS, Wrap, ends, upload};
 use common::{capture, names};
 use proptest::prelude::*;
-use wifair_capture::{Error, Link, PcapngWriter, Settings, analyze};
+use wifair_capture::{Error, Graph, Link, PcapngWriter, Settings, analyze};
 
 /// Analyses with everything on, and writes all that can be written.
 fn survive(bytes: &[u8]) -> Option<u64> {
@@ -19,6 +19,11 @@ fn survive(bytes: &[u8]) -> Option<u64> {
             let _ = analysis.connections_csv();
             let rows = analysis.rows.as_ref().expect("rows were asked for");
             let _ = rows.to_csv();
+            for connection in 0..analysis.connections().len() {
+                for graph in Graph::ALL {
+                    let _ = (analysis.xplot(connection, 0, graph), analysis.xplot(connection, 1, graph));
+                }
+            }
             if let Some(damage) = &analysis.damage {
                 assert!(!damage.what.is_empty());
             }
@@ -195,4 +200,24 @@ fn hostile_captures_take_bounded_time_and_memory() {
     let mut claims = talk::capture(&steps[..3], Wrap::Raw, 0, 60);
     claims[24 + 8..24 + 12].copy_from_slice(&u32::MAX.to_le_bytes());
     assert_eq!(survive(&claims), Some(0));
+}
+
+/// Stamps at both ends of what 64 bits can count, in every order; each sum over them has to hold.
+#[test]
+fn stamps_of_any_distance_are_survived() {
+    let steps = upload(ends(false), 5);
+    let ends_of_time = [0, 1, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 1 << 40];
+    for (shift, _) in ends_of_time.iter().enumerate() {
+        for stride in 1..ends_of_time.len() {
+            let mut file = Vec::new();
+            let mut writer = PcapngWriter::new(&mut file).expect("memory can be written");
+            let wire = writer.interface("x", Link::RawIp, 0).expect("memory can be written");
+            for (i, (_, tcp)) in steps.iter().enumerate() {
+                let frame = Wrap::Raw.frame(tcp, 1);
+                let nanos = ends_of_time[(shift + i * stride) % ends_of_time.len()];
+                writer.write(wire, nanos, frame.len() as u32, &frame).expect("memory can be written");
+            }
+            assert_eq!(survive(&file), Some(55));
+        }
+    }
 }

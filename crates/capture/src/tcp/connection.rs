@@ -382,7 +382,7 @@ impl Connection {
         match (me.zero_since, window == 0 && acks) {
             (None, true) => me.zero_since = Some(nanos),
             (Some(since), false) => {
-                me.zero_nanos += nanos.saturating_sub(since);
+                me.zero_nanos = me.zero_nanos.saturating_add(nanos.saturating_sub(since));
                 me.zero_since = None;
             }
             _ => {}
@@ -460,7 +460,7 @@ impl Connection {
             let flight = side.board.flight();
             side.area.set(self.last, flight.outstanding, flight.in_flight);
             if let Some(since) = side.zero_since.take() {
-                side.zero_nanos += self.last.saturating_sub(since);
+                side.zero_nanos = side.zero_nanos.saturating_add(self.last.saturating_sub(since));
             }
         }
     }

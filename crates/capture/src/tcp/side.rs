@@ -356,10 +356,12 @@ impl Side {
         } else {
             &mut self.limits.application
         };
-        *limit += wait;
+        // Damaged stamps can lie centuries apart.
+        *limit = limit.saturating_add(wait);
         if wait >= pause && clear && !self.blocked {
             self.idle_periods += 1;
-            self.idle_nanos += nanos.saturating_sub(self.clear_since.unwrap_or(previous).max(previous));
+            let idle = nanos.saturating_sub(self.clear_since.unwrap_or(previous).max(previous));
+            self.idle_nanos = self.idle_nanos.saturating_add(idle);
             self.sessions.end();
         }
         match &mut self.sessions.current {
