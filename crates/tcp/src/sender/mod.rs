@@ -105,6 +105,8 @@ pub struct Sender {
     recover: u64,
     /// What may be in flight as far as the congestion control is concerned, in bytes; kept by [`Sender::refresh`].
     window: u64,
+    /// The offset up to which the windows let new data leave; kept by [`Sender::refresh`].
+    limit: u64,
     /// What fast recovery adds to the window, in bytes; below zero after many partial ACKs.
     inflation: i64,
     mss: u64,
@@ -139,6 +141,8 @@ pub struct Sender {
     pace_at: Time,
     pace_waits: bool,
     paces: bool,
+    /// Neither pacing nor selective ACKs: what leaves next is a matter of the windows alone.
+    plain: bool,
     last_send: Time,
     /// The segment that is being timed ends here and left then; 0 for none.
     timed: u64,
@@ -185,6 +189,8 @@ impl Sender {
         // The ticks of the connections are spread evenly, by multiples of the golden ratio.
         let phase = (u64::from(flow.wrapping_mul(0x9e37_79b9)) * habits.rtt.tick.as_nanos()) >> 32;
         let by_sack = matches!(habits.recovery, Recovery::Sack | Recovery::Rack);
+        let paces =
+            habits.pacing || cc.pacing_rate().is_some() || cc.rules_recovery() || matches!(cc, Algorithm::Custom(_));
         Self {
             una: 0,
             nxt: 0,
@@ -193,6 +199,7 @@ impl Sender {
             rwnd: 0,
             recover: 0,
             window: 0,
+            limit: 0,
             inflation: 0,
             mss: u64::from(habits.mss),
             mss_f64: f64::from(habits.mss),
@@ -214,10 +221,8 @@ impl Sender {
             early_at: Time::NEVER,
             pace_at: Time::ZERO,
             pace_waits: false,
-            paces: habits.pacing
-                || cc.pacing_rate().is_some()
-                || cc.rules_recovery()
-                || matches!(cc, Algorithm::Custom(_)),
+            paces,
+            plain: !by_sack && !paces,
             last_send: Time::ZERO,
             timed: 0,
             timed_at: Time::ZERO,
@@ -245,7 +250,6 @@ impl Sender {
     pub fn open(&mut self, now: Time) {
         assert!(self.state == State::Closed, "a connection is opened once");
         self.last_send = now;
-        self.refresh();
         match self.habits.handshake {
             Handshake::None => {
                 self.state = State::Established;
@@ -256,6 +260,7 @@ impl Sender {
                 self.due = due::SYN;
             }
         }
+        self.refresh();
     }
 
     /// The application hands down `bytes` more; `u64::MAX` never ends.
@@ -270,17 +275,26 @@ impl Sender {
         self.finish_without_fin();
     }
 
+    #[inline(always)]
     fn finish_without_fin(&mut self) {
-        if self.closing && !self.habits.fin && self.una == self.supplied && self.state == State::Established {
+        if self.closing {
+            self.finish_if_done();
+        }
+    }
+
+    #[cold]
+    fn finish_if_done(&mut self) {
+        if !self.habits.fin && self.una == self.supplied && self.state == State::Established {
             self.finish();
         }
     }
 
     /// Computes the window in bytes. It is at least a segment, so that an empty path always takes one.
-    #[inline]
+    #[inline(always)]
     fn refresh(&mut self) {
-        let cwnd = (self.cc.cwnd() * self.mss_f64) as u64;
-        self.window = cwnd.saturating_add_signed(self.inflation).clamp(self.mss, self.max_window);
+        let cwnd = (self.cc.cwnd() * self.mss_f64) as i64;
+        self.window = cwnd.saturating_add(self.inflation).max(0).cast_unsigned().clamp(self.mss, self.max_window);
+        self.limit = self.una.saturating_add(self.window.min(self.rwnd));
     }
 
     /// `bytes` in segments.
@@ -315,19 +329,23 @@ impl Sender {
         self.refresh();
     }
 
-    #[inline]
-    fn process(&mut self, now: Time, packet: &Packet) {
-        if self.state != State::Established {
-            if self.state == State::SynSent && packet.has(flag::SYN) {
-                self.on_syn_ack(now, packet);
-            } else if self.state == State::Finished && packet.has(flag::FIN) {
-                self.due |= due::ACK;
-            }
-            return;
-        }
-        if packet.has(flag::SYN) {
+    /// A segment that is none of an established connection: of its start or its end, or one that came twice.
+    #[cold]
+    fn process_other(&mut self, now: Time, packet: &Packet) {
+        if self.state == State::SynSent && packet.has(flag::SYN) {
+            self.on_syn_ack(now, packet);
+        } else if self.state == State::Finished && packet.has(flag::FIN) {
+            self.due |= due::ACK;
+        } else if self.state == State::Established && self.habits.handshake == Handshake::ThreeWay {
             // The third segment of the handshake was lost, or the SYN was sent twice.
-            self.due |= if self.habits.handshake == Handshake::ThreeWay { due::ACK } else { 0 };
+            self.due |= due::ACK;
+        }
+    }
+
+    #[inline(always)]
+    fn process(&mut self, now: Time, packet: &Packet) {
+        if self.state != State::Established || packet.has(flag::SYN) {
+            self.process_other(now, packet);
             return;
         }
         if self.probing && packet.ack == self.max + 1 {
@@ -403,7 +421,7 @@ impl Sender {
     }
 
     /// RTT by timestamps (RFC 7323, section 4.1) or by the one segment that is timed (Karn's algorithm).
-    #[inline]
+    #[inline(always)]
     fn measure(&mut self, now: Time, packet: &Packet) {
         if self.habits.timestamps {
             let micros = clock(now).wrapping_sub(packet.ts_ecr);
@@ -423,7 +441,7 @@ impl Sender {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_new_ack(&mut self, now: Time, packet: &Packet) {
         self.measure(now, packet);
         let acked = packet.ack - self.una;
@@ -457,7 +475,7 @@ impl Sender {
         self.finish_without_fin();
     }
 
-    #[inline]
+    #[inline(always)]
     fn restart_timer(&mut self, now: Time, restart: bool) {
         if self.max > self.una || self.fin_outstanding() {
             if restart || self.rto_at == Time::NEVER {
@@ -472,6 +490,7 @@ impl Sender {
 
     /// RFC 3522, section 3.2: the ACK for the segment at `first`, which was sent again, echoes a time before that, so
     /// the retransmission was needless.
+    #[inline(never)]
     fn is_spurious(&mut self, first: u64, packet: &Packet) -> bool {
         let Some((again, stamp)) = self.again else { return false };
         again == first && packet.ts_ecr.wrapping_sub(stamp).cast_signed() < 0
@@ -489,6 +508,7 @@ impl Sender {
     }
 
     /// Leaves recovery, or answers a partial ACK; returns whether the timer restarts.
+    #[inline(never)]
     fn on_new_ack_in_recovery(&mut self, acked: u64) -> bool {
         match self.phase {
             Phase::Open => return true,
@@ -564,6 +584,7 @@ impl Sender {
         });
     }
 
+    #[inline(never)]
     fn on_dup_ack(&mut self, now: Time, packet: &Packet) {
         self.dup_acks += 1;
         let in_recovery = self.phase == Phase::Recovery;
@@ -615,6 +636,7 @@ impl Sender {
     }
 
     /// The receiver echoes a congestion mark (RFC 3168, section 6.1.2).
+    #[inline(never)]
     fn on_echo(&mut self) {
         if self.habits.ecn && self.una > self.ecn_recover && self.phase == Phase::Open {
             self.cc.on_ecn(self.reduction_base(false));
@@ -696,6 +718,19 @@ impl Sender {
     /// The next segment that may leave.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Packet> {
+        // The usual case first: there is data, and the windows are full.
+        let next = self.nxt + self.mss;
+        if self.plain && self.due == 0 && self.dup_acks == 0 && self.limit < next && next <= self.supplied {
+            let in_flight = self.nxt - self.una;
+            if in_flight > 0 && self.rwnd > 0 {
+                self.window_limited = in_flight + self.mss > self.window;
+                return None;
+            }
+        }
+        self.poll_more(now)
+    }
+
+    fn poll_more(&mut self, now: Time) -> Option<Packet> {
         if self.due != 0
             && let Some(packet) = self.poll_due(now)
         {
@@ -770,6 +805,7 @@ impl Sender {
     }
 
     /// Bytes beyond the window by the first duplicate ACKs.
+    #[inline(never)]
     fn limited_transmit(&self) -> u64 {
         let on = match self.habits.limited_transmit {
             LimitedTransmit::Off => false,
@@ -780,6 +816,7 @@ impl Sender {
     }
 
     /// RFC 5681, section 4.1, or RFC 2861, section 3.1.
+    #[inline(never)]
     fn restart_after_idle(&mut self, now: Time) {
         let (idle, rto) = (now.saturating_since(self.last_send), self.rtt.rto());
         if idle <= rto {
@@ -835,6 +872,7 @@ impl Sender {
         None
     }
 
+    #[inline(never)]
     fn poll_fin(&mut self, now: Time) -> Option<Packet> {
         if self.closing && self.habits.fin && !self.fin_sent && self.nxt == self.supplied {
             self.fin_sent = true;
@@ -868,7 +906,7 @@ impl Sender {
     }
 
     /// The data segment `seq .. seq + len`, with all that sending it entails.
-    #[inline]
+    #[inline(always)]
     fn segment(&mut self, now: Time, seq: u64, len: u64) -> Packet {
         let end = seq + len;
         let mut packet = self.header(now, flag::ACK);

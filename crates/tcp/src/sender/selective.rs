@@ -62,6 +62,7 @@ impl Selective {
 
 impl Sender {
     /// An ACK came in that is neither old nor for what was never sent.
+    #[inline(never)]
     pub(super) fn on_ack_selective(&mut self, now: Time, packet: &Packet, window_changed: bool) {
         let Some(mut s) = self.selective.take() else { return };
         let acked = packet.ack - self.una;
@@ -327,7 +328,7 @@ impl Sender {
     }
 
     /// The next segment that may leave.
-    #[inline]
+    #[inline(never)]
     pub(super) fn poll_selective(&mut self, now: Time) -> Option<Packet> {
         let s = self.selective.as_mut()?;
         let lost = if s.board.lost() > 0 { s.board.next_lost() } else { None };
