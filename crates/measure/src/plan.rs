@@ -1,0 +1,533 @@
+//! A plan with every name resolved and every default filled in.
+
+use std::collections::BTreeMap;
+
+use wifair_config::{Document, Json, Node, Override, Problems, Reader, Source, Table, hint};
+use wifair_units::{BitRate, Bytes, Duration};
+
+use crate::file::{File, Flow, Sessions, Transfer, Transport, Way};
+
+/// Flows of one case, at most.
+const MOST_FLOWS: usize = 256;
+/// Cases of a plan, variations counted, at most.
+const MOST_CASES: usize = 1000;
+
+/// A plan of a measurement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What the file says, defaults filled in.
+    pub file: File,
+    /// Names of the stations that take part, in the order of the file.
+    pub stations: Vec<String>,
+    /// What is run, variations multiplied out.
+    pub cases: Vec<PlanCase>,
+}
+
+/// Flows that run at the same time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanCase {
+    /// The case's name with those of its variations.
+    pub name: String,
+    /// The name in the file.
+    pub base: String,
+    /// How the stations are placed.
+    pub place: String,
+    /// The RTS threshold to set.
+    pub rts_threshold: Option<Bytes>,
+    /// What all stations together get at best.
+    pub capacity: Option<BitRate>,
+    /// What runs.
+    pub flows: Vec<PlanFlow>,
+}
+
+/// One flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanFlow {
+    /// Its name, unlike any other of the case.
+    pub name: String,
+    /// The station at one end.
+    pub station: String,
+    /// Which way data goes.
+    pub direction: Way,
+    /// When it begins, after the common start.
+    pub start: Duration,
+    /// What the application does.
+    pub work: Work,
+    /// What carries the data.
+    pub carrier: Carrier,
+    /// Send buffer, if it is set.
+    pub send_buffer: Option<Bytes>,
+    /// Receive buffer, if it is set.
+    pub receive_buffer: Option<Bytes>,
+    /// Index of the case in which the station runs alone.
+    pub alone: Option<usize>,
+}
+
+/// What the application does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    /// So much data.
+    Size(Bytes),
+    /// As much data as goes in so long a time.
+    Duration(Duration),
+    /// Sessions at fixed times.
+    Sessions(Sessions),
+}
+
+/// What carries the data.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Carrier {
+    /// A connection.
+    Tcp {
+        /// Congestion control, if it is set.
+        cc: Option<String>,
+        /// Largest segment, if it is set.
+        mss: Option<Bytes>,
+    },
+    /// Datagrams.
+    Udp {
+        /// Rate of the data.
+        rate: BitRate,
+        /// Data in each.
+        payload: Bytes,
+    },
+}
+
+impl Plan {
+    /// Reads a plan, with `overrides` on top.
+    ///
+    /// # Errors
+    /// All problems together, each with its place.
+    pub fn read(source: Source, overrides: &[Override]) -> Result<Self, Problems> {
+        let mut document = Document::parse(source);
+        document.set(overrides, &File::describe());
+        document.read_with(resolve)
+    }
+
+    /// The plan as JSON: times in seconds, sizes in bytes, rates in bit/s.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
+        let file = &self.file;
+        object([
+            ("name", Json::text(&file.name)),
+            ("description", Json::text(&file.description)),
+            ("repetitions", number(file.repetitions)),
+            ("order", Json::text(file.order.name())),
+            ("seed", number(file.seed)),
+            ("pause_s", seconds(file.pause)),
+            ("sample_s", seconds(file.sample)),
+            ("timeout_s", seconds(file.timeout)),
+            ("warm_up_s", seconds(file.warm_up)),
+            ("stations", Json::List(self.stations.iter().map(|name| Json::text(name)).collect())),
+            ("cases", Json::List(self.cases.iter().map(PlanCase::to_json).collect())),
+        ])
+    }
+}
+
+impl PlanCase {
+    fn to_json(&self) -> Json {
+        let mut fields = vec![("name", Json::text(&self.name)), ("place", Json::text(&self.place))];
+        fields.extend(self.rts_threshold.map(|threshold| ("rts_threshold", number(threshold.0))));
+        fields.extend(self.capacity.map(|capacity| ("capacity_bps", number(capacity.as_bps()))));
+        fields.push(("flows", Json::List(self.flows.iter().map(PlanFlow::to_json).collect())));
+        object(fields)
+    }
+}
+
+impl PlanFlow {
+    fn to_json(&self) -> Json {
+        let mut fields = vec![
+            ("name", Json::text(&self.name)),
+            ("station", Json::text(&self.station)),
+            ("direction", Json::text(self.direction.name())),
+            ("start_s", seconds(self.start)),
+        ];
+        match &self.work {
+            Work::Size(size) => fields.push(("size", number(size.0))),
+            Work::Duration(time) => fields.push(("duration_s", seconds(*time))),
+            Work::Sessions(sessions) => fields.push((
+                "sessions",
+                object([
+                    ("size", number(sessions.size.0)),
+                    ("every_s", seconds(sessions.every)),
+                    ("count", number(sessions.count)),
+                ]),
+            )),
+        }
+        match &self.carrier {
+            Carrier::Tcp { cc, mss } => {
+                fields.push(("transport", Json::text("tcp")));
+                fields.extend(cc.as_deref().map(|cc| ("cc", Json::text(cc))));
+                fields.extend(mss.map(|mss| ("mss", number(mss.0))));
+            }
+            Carrier::Udp { rate, payload } => {
+                fields.push(("transport", Json::text("udp")));
+                fields.push(("rate_bps", number(rate.as_bps())));
+                fields.push(("payload", number(payload.0)));
+            }
+        }
+        fields.extend(self.send_buffer.map(|size| ("send_buffer", number(size.0))));
+        fields.extend(self.receive_buffer.map(|size| ("receive_buffer", number(size.0))));
+        fields.extend(self.alone.map(|index| ("alone", number(index))));
+        object(fields)
+    }
+}
+
+fn object<'a>(fields: impl IntoIterator<Item = (&'a str, Json)>) -> Json {
+    Json::Object(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+}
+
+fn number(value: impl ToString) -> Json {
+    Json::Number(value.to_string())
+}
+
+fn seconds(time: Duration) -> Json {
+    let nanos = time.as_nanos();
+    Json::Number(format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000))
+}
+
+/// Resolves the names of a plan whose tables are right, each for itself.
+fn resolve(file: File, root: &Node, reader: &mut Reader) -> Option<Plan> {
+    let mut resolver = Resolver { root, reader, good: true };
+    if file.cases.is_empty() {
+        resolver.problem("", "there is nothing to measure", "write [[cases]]");
+    }
+    let groups = resolver.stations(&file);
+    let mut cases = Vec::new();
+    for index in 0..file.cases.len() {
+        if file.cases[..index].iter().any(|earlier| earlier.name == file.cases[index].name) {
+            let message = format!("two cases are called `{}`", file.cases[index].name);
+            resolver.problem(&format!("cases[{index}].name"), &message, "this is the second");
+        }
+        resolver.case(&file, index, &groups, &mut cases);
+    }
+    if cases.len() > MOST_CASES {
+        resolver.problem("cases", &format!("there are {} cases", cases.len()), &format!("at most {MOST_CASES}"));
+    }
+    if resolver.good {
+        resolver.alone(&file, &mut cases);
+    }
+    if !resolver.good {
+        return None;
+    }
+    let cases: Vec<PlanCase> = cases.into_iter().map(|(case, _)| case).collect();
+    let used = |name: &String| cases.iter().any(|case| case.flows.iter().any(|flow| flow.station == *name));
+    let stations = file.stations.iter().flat_map(|group| groups[&group.name].clone()).filter(used).collect();
+    Some(Plan { file, stations, cases })
+}
+
+/// A case, and for each of its flows the index in the case of the file and the name of the case to run alone.
+type Draft = (PlanCase, Vec<usize>);
+
+struct Resolver<'a> {
+    root: &'a Node,
+    reader: &'a mut Reader,
+    good: bool,
+}
+
+impl Resolver<'_> {
+    fn problem(&mut self, path: &str, message: &str, note: &str) {
+        self.good = false;
+        let node = self.root.at(path).unwrap_or(self.root);
+        let key = path.rsplit('.').next().filter(|key| !key.is_empty());
+        self.reader.problem(&node.place, key, message, note);
+    }
+
+    /// The stations of each group.
+    fn stations(&mut self, file: &File) -> BTreeMap<String, Vec<String>> {
+        let mut groups = BTreeMap::new();
+        let mut taken: Vec<String> = Vec::new();
+        for (index, group) in file.stations.iter().enumerate() {
+            let path = format!("stations[{index}].name");
+            if !is_name(&group.name) {
+                self.problem(&path, &format!("`{}` is no name of a station", group.name), NAME);
+            }
+            let names = numbered(&group.name, group.count as usize);
+            if let Some(name) = names.iter().find(|name| taken.contains(name)) {
+                self.problem(&path, &format!("two stations are called `{name}`"), "this is the second");
+            }
+            taken.extend(names.clone());
+            groups.insert(group.name.clone(), names);
+        }
+        groups
+    }
+
+    /// Adds the variations of a case.
+    fn case(&mut self, file: &File, index: usize, groups: &BTreeMap<String, Vec<String>>, cases: &mut Vec<Draft>) {
+        let case = &file.cases[index];
+        let at = format!("cases[{index}]");
+        if case.flows.is_empty() {
+            self.problem(&at, &format!("case `{}` has no flows", case.name), "write [[cases.flows]]");
+            return;
+        }
+        let undirected = case.flows.iter().any(|flow| flow.direction.is_none());
+        match (case.directions.is_empty(), undirected) {
+            (false, false) => {
+                self.problem(&format!("{at}.directions"), "every flow has a direction of its own", "leave this out");
+            }
+            (true, true) => self.problem(&at, "the flows have no direction", "write directions = [\"up\", \"down\"]"),
+            _ => {}
+        }
+        for (list, again) in [
+            ("directions", repeated(&case.directions).map(|way| way.name().to_owned())),
+            ("rts_thresholds", repeated(&case.rts_thresholds).map(ToString::to_string)),
+        ] {
+            if let Some(value) = again {
+                self.problem(&format!("{at}.{list}"), &format!("`{list}` has {value} twice"), "leave one out");
+            }
+        }
+        for threshold in case.rts_thresholds.iter().filter(|threshold| threshold.0 > 2347) {
+            // IEEE 802.11-2020, dot11RTSThreshold; Linux takes up to 2347, which is off.
+            let message = format!("an RTS threshold of {threshold}");
+            self.problem(&format!("{at}.rts_thresholds"), &message, "must be at most 2347 B, which switches RTS off");
+        }
+        let ways: Vec<Option<Way>> =
+            if case.directions.is_empty() { vec![None] } else { case.directions.iter().copied().map(Some).collect() };
+        let thresholds: Vec<Option<Bytes>> = if case.rts_thresholds.is_empty() {
+            vec![None]
+        } else {
+            case.rts_thresholds.iter().copied().map(Some).collect()
+        };
+        for (number, threshold) in thresholds.iter().enumerate() {
+            for (way_number, way) in ways.iter().enumerate() {
+                let mut name = case.name.clone();
+                if let (Some(way), 2..) = (way, ways.len()) {
+                    name = format!("{name}, {way}");
+                }
+                if let (Some(threshold), 2..) = (threshold, thresholds.len()) {
+                    name = format!("{name}, RTS {threshold}");
+                }
+                // Each problem of a flow is said once, not for every variation.
+                let first = number == 0 && way_number == 0;
+                let (flows, origins) = self.flows(file, index, *way, groups, first);
+                let case = PlanCase {
+                    name,
+                    base: case.name.clone(),
+                    place: case.place.clone(),
+                    rts_threshold: *threshold,
+                    capacity: case.capacity.or(file.capacity),
+                    flows,
+                };
+                cases.push((case, origins));
+            }
+        }
+    }
+
+    /// The flows of a case in which flows without direction go `way`, each with its index in the file.
+    fn flows(
+        &mut self,
+        file: &File,
+        index: usize,
+        way: Option<Way>,
+        groups: &BTreeMap<String, Vec<String>>,
+        report: bool,
+    ) -> (Vec<PlanFlow>, Vec<usize>) {
+        let mut flows: Vec<PlanFlow> = Vec::new();
+        let mut origins = Vec::new();
+        for (number, flow) in file.cases[index].flows.iter().enumerate() {
+            let at = format!("cases[{index}].flows[{number}]");
+            let Some(stations) = groups.get(&flow.station) else {
+                if report {
+                    let known: Vec<&str> = groups.keys().map(String::as_str).collect();
+                    let note = match hint(&flow.station, &known) {
+                        note if note.is_empty() => format!("write [[stations]] with name = \"{}\"", flow.station),
+                        note => note,
+                    };
+                    self.problem(&format!("{at}.station"), &format!("unknown station `{}`", flow.station), &note);
+                }
+                continue;
+            };
+            let Some((work, carrier)) = self.transfer(file, flow, &at, report) else { continue };
+            let names = names(flow, stations);
+            if let Some(name) = names.iter().find(|name| flows.iter().any(|flow| flow.name == **name)) {
+                if report {
+                    let message = format!("two flows of case `{}` are called `{name}`", file.cases[index].name);
+                    self.problem(&at, &message, "write name = \"...\" to tell them apart");
+                }
+                continue;
+            }
+            if flows.len() + names.len() > MOST_FLOWS {
+                if report {
+                    let message = format!("more than {MOST_FLOWS} flows at the same time");
+                    self.problem(&at, &message, "with this one");
+                }
+                break;
+            }
+            let default = &file.transfer;
+            for (place, name) in names.into_iter().enumerate() {
+                flows.push(PlanFlow {
+                    name,
+                    station: stations[place / flow.count as usize].clone(),
+                    direction: flow.direction.or(way).unwrap_or(Way::Up),
+                    start: flow.start,
+                    work: work.clone(),
+                    carrier: carrier.clone(),
+                    send_buffer: flow.transfer.send_buffer.or(default.send_buffer),
+                    receive_buffer: flow.transfer.receive_buffer.or(default.receive_buffer),
+                    alone: None,
+                });
+                origins.push(number);
+            }
+        }
+        (flows, origins)
+    }
+
+    /// What a flow transfers, and over what.
+    fn transfer(&mut self, file: &File, flow: &Flow, at: &str, report: bool) -> Option<(Work, Carrier)> {
+        let mut refuse = |key: &str, message: &str, note: &str| {
+            if report {
+                // What the flow does not say itself stands in `[transfer]`.
+                let own = format!("{at}.{key}");
+                let path = if self.root.at(&own).is_some() { own } else { format!("transfer.{key}") };
+                let path = if self.root.at(&path).is_some() { path } else { at.to_owned() };
+                self.problem(&path, message, note);
+            }
+            None
+        };
+        let own = &flow.transfer;
+        let default = &file.transfer;
+        let Some(work) = work(own).or_else(|| work(default)) else {
+            return refuse(
+                "size",
+                "the flow has nothing to transfer",
+                "write size = \"15 MiB\" or duration = \"10 s\"",
+            );
+        };
+        let span = match &work {
+            Work::Size(_) => Duration::ZERO,
+            Work::Duration(time) => *time,
+            Work::Sessions(sessions) => sessions.every * u64::from(sessions.count),
+        };
+        let key = if let Work::Sessions(_) = work { "sessions" } else { "duration" };
+        if flow.start + span >= file.timeout {
+            let message = format!("the flow ends {} after the start at the earliest", flow.start + span);
+            return refuse(key, &message, &format!("`timeout` is {}", file.timeout));
+        }
+        if span > Duration::ZERO && flow.start + span <= file.warm_up {
+            let message = format!("the flow ends {} after the start", flow.start + span);
+            return refuse(key, &message, &format!("`warm_up` is {}", file.warm_up));
+        }
+        let transport = own.transport.or(default.transport).unwrap_or(Transport::Tcp);
+        let carrier = match transport {
+            Transport::Tcp => {
+                for (key, said) in [("rate", own.rate.is_some()), ("payload", own.payload.is_some())] {
+                    if said {
+                        return refuse(key, &format!("`{key}` is for UDP"), "write transport = \"udp\"");
+                    }
+                }
+                Carrier::Tcp { cc: own.cc.clone().or_else(|| default.cc.clone()), mss: own.mss.or(default.mss) }
+            }
+            Transport::Udp => {
+                for (key, said) in [("cc", own.cc.is_some()), ("mss", own.mss.is_some())] {
+                    if said {
+                        return refuse(key, &format!("`{key}` is for TCP"), "write transport = \"tcp\"");
+                    }
+                }
+                if let Work::Sessions(_) = work {
+                    return refuse("sessions", "sessions need TCP", "write size or duration instead");
+                }
+                let Some(rate) = own.rate.or(default.rate) else {
+                    return refuse("transport", "UDP needs a rate", "write rate = \"2 Mb/s\" too");
+                };
+                let payload = own.payload.or(default.payload).unwrap_or(Bytes(1472));
+                Carrier::Udp { rate, payload }
+            }
+        };
+        Some((work, carrier))
+    }
+
+    /// Finds the case in which the station of each flow runs alone.
+    fn alone(&mut self, file: &File, cases: &mut [Draft]) {
+        for index in 0..cases.len() {
+            for number in 0..cases[index].0.flows.len() {
+                let (case, origins) = &cases[index];
+                let base = file.cases.iter().position(|other| other.name == case.base).expect("it stands in the file");
+                let said = file.cases[base].flows[origins[number]].alone.as_deref();
+                let path = format!("cases[{base}].flows[{}].alone", origins[number]);
+                let others: Vec<&PlanCase> = cases.iter().map(|(other, _)| other).collect();
+                let found = match said {
+                    Some(wanted) => others.iter().position(|o| o.base == wanted && shows_alone(o, case, number)),
+                    None => only_alone(&others, case, number),
+                };
+                match (said, found) {
+                    (_, Some(alone)) => cases[index].0.flows[number].alone = Some(alone),
+                    (None, None) => {}
+                    (Some(wanted), None) => {
+                        let known: Vec<&str> = file.cases.iter().map(|case| case.name.as_str()).collect();
+                        if known.contains(&wanted) {
+                            let message = format!("case `{wanted}` does not show the flow alone");
+                            self.problem(&path, &message, "it needs one flow, of this direction and RTS threshold");
+                        } else {
+                            self.problem(&path, &format!("unknown case `{wanted}`"), &hint(wanted, &known));
+                        }
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether `other` is one flow as the flow `number` of `case`, with nothing beside it.
+fn shows_alone(other: &PlanCase, case: &PlanCase, number: usize) -> bool {
+    other.flows.len() == 1
+        && other.flows[0].direction == case.flows[number].direction
+        && other.rts_threshold == case.rts_threshold
+}
+
+/// The only case in which the station moves bulk data alone, as here: the only one of its place, or the only one.
+fn only_alone(others: &[&PlanCase], case: &PlanCase, number: usize) -> Option<usize> {
+    if case.flows.len() == 1 {
+        return None;
+    }
+    let flow = &case.flows[number];
+    let bulk = |flow: &PlanFlow| !matches!(flow.work, Work::Sessions(_));
+    let tcp = |flow: &PlanFlow| matches!(flow.carrier, Carrier::Tcp { .. });
+    let alone = |index: &usize| {
+        let other = others[*index];
+        let alike =
+            |other: &PlanFlow| other.station == flow.station && bulk(other) && bulk(flow) && tcp(other) == tcp(flow);
+        shows_alone(other, case, number) && alike(&other.flows[0])
+    };
+    let anywhere: Vec<usize> = (0..others.len()).filter(alone).collect();
+    let here: Vec<usize> = anywhere.iter().copied().filter(|index| others[*index].place == case.place).collect();
+    match (&here[..], &anywhere[..]) {
+        (&[only], _) | (_, &[only]) => Some(only),
+        _ => None,
+    }
+}
+
+fn work(transfer: &Transfer) -> Option<Work> {
+    let size = transfer.size.map(Work::Size);
+    size.or(transfer.duration.map(Work::Duration)).or(transfer.sessions.clone().map(Work::Sessions))
+}
+
+/// Names of the flows between each station and the server, station by station.
+fn names(flow: &Flow, stations: &[String]) -> Vec<String> {
+    let count = flow.count as usize;
+    if let Some(name) = &flow.name {
+        return numbered(name, stations.len() * count);
+    }
+    let of = |station: &String| match count {
+        1 => vec![station.clone()],
+        _ => (1..=count).map(|number| format!("{station}-{number}")).collect(),
+    };
+    stations.iter().flat_map(of).collect()
+}
+
+/// One of a name keeps it, several are numbered.
+fn numbered(name: &str, count: usize) -> Vec<String> {
+    if count == 1 { vec![name.to_owned()] } else { (1..=count).map(|number| format!("{name}{number}")).collect() }
+}
+
+fn repeated<T: PartialEq>(list: &[T]) -> Option<&T> {
+    list.iter().enumerate().find(|(index, value)| list[..*index].contains(value)).map(|(_, value)| value)
+}
+
+const NAME: &str = "write letters, digits, ., - and _, at most 60";
+
+/// Whether stations may join under it: it goes over the wire and into names of files.
+fn is_name(name: &str) -> bool {
+    let known = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    (1..=60).contains(&name.len()) && name.chars().all(known) && !name.starts_with(['.', '-'])
+}
