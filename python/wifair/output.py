@@ -55,9 +55,8 @@ class Folder:
         """Fill the folder with the tables of `results`."""
         for name, columns in results.tables.items():
             self._write_table(name, columns)
-        scenario = results.scenario
-        (self._work / "scenario.toml").write_text(scenario.text, encoding="utf-8")
-        (self._work / "resolved.toml").write_text(scenario.resolved, encoding="utf-8")
+        for name, text in results.sources.items():
+            (self._work / name).write_text(text, encoding="utf-8")
         document = results.to_dict()
         provenance: dict[str, Any] = {
             "format": document["format"],

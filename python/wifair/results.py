@@ -70,6 +70,11 @@ class Results:
             tables |= {"series": self.series, "queues": self.queues}
         return tables
 
+    @property
+    def sources(self) -> dict[str, str]:
+        """Texts that say what was run, by the names of files."""
+        return {"scenario.toml": self.scenario.text, "resolved.toml": self.scenario.resolved}
+
     @cached_property
     def summary(self) -> dict[str, Interval]:
         """Mean over the seeds and half width of the 95 % interval (Student t) of every figure of the cell."""

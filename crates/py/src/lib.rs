@@ -3,6 +3,7 @@
 mod capture;
 mod columns;
 mod control;
+mod measure;
 mod scenario;
 
 use pyo3::prelude::*;
@@ -14,6 +15,8 @@ mod _core {
     use crate::capture::{Capture, read_capture};
     #[pymodule_export]
     use crate::control::Control;
+    #[pymodule_export]
+    use crate::measure::{figure_names, measure_plan};
     #[pymodule_export]
     use crate::scenario::{Scenario, catalogue, figures, parse, reference, sample_step, schema, too_large};
 

@@ -172,7 +172,7 @@ pub fn sample_step(py: Python<'_>, text: &str) -> PyResult<u64> {
     Err(to_error(py, &Problem::new(&format!("time between samples: {why}")).into()))
 }
 
-fn to_error(py: Python<'_>, problems: &Problems) -> PyErr {
+pub(crate) fn to_error(py: Python<'_>, problems: &Problems) -> PyErr {
     let list: Vec<_> = problems.0.iter().map(describe).collect();
     let error = py.import("wifair.errors").and_then(|module| module.getattr("ScenarioError"));
     match error.and_then(|class| class.call1((problems.to_string(), list))) {

@@ -20,6 +20,7 @@ COMMANDS = {
     "run": ("wifair.cli.run", "Simulate a scenario and show who got what."),
     "analyze": ("wifair.cli.analyze", "Analyse packet captures: who got what, why, and how fair it was."),
     "check": ("wifair.cli.describe", "Check a scenario without running it."),
+    "measure": ("wifair.measure.commands", "Measure on a real network what a scenario describes."),
     "list": ("wifair.cli.describe", "List what can be chosen in a scenario, each with its source."),
     "reproduce": ("wifair.cli.reproduce", "Rerun papers: their figures, and a verdict on each of their claims."),
     "schema": ("wifair.cli.describe", "Print the JSON Schema of scenario files."),

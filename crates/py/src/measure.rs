@@ -1,0 +1,26 @@
+//! What measurements share with simulations: how plans are read, and what results are called.
+
+use pyo3::prelude::*;
+use wifair_config::{Override, Source};
+use wifair_measure::Plan;
+use wifair_sim::record::{CellOutcome, FlowOutcome, Row, SessionOutcome, StationOutcome};
+
+use crate::scenario::to_error;
+
+/// Reads a plan from the bytes of a file that messages call `name`; times in seconds, sizes in bytes.
+#[pyfunction]
+pub fn measure_plan(py: Python<'_>, name: &str, data: &[u8], overrides: Vec<(String, String)>) -> PyResult<String> {
+    let overrides: Vec<Override> = overrides.iter().map(|(option, text)| Override::new(option, text)).collect();
+    let plan = Source::from_bytes(name, data).and_then(|source| Plan::read(source, &overrides));
+    plan.map(|plan| plan.to_json().to_string()).map_err(|problems| to_error(py, &problems))
+}
+
+type Columns = Vec<(&'static str, &'static str)>;
+
+/// Name and meaning of every figure of a simulated run: of flows, the cell, stations and sessions.
+#[pyfunction]
+pub fn figure_names() -> (Columns, Columns, Columns, Columns) {
+    let of =
+        |columns: &[(&'static str, &'static str)]| columns.iter().map(|(name, about)| (*name, about.trim())).collect();
+    (of(FlowOutcome::COLUMNS), of(CellOutcome::COLUMNS), of(StationOutcome::COLUMNS), of(SessionOutcome::COLUMNS))
+}

@@ -1,0 +1,435 @@
+"""`wifair measure`: serve, join, run, report, secret."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import platform
+import re
+import signal
+import sys
+import time
+from collections.abc import Coroutine
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wifair.cli.common import FAILED, INTERRUPTED, WRONG, fail
+from wifair.measure import secret as secrets
+from wifair.measure.errors import MeasureError, reason
+from wifair.measure.wire import NAME, PORT
+
+if TYPE_CHECKING:
+    from wifair.measure.plan import Plan
+
+__all__ = ["measure_command"]
+
+SECRET = click.option(
+    "--secret-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"File of the shared secret; ${secrets.ENVIRONMENT} or the one of `wifair measure secret` by default.",
+)
+
+
+@click.group(name="measure")
+def measure_command() -> None:
+    """Measure on a real network what a scenario describes, with the same tables.
+
+    One computer on the wire behind the access point serves, stations join it, and one of them (or any other) runs a
+    plan. All share a secret: make it once with `wifair measure secret`, and copy the file.
+
+    \b
+    Examples:
+      wifair measure serve --listen 192.168.1.10         # behind the access point
+      wifair measure join 192.168.1.10 --name apollo     # on a station
+      wifair measure run plan.toml --server 192.168.1.10 --as ares --out study
+    """  # noqa: D301
+
+
+@measure_command.command(name="secret")
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+def secret_command(file: Path | None) -> None:
+    """Make a new secret in FILE, by default where the other commands look for it."""
+    path = file or secrets.default_path()
+    with _errors():
+        secrets.create(path)
+    click.echo(f"made a secret in {path}: copy it to every host, readable by its owner only", err=True)
+
+
+@measure_command.command(name="serve")
+@click.option("--listen", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Own address to listen on.")
+@click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 chooses one.")
+@click.option("--data-ports", metavar="A-B", help="Ports of the transfers, for firewalls; any by default.")
+@click.option("--max-flows", default=256, show_default=True, type=click.IntRange(1, 4096), help="Flows at a time.")
+@click.option(
+    "--max-size", default=1_000_000, show_default=True, type=click.IntRange(1), metavar="MB", help="Data of one flow."
+)
+@click.option(
+    "--max-duration",
+    default=86_400,
+    show_default=True,
+    type=click.IntRange(1, 86_400),
+    metavar="SECONDS",
+    help="Time of one repetition.",
+)
+@click.option(
+    "--dead-after",
+    default=60.0,
+    show_default=True,
+    type=click.FloatRange(1, 3600),
+    metavar="SECONDS",
+    help="Silence after which a station is taken for dead.",
+)
+@SECRET
+def serve_command(
+    listen: str,
+    port: int,
+    data_ports: str | None,
+    max_flows: int,
+    max_size: int,
+    max_duration: int,
+    dead_after: float,
+    secret_file: Path | None,
+) -> None:
+    """Serve measurements, as the host behind the access point, until Ctrl-C.
+
+    It listens on this computer only unless --listen says otherwise, and talks to nobody who does not know the secret.
+    """
+    from wifair.measure.flow import Limits  # noqa: PLC0415
+    from wifair.measure.server import Server, Timing  # noqa: PLC0415
+
+    ports = _ports(data_ports)
+    limits = Limits(flows=max_flows, size=max_size * 1_000_000, duration_s=float(max_duration))
+    with _errors():
+        key = secrets.load(secret_file)
+
+        async def serve() -> None:
+            timing = Timing(dead_s=dead_after, prepare_s=min(30.0, dead_after), grace_s=min(15.0, dead_after / 4))
+            server = Server(key, limits=limits, timing=timing, data_ports=ports, log=_log)
+            try:
+                bound = await server.start(listen, port)
+            except OSError as error:
+                raise MeasureError(f"cannot listen on {listen}:{port}: {reason(error)}") from None
+            here = " (this computer only: --listen ADDRESS for others)" if _is_loopback(listen) else ""
+            _log(f"listening on {listen}:{bound}{here}; Ctrl-C ends it")
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await server.close()
+
+        _run(serve(), ended="ended")
+
+
+@measure_command.command(name="join")
+@click.argument("server", metavar="HOST[:PORT]")
+@click.option("--name", metavar="NAME", help="What plans call this station; the name of this computer by default.")
+@click.option("--source", metavar="ADDRESS", help="Own address to use, if the computer has several.")
+@SECRET
+def join_command(server: str, name: str | None, source: str | None, secret_file: Path | None) -> None:
+    """Take part in measurements as a station, until Ctrl-C."""
+    from wifair.measure.station import Station  # noqa: PLC0415
+
+    host, port = _address(server)
+    station = _name(name or platform.node())
+    with _errors():
+        key = secrets.load(secret_file)
+        _run(Station(key, host, port, name=station, source=source, log=_log).run(), ended="ended")
+
+
+@measure_command.command(name="run")
+@click.argument("file", type=click.Path(allow_dash=True))
+@click.option("--server", default="127.0.0.1", show_default=True, metavar="HOST[:PORT]", help="Where `serve` runs.")
+@click.option("--as", "stations", multiple=True, metavar="NAME", help="This computer is that station; may be repeated.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the results; NAME-measured by default."
+)
+@click.option("--resume", is_flag=True, help="Go on with what --out holds: only what is missing is run.")
+@click.option("--capture", is_flag=True, help="Also capture the packets at both ends (tcpdump or dumpcap).")
+@click.option("--case", "wanted", multiple=True, metavar="PATTERN", help="Only cases of this name, as in 'one*'.")
+@click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change a parameter; may be repeated.")
+@click.option(
+    "--wait", default=60.0, show_default=True, type=click.FloatRange(0), metavar="SECONDS", help="For stations."
+)
+@click.option("--source", metavar="ADDRESS", help="Own address to use, if the computer has several.")
+@click.option("--yes", is_flag=True, help="Do not ask before the stations are placed anew.")
+@click.option("--check", "only_check", is_flag=True, help="Show what would be run, and run nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print all results as JSON instead of the table.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
+@SECRET
+def run_command(
+    file: str,
+    server: str,
+    stations: tuple[str, ...],
+    out: Path | None,
+    resume: bool,
+    capture: bool,
+    wanted: tuple[str, ...],
+    changes: tuple[str, ...],
+    wait: float,
+    source: str | None,
+    yes: bool,
+    only_check: bool,
+    as_json: bool,
+    quiet: bool,
+    secret_file: Path | None,
+) -> None:
+    """Run the plan in FILE, and show who got what.
+
+    Every repetition is on the disk before the next one begins: after a crash or Ctrl-C, --resume runs what is missing.
+
+    \b
+    Examples:
+      wifair measure run plan.toml --server 192.168.1.10 --as ares
+      wifair measure run plan.toml --server 192.168.1.10 --as ares --case 'one*' --set repetitions=3
+      wifair measure run plan.toml --server 192.168.1.10 --as ares --out study --resume
+    """  # noqa: D301
+    from wifair.measure.plan import Plan  # noqa: PLC0415
+
+    host, port = _address(server)
+    with _errors():
+        plan = Plan.from_file(file, overrides=changes)
+    for name in stations:
+        if name not in plan.stations:
+            fail(f"--as {name}: the plan has {', '.join(plan.stations)}", WRONG)
+    cases = _cases(plan, wanted)
+    if only_check:
+        _show(plan, cases)
+        return
+    places = {plan.cases[index].place for index in cases}
+    if len(places) > 1 and not yes and not sys.stdin.isatty():
+        fail(f"the plan has {len(places)} places and nobody to ask: run each with --case, or all with --yes", WRONG)
+    folder = out or Path(f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', plan.name)}-measured")
+    with _errors():
+        key = secrets.load(secret_file)
+        done = _measure(plan, folder, (host, port), key, cases, stations, source, resume, capture, wait, yes, quiet)
+    _tables(folder, as_json)
+    if not done:
+        sys.exit(FAILED)
+
+
+def _measure(
+    plan: Plan,
+    folder: Path,
+    address: tuple[str, int],
+    key: bytes,
+    cases: list[int],
+    stations: tuple[str, ...],
+    source: str | None,
+    resume: bool,
+    capture: bool,
+    wait: float,
+    yes: bool,
+    quiet: bool,
+) -> bool:
+    import shlex  # noqa: PLC0415
+
+    from wifair.measure.coordinator import Coordinator  # noqa: PLC0415
+    from wifair.measure.errors import Refused  # noqa: PLC0415
+    from wifair.measure.journal import Journal  # noqa: PLC0415
+    from wifair.measure.station import Station  # noqa: PLC0415
+
+    journal = Journal(folder, Coordinator.head(plan, shlex.join(["wifair", *sys.argv[1:]])), resume=resume)
+
+    def progress(done: int, total: int, what: str) -> None:
+        if what and not quiet:
+            _log(f"[{done + 1}/{total}] {what}")
+
+    coordinator = Coordinator(
+        plan,
+        journal,
+        folder,
+        capture=capture,
+        wait_s=wait,
+        cases=cases,
+        log=_log,
+        ask=None if yes or not sys.stdin.isatty() else _ask,
+        progress=progress,
+    )
+
+    # The only station of a plan is this computer, unless another one has joined under its name.
+    only = not stations and len(plan.stations) == 1
+
+    async def join(name: str) -> None:
+        try:
+            await Station(key, *address, name=name, source=source, log=_quietly(quiet)).run()
+        except Refused:
+            if not only:
+                raise
+        await asyncio.Event().wait()
+
+    async def work() -> bool:
+        here = [asyncio.create_task(join(name)) for name in (plan.stations if only else stations)]
+        run = asyncio.create_task(coordinator.run(key, *address, _name(platform.node())))
+        try:
+            await asyncio.wait([run, *here], return_when=asyncio.FIRST_COMPLETED)
+            for task in here:
+                if task.done():
+                    task.result()
+            return await run
+        finally:
+            run.cancel()
+            for task in here:
+                task.cancel()
+            await asyncio.gather(run, *here, return_exceptions=True)
+
+    try:
+        return bool(_run(work()))
+    except MeasureError as error:
+        finished = any(row.get("kind") == "repetition" for row in journal.rows)
+        if finished:
+            _log(f"error: {error}")
+            _tables(folder, False)
+            sys.exit(FAILED)
+        raise
+    finally:
+        journal.close()
+
+
+@measure_command.command(name="report")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.option("--case", metavar="NAME", help="Show this case as `wifair run` shows a scenario.")
+@click.option("--json", "as_json", is_flag=True, help="Print all results as JSON instead of the table.")
+@click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw a figure: .png, .svg or .pdf.")
+def report_command(folder: Path, case: str | None, as_json: bool, figure: Path | None) -> None:
+    """Show what a measurement found, also one that is going on or was cut short."""
+    from wifair.measure.results import Measurement  # noqa: PLC0415
+
+    with _errors():
+        measurement = Measurement.from_folder(folder)
+        if case is not None and case not in measurement.cases:
+            raise MeasureError(f"no results of `{case}`: there are {', '.join(measurement.cases) or 'none'}")
+        if figure is not None:
+            from wifair.measure.report import save_figure  # noqa: PLC0415
+
+            try:
+                save_figure(measurement, figure, case=case)
+            except (OSError, ImportError, ValueError) as error:
+                raise MeasureError(f"cannot draw `{figure}`: {error}") from None
+        if as_json:
+            click.echo(measurement.to_json().rstrip("\n"))
+        else:
+            click.echo(repr(measurement if case is None else measurement.cases[case]))
+
+
+def _tables(folder: Path, as_json: bool) -> None:
+    """Write and show what there is so far."""
+    from wifair.measure.results import Measurement  # noqa: PLC0415
+
+    with _errors():
+        measurement = Measurement.from_folder(folder)
+        click.echo(measurement.to_json().rstrip("\n") if as_json else repr(measurement))
+        try:
+            measurement.save(folder)
+        except OSError as error:
+            raise MeasureError(
+                f"cannot write the tables into `{folder}`: {reason(error)}; the journal is kept"
+            ) from None
+    click.echo(f"tables are in {folder}", err=True)
+
+
+def _cases(plan: Plan, wanted: tuple[str, ...]) -> list[int]:
+    """Find the indices of the cases whose names match a pattern."""
+    every = list(range(len(plan.cases)))
+    if not wanted:
+        return every
+    for pattern in wanted:
+        if not any(fnmatch(case.name, pattern) for case in plan.cases):
+            fail(f"--case {pattern}: there are {', '.join(case.name for case in plan.cases)}", WRONG)
+    return [index for index in every if any(fnmatch(plan.cases[index].name, pattern) for pattern in wanted)]
+
+
+def _show(plan: Plan, cases: list[int]) -> None:
+    click.echo(f"{plan.name}: {len(cases)} cases, {plan.repetitions} repetitions each, {plan.order}")
+    for index in cases:
+        case = plan.cases[index]
+        flows = ", ".join(f"{flow.name} {flow.direction}" for flow in case.flows[:8])
+        more = f" and {len(case.flows) - 8} more" if len(case.flows) > 8 else ""
+        rts = "" if case.rts_threshold is None else f"; RTS threshold {case.rts_threshold} B"
+        click.echo(f"  {case.name}: {flows}{more}{rts}{'; ' + case.place if case.place else ''}")
+
+
+async def _ask(place: str) -> None:
+    """Wait for a line on the terminal."""
+    click.echo(f"now: {place}. Press Enter when that is so. ", err=True, nl=False)
+    loop = asyncio.get_running_loop()
+    pressed = loop.create_future()
+
+    def take() -> None:
+        sys.stdin.readline()
+        if not pressed.done():
+            pressed.set_result(None)
+
+    loop.add_reader(sys.stdin, take)
+    try:
+        await pressed
+    finally:
+        loop.remove_reader(sys.stdin)
+
+
+def _run(work: Coroutine[Any, Any, Any], *, ended: str = "interrupted: what was finished is kept") -> Any:
+    """Run until done; SIGTERM ends it as Ctrl-C does, with everything put back."""
+
+    async def until_told() -> Any:
+        task = asyncio.current_task()
+        assert task is not None
+        with contextlib.suppress(NotImplementedError):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await work
+
+    try:
+        return asyncio.run(until_told())
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        click.echo(ended, err=True)
+        sys.exit(INTERRUPTED)
+
+
+@contextlib.contextmanager
+def _errors() -> Any:
+    """One clear message for whatever stands in the way."""
+    try:
+        yield
+    except MeasureError as error:
+        fail(str(error), FAILED)
+
+
+def _address(text: str) -> tuple[str, int]:
+    """HOST, HOST:PORT, [IPV6] or [IPV6]:PORT."""
+    with contextlib.suppress(ValueError):
+        return str(ipaddress.IPv6Address(text)), PORT
+    found = re.fullmatch(r"(?:\[([\w:.%]+)\]|([^:\[\]]+))(?::(\d{1,5}))?", text)
+    if found is None or int(found.group(3) or PORT) >= 1 << 16:
+        fail(f"`{text}` is no HOST or HOST:PORT", WRONG)
+    return found.group(1) or found.group(2), int(found.group(3) or PORT)
+
+
+def _ports(text: str | None) -> range | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d{1,5})-(\d{1,5})", text)
+    if found is None or not 1024 <= int(found.group(1)) <= int(found.group(2)) < 1 << 16:
+        fail(f"--data-ports {text}: write two ports from 1024 on, as in 5011-5060", WRONG)
+    return range(int(found.group(1)), int(found.group(2)) + 1)
+
+
+def _name(text: str) -> str:
+    if not NAME.fullmatch(text):
+        fail(f"`{text}` is no name of a station: write letters, digits, ., - and _, at most 60", WRONG)
+    return text
+
+
+def _is_loopback(address: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(address).is_loopback
+    return address == "localhost"
+
+
+def _log(line: str) -> None:
+    click.echo(f"{time.strftime('%H:%M:%S')} {line}", err=True)
+
+
+def _quietly(quiet: bool) -> Any:
+    return (lambda _: None) if quiet else _log

@@ -1,0 +1,249 @@
+"""A measurement as text for a terminal, and as a figure."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair.report import _number, percent, rate, ratio, time
+from wifair.statistics import mean_interval
+
+if TYPE_CHECKING:
+    import os
+
+    from wifair.measure.results import CaseResults, Measurement
+    from wifair.results import Results
+
+__all__ = ["radio", "save_figure", "side_by_side", "text"]
+
+NOTHING = "-"
+
+
+def text(measurement: Measurement) -> str:
+    """All cases in one table, a row for each flow: means with 95 % intervals over the repetitions."""
+    plan = measurement.plan
+    runs = sum(len(results.seeds) for results in measurement.cases.values())
+    lines = [f"{plan.name}: {runs} of {len(plan.cases) * plan.repetitions} repetitions"]
+    if measurement.cases:
+        lines += ["", *_table(_rows(measurement), left=3)]
+    lines += _radios(measurement)
+    lines += _captured(measurement)
+    # The last attempt of each repetition that never got a result.
+    unmended = (row for row in measurement.failures if not _mended(measurement, row))
+    missing = list({(row["case"], row["repetition"]): row for row in unmended}.values())
+    if missing:
+        lines += ["", "failed:"]
+        lines += [f"  {row['case']}, repetition {row['repetition']}: {row['reason']}" for row in missing[-10:]]
+    return "\n".join(lines)
+
+
+def side_by_side(measured: Results, simulated: Results, *, names: tuple[str, str] = ("measured", "simulated")) -> str:
+    """Hold a case against a simulation of it: goodput, round-trip time and retransmissions of each flow.
+
+    Flows are matched by their order; both must have as many.
+
+    Raises
+    ------
+    ValueError
+        If they have not.
+    """
+    flows = [results.flows.rows // len(results.seeds) for results in (measured, simulated)]
+    if flows[0] != flows[1]:
+        raise ValueError(f"{flows[0]} flows {names[0]} and {flows[1]} {names[1]}: expected as many")
+    shown = (
+        ("goodput", "goodput_bps", rate),
+        ("RTT mean", "rtt_mean_s", time),
+        ("resent", "retransmissions", _number),
+    )
+    rows = [["flow", *(f"{head} {name}" for head, _, _ in shown for name in names)]]
+    for flow in range(flows[0]):
+        row = [str(measured.flows["name"][flow])]
+        for _, column, form in shown:
+            for results in (measured, simulated):
+                values = np.asarray(results.flows[column], float).reshape(-1, flows[0])[:, flow]
+                interval = mean_interval(values.tolist())
+                row.append(_with(interval, form))
+        rows.append(row)
+    whole = ["all"]
+    for _, column, form in shown:
+        whole += [
+            _with(results.summary[column], form) if column in results.summary else NOTHING
+            for results in (measured, simulated)
+        ]
+    return "\n".join(_table([*rows, whole], left=1))
+
+
+def radio(results: CaseResults) -> list[str]:
+    """Signal, noise, rate and retries of the stations of a case; nothing where no station is wireless."""
+    stations = results.stations
+    if "name" not in stations or not stations.rows:
+        return []
+    lines = []
+    for name in dict.fromkeys(stations["name"].tolist()):
+        mine = stations.where(name=name)
+        mean = {key: mean_interval(mine[key].tolist()).mean for key in mine if key not in ("seed", "name")}
+        parts = []
+        if not math.isnan(mean["signal_dbm"]):
+            parts.append(f"signal {mean['signal_dbm']:.0f} dBm")
+        if not math.isnan(mean["noise_dbm"]):
+            parts.append(f"noise {mean['noise_dbm']:.0f} dBm")
+        if not math.isnan(mean["tx_rate_bps"]):
+            parts.append(f"sends at {rate(mean['tx_rate_bps'])}")
+        if mean["attempts"] > 0:
+            parts.append(f"{percent(mean['retries'] / mean['attempts'])} of its frames are retries")
+        lines.append(f"{name}: {', '.join(parts)}")
+    return lines
+
+
+def save_figure(measurement: Measurement, path: str | os.PathLike[str], *, case: str | None = None) -> None:
+    """Draw goodput of all cases, or of one case with windows and outstanding data over time; save as PNG, SVG or PDF.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    KeyError
+        If there is no such case.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError:
+        raise ImportError("figures need matplotlib: pip install 'wifair[plot]'") from None
+    if case is None:
+        height = 1.2 + 0.28 * measurement.table.rows
+        figure = Figure(figsize=(7, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        _all_cases(figure.subplots(), measurement)
+    else:
+        figure = Figure(figsize=(7, 5), layout="constrained")
+        FigureCanvasAgg(figure)
+        _over_time(figure.subplots(2, 1, sharex=True), measurement.cases[case])
+    figure.savefig(path, dpi=150)
+
+
+def _all_cases(axes: Any, measurement: Measurement) -> None:
+    from wifair.figure import COLOURS  # noqa: PLC0415
+
+    table = measurement.table
+    at = np.arange(table.rows)[::-1]
+    errors = np.nan_to_num(table["goodput_ci95_bps"]) / 1e6
+    colours = [COLOURS[str(direction)] for direction in table["direction"]]
+    axes.barh(at, table["goodput_bps"] / 1e6, xerr=errors, color=colours, height=0.7, ecolor="#444444")
+    names = [f"{case}: {flow}" for case, flow in zip(table["case"].tolist(), table["flow"].tolist())]
+    axes.set_yticks(at, names, fontsize="small")
+    axes.set_xlabel("goodput [Mb/s], mean and 95 % interval")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _over_time(axes: Any, results: CaseResults) -> None:
+    from wifair.figure import LINES  # noqa: PLC0415
+
+    assert results.series is not None
+    series = results.series.where(seed=results.seeds[0])
+    for number, flow in enumerate(list(dict.fromkeys(series["flow"].tolist()))[: len(LINES)]):
+        one = series.where(flow=flow)
+        axes[0].plot(one["time_s"], one["unacked_bytes"] / 1e3, color=LINES[number], linewidth=0.8, label=flow)
+        axes[1].plot(one["time_s"], one["cwnd"], color=LINES[number], linewidth=0.8)
+    axes[0].set_ylabel("outstanding data [kB]")
+    axes[0].legend(frameon=False, fontsize="small")
+    axes[1].set_ylabel("cwnd [segments]")
+    axes[1].set_xlabel(f"time [s], repetition {results.seeds[0]} of {results.case.name}")
+    for each in axes:
+        each.set_ylim(bottom=0)
+        each.spines[["top", "right"]].set_visible(False)
+
+
+def _rows(measurement: Measurement) -> list[list[str]]:
+    heads = ["case", "flow", "direction", "goodput", "share", "loss", "RTT mean", "outstanding", "resent", "timeouts"]
+    rows = [[*heads, "Jain", "least/most"]]
+    table = measurement.table
+    previous = None
+    for row in table.records():
+        case = str(row["case"])
+        first = case != previous
+        previous = case
+        results = measurement.cases[case]
+        competing = len(results.case.flows) > 1
+        loss = measurement.loss(case, str(row["flow"]))
+        rows.append(
+            [
+                case if first else "",
+                str(row["flow"]),
+                str(row["direction"]),
+                _pm(row["goodput_bps"], row["goodput_ci95_bps"]),
+                _form(row["share"], percent) if competing else NOTHING,
+                _with(loss, percent) if competing else NOTHING,
+                _form(row["rtt_mean_s"], time),
+                _form(row["outstanding_mean_bytes"], _size),
+                _form(row["retransmissions"], _number),
+                _form(row["timeouts"], _number),
+                _with(results.summary["jain_index"], ratio) if competing and first else "",
+                _with(measurement.ratio(case), ratio) if competing and first else "",
+            ]
+        )
+    return rows
+
+
+def _radios(measurement: Measurement) -> list[str]:
+    lines = []
+    for name, results in measurement.cases.items():
+        lines += [f"  {name}: {line}" for line in radio(results)]
+    return ["", "radio:", *lines] if lines else []
+
+
+def _captured(measurement: Measurement) -> list[str]:
+    """Show what captures at the senders tell, beside the kernel's own figures."""
+    captured = measurement.captured
+    rows = [["case", "flow", "resent", "(kernel)", "RTT mean", "(kernel)", "outstanding max", "(kernel)"]]
+    for name, results in measurement.cases.items():
+        for flow in results.case.flows:
+            seen = captured.where(case=name, flow=flow.name, at_sender=True) if captured.rows else captured
+            if not seen.rows:
+                continue
+            own = results.flows.where(name=flow.name)
+            cells = [name, flow.name]
+            for column, form in (("retransmissions", _number), ("rtt_mean_s", time), ("outstanding_max_bytes", _size)):
+                cells += [_form(mean_interval(table[column].tolist()).mean, form) for table in (seen, own)]
+            rows.append(cells)
+    return ["", "captures at the senders:", *_table(rows, left=2)] if len(rows) > 1 else []
+
+
+def _mended(measurement: Measurement, row: dict[str, Any]) -> bool:
+    results = measurement.cases.get(row["case"])
+    return results is not None and row["repetition"] in results.seeds
+
+
+def _pm(mean: Any, half: Any) -> str:
+    if mean is None:
+        return NOTHING
+    return rate(mean) if half is None else f"{rate(mean)} \u00b1 {rate(half)}"
+
+
+def _with(interval: Any, form: Any) -> str:
+    mean, half = interval
+    if math.isnan(mean):
+        return NOTHING
+    return form(mean) if math.isnan(half) else f"{form(mean)} \u00b1 {form(half)}"
+
+
+def _form(value: Any, form: Any) -> str:
+    return NOTHING if value is None or math.isnan(value) else str(form(value))
+
+
+def _size(size: float) -> str:
+    return f"{size / 1e3:.3g} kB"
+
+
+def _table(rows: list[list[str]], *, left: int) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            f"{cell:<{width}}" if number < left else f"{cell:>{width}}"
+            for number, (cell, width) in enumerate(zip(row, widths))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines

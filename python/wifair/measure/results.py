@@ -1,0 +1,369 @@
+"""Results of a measurement: a case is what a scenario is in a simulation, a repetition what a seed is."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cached_property
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from wifair.columns import Columns
+from wifair.measure import journal
+from wifair.measure.coordinator import slug
+from wifair.measure.errors import MeasureError
+from wifair.measure.figures import outcome
+from wifair.measure.plan import Plan
+from wifair.results import Results
+from wifair.statistics import Interval, mean_interval
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
+    from wifair.measure.plan import Case
+    from wifair.scenario import Scenario
+
+__all__ = ["CaseResults", "Measurement"]
+
+CAPTURED = {
+    "received_bytes": "unique_bytes_sent",
+    "data_packets_sent": "actual_data_pkts",
+    "retransmissions": "rexmt_data_pkts",
+    "timeouts": "timeouts",
+    "rtt_mean_s": "rtt_mean_s",
+    "outstanding_max_bytes": "outstanding_max_bytes",
+}
+"""Figures of `wifair analyze` that stand beside the kernel's, by the kernel's names."""
+
+
+class CaseResults(Results):
+    """What the repetitions of a case found; everywhere as good as the results of a scenario.
+
+    ``seeds`` are the numbers of the repetitions.
+    """
+
+    def __init__(self, plan: Plan, case: Case, rows: list[dict[str, Any]], *, capacity_bps: float) -> None:
+        """`rows` are those of the journal, one for each repetition."""
+        rows = sorted(rows, key=lambda row: row["repetition"])
+        outcomes = [outcome(case, row, warm_up_s=plan.warm_up_s, capacity_bps=capacity_bps) for row in rows]
+        self.case = case
+        self.captures = {
+            (row["repetition"], host): str(part["capture"]["file"])
+            for row in rows
+            for host, part in row["hosts"].items()
+            if "file" in part.get("capture", {})
+        }
+        """Files of captured packets in the folder of the measurement, by repetition and host."""
+        self.ports = {(row["repetition"], name): row["flows"][name]["port"] for row in rows for name in row["flows"]}
+        """The server's port of each flow, by repetition and name."""
+        super().__init__(cast("Scenario", _as_scenario(plan, case, outcomes)), outcomes)
+        self.series = self._table("series")
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Texts that say what was measured, by the names of files."""
+        return {"plan.toml": self.scenario.text, "plan.json": self.scenario.resolved}
+
+    def goodput(self, flow: str) -> dict[int, float]:
+        """Goodput of a flow by repetition [bit/s]."""
+        rows = self.flows.where(name=flow)
+        return dict(zip(rows["seed"].tolist(), rows["goodput_bps"].tolist()))
+
+
+def _as_scenario(plan: Plan, case: Case, outcomes: list[Any]) -> SimpleNamespace:
+    """Make what `Results` wants to know of what was run."""
+    stations = len({flow.station for flow in case.flows})
+    rts = f", RTS threshold {case.rts_threshold} B" if case.rts_threshold is not None else ""
+    plural = "" if stations == 1 else "s"
+    summary = f"measured, {stations} station{plural}, {len(case.flows)} flow{'' if len(case.flows) == 1 else 's'}{rts}"
+    if case.place:
+        summary += f", {case.place}"
+    return SimpleNamespace(
+        name=case.name,
+        hash=plan.hash,
+        duration_s=float(np.mean([o["measured_s"] for o in outcomes])) if outcomes else math.nan,
+        overrides=(),
+        text=plan.text,
+        resolved=plan.resolved,
+        summary=summary,
+        _core=SimpleNamespace(summary=summary),
+    )
+
+
+class Measurement:
+    """All that a plan has found so far.
+
+    Attributes
+    ----------
+    plan : Plan
+        What is measured.
+    cases : dict of str to CaseResults
+        Results of the cases that have any, by their names.
+    failures : list of dict
+        Repetitions that failed: ``case``, ``repetition``, ``reason``.
+    hosts : dict
+        What is known of the hosts.
+    notes : list of str
+        What the hosts had to say before the measurement.
+    """
+
+    def __init__(self, rows: list[dict[str, Any]], folder: Path | None = None) -> None:
+        """`rows` are those of a journal; `folder` is where captures lie."""
+        self.folder = folder
+        try:
+            self.plan = Plan._resolved(rows[0]["resolved"], rows[0]["text"])
+        except (KeyError, TypeError, ValueError, IndexError):
+            raise MeasureError("the journal does not say what was measured") from None
+        self.command = rows[0].get("command")
+        self.version = str(rows[0].get("version"))
+        done: dict[int, dict[int, dict[str, Any]]] = {}
+        self.failures: list[dict[str, Any]] = []
+        self.hosts: dict[str, Any] = {}
+        self.notes: list[str] = []
+        for row in rows[1:]:
+            if row.get("kind") == "repetition":
+                done.setdefault(row["case"], {})[row["repetition"]] = row
+            elif row.get("kind") == "failed":
+                self.failures.append({**row, "case": self.plan.cases[row["case"]].name})
+            elif row.get("kind") == "hosts":
+                self.hosts, self.notes = row["hosts"], row["notes"]
+        self._captures: dict[str, Columns] = {}
+        self._rows = {index: list(found.values()) for index, found in sorted(done.items())}
+        self.cases: dict[str, CaseResults] = {}
+        # Cases alone come first: their goodput may be what others' capacity is taken from.
+        for index in sorted(self._rows, key=lambda index: len(self.plan.cases[index].flows)):
+            case = self.plan.cases[index]
+            self.cases[case.name] = CaseResults(self.plan, case, self._rows[index], capacity_bps=self._capacity(case))
+        self.cases = {case.name: self.cases[case.name] for case in self.plan.cases if case.name in self.cases}
+
+    @classmethod
+    def from_folder(cls, folder: str | os.PathLike[str]) -> Measurement:
+        """Read a folder that ``wifair measure run`` wrote; it may still be writing.
+
+        Raises
+        ------
+        MeasureError
+            If it holds no measurement.
+        """
+        return cls(journal.read(Path(folder)), Path(folder))
+
+    def _capacity(self, case: Case) -> float:
+        """Tell what all stations together get at best: as the plan says, else the best that a station alone got."""
+        if case.capacity_bps is not None:
+            return float(case.capacity_bps)
+        alone = [self._alone(case, number) for number in range(len(case.flows))]
+        return max((mean_interval(found.values()).mean for found in alone if found), default=math.nan)
+
+    def _alone(self, case: Case, number: int) -> dict[int, float]:
+        """Goodput of a flow's station alone, by repetition."""
+        index = case.alone[number]
+        results = self.cases.get(self.plan.cases[index].name) if index is not None else None
+        return results.goodput(results.case.flows[0].name) if results is not None else {}
+
+    def loss(self, case: str, flow: str) -> Interval:
+        """Share of its goodput that a flow loses in competition, against running alone.
+
+        Each repetition is held against that of the same number, which was run close to it.
+
+        Returns
+        -------
+        Interval
+            Mean and half width of the 95 % interval; NaN where nothing was run alone.
+        """
+        results = self.cases[case]
+        number = [flow.name for flow in results.case.flows].index(flow)
+        alone = self._alone(results.case, number)
+        mine = results.goodput(flow)
+        return mean_interval(1 - mine[k] / alone[k] for k in mine if alone.get(k, 0) > 0)
+
+    @cached_property
+    def table(self) -> Columns:
+        """A row for each flow of each case: means over the repetitions, and half widths of 95 % intervals."""
+        about = {
+            "case": "Name of the case.",
+            "place": "How the stations were placed.",
+            "rts_threshold": "RTS threshold that was set [bytes].",
+            "flow": "Name of the flow.",
+            "direction": "Way of the data seen from the station.",
+            "repetitions": "Repetitions with a result.",
+            "goodput_bps": "Goodput while all flows were active [bit/s].",
+            "goodput_ci95_bps": "Half width of its 95 % interval [bit/s].",
+            "transfer_goodput_bps": "All data of the flow over its own time [bit/s].",
+            "share": "Share of the case's goodput.",
+            "alone_bps": "Goodput of the station alone [bit/s].",
+            "loss": "Share of that which is lost in competition.",
+            "loss_ci95": "Half width of its 95 % interval.",
+            "rtt_mean_s": "Mean of the smoothed round-trip time [s].",
+            "retransmissions": "Segments that TCP sent again, in one repetition.",
+            "timeouts": "Expiries of the retransmission timer, in one repetition.",
+            "outstanding_mean_bytes": "Mean of what was sent and not acknowledged [bytes].",
+            "jain_index": "Jain's index of the case.",
+            "weakest_over_strongest": "Least goodput over most.",
+        }
+        rows: dict[str, list[Any]] = {name: [] for name in about}
+        for name, results in self.cases.items():
+            total = results.summary["goodput_bps"].mean
+            for number, flow in enumerate(results.case.flows):
+                mine = results.flows.where(name=flow.name)
+                goodput = mean_interval(mine["goodput_bps"].tolist())
+                loss = self.loss(name, flow.name)
+                values = {
+                    "case": name,
+                    "place": results.case.place,
+                    "rts_threshold": _nan(results.case.rts_threshold),
+                    "flow": flow.name,
+                    "direction": flow.direction,
+                    "repetitions": len(results.seeds),
+                    "goodput_bps": goodput.mean,
+                    "goodput_ci95_bps": goodput.half_width,
+                    "share": goodput.mean / total if total else math.nan,
+                    "alone_bps": mean_interval(self._alone(results.case, number).values()).mean,
+                    "loss": loss.mean,
+                    "loss_ci95": loss.half_width,
+                    "jain_index": results.summary["jain_index"].mean,
+                    "weakest_over_strongest": self.ratio(name).mean,
+                }
+                for key in (
+                    "transfer_goodput_bps",
+                    "rtt_mean_s",
+                    "retransmissions",
+                    "timeouts",
+                    "outstanding_mean_bytes",
+                ):
+                    values[key] = mean_interval(mine[key].tolist()).mean
+                for key in about:
+                    rows[key].append(values[key])
+        return Columns({key: np.array(values) for key, values in rows.items()}, about)
+
+    @cached_property
+    def captured(self) -> Columns:
+        """What the captured packets tell: a row for each flow, repetition and host that captured.
+
+        Retransmissions, round-trip times and outstanding data mean something at the sender only.
+        """
+        about = {
+            "case": "Name of the case.",
+            "repetition": "Number of the repetition.",
+            "flow": "Name of the flow.",
+            "host": "Where the packets were captured.",
+            "at_sender": "Whether that is where the data came from.",
+            "received_bytes": "New payload, with the token of 48 (upload) or 32 bytes before the start [bytes].",
+            "data_packets_sent": "Segments with data, retransmissions and the token included.",
+            "retransmissions": "Segments seen a second time.",
+            "timeouts": "Retransmissions that only a timeout explains.",
+            "rtt_mean_s": "Mean time from a segment to its ACK [s].",
+            "outstanding_max_bytes": "Most that was sent and not acknowledged [bytes].",
+        }
+        rows: dict[str, list[Any]] = {name: [] for name in about}
+        for name, results in self.cases.items():
+            for (repetition, host), file in results.captures.items():
+                for flow in results.case.flows:
+                    found = self._in_capture(file, flow.direction, results.ports[repetition, flow.name])
+                    if found is None or host not in (flow.station, "server"):
+                        continue
+                    sender = flow.station if flow.direction == "up" else "server"
+                    keys = {"case": name, "repetition": repetition, "flow": flow.name, "host": host}
+                    for key, value in {**keys, "at_sender": host == sender, **found}.items():
+                        rows[key].append(value)
+        return Columns({key: np.array(values) for key, values in rows.items()}, about)
+
+    def _in_capture(self, file: str, direction: str, port: int) -> dict[str, float] | None:
+        """Figures of the flow with this port of the server; None if the capture does not have it."""
+        sides = self._read_capture(file)
+        for row in range(sides.rows):
+            forward = sides["direction"][row] == "a2b"
+            source, target = (
+                str(sides[end][row]) for end in (("host_a", "host_b") if forward else ("host_b", "host_a"))
+            )
+            if (source if direction == "down" else target).endswith(f":{port}"):
+                return {name: float(sides[figure][row]) for name, figure in CAPTURED.items()}
+        return None
+
+    def _read_capture(self, file: str) -> Columns:
+        from wifair.capture import read_capture  # noqa: PLC0415
+
+        if file not in self._captures:
+            assert self.folder is not None
+            self._captures[file] = read_capture(self.folder / file).connections
+        return self._captures[file]
+
+    def ratio(self, case: str) -> Interval:
+        """Goodput of the flow that gets least over that of the one that gets most; which these are, the means say."""
+        results = self.cases[case]
+        found = [results.goodput(flow.name) for flow in results.case.flows]
+        means = [mean_interval(values.values()).mean for values in found]
+        weak, strong = found[int(np.argmin(means))], found[int(np.argmax(means))]
+        return mean_interval(weak[k] / strong[k] for k in weak if strong.get(k, 0) > 0)
+
+    def save(self, folder: str | os.PathLike[str], *, formats: Iterable[str] | None = None) -> list[Path]:
+        """Write the tables of all cases, each in its folder as ``wifair run --out`` would, and one table of all.
+
+        Tables of earlier repetitions are replaced.
+
+        Returns
+        -------
+        list of Path
+            The folders and files that were written.
+
+        Raises
+        ------
+        OSError
+            If they cannot be written.
+        """
+        from wifair.output import Folder  # noqa: PLC0415
+
+        base = Path(folder)
+        written = []
+        for name, results in self.cases.items():
+            path = base / "cases" / self._slugs[name]
+            with Folder(path, formats=formats, force=True) as out:
+                out.write(results, command=self.command)
+            written.append(path)
+        overview = base / "table.csv"
+        overview.write_text(self.table.to_csv(), encoding="utf-8")
+        written.append(overview)
+        if self.captured.rows:
+            (base / "captured.csv").write_text(self.captured.to_csv(), encoding="utf-8")
+            written.append(base / "captured.csv")
+        return written
+
+    @cached_property
+    def _slugs(self) -> dict[str, str]:
+        """Names of folders, all different."""
+        found: dict[str, str] = {}
+        for case in self.plan.cases:
+            name = slug(case.name)
+            while name in found.values():
+                name += "-"
+            found[case.name] = name
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values; each of ``cases`` in the layout of ``wifair run --json``."""
+        return {
+            "format": journal.FORMAT,
+            "version": self.version,
+            "plan": {"name": self.plan.name, "hash": self.plan.hash, "repetitions": self.plan.repetitions},
+            "hosts": self.hosts,
+            "notes": self.notes,
+            "failures": self.failures,
+            "table": self.table.records(),
+            "cases": {name: results.to_dict() for name, results in self.cases.items()},
+        }
+
+    def to_json(self) -> str:
+        """Give the same as JSON text."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def __repr__(self) -> str:
+        from wifair.measure.report import text  # noqa: PLC0415
+
+        return text(self)
+
+
+def _nan(value: int | None) -> float:
+    return math.nan if value is None else float(value)

@@ -1,0 +1,104 @@
+"""The shared secret: where it is kept, and how hosts prove to each other that they know it.
+
+Both sides draw a nonce; each answers with HMAC-SHA256 (RFC 2104, FIPS 180-4) over both nonces and what it is, so the
+secret itself never leaves a host, and an answer is of no use in another conversation. The key of the conversation,
+made in the same way, then signs every message, its direction and its number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from wifair.measure.errors import MeasureError, reason
+
+__all__ = ["ENVIRONMENT", "create", "default_path", "fresh_nonce", "load", "mac", "same"]
+
+ENVIRONMENT = "WIFAIR_SECRET"
+SHORTEST = 16
+LONGEST = 4096
+NONCE_BYTES = 32
+
+
+def default_path() -> Path:
+    """Where the secret is looked for: ``wifair/secret`` in the user's folder of settings."""
+    base = os.environ.get("XDG_CONFIG_HOME") or str(Path("~/.config").expanduser())
+    return Path(base) / "wifair" / "secret"
+
+
+def create(path: Path) -> None:
+    """Make a new secret that only the owner can read.
+
+    Raises
+    ------
+    MeasureError
+        If there is one already, or it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise MeasureError(f"`{path}` exists: remove it first, or keep that secret") from None
+    except OSError as error:
+        raise MeasureError(f"cannot write `{path}`: {reason(error)}") from None
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(secrets.token_hex(32) + "\n")
+
+
+def load(path: Path | None = None) -> bytes:
+    """Read the secret: from the file `path`, else from the environment, else from the file of the settings.
+
+    Raises
+    ------
+    MeasureError
+        If there is none, it is too short to be safe, or others can read the file.
+    """
+    if path is None and ENVIRONMENT in os.environ:
+        return _checked(os.environ[ENVIRONMENT].encode("utf-8", "surrogateescape"), f"${ENVIRONMENT}")
+    file = path or default_path()
+    try:
+        handle = os.open(file, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0))
+    except FileNotFoundError:
+        hint = f"make one with `wifair measure secret`, and copy it to every host, or set ${ENVIRONMENT}"
+        raise MeasureError(f"there is no secret in `{file}`: {hint}") from None
+    except OSError as error:
+        raise MeasureError(f"cannot read `{file}`: {reason(error)}") from None
+    with os.fdopen(handle, "rb") as stream:
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise MeasureError(f"`{file}` is no plain file")
+        if os.name == "posix" and status.st_mode & 0o077:
+            raise MeasureError(f"others can read `{file}`: chmod 600 {file}")
+        return _checked(stream.read(LONGEST + 1), f"`{file}`")
+
+
+def fresh_nonce() -> bytes:
+    """Random bytes that never come again."""
+    return secrets.token_bytes(NONCE_BYTES)
+
+
+def mac(key: bytes, *parts: bytes) -> bytes:
+    """HMAC-SHA256 of a list of parts; no other list gives the same bytes to sign."""
+    signer = hmac.new(key, digestmod=hashlib.sha256)
+    for part in parts:
+        signer.update(len(part).to_bytes(8, "big"))
+        signer.update(part)
+    return signer.digest()
+
+
+def same(one: bytes, other: bytes) -> bool:
+    """Compare in a time that says nothing about where they differ."""
+    return hmac.compare_digest(one, other)
+
+
+def _checked(data: bytes, where: str) -> bytes:
+    secret = data.strip()
+    if len(secret) < SHORTEST:
+        raise MeasureError(f"the secret in {where} has {len(secret)} characters: expected at least {SHORTEST}")
+    if len(data) > LONGEST:
+        raise MeasureError(f"the secret in {where} is longer than {LONGEST} bytes")
+    return secret

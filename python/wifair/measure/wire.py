@@ -1,0 +1,236 @@
+"""Control connections: who may speak, and what a message looks like.
+
+A message is a JSON object of a bounded size: four bytes of length, a signature of 32, the text. Before a peer has
+proven that it knows the secret its messages are short and unsigned, and it has a few seconds for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from wifair.measure import fields
+from wifair.measure.errors import MeasureError, ProtocolError, Refused
+from wifair.measure.secret import NONCE_BYTES, fresh_nonce, mac, same
+
+__all__ = ["LARGEST", "NAME", "PORT", "PROTOCOL", "Channel", "Peer", "admit", "decode", "encode", "introduce"]
+
+PROTOCOL = 1
+PORT = 5010
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")
+LARGEST = 4 << 20
+LARGEST_UNPROVEN = 1024
+MAC_BYTES = 32
+ROLES = ("station", "coordinator")
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Who is at the other end of a control connection."""
+
+    role: str
+    name: str
+    address: str
+    """Its IP address, as its TCP connection shows it."""
+
+
+class Channel:
+    """A control connection between hosts that have proven themselves to each other."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key: bytes, side: str) -> None:
+        """`side` is ``"server"`` or ``"client"``; `key` that of this conversation."""
+        self._reader = reader
+        self._writer = writer
+        self.key = key
+        self._mine, self._theirs = (b"server", b"client") if side == "server" else (b"client", b"server")
+        self._sent = 0
+        self._received = 0
+        self._writing = asyncio.Lock()
+
+    @property
+    def local_address(self) -> str:
+        """IP address of this end."""
+        return str(self._writer.get_extra_info("sockname")[0])
+
+    @property
+    def remote_address(self) -> str:
+        """IP address of the other end."""
+        return str(self._writer.get_extra_info("peername")[0])
+
+    async def send(self, message: dict[str, Any], *, timeout_s: float = 30.0) -> None:
+        """Send a message; a peer that takes nothing for `timeout_s` is dead."""
+        payload = encode(message)
+        if len(payload) > LARGEST:
+            raise MeasureError(f"a message of {len(payload)} bytes is too large to send")
+        async with self._writing:
+            signature = mac(self.key, self._mine, self._sent.to_bytes(8, "big"), payload)
+            self._sent += 1
+            self._writer.write(len(payload).to_bytes(4, "big") + signature + payload)
+            try:
+                await asyncio.wait_for(self._writer.drain(), timeout_s)
+            except (OSError, TimeoutError) as error:
+                raise ConnectionError("the control connection takes nothing any more") from error
+
+    async def receive(self, timeout_s: float) -> dict[str, Any]:
+        """Get the next message.
+
+        Raises
+        ------
+        ProtocolError
+            If it is malformed, too large or not signed by the peer.
+        ConnectionError
+            If the peer is gone, or silent for `timeout_s`.
+        """
+        try:
+            async with asyncio.timeout(timeout_s):
+                size = int.from_bytes(await self._reader.readexactly(4), "big")
+                if size > LARGEST:
+                    raise ProtocolError(f"a message of {size} bytes: at most {LARGEST}")
+                signature = await self._reader.readexactly(MAC_BYTES)
+                payload = await self._reader.readexactly(size)
+        except TimeoutError:
+            raise ConnectionError(f"nothing heard for {timeout_s:g} s") from None
+        except (asyncio.IncompleteReadError, OSError):
+            raise ConnectionError("the control connection was lost") from None
+        if not same(signature, mac(self.key, self._theirs, self._received.to_bytes(8, "big"), payload)):
+            raise ProtocolError("a message with a wrong signature")
+        self._received += 1
+        return decode(payload)
+
+    async def close(self) -> None:
+        """Close the connection, without waiting for the peer."""
+        self._writer.close()
+        try:
+            async with asyncio.timeout(1):
+                await self._writer.wait_closed()
+        except (OSError, TimeoutError):
+            pass
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """Turn a message into bytes."""
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def decode(payload: bytes) -> dict[str, Any]:
+    """Turn bytes into a message.
+
+    Raises
+    ------
+    ProtocolError
+        If they are none.
+    """
+    try:
+        message = json.loads(payload.decode("utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError("a message that is no JSON") from error
+    if not isinstance(message, dict):
+        raise ProtocolError("a message that is no table")
+    return message
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+async def admit(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes) -> tuple[Channel, Peer]:
+    """Let a peer in that proves to know the secret: the server's part.
+
+    Raises
+    ------
+    ProtocolError
+        If it does not, or says anything else.
+    ConnectionError
+        If it goes away.
+    """
+    mine = fresh_nonce()
+    await _send_plain(writer, {"type": "hello", "protocol": PROTOCOL, "nonce": mine.hex()})
+    message = await _receive_plain(reader)
+    theirs = _nonce(message)
+    role, name = fields.text(message, "role", most=20), fields.text(message, "name", most=60)
+    expected = mac(secret, b"wifair measure", b"client", mine, theirs, role.encode(), name.encode())
+    if not same(_hex(message, "proof", MAC_BYTES), expected):
+        await _refuse(writer, "wrong secret")
+        raise ProtocolError("wrong secret")
+    if fields.whole(message, "protocol", low=0, high=1 << 16) != PROTOCOL:
+        await _refuse(writer, f"the server speaks protocol {PROTOCOL}: use the same version of wifair on all hosts")
+        raise ProtocolError("another version of the protocol")
+    if role not in ROLES or not NAME.fullmatch(name):
+        raise ProtocolError("no such role or name")
+    proof = mac(secret, b"wifair measure", b"server", theirs, mine)
+    await _send_plain(writer, {"type": "welcome", "proof": proof.hex()})
+    address = str(writer.get_extra_info("peername")[0])
+    return Channel(reader, writer, _key(secret, mine, theirs), "server"), Peer(role, name, address)
+
+
+async def introduce(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes, role: str, name: str
+) -> Channel:
+    """Prove to a server that we know the secret, and have it prove the same.
+
+    Raises
+    ------
+    Refused
+        If the server does not let us in.
+    ProtocolError
+        If it is no server of wifair, or does not know the secret itself.
+    ConnectionError
+        If it goes away.
+    """
+    hello = await _receive_plain(reader)
+    if hello.get("type") != "hello":
+        raise ProtocolError("no wifair measure server")
+    theirs, mine = _nonce(hello), fresh_nonce()
+    proof = mac(secret, b"wifair measure", b"client", theirs, mine, role.encode(), name.encode())
+    ours = {"type": "proof", "protocol": PROTOCOL, "role": role, "name": name}
+    await _send_plain(writer, {**ours, "nonce": mine.hex(), "proof": proof.hex()})
+    answer = await _receive_plain(reader)
+    if answer.get("type") == "refused":
+        raise Refused(fields.text(answer, "reason"))
+    if not same(_hex(answer, "proof", MAC_BYTES), mac(secret, b"wifair measure", b"server", mine, theirs)):
+        raise ProtocolError("the server does not know the secret")
+    return Channel(reader, writer, _key(secret, theirs, mine), "client")
+
+
+def _key(secret: bytes, server: bytes, client: bytes) -> bytes:
+    return mac(secret, b"wifair measure", b"key", server, client)
+
+
+async def _refuse(writer: asyncio.StreamWriter, reason: str) -> None:
+    with contextlib.suppress(OSError):
+        await _send_plain(writer, {"type": "refused", "reason": reason})
+
+
+async def _send_plain(writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
+    payload = encode(message)
+    writer.write(len(payload).to_bytes(4, "big") + payload)
+    await writer.drain()
+
+
+async def _receive_plain(reader: asyncio.StreamReader) -> dict[str, Any]:
+    try:
+        size = int.from_bytes(await reader.readexactly(4), "big")
+        if size > LARGEST_UNPROVEN:
+            raise ProtocolError("not the protocol of wifair measure")
+        return decode(await reader.readexactly(size))
+    except (asyncio.IncompleteReadError, OSError):
+        raise ConnectionError("the other side closed the connection") from None
+
+
+def _nonce(message: dict[str, Any]) -> bytes:
+    return _hex(message, "nonce", NONCE_BYTES)
+
+
+def _hex(message: dict[str, Any], key: str, size: int) -> bytes:
+    value = fields.text(message, key, most=2 * size)
+    try:
+        data = bytes.fromhex(value)
+    except ValueError:
+        raise ProtocolError(f"`{key}` is not in hexadecimal") from None
+    if len(data) != size:
+        raise ProtocolError(f"`{key}` has {len(data)} bytes, not {size}")
+    return data
