@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use wifair_config::Limit;
 use wifair_engine::stream;
+use wifair_packet::Packet;
 use wifair_sim::world::{Direction, FlowPlan, Hop, Labels, LinkPlan, MediumPlan, Plan, Transport, Workload, World};
 use wifair_tcp::Settings;
 use wifair_units::{BitRate, Bytes, Duration, Time};
@@ -215,4 +216,30 @@ proptest! {
         world.run_until(END);
         prop_assert_eq!(format!("{:?}", world.outcome(&labels)), whole);
     }
+}
+
+/// A datagram that is put in at 1 s on an idle cell arrives after DIFS, its frame (short preamble: 96 us, 1064 B at
+/// 11 Mb/s: 774 us) and the wire: 1028 B at 10 Mb/s take 822.4 us. Sent at once, because the medium was idle for DIFS.
+#[test]
+fn packets_can_be_put_in_and_taken_out() {
+    let (mut plan, _) = plan(&Setup {
+        seed: 1,
+        flows: vec![(true, Carrier::Udp { size: 1028, interval_us: 1000 })],
+        ap_queue: Limit::Packets(10),
+        station_queue: 10,
+        rts_threshold: 3000,
+        eifs: Eifs::AfterError,
+        cw_min: 31,
+        data_error: 0.0,
+        control_error: 0.0,
+        delay_ms: 0,
+    });
+    plan.flows[0].workload = Workload::Outside;
+    let mut world = World::new(plan);
+    world.run_until(Time::from_nanos(1_000_000_000));
+    world.put_in(0, false, Packet { seq: 7, payload: 1000, size: 1028, ..Packet::default() });
+    world.run_until(END);
+    let (time, flow, packet) = world.take_out().unwrap();
+    assert_eq!((time.as_nanos(), flow, packet.seq), (1_000_000_000 + 96_000 + 774_000 + 822_400, 0, 7));
+    assert!(world.take_out().is_none());
 }

@@ -178,6 +178,10 @@ impl World {
                 counters.data_arrived += 1;
                 counters.payload_arrived += u64::from(packet.payload);
                 counters.received += u64::from(packet.payload);
+                let flow = connection.flow as usize;
+                if self.flows[flow].workload == Workload::Outside {
+                    self.arrived.push_back((self.now, flow, packet));
+                }
             }
             (Ends::Tcp { .. }, _) => {}
         }
@@ -275,6 +279,7 @@ impl World {
         match &self.flows[flow].workload {
             Workload::Web(_) => return self.user_comes(flow),
             Workload::Bursts(_) => return self.turn(flow),
+            Workload::Outside => return,
             _ => {}
         }
         if let Some(&own) = self.flows[flow].connections.first() {

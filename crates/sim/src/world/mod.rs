@@ -92,6 +92,8 @@ pub struct World {
     series: Series,
     echoes_sent: u64,
     echoes_gone: u64,
+    /// Packets put in from outside that have arrived.
+    arrived: VecDeque<(Time, usize, Packet)>,
     events: u64,
 }
 
@@ -122,7 +124,7 @@ impl World {
             agenda.enter(flow.start, Task::Start(number));
             agenda.enter(flow.stop, Task::Stop(number));
             let waiting = match &flow.workload {
-                Workload::Endless | Workload::Web(_) | Workload::Bursts(_) => VecDeque::new(),
+                Workload::Outside | Workload::Endless | Workload::Web(_) | Workload::Bursts(_) => VecDeque::new(),
                 Workload::Transfer(bytes) => [(flow.start, bytes.0)].into(),
                 Workload::Sessions { list, .. } => list.iter().map(|(start, length)| (*start, length.0)).collect(),
             };
@@ -183,6 +185,7 @@ impl World {
             points,
             echoes_sent: 0,
             echoes_gone: 0,
+            arrived: VecDeque::new(),
             series: Series { last: vec![0; flows.len()], ..Series::default() },
             flows,
             connections: vec![],
@@ -255,6 +258,27 @@ impl World {
     /// What the air of each medium was used for since the start of the run.
     pub fn air_times(&self) -> impl Iterator<Item = AirTime> + '_ {
         self.media.iter().map(|medium| medium.air_time(self.now))
+    }
+
+    /// Puts a packet at the start of a flow's forward way, or of its reverse way, now. The flow's workload is
+    /// [`Workload::Outside`], its transport UDP; of `packet` all counts but `flow` and `hop`.
+    ///
+    /// # Panics
+    /// If there is no such flow, or its packets are its own affair.
+    pub fn put_in(&mut self, flow: usize, reverse: bool, mut packet: Packet) {
+        let state = &self.flows[flow];
+        assert!(state.workload == Workload::Outside, "packets of this flow come from inside");
+        packet.flow = state.connections[0];
+        packet.hop = if reverse { state.reverse } else { state.forward };
+        packet.kind = Kind::Udp;
+        self.connections[packet.flow as usize].counters.data_sent += 1;
+        let id = self.packets.insert(packet);
+        self.dispatch(id);
+    }
+
+    /// Takes out a packet that was put in and has arrived since: its time, its flow, and itself. First come, first served.
+    pub fn take_out(&mut self) -> Option<(Time, usize, Packet)> {
+        self.arrived.pop_front()
     }
 
     /// Takes all events up to `until`, that instant included. A run may be cut into any number of calls.
