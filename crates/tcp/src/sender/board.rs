@@ -401,6 +401,9 @@ impl Board {
         min_rtt: Duration,
         srtt: Duration,
     ) -> (u32, Time) {
+        if self.sacked == 0 && self.again.is_empty() {
+            return (0, Time::NEVER); // all arrived in the order in which it was sent
+        }
         let window = self.reordering_window(in_recovery, threshold, min_rtt, srtt);
         let wait = self.rack.rtt + window;
         let last = (self.rack.sent, self.rack.end);

@@ -27,8 +27,9 @@ pub struct Selective {
     prr: Prr,
     /// RFC 8985: a segment may be lost then.
     reorder_at: Time,
-    /// RFC 8985: a tail loss probe leaves then.
+    /// RFC 8985: a tail loss probe leaves then; that was computed at `armed_at`.
     probe_at: Time,
+    armed_at: Time,
     /// The offset behind the probe that is out, 0 for none, and whether it was a retransmission.
     probe_end: u64,
     probe_again: bool,
@@ -43,6 +44,7 @@ impl Selective {
             prr: Prr::default(),
             reorder_at: Time::NEVER,
             probe_at: Time::NEVER,
+            armed_at: Time::NEVER,
             probe_end: 0,
             probe_again: false,
             rescued: false,
@@ -246,6 +248,7 @@ impl Sender {
                 _ => srtt * 2,
             };
             s.probe_at = now.saturating_add(timeout).min(self.rto_at);
+            s.armed_at = now;
         }
         self.early_at = s.reorder_at.min(s.probe_at);
     }
@@ -309,7 +312,7 @@ impl Sender {
         }
         let packet = self.segment(now, seq, len);
         if new
-            && self.habits.recovery == Recovery::Rack
+            && self.selective.as_ref().is_some_and(|s| s.armed_at != now || s.probe_at == Time::NEVER)
             && let Some(mut s) = self.selective.take()
         {
             self.arm_probe(now, &mut s, true);
