@@ -29,17 +29,17 @@ table! {
         /// Over what time the output is measured.
         pub window: Duration = Duration::from_secs(1), "above 0 s" => |window| *window > Duration::ZERO;
         /// Below this output there is no delay.
-        pub slow: BitRate = BitRate::from_kbps(200);
+        pub slow: BitRate = BitRate::from_mbps(1);
         /// Up to this output the delay is short.
-        pub medium: BitRate = BitRate::from_kbps(500), "at least slow" => |rate| *rate >= slow;
+        pub medium: BitRate = BitRate::from_mbps(2), "at least slow" => |rate| *rate >= slow;
         /// Up to this output the delay is middling, above it long.
-        pub fast: BitRate = BitRate::from_kbps(1_000), "at least medium" => |rate| *rate >= medium;
+        pub fast: BitRate = BitRate::from_mbps(3), "at least medium" => |rate| *rate >= medium;
         /// The short delay.
-        pub short_delay: Duration = Duration::from_millis(5);
+        pub short_delay: Duration = Duration::from_micros(500);
         /// The middling delay.
-        pub middle_delay: Duration = Duration::from_millis(10);
+        pub middle_delay: Duration = Duration::from_millis(1);
         /// The long delay.
-        pub long_delay: Duration = Duration::from_millis(20);
+        pub long_delay: Duration = Duration::from_millis(2);
         /// The random part, as a part of the delay.
         pub spread: f64 = 1.0, "between 0 and 1" => |spread| (0.0..=1.0).contains(spread);
     }
@@ -156,7 +156,17 @@ mod tests {
     #[test]
     fn the_wait_grows_with_the_output() {
         let kbps = BitRate::from_kbps;
-        let params = Params { slow: kbps(20), medium: kbps(30), fast: kbps(40), spread: 0.0, ..Params::default() };
+        let delay = Duration::from_millis;
+        let params = Params {
+            slow: kbps(20),
+            medium: kbps(30),
+            fast: kbps(40),
+            short_delay: delay(5),
+            middle_delay: delay(10),
+            long_delay: delay(20),
+            spread: 0.0,
+            ..Params::default()
+        };
         let site = Site { rate: Some(BitRate::from_mbps(10)), ..Bench::<Paced>::SITE };
         let mut bench = Bench::new(Paced::new(&params, &site));
         bench.put_all([Packet { size: 1250, ..Packet::default() }; 7]);
