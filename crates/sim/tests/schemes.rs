@@ -173,6 +173,33 @@ fn every_discipline_and_scheme_runs() {
     served(&every_kind.each_ref().map(String::as_str));
 }
 
+/// What a scheme needs and was not given, what excludes it, and a queue that holds nothing: all of it with its place.
+#[test]
+fn what_cannot_be_is_said() {
+    let text =
+        |keys: &str| format!("duration = '1 s'\nwlan.standard = '802.11b'\n{keys}\nstations = [{{ name = 'a' }}]");
+    let problems = |keys: &str| {
+        let text = text(keys);
+        let source = Source::file("a.toml", &text);
+        Scenario::parse_with(source, &[], &mut |_| Err("no traces".into())).unwrap_err().to_string()
+    };
+    for (keys, message) in [
+        ("ap.queue.limit = '0 packets'", "must be at least one packet"),
+        ("ap.queue.discipline = 'rde'", "did you mean `red`?"),
+        ("ap.queue.red.weight = 1", "red"),
+        ("ap.scheme.window = 'wmax-over-n'\nap.scheme.wmax-over-n.rtt = 'given'", "no `given_rtt` is"),
+        ("ap.scheme.uplink = 'rate-limit'\nap.scheme.rate-limit.mode = 'static'", "no `rate` is given"),
+        ("ap.scheme.access = 'edca'\nspace.mode = 'infrastructure'", "`access` is \"edca\" beside a [space]"),
+        ("ap.scheme.window = 'b-over-n'\nap.scheme.window = 'by-rtt'", "ap.scheme"),
+    ] {
+        let problems = problems(keys);
+        assert!(
+            problems.contains(message) && (problems.contains(" --> a.toml:3:") || problems.contains(" --> a.toml:4:")),
+            "{keys}: {problems}"
+        );
+    }
+}
+
 /// Four uploads against four downloads: without a cure the downloads get next to nothing. What the sources of the
 /// cures claim, in a cell without loss on the air: the downloads get a share.
 #[test]

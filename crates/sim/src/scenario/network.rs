@@ -6,6 +6,7 @@ use wifair_config::{Node as Tree, Place, Reader, hint};
 use wifair_units::{BitRate, Duration};
 use wifair_wlan::phy::rate::Adaptation;
 use wifair_wlan::queue;
+use wifair_wlan::scheme::Access;
 
 use super::file::{Direction as Dir, File, Flows, Transport};
 use super::space::is_ad_hoc;
@@ -197,6 +198,11 @@ impl Builder<'_> {
         }
         if let Some(ap) = &self.file.ap {
             self.windows("ap", ap.cw_min, ap.cw_max, wlan);
+            if self.file.space.is_some() && ap.scheme.access != Access::None {
+                let message = format!("`access` is \"{}\" beside a [space]", ap.scheme.access);
+                let note = "access categories need a cell in which everybody hears everybody; leave out one of the two";
+                self.problem("ap.scheme.access", &message, note);
+            }
         }
         for (index, group) in self.file.stations.iter().enumerate() {
             let path = format!("stations[{index}]");
