@@ -48,7 +48,8 @@ def bars(results: Results, width: int = 80) -> str:
 
 def _title(results: Results) -> str:
     scenario, seeds = results.scenario, results.seeds
-    which = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds ({_ranges(seeds)})"
+    noun = results.RUN
+    which = f"{noun} {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} {noun}s ({_ranges(seeds)})"
     return f"{scenario.name}: {scenario.summary}, {which}"
 
 

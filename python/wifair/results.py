@@ -46,6 +46,9 @@ class Results:
         State of each flow and of each access point's queue over time, if it was asked for.
     """
 
+    RUN = "seed"
+    """What tells runs of the same scenario apart."""
+
     def __init__(self, scenario: Scenario, outcomes: Sequence[Outcome], *, series_step_s: float = math.nan) -> None:
         """`outcomes` are what the core returned, one for each seed; `series_step_s` is the time between samples."""
         self.scenario = scenario

@@ -95,7 +95,7 @@ class Capture:
         assert self._process.stderr is not None
         while line := await self._process.stderr.readline():
             self._said = (self._said + line)[-4096:]
-            if b"listening on" in line or b"Capturing on" in line or b"File:" in line:
+            if b"listening on" in line or line.startswith(b"File: "):
                 self._listening.set()
 
     async def watch(self) -> None:

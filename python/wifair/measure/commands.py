@@ -53,7 +53,10 @@ def measure_command() -> None:
 @measure_command.command(name="secret")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 def secret_command(file: Path | None) -> None:
-    """Make a new secret in FILE, by default where the other commands look for it."""
+    """Make a new secret.
+
+    It goes into FILE, by default where the other commands look for it.
+    """
     path = file or secrets.default_path()
     with _errors():
         secrets.create(path)
@@ -95,9 +98,10 @@ def serve_command(
     dead_after: float,
     secret_file: Path | None,
 ) -> None:
-    """Serve measurements, as the host behind the access point, until Ctrl-C.
+    """Serve measurements until Ctrl-C.
 
-    It listens on this computer only unless --listen says otherwise, and talks to nobody who does not know the secret.
+    Runs on the host behind the access point. It listens on this computer only unless --listen says otherwise, and talks
+    to nobody who does not know the secret.
     """
     from wifair.measure.flow import Limits  # noqa: PLC0415
     from wifair.measure.server import Server, Timing  # noqa: PLC0415
@@ -295,7 +299,10 @@ def _measure(
 @click.option("--json", "as_json", is_flag=True, help="Print all results as JSON instead of the table.")
 @click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw a figure: .png, .svg or .pdf.")
 def report_command(folder: Path, case: str | None, as_json: bool, figure: Path | None) -> None:
-    """Show what a measurement found, also one that is going on or was cut short."""
+    """Show what a measurement found.
+
+    It may still be going on, or have been cut short.
+    """
     from wifair.measure.results import Measurement  # noqa: PLC0415
 
     with _errors():

@@ -135,6 +135,7 @@ def _all_cases(axes: Any, measurement: Measurement) -> None:
     names = [f"{case}: {flow}" for case, flow in zip(table["case"].tolist(), table["flow"].tolist())]
     axes.set_yticks(at, names, fontsize="small")
     axes.set_xlabel("goodput [Mb/s], mean and 95 % interval")
+    axes.set_xlim(left=0)
     axes.spines[["top", "right"]].set_visible(False)
 
 

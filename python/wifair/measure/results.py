@@ -46,6 +46,8 @@ class CaseResults(Results):
     ``seeds`` are the numbers of the repetitions.
     """
 
+    RUN = "repetition"
+
     def __init__(self, plan: Plan, case: Case, rows: list[dict[str, Any]], *, capacity_bps: float) -> None:
         """`rows` are those of the journal, one for each repetition."""
         rows = sorted(rows, key=lambda row: row["repetition"])
@@ -120,24 +122,31 @@ class Measurement:
             raise MeasureError("the journal does not say what was measured") from None
         self.command = rows[0].get("command")
         self.version = str(rows[0].get("version"))
-        done: dict[int, dict[int, dict[str, Any]]] = {}
         self.failures: list[dict[str, Any]] = []
         self.hosts: dict[str, Any] = {}
         self.notes: list[str] = []
-        for row in rows[1:]:
+        self.cases: dict[str, CaseResults] = {}
+        self._captures: dict[str, Columns] = {}
+        try:
+            self._take(rows[1:])
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise MeasureError(f"the journal is damaged, or of another version of wifair: {error!r}") from None
+
+    def _take(self, rows: list[dict[str, Any]]) -> None:
+        """Sort the lines of the journal, and make the results of each case."""
+        done: dict[int, dict[int, dict[str, Any]]] = {}
+        for row in rows:
             if row.get("kind") == "repetition":
                 done.setdefault(row["case"], {})[row["repetition"]] = row
             elif row.get("kind") == "failed":
                 self.failures.append({**row, "case": self.plan.cases[row["case"]].name})
             elif row.get("kind") == "hosts":
                 self.hosts, self.notes = row["hosts"], row["notes"]
-        self._captures: dict[str, Columns] = {}
-        self._rows = {index: list(found.values()) for index, found in sorted(done.items())}
-        self.cases: dict[str, CaseResults] = {}
         # Cases alone come first: their goodput may be what others' capacity is taken from.
-        for index in sorted(self._rows, key=lambda index: len(self.plan.cases[index].flows)):
+        for index in sorted(done, key=lambda index: len(self.plan.cases[index].flows)):
             case = self.plan.cases[index]
-            self.cases[case.name] = CaseResults(self.plan, case, self._rows[index], capacity_bps=self._capacity(case))
+            found = list(done[index].values())
+            self.cases[case.name] = CaseResults(self.plan, case, found, capacity_bps=self._capacity(case))
         self.cases = {case.name: self.cases[case.name] for case in self.plan.cases if case.name in self.cases}
 
     @classmethod

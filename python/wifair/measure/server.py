@@ -206,6 +206,8 @@ class Server:
             self._log.about_strangers(f"a connection from {address} ended: {error}")
         except asyncio.CancelledError:
             pass  # the server is closing
+        except Exception as error:  # a bug, which must not take others' connections along
+            self._log(f"closed a connection from {address}: {error!r}")
         finally:
             writer.close()
             with contextlib.suppress(OSError, TimeoutError, asyncio.CancelledError):

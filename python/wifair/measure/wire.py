@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -125,7 +126,7 @@ def decode(payload: bytes) -> dict[str, Any]:
         If they are none.
     """
     try:
-        message = json.loads(payload.decode("utf-8"), parse_constant=_no_constant)
+        message = json.loads(payload.decode("utf-8"), parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise ProtocolError("a message that is no JSON") from error
     if not isinstance(message, dict):
@@ -133,8 +134,11 @@ def decode(payload: bytes) -> dict[str, Any]:
     return message
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(name)
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
 
 
 async def admit(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes) -> tuple[Channel, Peer]:

@@ -192,21 +192,23 @@ def test_a_full_disk_keeps_finished_repetitions(tmp_path: Path) -> None:
     assert Measurement(rows).cases["c"].seeds == tuple(range(1, kept + 1))
 
 
-def in_process(tmp_path: Path, text: str, stations: int, **options: Any) -> tuple[Measurement, list[str]]:
+def in_process(
+    tmp_path: Path, text: str, stations: int, *, address: str = "127.0.0.1", **options: Any
+) -> tuple[Measurement, list[str]]:
     """Run a plan with server and stations in this process, over the loopback interface."""
     log: list[str] = []
 
     async def run() -> None:
         key = SECRET.encode()
         server = Server(key, log=log.append)
-        port = await server.start("127.0.0.1", 0)
-        members = [Station(key, "127.0.0.1", port, name=f"sta{n + 1}") for n in range(stations)]
+        port = await server.start(address, 0)
+        members = [Station(key, address, port, name=f"sta{n + 1}") for n in range(stations)]
         tasks = [asyncio.create_task(member.run()) for member in members]
         plan = Plan.from_text(text)
         journal = Journal(tmp_path / "out", Coordinator.head(plan, None), resume=False)
         try:
             async with asyncio.timeout(120):
-                assert await Coordinator(plan, journal, tmp_path / "out", **options).run(key, "127.0.0.1", port, "me")
+                assert await Coordinator(plan, journal, tmp_path / "out", **options).run(key, address, port, "me")
         finally:
             journal.close()
             for task in tasks:
@@ -216,6 +218,31 @@ def in_process(tmp_path: Path, text: str, stations: int, **options: Any) -> tupl
 
     asyncio.run(run())
     return Measurement.from_folder(tmp_path / "out"), log
+
+
+def test_ipv6_works_as_well(tmp_path: Path) -> None:
+    text = """
+        repetitions = 1
+        transfer.size = "100 kB"
+        stations = [{ name = "sta1" }]
+        [[cases]]
+        name = "mixed"
+        [[cases.flows]]
+        station = "sta1"
+        name = "tcp"
+        direction = "down"
+        [[cases.flows]]
+        station = "sta1"
+        name = "udp"
+        direction = "down"
+        transport = "udp"
+        rate = "8 Mb/s"
+    """
+    measurement, _ = in_process(tmp_path, text, 1, address="::1")
+    flows = measurement.cases["mixed"].flows
+    assert flows["transfer_bytes"][0] == 100_000
+    # 100 kB in datagrams of 1472 B are 68 of them, rounded.
+    assert flows["data_packets_sent"][1] == 68
 
 
 def test_fifty_stations_on_one_machine(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from wifair.measure.clock import Ping, skew
 from wifair.measure.figures import outcome, window
 from wifair.measure.plan import Plan
 from wifair.measure.recorder import MOST_SAMPLES, Recorder
+from wifair.measure.results import Measurement
 from wifair.measure.transfer import kernel_has
 from wifair.measure.wireless import Radio, interface_of
 
@@ -251,6 +252,16 @@ def test_a_damaged_journal_is_told_from_a_good_one() -> None:
     plan = Plan.from_text(TWO.format(order=""))
     with pytest.raises(wifair.WifairError, match="damaged repetition of `x, up`"):
         outcome(plan.cases[0], {"repetition": 1, "flows": {}}, warm_up_s=0.0, capacity_bps=math.nan)
+
+
+def test_a_journal_of_another_version_is_told_so() -> None:
+    plan = Plan.from_text(TWO.format(order=""))
+    head = {"kind": "plan", "format": 1, "resolved": plan.resolved, "text": plan.text}
+    for row in ({"kind": "failed", "case": 99}, {"kind": "repetition", "case": 0, "repetition": 1, "flows": []}):
+        with pytest.raises(wifair.WifairError, match="damaged"):
+            Measurement([head, row])
+    with pytest.raises(wifair.WifairError, match="does not say what was measured"):
+        Measurement([{"kind": "plan"}])
 
 
 @pytest.mark.parametrize(

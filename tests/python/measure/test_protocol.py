@@ -171,6 +171,7 @@ def test_messages_that_were_changed_or_repeated_close_the_connection() -> None:
         (b"\0\0\0\x02[]", "a message that is no table"),
         (b"\0\0\x03\xe8" + b"[" * 1000, "a message that is no JSON"),
         (b"\0\0\0\x0a" + b'{"a": NaN}', "a message that is no JSON"),
+        (b"\0\0\0\x0c" + b'{"a": 1e999}', "a message that is no JSON"),
         (b"\0\0\0\x04\xff\xfe\xfd\xfc", "a message that is no JSON"),
         (b"", "it proved nothing in 0.3 s"),
         (b"\0\0\0\x08ab", "it proved nothing in 0.3 s"),
