@@ -5,10 +5,11 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 use wifair_wlan::dcf::{Links, RateSettings, SignalSettings, StationSettings};
 use wifair_wlan::phy::rate::Adaptation;
 use wifair_wlan::queue::Queue;
+use wifair_wlan::routing::NextHops;
 use wifair_wlan::scheme::{Facts, Schemes};
 
 use crate::Options;
-use crate::scenario::{self, Ap, Connection, Flow, Node, Scenario, Step, Wlan, route};
+use crate::scenario::{self, Ap, Connection, Flow, Node, Scenario, Step, Wlan};
 use crate::world::{
     CategoriesPlan, FlowPlan, Hop, Labels, LinkPlan, MediumPlan, Plan, StationCategories, Transport, Workload,
 };
@@ -21,7 +22,8 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
     let file = &scenario.file;
     let hearing = file.space.as_ref().map(|space| scenario.hearing(space, seed));
     let flows = scenario.network.flows.iter();
-    let flows = flows.map(|flow| flow_plan(scenario, flow, seed, hearing.as_ref())).collect();
+    let ways = hearing.as_ref().filter(|_| scenario.is_ad_hoc()).map(NextHops::shortest);
+    let flows = flows.map(|flow| flow_plan(scenario, flow, seed, ways.as_ref())).collect();
     let media = file.wlan.iter().map(|wlan| medium(scenario, wlan, seed, hearing.as_ref())).collect();
     let labels = Labels {
         flows: scenario.network.flows.iter().map(|flow| (flow.name.clone(), flow.direction)).collect(),
@@ -173,7 +175,7 @@ fn links(scenario: &Scenario, seed: u64) -> Vec<LinkPlan> {
     (0..wires.len()).flat_map(|index| [direction(index, "forth"), direction(index, "back")]).collect()
 }
 
-fn flow_plan(scenario: &Scenario, flow: &Flow, seed: u64, hearing: Option<&Links>) -> FlowPlan {
+fn flow_plan(scenario: &Scenario, flow: &Flow, seed: u64, ways: Option<&NextHops>) -> FlowPlan {
     let group = scenario.flows_of(flow);
     let transport = match &group.transport {
         scenario::Transport::Tcp(tcp) => {
@@ -196,9 +198,11 @@ fn flow_plan(scenario: &Scenario, flow: &Flow, seed: u64, hearing: Option<&Links
     };
     let first_station = u32::from(!scenario.is_ad_hoc());
     let mut forward: Vec<Hop> = flow.way.iter().map(|step| hop(*step, first_station)).collect();
-    if let (true, Some(links), [Hop::Air { from, to, .. }]) = (scenario.is_ad_hoc(), hearing, &forward[..])
-        && let Some(nodes) = route(links, *from, *to)
+    // Where there is no way, the single hop is kept: its frames reach nobody and are given up.
+    if let (Some(ways), [Hop::Air { from, to, .. }]) = (ways, &forward[..])
+        && ways.next(*from, *to).is_some()
     {
+        let nodes: Vec<u32> = std::iter::once(*from).chain(ways.way(*from, *to)).collect();
         forward = nodes.windows(2).map(|pair| Hop::Air { medium: 0, from: pair[0], to: pair[1] }).collect();
     }
     let mut reverse: Vec<Hop> = forward.iter().rev().map(|hop| hop.reversed()).collect();

@@ -4,12 +4,13 @@ use wifair_config::{Limit, choice, table};
 use wifair_tcp as tcp;
 use wifair_units::{BitRate, Bytes, Duration, Metres};
 use wifair_wlan::phy::Radio;
+use wifair_wlan::phy::placement::Placement;
 use wifair_wlan::phy::rate::Adaptation;
 use wifair_wlan::{queue, scheme};
 
 use super::seeds::Seeds;
 
-use super::space::{Layout, Space};
+use super::space::Space;
 use super::wlan::{Wlan, windows};
 use crate::traffic::Workload;
 
@@ -92,8 +93,8 @@ table! {
         pub count: u32 = 1, "from 1 to 100000" => |count| (1..=100_000).contains(count);
         /// Where they are, with `[space]`: metres east and north of the group's first, middle or corner, as `layout` says.
         pub position: [Metres; 2] = [Metres(0.0); 2];
-        /// How they lie.
-        pub layout: Layout = Layout::Point;
+        /// How they lie; all at one place, if absent.
+        pub layout: Option<Placement> = None;
         /// Radio of each, if not that of `[space]`.
         pub radio: Option<Radio> = None;
         /// Whether they are of 802.11b and cannot read OFDM frames, in an 802.11g network with `[space]`.

@@ -32,7 +32,7 @@ pub use catalogue::{Item, catalogue};
 pub use file::{Ap, Direction, File, Flows, Link, Router, Servers, Stations, Transport, Udp};
 pub use network::{Flow, Member, Network, Node, Step, Wire};
 pub use seeds::Seeds;
-pub use space::{Layout, Mode, Path, Space, route};
+pub use space::{Mode, Path, Space};
 pub use wlan::{EifsRule, IdleRule, Preamble, Profile, Standard, Wlan};
 
 /// A scenario that can be run.

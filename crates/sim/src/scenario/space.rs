@@ -4,16 +4,16 @@
 //! Without `[space]` everybody hears everybody. With it the medium is [`wifair_wlan::dcf::Space`]: positions and radios
 //! give powers, powers give hearing, and what is hidden or exposed follows.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use wifair_config::{choice, table};
 use wifair_engine::stream;
 use wifair_units::{Db, Dbm, Metres};
-use wifair_wlan::dcf::{Hearing, Links};
+use wifair_wlan::dcf::Links;
 use wifair_wlan::phy::propagation::{Fading, Position, Propagation, two_ray};
 use wifair_wlan::phy::{Radio, Reception};
 
-use super::network::{Member, Node};
+use super::network::Node;
 use super::wlan::Profile;
 use super::{File, Scenario};
 
@@ -71,70 +71,6 @@ table! {
     }
 }
 
-/// Chain.
-pub mod chain {
-    wifair_config::table! {
-        /// In a line to the east.
-        pub struct Params {
-            /// From one to the next.
-            pub spacing: wifair_units::Metres = wifair_units::Metres(150.0), "above 0 m" => |d| d.0 > 0.0;
-        }
-    }
-}
-
-/// Grid.
-pub mod grid {
-    wifair_config::table! {
-        /// Row by row, from west to east.
-        pub struct Params {
-            /// From one to the next, in both directions.
-            pub spacing: wifair_units::Metres = wifair_units::Metres(128.0), "above 0 m" => |d| d.0 > 0.0;
-            /// Stations in a row; as many as there are rows, if absent.
-            pub columns: Option<u32> = None, "1 or more" => |columns| columns.is_none_or(|columns| columns >= 1);
-        }
-    }
-}
-
-/// Circle.
-pub mod circle {
-    wifair_config::table! {
-        /// Evenly spaced around `position`.
-        pub struct Params {
-            /// Radius.
-            pub radius: wifair_units::Metres = wifair_units::Metres(5.0), "0 m or more" => |d| d.0 >= 0.0;
-        }
-    }
-}
-
-/// Random placement.
-pub mod random {
-    wifair_config::table! {
-        /// Uniformly in a rectangle whose south-west corner is `position`.
-        pub struct Params {
-            /// From west to east.
-            pub width: wifair_units::Metres = wifair_units::Metres(500.0), "0 m or more" => |d| d.0 >= 0.0;
-            /// From south to north.
-            pub height: wifair_units::Metres = wifair_units::Metres(500.0), "0 m or more" => |d| d.0 >= 0.0;
-        }
-    }
-}
-
-choice! {
-    /// How the stations of a group lie.
-    pub enum Layout {
-        /// All at one place.
-        Point = "point",
-        /// In a line.
-        Chain(chain::Params) = "chain",
-        /// In a square grid.
-        Grid(grid::Params) = "grid",
-        /// On a circle.
-        Circle(circle::Params) = "circle",
-        /// Anywhere in a rectangle.
-        Random(random::Params) = "random",
-    }
-}
-
 /// A position from its two keys.
 fn at([x, y]: [Metres; 2]) -> Position {
     Position::new(x.0, y.0)
@@ -155,40 +91,25 @@ impl Scenario {
         ap.into_iter().chain(stations).collect()
     }
 
-    /// Where each node on the air is in the run with this seed, which only random layouts depend on.
+    /// Where each node on the air is in the run with this seed, which only random placements depend on.
     #[must_use]
     pub fn positions(&self, seed: u64) -> Vec<Position> {
-        let place = |node: &Node| match node {
-            Node::Station(index) => self.station_position(*index, seed),
-            _ => at(self.file.ap.as_ref().map_or([Metres(0.0); 2], |ap| ap.position)),
-        };
-        self.nodes_on_air().iter().map(place).collect()
-    }
-
-    fn station_position(&self, index: usize, seed: u64) -> Position {
-        let Member { name, group } = &self.network.stations[index];
-        let stations = &self.file.stations[*group];
-        let first = self.network.stations.iter().position(|member| member.group == *group).unwrap_or(index);
-        let (place, count) = ((index - first) as f64, f64::from(stations.count));
-        let Position { x, y } = at(stations.position);
-        match &stations.layout {
-            Layout::Point => Position::new(x, y),
-            Layout::Chain(chain) => Position::new(x + place * chain.spacing.0, y),
-            Layout::Grid(grid) => {
-                let columns = grid.columns.map_or_else(|| libm::ceil(libm::sqrt(count)), f64::from);
-                let row = libm::floor(place / columns);
-                Position::new(x + (place - row * columns) * grid.spacing.0, y + row * grid.spacing.0)
-            }
-            Layout::Circle(circle) => {
-                let angle = std::f64::consts::TAU * place / count;
-                Position::new(x + circle.radius.0 * libm::cos(angle), y + circle.radius.0 * libm::sin(angle))
-            }
-            Layout::Random(random) => {
-                let mut draws = stream(seed, "place", name);
-                let east = draws.uniform() * random.width.0;
-                Position::new(x + east, y + draws.uniform() * random.height.0)
+        let ap = self.file.ap.as_ref().filter(|_| !self.is_ad_hoc());
+        let mut positions: Vec<Position> = ap.iter().map(|ap| at(ap.position)).collect();
+        let mut members = self.network.stations.iter();
+        for group in &self.file.stations {
+            let names: Vec<&str> =
+                members.by_ref().take(group.count as usize).map(|member| member.name.as_str()).collect();
+            let origin = at(group.position);
+            match &group.layout {
+                Some(layout) => {
+                    let draws = |index: u32| stream(seed, "place", names[index as usize]);
+                    positions.extend(layout.positions(group.count, origin, draws));
+                }
+                None => positions.extend(names.iter().map(|_| origin)),
             }
         }
+        positions
     }
 
     /// The radio of each node on the air.
@@ -263,35 +184,16 @@ pub(super) fn is_ad_hoc(file: &File) -> bool {
     file.space.as_ref().is_some_and(|space| space.mode == Mode::AdHoc)
 }
 
-/// The way with the fewest hops between two stations, both ends included; of several the one by stations declared
-/// first. `None` if there is none.
-#[must_use]
-pub fn route(links: &Links, from: u32, to: u32) -> Option<Vec<u32>> {
-    let stations = u32::try_from(links.stations()).unwrap_or(u32::MAX);
-    let mut before = vec![None; links.stations()];
-    let mut queue = VecDeque::from([from]);
-    before[from as usize] = Some(from);
-    while let Some(node) = queue.pop_front() {
-        for next in 0..stations {
-            let reads = |a: u32, b: u32| links.hearing(a, b) == Hearing::Reads;
-            // A hop needs its ACK: both must read each other.
-            if before[next as usize].is_none() && reads(node, next) && reads(next, node) {
-                before[next as usize] = Some(node);
-                queue.push_back(next);
-            }
-        }
-    }
-    let mut way = vec![to];
-    while *way.last()? != from {
-        way.push(before[*way.last()? as usize]?);
-    }
-    way.reverse();
-    Some(way)
-}
-
 #[cfg(test)]
 mod tests {
+    use wifair_wlan::dcf::Hearing;
+    use wifair_wlan::routing::NextHops;
+
     use super::*;
+
+    fn way(links: &Links, from: u32, to: u32) -> Vec<u32> {
+        NextHops::shortest(links).way(from, to).collect()
+    }
 
     fn scenario(keys: &str) -> Scenario {
         let text = format!(
@@ -312,7 +214,7 @@ mod tests {
         assert_eq!(links.hearing(0, 2), Hearing::Senses);
         assert_eq!(links.hearing(0, 3), Hearing::Senses);
         assert_eq!(links.hearing(0, 4), Hearing::Nothing);
-        assert_eq!(route(&links, 0, 4), Some(vec![0, 1, 2, 3, 4]));
+        assert_eq!(way(&links, 0, 4), [1, 2, 3, 4]);
     }
 
     /// las: 128 m apart the neighbours in a row and on the diagonal (181 m) are one hop away, two steps (256 m) are not.
@@ -325,7 +227,7 @@ mod tests {
         assert_eq!(links.hearing(0, 5), Hearing::Reads);
         assert_eq!(links.hearing(0, 2), Hearing::Senses);
         assert_eq!(links.hearing(0, 15), Hearing::Senses);
-        assert_eq!(route(&links, 0, 15), Some(vec![0, 5, 10, 15]));
+        assert_eq!(way(&links, 0, 15), [5, 10, 15]);
     }
 
     #[test]
@@ -339,6 +241,6 @@ mod tests {
         assert_eq!(links.hearing(2, 0), Hearing::Nothing);
         assert_eq!(links.hearing(0, 1), Hearing::Nothing);
         assert_eq!(links.hearing(1, 0), Hearing::Reads);
-        assert_eq!(route(&links, 0, 1), None);
+        assert!(way(&links, 0, 1).is_empty());
     }
 }
