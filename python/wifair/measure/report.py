@@ -28,6 +28,7 @@ def text(measurement: Measurement) -> str:
     lines = [f"{plan.name}: {runs} of {len(plan.cases) * plan.repetitions} repetitions"]
     if measurement.cases:
         lines += ["", *_table(_rows(measurement), left=3)]
+    lines += _starts(measurement)
     lines += _radios(measurement)
     lines += _captured(measurement)
     # The last attempt of each repetition that never got a result.
@@ -186,6 +187,14 @@ def _rows(measurement: Measurement) -> list[list[str]]:
             ]
         )
     return rows
+
+
+def _starts(measurement: Measurement) -> list[str]:
+    """Tell how well flows started together, at worst."""
+    cells = [results.cells for results in measurement.cases.values()]
+    late = max((float(np.nanmax(table["late_s"])) for table in cells), default=math.nan)
+    error = max((float(np.nanmax(table["clock_error_s"])) for table in cells), default=math.nan)
+    return [] if math.isnan(late) else ["", f"starts: at most {time(late)} late, clocks known to {time(error)}"]
 
 
 def _radios(measurement: Measurement) -> list[str]:

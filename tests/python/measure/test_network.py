@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import platform
+import pty
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -255,12 +257,38 @@ def test_without_root_in_a_user_namespace(testbed: Callable[..., Testbed]) -> No
     network = testbed(user_namespace=True, stations=1)
     network.serve()
     plan = "repetitions = 1\ntransfer.size = '200 kB'\n[[stations]]\nname = 'sta1'\n"
-    plan += "[[cases]]\nname = 'one'\nflows = [{ station = 'sta1', direction = 'down', mss = '536 B', cc = 'cubic' }]\n"
+    plan += "[[cases]]\nname = 'one'\nflows = [{ station = 'sta1', direction = 'down', mss = '536 B', cc = 'cubic',"
+    plan += " send_buffer = '30 kB', receive_buffer = '20 kB' }]\n"
     network.run("sta1", plan)
     flow = Measurement.from_folder(network.folder / "out").cases["one"].flows.records()[0]
     assert flow["transfer_bytes"] == 200_000
     assert flow["cc"] == "cubic"
     assert flow["mss_bytes"] == 536 - 12  # less the timestamps
+    ends = network.journal()[-1]["flows"]["sta1"]
+    # Linux doubles what is asked for, for its own book-keeping (man 7 socket).
+    assert (ends["sender"]["send_buffer"], ends["receiver"]["receive_buffer"]) == (60_000, 40_000)
+
+
+def test_a_change_of_place_waits_for_a_key(testbed: Callable[..., Testbed]) -> None:
+    network = testbed(stations=1)
+    network.serve()
+    plan = "repetitions = 1\npause = '0 s'\ntransfer.size = '50 kB'\n[[stations]]\nname = 'sta1'\n"
+    for place in ("near", "far"):
+        plan += f"[[cases]]\nname = '{place}'\nplace = 'sta1 {place}'\n"
+        plan += "flows = [{ station = 'sta1', direction = 'up' }]\n"
+    keyboard, terminal = pty.openpty()
+    try:
+        run = network.start_run("sta1", plan, stdin=terminal)
+        for number, place in enumerate(("near", "far")):
+            run.wait_for(f"now: sta1 {place}. Press Enter when that is so.")
+            time.sleep(0.2)
+            assert f"[{number + 1}/2]" not in run.said
+            os.write(keyboard, b"\n")
+            run.wait_for(f"[{number + 1}/2] {place}")
+        run.end(0)
+    finally:
+        os.close(keyboard)
+        os.close(terminal)
 
 
 IW = """#!/bin/sh

@@ -111,10 +111,15 @@ class Testbed:
         return done.stdout
 
     def start(
-        self, host: str, *arguments: str, name: str | None = None, environment: dict[str, str] | None = None
+        self,
+        host: str,
+        *arguments: str,
+        name: str | None = None,
+        environment: dict[str, str] | None = None,
+        stdin: int | None = None,
     ) -> Process:
         """Start `wifair measure ...` on a host."""
-        process = Process(self._inside(host), arguments, self.folder / f"{name or host}.log", environment or {})
+        process = Process(self._inside(host), arguments, self.folder / f"{name or host}.log", environment or {}, stdin)
         self._started.append(process.popen)
         return process
 
@@ -136,12 +141,12 @@ class Testbed:
         process.end(code)
         return process
 
-    def start_run(self, host: str, plan: str, *arguments: str, out: str = "out") -> Process:
+    def start_run(self, host: str, plan: str, *arguments: str, out: str = "out", stdin: int | None = None) -> Process:
         """Start to run a plan."""
         file = self.folder / f"{out}.toml"
         file.write_text(plan, encoding="utf-8")
         where = ["--server", SERVER, "--out", str(self.folder / out)]
-        return self.start(host, "run", str(file), *where, *arguments, name=f"run-{out}")
+        return self.start(host, "run", str(file), *where, *arguments, name=f"run-{out}", stdin=stdin)
 
     def journal(self, out: str = "out") -> list[dict[str, Any]]:
         """Lines of a journal."""
@@ -166,13 +171,19 @@ class Testbed:
 class Process:
     """A command of wifair that is running; its stdout and stderr go into files."""
 
-    def __init__(self, inside: list[str], arguments: tuple[str, ...], log: Path, environment: dict[str, str]) -> None:
+    def __init__(
+        self, inside: list[str], arguments: tuple[str, ...], log: Path, environment: dict[str, str], stdin: int | None
+    ) -> None:
         self.log = log
         self.output = log.with_suffix(".out")
         settings = {**os.environ, "WIFAIR_SECRET": SECRET, "HOME": str(log.parent), **environment}
         with log.open("wb") as err, self.output.open("wb") as out:
             self.popen = subprocess.Popen(
-                [*inside, *COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=settings
+                [*inside, *COMMAND, *arguments],
+                stdin=subprocess.DEVNULL if stdin is None else stdin,
+                stdout=out,
+                stderr=err,
+                env=settings,
             )
 
     @property
