@@ -1,5 +1,7 @@
 //! A row for each segment: what plots and packet-by-packet comparisons are made of.
 
+use std::sync::OnceLock;
+
 use crate::segment::{Options, Segment};
 use crate::tcp::board::Cause;
 use crate::tcp::connection::Verdict;
@@ -41,6 +43,15 @@ pub struct Rows {
     pub sacks: Vec<(u32, i64, i64)>,
     /// Time of the first packet of the capture, in ns since 1970.
     pub(crate) origin: u64,
+    index: OnceLock<Index>,
+}
+
+/// The rows of each connection.
+#[derive(Clone, Debug)]
+struct Index {
+    /// Where those of each connection begin in `rows`, and one more: where the last ones end.
+    starts: Vec<usize>,
+    rows: Vec<u32>,
 }
 
 /// A value of a row, as tables show it.
@@ -206,6 +217,31 @@ impl Rows {
                 let place = |edge: u32| ack + i64::from(edge.wrapping_sub(segment.ack).cast_signed());
                 self.sacks.push((row, place(*left), place(*right)));
             }
+        }
+    }
+
+    /// The rows of a connection, in order.
+    pub(crate) fn of(&self, connection: usize) -> &[u32] {
+        let index = self.index.get_or_init(|| {
+            let count = self.connection.iter().max().map_or(0, |last| *last as usize + 1);
+            let mut starts = vec![0; count + 1];
+            for connection in &self.connection {
+                starts[*connection as usize + 1] += 1;
+            }
+            for at in 0..count {
+                starts[at + 1] += starts[at];
+            }
+            let mut next = starts.clone();
+            let mut rows = vec![0; self.len()];
+            for (row, connection) in self.connection.iter().enumerate() {
+                rows[next[*connection as usize]] = row as u32;
+                next[*connection as usize] += 1;
+            }
+            Index { starts, rows }
+        });
+        match index.starts.get(connection..connection + 2) {
+            Some(&[from, to]) => &index.rows[from..to],
+            _ => &[],
         }
     }
 

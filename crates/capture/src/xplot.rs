@@ -94,8 +94,7 @@ impl Analysis {
             ends[1 - side]
         );
         let empty = plot.text.len();
-        let own = |at: &usize| rows.connection[*at] as usize == connection;
-        let rows_here = (0..rows.len()).filter(own);
+        let rows_here = rows.of(connection).iter().map(|row| *row as usize);
         match graph {
             Graph::Sequence => sequence(rows, rows_here, side, &mut plot),
             Graph::Outstanding => outstanding(rows, rows_here, side, &mut plot),
@@ -128,10 +127,8 @@ impl Analysis {
 fn sequence(rows: &Rows, here: impl Iterator<Item = usize>, side: usize, plot: &mut Plot) {
     // The last ACK and the end of the window, and when they came.
     let mut last: Option<(u64, i64, i64)> = None;
-    let mut sacks = rows.sacks.iter().peekable();
     for at in here {
         let now = rows.nanos[at];
-        while sacks.next_if(|(row, ..)| (*row as usize) < at).is_some() {}
         if usize::from(rows.side[at]) == side {
             segment(rows, at, plot);
             continue;
@@ -162,7 +159,8 @@ fn sequence(rows: &Rows, here: impl Iterator<Item = usize>, side: usize, plot: &
         }
         last = Some((now, ack, window));
         let mut top = None;
-        while let Some((_, left, right)) = sacks.next_if(|(row, ..)| *row as usize == at) {
+        let first = rows.sacks.partition_point(|(row, ..)| (*row as usize) < at);
+        for (_, left, right) in rows.sacks[first..].iter().take_while(|(row, ..)| *row as usize == at) {
             if top.is_none() {
                 plot.color("purple");
             }

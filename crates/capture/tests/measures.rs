@@ -1,0 +1,179 @@
+//! What tcptrace does not say: limits, causes, sessions, shares, air time, against values known in advance.
+
+mod common;
+
+use common::talk::{self, MS, Step, Wrap, ends};
+use common::{analyzed, capture};
+use wifair_capture::frame::Tcp;
+use wifair_capture::link::radiotap::{Radio, Rate};
+use wifair_capture::link::wifi::air_time_us;
+use wifair_capture::{Address, Analysis, Field, Filter, Options, Settings, Way, analyze, flag};
+use wifair_units::{BitRate, Duration};
+
+fn number(analysis: &Analysis, connection: usize, side: usize, name: &str) -> f64 {
+    let fields = analysis.connections().nth(connection).expect("there is a connection").side_fields(side);
+    match fields.into_iter().find(|(there, _)| *there == name).expect("the field is there").1 {
+        Field::Whole(value) => value as f64,
+        Field::Signed(value) => value as f64,
+        Field::Real(value) => value,
+        other => panic!("{name} is {other:?}"),
+    }
+}
+
+/// IEEE 802.11-2020: 16.3.3 (long preamble 144 + 48 us, short 72 + 24 us), 17.4.3 (20 us, symbols of 4 us with 4 bits for
+/// each Mb/s, 22 bits of service and tail), 18.3.2.4 (6 us more at 2.4 GHz), 19.4.3 (HT mixed: 36 us with one stream).
+#[test]
+fn air_times_follow_the_standard() {
+    let at = |mhz: u16, short_preamble: bool| Radio { frequency: Some(mhz), short_preamble, ..Radio::default() };
+    let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-9, "{value} is not {expected}");
+    near(air_time_us(1_528, Rate::Legacy(22), &at(2_437, false), true), 192.0 + 1_528.0 * 8.0 / 11.0);
+    near(air_time_us(1_528, Rate::Legacy(22), &at(2_437, true), true), 96.0 + 1_528.0 * 8.0 / 11.0);
+    near(air_time_us(14, Rate::Legacy(2), &at(2_437, true), true), 192.0 + 112.0);
+    // 1536 bytes at 54 Mb/s: 22 + 12288 bits in symbols of 216 are 57 symbols.
+    near(air_time_us(1_536, Rate::Legacy(108), &at(5_180, false), true), 20.0 + 4.0 * 57.0);
+    near(air_time_us(1_536, Rate::Legacy(108), &at(2_437, false), true), 20.0 + 4.0 * 57.0 + 6.0);
+    // MCS 7 at 20 MHz: 260 bits a symbol, 48 symbols.
+    let ht = Rate::Ht { mcs: 7, wide: false, short_guard: false };
+    near(air_time_us(1_536, ht, &at(5_180, false), true), 36.0 + 4.0 * 48.0);
+    // Later in an A-MPDU: no preamble, no padding of its own.
+    near(air_time_us(1_536, ht, &at(5_180, false), false), 4.0 * 1_536.0 * 8.0 / 260.0);
+}
+
+/// The slow reader was held back by its window, the bulk sender by the network, the one with 10 KB a second by itself.
+#[test]
+fn what_held_a_sender_back_is_told() {
+    let slow = analyzed("e3_zero_window_snd.pcap", Settings::default());
+    assert!(number(&slow, 0, 1, "limited_by_receiver") > 0.9);
+    let bulk = analyzed("a_reno_down_snd.pcap", Settings::default());
+    assert!(number(&bulk, 0, 1, "limited_by_congestion") > 0.99);
+    let paced = analyzed("d_intermittent_ap.pcap", Settings::default());
+    assert!(number(&paced, 1, 1, "limited_by_application") > 0.8);
+    for (analysis, connection) in [(&slow, 0), (&bulk, 0), (&paced, 1)] {
+        let sum: f64 = ["application", "receiver", "congestion"]
+            .iter()
+            .map(|limit| number(analysis, connection, 1, &format!("limited_by_{limit}")))
+            .sum();
+        assert!((sum - 1.0).abs() < 1e-9);
+    }
+}
+
+/// The slow reader's 14 zero windows were probed 14 times (tshark: 14 keep-alives); tcptrace sees none of these.
+#[test]
+fn empty_probes_of_a_zero_window_are_counted() {
+    let slow = analyzed("e3_zero_window_snd.pcap", Settings::default());
+    assert_eq!(number(&slow, 0, 1, "window_probes"), 14.0);
+    assert_eq!(number(&slow, 0, 1, "zwnd_probe_pkts"), 0.0);
+    assert_eq!(number(&slow, 0, 0, "zero_win_adv"), 14.0);
+    // Seven segments came twice by the receiver's own word: seven D-SACKs.
+    assert_eq!(number(&slow, 0, 1, "rexmt_spurious_pkts"), 7.0);
+}
+
+/// Three sessions of 10,000 bytes on a wire of 10 ms: each is sent in 9 ms and acknowledged 10 ms later.
+fn sessions() -> Vec<Step> {
+    let [client, server] = ends(false);
+    let mut steps = vec![
+        (0, Tcp { seq: 0, flags: flag::SYN, window: 60_000, ..Tcp::between(client, server) }),
+        (10 * MS, Tcp { ack: 1, flags: flag::SYN | flag::ACK, window: 60_000, ..Tcp::between(server, client) }),
+    ];
+    for session in 0..3u32 {
+        let start = (100 + 2_000 * u64::from(session)) * MS;
+        for i in 0..10 {
+            let seq = 1 + session * 10_000 + i * 1_000;
+            let data = Tcp { seq, ack: 1, flags: flag::ACK, payload: 1_000, ..Tcp::between(client, server) };
+            steps.push((start + u64::from(i) * MS, data));
+            let ack =
+                Tcp { seq: 1, ack: seq + 1_000, flags: flag::ACK, window: 60_000, ..Tcp::between(server, client) };
+            steps.push((start + u64::from(10 + i) * MS, ack));
+        }
+    }
+    steps.sort_by_key(|(at, _)| *at);
+    for (id, (_, tcp)) in steps.iter_mut().enumerate() {
+        tcp.ip_id = id as u16 + 1;
+        tcp.options = Options::default();
+    }
+    steps
+}
+
+/// jung2016, equations 2 and 3, by hand: with S = 1 MB/s, r = 10,000 / (0.009 x 10^6) = 1.111 for each session up to its last
+/// byte sent, and 10,000 / (0.019 x 10^6) = 0.526 up to its last byte acknowledged.
+#[test]
+fn instantaneous_fairness_is_that_of_the_paper() {
+    let file = talk::capture(&sessions(), Wrap::Raw, 1_000 * MS, 100);
+    let settings = Settings { fair_share: Some(BitRate::from_mbps(8)), ..Settings::default() };
+    let analysis = analyze(&file[..], settings, |_, _| true).expect("it is a capture");
+    let sessions = analysis.fairness().sessions;
+    assert_eq!((sessions.sessions.len(), sessions.unfinished, sessions.unmeasured), (3, 0, 0));
+    assert!(sessions.sessions.iter().all(|(_, session)| session.bytes == 10_000));
+    let (sent, acked) = (sessions.index_sent.expect("sent"), sessions.index_acked.expect("acknowledged"));
+    assert!((sent - 10.0 / 9.0).abs() < 1e-9, "{sent}");
+    assert!((acked - 10.0 / 19.0).abs() < 1e-9, "{acked}");
+    // Two pauses of 2 s less 19 ms each, with nothing to send.
+    assert_eq!(number(&analysis, 0, 0, "idle_periods"), 2.0);
+    assert!((number(&analysis, 0, 0, "idle_s") - 2.0 * 1.981).abs() < 1e-9);
+    // A longer pause is needed than there is: one endless session, no index.
+    let settings = Settings { pause: Duration::from_secs(3), ..Settings::default() };
+    let analysis = analyze(&file[..], settings, |_, _| true).expect("it is a capture");
+    assert!(analysis.fairness().sessions.sessions.is_empty());
+}
+
+/// Outstanding data of one session by hand: it grows by 1,000 bytes each ms for 10 ms and shrinks likewise, so its area is
+/// 10,000 bytes x 10 ms, three times; from the first data at 100 ms to the last ACK at 4,119 ms.
+#[test]
+fn outstanding_data_has_its_mean_over_time() {
+    let file = talk::capture(&sessions(), Wrap::Raw, 1_000 * MS, 100);
+    let analysis = analyze(&file[..], Settings::default(), |_, _| true).expect("it is a capture");
+    assert_eq!(number(&analysis, 0, 0, "outstanding_max_bytes"), 10_000.0);
+    let mean = number(&analysis, 0, 0, "outstanding_mean_bytes");
+    assert!((mean - 3.0 * 10_000.0 * 10.0 / 4_019.0).abs() < 1e-6, "{mean}");
+}
+
+/// In b the second upload started later: the shares of both while both are active are what their bytes there say, and the
+/// index follows from them: (x + y)^2 / (2 (x^2 + y^2)).
+#[test]
+fn fairness_of_two_uploads() {
+    let settings = Settings { local: vec![(Address::v4(0x0a0a_0100), 24)], ..Settings::default() };
+    let fairness = analyzed("b_cubic_2up_ap.pcap", settings).fairness();
+    let [first, second] = &fairness.flows[..] else { panic!("there are two flows") };
+    assert_eq!((first.way, second.way), (Some(Way::Up), Some(Way::Up)));
+    let expected = |x: f64, y: f64| (x + y).powi(2) / (2.0 * (x * x + y * y));
+    let jain = fairness.jain.expect("data was sent");
+    assert!((jain - expected(first.bytes as f64, second.bytes as f64)).abs() < 1e-12);
+    assert!(fairness.jain_overlap.expect("they overlap") > jain, "the later start is not unfair");
+    assert!(fairness.jain_in_bins.iter().flatten().all(|index| (0.5..=1.0 + 1e-12).contains(index)));
+    let bytes: u64 = fairness.flows.iter().map(|flow| flow.bytes_in_bins.iter().sum::<u64>()).sum();
+    assert_eq!(bytes, first.bytes + second.bytes, "every byte is in a bin");
+    assert_eq!(fairness.uplink_downlink, Some((bytes, 0)));
+    let hosts: u64 = fairness.hosts.iter().map(|host| host.sent).sum();
+    assert_eq!((hosts, fairness.hosts.len()), (bytes, 3));
+}
+
+/// However narrow the bins are asked for, their number stays bounded, and no byte is lost.
+#[test]
+fn narrow_bins_become_wider_not_more() {
+    let settings = Settings { bin: Some(Duration::from_nanos(1)), ..Settings::default() };
+    let fairness = analyzed("a_reno_down_snd.pcap", settings).fairness();
+    let flow = &fairness.flows[0];
+    assert!(flow.bytes_in_bins.len() <= wifair_capture::MOST_BINS);
+    assert_eq!(flow.bytes_in_bins.iter().sum::<u64>(), 8_000_000);
+}
+
+#[test]
+fn a_filter_lets_through_what_it_should() {
+    let filtered = |filter: Filter| analyzed("d_intermittent_ap.pcap", Settings { filter, ..Settings::default() });
+    let all = filtered(Filter::default()).counts.tcp;
+    let one = filtered(Filter { ports: vec![5_002], ..Filter::default() });
+    assert_eq!((one.connections().len(), one.counts.tcp + one.counts.filtered), (1, all));
+    let host = filtered(Filter { hosts: vec![Address::v4(0x0a0a_0102)], ..Filter::default() });
+    assert_eq!(host.counts.tcp + one.counts.tcp, all);
+}
+
+/// Packets that ask for no memory of their own: a capture twice as long takes no more of it. Counted are what the analysis
+/// keeps for each connection, which must not depend on the number of packets.
+#[test]
+fn results_do_not_grow_with_the_packets() {
+    let once = capture("a_reno_down_snd.pcap");
+    let analysis = analyze(&once[..], Settings::default(), |_, _| true).expect("it is a capture");
+    assert!(analysis.rows.is_none());
+    let json = analysis.to_json().len();
+    assert!(json < 20_000, "8,858 packets gave {json} bytes");
+}
