@@ -298,16 +298,30 @@ class Capture:
         side: dict[str, Any] = self.document["connections"][flow["connection"] - 1][flow["direction"]]
         return side
 
+    @cached_property
+    def _rtt(self) -> dict[tuple[int, str], NDArray[np.float64]]:
+        """Round-trip times by connection and direction of the ACKs."""
+        packets = self.packets
+        assert packets is not None
+        timed = ~np.isnan(packets["rtt_s"])
+        connection, direction = packets["connection"][timed], packets["direction"][timed]
+        rtt = packets["rtt_s"][timed]
+        order = np.lexsort((direction, connection))
+        connection, direction, rtt = connection[order], direction[order], rtt[order]
+        new = np.flatnonzero((np.diff(connection) != 0) | (direction[1:] != direction[:-1])) + 1
+        starts = [0, *new.tolist()] if len(rtt) else []
+        return {
+            (int(connection[first]), str(direction[first])): rtt[first:last]
+            for first, last in zip(starts, [*starts[1:], len(rtt)])
+        }
+
     def _rtt_quantiles(self, flow: dict[str, Any]) -> list[float]:
         """Median, 95th and 99th percentile; only packets tell."""
         if self.packets is None:
             return [math.nan] * 3
-        packets = self.packets
         # The ACKs come from the other side.
-        mask = (packets["connection"] == flow["connection"]) & (packets["direction"] != flow["direction"])
-        rtt = packets["rtt_s"][mask]
-        rtt = rtt[~np.isnan(rtt)]
-        if len(rtt) == 0:
+        rtt = self._rtt.get((flow["connection"], "a2b" if flow["direction"] == "b2a" else "b2a"))
+        if rtt is None:
             return [math.nan] * 3
         return [float(value) for value in np.quantile(rtt, [0.5, 0.95, 0.99], method="inverted_cdf")]
 
