@@ -9,8 +9,8 @@ use wifair_engine::{Stream, stream};
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 use wifair_wlan::dcf::{
-    Access, AirTime, BROADCAST, Cell, Counters, Edca, EdcaSettings, Eifs, Heard, Hearing, IdleAccess, Links,
-    SignalSettings, Space, StationSettings,
+    Access, AirTime, BROADCAST, BackoffRecord, Cell, Counters, Edca, EdcaSettings, Eifs, Fate, FrameKind, FrameRecord,
+    Heard, Hearing, IdleAccess, Links, SignalSettings, Space, StationSettings,
 };
 use wifair_wlan::phy::propagation::Fading;
 use wifair_wlan::phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils, Timing};
@@ -133,11 +133,29 @@ enum Seen {
     GivenUp(Time, u32, PacketId),
     Dropped(Time, PacketId, Cause),
     State(Time, Vec<Counters>, AirTime, Vec<(Option<PacketId>, usize)>),
+    Frame(Told),
+    Backoff(BackoffRecord),
+}
+
+/// Times, sender and receiver, kind and fate, rate and length, reservation, retry, flow of the packet.
+type Told = ((Time, Time), (u32, u32), (FrameKind, Fate), (BitRate, Bytes), Duration, bool, Option<u32>);
+
+fn told(frame: &FrameRecord) -> Told {
+    (
+        (frame.start, frame.end),
+        (frame.from, frame.to),
+        (frame.kind, frame.fate),
+        (frame.rate, frame.length),
+        frame.reserves,
+        frame.retry,
+        frame.packet.map(|packet| packet.flow),
+    )
 }
 
 macro_rules! run {
     ($medium:expr, $scenario:expr) => {{
         let (mut medium, scenario) = ($medium, $scenario);
+        medium.set_tap(true);
         let mut chance = stream(scenario.seed, "offers", "all");
         let mut packets = Packets::default();
         let (mut dropped, mut given_up, mut seen) = (vec![], vec![], vec![]);
@@ -200,6 +218,14 @@ macro_rules! run {
             seen.extend(given_up.drain(..).map(|(station, id)| Seen::GivenUp(now, station, id)));
             seen.extend(dropped.drain(..).map(|(id, cause)| Seen::Dropped(now, id, cause)));
         }
+        let tap = medium.tap().expect("records are kept");
+        // Whatever the order in which they were made.
+        let mut frames: Vec<_> = tap.frames().iter().map(told).collect();
+        frames.sort_by_key(|frame| (frame.0, frame.1.0));
+        seen.extend(frames.into_iter().map(Seen::Frame));
+        let mut backoffs: Vec<_> = tap.backoffs().to_vec();
+        backoffs.sort_by_key(|backoff| (backoff.from, backoff.station));
+        seen.extend(backoffs.into_iter().map(Seen::Backoff));
         seen
     }};
 }
@@ -213,7 +239,7 @@ fn assert_every_packet_ends_once(seen: &[Seen]) {
             | Seen::Broadcast(_, _, id, _)
             | Seen::GivenUp(_, _, id)
             | Seen::Dropped(_, id, _) => ended.push(*id),
-            Seen::State(..) => {}
+            Seen::State(..) | Seen::Frame(_) | Seen::Backoff(_) => {}
         }
     }
     let count = ended.len();

@@ -4,8 +4,8 @@ mod common;
 
 use common::{Arrival, Run, at_us, chances, long_preamble, signals};
 use wifair_engine::stream;
-use wifair_units::{Db, Dbm, Metres, Time};
-use wifair_wlan::dcf::{BROADCAST, Hearing, Links, SignalSettings};
+use wifair_units::{Db, Dbm, Duration, Metres, Time};
+use wifair_wlan::dcf::{Access, BROADCAST, Fate, FrameKind, Hearing, Links, SignalSettings};
 use wifair_wlan::phy::propagation::{Fading, Position, Propagation, two_ray};
 use wifair_wlan::phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils};
 
@@ -339,4 +339,45 @@ fn exposed_senders_take_turns() {
     let expected = together as f64 / (time as f64 * 1e-6) * 50.0 * 1194e-6; // data and ACK
     let tolerance = 4.0 * expected / (together as f64 / (time as f64 * 1e-6) * 50.0).sqrt();
     assert!((reuse - expected).abs() < tolerance, "{reuse} s instead of {expected} s");
+}
+
+/// Stations 1 and 2 do not hear each other; 3 hears 1 only, too weakly to read it; 4 is deaf. Frames of 1 and 2 overlap at
+/// station 0, then one of 1 arrives and is acknowledged.
+#[test]
+fn records_say_who_heard_a_frame_and_why_it_was_lost() {
+    let links = Links::from_hearing(5, |from, to| match (from, to) {
+        (0, 1 | 2) | (1 | 2, 0) => Hearing::Reads,
+        (1, 3) => Hearing::Senses,
+        _ => Hearing::Nothing,
+    });
+    let access = Access { short_retry_limit: 2, ..long_preamble() };
+    let mut run = Run::new(access, links, (1, 1), 1);
+    run.space.set_tap(true);
+    run.offer(at_us(1000), 1, 0, 1000);
+    run.until(at_us(1500));
+    run.offer(at_us(1500), 2, BROADCAST, 40);
+    run.until(at_us(100_000));
+    let tap = run.space.tap().unwrap();
+    let seen: Vec<_> = tap
+        .frames()
+        .iter()
+        .map(|frame| {
+            let heard: Vec<_> = tap.hearers(frame).unwrap().iter().map(|h| (h.station, h.fate)).collect();
+            (frame.kind, frame.from, frame.fate, frame.retry, heard)
+        })
+        .collect();
+    let (lost, weak, read) = (Fate::Collision, Fate::Error, Fate::Read);
+    assert_eq!(
+        seen,
+        [
+            (FrameKind::Data, 2, lost, false, vec![(0, lost)]),
+            (FrameKind::Data, 1, lost, false, vec![(0, lost), (3, weak)]),
+            (FrameKind::Data, 1, read, true, vec![(0, read), (3, weak)]),
+            (FrameKind::Ack, 0, read, false, vec![(1, read), (2, read)]),
+        ]
+    );
+    assert_eq!(tap.frames()[1].packet.map(|packet| packet.size), Some(1000));
+    assert_eq!(tap.frames()[2].reserves, Duration::from_micros(10 + 248), "SIFS and ACK");
+    tap.clear();
+    assert!(tap.frames().is_empty());
 }

@@ -22,6 +22,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 use super::queues::{Ledger, Sleepers};
 use super::slots::Slots;
 use super::station::{AirTimes, Contention, Errors, Frame};
+use super::tap::{Attempt, Fate, Tap};
 use super::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
 use crate::queue::{AirUse, Discipline, Dropped, Gauge, Queue};
 
@@ -99,6 +100,7 @@ pub struct Cell {
     next_slot: Option<u64>,
     airs: AirTimes,
     hub_queue: Gauge,
+    tap: Option<Box<Tap>>,
     sleepers: Sleepers,
     ledger: Ledger,
     air: AirTime,
@@ -132,6 +134,7 @@ impl Cell {
             next_slot: None,
             airs: AirTimes::default(),
             hub_queue: Gauge::default(),
+            tap: None,
             sleepers: Sleepers::new(),
             ledger: Ledger::new(stations.iter().map(|station| &station.queue), stations.len()),
             air: AirTime::default(),
@@ -400,6 +403,9 @@ impl Cell {
             self.wake(now, packets, dropped, &receiver);
             return Heard::Nothing;
         }
+        if self.tap.is_some() {
+            self.record(now, packets);
+        }
         match self.phase {
             Phase::Idle => {
                 self.start(now);
@@ -427,6 +433,60 @@ impl Cell {
                 self.resolve(now, began, packets, dropped, given_up, &receiver);
                 Heard::Nothing
             }
+        }
+    }
+
+    /// Keeps records of frames and backoffs, or not.
+    pub fn set_tap(&mut self, on: bool) {
+        self.tap = on.then(Box::default);
+    }
+
+    /// What was recorded, if records are kept.
+    pub fn tap(&mut self) -> Option<&mut Tap> {
+        self.tap.as_deref_mut()
+    }
+
+    /// Records what ends at `now`.
+    #[cold]
+    fn record(&mut self, now: Time, packets: &Packets) {
+        let Some(mut tap) = self.tap.take() else { return };
+        match self.phase {
+            Phase::Idle => {
+                for (station, state) in (0..).zip(&self.stations).filter(|(_, state)| state.frame.is_some()) {
+                    match self.loners.iter().find(|loner| loner.station == station) {
+                        Some(loner) if loner.slots > 0 => tap.backoff(station, loner.from, now),
+                        None if state.backoff_end > self.count => tap.backoff(station, self.origin, now),
+                        _ => {}
+                    }
+                }
+            }
+            Phase::Data { spoilt } => {
+                let fate = if spoilt { Fate::Error } else { Fate::Read };
+                tap.exchange(now, &self.attempt(self.senders[0], packets), fate);
+            }
+            Phase::Broadcast => tap.exchange(now, &self.attempt(self.senders[0], packets), Fate::Read),
+            Phase::Ack { lost } => {
+                let fate = if lost { Fate::Error } else { Fate::Read };
+                tap.ack(now, &self.attempt(self.senders[0], packets), fate);
+            }
+            Phase::Collision { began } => {
+                let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
+                for &sender in &self.senders {
+                    tap.opening(began, &self.attempt(sender, packets), fate);
+                }
+            }
+        }
+        self.tap = Some(tap);
+    }
+
+    fn attempt<'a>(&'a self, sender: u32, packets: &'a Packets) -> Attempt<'a> {
+        let station = &self.stations[sender as usize];
+        Attempt {
+            access: &self.access,
+            from: sender,
+            frame: station.frame.expect("a sender has a frame"),
+            retry: station.contention.is_retry(),
+            packets,
         }
     }
 

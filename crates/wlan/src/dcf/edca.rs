@@ -21,6 +21,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::queues::{Ledger, Sleepers};
 use super::station::{Contention, Errors, Frame};
+use super::tap::{Attempt, Fate, Tap};
 use super::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
 use crate::queue::{AirUse, Discipline, Dropped, Gauge, Queue};
 use crate::scheme::access::{Category, First};
@@ -114,6 +115,7 @@ pub struct Edca {
     /// Until when a rounded NAV outlasts its exchange.
     nav: Time,
     hub_queue: Gauge,
+    tap: Option<Box<Tap>>,
     sleepers: Sleepers,
     ledger: Ledger,
     air: AirTime,
@@ -166,6 +168,7 @@ impl Edca {
             next: Time::NEVER,
             nav: Time::ZERO,
             hub_queue: Gauge::default(),
+            tap: None,
             sleepers: Sleepers::new(),
             ledger: Ledger::new(contenders.iter().map(|contender| &contender.queue), nodes.len()),
             air: AirTime::default(),
@@ -424,6 +427,9 @@ impl Edca {
             self.wake(now, packets, dropped, &receiver);
             return Heard::Nothing;
         }
+        if self.tap.is_some() {
+            self.record(now, packets);
+        }
         match self.phase {
             Phase::Idle => self.start(now),
             Phase::Gap => self.send(now),
@@ -446,6 +452,53 @@ impl Edca {
             Phase::Collision => self.resolve(now, packets, dropped, given_up, &receiver),
         }
         Heard::Nothing
+    }
+
+    /// Keeps records of frames and backoffs, or not.
+    pub fn set_tap(&mut self, on: bool) {
+        self.tap = on.then(Box::default);
+    }
+
+    /// What was recorded, if records are kept.
+    pub fn tap(&mut self) -> Option<&mut Tap> {
+        self.tap.as_deref_mut()
+    }
+
+    /// Records what ends at `now`.
+    #[cold]
+    fn record(&mut self, now: Time, packets: &Packets) {
+        let Some(mut tap) = self.tap.take() else { return };
+        let attempt = |sender: usize| Attempt {
+            access: &self.access,
+            from: number(sender / 2),
+            frame: self.frame(sender),
+            retry: self.contenders[sender].contention.is_retry(),
+            packets,
+        };
+        match self.phase {
+            Phase::Idle => {
+                for (index, contender) in self.contenders.iter().enumerate() {
+                    if contender.frame.is_some() && contender.slots > 0 {
+                        tap.backoff(number(index / 2), contender.from, now);
+                    }
+                }
+            }
+            Phase::Gap => {}
+            Phase::Data { spoilt } => {
+                tap.exchange(now, &attempt(self.senders[0]), if spoilt { Fate::Error } else { Fate::Read });
+            }
+            Phase::Broadcast => tap.exchange(now, &attempt(self.senders[0]), Fate::Read),
+            Phase::Ack { lost } => {
+                tap.ack(now, &attempt(self.senders[0]), if lost { Fate::Error } else { Fate::Read });
+            }
+            Phase::Collision => {
+                let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
+                for &sender in &self.senders {
+                    tap.opening(self.began, &attempt(sender), fate);
+                }
+            }
+        }
+        self.tap = Some(tap);
     }
 
     /// One or more contenders begin to send; the others stop counting.

@@ -3,7 +3,7 @@
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::Time;
 
-use super::{AirTime, Cell, Counters, Edca, Heard, Space};
+use super::{AirTime, Cell, Counters, Edca, Heard, Space, Tap};
 use crate::queue::{Discipline, Dropped, Gauge, Queue};
 use crate::scheme::access::Category;
 
@@ -68,6 +68,16 @@ impl Medium {
         receiver: impl Fn(&Packet) -> u32,
     ) -> Heard {
         each!(self, medium => medium.advance(now, packets, dropped, given_up, receiver))
+    }
+
+    /// Keeps records of frames and backoffs, or not.
+    pub fn set_tap(&mut self, on: bool) {
+        each!(self, medium => medium.set_tap(on));
+    }
+
+    /// What was recorded, if records are kept.
+    pub fn tap(&mut self) -> Option<&mut Tap> {
+        each!(self, medium => medium.tap())
     }
 
     /// Who received the broadcast that was reported last.

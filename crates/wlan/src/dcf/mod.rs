@@ -11,12 +11,14 @@ mod queues;
 mod slots;
 mod space;
 mod station;
+mod tap;
 
 pub use cell::Cell;
 pub use edca::{Edca, EdcaSettings};
 pub use medium::Medium;
 pub use space::{Hearing, Links, RateSettings, SignalSettings, Space};
 pub use station::{AirTime, Counters, Heard, StationSettings};
+pub use tap::{BackoffRecord, Fate, FrameKind, FrameRecord, Hearer, Tap};
 
 use wifair_units::{BitRate, Bytes, Duration};
 

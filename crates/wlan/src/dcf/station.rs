@@ -147,6 +147,11 @@ impl Contention {
         self.cw_min
     }
 
+    /// Whether the frame in hand was sent before.
+    pub fn is_retry(&self) -> bool {
+        self.short_retries > 0 || self.long_retries > 0
+    }
+
     /// Slots of a new backoff.
     #[inline]
     pub fn draw(&mut self) -> u32 {

@@ -107,6 +107,9 @@ impl Space {
     /// `sender`, which contended, opens an exchange. With which frame.
     fn open(&mut self, now: Time, sender: u32) -> Kind {
         let ear = &mut self.ears[sender as usize];
+        if let Some(tap) = self.tap.as_mut().filter(|_| ear.left > 0) {
+            tap.backoff(sender, ear.from, now);
+        }
         ear.contends = false;
         ear.immediate = false;
         ear.left = 0;
@@ -149,6 +152,9 @@ impl Space {
             self.ears[sending.to as usize].garbled = !read;
         }
         self.traffic.settle(&sending, read);
+        if self.tap.is_some() {
+            self.record_frame(sender, &sending, fate.sensed, read, call.packets);
+        }
         let heard = match sending.kind {
             Kind::Shield => {
                 self.counters[sender as usize].control += sending.end - sending.start;

@@ -25,6 +25,7 @@ mod exchange;
 mod links;
 mod rates;
 mod reach;
+mod record;
 mod signal;
 mod traffic;
 
@@ -41,6 +42,7 @@ use self::signal::Signals;
 use self::traffic::Traffic;
 use super::queues::{Ledger, Sleepers};
 use super::station::{AirTimes, Contention, Errors, Frame};
+use super::tap::Tap;
 use super::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
 use crate::queue::{AirUse, Discipline, Dropped, Gauge, Queue};
 
@@ -135,6 +137,7 @@ pub struct Space {
     /// Whose exchange is over at this instant.
     finished: Vec<u32>,
     next: Time,
+    tap: Option<Box<Tap>>,
     sleepers: Sleepers,
     ledger: Ledger,
     traffic: Traffic,
@@ -198,6 +201,7 @@ impl Space {
             starters: vec![],
             finished: vec![],
             next: Time::NEVER,
+            tap: None,
             sleepers: Sleepers::new(),
             ledger: Ledger::new(stations.iter().map(|station| &station.queue), stations.len()),
             traffic: Traffic::default(),
@@ -248,6 +252,16 @@ impl Space {
         assert_eq!(settings.len(), self.stations.len(), "every station has its rates");
         self.rates = Some(Box::new(Rates::new(settings)));
         self
+    }
+
+    /// Keeps records of frames and backoffs, or not.
+    pub fn set_tap(&mut self, on: bool) {
+        self.tap = on.then(Box::default);
+    }
+
+    /// What was recorded, if records are kept.
+    pub fn tap(&mut self) -> Option<&mut Tap> {
+        self.tap.as_deref_mut()
     }
 
     /// When [`Space::advance`] is to be called next.

@@ -5,12 +5,13 @@ use wifair_units::Time;
 use super::super::{BROADCAST, Eifs};
 use super::calendar::Act;
 use super::ear::NOTHING;
+use super::links::Link;
 use super::traffic::disturb;
 use super::{Kind, Sending, Space};
 
 /// What became of a frame at its receiver.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Fate {
+pub struct Outcome {
     /// The receiver sensed it, and may go on when it ends.
     pub sensed: bool,
     /// The receiver could read it.
@@ -67,6 +68,9 @@ impl Space {
             ear.confirm_nav(now, &self.waits);
         }
         if !ear.engaged {
+            if let Some(tap) = self.tap.as_mut().filter(|_| ear.contends && ear.left > 0) {
+                tap.backoff(station, ear.from, now);
+            }
             if ear.fall_busy(now, &self.waits) {
                 ear.left = self.stations[station as usize].contention.draw();
             }
@@ -78,14 +82,18 @@ impl Space {
 
     /// The frame of `sender` is over for all who hear it, except that its receiver (if it has one) does not go on yet.
     #[inline]
-    pub(super) fn fade(&mut self, now: Time, sender: u32, sending: &Sending) -> Fate {
+    pub(super) fn fade(&mut self, now: Time, sender: u32, sending: &Sending) -> Outcome {
         let check = self.nav_check(now, sending);
-        let mut fate = Fate::default();
+        let mut fate = Outcome::default();
+        let tapped = self.tap.is_some();
         if sending.to == BROADCAST {
             self.receivers.clear();
         }
         for place in self.links.range(sender) {
-            let station = self.links.at(place).to;
+            let Link { to: station, reads, .. } = self.links.at(place);
+            if tapped {
+                self.record_hearer(station, sender, reads, false);
+            }
             self.ears[station as usize].sensed -= 1;
             if self.ears[station as usize].receives == sender {
                 fate.read |= self.receive(station, sender, sending, check);

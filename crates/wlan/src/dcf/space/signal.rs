@@ -11,8 +11,8 @@ use wifair_units::Time;
 
 use super::super::{BROADCAST, Eifs};
 use super::ear::NOTHING;
-use super::links::{Levels, Links};
-use super::reach::Fate;
+use super::links::{Levels, Link, Links};
+use super::reach::Outcome;
 use super::traffic::disturb;
 use super::{Sending, Space};
 use crate::phy::propagation::Fading;
@@ -323,18 +323,32 @@ impl Space {
 
     /// The frame of `sender` is over for all whom its signal reaches, except that its receiver (if it has one) does not go
     /// on yet.
-    pub(super) fn fade_by_signal(&mut self, now: Time, sender: u32, sending: &Sending) -> Fate {
+    pub(super) fn fade_by_signal(&mut self, now: Time, sender: u32, sending: &Sending) -> Outcome {
         let mut signals = self.signals.take().expect("signals are known");
         let check = self.nav_check(now, sending);
-        let mut fate = Fate::default();
+        let mut fate = Outcome::default();
+        let tapped = self.tap.is_some();
         if sending.to == BROADCAST {
             self.receivers.clear();
         }
         for place in self.links.range(sender) {
-            let station = self.links.at(place).to;
+            let Link { to: station, reads, .. } = self.links.at(place);
             let index = station as usize;
             let (power, senses) = signals.arrived[place];
             self.reckon_reception(&mut signals, station, now);
+            let mut by_bits = false;
+            if self.ears[index].receives == sender && signals.bits.is_some() && !self.ears[index].spoilt {
+                let level = &signals.levels[index];
+                let right = libm::exp(level.log_right);
+                let disturbed = level.disturbed;
+                let lost = !signals.chances[index].chance(right);
+                self.ears[index].spoilt = lost;
+                fate.met |= lost && disturbed && station == sending.to;
+                by_bits = lost && !disturbed;
+            }
+            if tapped {
+                self.record_hearer(station, sender, reads, by_bits);
+            }
             let level = &mut signals.levels[index];
             level.frames -= 1;
             // Rounding must not outlast the frames.
@@ -344,13 +358,6 @@ impl Space {
             ear.sensed -= u32::from(senses);
             signals.weigh(index, &mut ear.sensed);
             if ear.receives == sender {
-                if signals.bits.is_some() && !ear.spoilt {
-                    let level = &signals.levels[index];
-                    let right = libm::exp(level.log_right);
-                    let disturbed = level.disturbed;
-                    ear.spoilt = !signals.chances[index].chance(right);
-                    fate.met |= ear.spoilt && disturbed && station == sending.to;
-                }
                 fate.read |= self.receive(station, sender, sending, check);
             }
             if station == sending.to {

@@ -1,0 +1,66 @@
+//! Records of frames, where they are kept.
+
+use wifair_packet::Packets;
+use wifair_units::Bytes;
+
+use super::super::BROADCAST;
+use super::super::tap::{Fate, FrameKind, FrameRecord};
+use super::{Kind, Sending, Space};
+
+impl Space {
+    /// `station` hears the end of the frame of `sender`, which it `reads` if nothing is in its way; `by_bits`: it did not,
+    /// and only because of wrong bits.
+    #[cold]
+    pub(super) fn record_hearer(&mut self, station: u32, sender: u32, reads: bool, by_bits: bool) {
+        let ear = &self.ears[station as usize];
+        let fate = match ear.receives == sender {
+            true if !ear.spoilt => Fate::Read,
+            _ if by_bits || !reads => Fate::Error,
+            _ => Fate::Collision,
+        };
+        if let Some(tap) = &mut self.tap {
+            tap.hearer(station, fate);
+        }
+    }
+
+    /// The frame of `sender` ends; `sensed`: its receiver hears it; `read`: it, or one of them, receives it.
+    #[cold]
+    pub(super) fn record_frame(&mut self, sender: u32, sending: &Sending, sensed: bool, read: bool, packets: &Packets) {
+        let station = &self.stations[sender as usize];
+        let sizes = &self.access.timing.sizes;
+        let is_shield = sending.kind == Kind::Shield;
+        let (kind, length) = match sending.kind {
+            Kind::Shield | Kind::Cts => (FrameKind::Cts, sizes.cts),
+            Kind::Rts => (FrameKind::Rts, sizes.rts),
+            Kind::Ack => (FrameKind::Ack, sizes.ack),
+            Kind::Data => (FrameKind::Data, station.frame.map_or(Bytes(0), |frame| frame.length)),
+        };
+        let fate = if read || (is_shield && !sending.met) {
+            Fate::Read
+        } else if sending.met {
+            Fate::Collision
+        } else if sensed || sending.to == BROADCAST {
+            Fate::Error
+        } else {
+            Fate::Deaf
+        };
+        let frame = FrameRecord {
+            rate: sending.rate,
+            length,
+            reserves: sending.nav.saturating_since(sending.end),
+            retry: kind == FrameKind::Data && station.contention.is_retry(),
+            packet: station.frame.filter(|f| kind == FrameKind::Data && !f.received).map(|f| packets[f.id]),
+            ..FrameRecord::new(kind, (sender, sending.to), (sending.start, sending.end), fate)
+        };
+        let receivers = &self.receivers;
+        if let Some(tap) = &mut self.tap {
+            tap.heard_frame(frame, |hearer| match hearer.fate {
+                Fate::Read if hearer.station == sending.to => fate,
+                Fate::Read if sending.to == BROADCAST && receivers.binary_search(&hearer.station).is_err() => {
+                    Fate::Error
+                }
+                fate => fate,
+            });
+        }
+    }
+}

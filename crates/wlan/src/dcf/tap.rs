@@ -1,0 +1,241 @@
+//! A record of every frame on the air: who, when, what, heard by whom, why lost; and of every backoff.
+//!
+//! A medium that is not asked to keep one spends a comparison on each frame. The records of one medium are in the order in
+//! which they were made, that is roughly that of the frames' ends; those of one station are in order.
+
+use wifair_packet::{Packet, Packets};
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+use super::station::Frame;
+use super::{Access, BROADCAST};
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// Request to send.
+    Rts,
+    /// Clear to send; addressed to its own sender it protects a frame that others cannot read.
+    Cts,
+    /// Data.
+    Data,
+    /// Acknowledgement.
+    Ack,
+}
+
+/// What became of a frame at a station that heard it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It was received.
+    Read,
+    /// Another frame was in its way: at the same time on the air, being received, or being sent by this station.
+    Collision,
+    /// It was too weak, or bits were wrong, or a given error probability struck it.
+    Error,
+    /// It was not heard at all.
+    Deaf,
+}
+
+/// One frame on the air.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameRecord {
+    /// When it began.
+    pub start: Time,
+    /// When it ended.
+    pub end: Time,
+    /// What it is.
+    pub kind: FrameKind,
+    /// Who sent it.
+    pub from: u32,
+    /// For whom it is, or [`BROADCAST`].
+    pub to: u32,
+    /// At which rate.
+    pub rate: BitRate,
+    /// From the MAC header to the FCS.
+    pub length: Bytes,
+    /// What its duration field announces: how long the medium stays reserved after its end.
+    pub reserves: Duration,
+    /// Whether it was sent before; of data only.
+    pub retry: bool,
+    /// What became of it at the receiver; of a broadcast, whether anybody received it.
+    pub fate: Fate,
+    /// The packet that it carries; absent if the receiver had it already, and only the ACK was lost.
+    pub packet: Option<Packet>,
+    /// Its place in the list of hearers.
+    pub(super) hearers: Option<(usize, usize)>,
+}
+
+/// A station that heard a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hearer {
+    /// The station.
+    pub station: u32,
+    /// What became of the frame there.
+    pub fate: Fate,
+}
+
+/// A stretch of idle slots that a station counted while it had something to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackoffRecord {
+    /// The station.
+    pub station: u32,
+    /// Since when it counted.
+    pub from: Time,
+    /// Until when: it sent then, or somebody else did.
+    pub until: Time,
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug, Default)]
+pub struct Tap {
+    frames: Vec<FrameRecord>,
+    hearers: Vec<Hearer>,
+    backoffs: Vec<BackoffRecord>,
+    /// Hearers that belong to no frame yet.
+    loose: usize,
+}
+
+impl Tap {
+    /// The frames since the last [`Tap::clear`].
+    #[must_use]
+    pub fn frames(&self) -> &[FrameRecord] {
+        &self.frames
+    }
+
+    /// Who heard a frame, in the order of their numbers. `None`: everybody did, as on the medium where all hear all; then a
+    /// frame that met no other was read by all but its receiver, whose fate the record gives.
+    #[must_use]
+    pub fn hearers(&self, frame: &FrameRecord) -> Option<&[Hearer]> {
+        frame.hearers.map(|(from, until)| &self.hearers[from..until])
+    }
+
+    /// The backoffs since the last [`Tap::clear`].
+    #[must_use]
+    pub fn backoffs(&self) -> &[BackoffRecord] {
+        &self.backoffs
+    }
+
+    /// Forgets what was recorded.
+    pub fn clear(&mut self) {
+        self.frames.clear();
+        self.hearers.clear();
+        self.backoffs.clear();
+        self.loose = 0;
+    }
+
+    pub(super) fn hearer(&mut self, station: u32, fate: Fate) {
+        self.hearers.push(Hearer { station, fate });
+    }
+
+    /// The frame that the last hearers heard. `fate_of` corrects what became of it at a station.
+    pub(super) fn heard_frame(&mut self, frame: FrameRecord, fate_of: impl Fn(Hearer) -> Fate) {
+        let from = std::mem::replace(&mut self.loose, self.hearers.len());
+        for hearer in &mut self.hearers[from..] {
+            hearer.fate = fate_of(*hearer);
+        }
+        self.frames.push(FrameRecord { hearers: Some((from, self.hearers.len())), ..frame });
+    }
+
+    pub(super) fn backoff(&mut self, station: u32, from: Time, until: Time) {
+        if until > from {
+            self.backoffs.push(BackoffRecord { station, from, until });
+        }
+    }
+}
+
+impl FrameRecord {
+    /// A frame that all hear, and that carries and reserves nothing.
+    pub(super) fn new(kind: FrameKind, (from, to): (u32, u32), (start, end): (Time, Time), fate: Fate) -> Self {
+        Self {
+            start,
+            end,
+            kind,
+            from,
+            to,
+            rate: BitRate::from_bps(0),
+            length: Bytes(0),
+            reserves: Duration::ZERO,
+            retry: false,
+            fate,
+            packet: None,
+            hearers: None,
+        }
+    }
+}
+
+/// A sender and its frame, on a medium where all hear all.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attempt<'a> {
+    pub access: &'a Access,
+    pub from: u32,
+    pub frame: Frame,
+    pub retry: bool,
+    pub packets: &'a Packets,
+}
+
+impl Attempt<'_> {
+    fn is_protected(&self) -> bool {
+        self.frame.to != BROADCAST && self.access.protects(self.frame.length)
+    }
+
+    fn rts(&self, began: Time, fate: Fate) -> FrameRecord {
+        let timing = &self.access.timing;
+        let follows = timing.sifs * 3 + timing.cts() + self.frame.air + self.frame.ack;
+        FrameRecord {
+            rate: timing.basic_rate,
+            length: timing.sizes.rts,
+            reserves: self.access.round_nav(follows),
+            ..FrameRecord::new(FrameKind::Rts, (self.from, self.frame.to), (began, began + timing.rts()), fate)
+        }
+    }
+
+    fn data(&self, began: Time, fate: Fate) -> FrameRecord {
+        let frame = &self.frame;
+        let follows = if frame.to == BROADCAST { Duration::ZERO } else { self.access.timing.sifs + frame.ack };
+        FrameRecord {
+            rate: frame.rate,
+            length: frame.length,
+            reserves: self.access.round_nav(follows),
+            retry: self.retry,
+            packet: (!frame.received).then(|| self.packets[frame.id]),
+            ..FrameRecord::new(FrameKind::Data, (self.from, frame.to), (began, began + frame.air), fate)
+        }
+    }
+}
+
+impl Tap {
+    /// What an exchange begins with, at `began`, and ends with.
+    pub(super) fn opening(&mut self, began: Time, attempt: &Attempt<'_>, fate: Fate) {
+        let frame = if attempt.is_protected() { attempt.rts(began, fate) } else { attempt.data(began, fate) };
+        self.frames.push(frame);
+    }
+
+    /// A data frame that ends at `now`, with the RTS and CTS before it.
+    pub(super) fn exchange(&mut self, now: Time, attempt: &Attempt<'_>, fate: Fate) {
+        let timing = &attempt.access.timing;
+        let began = now - attempt.frame.air;
+        if attempt.is_protected() {
+            let cts_began = began - timing.sifs - timing.cts();
+            let rts = attempt.rts(cts_began - timing.sifs - timing.rts(), Fate::Read);
+            self.frames.push(rts);
+            let ends = (attempt.frame.to, attempt.from);
+            self.frames.push(FrameRecord {
+                rate: timing.basic_rate,
+                length: timing.sizes.cts,
+                reserves: rts.reserves - timing.sifs - timing.cts(),
+                ..FrameRecord::new(FrameKind::Cts, ends, (cts_began, cts_began + timing.cts()), Fate::Read)
+            });
+        }
+        self.frames.push(attempt.data(began, fate));
+    }
+
+    /// The ACK that ends at `now`.
+    pub(super) fn ack(&mut self, now: Time, attempt: &Attempt<'_>, fate: Fate) {
+        let timing = &attempt.access.timing;
+        let frame = &attempt.frame;
+        self.frames.push(FrameRecord {
+            rate: timing.answer_rate(frame.rate),
+            length: timing.sizes.ack,
+            ..FrameRecord::new(FrameKind::Ack, (frame.to, attempt.from), (now - frame.ack, now), fate)
+        });
+    }
+}
