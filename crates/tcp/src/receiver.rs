@@ -114,7 +114,7 @@ impl Receiver {
 
     fn on_ahead(&mut self, start: u64, end: u64) {
         if end - self.next <= self.config.buffer {
-            if self.ahead.contains(start) && self.ahead.contains(end - 1) {
+            if self.ahead.around(start).is_some_and(|(_, known)| known >= end) {
                 self.duplicates += 1;
                 self.duplicate = Some((start, end));
             }
@@ -302,5 +302,110 @@ impl Receiver {
     #[must_use]
     pub fn gaps(&self) -> usize {
         self.ahead.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipe::ends;
+    use wifair_units::Duration;
+
+    fn receiver(settings: &str) -> Receiver {
+        ends(settings).1
+    }
+
+    /// A segment of 500 bytes, as in the examples of RFC 2018 and RFC 2883 less their first offset.
+    fn segment(seq: u64) -> Packet {
+        Packet { seq, payload: 500, flags: flag::ACK, ..Packet::default() }
+    }
+
+    /// The ACK that a segment brings about: its offset and its blocks in absolute offsets.
+    fn answer(receiver: &mut Receiver, seq: u64) -> Option<(u64, Vec<(u64, u64)>)> {
+        receiver.on_packet(Time::ZERO, &segment(seq));
+        let ack = receiver.poll(Time::ZERO)?;
+        let offset = |relative: u32| ack.ack.wrapping_add_signed(i64::from(relative.cast_signed()));
+        let blocks = ack.sack.iter().filter(|(start, end)| start != end).map(|&(s, e)| (offset(s), offset(e)));
+        Some((ack.ack, blocks.collect()))
+    }
+
+    /// RFC 2018, section 5, second case, offsets less 5000: the first segment of eight is lost.
+    #[test]
+    fn one_block_grows_while_one_segment_is_missing() {
+        let mut receiver = receiver("sack = true");
+        for n in 1..8 {
+            assert_eq!(answer(&mut receiver, 500 * n), Some((0, vec![(500, 500 * (n + 1))])));
+        }
+    }
+
+    /// RFC 2018, section 5, third case, offsets less 5000: the second, fourth, sixth and eighth segment are lost, then
+    /// the fourth and the second arrive.
+    #[test]
+    fn the_newest_block_stands_first() {
+        let mut receiver = receiver("sack = true\ndelayed_ack = false");
+        assert_eq!(answer(&mut receiver, 0), Some((500, vec![])));
+        assert_eq!(answer(&mut receiver, 1000), Some((500, vec![(1000, 1500)])));
+        assert_eq!(answer(&mut receiver, 2000), Some((500, vec![(2000, 2500), (1000, 1500)])));
+        assert_eq!(answer(&mut receiver, 3000), Some((500, vec![(3000, 3500), (2000, 2500), (1000, 1500)])));
+        assert_eq!(answer(&mut receiver, 1500), Some((500, vec![(1000, 2500), (3000, 3500)])));
+        assert_eq!(answer(&mut receiver, 500), Some((2500, vec![(3000, 3500)])));
+    }
+
+    /// RFC 2883, section 4.1: a segment that came before is reported once, below the ACK or in a later block.
+    #[test]
+    fn duplicates_are_reported_once() {
+        let mut receiver = receiver("sack = true\ndelayed_ack = false");
+        assert_eq!(answer(&mut receiver, 0), Some((500, vec![])));
+        assert_eq!(answer(&mut receiver, 0), Some((500, vec![(0, 500)])));
+        assert_eq!(answer(&mut receiver, 1000), Some((500, vec![(1000, 1500)])));
+        assert_eq!(answer(&mut receiver, 1500), Some((500, vec![(1000, 2000)])));
+        assert_eq!(answer(&mut receiver, 1000), Some((500, vec![(1000, 1500), (1000, 2000)])));
+        assert_eq!(receiver.duplicates(), 2);
+    }
+
+    /// RFC 5681, section 4.2: every second segment at once, one alone after the delay, a gap and its filling at once.
+    #[test]
+    fn acks_are_delayed_for_segments_in_order_only() {
+        let mut receiver = receiver("ack_delay = '150 ms'");
+        assert_eq!(answer(&mut receiver, 0), None);
+        assert_eq!(receiver.deadline(), Time::ZERO + Duration::from_millis(150));
+        assert_eq!(answer(&mut receiver, 500), Some((1000, vec![])));
+        assert_eq!(receiver.deadline(), Time::NEVER);
+        assert_eq!(answer(&mut receiver, 1500), Some((1000, vec![])));
+        assert_eq!(answer(&mut receiver, 1000), Some((2000, vec![])));
+        assert_eq!(answer(&mut receiver, 2000), None);
+        receiver.on_timer(receiver.deadline());
+        assert_eq!(receiver.poll(Time::ZERO).expect("the delay is over").ack, 2500);
+        assert_eq!(receiver.acks(), 4);
+    }
+
+    #[test]
+    fn the_first_acks_of_linux_are_quick() {
+        let mut receiver = receiver("stack = 'modern'\nquick_acks = 3");
+        let quick: Vec<_> = (0..6).map(|n| answer(&mut receiver, 500 * n).is_some()).collect();
+        assert_eq!(quick, [true, true, true, false, true, false]);
+    }
+
+    /// RFC 8257, section 3.2, figure 1: when marks begin or end, an ACK for what came before leaves first.
+    #[test]
+    fn each_mark_is_echoed_as_it_came() {
+        let mut receiver = receiver("cc = 'dctcp'\necn = true");
+        let mut acks = Vec::new();
+        for (n, marked) in [(0, false), (1, false), (2, false), (3, true), (4, true), (5, true), (6, false)] {
+            let mark = if marked { flag::CE } else { 0 };
+            receiver.on_packet(Time::ZERO, &Packet { flags: flag::ACK | flag::ECT | mark, ..segment(500 * n) });
+            while let Some(ack) = receiver.poll(Time::ZERO) {
+                acks.push((ack.ack, ack.has(flag::ECE)));
+            }
+        }
+        assert_eq!(acks, [(1000, false), (1500, false), (2500, true), (3000, true)]);
+    }
+
+    /// RFC 7323, section 2: 6 MB are advertised as 46875 times 2^7 bytes.
+    #[test]
+    fn the_window_is_advertised_with_its_scale() {
+        let mut receiver = receiver("stack = 'modern'");
+        receiver.on_packet(Time::ZERO, &segment(0));
+        assert_eq!(receiver.poll(Time::ZERO).expect("a quick ACK").window, 46_875);
     }
 }
