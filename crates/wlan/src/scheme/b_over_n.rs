@@ -14,11 +14,10 @@
 //! that shrinks below what is in flight is allowed: the sender waits.
 
 use wifair_config::{Limit, table};
-use wifair_packet::{Kind, Packet};
+use wifair_packet::Packet;
 use wifair_units::Duration;
 
-use super::counter::FlowCounter;
-use super::window::Windows;
+use super::window::WindowControl;
 use super::{Facts, Passage, Request, Scheme, Verdict};
 
 table! {
@@ -34,46 +33,31 @@ table! {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct BOverN {
-    buffer: Limit,
-    counter: FlowCounter,
-    windows: Windows,
-    window: u64,
+    control: WindowControl,
 }
 
 impl BOverN {
     /// At an access point.
     #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
-        Self {
-            buffer: params.buffer.unwrap_or(facts.limit),
-            counter: FlowCounter::new(params.period),
-            windows: Windows::default(),
-            window: 0,
-        }
+        Self { control: WindowControl::new(params.buffer.unwrap_or(facts.limit), params.period) }
     }
 }
 
 impl Scheme for BOverN {
     fn pass(&mut self, at: &Passage, packet: &mut Packet, _requests: &mut Vec<Request>) -> Verdict {
-        if matches!(packet.kind, Kind::Data | Kind::Ack) {
-            self.counter.see(at.now, packet.flow);
-            self.windows.watch(packet);
-        }
-        if packet.kind == Kind::Ack {
-            let buffer = self.windows.buffer(packet.flow, self.buffer);
-            self.window = self.windows.clamp(packet, buffer / f64::from(self.counter.count()));
+        if let Some(buffer) = self.control.see(at.now, packet) {
+            self.control.clamp(packet, buffer / self.control.n());
         }
         Verdict::Forward
     }
 
     fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
-        self.windows.introduce(flow, mss, window_scale);
+        self.control.introduce(flow, mss, window_scale);
     }
 
-    #[allow(clippy::cast_precision_loss)]
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        see("n", f64::from(self.counter.count()));
-        see("window_packets", self.window as f64);
+        self.control.show(see);
     }
 }
 

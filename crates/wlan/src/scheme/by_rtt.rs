@@ -12,12 +12,11 @@
 //! does everyone while no time is known. The rule of proportion is ours.
 
 use wifair_config::{Limit, table};
-use wifair_packet::{Kind, Packet};
+use wifair_packet::Packet;
 use wifair_units::Duration;
 
-use super::counter::FlowCounter;
 use super::rtt::{Keep, RttMeter, Source};
-use super::window::Windows;
+use super::window::WindowControl;
 use super::{Facts, Passage, Request, Scheme, Verdict};
 
 table! {
@@ -35,11 +34,8 @@ table! {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct ByRtt {
-    buffer: Limit,
-    counter: FlowCounter,
-    windows: Windows,
+    control: WindowControl,
     rtt: RttMeter,
-    window: u64,
 }
 
 impl ByRtt {
@@ -47,24 +43,21 @@ impl ByRtt {
     #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         Self {
-            buffer: params.buffer.unwrap_or(facts.limit),
-            counter: FlowCounter::new(params.period),
-            windows: Windows::default(),
+            control: WindowControl::new(params.buffer.unwrap_or(facts.limit), params.period),
             rtt: RttMeter::new(Source::Handshake, params.keep, None, None),
-            window: 0,
         }
     }
 
     /// The part of `flow` in the sum of all round-trip times.
     fn share(&self, flow: u32) -> f64 {
         let (mut sum, mut known) = (0.0, 0_u32);
-        for active in self.counter.active() {
+        for active in self.control.counter.active() {
             if let Some(rtt) = self.rtt.rtt(active) {
                 sum += rtt.as_secs();
                 known += 1;
             }
         }
-        let n = f64::from(self.counter.count());
+        let n = self.control.n();
         match self.rtt.rtt(flow) {
             // (sum / known) * n is the sum with the mean for those that are not known.
             Some(rtt) if sum > 0.0 => rtt.as_secs() * f64::from(known) / (sum * n),
@@ -75,26 +68,20 @@ impl ByRtt {
 
 impl Scheme for ByRtt {
     fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict {
-        if matches!(packet.kind, Kind::Data | Kind::Ack) {
-            self.counter.see(at.now, packet.flow);
-            self.windows.watch(packet);
-        }
+        let buffer = self.control.see(at.now, packet);
         self.rtt.watch(at, packet, requests);
-        if packet.kind == Kind::Ack {
-            let buffer = self.windows.buffer(packet.flow, self.buffer);
-            self.window = self.windows.clamp(packet, buffer * self.share(packet.flow));
+        if let Some(buffer) = buffer {
+            self.control.clamp(packet, buffer * self.share(packet.flow));
         }
         Verdict::Forward
     }
 
     fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
-        self.windows.introduce(flow, mss, window_scale);
+        self.control.introduce(flow, mss, window_scale);
     }
 
-    #[allow(clippy::cast_precision_loss)]
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        see("n", f64::from(self.counter.count()));
-        see("window_packets", self.window as f64);
+        self.control.show(see);
     }
 }
 

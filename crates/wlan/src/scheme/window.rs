@@ -5,6 +5,9 @@
 
 use wifair_config::Limit;
 use wifair_packet::{Kind, Packet};
+use wifair_units::{Duration, Time};
+
+use super::counter::FlowCounter;
 
 /// Segment size of a connection that was not introduced and sent no data yet (RFC 9293, section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
@@ -71,6 +74,52 @@ impl Windows {
         let field = (packets.saturating_mul(mss) >> scale).max(least);
         ack.window = ack.window.min(u16::try_from(field).unwrap_or(u16::MAX));
         packets
+    }
+}
+
+/// What every scheme keeps that sets windows by the number of flows and a buffer.
+#[derive(Clone, Debug)]
+pub struct WindowControl {
+    buffer: Limit,
+    pub counter: FlowCounter,
+    windows: Windows,
+    window: u64,
+}
+
+impl WindowControl {
+    /// With this buffer, and flows that count for `period` after they were seen.
+    pub fn new(buffer: Limit, period: Duration) -> Self {
+        Self { buffer, counter: FlowCounter::new(period), windows: Windows::default(), window: 0 }
+    }
+
+    /// A connection has `mss` bytes a segment and this window scale.
+    pub fn introduce(&mut self, flow: u32, mss: u16, scale: u8) {
+        self.windows.introduce(flow, mss, scale);
+    }
+
+    /// A packet passes. How many packets of its flow fill the buffer, if it is an ACK.
+    pub fn see(&mut self, now: Time, packet: &Packet) -> Option<f64> {
+        if matches!(packet.kind, Kind::Data | Kind::Ack) {
+            self.counter.see(now, packet.flow);
+            self.windows.watch(packet);
+        }
+        (packet.kind == Kind::Ack).then(|| self.windows.buffer(packet.flow, self.buffer))
+    }
+
+    /// Flows that are active.
+    pub fn n(&self) -> f64 {
+        f64::from(self.counter.count())
+    }
+
+    /// Lets the ACK offer no more than `packets`.
+    pub fn clamp(&mut self, ack: &mut Packet, packets: f64) {
+        self.window = self.windows.clamp(ack, packets);
+    }
+
+    /// Shows its state by name.
+    pub fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("n", self.n());
+        see("window_packets", self.window as f64);
     }
 }
 

@@ -25,9 +25,8 @@ use wifair_config::{Limit, choice, table};
 use wifair_packet::{Kind, Packet};
 use wifair_units::{Duration, Time};
 
-use super::counter::FlowCounter;
 use super::rtt::{Keep, RttMeter, Source};
-use super::window::Windows;
+use super::window::WindowControl;
 use super::{Facts, Passage, Request, Scheme, Verdict, service_rate};
 
 choice! {
@@ -107,13 +106,10 @@ impl Rate {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct WmaxOverN {
-    buffer: Limit,
-    counter: FlowCounter,
-    windows: Windows,
+    control: WindowControl,
     rtt: RttMeter,
     mu: Rate,
     wmax: f64,
-    window: u64,
     latest_rtt: Option<Duration>,
 }
 
@@ -126,9 +122,7 @@ impl WmaxOverN {
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         let fixed = |time: Duration| Rate::Fixed(1.0 / time.as_secs());
         Self {
-            buffer: params.buffer.unwrap_or(facts.limit),
-            counter: FlowCounter::new(params.period),
-            windows: Windows::default(),
+            control: WindowControl::new(params.buffer.unwrap_or(facts.limit), params.period),
             rtt: RttMeter::new(params.rtt, params.keep, params.given_rtt, params.ping_every),
             mu: match params.mu {
                 Mu::Paper => fixed(service_rate::PUBLISHED),
@@ -137,7 +131,6 @@ impl WmaxOverN {
                 Mu::Measured => Rate::Measured { since: Time::ZERO, packets: 0, rate: 0.0 },
             },
             wmax: 0.0,
-            window: 0,
             latest_rtt: None,
         }
     }
@@ -145,26 +138,22 @@ impl WmaxOverN {
 
 impl Scheme for WmaxOverN {
     fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict {
-        if matches!(packet.kind, Kind::Data | Kind::Ack) {
-            self.counter.see(at.now, packet.flow);
-            self.windows.watch(packet);
-        }
+        let buffer = self.control.see(at.now, packet);
         self.mu.watch(at.now, packet);
         if self.rtt.watch(at, packet, requests) {
             return Verdict::Absorb;
         }
-        if packet.kind == Kind::Ack {
-            let buffer = self.windows.buffer(packet.flow, self.buffer);
+        if let Some(buffer) = buffer {
             let rtt = self.rtt.rtt(packet.flow);
             self.wmax = buffer + self.mu.per_second() * rtt.map_or(0.0, Duration::as_secs);
             self.latest_rtt = rtt;
-            self.window = self.windows.clamp(packet, self.wmax / f64::from(self.counter.count()));
+            self.control.clamp(packet, self.wmax / self.control.n());
         }
         Verdict::Forward
     }
 
     fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
-        self.windows.introduce(flow, mss, window_scale);
+        self.control.introduce(flow, mss, window_scale);
     }
 
     fn next(&self) -> Time {
@@ -172,16 +161,15 @@ impl Scheme for WmaxOverN {
     }
 
     fn on_timer(&mut self, now: Time, requests: &mut Vec<Request>) {
-        let counter = &self.counter;
+        let counter = &self.control.counter;
         self.rtt.on_timer(now, |flow| counter.is_active(flow), requests);
     }
 
     #[allow(clippy::cast_precision_loss)]
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        see("n", f64::from(self.counter.count()));
+        self.control.show(see);
         see("mu_packets_per_s", self.mu.per_second());
         see("wmax_packets", self.wmax);
-        see("window_packets", self.window as f64);
         if let Some(rtt) = self.latest_rtt {
             see("rtt_s", rtt.as_secs());
         }
