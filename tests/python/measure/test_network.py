@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 import wifair
 from testbed import ETHERNET, SERVER, Testbed, records
+from wifair.measure import journal
 from wifair.measure.report import side_by_side, text
 from wifair.measure.results import Measurement
 
 RATE = 25e6
 BURST = 8000
-SIZE = 600_000
+SIZE = 1_000_000
 # Ethernet 14, IPv4 20, TCP 20 and timestamps 12 bytes for every 1448 of data.
 WIRE = (1448 + 52 + ETHERNET) / 1448
 
@@ -67,7 +68,9 @@ def test_goodput_alone_is_what_the_bucket_allows(measured: Measurement, case: st
     flows = measured.cases[case].flows
     # The bucket is full at first; all beyond that passes at its rate. What its queue drops never passes.
     allowed = 8 * SIZE / (8 * (SIZE * WIRE - BURST) / RATE)
-    assert flows["transfer_goodput_bps"] == pytest.approx(np.full(5, allowed), rel=0.02)
+    # The median: whatever else runs on this computer may hold up one repetition, but lets none be faster.
+    assert np.median(flows["transfer_goodput_bps"]) == pytest.approx(allowed, rel=0.02)
+    assert (flows["transfer_goodput_bps"] <= 1.02 * allowed).all()
 
 
 @pytest.mark.parametrize("case", ["two, up", "two, down"])
@@ -75,7 +78,7 @@ def test_goodput_in_competition_adds_up_to_what_the_bucket_allows(measured: Meas
     cells = measured.cases[case].cells
     # Measured until the first of the two has finished; the burst counts once, over at least half of all data.
     low, high = RATE / WIRE, RATE / WIRE * (1 + BURST / (SIZE * WIRE))
-    assert (cells["goodput_bps"] >= 0.98 * low).all()
+    assert np.median(cells["goodput_bps"]) >= 0.98 * low
     assert (cells["goodput_bps"] <= 1.02 * high).all()
 
 
@@ -94,9 +97,13 @@ def test_all_data_arrives_and_windows_are_known(measured: Measurement) -> None:
 
 def test_flows_start_together_as_far_as_clocks_tell(measured: Measurement) -> None:
     for results in measured.cases.values():
-        # All namespaces have one clock, so what is found is error: it must lie within the bound that is given.
         assert (results.cells["clock_error_s"] < 0.05).all()
         assert (results.cells["late_s"] < 0.1).all()
+    # All namespaces have one clock, so any offset is error, and must lie within the bound that is given.
+    assert measured.folder is not None
+    clocks = [clock for row in journal.read(measured.folder) for clock in row.get("clocks", {}).values()]
+    assert len(clocks) == 5 * (1 + 1 + 2 + 2)
+    assert all(abs(clock["offset_s"]) <= clock["error_s"] for clock in clocks)
 
 
 def test_the_same_columns_as_a_simulated_run(measured: Measurement) -> None:
