@@ -223,25 +223,18 @@ impl Analyzer {
 
     #[inline]
     fn segment(&mut self, segment: &Segment<'_>, nanos: u64, interface: u32, way: Option<Way>) {
-        let (key, swapped) = Key::of(segment, interface);
-        let found = match self.recent {
-            Some(recent) if self.connections[recent as usize].key == key => Some(recent),
-            _ => {
-                let connections = &self.connections;
-                self.table.find(key.hash(), |at| connections[at as usize].key == key)
-            }
+        // Most segments are of the connection of the one before.
+        let recent =
+            self.recent.and_then(|at| self.connections[at as usize].side_of(segment, interface).map(|s| (at, s)));
+        let (at, side) = match recent {
+            Some(found) => found,
+            None => self.look_up(segment, nanos, interface),
         };
-        let at = match found {
-            Some(at) => {
-                let connection = &mut self.connections[at as usize];
-                let side = usize::from(connection.swapped != swapped);
-                if connection.is_over(side, segment, nanos) {
-                    self.open(key, swapped, segment, nanos, Some(at))
-                } else {
-                    at
-                }
-            }
-            None => self.open(key, swapped, segment, nanos, None),
+        let (at, side) = if self.connections[at as usize].is_over(side, segment, nanos) {
+            let (key, swapped) = Key::of(segment, interface);
+            (self.open(key, swapped, segment, nanos, Some(at)), 0)
+        } else {
+            (at, side)
         };
         self.recent = Some(at);
         self.counts.tcp += 1;
@@ -249,7 +242,6 @@ impl Analyzer {
             self.turn_bin(nanos);
         }
         let connection = &mut self.connections[at as usize];
-        let side = usize::from(connection.swapped != swapped);
         if way.is_some() {
             connection.sides[side].way = way;
         }
@@ -258,6 +250,16 @@ impl Analyzer {
         if let Some(rows) = &mut self.rows {
             let place = Place { frame: self.counts.packets, connection: at, side };
             rows.add(place, segment, nanos, &verdict);
+        }
+    }
+
+    /// Finds the connection of a segment and which side sent it; makes one if there is none.
+    fn look_up(&mut self, segment: &Segment<'_>, nanos: u64, interface: u32) -> (u32, usize) {
+        let (key, swapped) = Key::of(segment, interface);
+        let connections = &self.connections;
+        match self.table.find(key.hash(), |at| connections[at as usize].key == key) {
+            Some(at) => (at, usize::from(connections[at as usize].swapped != swapped)),
+            None => (self.open(key, swapped, segment, nanos, None), 0),
         }
     }
 

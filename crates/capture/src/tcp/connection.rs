@@ -133,6 +133,21 @@ impl Connection {
         }
     }
 
+    /// Which side sent a segment; none if it is not between these ends.
+    #[inline]
+    pub(crate) fn side_of(&self, segment: &Segment<'_>, interface: u32) -> Option<usize> {
+        let [a, b] = &self.ends;
+        if self.key.interface != interface {
+            None
+        } else if segment.source == *a && segment.destination == *b {
+            Some(0)
+        } else if segment.source == *b && segment.destination == *a {
+            Some(1)
+        } else {
+            None
+        }
+    }
+
     /// Whether a segment on these endpoints belongs to a later connection.
     ///
     /// That is so after a long silence if its numbers do not fit, and for a SYN with another sequence number than the SYN

@@ -347,11 +347,11 @@ impl Side {
         let clear = self.board.outstanding() == 0;
         // An answer to an ACK comes within the time to the sender and back, or, paced, half a round-trip time later. A
         // short segment was all that the application had given: what follows it comes at once or on a new write.
-        let slack = (self.srtt / if self.short { 8.0 } else { 2.0 }).max(2e6);
-        let answers = self.acked_at.is_some_and(|at| (nanos.saturating_sub(at)) as f64 <= turn + slack);
+        let slack = (self.srtt * if self.short { 0.125 } else { 0.5 }).max(2e6);
+        let answers = self.acked_at.is_some_and(|at| nanos.saturating_sub(at).cast_signed() as f64 <= turn + slack);
         let limit = if self.blocked {
             &mut self.limits.receiver
-        } else if answers || (!clear && self.board.recovering()) || wait as f64 <= slack {
+        } else if answers || (!clear && self.board.recovering()) || wait.cast_signed() as f64 <= slack {
             &mut self.limits.congestion
         } else {
             &mut self.limits.application
