@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 import wifair
 
 FOLDER = Path(__file__).parent.parent / "golden"
