@@ -13,6 +13,8 @@ from wifair import reproduce
 from wifair.cli import main
 from wifair.reproduce import Effort, Estimate, page, session
 
+CLAIMS = {"jung2016": 36, "lee2007": 23, "kemerlis2006": 24, "oda2012": 20, "las": 23}
+"""Claims of each paper in the project's ledger, 126 in all."""
 VERDICTS = {"holds", "fails", "other-reading", "untestable"}
 
 
@@ -30,6 +32,7 @@ def test_each_claim_has_an_experiment_and_a_judge(key: str) -> None:
     experiments = {experiment.id for experiment in paper.experiments}
     assert len(experiments) == len(paper.experiments)
     assert [claim.id for claim in paper.claims] == list(dict.fromkeys(claim.id for claim in paper.claims))
+    assert len(paper.claims) == CLAIMS[key]
     assert set(paper.judges) == {claim.id for claim in paper.claims}
     for claim in paper.claims:
         assert {claim.experiment, *claim.needs} <= experiments, claim.id
@@ -116,3 +119,10 @@ def test_markdown_of_the_readmes() -> None:
         "<tbody><tr><td>1</td><td><code>2</code></td></tr></tbody></table>",
         "<ul><li>one</li><li>two</li></ul>",
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("full", [False, True])
+def test_verdicts_are_those_recorded(full: bool) -> None:
+    outcome = reproduce.reproduce(full=full)
+    assert [(paper.key, claim.id, found.verdict) for paper, claim, found in outcome.changed()] == []

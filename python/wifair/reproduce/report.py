@@ -62,7 +62,7 @@ def _paper(outcome: Outcome, paper: PaperOutcome, folder: Path) -> None:
             continue
         if figure is not None:
             style.save(figure, own / key)
-            figures[key] = style.svg_text(figure, f"{paper.paper.key}-{key}")
+            figures[key] = style.svg_text(own / f"{key}.svg", f"{paper.paper.key}-{key}")
     scenarios = {key: _scenarios(cases, own / "scenarios" / key) for key, cases in paper.cases.items()}
     text = page.paper(outcome, paper, figures, scenarios)
     (folder / f"{paper.paper.key}.html").write_text(text, encoding="utf-8")

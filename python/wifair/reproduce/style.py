@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -49,8 +48,14 @@ RC: Mapping[str, Any] = {
     "pdf.fonttype": 42,
 }
 
-PUBLISHED = {"marker": "o", "color": "black", "markerfacecolor": "none", "linestyle": "none", "markersize": 7}
-NS2 = {"marker": "x", "color": "black", "linestyle": "none", "markersize": 5, "markeredgewidth": 1}
+PUBLISHED: dict[str, Any] = {
+    "marker": "o",
+    "color": "black",
+    "markerfacecolor": "none",
+    "linestyle": "none",
+    "markersize": 7,
+}
+NS2: dict[str, Any] = {"marker": "x", "color": "black", "linestyle": "none", "markersize": 5, "markeredgewidth": 1}
 
 
 def draw(experiment: Experiment, table: Table) -> Any:
@@ -83,17 +88,16 @@ def _rc(**more: Any) -> Iterator[None]:
 def save(figure: Any, stem: Path) -> None:
     """Save as PNG, SVG and PDF, the same figure with the same bytes each time."""
     with _rc(**{"svg.hashsalt": stem.name}):
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # once is enough for three formats
         figure.savefig(stem.with_suffix(".png"), dpi=200, metadata={"Software": None})
         figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
         figure.savefig(stem.with_suffix(".pdf"), metadata={"CreationDate": None})
 
 
-def svg_text(figure: Any, prefix: str) -> str:
-    """Write as SVG to stand within a page: no XML head, and names that no other figure of the page has."""
-    out = io.StringIO()
-    with _rc(**{"svg.hashsalt": prefix}):
-        figure.savefig(out, format="svg", metadata={"Date": None})
-    text = out.getvalue()
+def svg_text(file: Path, prefix: str) -> str:
+    """Read an SVG to stand within a page: no XML head, and names that no other figure of the page has."""
+    text = file.read_text(encoding="utf-8")
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     return re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{prefix}-", text)
@@ -175,6 +179,10 @@ def legend_below(figure: Any, *axes: Any, columns: int = 3) -> None:
     for some in axes:
         for handle, label in zip(*some.get_legend_handles_labels()):
             known.setdefault(label, handle)
+    if "ns-2" in known:  # crosses have the colours of the series
+        from matplotlib.lines import Line2D  # noqa: PLC0415
+
+        known["ns-2"] = Line2D([], [], **NS2)
     last = [label for label in ("ns-2", "published") if label in known]
     labels = [label for label in known if label not in last] + last
     figure.legend([known[label] for label in labels], labels, loc="outside lower center", ncols=columns)

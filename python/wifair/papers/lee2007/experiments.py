@@ -29,6 +29,8 @@ RTTS = (20, 50, 100, 200, 300, 400, 500, 600, 800, 1000)
 """Of the wires, both ways [ms]; the points of the figures are lost."""
 STATIONS = (2, 4, 6, 8, 10, 12, 14, 16, 20)
 """Half of them senders; the points of the figures are lost."""
+STARTS = {"within 1 s": "1 s", "together": "0 s", "within 10 s": "10 s"}
+"""Fig. 3: the reading taken, and others."""
 ERRORS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 """Of a frame; the text names 0.2."""
 
@@ -53,13 +55,15 @@ def _file(name: str) -> Scenario:
 
 
 def _case(effort: Effort, labels: Mapping[str, Any], file: str, changes: Mapping[str, object], most: int = 20) -> Case:
-    shorter = effort.pick({"duration": "95 s"}, {})
-    seeds = effort.pick((1, 2), tuple(range(1, most + 1)))
+    shorter = effort.pick({"duration": "65 s"}, {})
+    seeds = effort.pick((1, 2, 3), tuple(range(1, most + 1)))
     return Case(labels, _file(file).with_({**changes, **shorter}), seeds)
 
 
-def _delay(rtt_ms: float) -> dict[str, object]:
-    return {"servers.delay": f"{rtt_ms / 2:g} ms"}
+def _changes(scheme: str, rtt_ms: float = 100) -> dict[str, object]:
+    """Choose a scheme and the round-trip time of the wires, which Wmax/n is told."""
+    told = {"ap.scheme.wmax-over-n.rtt": "given", "ap.scheme.wmax-over-n.given_rtt": f"{rtt_ms:g} ms"}
+    return {**SCHEMES[scheme], **(told if scheme == "Wmax/n" else {}), "servers.delay": f"{rtt_ms / 2:g} ms"}
 
 
 def _cell(_: Case, results: Results) -> Iterator[Measured]:
@@ -94,18 +98,23 @@ def _fig2(uplinks: Iterable[int]) -> Callable[[Effort], Iterator[Case]]:
 
 
 def _fig3(effort: Effort) -> Iterator[Case]:
-    yield _case(effort, {"scheme": "default"}, "uploads.toml", {})
+    for starts, spread in STARTS.items():
+        yield _case(effort, {"starts": starts}, "uploads.toml", {"flows.start_spread": spread})
 
 
 def _fig12(effort: Effort) -> Iterator[Case]:
     for rtt in (100, 800):
-        for scheme, changes in SCHEMES.items():
-            yield _case(effort, {"scheme": scheme, "rtt": rtt}, "uploads.toml", {**changes, **_delay(rtt)})
+        for scheme in SCHEMES:
+            yield _case(effort, {"scheme": scheme, "rtt": rtt}, "uploads.toml", _changes(scheme, rtt))
 
 
 def _draw_flows(figure: Any, table: Table) -> None:
     axes = figure.subplots()
-    rows = [row for row in table.where("received_mb").rows if row.labels.get("uplinks") != 0]
+    rows = [
+        row
+        for row in table.where("received_mb").rows
+        if row.labels.get("uplinks") != 0 and row.labels.get("starts", "within 1 s") == "within 1 s"
+    ]
     for way, colour in (("up", "#E69F00"), ("down", "#56B4E9")):
         at = [index for index, row in enumerate(rows) if row.labels["way"] == way]
         if at:
@@ -138,8 +147,7 @@ def _by_rtt(schemes: Iterable[str]) -> Callable[[Effort], Iterator[Case]]:
     def cases(effort: Effort) -> Iterator[Case]:
         for scheme in schemes:
             for rtt in RTTS:
-                changes = {**SCHEMES[scheme], **_delay(rtt)}
-                yield _case(effort, {"scheme": scheme, "rtt": rtt}, "default.toml", changes)
+                yield _case(effort, {"scheme": scheme, "rtt": rtt}, "default.toml", _changes(scheme, rtt))
 
     return cases
 
@@ -152,8 +160,7 @@ def _by_stations(effort: Effort) -> Iterator[Case]:
                     if effort is Effort.QUICK and rtt != 100 and stations not in (4, 8, 12, 16):
                         continue
                     changes = {
-                        **SCHEMES[scheme],
-                        **_delay(rtt),
+                        **_changes(scheme, rtt),
                         "stations.count": stations // 2,
                         "tcp.receive_window": f"{window} packets",
                     }
@@ -165,7 +172,7 @@ def _by_error(effort: Effort) -> Iterator[Case]:
     for frames in ("data", "all"):
         for scheme in SCHEMES:
             for error in ERRORS:
-                changes = {**SCHEMES[scheme], "wlan.data_error": error}
+                changes = {**_changes(scheme), "wlan.data_error": error}
                 if frames == "all":
                     changes["wlan.control_error"] = error
                 yield _case(
