@@ -126,7 +126,8 @@ class Capture:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGINT)
             try:
-                await asyncio.wait_for(process.wait(), 5)
+                async with asyncio.timeout(5):
+                    await process.wait()
             except TimeoutError:
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()

@@ -264,7 +264,8 @@ class _Talk:
 
     async def next(self, timeout_s: float) -> dict[str, Any]:
         try:
-            message = await asyncio.wait_for(self._inbox.get(), timeout_s)
+            async with asyncio.timeout(timeout_s):
+                message = await self._inbox.get()
         except TimeoutError:
             raise ConnectionError(f"the server did not answer for {timeout_s:g} s") from None
         if isinstance(message, Exception):

@@ -211,7 +211,8 @@ class Server:
         finally:
             writer.close()
             with contextlib.suppress(OSError, TimeoutError, asyncio.CancelledError):
-                await asyncio.wait_for(writer.wait_closed(), 1)
+                async with asyncio.timeout(1):
+                    await writer.wait_closed()
             self._connections.discard(task)
 
     async def _serve(self, member: Member) -> None:
@@ -496,7 +497,8 @@ class Repetition:
         for _ in range(PINGS):
             answer = await _ping(member)
             with contextlib.suppress(TimeoutError):
-                pings.append(await asyncio.wait_for(answer, 2.0))
+                async with asyncio.timeout(2.0):
+                    pings.append(await answer)
         if not pings:
             raise MeasureError(f"station `{name}` does not answer")
         self.skews[name] = skew(pings)

@@ -72,7 +72,9 @@ class Channel:
             self._sent += 1
             self._writer.write(len(payload).to_bytes(4, "big") + signature + payload)
             try:
-                await asyncio.wait_for(self._writer.drain(), timeout_s)
+                # Not wait_for: in Python 3.11 that forgets a cancellation that comes when the work is done.
+                async with asyncio.timeout(timeout_s):
+                    await self._writer.drain()
             except (OSError, TimeoutError) as error:
                 raise ConnectionError("the control connection takes nothing any more") from error
 

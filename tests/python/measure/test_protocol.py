@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from testbed import SECRET
 from wifair.measure import fields, wire
 from wifair.measure import secret as secrets
+from wifair.measure.coordinator import _Talk
 from wifair.measure.errors import MeasureError, ProtocolError, Refused
 from wifair.measure.flow import Flow, Limits
 from wifair.measure.server import Server, Task, Timing
@@ -401,6 +402,22 @@ def test_data_connections_are_for_their_station_only() -> None:
         await asyncio.gather(station, return_exceptions=True)
 
     with_server(intrude, data_ports=range(40_600, 40_602))
+
+
+def test_ctrl_c_is_not_forgotten_when_an_answer_comes_with_it() -> None:
+    """Python 3.11's `asyncio.wait_for` returns a result that is there and forgets that it was cancelled."""
+
+    async def run() -> None:
+        talk = _Talk.__new__(_Talk)
+        talk._inbox = asyncio.Queue()
+        waiting = asyncio.create_task(talk.next(5.0))
+        await asyncio.sleep(0)
+        talk._inbox.put_nowait({"type": "checked"})
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(run())
 
 
 def test_secrets_are_kept_from_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
