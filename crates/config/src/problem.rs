@@ -21,6 +21,15 @@ pub enum Origin {
     },
 }
 
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { name, line, column } => write!(f, "{name}:{line}:{column}"),
+            Self::Option { name } => write!(f, "{name}"),
+        }
+    }
+}
+
 /// A line of a text with something in it underlined, and a note on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spot {

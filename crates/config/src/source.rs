@@ -80,7 +80,8 @@ impl Source {
     }
 
     /// The line that holds `span`, with a note under it.
-    pub(crate) fn spot(&self, span: Range<usize>, note: &str) -> Spot {
+    #[must_use]
+    pub fn spot(&self, span: Range<usize>, note: &str) -> Spot {
         let floor = |mut at: usize| {
             at = at.min(self.text.len());
             while !self.text.is_char_boundary(at) {

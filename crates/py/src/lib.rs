@@ -5,6 +5,7 @@ mod columns;
 mod control;
 mod measure;
 mod scenario;
+mod sweep;
 
 use pyo3::prelude::*;
 
@@ -19,6 +20,9 @@ mod _core {
     use crate::measure::{figure_names, measure_plan};
     #[pymodule_export]
     use crate::scenario::{Scenario, catalogue, figures, parse, reference, sample_step, schema, too_large};
+
+    #[pymodule_export]
+    use crate::sweep::{Plan, number_of, plan, stop_rule};
 
     /// Version of the package.
     #[pymodule_export]

@@ -12,6 +12,7 @@ use wifair_units::{Duration, Quantity};
 
 use crate::columns::{column, counts, numbers, of_rows};
 use crate::control::{Control, Shared};
+use crate::sweep::{Rule, describe_rule};
 
 /// Runs look at least so often, in fractions of their duration, whether they are to end ...
 const LOOKS: u64 = 500;
@@ -22,7 +23,7 @@ const LONGEST_SLICE: Duration = Duration::from_secs(10);
 #[pyclass(frozen, module = "wifair._core")]
 #[derive(Debug)]
 pub struct Scenario {
-    inner: scenario::Scenario,
+    pub(crate) inner: scenario::Scenario,
 }
 
 #[pymethods]
@@ -64,6 +65,31 @@ impl Scenario {
     #[getter]
     fn flows(&self) -> usize {
         self.inner.network.flows.len()
+    }
+
+    /// Whether the file says what to vary.
+    #[getter]
+    fn varies(&self) -> bool {
+        let sweep = &self.inner.file.sweep;
+        !(sweep.vary.is_empty() && sweep.points.is_empty())
+    }
+
+    /// When a point of its sweep has enough seeds.
+    #[getter]
+    fn stop_when(&self) -> Vec<Rule> {
+        self.inner.file.sweep.stop_when.iter().map(describe_rule).collect()
+    }
+
+    /// Seeds of a point of its sweep at most.
+    #[getter]
+    fn most_seeds(&self) -> u32 {
+        self.inner.file.sweep.most_seeds
+    }
+
+    /// Tables that its sweep keeps.
+    #[getter]
+    fn tables(&self) -> Vec<&'static str> {
+        self.inner.file.sweep.tables.iter().map(|table| table.name()).collect()
     }
 
     /// What a run depends on besides its seed and the version.

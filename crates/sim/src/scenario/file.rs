@@ -9,6 +9,7 @@ use wifair_wlan::phy::rate::Adaptation;
 use wifair_wlan::{queue, scheme};
 
 use super::seeds::Seeds;
+use super::sweep::Sweep;
 
 use super::space::Space;
 use super::wlan::{Wlan, windows};
@@ -48,6 +49,8 @@ table! {
         pub tcp: tcp::Settings = tcp::Settings::default();
         /// Flows of data.
         pub flows: Vec<Flows> = Vec::new();
+        /// What `wifair sweep` varies.
+        pub sweep: Sweep = Sweep::default();
     }
     check(file, at) {
         if file.warm_up >= file.duration {

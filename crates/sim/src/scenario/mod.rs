@@ -10,6 +10,7 @@ mod file;
 mod network;
 mod seeds;
 mod space;
+pub mod sweep;
 mod wlan;
 
 use std::sync::LazyLock;
@@ -78,8 +79,8 @@ impl Scenario {
         })
     }
 
-    /// The effective scenario as a file: every default filled in, every override in its place. Reading it gives the
-    /// same scenario, and equal scenarios give equal texts.
+    /// The effective scenario as a file: every default filled in, every override in its place, without `[sweep]`.
+    /// Reading it gives the same scenario, and equal scenarios give equal texts.
     #[must_use]
     pub fn to_toml(&self) -> String {
         effective(&self.file)
@@ -124,10 +125,12 @@ impl Scenario {
     }
 }
 
-/// The text of a file in which every flow has its own settings of TCP.
+/// The text of a file in which every flow has its own settings of TCP, and which is one scenario.
 fn effective(file: &File) -> String {
     let Plain::Table(mut entries) = file.to_plain() else { unreachable!("a file is a table") };
-    entries.retain(|(key, value)| key != "tcp" && !matches!(value, Plain::List(list) if list.is_empty()));
+    entries.retain(|(key, value)| {
+        key != "tcp" && key != "sweep" && !matches!(value, Plain::List(list) if list.is_empty())
+    });
     Plain::Table(entries).document()
 }
 

@@ -1,0 +1,123 @@
+//! Sweeps: the points that come out of a scenario.
+
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use wifair_config::{Problem, Source};
+use wifair_sim::scenario::sweep::{self, Axis, Change, Fault, Setting, StopRule};
+
+use crate::scenario::{Scenario, to_error};
+
+/// Points, none of them made before it is asked for.
+#[pyclass(frozen, module = "wifair._core")]
+#[derive(Debug)]
+pub struct Plan {
+    inner: sweep::Plan,
+    base: wifair_sim::scenario::Scenario,
+}
+
+#[pymethods]
+impl Plan {
+    fn __len__(&self) -> usize {
+        usize::try_from(self.inner.count()).unwrap_or(usize::MAX)
+    }
+
+    /// Paths that are varied.
+    #[getter]
+    fn paths(&self) -> Vec<&str> {
+        self.inner.paths()
+    }
+
+    /// What a point sets: where that stands, path and value.
+    fn point(&self, py: Python<'_>, index: u64) -> PyResult<Vec<(String, String, String)>> {
+        if index >= self.inner.count() {
+            return Err(PyIndexError::new_err("no such point"));
+        }
+        match self.inner.point(index, &self.base) {
+            Ok(changes) => {
+                Ok(changes.into_iter().map(|Change { origin, path, value }| (origin, path, value)).collect())
+            }
+            Err((change, why)) => {
+                let fault = Fault { message: why, span: 0..change.path.len(), note: String::new() };
+                Err(to_error(py, &problem(&change.origin, &change.path, &fault).into()))
+            }
+        }
+    }
+}
+
+/// The plan of what `axes` and `points` say, pairs of an option and its text; if there are none, of the file's sweep.
+#[pyfunction]
+pub fn plan(
+    py: Python<'_>,
+    base: &Scenario,
+    axes: Vec<(String, String)>,
+    points: Vec<(String, String)>,
+) -> PyResult<Plan> {
+    let mut setup = base.inner.file.sweep.setup();
+    let mut problems = Vec::new();
+    let given = !(axes.is_empty() && points.is_empty());
+    if given {
+        setup.axes = collect(&axes, Axis::parse, &mut problems);
+        setup.points = collect(&points, Setting::parse, &mut problems);
+    }
+    if !problems.is_empty() {
+        return Err(to_error(py, &wifair_config::Problems(problems)));
+    }
+    match sweep::Plan::new(&setup) {
+        Ok(inner) => Ok(Plan { inner, base: base.inner.clone() }),
+        Err((mut fault, number)) => {
+            let texts: Vec<_> = axes.iter().chain(&points).collect();
+            let at = number.and_then(|number| texts.get(number)).filter(|_| given);
+            let problem = match at {
+                Some((option, text)) => {
+                    fault.span = 0..text.len();
+                    problem(option, text, &fault)
+                }
+                None => Problem::new(&fault.message).with_note(&fault.note),
+            };
+            Err(to_error(py, &problem.into()))
+        }
+    }
+}
+
+/// A rule to stop by: text, figure, limit, and whether that is a fraction of the mean.
+pub type Rule = (String, &'static str, f64, bool);
+
+/// Reads a rule to stop by.
+#[pyfunction]
+pub fn stop_rule(py: Python<'_>, option: &str, text: &str) -> PyResult<Rule> {
+    match StopRule::parse(text) {
+        Ok(rule) => Ok(describe_rule(&rule)),
+        Err(fault) => Err(to_error(py, &problem(option, text, &fault).into())),
+    }
+}
+
+/// A rule for Python.
+pub fn describe_rule(rule: &StopRule) -> Rule {
+    (rule.to_string(), rule.figure, rule.limit, rule.relative)
+}
+
+/// A value as a number, a quantity in its base unit; `None` if it is neither.
+#[pyfunction]
+pub fn number_of(text: &str) -> Option<f64> {
+    sweep::number_of(text)
+}
+
+fn collect<T>(
+    texts: &[(String, String)],
+    parse: impl Fn(&str, &str) -> Result<T, Fault>,
+    problems: &mut Vec<Problem>,
+) -> Vec<T> {
+    let mut values = Vec::new();
+    for (option, text) in texts {
+        match parse(text, option) {
+            Ok(value) => values.push(value),
+            Err(fault) => problems.push(problem(option, text, &fault)),
+        }
+    }
+    values
+}
+
+fn problem(option: &str, text: &str, fault: &Fault) -> Problem {
+    let spot = Source::option(option, text).spot(fault.span.clone(), &fault.note);
+    Problem::new(&fault.message).with_spot(spot)
+}

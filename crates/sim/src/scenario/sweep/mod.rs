@@ -1,0 +1,136 @@
+//! Sweeps: which scenarios come out of one, written as `[sweep]` in its file or as `--vary` on the command line.
+//!
+//! ```text
+//! stations.count = 2..20:2                         a range; `:*2` multiplies
+//! flows.tcp.cc = reno, vegas                       a list; further axes span a grid
+//! stations.count = 2, 4; ap.queue.limit = 20 packets, 40 packets      zipped: the first with the first
+//! servers.delay = loguniform(1 ms, 100 ms)         drawn, `samples` times
+//! ap.queue.limit = {2 * stations.count} packets    depends on another parameter
+//! ```
+//!
+//! A point is one combination. What it says is set like `--set`, so units and names are checked in one place.
+
+mod axis;
+mod decimal;
+mod draw;
+mod expression;
+mod plan;
+mod split;
+mod stop;
+
+use wifair_config::{Content, Node, Plain, Reader, Shape, Value, choice, table};
+
+pub use axis::{Axis, Fault, Item, Law, Setting};
+pub use expression::number_of;
+pub use plan::{Change, Plan, Setup};
+pub use stop::StopRule;
+
+choice! {
+    /// How samples lie in the space of what is drawn.
+    pub enum Design {
+        /// Each parameter's range is cut into as many strata as there are samples, and each is met once.
+        LatinHypercube = "latin-hypercube" from "M. D. McKay, R. J. Beckman and W. J. Conover, 1979",
+        /// Independent draws.
+        Random = "random",
+    }
+}
+
+choice! {
+    /// A table that is kept of each run besides the figures of its cell.
+    pub enum Kept {
+        /// A row for each flow.
+        Flows = "flows",
+        /// A row for each station.
+        Stations = "stations",
+        /// A row for each session.
+        Sessions = "sessions",
+    }
+}
+
+table! {
+    /// What `wifair sweep` varies; a single run takes no notice of it. The seeds are those of the scenario.
+    pub struct Sweep {
+        /// Parameters and their values, as in `"stations.count = 2..20:2"`; several span a grid.
+        pub vary: Vec<Axis> = Vec::new();
+        /// Points that are listed, as in `"stations.count = 2; flows.tcp.cc = reno"`; each joins every point of the grid.
+        pub points: Vec<Setting> = Vec::new();
+        /// How often to draw the parameters that have a distribution.
+        pub samples: Option<u32> = None, "from 1 to 1000000" => |n| n.is_none_or(|n| (1..=1_000_000).contains(&n));
+        /// How the samples lie.
+        pub design: Design = Design::LatinHypercube;
+        /// Seed of the samples; it has nothing to do with those of the runs.
+        pub sample_seed: u64 = 1;
+        /// When a point has enough seeds, as in `"ci(jain_index) < 0.01"` or `"ci(goodput_bps) < 5 %"`; all must hold.
+        pub stop_when: Vec<StopRule> = Vec::new();
+        /// Seeds of a point at most, where `stop_when` asks for more than the scenario has.
+        pub most_seeds: u32 = 100, "from 1 to 1000000" => |n| (1..=1_000_000).contains(n);
+        /// Tables to keep of each run.
+        pub tables: Vec<Kept> = vec![Kept::Flows];
+    }
+    check(sweep, at) {
+        if let Err((fault, _)) = Plan::new(&sweep.setup()) {
+            let key = if sweep.vary.is_empty() { "points" } else { "vary" };
+            at.problem(key, &fault.message, &fault.note);
+        }
+    }
+}
+
+impl Sweep {
+    /// What of it says which points there are.
+    #[must_use]
+    pub fn setup(&self) -> Setup {
+        Setup {
+            axes: self.vary.clone(),
+            points: self.points.clone(),
+            samples: self.samples,
+            design: self.design,
+            sample_seed: self.sample_seed,
+        }
+    }
+}
+
+/// A text with a grammar of its own.
+trait Written: Sized + Clone + PartialEq {
+    /// Reads it; `origin` is where messages say that it stands.
+    fn parse(text: &str, origin: &str) -> Result<Self, Fault>;
+    /// The text.
+    fn text(&self) -> &str;
+    /// What to write.
+    const EXAMPLE: &'static str;
+}
+
+macro_rules! written {
+    ($($name:ty),*) => {$(
+        impl Value for $name {
+            fn shape() -> Shape {
+                Shape::Text
+            }
+            fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+                read_written(node, key, reader)
+            }
+            fn to_plain(&self) -> Plain {
+                Plain::Text(Written::text(self).to_owned())
+            }
+            fn some() -> Self {
+                <Self as Written>::parse(<Self as Written>::EXAMPLE, "").expect("the example is right")
+            }
+        }
+    )*};
+}
+written!(Axis, Setting, StopRule);
+
+fn read_written<T: Written>(node: &Node, key: &str, reader: &mut Reader) -> Option<T> {
+    let Content::Text(text) = &node.content else {
+        let message = format!("`{key}` takes strings");
+        reader.problem(&node.place, Some(key), &message, &format!("write \"{}\"", T::EXAMPLE));
+        return None;
+    };
+    let origin = reader.spot(&node.place, "").map_or(String::new(), |spot| spot.origin.to_string());
+    match T::parse(text, &origin) {
+        Ok(value) => Some(value),
+        Err(fault) => {
+            reader.problem(&node.place, Some(key), &fault.message, &fault.note);
+            None
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Cutting texts at separators that stand neither in quotes nor in brackets.
+
+use std::ops::Range;
+
+use super::Fault;
+
+/// Nothing sensible nests deeper.
+const DEEPEST: usize = 64;
+
+/// The parts of `text[within]` between the separators, without the space around them.
+pub fn split(text: &str, within: Range<usize>, separator: char) -> Result<Vec<Range<usize>>, Fault> {
+    let mut parts = Vec::new();
+    let mut start = within.start;
+    for (at, c) in outside(text, within.clone())? {
+        if c == separator {
+            parts.push(trim(text, start..at));
+            start = at + c.len_utf8();
+        }
+    }
+    parts.push(trim(text, start..within.end));
+    Ok(parts)
+}
+
+/// Where `wanted` first stands in `text[within]`.
+pub fn find(text: &str, within: Range<usize>, wanted: char) -> Result<Option<usize>, Fault> {
+    Ok(outside(text, within)?.into_iter().find(|(_, c)| *c == wanted).map(|(at, _)| at))
+}
+
+/// Without the space around it.
+pub fn trim(text: &str, span: Range<usize>) -> Range<usize> {
+    let part = &text[span.clone()];
+    let start = span.start + (part.len() - part.trim_start().len());
+    start..start + part.trim().len()
+}
+
+/// The characters of `text[within]` that stand neither in quotes nor in brackets.
+fn outside(text: &str, within: Range<usize>) -> Result<Vec<(usize, char)>, Fault> {
+    let mut out = Vec::new();
+    let mut open: Vec<(usize, char)> = Vec::new();
+    let mut quote: Option<(usize, char)> = None;
+    let mut escaped = false;
+    for (at, c) in text[within.clone()].char_indices() {
+        let at = within.start + at;
+        if let Some((_, mark)) = quote {
+            if c == mark && !escaped {
+                quote = None;
+            }
+            escaped = c == '\\' && mark == '"' && !escaped;
+            continue;
+        }
+        match c {
+            '"' | '\'' => quote = Some((at, c)),
+            '(' | '[' | '{' => open.push((at, c)),
+            ')' | ']' | '}' => {
+                let matching = match c {
+                    ')' => '(',
+                    ']' => '[',
+                    _ => '{',
+                };
+                if open.pop().is_none_or(|(_, opened)| opened != matching) {
+                    return Err(Fault::new(&format!("`{c}` closes nothing"), at..at + 1, ""));
+                }
+            }
+            _ if open.is_empty() => out.push((at, c)),
+            _ => {}
+        }
+        if open.len() > DEEPEST {
+            return Err(Fault::new(&format!("more than {DEEPEST} brackets in each other"), at..at + 1, ""));
+        }
+    }
+    match quote.or(open.pop()) {
+        None => Ok(out),
+        Some((at, c)) => Err(Fault::new(&format!("`{c}` is not closed"), at..at + 1, "")),
+    }
+}
