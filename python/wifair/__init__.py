@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from wifair.results import Results
     from wifair.scenario import Scenario
     from wifair.simulate import run
-    from wifair.sweeps import Store
+    from wifair.sweeps import Store, sweep
 
 __all__ = [
     "Capture",
@@ -66,6 +66,7 @@ __all__ = [
     "read_capture",
     "run",
     "statistics",
+    "sweep",
     "sweeps",
 ]
 
@@ -78,6 +79,7 @@ _LAZY = {
     "Store": "wifair.sweeps",
     "read_capture": "wifair.capture",
     "run": "wifair.simulate",
+    "sweep": "wifair.sweeps",
 }
 _MODULES = ("metrics", "statistics", "sweeps")
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wifair.results import Results
     from wifair.statistics import Interval
 
-__all__ = ["bars", "text"]
+__all__ = ["bars", "figure_text", "text"]
 
 MOST_FLOWS = 40
 NOTHING = "-"
@@ -28,6 +28,12 @@ def text(results: Results) -> str:
     if not results.seeds:
         return "no run finished"
     return "\n".join([_title(results), "", *_flows(results), "", *_cell(results)])
+
+
+def figure_text(name: str, interval: Interval) -> str:
+    """Show a figure with its interval, in the unit that its name ends with."""
+    form = rate if name.endswith("_bps") else time if name.endswith("_s") else _general
+    return _with_interval(interval, form)
 
 
 def bars(results: Results, width: int = 80) -> str:
@@ -150,7 +156,8 @@ def _with_interval(interval: Interval, form: Callable[[float], str]) -> str:
     mean, half = interval
     if math.isnan(half):
         return form(mean)
-    unit, size = _rate_unit(mean) if form is rate else ("%", 0.01) if form is percent else ("", 1.0)
+    units = {rate: _rate_unit(mean), percent: ("%", 0.01), time: ("ms", 1e-3) if mean < 1 else ("s", 1.0)}
+    unit, size = units.get(form, ("", 1.0))
     decimals = 3 if half == 0 else min(max(1 - math.floor(math.log10(half / size)), 0), 4)
     return f"{mean / size:.{decimals}f} \u00b1 {half / size:.{decimals}f} {unit}".rstrip()
 
@@ -175,6 +182,10 @@ def time(seconds: float) -> str:
 
 def percent(fraction: float) -> str:
     return NOTHING if math.isnan(fraction) else f"{100 * fraction:.1f} %"
+
+
+def _general(value: float) -> str:
+    return NOTHING if math.isnan(value) else f"{value:.4g}"
 
 
 def ratio(value: float) -> str:

@@ -140,7 +140,11 @@ class Scenario:
         """
         pairs = {**(changes or {}), **more}
         new = [("with_", f"{path}={_toml.value(value, path)}") for path, value in pairs.items()]
-        return Scenario(self._data, name=self._source, overrides=[*self._overrides, *new])
+        return self._changed(new)
+
+    def _changed(self, changes: Sequence[tuple[str, str]]) -> Scenario:
+        """Get a copy with more overrides; see `__init__`."""
+        return Scenario(self._data, name=self._source, overrides=[*self._overrides, *changes])
 
     @property
     def name(self) -> str:

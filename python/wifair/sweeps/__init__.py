@@ -9,7 +9,8 @@ from __future__ import annotations
 from wifair.sweeps.compute import Request, compute
 from wifair.sweeps.reading import Failure, Runs
 from wifair.sweeps.store import Key, Store
+from wifair.sweeps.sweeping import sweep
 from wifair.sweeps.task import VERSION
 from wifair.sweeps.work import Finished, Progress
 
-__all__ = ["VERSION", "Failure", "Finished", "Key", "Progress", "Request", "Runs", "Store", "compute"]
+__all__ = ["VERSION", "Failure", "Finished", "Key", "Progress", "Request", "Runs", "Store", "compute", "sweep"]

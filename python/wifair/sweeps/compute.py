@@ -106,7 +106,7 @@ def compute(
         engine = engine_of(executor, threads)
         stack.callback(engine.close)
         Work(store, _Fixed(wanted), engine, kept=kept, step_ns=step_ns, report=progress).run()
-        return Runs.of(store, [(Key(r.scenario.hash, r.seed), r.labels) for r in wanted], [name for name, _ in kept])
+        return Runs(store.path, [(Key(r.scenario.hash, r.seed), r.labels) for r in wanted], [name for name, _ in kept])
 
 
 def kept_of(tables: Iterable[str], series: str | None) -> tuple[list[Kept], int | None]:

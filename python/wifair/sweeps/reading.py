@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import math
+from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,8 @@ from wifair.sweeps.task import VERSION
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -46,75 +48,116 @@ class Failure(NamedTuple):
 
 
 class Runs:
-    """Results of runs, in the order in which they were asked for.
+    """Results of runs, in the order in which they were asked for; read from the store when they are looked at.
 
     Attributes
     ----------
-    figures : Columns
-        A row for each finished run: its labels, its ``scenario`` and ``seed``, and all figures of its cell.
-    tables : dict of str to Columns
-        The other tables that were kept, each with labels, ``scenario`` and ``seed`` in front: ``tables["flows"]`` has
-        a row for each run and flow.
-    failures : list of Failure
-        The runs that failed.
+    path : Path
+        The store.
+    wide : int
+        Points that have as many seeds as are allowed, and still too wide an interval.
     """
 
-    def __init__(self, figures: Columns, tables: Mapping[str, Columns], failures: Sequence[Failure]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        wanted: Iterable[tuple[Key, Mapping[str, Label]]],
+        tables: Iterable[str],
+        *,
+        wide: int = 0,
+    ) -> None:
         """See `compute`, which makes them."""
-        self.figures = figures
-        self.tables = dict(tables)
-        self.failures = list(failures)
+        self.path = path
+        self.wide = wide
+        self._wanted = list(wanted)
+        self._tables = list(tables)
+        self._read: dict[str, Columns] = {}
+        self._kept: object = None
+
+    @property
+    def figures(self) -> Columns:
+        """A row for each finished run: its labels, its ``scenario`` and ``seed``, and all figures of its cell."""
+        return self.table("runs")
 
     @property
     def flows(self) -> Columns:
-        """A row for each run and flow."""
-        return self.tables["flows"]
+        """A row for each run and flow, with labels, ``scenario`` and ``seed`` in front."""
+        return self.table("flows")
 
-    @classmethod
-    def of(cls, store: Store, wanted: Sequence[tuple[Key, Mapping[str, Label]]], tables: Iterable[str]) -> Runs:
-        """Read the runs `wanted` from a store."""
-        db = store._db
-        names = list(dict.fromkeys(name for _, labels in wanted for name in labels))
-        labels = {name: label_column([of.get(name) for _, of in wanted]) for name in names}
-        db.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (place INTEGER PRIMARY KEY, scenario TEXT, seed INTEGER)")
-        db.execute("BEGIN")
-        try:
-            db.execute("DELETE FROM wanted")
-            db.executemany("INSERT INTO wanted VALUES (?, ?, ?)", ((i, *key) for i, (key, _) in enumerate(wanted)))
-            joined = (
-                "FROM wanted w JOIN runs r ON r.scenario = w.scenario AND r.seed = w.seed AND r.version = ? "
-                "AND r.status = "
-            )
-            figures = _select(
-                db,
-                labels,
-                [*(f"r.{name}" for name in ABOUT), *(f"r.{quoted(name)}" for name in store.figures())],
-                [*ABOUT, *store.figures()],
-                f"{joined} 'done' ORDER BY w.place",
-                {**ABOUT, **store.meanings("runs")},
-            )
-            read = {}
-            for table in tables:
-                columns = [name for name in store.columns(table) if name != "run"]
-                if columns:
-                    read[table] = _select(
-                        db,
-                        labels,
-                        ["r.scenario", "r.seed", *(f"t.{quoted(name)}" for name in columns)],
-                        ["scenario", "seed", *columns],
-                        f"{joined} 'done' JOIN {quoted(table)} t ON t.run = r.run ORDER BY w.place, t.rowid",
-                        {**ABOUT, **store.meanings(table)},
-                    )
-                else:
-                    read[table] = Columns({})
-            failed = db.execute(f"SELECT w.place, r.message {joined} 'failed' ORDER BY w.place", (VERSION,)).fetchall()
-        finally:
-            db.execute("ROLLBACK")
+    @property
+    def tables(self) -> dict[str, Columns]:
+        """The tables that were kept, by name, each like `flows`."""
+        return {name: self.table(name) for name in self._tables}
+
+    def table(self, name: str) -> Columns:
+        """Read a table: ``runs``, or one that was kept.
+
+        Raises
+        ------
+        KeyError
+            If it was not kept.
+        """
+        if name not in ("runs", *self._tables):
+            raise KeyError(f"table {name!r} was not kept: there are {', '.join(['runs', *self._tables])}")
+        if name not in self._read:
+            with self._joined() as (store, joined):
+                self._read[name] = self._select(store, joined, name)
+        return self._read[name]
+
+    @cached_property
+    def failures(self) -> list[Failure]:
+        """The runs that failed."""
+        with self._joined() as (store, joined):
+            query = f"SELECT w.place, r.message {joined} 'failed' ORDER BY w.place"
+            rows = store._db.execute(query, (VERSION,)).fetchall()
         failures = []
-        for place, message in failed:
-            key, of = wanted[place]
-            failures.append(Failure(key.scenario, key.seed, of, message))
-        return cls(figures, read, failures)
+        for place, message in rows:
+            key, labels = self._wanted[place]
+            failures.append(Failure(key.scenario, key.seed, labels, message))
+        return failures
+
+    def keep(self, thing: object) -> None:
+        """Hold on to what must live as long as this: a temporary folder."""
+        self._kept = thing
+
+    @contextmanager
+    def _joined(self) -> Iterator[tuple[Store, str]]:
+        """Open the store with a temporary table of what is wanted; give it and the beginning of queries on both."""
+        with Store(self.path, create=False) as store:
+            db = store._db
+            db.execute("CREATE TEMP TABLE wanted (place INTEGER PRIMARY KEY, scenario TEXT, seed INTEGER)")
+            db.execute("BEGIN")
+            rows = ((place, *key) for place, (key, _) in enumerate(self._wanted))
+            db.executemany("INSERT INTO wanted VALUES (?, ?, ?)", rows)
+            yield (
+                store,
+                "FROM wanted w JOIN runs r ON r.scenario = w.scenario AND r.seed = w.seed AND r.version = ? "
+                "AND r.status =",
+            )
+            db.execute("ROLLBACK")
+
+    def _select(self, store: Store, joined: str, table: str) -> Columns:
+        if table == "runs":
+            names = [*ABOUT, *store.figures()]
+            selected = [f"r.{quoted(name)}" for name in names]
+            rest = f"{joined} 'done' ORDER BY w.place"
+        else:
+            columns = [name for name in store.columns(table) if name != "run"]
+            if not columns:
+                return Columns({})
+            names = ["scenario", "seed", *columns]
+            selected = ["r.scenario", "r.seed", *(f"t.{quoted(name)}" for name in columns)]
+            rest = f"{joined} 'done' JOIN {quoted(table)} t ON t.run = r.run ORDER BY w.place, t.rowid"
+        cursor = store._db.execute(f"SELECT w.place, {', '.join(selected)} {rest}", (VERSION,))
+        rows = fetch(cursor, ["", *names])
+        places = rows.pop("").astype(np.int64)
+        about = {**ABOUT, **store.meanings(table)}
+        front = {name: column[places] for name, column in self._labels().items() if name not in rows}
+        return Columns({**front, **rows}, about)
+
+    def _labels(self) -> dict[str, NDArray[Any]]:
+        names = dict.fromkeys(name for _, labels in self._wanted for name in labels)
+        return {name: label_column([labels.get(name) for _, labels in self._wanted]) for name in names}
 
     def __repr__(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""
@@ -122,7 +165,7 @@ class Runs:
 
     def _repr_html_(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""
-        return f"<b>{self.figures.rows} runs{html.escape(failed)}</b>{self.figures._repr_html_()}"
+        return f"<b>{self.figures.rows} runs{failed}</b>{self.figures._repr_html_()}"
 
 
 def fetch(cursor: sqlite3.Cursor, names: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -162,17 +205,3 @@ def _text(value: Label) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(value) if isinstance(value, float) else str(value)
-
-
-def _select(
-    db: sqlite3.Connection,
-    labels: Mapping[str, NDArray[Any]],
-    selected: Sequence[str],
-    names: Sequence[str],
-    rest: str,
-    about: Mapping[str, str],
-) -> Columns:
-    rows = fetch(db.execute(f"SELECT w.place, {', '.join(selected)} {rest}", (VERSION,)), ["", *names])
-    places = rows.pop("").astype(np.int64)
-    front = {name: column[places] for name, column in labels.items() if name not in rows}
-    return Columns({**front, **rows}, about)

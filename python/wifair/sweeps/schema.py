@@ -132,4 +132,12 @@ def _header(connection: sqlite3.Connection) -> tuple[int, int, int]:
     def one(query: str) -> int:
         return int(connection.execute(query).fetchone()[0])
 
-    return one("PRAGMA application_id"), one("PRAGMA user_version"), one("SELECT count(*) FROM sqlite_master")
+    # Within one transaction, or another process might make the tables between two of these.
+    alone = not connection.in_transaction
+    if alone:
+        connection.execute("BEGIN")
+    tables = one("SELECT count(*) FROM sqlite_master")
+    header = one("PRAGMA application_id"), one("PRAGMA user_version"), tables
+    if alone:
+        connection.execute("COMMIT")
+    return header

@@ -159,11 +159,19 @@ class Store:
 
     def columns(self, table: str) -> list[str]:
         """List the columns of a table; none if there is no such table."""
-        return [row[1] for row in self._db.execute(f"PRAGMA table_info({quoted(table)})")]
+        return [row[1] for row in self._db.execute(f"PRAGMA main.table_info({quoted(table)})")]
 
     def meanings(self, table: str) -> dict[str, str]:
         """Say what the columns of a table mean."""
         return dict(self._db.execute("SELECT name, meaning FROM meanings WHERE source = ?", (table,)).fetchall())
+
+    def values(self, scenario: str, figures: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Read figures of the finished runs of a scenario, each row with the seed in front; None for NaN."""
+        if not set(figures) <= set(self.columns("runs")):
+            return []  # no run has finished yet
+        names = ", ".join(["seed", *map(quoted, figures)])
+        query = f"SELECT {names} FROM runs WHERE scenario = ? AND version = ? AND status = 'done' ORDER BY seed"
+        return self._db.execute(query, (scenario, VERSION)).fetchall()
 
     # Who computes what
 
@@ -318,13 +326,16 @@ class Store:
                 self._db.execute("INSERT INTO kept VALUES (?, ?, ?)", (run, name, detail))
 
     def _keep(self, run: int, table: str, columns: list[RawColumn]) -> None:
-        if not self.columns(table):
-            self._db.execute(f"CREATE TABLE {quoted(table)} (run INTEGER NOT NULL)")
-            self._db.execute(f"CREATE INDEX {quoted(table + '_run')} ON {quoted(table)} (run)")
+        self._make_table(table)
         self._db.execute(f"DELETE FROM {quoted(table)} WHERE run = ?", (run,))
         names, rows = self._columns_of(table, columns)
         if names:
             self._insert(table, ["run", *names], ((run, *row) for row in rows))
+
+    def _make_table(self, table: str) -> None:
+        if not self.columns(table):
+            self._db.execute(f"CREATE TABLE {quoted(table)} (run INTEGER NOT NULL)")
+            self._db.execute(f"CREATE INDEX {quoted(table + '_run')} ON {quoted(table)} (run)")
 
     def _columns_of(self, table: str, columns: list[RawColumn]) -> tuple[list[str], Iterator[tuple[object, ...]]]:
         """Names and rows of columns as the core gives them, after making place for them."""

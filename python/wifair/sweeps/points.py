@@ -1,0 +1,182 @@
+"""The points of a sweep: scenarios that differ in what is varied, and the values that tell them apart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from wifair import _core, _toml
+from wifair.errors import ScenarioError
+from wifair.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wifair.sweeps.store import Label
+
+__all__ = ["Axes", "Option", "Points", "Value", "label_of"]
+
+Value = str | int | float | bool | list[object]
+"""A value of a parameter."""
+Dependent = Callable[[Mapping[str, "Label"]], Value]
+"""Makes a value from those of the point."""
+Axes = Mapping[str | tuple[str, ...], str | Iterable[object] | Dependent]
+"""What is varied; see `wifair.sweep`."""
+Option = tuple[str, str]
+"""What messages show before a text, and the text."""
+
+MOST_PROBLEMS = 10
+"""Messages that are shown together: the same mistake is often in many points."""
+
+
+class Points:
+    """The points of a sweep, in order. Each is made when it is asked for: there may be many.
+
+    Attributes
+    ----------
+    hashes : list of str
+        Hashes of the points' scenarios. Two points may have the same scenario.
+    """
+
+    def __init__(
+        self,
+        base: Scenario,
+        axes: Iterable[Option] = (),
+        listed: Iterable[Option] = (),
+        dependent: Mapping[str, Dependent] | None = None,
+    ) -> None:
+        """Points of `base` that `axes` and `listed` say in the grammar of ``--vary``, checked all of them.
+
+        `dependent` are functions of the others, by path. Without axes and listed points, those of the file's
+        ``[sweep]``.
+
+        Raises
+        ------
+        ScenarioError
+            If one cannot be run.
+        """
+        self._base = base
+        self._plan = _core.plan(base._core, list(axes), list(listed))
+        self._dependent = dict(dependent or {})
+        self.hashes: list[str] = self._check()
+
+    def __len__(self) -> int:
+        return len(self._plan)
+
+    @property
+    def paths(self) -> list[str]:
+        """What is varied."""
+        return [*self._plan.paths, *self._dependent]
+
+    def labels(self, index: int) -> dict[str, Label]:
+        """Paths and values of a point."""
+        labels = {path: label_of(text) for _, path, text in self._plan.point(index)}
+        for path, function in self._dependent.items():
+            labels[path] = _plain(function(labels), path)
+        return labels
+
+    def scenario(self, index: int) -> Scenario:
+        """Make the scenario of a point."""
+        changes = [(origin or "[sweep]", f"{path}={text}") for origin, path, text in self._plan.point(index)]
+        if self._dependent:
+            labels = self.labels(index)
+            changes += [("vary", f"{path}={_toml.value(labels[path], path)}") for path in self._dependent]
+        return self._base._changed(changes)
+
+    def _check(self) -> list[str]:
+        hashes = []
+        problems: dict[str, ScenarioError] = {}
+        for index in range(len(self)):
+            try:
+                hashes.append(self.scenario(index).hash)
+            except ScenarioError as error:
+                problems.setdefault(str(error), error)
+                if len(problems) == MOST_PROBLEMS:
+                    break
+        if problems:
+            parts = [problem for error in problems.values() for problem in error.problems]
+            raise ScenarioError("\n".join(text.rstrip("\n") + "\n" for text in problems), tuple(parts))
+        return hashes
+
+
+def options_of(vary: Axes | Iterable[str]) -> tuple[list[Option], dict[str, Dependent]]:
+    """Read what `wifair.sweep` takes as the grammar of ``--vary``, and functions by path."""
+    if not isinstance(vary, Mapping):
+        return [("vary", text) for text in vary], {}
+    axes: list[Option] = []
+    dependent: dict[str, Dependent] = {}
+    for key, values in vary.items():
+        if isinstance(key, str):
+            if callable(values):
+                dependent[key] = values
+            elif isinstance(values, str):
+                axes.append(("vary", f"{key} = {values}"))
+            else:
+                axes.append(("vary", f"{key} = {_list(values, key)}"))
+            continue
+        if isinstance(values, str) or callable(values):
+            raise TypeError(f"values of {key} go together: expected a list of tuples")
+        rows: list[list[object]] = [list(row) for row in values]  # type: ignore[arg-type]
+        for row in rows:
+            if len(row) != len(key):
+                raise ValueError(f"{row} are not {len(key)} values, for {', '.join(key)}")
+        columns = [_list([row[i] for row in rows], path) for i, path in enumerate(key)]
+        axes.append(("vary", "; ".join(f"{path} = {column}" for path, column in zip(key, columns))))
+    return axes, dependent
+
+
+def listed_of(points: Iterable[Mapping[str, object]]) -> list[Option]:
+    """Read listed points as the grammar of ``--point``."""
+    return [
+        ("points", "; ".join(f"{path} = {_toml.value(value, path)}" for path, value in point.items()))
+        for point in points
+    ]
+
+
+def label_of(text: str) -> Label:
+    """Read a value as it is written behind ``--set``: a number if it is one, else a text."""
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    if text[:1] == '"' == text[-1:]:
+        try:
+            return str(json.loads(text))
+        except ValueError:
+            pass
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "'" else text
+
+
+def rows_of(text: str, name: str) -> Iterator[dict[str, str]]:
+    """Read points from CSV whose header has the paths; an empty cell leaves a parameter as it is."""
+    import csv  # noqa: PLC0415
+    import io  # noqa: PLC0415
+
+    reader = csv.DictReader(io.StringIO(text))
+    if not reader.fieldnames:
+        raise ScenarioError(f"error: `{name}` is empty: its first line holds the paths\n")
+    for row in reader:
+        if None in row or None in row.values():
+            raise ScenarioError(
+                f"error: line {reader.line_num} of `{name}` does not have {len(reader.fieldnames)} values\n"
+            )
+        yield {path.strip(): value.strip() for path, value in row.items() if value.strip()}
+
+
+def _list(values: Iterable[object], path: str) -> str:
+    texts = [_toml.value(value, path) for value in values]
+    if not texts:
+        raise ValueError(f"there are no values of {path}")
+    return ", ".join(texts)
+
+
+def _plain(value: object, path: str) -> Label:
+    if hasattr(value, "item"):  # numpy's scalars
+        value = value.item()
+    if isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return _toml.value(value, path)
+    raise TypeError(f"{path} is a {type(value).__name__}: expected a string, number or bool")

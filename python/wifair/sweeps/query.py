@@ -1,0 +1,228 @@
+"""Questions to a store: which runs, grouped by what, and what came out on average."""
+
+from __future__ import annotations
+
+import math
+import re
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wifair import _core
+from wifair.columns import Columns
+from wifair.statistics import student_t_quantile
+from wifair.sweeps.reading import ABOUT, fetch
+from wifair.sweeps.schema import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from wifair.sweeps.store import Store
+
+__all__ = ["Condition", "means", "name_of", "select", "version_of"]
+
+CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*", re.S)
+
+PROVENANCE = ("scenario", "seed", "version", "finished", "host", "wall_s", "measured_s", "events")
+"""Columns of a run that conditions may be about, besides labels and figures."""
+
+
+class Condition(NamedTuple):
+    """What must hold of a run: ``stations.count >= 4`` or ``flows.tcp.cc = reno, vegas``."""
+
+    name: str
+    """Label, figure or other column."""
+    operator: str
+    """One of ``= != < <= > >=``."""
+    values: tuple[str, ...]
+    """With what to compare; ``=`` and ``!=`` take several."""
+
+    @classmethod
+    def parse(cls, text: str) -> Condition:
+        """Read a condition.
+
+        Raises
+        ------
+        ValueError
+            If it is none.
+        """
+        match = CONDITION.fullmatch(text)
+        if match is None or not match[3]:
+            raise ValueError(f"`{text}` is no condition: write it as in stations.count>=4 or flows.tcp.cc=reno,vegas")
+        values = tuple(value.strip() for value in match[3].split(","))
+        if len(values) > 1 and match[2] not in ("=", "!="):
+            raise ValueError(f"`{text}` compares with several values: only = and != do that")
+        return cls(match[1], match[2], values)
+
+    def sql(self, column: str) -> tuple[str, list[object]]:
+        """Write it in SQL; numbers and quantities are compared as such, other texts as texts."""
+        parts: list[str] = []
+        values: list[object] = []
+        for value in self.values:
+            number = _core.number_of(value)
+            if number is not None:
+                parts.append(f"number_of({column}) {self.operator} ?")
+                values.append(number)
+            else:
+                parts.append(f"{column} {self.operator} ?")
+                values.append(value)
+        return "(" + (" AND " if self.operator == "!=" else " OR ").join(parts) + ")", values
+
+
+def version_of(store: Store, conditions: Sequence[Condition]) -> tuple[str | None, list[str]]:
+    """Choose the version whose runs are shown: what a condition asks for, else the latest; and name the others."""
+    versions = list(store.versions())
+    if any(condition.name == "version" for condition in conditions):
+        return None, []
+    return (versions[-1] if versions else None), versions[:-1]
+
+
+def name_of(name: str, known: Sequence[str], what: str) -> str:
+    """Find the column that is meant: by its name, or by its end or beginning if only one has that.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or more than one.
+    """
+    if name in known:
+        return name
+    ends = [other for other in known if other.endswith(f".{name}")]
+    near = ends or [other for other in known if other.startswith(name)]
+    if len(near) == 1:
+        return near[0]
+    if near:
+        raise ValueError(f"{what} `{name}` could be {' or '.join(near)}")
+    close = get_close_matches(name, known, n=1)
+    hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(known)}" if known else "there are none"
+    raise ValueError(f"no {what} `{name}`: {hint}")
+
+
+def select(
+    store: Store,
+    *,
+    where: Iterable[Condition] = (),
+    table: str = "runs",
+    columns: Sequence[str] | None = None,
+    version: str | None = None,
+) -> Columns:
+    """Read rows of finished runs, in the order of points and seeds.
+
+    Parameters
+    ----------
+    store : Store
+        Where from.
+    where : iterable of Condition
+        What must hold.
+    table : str, default "runs"
+        ``runs`` for the figures of each run, or a table that was kept, such as ``flows``.
+    columns : sequence of str, optional
+        Which labels, ``seed`` and figures; all by default.
+    version : str, optional
+        Which version of wifair; all by default.
+
+    Returns
+    -------
+    Columns
+        Labels, seed, and the columns of the table.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown.
+    """
+    labels = store.labels()
+    own = store.figures() if table == "runs" else [name for name in store.columns(table) if name != "run"]
+    if not own and table != "runs":
+        raise ValueError(f"table `{table}` was not kept in `{store.path}`")
+    place = {name: f"t.{quoted(name)}" for name in (own if table != "runs" else [])}
+    place |= {name: f"r.{quoted(name)}" for name in (*PROVENANCE, *store.figures()) if name not in place}
+    place |= {name: f"p.{quoted(name)}" for name in labels if name not in place}
+    known = list(place)
+    names = [*labels, "seed", *own] if columns is None else list(columns)
+    names = list(dict.fromkeys(name_of(name, known, "column") for name in names))
+    test = "r.status = 'done'"
+    values: list[object] = []
+    if version is not None:
+        test += " AND r.version = ?"
+        values.append(version)
+    for condition in where:
+        part, given = condition.sql(place[name_of(condition.name, known, "column")])
+        test += f" AND {part}"
+        values += given
+    joined = "FROM points p JOIN runs r ON r.scenario = p.scenario"
+    order = "p.point, r.seed"
+    if table != "runs":
+        joined += f" JOIN {quoted(table)} t ON t.run = r.run"
+        order += ", t.rowid"
+    selected = ", ".join(place[name] for name in names)
+    db = store._db
+    db.create_function("number_of", 1, _number_of, deterministic=True)
+    rows = fetch(db.execute(f"SELECT {selected} {joined} WHERE {test} ORDER BY {order}", values), names)
+    return Columns(rows, {**ABOUT, **store.meanings(table)})
+
+
+def means(columns: Columns, by: Sequence[str], figures: Sequence[str]) -> Columns:
+    """Average figures over the rows that agree in `by`.
+
+    Parameters
+    ----------
+    columns : Columns
+        Rows, as of `select`.
+    by : sequence of str
+        Columns that tell groups apart; groups come in the order of their first rows.
+    figures : sequence of str
+        What to average; NaN is left out.
+
+    Returns
+    -------
+    Columns
+        The columns `by`, ``runs`` (rows of the group), and for each figure its mean and, as ``NAME_ci95``, the half
+        width of the 95 % interval (Student t); NaN with fewer than two values.
+    """
+    group, first = _groups([columns[name] for name in by], columns.rows)
+    count = len(first)
+    out: dict[str, NDArray[Any]] = {name: columns[name][first] for name in by}
+    about = {name: columns.about[name] for name in by if name in columns.about}
+    out["runs"] = np.bincount(group, minlength=count)
+    about["runs"] = "Number of rows that were averaged."
+    for name in figures:
+        values = columns[name].astype(np.float64)
+        known = ~np.isnan(values)
+        of, x = group[known], values[known]
+        n = np.bincount(of, minlength=count)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = np.bincount(of, weights=x, minlength=count) / n
+            variance = np.bincount(of, weights=(x - mean[of]) ** 2, minlength=count) / (n - 1)
+            half = _t975(n) * np.sqrt(variance / n)
+        out[name], out[f"{name}_ci95"] = mean, half
+        about[name] = f"Mean of: {columns.about.get(name, name)}"
+        about[f"{name}_ci95"] = "Half width of the 95 % interval of the mean (Student t)."
+    return Columns(out, about)
+
+
+def _groups(keys: Sequence[NDArray[Any]], rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sort rows into groups, numbered by their first rows: the group of each row, the first row of each."""
+    code = np.zeros(rows, dtype=np.int64)
+    for key in keys:
+        values, inverse = np.unique(key, return_inverse=True)  # NaN equals NaN here
+        code = code * len(values) + inverse
+        code = np.unique(code, return_inverse=True)[1]
+    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse], np.sort(first)
+
+
+def _t975(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    table = {n: student_t_quantile(0.975, n - 1) if n > 1 else math.nan for n in set(counts.tolist())}
+    return np.array([table[n] for n in counts.tolist()], dtype=np.float64)
+
+
+def _number_of(value: object) -> float | None:
+    if isinstance(value, (int, float)):
+        return float(value)
+    return _core.number_of(value) if isinstance(value, str) else None

@@ -1,0 +1,372 @@
+"""`wifair.sweep`: a scenario over parameters and seeds."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from wifair import _core, _toml
+from wifair.scenario import Scenario
+from wifair.statistics import mean_interval
+from wifair.sweeps.compute import engine_of, kept_of
+from wifair.sweeps.points import Points, listed_of, options_of
+from wifair.sweeps.reading import Runs
+from wifair.sweeps.store import MOST_SEED, Key, Store
+from wifair.sweeps.work import Work
+
+if TYPE_CHECKING:
+    import os
+    from concurrent.futures import Executor
+
+    from wifair._core import Rule
+    from wifair.sweeps.engines import Engine
+    from wifair.sweeps.points import Axes
+    from wifair.sweeps.store import Label
+    from wifair.sweeps.work import Progress
+
+__all__ = ["Shard", "Sweep", "sweep"]
+
+FEWEST_SEEDS = 3
+"""A confidence interval of fewer values is chance."""
+GROWTH = 4
+"""Where an interval is too wide, a quarter more seeds."""
+
+
+class Shard(NamedTuple):
+    """A share of a sweep: number `number` of `count`, from 1."""
+
+    number: int
+    """Which share, from 1."""
+    of: int
+    """Into how many."""
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Read ``I/N``.
+
+        Raises
+        ------
+        ValueError
+            If it is not that, with I between 1 and N.
+        """
+        number, slash, count = text.partition("/")
+        try:
+            shard = cls(int(number), int(count))
+        except ValueError:
+            shard = cls(0, 0)
+        if not slash or not 1 <= shard.number <= shard.of:
+            raise ValueError(f"`{text}` is no shard: write I/N, as in 1/4 ... 4/4")
+        return shard
+
+    def has(self, index: int) -> bool:
+        """Whether number `index`, from 0, is in it."""
+        return index % self.of == self.number - 1
+
+
+WHOLE = Shard(1, 1)
+
+
+class Sweep:
+    """Which runs a sweep has, all checked: points times seeds.
+
+    Attributes
+    ----------
+    points : Points
+        The points.
+    seeds : list of int
+        Seeds of each point, or the first of them where `rules` ask for more.
+    rules : list of tuple
+        When a point has enough seeds.
+    """
+
+    def __init__(
+        self,
+        points: Points,
+        seeds: Iterable[int],
+        *,
+        rules: Iterable[Rule] = (),
+        most_seeds: int = 100,
+        shard: Shard = WHOLE,
+    ) -> None:
+        """See `sweep`."""
+        self.points = points
+        self.seeds = list(seeds)
+        self.rules = list(rules)
+        self.most_seeds = most_seeds
+        self.shard = shard
+        _check_seeds(self.seeds)
+        if self.rules and len(self.seeds) < FEWEST_SEEDS:
+            raise ValueError(
+                f"{len(self.seeds)} seeds are too few to stop by an interval: begin with {FEWEST_SEEDS} at least"
+            )
+        if self.rules and len(self.seeds) > most_seeds:
+            raise ValueError(f"{len(self.seeds)} seeds, but at most {most_seeds} are allowed")
+        self._first: dict[str, int] = {}
+        for index, scenario in enumerate(points.hashes):
+            self._first.setdefault(scenario, index)
+
+    @property
+    def scenarios(self) -> list[str]:
+        """Hashes of the scenarios, each once, in the order of their first points."""
+        return list(self._first)
+
+    def keys(self) -> Iterator[Key]:
+        """List the runs that are known from the start: all points with the first seed, then with the second, ...
+
+        So a part of the sweep is a picture of all of it, and its rate tells how long the rest takes.
+        """
+        of_point = bool(self.rules)  # who decides on more seeds must know all runs of the point
+        number = 0
+        for seed in self.seeds:
+            for place, scenario in enumerate(self._first):
+                if self.shard.has(place if of_point else number):
+                    yield Key(scenario, seed)
+                number += 1
+
+    def count(self) -> int:
+        """Count them."""
+        if self.rules:
+            return len(self.seeds) * sum(self.shard.has(place) for place in range(len(self._first)))
+        return sum(self.shard.has(number) for number in range(len(self.seeds) * len(self._first)))
+
+    def scenario(self, key: Key) -> Scenario:
+        """Make the scenario of a run."""
+        return self.points.scenario(self._first[key.scenario])
+
+    def labelled(self) -> Iterator[tuple[str, dict[str, Label]]]:
+        """List hashes and labels of all points."""
+        return ((scenario, self.points.labels(index)) for index, scenario in enumerate(self.points.hashes))
+
+    def following(self, count: int) -> list[int]:
+        """List the seeds to add to the first `count` of a point."""
+        more = min(max(count // GROWTH, 1), self.most_seeds - count)
+        first = max(self.seeds) + 1 + count - len(self.seeds)
+        return list(range(first, first + more))
+
+    def seeds_of(self, count: int) -> list[int]:
+        """List the first `count` seeds of a point."""
+        further = max(self.seeds) + 1
+        return [*self.seeds, *range(further, further + count - len(self.seeds))][:count]
+
+
+class Source:
+    """Hands out the runs of a sweep, and asks for more where an interval is too wide."""
+
+    def __init__(self, sweep: Sweep, store: Store) -> None:
+        """Hand out the runs of `sweep`, whose results are in `store`."""
+        self._sweep = sweep
+        self._store = store
+        self._keys = sweep.keys()
+        self._more: deque[Key] = deque()
+        self._begun: dict[str, int] = {}
+        self._open: dict[str, int] = {}
+        self.wide: set[str] = set()
+        self.total = sweep.count()
+        self.scenario = lru_cache(maxsize=256)(sweep.scenario)
+        if sweep.rules:
+            for place, scenario in enumerate(sweep.scenarios):
+                if sweep.shard.has(place):
+                    self._begun[scenario] = self._open[scenario] = len(sweep.seeds)
+
+    def take(self) -> Key | None:
+        """Take the next run."""
+        if self._more:
+            return self._more.popleft()
+        return next(self._keys, None)
+
+    def finished(self, key: Key) -> None:
+        """Hear that a run is over."""
+        scenario = key.scenario
+        if scenario not in self._open:
+            return
+        self._open[scenario] -= 1
+        if self._open[scenario] > 0:
+            return
+        count = self._begun[scenario]
+        if self._enough(scenario, count):
+            return
+        more = self._sweep.following(count)
+        if not more:
+            self.wide.add(scenario)
+            return
+        self._begun[scenario] += len(more)
+        self._open[scenario] = len(more)
+        self.total += len(more)
+        self._more += [Key(scenario, seed) for seed in more]
+
+    def _enough(self, scenario: str, count: int) -> bool:
+        """Whether all rules hold for the first `count` seeds, whatever other seeds the store has."""
+        seeds = set(self._sweep.seeds_of(count))
+        figures = [rule[1] for rule in self._sweep.rules]
+        values = [row[1:] for row in self._store.values(scenario, figures) if row[0] in seeds]
+        return all(
+            _holds([row[i] for row in values], limit, relative)
+            for i, (_, _, limit, relative) in enumerate(self._sweep.rules)
+        )
+
+    def wanted(self) -> list[tuple[Key, dict[str, Label]]]:
+        """List the runs that were asked for in the order of points and seeds, with their labels."""
+        mine = None if self._open or self._sweep.shard == WHOLE else set(self._sweep.keys())
+        wanted = []
+        for index, scenario in enumerate(self._sweep.points.hashes):
+            seeds = self._sweep.seeds
+            if self._sweep.rules:
+                seeds = self._sweep.seeds_of(self._begun[scenario]) if scenario in self._begun else []
+            keys = [Key(scenario, seed) for seed in seeds]
+            if mine is not None:
+                keys = [key for key in keys if key in mine]
+            if keys:
+                labels = self._sweep.points.labels(index)
+                wanted += [(key, labels) for key in keys]
+        return wanted
+
+
+def sweep(
+    scenario: Scenario | str | os.PathLike[str] | Mapping[str, object],
+    *,
+    vary: Axes | Iterable[str] | None = None,
+    points: Iterable[Mapping[str, object]] | None = None,
+    samples: int | None = None,
+    design: str | None = None,
+    sample_seed: int | None = None,
+    seeds: int | Iterable[int] | None = None,
+    stop_when: str | Iterable[str] | None = None,
+    most_seeds: int | None = None,
+    out: Store | str | os.PathLike[str] | None = None,
+    tables: Iterable[str] | None = None,
+    series: str | None = None,
+    executor: Executor | None = None,
+    threads: int | None = None,
+    shard: str | tuple[int, int] | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Runs:
+    """Simulate a scenario for all combinations of parameters, each with several seeds.
+
+    What the store `out` has is not computed again, whatever order, machine or interruption it came from.
+
+    Parameters
+    ----------
+    scenario : Scenario, path or mapping
+        What to simulate. Its ``[sweep]`` gives all that is not said here.
+    vary : mapping or iterable of str, optional
+        By path: a list of values; a text as behind ``--vary`` (``"2..20:2"``, ``"reno, vegas"``,
+        ``"uniform(1 ms, 9 ms)"``, ``"{2 * stations.count} packets"``); or a function that makes the value from those
+        of the point. Several span a grid. With a tuple of paths, a list of tuples whose values go together. A list
+        of texts holds ``PATH = VALUES`` each.
+    points : iterable of mapping, optional
+        Listed points, by path; each joins every point of the grid.
+    samples : int, optional
+        How often to draw the parameters that have a distribution.
+    design : {"latin-hypercube", "random"}, optional
+        How the samples lie.
+    sample_seed : int, optional
+        Seed of the samples.
+    seeds : int or iterable of int, optional
+        Seeds of each point; those of the scenario by default.
+    stop_when : str or iterable of str, optional
+        Add seeds until ``"ci(jain_index) < 0.01"`` holds, or ``"ci(goodput_bps) < 5 %"``: the half width of the 95 %
+        interval of the mean. All of several must hold.
+    most_seeds : int, optional
+        Seeds of a point at most, for `stop_when`.
+    out : Store or path, optional
+        The store; by default a temporary one.
+    tables, series, executor, threads, progress
+        See `wifair.sweeps.compute`.
+    shard : str or pair of int, optional
+        Only this share of the runs: ``"1/4"`` to ``"4/4"``.
+
+    Returns
+    -------
+    Runs
+        A row for each point and seed, with what was varied in front, and the runs that failed.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario, or one of the points, cannot be run.
+    ValueError
+        If seeds or another argument make no sense.
+    StoreError, StoppedError, Interrupted
+        See `wifair.sweeps.compute`.
+
+    Examples
+    --------
+    >>> runs = sweep(
+    ...     "hot_spot.toml",
+    ...     vary={"stations.count": [2, 8, 20], "flows.tcp.cc": ["reno", "vegas"]},
+    ...     seeds=range(1, 11),
+    ...     out="results",
+    ... )  # doctest: +SKIP
+    >>> runs.figures.where(**{"flows.tcp.cc": "vegas"})["jain_index"].mean()  # doctest: +SKIP
+    0.97
+    """
+    if isinstance(scenario, Mapping):
+        scenario = Scenario.from_dict(scenario)
+    elif not isinstance(scenario, Scenario):
+        scenario = Scenario.from_file(scenario)
+    given = {"samples": samples, "design": design, "sample_seed": sample_seed, "most_seeds": most_seeds}
+    settings = [
+        (name, f"sweep.{name}={_toml.value(value, name)}") for name, value in given.items() if value is not None
+    ]
+    base = scenario._changed(settings)
+    axes, dependent = options_of(vary or {})
+    texts = [stop_when] if isinstance(stop_when, str) else list(stop_when or [])
+    asked = Sweep(
+        Points(base, axes, listed_of(points or []), dependent),
+        base.seeds if seeds is None else [seeds] if isinstance(seeds, int) else seeds,
+        rules=[_core.stop_rule("stop_when", text) for text in texts] or base._core.stop_when,
+        most_seeds=base._core.most_seeds,
+        shard=Shard.parse(shard) if isinstance(shard, str) else Shard(*shard) if shard else WHOLE,
+    )
+    kept = base._core.tables if tables is None else tables
+    with ExitStack() as stack:
+        temporary = None
+        if out is None:
+            temporary = tempfile.TemporaryDirectory(prefix="wifair-sweep-")
+            out = Path(temporary.name) / "store"
+        store = out if isinstance(out, Store) else stack.enter_context(Store(out))
+        engine = engine_of(executor, threads)
+        stack.callback(engine.close)
+        runs = run_sweep(asked, store, engine, kept, series, progress)
+        runs.keep(temporary)
+        return runs
+
+
+def run_sweep(
+    asked: Sweep,
+    store: Store,
+    engine: Engine,
+    tables: Iterable[str],
+    series: str | None,
+    report: Callable[[Progress], object] | None,
+) -> Runs:
+    """Compute what a sweep asks for and the store does not have."""
+    kept, step_ns = kept_of(tables, series)
+    store.add_points(asked.labelled())
+    source = Source(asked, store)
+    Work(store, source, engine, kept=kept, step_ns=step_ns, report=report).run()
+    return Runs(store.path, source.wanted(), [name for name, _ in kept], wide=len(source.wide))
+
+
+def _holds(values: list[float | None], limit: float, relative: bool) -> bool:
+    known = [value for value in values if value is not None]
+    if not known:
+        return True  # no such figure here: more seeds would not bring it
+    mean, half = mean_interval(known)
+    return half <= (limit * abs(mean) if relative else limit) and not math.isnan(half)
+
+
+def _check_seeds(seeds: list[int]) -> None:
+    if not seeds:
+        raise ValueError("no seed: expected at least one")
+    for seed in seeds:
+        if not 0 <= seed <= MOST_SEED:
+            raise ValueError(f"seed {seed} is not between 0 and 2**63 - 1")
+    if len(set(seeds)) < len(seeds):
+        raise ValueError("a seed comes twice")
