@@ -54,8 +54,7 @@ pub fn plan(
 ) -> PyResult<Plan> {
     let mut setup = base.inner.file.sweep.setup();
     let mut problems = Vec::new();
-    let given = !(axes.is_empty() && points.is_empty());
-    if given {
+    if !(axes.is_empty() && points.is_empty()) {
         setup.axes = collect(&axes, Axis::parse, &mut problems);
         setup.points = collect(&points, Setting::parse, &mut problems);
     }
@@ -65,8 +64,9 @@ pub fn plan(
     match sweep::Plan::new(&setup) {
         Ok(inner) => Ok(Plan { inner, base: base.inner.clone() }),
         Err((mut fault, number)) => {
-            let texts: Vec<_> = axes.iter().chain(&points).collect();
-            let at = number.and_then(|number| texts.get(number)).filter(|_| given);
+            let axes = setup.axes.iter().map(|axis| (&axis.origin, axis.text()));
+            let mut texts = axes.chain(setup.points.iter().map(|point| (&point.origin, point.text())));
+            let at = number.and_then(|number| texts.nth(number));
             let problem = match at {
                 Some((option, text)) => {
                     fault.span = 0..text.len();

@@ -148,11 +148,11 @@ fn problems_of_a_sweep_in_the_file_have_their_place() {
 "
     );
     assert_eq!(
-        problems("vary = [\"servers.delay = uniform(1 ms, 2 ms)\"]", &[]),
-        "error: `servers.delay` is drawn, but nothing says how often
+        problems("vary = [\"servers.delay = 1 ms\", \"servers.delay = 2 ms\"]", &[]),
+        "error: `servers.delay` is varied twice
   --> a.toml:16:8
-16 | vary = [\"servers.delay = uniform(1 ms, 2 ms)\"]
-   |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ write --samples 100, or samples = 100 in [sweep]
+16 | vary = [\"servers.delay = 1 ms\", \"servers.delay = 2 ms\"]
+   |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ put all of its values into one
 "
     );
     assert!(problems("design = \"grid\"", &[]).contains("latin-hypercube, random"));

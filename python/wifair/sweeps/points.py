@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wifair import _core, _toml
 from wifair.errors import ScenarioError
@@ -21,7 +21,7 @@ Value = str | int | float | bool | list[object]
 """A value of a parameter."""
 Dependent = Callable[[Mapping[str, "Label"]], Value]
 """Makes a value from those of the point."""
-Axes = Mapping[str | tuple[str, ...], str | Iterable[object] | Dependent]
+Axes = Mapping[Any, str | Iterable[object] | Dependent]
 """What is varied; see `wifair.sweep`."""
 Option = tuple[str, str]
 """What messages show before a text, and the text."""

@@ -26,6 +26,9 @@ __all__ = ["Condition", "means", "name_of", "select", "version_of"]
 
 CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*", re.S)
 
+MOST_SHOWN = 12
+"""Names in a message."""
+
 PROVENANCE = ("scenario", "seed", "version", "finished", "host", "wall_s", "measured_s", "events")
 """Columns of a run that conditions may be about, besides labels and figures."""
 
@@ -96,9 +99,12 @@ def name_of(name: str, known: Sequence[str], what: str) -> str:
         return near[0]
     if near:
         raise ValueError(f"{what} `{name}` could be {' or '.join(near)}")
-    close = get_close_matches(name, known, n=1)
-    hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(known)}" if known else "there are none"
-    raise ValueError(f"no {what} `{name}`: {hint}")
+    words = {word: other for other in known for word in (other.rpartition(".")[2], other)}
+    close = get_close_matches(name, words, n=1)
+    if close:
+        raise ValueError(f"no {what} `{name}`: did you mean `{words[close[0]]}`?")
+    shown = ", ".join(known[:MOST_SHOWN]) + (", ..." if len(known) > MOST_SHOWN else "")
+    raise ValueError(f"no {what} `{name}`: {f'there are {shown}' if known else 'there are none'}")
 
 
 def select(
@@ -138,9 +144,9 @@ def select(
     own = store.figures() if table == "runs" else [name for name in store.columns(table) if name != "run"]
     if not own and table != "runs":
         raise ValueError(f"table `{table}` was not kept in `{store.path}`")
-    place = {name: f"t.{quoted(name)}" for name in (own if table != "runs" else [])}
-    place |= {name: f"r.{quoted(name)}" for name in (*PROVENANCE, *store.figures()) if name not in place}
-    place |= {name: f"p.{quoted(name)}" for name in labels if name not in place}
+    place = {name: f"r.{quoted(name)}" for name in (*PROVENANCE, *store.figures())}
+    place |= {name: f"t.{quoted(name)}" for name in (own if table != "runs" else [])}
+    place = {**{name: f"p.{quoted(name)}" for name in labels if name not in place}, **place}
     known = list(place)
     names = [*labels, "seed", *own] if columns is None else list(columns)
     names = list(dict.fromkeys(name_of(name, known, "column") for name in names))

@@ -72,7 +72,6 @@ class Runs:
         self._wanted = list(wanted)
         self._tables = list(tables)
         self._read: dict[str, Columns] = {}
-        self._kept: object = None
 
     @property
     def figures(self) -> Columns:
@@ -116,9 +115,11 @@ class Runs:
             failures.append(Failure(key.scenario, key.seed, labels, message))
         return failures
 
-    def keep(self, thing: object) -> None:
-        """Hold on to what must live as long as this: a temporary folder."""
-        self._kept = thing
+    def load(self) -> None:
+        """Read everything now: the store may then go away."""
+        for name in ("runs", *self._tables):
+            self.table(name)
+        self.failures  # noqa: B018 (reads and keeps them)
 
     @contextmanager
     def _joined(self) -> Iterator[tuple[Store, str]]:

@@ -324,17 +324,18 @@ def sweep(
         most_seeds=base._core.most_seeds,
         shard=Shard.parse(shard) if isinstance(shard, str) else Shard(*shard) if shard else WHOLE,
     )
-    kept = base._core.tables if tables is None else tables
+    kept = list(base._core.tables if tables is None else tables)
+    kept_of(kept, series)  # before anything is made
     with ExitStack() as stack:
-        temporary = None
+        temporary = out is None
         if out is None:
-            temporary = tempfile.TemporaryDirectory(prefix="wifair-sweep-")
-            out = Path(temporary.name) / "store"
+            out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wifair-sweep-"))) / "store"
         store = out if isinstance(out, Store) else stack.enter_context(Store(out))
         engine = engine_of(executor, threads)
         stack.callback(engine.close)
         runs = run_sweep(asked, store, engine, kept, series, progress)
-        runs.keep(temporary)
+        if temporary:
+            runs.load()
         return runs
 
 

@@ -107,9 +107,27 @@ impl Axis {
     pub fn parse(text: &str, origin: &str) -> Result<Self, Fault> {
         <Self as Written>::parse(text, origin)
     }
+
+    /// As it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether its values are drawn.
+    #[must_use]
+    pub fn is_drawn(&self) -> bool {
+        self.assignments.iter().any(|assignment| matches!(assignment.values, Values::Drawn(_)))
+    }
 }
 
 impl Setting {
+    /// As it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Reads a point; `origin` is where messages say that it stands.
     ///
     /// # Errors
