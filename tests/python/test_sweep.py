@@ -13,7 +13,7 @@ import wifair
 from wifair.statistics import mean_interval
 from wifair.sweeps import Runs, Store
 from wifair.sweeps.merging import merge
-from wifair.sweeps.query import Condition, means, select
+from wifair.sweeps.query import Condition, ask, means, select
 
 VARY: dict[Any, Any] = {"stations.count": "1..2", "flows.tcp.cc": ["reno", "vegas"]}
 
@@ -29,7 +29,7 @@ def points(runs: Runs, *names: str) -> list[tuple[object, ...]]:
 
 def csv(store: Path) -> tuple[str, str]:
     with Store(store, create=False) as opened:
-        return select(opened).to_csv(), select(opened, table="flows").to_csv()
+        return select(opened).to_csv(), select(opened, ask(opened, table="flows")).to_csv()
 
 
 def test_a_grid_is_run_in_order(scenario: wifair.Scenario) -> None:
@@ -142,9 +142,9 @@ def test_a_merged_store_is_complete(scenario: wifair.Scenario, tmp_path: Path) -
         assert both["stations.count"][0] == 1
         assert math.isnan(both["stations.count"][1])
         assert both["flows.tcp.cc"].tolist() == ["", "vegas"]
-        assert select(store, table="stations")["name"].tolist() == ["ap", "sta", "ap", "sta1", "sta2"]
-        assert select(store, table="flows")["name"].tolist() == ["up"]
-        assert "vegas" in store.scenario_text(select(store, columns=["scenario"])["scenario"][1])
+        assert select(store, ask(store, table="stations"))["name"].tolist() == ["ap", "sta", "ap", "sta1", "sta2"]
+        assert select(store, ask(store, table="flows"))["name"].tolist() == ["up"]
+        assert "vegas" in store.scenario_text(select(store, ask(store, columns=["scenario"]))["scenario"][1])
         with pytest.raises(wifair.StoreError, match="is the store to merge into"):
             merge(store, tmp_path / "a")
         with pytest.raises(wifair.StoreError, match="there is no such folder"):
@@ -155,7 +155,7 @@ def test_averages_have_the_intervals_of_their_group(scenario: wifair.Scenario, t
     runs = wifair.sweep(scenario, vary=VARY, seeds=[1, 2, 3], out=tmp_path / "out")
     with Store(tmp_path / "out") as store:
         table = means(select(store), ["flows.tcp.cc"], ["jain_index", "up_down_ratio"])
-        some = select(store, where=[Condition.parse("count>1"), Condition.parse("cc=vegas, newreno")])
+        some = select(store, ask(store, where=[Condition.parse("count>1"), Condition.parse("cc=vegas, newreno")]))
     assert table["flows.tcp.cc"].tolist() == ["reno", "vegas"]
     assert table["runs"].tolist() == [6, 6]
     for row, cc in enumerate(("reno", "vegas")):
@@ -171,7 +171,7 @@ def test_quantities_are_compared_as_such(scenario: wifair.Scenario, tmp_path: Pa
     with Store(tmp_path / "out") as store:
 
         def delays(condition: str) -> list[str]:
-            found: list[str] = select(store, where=[Condition.parse(condition)])["servers.delay"].tolist()
+            found: list[str] = select(store, ask(store, where=[Condition.parse(condition)]))["servers.delay"].tolist()
             return found
 
         assert delays("servers.delay >= 20 ms") == ["0.02 s", "100 ms"]

@@ -23,7 +23,9 @@ COMMANDS = {
     "measure": ("wifair.measure.commands", "Measure on a real network what a scenario describes."),
     "list": ("wifair.cli.describe", "List what can be chosen in a scenario, each with its source."),
     "reproduce": ("wifair.cli.reproduce", "Rerun papers: their figures, and a verdict on each of their claims."),
+    "results": ("wifair.cli.results", "Show, filter, plot, export and merge what sweeps computed."),
     "schema": ("wifair.cli.describe", "Print the JSON Schema of scenario files."),
+    "sweep": ("wifair.cli.sweep", "Simulate a scenario for many parameters and seeds."),
 }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from wifair.errors import Interrupted, RunError, ScenarioError
+from wifair.errors import Interrupted, RunError, ScenarioError, StoppedError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +46,10 @@ def guarded(call: Callable[[], object]) -> object:
         return call()
     except ScenarioError as error:
         fail(str(error), WRONG)
+    except StoreError as error:
+        fail(str(error), WRONG)
+    except StoppedError as error:
+        fail(str(error), FAILED)
     except RunError as error:
         fail(f"{error}; this is a bug in wifair: please report it with the scenario", FAILED)
     except (Interrupted, KeyboardInterrupt):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
     from wifair.sweeps.store import Label
 
-__all__ = ["Axes", "Option", "Points", "Value", "label_of"]
+__all__ = ["Axes", "Option", "Points", "Value", "label_of", "listed_of", "options_of", "rows_of"]
 
 Value = str | int | float | bool | list[object]
 """A value of a parameter."""
@@ -149,20 +151,23 @@ def label_of(text: str) -> Label:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "'" else text
 
 
-def rows_of(text: str, name: str) -> Iterator[dict[str, str]]:
-    """Read points from CSV whose header has the paths; an empty cell leaves a parameter as it is."""
-    import csv  # noqa: PLC0415
-    import io  # noqa: PLC0415
+def rows_of(text: str, name: str) -> Iterator[tuple[int, str]]:
+    """Read points from CSV whose header has the paths: the line of each, and the point in the grammar of ``--point``.
 
-    reader = csv.DictReader(io.StringIO(text))
-    if not reader.fieldnames:
+    An empty cell leaves a parameter as it is.
+    """
+    reader = csv.reader(io.StringIO(text), skipinitialspace=True)
+    paths = [path.strip() for path in next(reader, [])]
+    if not paths:
         raise ScenarioError(f"error: `{name}` is empty: its first line holds the paths\n")
     for row in reader:
-        if None in row or None in row.values():
-            raise ScenarioError(
-                f"error: line {reader.line_num} of `{name}` does not have {len(reader.fieldnames)} values\n"
-            )
-        yield {path.strip(): value.strip() for path, value in row.items() if value.strip()}
+        if not row:
+            continue
+        if len(row) != len(paths):
+            raise ScenarioError(f"error: {len(row)} values for {len(paths)} paths\n --> {name}:{reader.line_num}\n")
+        pairs = [(path, value.strip()) for path, value in zip(paths, row) if value.strip()]
+        if pairs:
+            yield reader.line_num, "; ".join(f"{path} = {value}" for path, value in pairs)
 
 
 def _list(values: Iterable[object], path: str) -> str:

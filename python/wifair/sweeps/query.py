@@ -12,17 +12,18 @@ import numpy as np
 from wifair import _core
 from wifair.columns import Columns
 from wifair.statistics import student_t_quantile
-from wifair.sweeps.reading import ABOUT, fetch
+from wifair.sweeps.reading import ABOUT, chunks, fetch
 from wifair.sweeps.schema import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    import sqlite3
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from wifair.sweeps.store import Store
 
-__all__ = ["Condition", "means", "name_of", "select", "version_of"]
+__all__ = ["Condition", "Question", "ask", "means", "name_of", "select", "stream", "version_of"]
 
 CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*", re.S)
 
@@ -107,15 +108,28 @@ def name_of(name: str, known: Sequence[str], what: str) -> str:
     raise ValueError(f"no {what} `{name}`: {f'there are {shown}' if known else 'there are none'}")
 
 
-def select(
+class Question(NamedTuple):
+    """Rows that are wanted of a store; see `ask`."""
+
+    names: list[str]
+    """Columns."""
+    query: str
+    """In SQL."""
+    values: list[object]
+    """Parameters of the query."""
+    about: dict[str, str]
+    """What the columns mean."""
+
+
+def ask(
     store: Store,
     *,
     where: Iterable[Condition] = (),
     table: str = "runs",
     columns: Sequence[str] | None = None,
     version: str | None = None,
-) -> Columns:
-    """Read rows of finished runs, in the order of points and seeds.
+) -> Question:
+    """Ask for rows of finished runs, in the order of points and seeds.
 
     Parameters
     ----------
@@ -132,8 +146,8 @@ def select(
 
     Returns
     -------
-    Columns
-        Labels, seed, and the columns of the table.
+    Question
+        For `select` or `stream`.
 
     Raises
     ------
@@ -148,7 +162,7 @@ def select(
     place |= {name: f"t.{quoted(name)}" for name in (own if table != "runs" else [])}
     place = {**{name: f"p.{quoted(name)}" for name in labels if name not in place}, **place}
     known = list(place)
-    names = [*labels, "seed", *own] if columns is None else list(columns)
+    names = [*(name for name in labels if place[name][0] == "p"), "seed", *own] if columns is None else list(columns)
     names = list(dict.fromkeys(name_of(name, known, "column") for name in names))
     test = "r.status = 'done'"
     values: list[object] = []
@@ -164,11 +178,26 @@ def select(
     if table != "runs":
         joined += f" JOIN {quoted(table)} t ON t.run = r.run"
         order += ", t.rowid"
-    selected = ", ".join(place[name] for name in names)
-    db = store._db
-    db.create_function("number_of", 1, _number_of, deterministic=True)
-    rows = fetch(db.execute(f"SELECT {selected} {joined} WHERE {test} ORDER BY {order}", values), names)
-    return Columns(rows, {**ABOUT, **store.meanings(table)})
+    selected = ", ".join(f"{place[name]} AS {quoted(name)}" for name in names)
+    query = f"SELECT {selected} {joined} WHERE {test} ORDER BY {order}"
+    return Question(names, query, values, {**ABOUT, **store.meanings(table)})
+
+
+def select(store: Store, question: Question | None = None) -> Columns:
+    """Read the answer to a question, of all runs by default."""
+    asked = question or ask(store)
+    return Columns(fetch(_prepared(store), asked.query, asked.values, asked.names), asked.about)
+
+
+def stream(store: Store, question: Question) -> Iterator[Columns]:
+    """Read the same in parts, for what is too large."""
+    for part in chunks(_prepared(store), question.query, question.values, question.names):
+        yield Columns(part, question.about)
+
+
+def _prepared(store: Store) -> sqlite3.Connection:
+    store._db.create_function("number_of", 1, _number_of, deterministic=True)
+    return store._db
 
 
 def means(columns: Columns, by: Sequence[str], figures: Sequence[str]) -> Columns:

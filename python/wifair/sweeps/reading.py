@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Failure", "Runs", "fetch", "label_column"]
+__all__ = ["ABOUT", "Failure", "Runs", "chunks", "fetch", "label_column"]
 
 CHUNK = 20_000
 """Rows that are Python objects at the same time."""
@@ -143,15 +142,17 @@ class Runs:
             selected = [f"r.{quoted(name)}" for name in names]
             rest = f"{joined} 'done' ORDER BY w.place"
         else:
-            columns = [name for name in store.columns(table) if name != "run"]
-            if not columns:
+            own = [name for name in store.columns(table) if name != "run"]
+            if not own:
                 return Columns({})
-            names = ["scenario", "seed", *columns]
-            selected = ["r.scenario", "r.seed", *(f"t.{quoted(name)}" for name in columns)]
+            names = ["scenario", "seed", *own]
+            selected = ["r.scenario", "r.seed", *(f"t.{quoted(name)}" for name in own)]
             rest = f"{joined} 'done' JOIN {quoted(table)} t ON t.run = r.run ORDER BY w.place, t.rowid"
-        cursor = store._db.execute(f"SELECT w.place, {', '.join(selected)} {rest}", (VERSION,))
-        rows = fetch(cursor, ["", *names])
-        places = rows.pop("").astype(np.int64)
+        place = "\n"  # no label has this name
+        columns = ", ".join(f"{part} AS {quoted(name)}" for part, name in zip(selected, names))
+        query = f"SELECT w.place AS {quoted(place)}, {columns} {rest}"
+        rows = fetch(store._db, query, (VERSION,), [place, *names])
+        places = rows.pop(place).astype(np.int64)
         about = {**ABOUT, **store.meanings(table)}
         front = {name: column[places] for name, column in self._labels().items() if name not in rows}
         return Columns({**front, **rows}, about)
@@ -169,37 +170,60 @@ class Runs:
         return f"<b>{self.figures.rows} runs{failed}</b>{self.figures._repr_html_()}"
 
 
-def fetch(cursor: sqlite3.Cursor, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """All rows of a query as columns, few of them as Python objects at the same time."""
-    parts: list[list[NDArray[Any]]] = [[] for _ in names]
+def chunks(
+    db: sqlite3.Connection, query: str, values: Sequence[object], names: Sequence[str]
+) -> Iterator[dict[str, NDArray[Any]]]:
+    """Read a query as columns, some rows at a time; each column has the same type in all parts.
+
+    Parameters
+    ----------
+    db : Connection
+        Where from.
+    query : str
+        Its columns have the names `names`.
+    values : sequence
+        Of its parameters.
+    names : sequence of str
+        Which columns.
+
+    Yields
+    ------
+    dict
+        Columns by name: whole numbers, or numbers with NaN for NULL, or texts with nothing for NULL.
+    """
+    tests = ", ".join(
+        f"max(typeof({quoted(name)}) = 'text'), max(typeof({quoted(name)}) <> 'integer')" for name in names
+    )
+    found = db.execute(f"SELECT {tests} FROM ({query})", values).fetchone()
+    kinds = ["U" if found[2 * i] else "f" if found[2 * i + 1] else "i" for i in range(len(names))]
+    cursor = db.execute(query, values)
     while rows := cursor.fetchmany(CHUNK):
-        for part, column in zip(parts, zip(*rows)):
-            part.append(label_column(column))
-    return {name: _joined(part) for name, part in zip(names, parts)}
+        yield {name: _column(column, kind) for name, kind, column in zip(names, kinds, zip(*rows))}
+
+
+def fetch(
+    db: sqlite3.Connection, query: str, values: Sequence[object], names: Sequence[str]
+) -> dict[str, NDArray[Any]]:
+    """Read all of a query as columns, few rows as Python objects at the same time; see `chunks`."""
+    parts = list(chunks(db, query, values, names))
+    if not parts:
+        return {name: np.empty(0) for name in names}
+    return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
 def label_column(values: Sequence[Label]) -> NDArray[Any]:
-    """Values as an array of whole numbers, else of numbers (NaN for None), else of texts (empty for None)."""
+    """Make an array of whole numbers, else of numbers (NaN for None), else of texts (nothing for None)."""
     kinds = {type(value) for value in values}
-    if kinds <= {int}:
-        return np.array(values, dtype=np.int64)
-    if kinds <= {int, float, type(None)}:
-        return np.array(values, dtype=np.float64)
+    return _column(values, "i" if kinds <= {int} else "f" if kinds <= {int, float, type(None)} else "U")
+
+
+def _column(values: Sequence[Any], kind: str) -> NDArray[Any]:
+    match kind:
+        case "i":
+            return np.array(values, dtype=np.int64)
+        case "f":
+            return np.array(values, dtype=np.float64)
     return np.array(["" if value is None else _text(value) for value in values], dtype=np.str_)
-
-
-def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    if not parts:
-        return np.empty(0)
-    if len({part.dtype.kind == "U" for part in parts}) > 1:
-        # Nothing but NULL in one part, or numbers among texts.
-        texts = [part if part.dtype.kind == "U" else _texts(part) for part in parts]
-        return np.concatenate(texts)
-    return np.concatenate(parts)
-
-
-def _texts(numbers: NDArray[Any]) -> NDArray[np.str_]:
-    return np.array(["" if math.isnan(value) else _text(value) for value in numbers.tolist()], dtype=np.str_)
 
 
 def _text(value: Label) -> str:

@@ -165,6 +165,21 @@ class Store:
         """Say what the columns of a table mean."""
         return dict(self._db.execute("SELECT name, meaning FROM meanings WHERE source = ?", (table,)).fetchall())
 
+    def wall_s(self, scenario: str) -> float | None:
+        """Mean time that finished runs of a scenario took [s]; None if there are none."""
+        query = "SELECT avg(wall_s) FROM runs WHERE scenario = ? AND version = ? AND status = 'done'"
+        row = self._db.execute(query, (scenario, VERSION)).fetchone()
+        return None if row[0] is None else float(row[0])
+
+    def failures(self, version: str | None = None) -> list[tuple[str, int, dict[str, Label], str]]:
+        """List the runs that failed: hash, seed, labels of each point, and message."""
+        query = (
+            "SELECT r.scenario, r.seed, p.labels, r.message FROM runs r LEFT JOIN points p ON p.scenario = r.scenario "
+            "WHERE r.status = 'failed' AND (? IS NULL OR r.version = ?) ORDER BY p.point, r.seed"
+        )
+        rows = self._db.execute(query, (version, version)).fetchall()
+        return [(scenario, seed, json.loads(labels or "{}"), message) for scenario, seed, labels, message in rows]
+
     def values(self, scenario: str, figures: Sequence[str]) -> list[tuple[Any, ...]]:
         """Read figures of the finished runs of a scenario, each row with the seed in front; None for NaN."""
         if not set(figures) <= set(self.columns("runs")):

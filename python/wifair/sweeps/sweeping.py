@@ -116,7 +116,7 @@ class Sweep:
         """Hashes of the scenarios, each once, in the order of their first points."""
         return list(self._first)
 
-    def keys(self) -> Iterator[Key]:
+    def runs(self) -> Iterator[Key]:
         """List the runs that are known from the start: all points with the first seed, then with the second, ...
 
         So a part of the sweep is a picture of all of it, and its rate tells how long the rest takes.
@@ -135,9 +135,17 @@ class Sweep:
             return len(self.seeds) * sum(self.shard.has(place) for place in range(len(self._first)))
         return sum(self.shard.has(number) for number in range(len(self.seeds) * len(self._first)))
 
-    def scenario(self, key: Key) -> Scenario:
-        """Make the scenario of a run."""
-        return self.points.scenario(self._first[key.scenario])
+    def of(self, scenario: str) -> Scenario:
+        """Make the scenario that has this hash."""
+        return self.points.scenario(self._first[scenario])
+
+    def place(self, scenario: str) -> int:
+        """Give the number of the first point that has the scenario of this hash."""
+        return self._first[scenario]
+
+    def labels(self, scenario: str) -> dict[str, Label]:
+        """Give the labels of the first point that has the scenario of this hash."""
+        return self.points.labels(self._first[scenario])
 
     def labelled(self) -> Iterator[tuple[str, dict[str, Label]]]:
         """List hashes and labels of all points."""
@@ -162,13 +170,13 @@ class Source:
         """Hand out the runs of `sweep`, whose results are in `store`."""
         self._sweep = sweep
         self._store = store
-        self._keys = sweep.keys()
+        self._keys = sweep.runs()
         self._more: deque[Key] = deque()
         self._begun: dict[str, int] = {}
         self._open: dict[str, int] = {}
         self.wide: set[str] = set()
         self.total = sweep.count()
-        self.scenario = lru_cache(maxsize=256)(sweep.scenario)
+        self._scenario = lru_cache(maxsize=256)(sweep.of)
         if sweep.rules:
             for place, scenario in enumerate(sweep.scenarios):
                 if sweep.shard.has(place):
@@ -179,6 +187,10 @@ class Source:
         if self._more:
             return self._more.popleft()
         return next(self._keys, None)
+
+    def scenario(self, key: Key) -> Scenario:
+        """Make the scenario of a run."""
+        return self._scenario(key.scenario)
 
     def finished(self, key: Key) -> None:
         """Hear that a run is over."""
@@ -212,7 +224,7 @@ class Source:
 
     def wanted(self) -> list[tuple[Key, dict[str, Label]]]:
         """List the runs that were asked for in the order of points and seeds, with their labels."""
-        mine = None if self._open or self._sweep.shard == WHOLE else set(self._sweep.keys())
+        mine = None if self._open or self._sweep.shard == WHOLE else set(self._sweep.runs())
         wanted = []
         for index, scenario in enumerate(self._sweep.points.hashes):
             seeds = self._sweep.seeds

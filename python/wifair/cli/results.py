@@ -1,0 +1,313 @@
+"""`wifair results` and `wifair results merge`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wifair.cli.common import FAILED, WRONG, echo_json, fail, reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from wifair.columns import Columns
+    from wifair.sweeps.query import Question
+    from wifair.sweeps.store import Store
+
+__all__ = ["results_command"]
+
+
+class Dispatch(click.Command):
+    """`merge` is a command of its own; a folder of that name is `./merge`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Hand over to `merge` if that comes first."""
+        if args[:1] == ["merge"]:
+            merge_command.main(args[1:], prog_name=f"{ctx.command_path} merge", standalone_mode=False)
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+
+@click.command(name="results", cls=Dispatch)
+@click.argument("directory", metavar="DIR", type=click.Path())
+@click.option("--where", multiple=True, metavar="COND", help="Only runs with stations.count>=4 or cc=reno,vegas.")
+@click.option("--group", multiple=True, metavar="NAME", help="Average over all but these; by default over the seeds.")
+@click.option("--show", multiple=True, metavar="NAME", help="Figures to show; goodput_bps and jain_index by default.")
+@click.option("--runs", "each", is_flag=True, help="Show each run instead of averages.")
+@click.option("--table", default="runs", metavar="NAME", help="Another table that was kept: flows, stations, ...")
+@click.option("--rows", type=int, default=40, show_default=True, metavar="N", help="Rows to show at most; 0 for all.")
+@click.option("--plot", type=click.Path(), metavar="FILE", help="Draw a figure: .png, .svg or .pdf; with --x and --y.")
+@click.option("--x", metavar="NAME", help="What was varied, along the figure.")
+@click.option("--y", multiple=True, metavar="NAME", help="Figure to draw; may be repeated.")
+@click.option("--by", multiple=True, metavar="NAME", help="One line for each value; may be repeated.")
+@click.option(
+    "--csv", "csv_file", type=click.Path(), metavar="FILE", help="Write all columns of each run; - is stdout."
+)
+@click.option("--parquet", "parquet_file", type=click.Path(), metavar="FILE", help="The same as Parquet.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.option("--failed", is_flag=True, help="List the runs that failed.")
+@click.option("--scenario", metavar="HASH", help="Print a scenario with all defaults filled in.")
+def results_command(
+    directory: str,
+    where: tuple[str, ...],
+    group: tuple[str, ...],
+    show: tuple[str, ...],
+    each: bool,
+    table: str,
+    rows: int,
+    plot: str | None,
+    x: str | None,
+    y: tuple[str, ...],
+    by: tuple[str, ...],
+    csv_file: str | None,
+    parquet_file: str | None,
+    as_json: bool,
+    failed: bool,
+    scenario: str | None,
+) -> None:
+    """Show, filter, group, plot and export what a sweep has put into DIR.
+
+    Averages have 95 % intervals (Student t). Names may be shortened to their end or beginning: cc for flows.tcp.cc,
+    jain for jain_index. With --group, --csv and --parquet write the averages.
+
+    \b
+    Examples:
+      wifair results out
+      wifair results out --where 'stations.count>=4' --group cc --show jain,goodput_bps,timeouts
+      wifair results out --x stations.count --y jain_index --by flows.tcp.cc --plot jain.pdf
+      wifair results out --parquet runs.parquet
+      wifair results out --table flows --csv -
+      wifair results merge all shard1 shard2
+    """  # noqa: D301
+    from wifair.sweeps.store import Store  # noqa: PLC0415
+
+    with Store(directory, create=False) as store:
+        try:
+            if scenario is not None:
+                click.echo(store.scenario_text(scenario), nl=False)
+            elif failed:
+                _failures(store, as_json)
+            else:
+                look = _Look(store, where, table)
+                if plot is not None or x or y or by:
+                    look.plot(plot, x, _names(y), _names(by))
+                elif csv_file is not None or parquet_file is not None:
+                    look.export(csv_file, parquet_file, _names(group))
+                else:
+                    look.show(_names(group), _names(show), each, as_json, rows)
+        except ValueError as error:
+            fail(str(error), WRONG)
+
+
+class _Look:
+    """A look at the runs of a store that meet conditions."""
+
+    def __init__(self, store: Store, where: Sequence[str], table: str) -> None:
+        from wifair.sweeps.query import Condition, version_of  # noqa: PLC0415
+
+        self._store = store
+        self._table = table
+        self._where = [Condition.parse(text) for text in where]
+        self._version, others = version_of(store, self._where)
+        if self._version is None and not self._where:
+            raise ValueError(f"`{store.path}` has no finished run yet")
+        if others:
+            runs = store.versions()
+            count = sum(runs[version] for version in others)
+            click.echo(
+                f"{count} runs are of wifair {', '.join(others)}: --where version={others[-1]} shows them", err=True
+            )
+        self._known = self._ask(None).names
+
+    def _ask(self, columns: Sequence[str] | None) -> Question:
+        from wifair.sweeps.query import ask  # noqa: PLC0415
+
+        return ask(self._store, where=self._where, table=self._table, columns=columns, version=self._version)
+
+    def _read(self, columns: Sequence[str]) -> Columns:
+        from wifair.sweeps.query import select  # noqa: PLC0415
+
+        rows = select(self._store, self._ask(columns))
+        if not rows.rows:
+            raise ValueError("no run meets these conditions")
+        return rows
+
+    def _means(self, by: Sequence[str], figures: Sequence[str]) -> Columns:
+        from wifair.sweeps.query import means  # noqa: PLC0415
+
+        return means(self._read([*by, *figures]), by, figures)
+
+    def _resolve(self, names: Sequence[str], what: str) -> list[str]:
+        from wifair.sweeps.query import name_of  # noqa: PLC0415
+
+        return [name_of(name, self._known, what) for name in names]
+
+    def _figures(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
+        """Names of figures, which must be numbers."""
+        figures = self._resolve(names, "figure")
+        for name in figures:
+            if name in texts:
+                raise ValueError(f"`{name}` is no number")
+        return figures
+
+    def _labels(self) -> list[str]:
+        labels = set(self._store.labels())
+        return [name for name in self._known if name in labels]
+
+    def show(self, group: Sequence[str], show: Sequence[str], each: bool, as_json: bool, rows: int) -> None:
+        """Print a table."""
+        from wifair.sweeps.texts import SHOWN, averages, lines  # noqa: PLC0415
+
+        by = self._resolve(group, "parameter") if group else self._labels()
+        if not group and self._table != "runs":
+            by += [name for name in ("name", "direction") if name in self._known]
+        default = [name for name in SHOWN if name in self._known] or self._known[-1:]
+        figures = self._figures(show, by) if show else default
+        if each:
+            columns = self._read([*by, "seed", *figures])
+            records = columns.records()
+            if as_json:
+                echo_json(records)
+                return
+            some = records[: rows or None]
+            click.echo("\n".join(lines([list(columns), *([_cell(value) for value in row.values()] for row in some)])))
+            if len(some) < len(records):
+                click.echo(f"... and {len(records) - len(some)} more: --rows 0 shows all, --csv writes them")
+            return
+        table = self._means(by, figures)
+        if as_json:
+            echo_json(table.records())
+        else:
+            click.echo(averages(table, by, figures, rows or table.rows))
+
+    def plot(self, path: str | None, x: str | None, y: Sequence[str], by: Sequence[str]) -> None:
+        """Draw a figure."""
+        from wifair.sweeps.plotting import plot  # noqa: PLC0415
+
+        if path is None or x is None or not y:
+            raise click.UsageError("a figure needs --x, --y and --plot FILE")
+        (along,), lines = self._resolve([x], "parameter"), self._resolve(by, "parameter")
+        figures = self._figures(y, [along, *lines])
+        table = self._means([along, *lines], figures)
+        try:
+            plot(table, path, along, figures, lines)
+        except ImportError as error:
+            fail(str(error), WRONG)
+        except OSError as error:
+            fail(f"cannot write `{path}`: {reason(error)}", WRONG)
+
+    def export(self, csv_file: str | None, parquet_file: str | None, group: Sequence[str]) -> None:
+        """Write CSV and Parquet, some rows at a time."""
+        from wifair.sweeps.query import stream  # noqa: PLC0415
+
+        def parts() -> Iterator[Columns]:
+            if group:
+                by = self._resolve(group, "parameter")
+                labels = {*self._labels(), *by, "seed", "name", "direction", "flow"}
+                yield self._means(by, [name for name in self._known if name not in labels])
+            else:
+                yield from stream(self._store, self._ask(None))
+
+        if csv_file is not None:
+            _write_csv(csv_file, parts())
+        if parquet_file is not None:
+            _write_parquet(parquet_file, parts())
+
+
+def _write_csv(path: str, parts: Iterator[Columns]) -> None:
+    def write(out: Any) -> None:
+        for number, part in enumerate(parts):
+            text = part.to_csv()
+            out.write(text if number == 0 else text.partition("\n")[2])
+
+    if path == "-":
+        write(sys.stdout)
+        return
+    try:
+        with _replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as out:
+            write(out)
+    except OSError as error:
+        fail(f"cannot write `{path}`: {reason(error)}", FAILED)
+
+
+def _write_parquet(path: str, parts: Iterator[Columns]) -> None:
+    try:
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError:
+        fail("Parquet needs pyarrow: pip install 'wifair[parquet]'", WRONG)
+    try:
+        with _replacing(path) as temporary:
+            writer = None
+            for part in parts:
+                rows = part.to_arrow()
+                writer = writer or parquet.ParquetWriter(temporary, rows.schema)
+                writer.write_table(rows)
+            if writer is None:
+                raise ValueError("no run meets these conditions")
+            writer.close()
+    except OSError as error:
+        fail(f"cannot write `{path}`: {reason(error)}", FAILED)
+
+
+class _replacing:  # noqa: N801
+    """A file beside the one that is meant, which takes its place when all went well."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        self._temporary = self._path.with_name(f".{self._path.name}.partial")
+
+    def __enter__(self) -> Path:
+        return self._temporary
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self._temporary.replace(self._path)
+        else:
+            self._temporary.unlink(missing_ok=True)
+
+
+def _failures(store: Store, as_json: bool) -> None:
+    failures = store.failures()
+    if as_json:
+        names = ("scenario", "seed", "labels", "message")
+        echo_json([dict(zip(names, failure)) for failure in failures])
+        return
+    for scenario, seed, labels, message in failures:
+        what = ", ".join(f"{name}={value}" for name, value in labels.items())
+        click.echo(f"{scenario[:12]}  seed {seed}  {what + '  ' if what else ''}{message}")
+    if not failures:
+        click.echo("no run failed")
+
+
+def _names(texts: Sequence[str]) -> list[str]:
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+
+
+def _cell(value: object) -> str:
+    return "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@click.command(name="merge")
+@click.argument("target", metavar="DIR", type=click.Path())
+@click.argument("sources", metavar="FROM...", nargs=-1, required=True, type=click.Path())
+def merge_command(target: str, sources: tuple[str, ...]) -> None:
+    """Take what the stores FROM have over into DIR, which is made if there is nothing.
+
+    \b
+    Example:
+      wifair results merge all shards/*
+    """  # noqa: D301
+    from wifair.sweeps.merging import merge  # noqa: PLC0415
+    from wifair.sweeps.store import Store  # noqa: PLC0415
+
+    for source in sources:  # before anything is made
+        Store(source, create=False).close()
+    with Store(target) as store:
+        for source in sources:
+            came = merge(store, Path(os.path.normpath(source)))
+            click.echo(f"{source}: {came} runs", err=True)
+        click.echo(f"{store.path}: {sum(store.versions().values())} runs", err=True)

@@ -1,0 +1,290 @@
+"""`wifair sweep`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wifair.cli.common import FAILED, INTERRUPTED, WRONG, Seeds, complain, echo_json, fail, reason
+from wifair.errors import Interrupted, StoppedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wifair.sweeps.engines import Engine
+    from wifair.sweeps.points import Option
+    from wifair.sweeps.reading import Runs
+    from wifair.sweeps.store import Store
+    from wifair.sweeps.sweeping import Sweep
+
+__all__ = ["sweep_command"]
+
+MOST_FAILURES = 5
+
+
+@click.command(name="sweep")
+@click.argument("file", type=click.Path(allow_dash=True))
+@click.option("--vary", multiple=True, metavar="PATH=VALUES", help="A parameter and its values; several span a grid.")
+@click.option("--point", "listed", multiple=True, metavar="PATH=VALUE;...", help="A point; may be repeated.")
+@click.option("--points", type=click.Path(), metavar="CSV", help="Points from a file whose header has the paths.")
+@click.option("--samples", type=int, metavar="N", help="How often to draw the parameters that have a distribution.")
+@click.option("--design", metavar="NAME", help="How samples lie: latin-hypercube (the default) or random.")
+@click.option("--sample-seed", type=int, metavar="N", help="Seed of the samples.")
+@click.option(
+    "--seeds", type=Seeds(), metavar="LIST", help="Seeds of each point: 1..10; by default as FILE says, or 1."
+)
+@click.option("--stop-when", "rules", multiple=True, metavar="RULE", help="Add seeds until 'ci(FIGURE) < LIMIT' holds.")
+@click.option("--most-seeds", type=int, metavar="N", help="Seeds of a point at most, for --stop-when; 100 by default.")
+@click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change a parameter of all points.")
+@click.option("--duration", metavar="TIME", help="Simulated time of all points, as in '100 s'.")
+@click.option("--out", metavar="DIR", type=click.Path(), help="The store: what it has is not computed again.")
+@click.option(
+    "--keep",
+    "tables",
+    type=click.Choice(["flows", "stations", "sessions", "nothing"]),
+    multiple=True,
+    help="Tables to keep of each run besides its figures; flows by default.",
+)
+@click.option("--series", metavar="TIME", help="Also keep series, sampled this far apart: '100 ms'.")
+@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Runs at the same time; all cores by default.")
+@click.option("--processes", type=click.IntRange(min=1), metavar="N", help="Processes instead: one can die alone.")
+@click.option("--dask", metavar="ADDRESS", help="Compute on a Dask cluster, as in tcp://10.0.0.1:8786.")
+@click.option("--shard", metavar="I/N", help="Only this share of the runs, for job arrays; see `wifair results merge`.")
+@click.option("--dry-run", is_flag=True, help="Print the number of runs and how long they will take.")
+@click.option("--json", "as_json", is_flag=True, help="Print averages and failures as JSON.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
+def sweep_command(
+    file: str,
+    vary: tuple[str, ...],
+    listed: tuple[str, ...],
+    points: str | None,
+    samples: int | None,
+    design: str | None,
+    sample_seed: int | None,
+    seeds: list[int] | None,
+    rules: tuple[str, ...],
+    most_seeds: int | None,
+    changes: tuple[str, ...],
+    duration: str | None,
+    out: str | None,
+    tables: tuple[str, ...],
+    series: str | None,
+    threads: int | None,
+    processes: int | None,
+    dask: str | None,
+    shard: str | None,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Simulate the scenario in FILE for many parameters and seeds, into a store.
+
+    Without --vary, --point and --points, the [sweep] of FILE says what is varied. Whatever interrupts a sweep: the
+    same command goes on where it stopped. `wifair results DIR` then filters, groups, plots and exports.
+
+    \b
+    Values of --vary:
+      'stations.count=2..20:2'                   a range; 1..64:*2 multiplies; 10..100 ms:10 has a unit
+      'flows.tcp.cc=reno,vegas'                  a list
+      'stations.count=2,4; ap.queue.limit=20 packets,40 packets'       lists that go together
+      'servers.delay=loguniform(1 ms, 100 ms)'   drawn; also uniform, integers, choice
+      'ap.queue.limit={2 * stations.count} packets'                    depends on others
+
+    \b
+    Examples:
+      wifair sweep hot_spot.toml --vary 'stations.count=2..20:2' --seeds 1..10 --out results
+      wifair sweep hot_spot.toml --vary flows.tcp.cc=reno,vegas --stop-when 'ci(jain) < 0.01' --seeds 1..5 --out results
+      wifair sweep hot_spot.toml --vary 'servers.delay=uniform(1 ms, 99 ms)' --samples 200 --out results --dry-run
+    """  # noqa: D301
+    if out is None and not dry_run:
+        raise click.UsageError("Missing option '--out': a folder for the results.")
+    if sum(option is not None for option in (threads, processes, dask)) > 1:
+        raise click.UsageError("--threads, --processes and --dask exclude each other")
+    from wifair.sweeps.store import Store  # noqa: PLC0415
+
+    asked, default_tables = _asked(
+        file,
+        [("--vary", text) for text in vary],
+        [("--point", text) for text in listed] + (_listed(points) if points else []),
+        [("--set", text) for text in changes]
+        + [
+            (option, f"{path}={value}")
+            for option, path, value in (
+                ("--duration", "duration", duration),
+                ("--samples", "sweep.samples", samples),
+                ("--design", "sweep.design", design),
+                ("--sample-seed", "sweep.sample_seed", sample_seed),
+                ("--most-seeds", "sweep.most_seeds", most_seeds),
+            )
+            if value is not None
+        ],
+        seeds,
+        rules,
+        shard,
+    )
+    kept = [name for name in tables if name != "nothing"] if tables else default_tables
+    if dry_run:
+        _dry_run(asked, out, kept, series, threads or processes)
+        return
+    assert out is not None
+    with ExitStack() as stack:
+        store = stack.enter_context(Store(out))
+        engine = _engine(stack, threads, processes, dask)
+        runs = _run(asked, store, engine, kept, series, quiet)
+        _show(asked, runs, as_json)
+    if runs.failures:
+        sys.exit(FAILED)
+
+
+def _asked(
+    file: str,
+    axes: list[Option],
+    listed: list[Option],
+    overrides: list[Option],
+    seeds: list[int] | None,
+    rules: Iterable[str],
+    shard: str | None,
+) -> tuple[Sweep, list[str]]:
+    """Read the sweep, all of it checked, and the tables that its file keeps."""
+    from wifair import Scenario, _core  # noqa: PLC0415
+    from wifair.sweeps.points import Points  # noqa: PLC0415
+    from wifair.sweeps.sweeping import WHOLE, Shard, Sweep  # noqa: PLC0415
+
+    base = Scenario.from_file(file, overrides=overrides)
+    given = [_core.stop_rule("--stop-when", text) for text in rules]
+    points = Points(base, axes, listed)
+    try:
+        part = WHOLE if shard is None else Shard.parse(shard)
+        sweep = Sweep(
+            points,
+            base.seeds if seeds is None else seeds,
+            rules=given or base._core.stop_when,
+            most_seeds=base._core.most_seeds,
+            shard=part,
+        )
+    except ValueError as error:
+        fail(str(error), WRONG)
+    return sweep, base._core.tables
+
+
+def _listed(path: str) -> list[Option]:
+    from wifair.sweeps.points import rows_of  # noqa: PLC0415
+
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        fail(f"`{path}` is no text in UTF-8", WRONG)
+    except OSError as error:
+        fail(f"cannot read `{path}`: {reason(error)}", WRONG)
+    return [(f"{path}:{line}", text) for line, text in rows_of(text, path)]
+
+
+def _engine(stack: ExitStack, threads: int | None, processes: int | None, dask: str | None) -> Engine:
+    from wifair.sweeps.engines import Given, Processes, Threads, cores  # noqa: PLC0415
+
+    if dask is not None:
+        executor = _cluster(stack, dask)
+        return Given(executor)
+    engine = Processes(processes) if processes is not None else Threads(threads or cores())
+    stack.callback(engine.close)
+    return engine
+
+
+def _cluster(stack: ExitStack, address: str):  # type: ignore[no-untyped-def]
+    try:
+        from distributed import Client  # noqa: PLC0415
+    except ImportError:
+        fail("--dask needs distributed: pip install 'wifair[dask]'", WRONG)
+    try:
+        client = stack.enter_context(Client(address, timeout="10s"))
+    except (OSError, ValueError, TimeoutError) as error:
+        fail(f"cannot reach a Dask scheduler at `{address}`: {error}", WRONG)
+    if not client.ncores():
+        fail(f"the Dask cluster at `{address}` has no workers", WRONG)
+    return client.get_executor()
+
+
+def _run(asked: Sweep, store: Store, engine: Engine, kept: list[str], series: str | None, quiet: bool) -> Runs:
+    from wifair.sweeps.sweeping import run_sweep  # noqa: PLC0415
+    from wifair.sweeps.texts import Display  # noqa: PLC0415
+    from wifair.sweeps.work import Progress  # noqa: PLC0415
+
+    display = Display(asked, wanted=not quiet)
+    last = Progress(asked.count())
+
+    def report(progress: Progress) -> None:
+        nonlocal last
+        last = progress
+        display.report(progress)
+
+    try:
+        runs = run_sweep(asked, store, engine, kept, series, report)
+    except Interrupted:
+        display.close()
+        click.echo(
+            f"interrupted: {last.done} of {last.total} runs are in `{store.path}`; repeat the command to go on",
+            err=True,
+        )
+        sys.exit(INTERRUPTED)
+    except StoppedError as error:
+        display.close()
+        complain(str(error))
+        click.echo(f"{last.done} of {last.total} runs are in `{store.path}`; repeat the command to go on", err=True)
+        sys.exit(FAILED)
+    display.close()
+    if not quiet:
+        click.echo(f"{last.total} runs: {last.computed} computed, {last.found} found in `{store.path}`", err=True)
+    if runs.wide:
+        click.echo(f"{runs.wide} points still have too wide an interval with {asked.most_seeds} seeds", err=True)
+    return runs
+
+
+def _show(asked: Sweep, runs: Runs, as_json: bool) -> None:
+    from wifair.sweeps.query import means  # noqa: PLC0415
+    from wifair.sweeps.texts import SHOWN, averages  # noqa: PLC0415
+
+    names = [name for name in asked.points.paths if name in runs.figures]
+    if as_json:
+        figures = [name for name in runs.figures if name not in (*names, "scenario", "seed")]
+        table = means(runs.figures, names, figures).records() if runs.figures.rows else []
+        echo_json({"points": table, "failures": [failure._asdict() for failure in runs.failures]})
+    elif runs.figures.rows:
+        click.echo(averages(means(runs.figures, names, SHOWN), names, SHOWN))
+    for failure in runs.failures[:MOST_FAILURES]:
+        labels = ", ".join(f"{name}={value}" for name, value in failure.labels.items())
+        what = f"{labels}, seed {failure.seed}" if labels else f"seed {failure.seed}"
+        complain(f"{what} failed: {failure.message} (scenario {failure.scenario[:12]})")
+    if len(runs.failures) > MOST_FAILURES:
+        more = len(runs.failures) - MOST_FAILURES
+        click.echo(f"... and {more} more: wifair results {runs.path} --failed", err=True)
+
+
+def _dry_run(asked: Sweep, out: str | None, kept: list[str], series: str | None, slots: int | None) -> None:
+    from wifair.sweeps.compute import kept_of  # noqa: PLC0415
+    from wifair.sweeps.engines import cores  # noqa: PLC0415
+    from wifair.sweeps.estimate import estimate  # noqa: PLC0415
+    from wifair.sweeps.schema import FILE  # noqa: PLC0415
+    from wifair.sweeps.store import Store  # noqa: PLC0415
+    from wifair.sweeps.texts import duration_text  # noqa: PLC0415
+
+    with ExitStack() as stack:
+        there = out is not None and (Path(out) / FILE).exists()
+        store = stack.enter_context(Store(out, create=False)) if there and out is not None else None
+        done = store.done(kept_of(kept, series)[0]) if store is not None else set()
+        missing: dict[str, int] = {}
+        for key in asked.runs():
+            if key not in done:
+                missing[key.scenario] = missing.get(key.scenario, 0) + 1
+        left = sum(missing.values())
+        slots = slots or cores()
+        seconds = estimate(asked, missing, store) / min(slots, max(left, 1))
+    runs = f"{asked.count()} runs ({len(asked.points)} points, {len(asked.seeds)} seeds)"
+    if done:
+        runs += f", {asked.count() - left} of them done"
+    click.echo(f"{runs}: about {duration_text(seconds)} on {slots} {'cores' if slots > 1 else 'core'}")
+    if asked.rules:
+        click.echo(f"and more seeds, up to {asked.most_seeds}, until {' and '.join(rule[0] for rule in asked.rules)}")

@@ -1,0 +1,64 @@
+"""How long a sweep will take, from what was measured before or from a short look at some of its points."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from wifair import _core
+
+if TYPE_CHECKING:
+    from wifair.scenario import Scenario
+    from wifair.sweeps.store import Store
+    from wifair.sweeps.sweeping import Sweep
+
+__all__ = ["estimate"]
+
+LOOKS = 8
+LOOK_S = 0.25
+
+
+def estimate(sweep: Sweep, missing: dict[str, int], store: Store | None) -> float:
+    """Estimate the time on one core [s].
+
+    Parameters
+    ----------
+    sweep : Sweep
+        The sweep.
+    missing : dict of str to int
+        Number of runs to do, by scenario.
+    store : Store, optional
+        Where times of earlier runs may be.
+
+    Returns
+    -------
+    float
+        Sum of the times of all runs.
+    """
+    scenarios = list(missing)
+    if not scenarios:
+        return 0.0
+    count = min(LOOKS, len(scenarios))
+    looks = [scenarios[index * (len(scenarios) - 1) // max(count - 1, 1)] for index in range(count)]
+    times = []
+    for scenario in dict.fromkeys(looks):
+        known = store.wall_s(scenario) if store is not None else None
+        times.append(_look(sweep.of(scenario), sweep.seeds[0]) if known is None else known)
+    return sum(times) / len(times) * sum(missing.values())
+
+
+def _look(scenario: Scenario, seed: int) -> float:
+    """Begin a run, and see how far it comes in a moment."""
+    control = _core.Control()
+    thread = threading.Thread(target=scenario._core.run, args=(seed, None, control), daemon=True)
+    began = time.perf_counter()
+    thread.start()
+    thread.join(LOOK_S)
+    took, simulated = time.perf_counter() - began, control.simulated_s
+    over = not thread.is_alive()
+    control.stop()
+    thread.join()
+    if over or simulated <= 0:
+        return took
+    return took * scenario.duration_s / simulated

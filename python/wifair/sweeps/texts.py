@@ -1,0 +1,132 @@
+"""Averages of a sweep as text, and how far it is as lines that are drawn again and again."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from wifair.report import figure_text
+from wifair.statistics import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wifair.columns import Columns
+    from wifair.sweeps.store import Label
+    from wifair.sweeps.sweeping import Sweep
+    from wifair.sweeps.work import Progress
+
+__all__ = ["SHOWN", "Display", "averages", "duration_text", "lines"]
+
+SHOWN = ("goodput_bps", "jain_index")
+"""Figures that are shown where nothing else is asked for."""
+
+MOST_ROWS = 40
+LIVE_ROWS = 10
+LIVE_EVERY_S = 0.2
+
+
+def averages(columns: Columns, by: Sequence[str], figures: Sequence[str], rows: int = MOST_ROWS) -> str:
+    """Show what `means` gave: a line for each group, each figure with the half width of its interval."""
+    shown = [[*by, "runs", *figures]]
+    for row in range(min(columns.rows, rows)):
+        cells = [str(columns[name][row]) for name in (*by, "runs")]
+        for name in figures:
+            mean, half = float(columns[name][row]), float(columns[f"{name}_ci95"][row])
+            cells.append(figure_text(name, Interval(mean, half)))
+        shown.append(cells)
+    out = lines(shown)
+    if columns.rows > rows:
+        out.append(f"... and {columns.rows - rows} more: --rows 0 shows all, --csv writes them")
+    return "\n".join(out)
+
+
+def lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Set rows in columns, all but the last ones of numbers to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+
+
+def duration_text(seconds: float) -> str:
+    """Show a time as people say it: 40 s, 3 min, 2.5 h, 4 days."""
+    if seconds < 1:
+        return "less than a second"
+    for unit, size in (("s", 1.0), ("min", 60.0), ("h", 3600.0)):
+        if seconds < 100 * size:
+            value = seconds / size
+            return f"{value:.0f} {unit}" if unit == "s" or value >= 10 else f"{value:.1f} {unit}"
+    return f"{seconds / 86400:.0f} days"
+
+
+class Display:
+    """A bar with rate and time left, and the points that were last worked on, on a terminal; nothing elsewhere."""
+
+    def __init__(self, sweep: Sweep, wanted: bool) -> None:
+        """Of the runs of `sweep`, if it is `wanted` and stderr is a terminal."""
+        self._on = wanted and sys.stderr.isatty()
+        self._sweep = sweep
+        self._drawn = 0
+        self._next = 0.0
+        self._sums: dict[str, tuple[int, int, float, float]] = {}  # runs, failures, goodput and Jain's index
+
+    def report(self, progress: Progress) -> None:
+        """Take in what has finished, and draw if it is time to."""
+        if not self._on:
+            return
+        for run in progress.latest:
+            done, failed, goodput, jain = self._sums.pop(run.key.scenario, (0, 0, 0.0, 0.0))
+            self._sums[run.key.scenario] = (
+                done + 1,
+                failed + run.failed,
+                goodput + run.figures.get("goodput_bps", 0.0),
+                jain + run.figures.get("jain_index", 0.0),
+            )
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + LIVE_EVERY_S
+            self._draw(progress)
+
+    def close(self) -> None:
+        """Wipe it off."""
+        if self._drawn:
+            sys.stderr.write(f"\x1b[{self._drawn}F\x1b[J")
+            sys.stderr.flush()
+            self._drawn = 0
+
+    def _draw(self, progress: Progress) -> None:
+        from tqdm import tqdm  # noqa: PLC0415
+
+        width = shutil.get_terminal_size().columns
+        failed = f", {progress.failed} failed" if progress.failed else ""
+        bar = tqdm.format_meter(
+            progress.done,
+            max(progress.total, 1),
+            progress.elapsed_s,
+            ncols=width - 1,
+            unit="run",
+            rate=progress.rate_per_s or None,
+            initial=progress.found,
+            postfix=f"{progress.found} found{failed}",
+        )
+        block = [*self._table(), bar]
+        self.close()
+        sys.stderr.write("".join(line[: width - 1] + "\n" for line in block))
+        sys.stderr.flush()
+        self._drawn = len(block)
+
+    def _table(self) -> list[str]:
+        latest = sorted(list(self._sums.items())[-LIVE_ROWS:], key=lambda item: self._sweep.place(item[0]))
+        if not latest:
+            return []
+        names = self._sweep.points.paths
+        rows = [[*names, "runs", *SHOWN]]
+        for scenario, (done, failed, goodput, jain) in latest:
+            labels: dict[str, Label] = self._sweep.labels(scenario)
+            good = done - failed
+            means = [Interval(x / good if good else math.nan, math.nan) for x in (goodput, jain)]
+            cells = [str(labels.get(name, "")) for name in names]
+            figures = [figure_text(name, mean) for name, mean in zip(SHOWN, means)]
+            rows.append([*cells, f"{done}" + (f" ({failed} failed)" if failed else ""), *figures])
+        return lines(rows)
