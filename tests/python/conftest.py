@@ -33,7 +33,7 @@ direction = "up"
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def text() -> str:
     return TEXT
 

@@ -104,6 +104,7 @@ def sweep_command(
         raise click.UsageError("Missing option '--out': a folder for the results.")
     if sum(option is not None for option in (threads, processes, dask)) > 1:
         raise click.UsageError("--threads, --processes and --dask exclude each other")
+    from wifair.sweeps.compute import kept_of  # noqa: PLC0415
     from wifair.sweeps.store import Store  # noqa: PLC0415
 
     asked, default_tables = _asked(
@@ -131,6 +132,7 @@ def sweep_command(
         _dry_run(asked, out, kept, series, threads or processes)
         return
     assert out is not None
+    kept_of(kept, series)  # wrong arguments make no store
     with ExitStack() as stack:
         store = stack.enter_context(Store(out))
         engine = _engine(stack, threads, processes, dask)

@@ -1,0 +1,260 @@
+"""`wifair sweep` and `wifair results` as a user types them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pty
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from wifair.cli import main
+
+GRID = ["--vary", "stations.count=1..2", "--vary", "flows.tcp.cc=reno,vegas", "--seeds", "1..3"]
+
+
+def wifair(*args: object, code: int = 0) -> tuple[str, str]:
+    """Call the command in this process; its stdout and stderr."""
+    done = CliRunner().invoke(main, [str(arg) for arg in args])
+    assert done.exit_code == code, (done.output, done.exception)
+    return done.stdout, done.stderr
+
+
+@pytest.fixture(scope="session")
+def grid(text: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the runs of GRID."""
+    folder = tmp_path_factory.mktemp("grid")
+    (folder / "two.toml").write_text(text)
+    out, err = wifair("sweep", folder / "two.toml", *GRID, "--out", folder / "out")
+    assert len(out.splitlines()) == 5
+    assert err == f"12 runs: 12 computed, 0 found in `{folder / 'out'}`\n"
+    return folder / "out"
+
+
+def test_a_sweep_ends_with_its_averages_and_is_not_computed_again(file: Path, grid: Path, tmp_path: Path) -> None:
+    shutil.copytree(grid, tmp_path / "out")
+    out, err = wifair("sweep", file, *GRID, "--out", tmp_path / "out")
+    assert re.match(r"stations.count +flows.tcp.cc +runs +goodput_bps +jain_index\n", out)
+    assert re.search(r"^ +2 +vegas +3 +[\d.]+ ± [\d.]+ Mb/s +0\.\d+ ± [\d.]+$", out, re.M)
+    assert "12 runs: 0 computed, 12 found" in err
+    assert wifair("sweep", file, *GRID, "--out", tmp_path / "out", "--quiet")[1] == ""
+    document = json.loads(wifair("sweep", file, *GRID, "--out", tmp_path / "out", "--json")[0])
+    assert [point["runs"] for point in document["points"]] == [3, 3, 3, 3]
+    assert document["failures"] == []
+
+
+def test_the_file_may_say_what_to_vary(file: Path, tmp_path: Path) -> None:
+    file.write_text(file.read_text() + '\n[sweep]\nvary = ["stations.count = integers(1, 3)"]\nsamples = 2\n')
+    out, err = wifair("sweep", file, "--out", tmp_path / "out", "--samples", 3)
+    assert [line.split()[0] for line in sorted(out.splitlines()[1:])] == ["1", "2", "3"]
+    assert "3 runs: 3 computed" in err
+
+
+def test_points_come_from_a_table(file: Path, tmp_path: Path) -> None:
+    points = tmp_path / "points.csv"
+    points.write_text("stations.count, ap.queue.limit\n1, 9 packets\n2,\n")
+    wifair("sweep", file, "--points", points, "--point", "stations.count=2; duration=2 s", "--out", tmp_path / "out")
+    listed = wifair("results", tmp_path / "out", "--runs", "--json")[0]
+    assert [(row["stations.count"], row["duration"], row["ap.queue.limit"]) for row in json.loads(listed)] == [
+        (2, "2 s", ""),
+        (1, "", "9 packets"),
+        (2, "", ""),
+    ]
+    points.write_text("stations.count\n1, 2\n")
+    assert (
+        f"2 values for 1 paths\n --> {points}:2"
+        in wifair("sweep", file, "--points", points, "--out", tmp_path / "out", code=2)[1]
+    )
+
+
+def test_more_seeds_until_the_interval_is_narrow(file: Path, tmp_path: Path) -> None:
+    arguments = ["sweep", file, "--seeds", "1..3", "--stop-when", "ci(jain) < 0.0000001", "--most-seeds", 5]
+    _, err = wifair(*arguments, "--out", tmp_path / "out")
+    assert "5 runs: 5 computed" in err
+    assert "1 points still have too wide an interval with 5 seeds" in err
+    assert "and more seeds, up to 5, until ci(jain) < 0.0000001" in wifair(*arguments, "--dry-run")[0]
+
+
+def test_a_dry_run_counts_and_estimates(file: Path, grid: Path, tmp_path: Path) -> None:
+    out, err = wifair("sweep", file, *GRID, "--dry-run", "--duration", "2000 s")
+    assert re.fullmatch(r"12 runs \(4 points, 3 seeds\): about [\d.]+ (s|min) on \d+ cores?\n", out)
+    assert err == ""
+    shutil.copytree(grid, tmp_path / "out")
+    out, _ = wifair("sweep", file, *GRID, "--seeds", "1..4", "--out", tmp_path / "out", "--dry-run", "--threads", 1)
+    assert out.startswith("16 runs (4 points, 4 seeds), 12 of them done: about ")
+    assert out.endswith(" on 1 core\n")
+    wifair("sweep", file, *GRID, "--dry-run", "--out", tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_shards_are_merged_to_the_same_bytes(file: Path, grid: Path, tmp_path: Path) -> None:
+    for number in (1, 2, 3, 4):
+        wifair("sweep", file, *GRID, "--shard", f"{number}/4", "--out", tmp_path / f"shard{number}")
+    shards = [tmp_path / f"shard{number}" for number in (1, 2, 3, 4)]
+    _, err = wifair("results", "merge", tmp_path / "all", *shards)
+    assert f"{tmp_path / 'all'}: 12 runs" in err
+    assert wifair("results", tmp_path / "all", "--csv", "-") == wifair("results", grid, "--csv", "-")
+
+
+def test_results_filter_and_group(grid: Path) -> None:
+    out, _ = wifair("results", grid, "--where", "count=2", "--group", "cc", "--show", "jain,goodput_bps")
+    assert re.fullmatch(r"flows.tcp.cc  runs +jain_index +goodput_bps\n +reno +3 .*\n +vegas +3 .*\n", out)
+    out, _ = wifair("results", grid, "--runs", "--rows", 2)
+    assert len(out.splitlines()) == 4
+    assert out.endswith("... and 10 more: --rows 0 shows all, --csv writes them\n")
+    out, _ = wifair("results", grid, "--table", "flows", "--where", "name=up2", "--group", "cc")
+    assert [line.split()[1] for line in out.splitlines()] == ["runs", "3", "3"]
+    rows = json.loads(wifair("results", grid, "--json")[0])
+    assert [(row["stations.count"], row["flows.tcp.cc"], row["runs"]) for row in rows] == [
+        (1, "reno", 3),
+        (1, "vegas", 3),
+        (2, "reno", 3),
+        (2, "vegas", 3),
+    ]
+
+
+def test_exports_hold_every_run(grid: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    wifair("results", grid, "--csv", tmp_path / "runs.csv", "--parquet", tmp_path / "runs.parquet")
+    with (tmp_path / "runs.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    table = parquet.read_table(tmp_path / "runs.parquet")
+    assert table.column("jain_index").to_pylist() == [float(row["jain_index"]) for row in rows]
+    assert table.column("flows.tcp.cc").to_pylist() == [row["flows.tcp.cc"] for row in rows]
+    assert len(rows) == 12
+    wifair("results", grid, "--group", "cc", "--csv", tmp_path / "means.csv")
+    assert (tmp_path / "means.csv").read_text().startswith("flows.tcp.cc,runs,goodput_bps,goodput_bps_ci95,")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["means.csv", "runs.csv", "runs.parquet"]
+
+
+def test_results_are_drawn(grid: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    figure = tmp_path / "jain.svg"
+    arguments = ["--x", "count", "--y", "jain", "--y", "goodput_bps", "--by", "cc", "--plot", figure]
+    wifair("results", grid, *arguments)
+    text = figure.read_text()
+    assert all(f"<!-- {label} -->" in text for label in ("vegas", "stations.count", "jain index", "goodput [Mb/s]"))
+    assert "needs --x, --y and --plot" in wifair("results", grid, "--x", "count", code=2)[1]
+    assert "cannot write" in wifair("results", grid, *arguments[:-1], tmp_path / "no" / "a.svg", code=2)[1]
+
+
+def test_failures_are_kept_and_told(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from wifair.sweeps import engines, task  # noqa: PLC0415
+
+    def fail(scenario: object, seed: int, *rest: object) -> task.Computed:
+        if seed == 2:
+            return task.Computed(None, "invariant: no packet is lost", 0.0, "here")
+        return task.simulate(scenario, seed, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engines, "simulate", fail)
+    out, err = wifair("sweep", file, "--vary", "stations.count=1,2", "--seeds", "1..3", "--out", tmp_path / "o", code=1)
+    assert re.search(r"^ +1 +2 ", out, re.M), "the other seeds are there"
+    found = re.search(r"stations.count=2, seed 2 failed: invariant: no packet is lost \(scenario (\w{12})\)", err)
+    assert found
+    assert wifair("results", tmp_path / "o", "--failed")[0].count("seed 2") == 2
+    assert "count = 2" in wifair("results", tmp_path / "o", "--scenario", found[1])[0]
+    monkeypatch.undo()
+    wifair("sweep", file, "--vary", "stations.count=1,2", "--seeds", "1..3", "--out", tmp_path / "o")
+    assert wifair("results", tmp_path / "o", "--failed")[0] == "no run failed\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--vary", "stations.number=2"],
+            "error: no name or key `number` in `stations`\n --> --vary stations.number=2",
+        ),
+        (["--vary", "stations.count=20..2:2"], "error: `20..2:2` is empty\n --> --vary stations.count=20..2:2"),
+        (
+            ["--vary", "stations.count=two"],
+            "error: `count` is a string, not a whole number\n --> --vary stations.count",
+        ),
+        (["--vary", "ap.queue.limit=10..30:10"], "`limit` has no unit"),
+        (["--vary", "stations.count"], "says no value"),
+        (["--vary", "servers.delay=uniform(1 ms, 2 ms)"], "is drawn, but nothing says how often"),
+        (["--vary", "ap.queue.limit={2 * nothing} packets"], "`nothing` stands for no single value"),
+        (["--stop-when", "ci(jian_index) < 0.1"], "no figure `jian_index`\n --> --stop-when"),
+        (["--stop-when", "ci(jain) < 0.1"], "1 seeds are too few"),
+        (["--design", "square"], "latin-hypercube, random"),
+        (["--shard", "0/4"], "`0/4` is no shard: write I/N"),
+        (["--points", "none.csv"], "cannot read `none.csv`: no such file"),
+        (["--threads", "1", "--processes", "1"], "exclude each other"),
+        (["--series", "fast"], "time between samples"),
+    ],
+)
+def test_bad_input_is_told_and_makes_nothing(file: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
+    out, err = wifair("sweep", file, *arguments, "--out", tmp_path / "out", code=2)
+    assert message in err
+    assert out == ""
+    assert not (tmp_path / "out").exists()
+
+
+def test_bad_stores_and_questions(file: Path, grid: Path, tmp_path: Path) -> None:
+    assert "Missing option '--out'" in wifair("sweep", file, code=2)[1]
+    assert "is no store: there is no such folder" in wifair("results", tmp_path / "none", code=2)[1]
+    assert "holds other files" in wifair("sweep", file, "--out", file.parent, code=2)[1]
+    assert (
+        "no column `countt`: did you mean `stations.count`?"
+        in wifair("results", grid, "--where", "countt=2", code=2)[1]
+    )
+    assert "no run meets these conditions" in wifair("results", grid, "--where", "count=7", code=2)[1]
+    assert "`flows.tcp.cc` is no number" in wifair("results", grid, "--show", "flows.tcp.cc", code=2)[1]
+    assert "table `stations` was not kept" in wifair("results", grid, "--table", "stations", code=2)[1]
+    assert "no scenario whose hash begins with `ffff`" in wifair("results", grid, "--scenario", "ffff", code=2)[1]
+    assert "there is no such folder" in wifair("results", "merge", tmp_path / "all", tmp_path / "none", code=2)[1]
+    assert not (tmp_path / "all").exists()
+
+
+def test_runs_of_another_version_are_not_mixed_in(grid: Path, file: Path, tmp_path: Path) -> None:
+    import sqlite3  # noqa: PLC0415
+
+    shutil.copytree(grid, tmp_path / "out")
+    db = sqlite3.connect(tmp_path / "out" / "runs.sqlite")
+    db.execute("UPDATE runs SET version = '0.0.1+0', finished = '2020-01-01'")
+    db.commit()
+    db.close()
+    _, err = wifair("sweep", file, *GRID[:2], "--seeds", 1, "--out", tmp_path / "out")
+    assert "2 runs: 2 computed, 0 found" in err
+    out, err = wifair("results", tmp_path / "out", "--runs", "--json")
+    assert len(json.loads(out)) == 2
+    assert err == "12 runs are of wifair 0.0.1+0: --where version=0.0.1+0 shows them\n"
+    assert (
+        len(json.loads(wifair("results", tmp_path / "out", "--where", "version=0.0.1+0", "--runs", "--json")[0])) == 12
+    )
+
+
+def test_a_terminal_shows_bar_and_table(file: Path, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "wifair",
+        "sweep",
+        str(file),
+        *GRID,
+        "--seeds",
+        "1..60",
+        "--out",
+        str(tmp_path / "o"),
+    ]
+    pid, terminal = pty.fork()
+    if pid == 0:  # pragma: no cover
+        os.environ.update(COLUMNS="100", LINES="40")
+        os.execv(command[0], command)
+    shown = b""
+    try:
+        while part := os.read(terminal, 65536):
+            shown += part
+    except OSError:  # the command has gone
+        pass
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    frames = shown.decode().split("\x1b[J")
+    assert re.search(r"240/240|\d+/240 \[\d\d:\d\d<\d\d:\d\d, +[\d.]+run/s, 0 found\]", shown.decode())
+    assert any(re.search(r"stations.count +flows.tcp.cc +runs +goodput_bps", frame) for frame in frames[:-1])
+    assert frames[-1].splitlines()[0].startswith("240 runs: 240 computed")
+    assert all(len(line) < 100 for frame in frames[:-1] for line in frame.splitlines())
