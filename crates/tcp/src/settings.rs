@@ -57,6 +57,8 @@ table! {
             "between 1 B and 64000 B" => |mss| (1..=64_000).contains(&mss.0);
         /// IP and TCP header of a segment, without options.
         pub header: Bytes = Bytes(40), "at most 1000 B" => |header| header.0 <= 1000;
+        /// IP and TCP header of an ACK, without options. ns-2's Vegas counts a header for ACKs only.
+        pub ack_header: Bytes = header, by header, "at most 1000 B" => |header| header.0 <= 1000;
         /// Whether TCP options add to the size of segments.
         pub count_options: bool = stack != Stack::Ns2, by stack;
         /// How the connection begins.
@@ -157,7 +159,7 @@ impl Settings {
     #[must_use]
     pub fn resolve(&self) -> (SenderConfig, ReceiverConfig) {
         let mss = u16::try_from(self.mss.0).expect("a segment fits into 64000 B");
-        let header = u16::try_from(self.header.0).expect("a header fits into 1000 B");
+        let header = |size: Bytes| u16::try_from(size.0).expect("a header fits into 1000 B");
         let bytes = |limit: Limit| match limit {
             Limit::Packets(packets) => packets.saturating_mul(self.mss.0),
             Limit::Bytes(bytes) => bytes.0,
@@ -172,7 +174,7 @@ impl Settings {
         let window_scale = window_scale(buffer);
         let habits = Habits {
             mss,
-            header,
+            header: header(self.header),
             count_options: self.count_options,
             handshake: self.handshake,
             fin: self.fin,
@@ -210,7 +212,7 @@ impl Settings {
         };
         let algorithm = Algorithm::new(&self.cc, Sender::start(&habits, 0));
         let receiver = ReceiverConfig {
-            header,
+            header: header(self.ack_header),
             count_options: self.count_options,
             buffer: if counted_by_sender { u64::MAX } else { buffer },
             window_scale,

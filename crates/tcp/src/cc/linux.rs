@@ -3,8 +3,8 @@
 //! Source: the behaviour of Linux 2.6.22's Reno, as packed into ns-2.35 (D. X. Wei and P. Cao, "NS-2 TCP-Linux: An
 //! NS-2 TCP Implementation with Congestion Control Algorithms from Linux", 2006). Departures from [`reno`](super::reno):
 //! the window counts whole segments; slow start still holds when the window equals the threshold; in congestion
-//! avoidance it takes one ACK more than the window to add a segment; an ACK counts as one, whatever it covers; a loss
-//! halves the window rather than the flight.
+//! avoidance a segment is added when as many bytes as the window are acknowledged (RFC 3465, section 2.1), counted from
+//! the end of slow start and in recovery too; a loss halves the window rather than the flight.
 
 use crate::cc::window::by_window;
 use crate::cc::{Ack, CongestionControl, Start, Window};
@@ -13,7 +13,8 @@ use crate::cc::{Ack, CongestionControl, Start, Window};
 #[derive(Clone, Debug)]
 pub struct Linux {
     window: Window,
-    acks: f64,
+    /// Segments acknowledged since the window grew.
+    acked: f64,
 }
 
 /// Linux's Reno at the start of a connection.
@@ -21,7 +22,7 @@ pub struct Linux {
 pub fn new(start: Start) -> Linux {
     let mut window = Window::new(start);
     window.set(libm::floor(window.cwnd));
-    Linux { window, acks: 0.0 }
+    Linux { window, acked: 0.0 }
 }
 
 impl Linux {
@@ -35,27 +36,27 @@ impl CongestionControl for Linux {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
+        self.acked += ack.bytes as f64 / ack.mss;
         if ack.in_recovery || !ack.window_limited || ack.segments <= 0.0 {
             return;
         }
         if self.window.cwnd <= self.window.ssthresh {
             self.window.add(1.0);
-        } else if self.acks >= self.window.cwnd {
+            self.acked = 0.0;
+        } else if self.acked >= self.window.cwnd {
+            self.acked -= self.window.cwnd;
             self.window.add(1.0);
-            self.acks = 0.0;
-        } else {
-            self.acks += 1.0;
         }
     }
 
     fn on_loss(&mut self, _: f64) {
         self.window.reduce(self.half());
-        self.acks = 0.0;
+        self.acked = 0.0;
     }
 
     fn on_rto(&mut self, _: f64) {
         self.window.collapse(self.half());
-        self.acks = 0.0;
+        self.acked = 0.0;
     }
 
     fn wants_every_rtt(&self) -> bool {
@@ -68,8 +69,8 @@ mod tests {
     use super::*;
     use crate::cc::testing::ack;
 
-    /// From 4 segments with a threshold of 4: one ACK of slow start, then six ACKs for each segment at window 5,
-    /// seven at 6.
+    /// From 4 segments with a threshold of 4: one ACK of slow start, then as many for each segment as the window
+    /// holds, as in a trace of ns-2.
     #[test]
     fn the_window_by_hand() {
         let mut cc = new(Start { ssthresh: 4.0, ..Start::with_window(4.0) });
@@ -79,7 +80,7 @@ mod tests {
                 cc.cwnd()
             })
             .collect();
-        assert_eq!(windows, [5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 7.0]);
+        assert_eq!(windows, [5.0, 5.0, 5.0, 5.0, 5.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 7.0, 7.0, 7.0]);
         cc.on_loss(99.0);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (3.0, 3.0));
     }

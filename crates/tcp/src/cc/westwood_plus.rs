@@ -12,13 +12,13 @@
 //! | filter | departs from the paper |
 //! |---|---|
 //! | `paper` | - |
-//! | `linux` | Linux's tcp_westwood, which ns-2's Agent/TCP/Linux holds too: a round is the last round-trip time by the clock, at least 50 ms; two filters with a = 7/8 follow each other; the first sample is taken as it is |
+//! | `linux` | Linux's tcp_westwood: a round is the last round-trip time by the clock, at least 50 ms; two filters with a = 7/8 follow each other; the first sample is taken as it is |
+//! | `ns2` | tcp_westwood of Linux 2.6.22 as ns-2's Agent/TCP/Linux runs it: as `linux`, but in whole milliseconds and bytes per millisecond, rounded down; RTTmin is the smallest *smoothed* round-trip time, so that a connection which meets a full queue never learns the base; the threshold is half the window, and the window returns to it when recovery ends above `BWE * RTTmin`; slow start still holds when the window equals the threshold, and acknowledged bytes let it grow by whole segments |
 
 use wifair_config::{choice, table};
 use wifair_units::{Duration, Time};
 
 use crate::cc::westwood::Counter;
-use crate::cc::window::by_window;
 use crate::cc::{Ack, CongestionControl, Round, Start, Window};
 
 choice! {
@@ -28,6 +28,8 @@ choice! {
         Paper = "paper",
         /// Linux's tcp_westwood.
         Linux = "linux",
+        /// ns-2's Agent/TCP/Linux.
+        Ns2 = "ns2",
     }
 }
 
@@ -43,6 +45,10 @@ table! {
 
 /// Linux takes no sample over less than this.
 const SHORTEST: Duration = Duration::from_millis(50);
+
+fn whole_ms(time: Duration) -> f64 {
+    libm::floor(time.as_secs() * 1e3 + 1e-6)
+}
 
 /// A bandwidth estimate that takes a sample each round; TCP-Fusion and Adaptive Reno use it too.
 #[derive(Clone, Debug)]
@@ -74,6 +80,10 @@ impl Estimate {
 
     #[inline]
     pub(super) fn ack(&mut self, ack: &Ack) {
+        if self.filter == Filter::Ns2 {
+            self.ack_as_ns2(ack);
+            return;
+        }
         self.bytes += self.counter.arrived(ack);
         let ends = self.round.ends(ack);
         let Some(since) = self.since else {
@@ -85,7 +95,7 @@ impl Estimate {
         let elapsed = ack.now.saturating_since(since);
         let over = match self.filter {
             Filter::Paper => ends,
-            Filter::Linux => elapsed > ack.rtt.unwrap_or(ack.srtt).max(SHORTEST),
+            Filter::Linux | Filter::Ns2 => elapsed > ack.rtt.unwrap_or(ack.srtt).max(SHORTEST),
         };
         if over && elapsed > Duration::ZERO {
             self.sample(self.bytes / elapsed.as_secs());
@@ -94,14 +104,33 @@ impl Estimate {
         }
     }
 
+    /// In whole milliseconds; the ACK that ends a round belongs to the next one.
+    fn ack_as_ns2(&mut self, ack: &Ack) {
+        let since = *self.since.get_or_insert(Time::ZERO);
+        let elapsed = whole_ms(ack.now.saturating_since(Time::ZERO)) - whole_ms(since.saturating_since(Time::ZERO));
+        if elapsed > whole_ms(ack.srtt).max(SHORTEST.as_secs() * 1e3) {
+            let sample = libm::floor(self.bytes / elapsed);
+            let (inner, outer) = (self.inner, self.bandwidth / 1e3);
+            if inner == 0.0 && outer == 0.0 {
+                (self.inner, self.bandwidth) = (sample, sample * 1e3);
+            } else {
+                self.inner = libm::floor((7.0 * inner + sample) / 8.0);
+                self.bandwidth = libm::floor((7.0 * outer + self.inner) / 8.0) * 1e3;
+            }
+            self.bytes = 0.0;
+            self.since = Some(ack.now);
+        }
+        self.bytes += self.counter.arrived(ack);
+    }
+
     fn sample(&mut self, sample: f64) {
         match self.filter {
             Filter::Paper => self.bandwidth = self.keep * self.bandwidth + (1.0 - self.keep) * sample,
-            Filter::Linux if self.inner == 0.0 && self.bandwidth == 0.0 => {
+            Filter::Linux | Filter::Ns2 if self.inner == 0.0 && self.bandwidth == 0.0 => {
                 self.inner = sample;
                 self.bandwidth = sample;
             }
-            Filter::Linux => {
+            Filter::Linux | Filter::Ns2 => {
                 self.inner = (7.0 * self.inner + sample) / 8.0;
                 self.bandwidth = (7.0 * self.bandwidth + self.inner) / 8.0;
             }
@@ -115,20 +144,81 @@ pub struct WestwoodPlus {
     window: Window,
     estimate: Estimate,
     pipe: f64,
+    /// With [`Filter::Ns2`] the smallest smoothed round-trip time, in whole milliseconds, and segments acknowledged
+    /// since the window grew.
+    smoothed: f64,
+    acks: f64,
 }
 
 /// Westwood+ at the start of a connection.
 #[must_use]
 pub fn new(params: &Params, start: Start) -> WestwoodPlus {
-    WestwoodPlus { window: Window::new(start), estimate: Estimate::new(params), pipe: 2.0 }
+    WestwoodPlus {
+        window: Window::new(start),
+        estimate: Estimate::new(params),
+        pipe: 2.0,
+        smoothed: f64::INFINITY,
+        acks: 0.0,
+    }
+}
+
+impl WestwoodPlus {
+    fn ack_as_ns2(&mut self, ack: &Ack) {
+        if ack.srtt > Duration::ZERO {
+            self.smoothed = self.smoothed.min(whole_ms(ack.srtt));
+            self.pipe = libm::floor(self.estimate.bandwidth * 1e-3 * self.smoothed / ack.mss).max(2.0);
+        }
+        self.acks += ack.bytes as f64 / ack.mss;
+        if ack.in_recovery || !ack.window_limited || ack.segments <= 0.0 {
+            return;
+        }
+        if self.window.cwnd <= self.window.ssthresh {
+            self.acks = 0.0;
+            self.window.add(1.0);
+        } else if self.acks >= self.window.cwnd {
+            self.acks -= self.window.cwnd;
+            self.window.add(1.0);
+        }
+    }
+
+    const fn is_ns2(&self) -> bool {
+        matches!(self.estimate.filter, Filter::Ns2)
+    }
 }
 
 impl CongestionControl for WestwoodPlus {
-    by_window!();
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    #[inline]
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+
+    fn on_recovery_exit(&mut self, at_most: f64) {
+        if self.is_ns2() {
+            self.window.set(self.window.cwnd.max(self.window.ssthresh));
+        }
+        self.window.limit(at_most);
+    }
+
+    fn on_spurious(&mut self) {
+        self.window.restore();
+    }
+
+    fn on_idle_restart(&mut self, at_most: f64) {
+        self.window.limit(at_most);
+    }
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         self.estimate.ack(ack);
+        if self.is_ns2() {
+            self.ack_as_ns2(ack);
+            return;
+        }
         if ack.min_rtt != Duration::MAX {
             self.pipe = self.estimate.bandwidth * ack.min_rtt.as_secs() / ack.mss;
         }
@@ -138,11 +228,22 @@ impl CongestionControl for WestwoodPlus {
     }
 
     fn on_loss(&mut self, _: f64) {
-        self.window.reduce(self.pipe);
+        if self.is_ns2() {
+            self.window.reduce(libm::floor(self.window.cwnd / 2.0));
+            self.window.set(self.pipe);
+            self.acks = 0.0;
+        } else {
+            self.window.reduce(self.pipe);
+        }
     }
 
     fn on_rto(&mut self, _: f64) {
-        self.window.collapse(self.pipe);
+        if self.is_ns2() {
+            self.window.collapse(libm::floor(self.window.cwnd / 2.0));
+            self.acks = 0.0;
+        } else {
+            self.window.collapse(self.pipe);
+        }
     }
 }
 
@@ -177,5 +278,38 @@ mod tests {
             cc.on_ack(&ack(at, 0.1, 10 * i + 1, 10 * i + 10));
             assert_relative_eq!(cc.estimate.bandwidth, expected, max_relative = 1e-9);
         }
+    }
+
+    /// A trace of ns-2's Agent/TCP/Linux: threshold 2, so one ACK of slow start and then three for the next segment. A
+    /// loss at 4 segments leaves a threshold of 2, and the window returns to it when little bandwidth was measured.
+    #[test]
+    fn the_window_of_ns2_by_hand() {
+        let params = Params { filter: Filter::Ns2, ..Params::default() };
+        let mut cc = new(&params, Start { ssthresh: 2.0, ..Start::with_window(2.0) });
+        let windows: Vec<_> = (0..4)
+            .map(|i| {
+                cc.on_ack(&ack(0.03 * i as f64, 0.03, i, i + 3));
+                cc.cwnd()
+            })
+            .collect();
+        assert_eq!(windows, [3.0, 3.0, 3.0, 4.0]);
+        cc.on_loss(4.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 2.0));
+        cc.window.cwnd = 12.0;
+        cc.on_loss(12.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 6.0));
+        cc.on_recovery_exit(f64::INFINITY);
+        assert_eq!(cc.cwnd(), 6.0);
+    }
+
+    /// A connection that meets a full queue takes its delay for the path's: ns-2 keeps the smallest smoothed time.
+    #[test]
+    fn ns2_looks_at_the_smallest_smoothed_round_trip_time() {
+        let mut cc = new(&Params { filter: Filter::Ns2, ..Params::default() }, Start::with_window(20.0));
+        for i in 0..400_u64 {
+            cc.on_ack(&Ack { srtt: Duration::from_millis(90), ..ack(0.005 * i as f64, 0.02, i, i + 20) });
+        }
+        // 200 segments of 1000 B each second over 90 ms: 18 segments, less what rounding down takes.
+        assert!((16.0..=18.0).contains(&cc.pipe), "{}", cc.pipe);
     }
 }
