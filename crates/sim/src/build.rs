@@ -168,6 +168,7 @@ fn links(scenario: &Scenario, seed: u64) -> Vec<LinkPlan> {
         let name = format!("link{index}-{way}");
         LinkPlan {
             rate: Some(wire.rate),
+            burst: wire.burst,
             delay: wire.delay,
             queue: Queue::new(&wire.queue, Some(wire.rate), seed, &name),
         }

@@ -88,6 +88,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
     };
     let link = || LinkPlan {
         rate: Some(BitRate::from_mbps(10)),
+        burst: None,
         delay: Duration::from_millis(setup.delay_ms),
         queue: Queue::fifo(Limit::Packets(100)),
     };

@@ -159,6 +159,8 @@ table! {
         pub to: String;
         /// Rate.
         pub rate: BitRate;
+        /// Makes the link a token bucket of this size, which fills at `rate`: packets leave in no time while it lasts.
+        pub burst: Option<Bytes> = None, "1 B or more" => |burst| burst.is_none_or(|burst| burst.0 > 0);
         /// Delay, one way.
         pub delay: Duration = Duration::ZERO;
         /// Packets that wait for the link, at either end.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use wifair_config::{Node as Tree, Place, Reader, hint};
-use wifair_units::{BitRate, Duration};
+use wifair_units::{BitRate, Bytes, Duration};
 use wifair_wlan::phy::rate::Adaptation;
 use wifair_wlan::queue;
 use wifair_wlan::scheme::Access;
@@ -48,6 +48,8 @@ pub struct Wire {
     pub ends: [Node; 2],
     /// Rate.
     pub rate: BitRate,
+    /// Size of the token bucket, where the link is one.
+    pub burst: Option<Bytes>,
     /// Delay, one way.
     pub delay: Duration,
     /// Packets that wait for it, at either end.
@@ -397,7 +399,13 @@ impl Builder<'_> {
                     linked[server] = true;
                 }
             }
-            links.push(Wire { ends: [from, to], rate: link.rate, delay: link.delay, queue: link.queue.clone() });
+            links.push(Wire {
+                ends: [from, to],
+                rate: link.rate,
+                burst: link.burst,
+                delay: link.delay,
+                queue: link.queue.clone(),
+            });
         }
         for (index, linked) in linked.into_iter().enumerate() {
             let group = self.network.servers[index].group;
@@ -429,6 +437,7 @@ impl Builder<'_> {
             self.network.wires.push(Wire {
                 ends: [Node::Server(index), at],
                 rate: servers.rate,
+                burst: None,
                 delay: servers.delay,
                 queue: servers.queue.clone(),
             });

@@ -86,6 +86,8 @@ pub struct StationCategories {
 pub struct LinkPlan {
     /// Rate; `None` sends in no time.
     pub rate: Option<BitRate>,
+    /// Bytes that leave at once when the link was idle, if it is a token bucket.
+    pub burst: Option<Bytes>,
     /// Propagation delay.
     pub delay: Duration,
     /// Packets that wait for the link.
