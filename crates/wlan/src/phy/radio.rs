@@ -40,7 +40,8 @@ choice! {
     pub enum Capture {
         /// None.
         None = "none",
-        /// The first that it senses, readable or not, if it is stronger than each later one by the threshold.
+        /// The first that it senses, readable or not, if it is stronger than each later one by the threshold. The later one
+        /// is followed by EIFS, where collisions are.
         First = "first" from "ns-2 2.35, mac/mac-802_11.cc",
         /// The first whose header it can read.
         Header = "header" from "ns-3, YansWifiPhy without frame capture",

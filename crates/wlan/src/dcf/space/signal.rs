@@ -326,6 +326,7 @@ impl Space {
     pub(super) fn fade_by_signal(&mut self, now: Time, sender: u32, sending: &Sending) -> Outcome {
         let mut signals = self.signals.take().expect("signals are known");
         let check = self.nav_check(now, sending);
+        let after_any = signals.capture == Capture::First && self.access.eifs == Eifs::AfterCollision;
         let mut fate = Outcome::default();
         let tapped = self.tap.is_some();
         if sending.to == BROADCAST {
@@ -357,6 +358,8 @@ impl Space {
             let was_busy = ear.sensed > 0;
             ear.sensed -= u32::from(senses);
             signals.weigh(index, &mut ear.sensed);
+            // ns-2: whatever else was on the air, while another frame was received or one sent, leaves EIFS behind.
+            ear.garbled |= senses && after_any && ear.receives != sender;
             if ear.receives == sender {
                 fate.read |= self.receive(station, sender, sending, check);
             }
