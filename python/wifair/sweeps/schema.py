@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wifair.errors import StoppedError, StoreError
 
-__all__ = ["FILE", "FORMAT", "connect", "quoted", "reason"]
+__all__ = ["FILE", "FORMAT", "connect", "quoted", "reason", "trouble"]
 
 FILE = "runs.sqlite"
 FORMAT = 1
@@ -65,10 +65,11 @@ def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
         _prepare(connection, file)
     except sqlite3.DatabaseError as error:
         connection.close()
-        if error.sqlite_errorcode in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-            raise StoreError(f"`{file}` is no store: {error}") from None
-        if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
-            raise StoppedError(f"cannot write `{folder}`: the disk is full") from None
+        match error.sqlite_errorcode & 0xFF:  # further bits say more
+            case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
+                raise StoreError(f"`{file}` is no store: {error}") from None
+            case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
+                raise StoppedError(f"cannot write `{folder}`: {trouble(error)}") from None
         raise StoreError(f"cannot use `{file}`: {error}") from None
     except BaseException:
         connection.close()
@@ -79,6 +80,16 @@ def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
 def quoted(name: str) -> str:
     """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def trouble(error: sqlite3.Error) -> str:
+    """Say what hinders a database."""
+    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return "the disk is full"
+        case sqlite3.SQLITE_IOERR:  # of a full disk too, where SQLite maps files into memory
+            return f"{error}, or the disk is full"
+    return str(error)
 
 
 def reason(error: OSError) -> str:

@@ -49,6 +49,9 @@ FIXED = (
 DEAD_AFTER_S = 15.0
 """A process that was not seen for so long has gone, and what it had begun is free."""
 
+_OPEN: set[str] = set()
+"""Owners of this process whose stores are open."""
+
 MOST_SEED = (1 << 63) - 1
 """Whole numbers of SQLite have 64 bits and a sign."""
 
@@ -100,13 +103,15 @@ class Store:
         self.path = Path(path)
         self._db = schema.connect(self.path, create=create)
         self._owner = uuid.uuid4().hex
+        _OPEN.add(self._owner)
         self._host = socket.gethostname()
         self._seen = 0.0
         self._columns: dict[str, set[str]] = {}
 
     def close(self) -> None:
         """Close it."""
-        with suppress(sqlite3.Error):
+        _OPEN.discard(self._owner)
+        with suppress(sqlite3.Error, StoppedError):
             self.release()
         with suppress(sqlite3.Error):
             self._db.close()
@@ -261,7 +266,9 @@ class Store:
         """Owners that are still there; those that are not are forgotten with their claims."""
         alive = set()
         for owner, host, pid, seen in self._db.execute("SELECT owner, host, pid, seen FROM owners").fetchall():
-            gone = abs(time.time() - seen) > DEAD_AFTER_S or (host == self._host and not _runs(pid))
+            here = host == self._host
+            closed = here and pid == os.getpid() and owner not in _OPEN  # the disk was full
+            gone = closed or abs(time.time() - seen) > DEAD_AFTER_S or (here and not _runs(pid))
             if gone and owner != self._owner:
                 self._db.execute("DELETE FROM claims WHERE owner = ?", (owner,))
                 self._db.execute("DELETE FROM owners WHERE owner = ?", (owner,))
@@ -408,9 +415,7 @@ class Store:
             raise self._stopped(error) from error
 
     def _stopped(self, error: sqlite3.Error) -> StoppedError:
-        full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
-        what = "the disk is full" if full else str(error)
-        return StoppedError(f"cannot write `{self.path}`: {what}; all runs that it holds are safe")
+        return StoppedError(f"cannot write `{self.path}`: {schema.trouble(error)}; all runs that it holds are safe")
 
 
 def values_of(columns: list[RawColumn]) -> dict[str, Any]:
