@@ -7,13 +7,17 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 import wifair
 from wifair.sweeps import Key, Progress, Request, Runs, Store, compute, engines, task
+from wifair.sweeps.query import select
 
 Simulate = Callable[..., task.Computed]
 
@@ -108,6 +112,34 @@ def test_the_database_needs_no_wifair(scenario: wifair.Scenario, tmp_path: Path)
     db.close()
     with Store(tmp_path / "out", create=False) as store:
         assert store.scenario_text(runs.figures["scenario"][3][:12]) == scenario.resolved
+
+
+def test_others_read_a_store_and_its_exports_alike(scenario: wifair.Scenario, tmp_path: Path) -> None:
+    runs = compute(requests(scenario), tmp_path / "out")
+    with Store(tmp_path / "out") as store:
+        (tmp_path / "runs.csv").write_text(select(store).to_csv())
+    query, goodput = "SELECT * FROM results", runs.figures["goodput_bps"].tolist()
+    db = sqlite3.connect(tmp_path / "out" / "runs.sqlite")
+    frame = pandas.read_sql(query, db)
+    assert frame["goodput_bps"].tolist() == goodput
+    assert frame["stations.count"].tolist() == runs.figures["stations.count"].tolist()
+    assert pandas.read_csv(tmp_path / "runs.csv")["goodput_bps"].tolist() == goodput
+    if find_spec("polars"):
+        import polars  # noqa: PLC0415
+
+        assert polars.read_database(query, db)["goodput_bps"].to_list() == goodput
+        assert polars.read_csv(tmp_path / "runs.csv")["goodput_bps"].to_list() == goodput
+    if find_spec("duckdb"):
+        import duckdb  # noqa: PLC0415
+
+        rows = duckdb.sql(f"SELECT goodput_bps FROM '{tmp_path}/runs.csv'").fetchall()
+        assert [row[0] for row in rows] == goodput
+        with suppress(duckdb.IOException, duckdb.HTTPException):  # its extension for SQLite comes over the network
+            duckdb.sql("INSTALL sqlite; LOAD sqlite")
+            file = tmp_path / "out" / "runs.sqlite"
+            rows = duckdb.sql(f"SELECT goodput_bps FROM sqlite_scan('{file}', 'results')").fetchall()
+            assert [row[0] for row in rows] == goodput
+    db.close()
 
 
 def test_a_failed_run_stops_no_other(
