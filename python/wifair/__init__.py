@@ -32,6 +32,7 @@ from wifair._core import __version__
 from wifair.errors import (
     CaptureError,
     Interrupted,
+    ResultsError,
     RunError,
     ScenarioError,
     StoppedError,
@@ -43,7 +44,10 @@ if TYPE_CHECKING:
     from wifair import metrics, statistics, sweeps
     from wifair.capture import Capture, read_capture
     from wifair.columns import Columns
+    from wifair.comparing import Comparison, compare
+    from wifair.explaining import Explanation, explain
     from wifair.results import Results
+    from wifair.saved import SavedResults, read_results
     from wifair.scenario import Scenario
     from wifair.simulate import run
     from wifair.sweeps import Store, sweep
@@ -52,9 +56,13 @@ __all__ = [
     "Capture",
     "CaptureError",
     "Columns",
+    "Comparison",
+    "Explanation",
     "Interrupted",
     "Results",
+    "ResultsError",
     "RunError",
+    "SavedResults",
     "Scenario",
     "ScenarioError",
     "StoppedError",
@@ -62,8 +70,11 @@ __all__ = [
     "StoreError",
     "WifairError",
     "__version__",
+    "compare",
+    "explain",
     "metrics",
     "read_capture",
+    "read_results",
     "run",
     "statistics",
     "sweep",
@@ -74,10 +85,16 @@ __all__ = [
 _LAZY = {
     "Capture": "wifair.capture",
     "Columns": "wifair.columns",
+    "Comparison": "wifair.comparing",
+    "Explanation": "wifair.explaining",
     "Results": "wifair.results",
+    "SavedResults": "wifair.saved",
     "Scenario": "wifair.scenario",
     "Store": "wifair.sweeps",
+    "compare": "wifair.comparing",
+    "explain": "wifair.explaining",
     "read_capture": "wifair.capture",
+    "read_results": "wifair.saved",
     "run": "wifair.simulate",
     "sweep": "wifair.sweeps",
 }

@@ -11,6 +11,7 @@ __all__ = [
     "CaptureError",
     "Interrupted",
     "Problem",
+    "ResultsError",
     "RunError",
     "ScenarioError",
     "StoppedError",
@@ -54,6 +55,10 @@ class ScenarioError(WifairError, ValueError):
 
 class CaptureError(WifairError, ValueError):
     """A file that is no capture."""
+
+
+class ResultsError(WifairError, ValueError):
+    """A folder that holds no results, or a file that is neither results nor a capture nor a scenario."""
 
 
 class RunError(WifairError, RuntimeError):

@@ -6,14 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wifair.statistics import mean_interval
+
 if TYPE_CHECKING:
     import os
 
+    from wifair.comparing import Comparison
     from wifair.results import Results
 
-__all__ = ["save"]
+__all__ = ["save", "save_comparison"]
 
 MOST_LINES = 8
+MOST_PANELS = 12
+MARKERS = "osD^vP*X"
+UNITS = (("_bps", 1e-6, "Mb/s"), ("_s", 1e3, "ms"))
+"""Endings of names, and the units in which they are drawn."""
 
 # Colours that colour-blind readers can tell apart: M. Okabe and K. Ito, "Color universal design", 2008.
 COLOURS = {"up": "#D55E00", "down": "#0072B2", "wired": "#009E73"}
@@ -39,20 +46,77 @@ def save(results: Results, path: str | os.PathLike[str]) -> None:
     OSError
         If the file cannot be written.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError:
-        raise ImportError("figures need matplotlib: pip install 'wifair[plot]'") from None
-
     with_series = results.series is not None
-    figure = Figure(figsize=(7, 6.5 if with_series else 3.4), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = _figure(7, 6.5 if with_series else 3.4)
     axes = figure.subplots(3 if with_series else 1, 1, squeeze=False)[:, 0]
     _goodput(axes[0], results)
     if with_series:
         _over_time(axes[1], axes[2], results)
     figure.savefig(path, dpi=150)
+
+
+def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> None:
+    """Draw a comparison: a panel for each telling figure, seeds as points, means with 95 % intervals.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What to draw.
+    path : str or path
+        File to write; its ending says as what (PNG, SVG, PDF).
+
+    Raises
+    ------
+    ImportError, ValueError, OSError
+        As `save`.
+    """
+    names = [name for name in comparison.telling() if ": " not in name][:MOST_PANELS]
+    columns = min(4, max(len(names), 1))
+    lines = -(-max(len(names), 1) // columns)
+    figure = _figure(1.9 * columns, 1.6 * lines + 0.25 * len(comparison.names))
+    panels = figure.subplots(lines, columns, squeeze=False).ravel()
+    for axes, name in zip(panels, names):
+        _panel(axes, comparison, name)
+    for axes in panels[len(names) :]:
+        axes.set_visible(False)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", frameon=False, fontsize=8)
+    figure.savefig(path, dpi=150)
+
+
+def _figure(width_in: float, height_in: float) -> Any:
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError:
+        raise ImportError("figures need matplotlib: pip install 'wifair[plot]'") from None
+    figure = Figure(figsize=(width_in, height_in), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _panel(axes: Any, comparison: Comparison, key: str) -> None:
+    """One figure of all that is compared; what the same seeds gave is joined by lines."""
+    from wifair.comparing import LABELS, PERCENT  # noqa: PLC0415
+
+    scale, unit = next(
+        ((factor, text) for end, factor, text in UNITS if key.endswith(end)),
+        (100.0, "%") if key.startswith(PERCENT) else (1.0, ""),
+    )
+    values = comparison.values(key)
+    for seed in dict.fromkeys(seed for found in values.values() for seed in found):
+        row = [scale * found.get(seed, np.nan) for found in values.values()]
+        axes.plot(row, ".-", color="#999999", linewidth=0.5, markersize=3, zorder=1)
+    for at, (name, found) in enumerate(values.items()):
+        mean, half = mean_interval(found.values())
+        bar = 0.0 if np.isnan(half) else scale * half
+        style = {"marker": MARKERS[at % len(MARKERS)], "color": LINES[at % len(LINES)]}
+        axes.errorbar(at, scale * mean, bar, markersize=5, capsize=3, zorder=2, linestyle="none", label=name, **style)
+    axes.set_xticks([])
+    axes.set_xlim(-0.5, len(values) - 0.5)
+    axes.set_ylabel(f"{LABELS[key]} [{unit}]" if unit else LABELS[key], fontsize=8)
+    axes.tick_params(axis="y", labelsize=7)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _goodput(axes: Any, results: Results) -> None:

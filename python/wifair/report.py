@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wifair.results import Results
+    from wifair.saved import SavedResults
     from wifair.statistics import Interval
 
 __all__ = ["bars", "figure_text", "text"]
@@ -23,7 +24,7 @@ MOST_FLOWS = 40
 NOTHING = "-"
 
 
-def text(results: Results) -> str:
+def text(results: Results | SavedResults) -> str:
     """Show the flows as a table (means over the seeds), then the cell with 95 % intervals."""
     if not results.seeds:
         return "no run finished"
@@ -52,14 +53,14 @@ def bars(results: Results, width: int = 80) -> str:
     return "\n".join([*lines, *_left_out(len(_by_flow(results, "goodput_bps")[0]))])
 
 
-def _title(results: Results) -> str:
+def _title(results: Results | SavedResults) -> str:
     scenario, seeds = results.scenario, results.seeds
     noun = results.RUN
     which = f"{noun} {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} {noun}s ({_ranges(seeds)})"
     return f"{scenario.name}: {scenario.summary}, {which}"
 
 
-def _flows(results: Results) -> list[str]:
+def _flows(results: Results | SavedResults) -> list[str]:
     columns: list[tuple[str, list[str]]] = []
     names, goodput = _by_flow(results, "goodput_bps")
     total = sum(goodput)
@@ -90,7 +91,7 @@ def _left_out(flows: int) -> list[str]:
     return [f"... and {flows - MOST_FLOWS} more flows: --json or --out has all"] if flows > MOST_FLOWS else []
 
 
-def _cell(results: Results) -> list[str]:
+def _cell(results: Results | SavedResults) -> list[str]:
     summary = results.summary
 
     def figure(name: str, form: Callable[[float], str]) -> str:
@@ -131,7 +132,7 @@ def _cell(results: Results) -> list[str]:
     return [f"{label:<{width}}  {shown}" for label, shown in lines]
 
 
-def _by_flow(results: Results, column: str) -> tuple[list[str], list[float]]:
+def _by_flow(results: Results | SavedResults, column: str) -> tuple[list[str], list[float]]:
     """Names of the flows, and the mean of a column over the seeds for each."""
     flows = len(results.flows["name"]) // len(results.seeds)
     names = [str(name) for name in results.flows["name"][:flows]]

@@ -19,7 +19,11 @@ __all__ = ["main"]
 COMMANDS = {
     "run": ("wifair.cli.run", "Simulate a scenario and show who got what."),
     "analyze": ("wifair.cli.analyze", "Analyse packet captures: who got what, why, and how fair it was."),
+    "compare": ("wifair.cli.compare", "Show how scenarios, results or captures differ, with intervals."),
     "check": ("wifair.cli.describe", "Check a scenario without running it."),
+    "completion": ("wifair.cli.completion", "Print a script that completes commands and options in a shell."),
+    "explain": ("wifair.cli.explain", "Say in words what happened in a run or a capture, and why."),
+    "init": ("wifair.cli.init", "Write a commented scenario to start from."),
     "measure": ("wifair.measure.commands", "Measure on a real network what a scenario describes."),
     "list": ("wifair.cli.describe", "List what can be chosen in a scenario, each with its source."),
     "reproduce": ("wifair.cli.reproduce", "Rerun papers: their figures, and a verdict on each of their claims."),

@@ -1,0 +1,125 @@
+"""`wifair compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wifair.cli.common import WRONG, Seeds, fail, reason
+from wifair.errors import ResultsError
+
+if TYPE_CHECKING:
+    from wifair.comparing import Comparison
+
+__all__ = ["compare_command"]
+
+
+@click.command(name="compare")
+@click.argument("files", metavar="SOURCE...", nargs=-1, required=True, type=click.Path(allow_dash=True))
+@click.option(
+    "--against",
+    "others",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Also compare the first scenario with this changed ('; ' between several changes); may be repeated.",
+)
+@click.option("--seeds", type=Seeds(), metavar="LIST", help="Seeds of scenarios; as the first says, or 1..10.")
+@click.option("--duration", metavar="TIME", help="Simulated time of every scenario, as in '100 s'.")
+@click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change every scenario; may be repeated.")
+@click.option("--flows", is_flag=True, help="Also compare the goodput of flows of equal names.")
+@click.option("--all", "everything", is_flag=True, help="Show all figures, not only the most telling ones.")
+@click.option("--json", "as_json", is_flag=True, help="Print all differences as JSON instead of tables.")
+@click.option("--csv", "csv_file", metavar="FILE", type=click.Path(), help="Write all differences as a table.")
+@click.option("--figure", metavar="FILE", type=click.Path(), help="Draw the most telling ones: .png, .svg or .pdf.")
+@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Runs at the same time; all cores by default.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
+def compare_command(
+    files: tuple[str, ...],
+    others: tuple[str, ...],
+    seeds: list[int] | None,
+    duration: str | None,
+    changes: tuple[str, ...],
+    flows: bool,
+    everything: bool,
+    as_json: bool,
+    csv_file: str | None,
+    figure: str | None,
+    threads: int | None,
+    quiet: bool,
+) -> None:
+    """Run scenarios on the same seeds and show how they differ from the first, with confidence intervals.
+
+    A SOURCE is a scenario (.toml), a folder of `wifair run --out` or of `wifair measure run`, or a capture.
+
+    \b
+    Examples:
+      wifair compare fifo.toml las.toml
+      wifair compare hot-spot.toml --against ap.queue.discipline=las --against ap.scheme.window=b-over-n
+      wifair compare hot-spot.toml --against 'flows.up.tcp.cc=vegas; ap.queue.limit=100 packets' --flows
+      wifair compare simulated.toml measured/ capture.pcapng --figure differences.pdf
+    """  # noqa: D301
+    from wifair.comparing import compare  # noqa: PLC0415
+
+    sources, names = _sources(files, others, duration, changes)
+    try:
+        comparison = compare(*sources, seeds=seeds, names=names, flows=flows, threads=threads, progress=not quiet)
+    except (ResultsError, ValueError) as error:
+        fail(str(error), WRONG)
+    _write(comparison, csv_file, figure)
+    if as_json:
+        click.echo(comparison.to_json(), nl=False)
+    else:
+        click.echo(comparison.text(everything=everything))
+
+
+def _sources(
+    files: tuple[str, ...], others: tuple[str, ...], duration: str | None, changes: tuple[str, ...]
+) -> tuple[list[Any], list[str]]:
+    """Find what to compare, and what to call it."""
+    from wifair import Scenario, sources  # noqa: PLC0415
+
+    overrides = [("--set", change) for change in changes]
+    if duration is not None:
+        overrides.append(("--duration", f"duration={duration}"))
+    found: list[Any] = []
+    names: list[str] = []
+    for file in files:
+        if sources.is_scenario(file):
+            found.append(Scenario.from_file(file, overrides=overrides))
+            names.append("stdin" if file == "-" else Path(file).stem)
+        else:
+            try:
+                for name, results in sources.read(file):
+                    found.append(results)
+                    names.append(name)
+            except ResultsError as error:
+                fail(str(error), WRONG)
+            except ImportError as error:
+                fail(str(error), WRONG)
+    if others:
+        if not sources.is_scenario(files[0]):
+            raise click.UsageError(f"--against changes a scenario: `{files[0]}` is none")
+        for other in others:
+            pairs = [("--against", part.strip()) for part in other.split(";")]
+            found.append(found[0]._changed(pairs))
+            names.append(other)
+    if len(found) < 2:
+        raise click.UsageError("nothing to compare with: give a second SOURCE, or --against PATH=VALUE")
+    return found, names
+
+
+def _write(comparison: Comparison, csv_file: str | None, figure: str | None) -> None:
+    target = ""
+    try:
+        if csv_file is not None:
+            target = csv_file
+            Path(csv_file).write_text(comparison.table.to_csv(), encoding="utf-8")
+        if figure is not None:
+            target = figure
+            comparison.save_figure(figure)
+    except (ImportError, ValueError) as error:
+        fail(str(error), WRONG)
+    except OSError as error:
+        fail(f"cannot write `{target}`: {reason(error)}", WRONG)

@@ -1,0 +1,63 @@
+"""`wifair init`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from wifair.cli.common import WRONG, fail, reason
+
+__all__ = ["init_command"]
+
+
+def _complete(_: click.Context, __: click.Parameter, start: str) -> list[str]:
+    from wifair import gallery  # noqa: PLC0415
+
+    return [name for name in (*gallery.NETWORKS, *gallery.PAPERS) if name.startswith(start)]
+
+
+@click.command(name="init")
+@click.argument("name", required=False, shell_complete=_complete)
+@click.argument("file", required=False, type=click.Path(allow_dash=True))
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+def init_command(name: str | None, file: str | None, force: bool) -> None:
+    """Write the commented scenario NAME into FILE, by default NAME.toml; - is standard output.
+
+    Without NAME, list the scenarios that there are.
+
+    \b
+    Examples:
+      wifair init
+      wifair init hot-spot
+      wifair init weak-station my_flat.toml
+    """  # noqa: D301
+    from wifair import gallery  # noqa: PLC0415
+
+    if name is None:
+        known = gallery.examples()
+        width = max(len(one.name) for one in known)
+        for one in known:
+            click.echo(f"{one.name:<{width}}  {one.summary}")
+        return
+    try:
+        text = gallery.example(name).text
+    except KeyError:
+        from difflib import get_close_matches  # noqa: PLC0415
+
+        names = [one.name for one in gallery.examples()]
+        near = get_close_matches(name, names, n=1)
+        hint = f"did you mean `{near[0]}`?" if near else "`wifair init` lists them all"
+        fail(f"no scenario `{name}`: {hint}", WRONG)
+    if file == "-":
+        click.echo(text, nl=False)
+        return
+    path = Path(file or f"{name}.toml")
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as out:
+            out.write(text)
+    except FileExistsError:
+        fail(f"`{path}` is there already: choose another name, or replace it with --force", WRONG)
+    except OSError as error:
+        fail(f"cannot write `{path}`: {reason(error)}", WRONG)
+    click.echo(f"wrote {path}: edit it, then run `wifair run {path}`")

@@ -1,0 +1,386 @@
+"""Comparison of scenarios, results, measurements and captures: differences with confidence intervals."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wifair._core import __version__
+from wifair.columns import Columns
+from wifair.report import figure_text
+from wifair.scenario import Scenario
+from wifair.sources import is_scenario, named, read
+from wifair.statistics import Interval, mean_interval, paired_difference, welch_difference
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+    from wifair.sources import Found
+
+__all__ = ["Comparison", "Difference", "compare"]
+
+FORMAT = 1
+DEFAULT_SEEDS = tuple(range(1, 11))
+
+# What is shown unless all is asked for, with what it is called.
+LABELS = {
+    "goodput_bps": "goodput",
+    "least_goodput_bps": "least of a flow",
+    "jain_index": "Jain's index",
+    "starved_fraction": "starved flows",
+    "up_down_ratio": "uplink / downlink",
+    "instantaneous_fairness": "instantaneous fairness",
+    "rtt_mean_s": "RTT",
+    "retransmitted_fraction": "retransmitted",
+    "timeouts": "timeouts",
+    "air_collision": "air time of collisions",
+    "air_idle": "idle air",
+    "ap_queue_mean_packets": "AP queue [packets]",
+    "ap_drops_data": "data dropped at AP",
+    "ap_drops_ack": "ACKs dropped at AP",
+}
+PERCENT = ("air_", "starved_fraction", "retransmitted_fraction", "uplink_share")
+ABOUT = {
+    "figure": "Figure of the cell, or, behind a colon, of a flow.",
+    "baseline": "Name of the first.",
+    "candidate": "Name of the one that is held against it.",
+    "baseline_mean": "Mean of the figure over the seeds of the first.",
+    "baseline_ci95": "Half width of its 95 % interval (Student t).",
+    "mean": "Mean of the figure over the seeds of the candidate.",
+    "ci95": "Half width of its 95 % interval (Student t).",
+    "difference": "Mean difference, candidate minus first.",
+    "difference_ci95": "Half width of its 95 % interval: Student t of pairs of equal seeds, else Welch.",
+    "relative": "Difference over the mean of the first.",
+    "pairs": "Pairs of equal seeds; 0 where runs are independent.",
+    "shown": "Whether the interval of the difference leaves out zero.",
+}
+
+
+class Difference(NamedTuple):
+    """How a candidate differs from the first in one figure."""
+
+    figure: str
+    baseline: str
+    candidate: str
+    first: Interval
+    second: Interval
+    difference: Interval
+    pairs: int
+    """Pairs of equal seeds; 0 where the values are independent."""
+
+    @property
+    def relative(self) -> float:
+        """Difference over the mean of the first."""
+        return self.difference.mean / self.first.mean if self.first.mean else math.nan
+
+    @property
+    def shown(self) -> bool:
+        """Whether the interval of the difference leaves out zero."""
+        mean, half = self.difference
+        return not math.isnan(half) and abs(mean) > half
+
+
+class _Side:
+    """One of the things compared: a value of each figure for each seed."""
+
+    def __init__(self, name: str, results: Found, *, flows: bool) -> None:
+        from wifair.results import Results  # noqa: PLC0415
+        from wifair.saved import SavedResults  # noqa: PLC0415
+
+        self.name = name
+        self.results = results
+        self.paired = isinstance(results, (Results, SavedResults)) and results.RUN == "seed"
+        """Whether equal seeds mean equal random numbers."""
+        self.figures: dict[str, dict[int, float]] = {}
+        seeds = [int(seed) for seed in results.cells["seed"]]
+        for figure, column in results.cells.items():
+            if figure != "seed":
+                self.figures[figure] = dict(zip(seeds, map(float, column)))
+        for seed in seeds:
+            self._of_flows(seed, results.flows.where(seed=seed), each=flows)
+
+    def _of_flows(self, seed: int, flows: Columns, *, each: bool) -> None:
+        """Figures that follow from those of the flows."""
+        if not flows.rows:
+            return
+        goodput, sent = flows["goodput_bps"], float(flows["data_packets_sent"].sum())
+        rtt = np.asarray(flows["rtt_mean_s"], dtype=np.float64)
+        known = rtt[~np.isnan(rtt)]
+        found = {
+            "least_goodput_bps": float(goodput.min()),
+            "rtt_mean_s": float(known.mean()) if known.size else math.nan,
+            "retransmitted_fraction": float(flows["retransmissions"].sum()) / sent if sent else math.nan,
+        }
+        if each:
+            found |= {f"goodput_bps: {name}": float(value) for name, value in zip(flows["name"], goodput)}
+        for figure, value in found.items():
+            self.figures.setdefault(figure, {})[seed] = value
+
+    def values(self, figure: str) -> dict[int, float]:
+        """Values of a figure by seed, NaN left out."""
+        return {seed: v for seed, v in self.figures.get(figure, {}).items() if not math.isnan(v)}
+
+
+class Comparison:
+    """What differs between the first and each of the others.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What is compared; the first is what the others are held against.
+    differences : list of Difference
+        For each candidate, each figure that both have.
+    """
+
+    def __init__(self, found: list[tuple[str, Found]], *, flows: bool = False) -> None:
+        """`found` are names and results, the first of them what the others are held against."""
+        self._sides = [_Side(name, results, flows=flows) for name, results in found]
+        self.names = tuple(side.name for side in self._sides)
+        first = self._sides[0]
+        self.differences = [
+            difference
+            for side in self._sides[1:]
+            for figure in _ordered(first.figures)
+            if (difference := _difference(figure, first, side)) is not None
+        ]
+
+    @property
+    def table(self) -> Columns:
+        """A row for each candidate and figure."""
+        rows = [
+            {
+                "figure": d.figure,
+                "baseline": d.baseline,
+                "candidate": d.candidate,
+                "baseline_mean": d.first.mean,
+                "baseline_ci95": d.first.half_width,
+                "mean": d.second.mean,
+                "ci95": d.second.half_width,
+                "difference": d.difference.mean,
+                "difference_ci95": d.difference.half_width,
+                "relative": d.relative,
+                "pairs": d.pairs,
+                "shown": d.shown,
+            }
+            for d in self.differences
+        ]
+        return Columns({key: np.array([row[key] for row in rows]) for key in ABOUT}, ABOUT)
+
+    def values(self, figure: str) -> dict[str, dict[int, float]]:
+        """Values of a figure by name and seed."""
+        return {side.name: side.values(figure) for side in self._sides}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values, in the layout of ``wifair compare --json``."""
+        return {
+            "format": FORMAT,
+            "version": __version__,
+            "compared": [
+                {"name": side.name, "seeds": [int(seed) for seed in side.results.cells["seed"]]} for side in self._sides
+            ],
+            "differences": self.table.records(),
+        }
+
+    def to_json(self) -> str:
+        """Write the same as JSON text."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def text(self, *, everything: bool = False) -> str:
+        """Show it as tables; `everything` shows all figures instead of the most telling ones."""
+        blocks = []
+        for side in self._sides[1:]:
+            rows = [d for d in self.differences if d.candidate == side.name and (everything or _tells(d))]
+            blocks.append(_block(self.names[0], side.name, rows))
+        return "\n\n".join(blocks)
+
+    def save_figure(self, path: str | os.PathLike[str]) -> None:
+        """Draw the most telling figures, a point for each seed, lines between equal seeds: .png, .svg or .pdf."""
+        from wifair.figure import save_comparison  # noqa: PLC0415
+
+        save_comparison(self, path)
+
+    def telling(self) -> list[str]:
+        """List the figures that are shown unless all are asked for."""
+        return list(dict.fromkeys(d.figure for d in self.differences if _tells(d)))
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+def compare(
+    *sources: Scenario | Mapping[str, object] | Found | str | os.PathLike[str],
+    seeds: Iterable[int] | None = None,
+    names: Iterable[str] | None = None,
+    flows: bool = False,
+    threads: int | None = None,
+    progress: bool = False,
+) -> Comparison:
+    """Hold scenarios, results, measurements and captures against the first of them.
+
+    Scenarios are run, all with the same seeds: what differs then is what they differ in, and chance as little as can
+    be. Between runs of equal seeds intervals are those of the pairs; against a measurement or a capture, whose chance
+    is its own, they are Welch's.
+
+    Parameters
+    ----------
+    *sources : Scenario, mapping, Results, SavedResults, Capture, or path
+        Two or more. A path is a scenario file, a folder of ``wifair run --out`` or ``wifair measure run`` (which
+        counts as one for each case), or a capture.
+    seeds : iterable of int, optional
+        Seeds of scenarios; those of the first scenario by default, or 1 to 10 if it names only one.
+    names : iterable of str, optional
+        What to call them.
+    flows : bool, default False
+        Also compare the goodput of flows of equal names.
+    threads : int, optional
+        Runs at the same time; all available cores by default.
+    progress : bool, default False
+        Show a progress bar on stderr.
+
+    Returns
+    -------
+    Comparison
+        Differences with 95 % intervals, as a table, text, JSON and figure.
+
+    Raises
+    ------
+    ScenarioError, ResultsError
+        If a source cannot be read.
+    ValueError
+        If there are fewer than two, or not as many names as sources.
+
+    Examples
+    --------
+    >>> s = Scenario.from_file("hot_spot.toml")  # doctest: +SKIP
+    >>> compare(s, s.with_({"ap.queue.discipline": "las"}))  # doctest: +SKIP
+    """
+    found: list[tuple[str, Found | Scenario]] = []
+    for source in sources:
+        found += _resolve(source)
+    if len(found) < 2:
+        raise ValueError(f"{len(found)} to compare: expected at least two")
+    labels = list(names) if names is not None else _distinct([name for name, _ in found])
+    if len(labels) != len(found):
+        raise ValueError(f"{len(labels)} names for {len(found)} sources")
+    if len(set(labels)) < len(labels):
+        raise ValueError("two names are equal")
+    wanted = list(seeds) if seeds is not None else _seeds([one for _, one in found if isinstance(one, Scenario)])
+    from wifair.simulate import run  # noqa: PLC0415
+
+    return Comparison(
+        [
+            (
+                label,
+                run(one, seeds=wanted, threads=threads, progress=progress) if isinstance(one, Scenario) else one,
+            )
+            for label, (_, one) in zip(labels, found)
+        ],
+        flows=flows,
+    )
+
+
+def _resolve(source: Any) -> list[tuple[str, Any]]:
+    """Name and scenario or results of a source; several for a measurement."""
+    from collections.abc import Mapping as AMapping  # noqa: PLC0415
+
+    if hasattr(source, "cells"):
+        return [(named(source), source)]
+    if isinstance(source, Scenario):
+        return [(_title(source), source)]
+    if isinstance(source, AMapping):
+        scenario = Scenario.from_dict(source)
+        return [(scenario.name, scenario)]
+    if is_scenario(str(source)):
+        scenario = Scenario.from_file(source)
+        return [(scenario.name, scenario)]
+    return list(read(str(source)))
+
+
+def _title(scenario: Scenario) -> str:
+    """Name of a scenario, and what was changed in it."""
+    return ", ".join([scenario.name, *scenario.overrides])
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Names with a number behind those that come twice."""
+    return [f"{name} ({names[: i + 1].count(name)})" if names.count(name) > 1 else name for i, name in enumerate(names)]
+
+
+def _seeds(scenarios: list[Scenario]) -> list[int]:
+    if scenarios and len(scenarios[0].seeds) > 1:
+        return list(scenarios[0].seeds)
+    return list(DEFAULT_SEEDS)
+
+
+def _ordered(figures: Iterable[str]) -> list[str]:
+    """Put the most telling figures first."""
+    figures = list(figures)
+    return [name for name in LABELS if name in figures] + [name for name in figures if name not in LABELS]
+
+
+def _difference(figure: str, first: _Side, second: _Side) -> Difference | None:
+    """How two differ in a figure; None if one of them does not have it."""
+    a, b = first.values(figure), second.values(figure)
+    if not a or not b:
+        return None
+    means = mean_interval(a.values()), mean_interval(b.values())
+    common = [seed for seed in a if seed in b] if first.paired and second.paired else []
+    if len(common) > 1 or (len(a) == len(b) == len(common)):
+        difference = paired_difference([a[seed] for seed in common], [b[seed] for seed in common])
+    else:
+        common = []
+        difference = welch_difference(a.values(), b.values())
+    return Difference(figure, first.name, second.name, *means, difference, len(common))
+
+
+def _tells(d: Difference) -> bool:
+    """Whether a figure is among those that are shown, and there is something to show."""
+    if d.figure not in LABELS and ": " not in d.figure:
+        return False
+    return bool(d.first.mean or d.second.mean)
+
+
+def _block(baseline: str, candidate: str, rows: list[Difference]) -> str:
+    cells = [("", baseline, candidate, "difference", "", "")]
+    for d in rows:
+        label = LABELS.get(d.figure, d.figure.removeprefix("goodput_bps: "))
+        relative = "" if math.isnan(d.relative) else f"{100 * d.relative:+.1f} %"
+        verdict = "" if not d.shown else "higher" if d.difference.mean > 0 else "lower"
+        values = figure_value(d.figure, d.first), figure_value(d.figure, d.second)
+        cells.append((label, *values, figure_value(d.figure, d.difference, signed=True), relative, verdict))
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    lines = [
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:5], widths[1:5])), row[5]]
+        ).rstrip()
+        for row in cells
+    ]
+    pairs = max((d.pairs for d in rows), default=0)
+    if pairs > 1:
+        basis = f"95 % intervals of {pairs} pairs of equal seeds"
+    elif any(not math.isnan(d.difference.half_width) for d in rows):
+        basis = "95 % intervals of independent runs (Welch)"
+    else:
+        basis = "no intervals: they need two runs of each"
+    return "\n".join([*lines, f"({basis}; higher, lower: the interval leaves out zero)"])
+
+
+def figure_value(figure: str, interval: Interval, *, signed: bool = False) -> str:
+    """Show a figure with its interval in its unit, and with a sign if it is a difference."""
+    mean, half = interval
+    if math.isnan(mean):
+        return "-"
+    sign = ("+" if mean > 0 else "\u2212" if mean < 0 else "") if signed else ""
+    name = figure.partition(": ")[0]
+    if name.startswith(PERCENT):
+        shown = f"{100 * abs(mean):.2f}" + ("" if math.isnan(half) else f" \u00b1 {100 * half:.2f}") + " %"
+    else:
+        shown = figure_text(name, Interval(abs(mean), half))
+    return sign + shown

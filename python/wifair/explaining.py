@@ -1,0 +1,522 @@
+"""What happened in a run or in a capture and why, in plain words, each sentence with its numbers.
+
+Nothing is guessed: a finding is made where the records show it, and says which figures show it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wifair._core import __version__
+from wifair.report import percent, rate, time
+from wifair.sources import named
+from wifair.statistics import mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from wifair.columns import Columns
+    from wifair.sources import Found
+
+__all__ = ["Explanation", "Finding", "explain"]
+
+FORMAT = 1
+STARVED = 0.1
+"""A flow below this part of the mean goodput counts as starved, as in the tables."""
+FEW = 6
+"""Names that a sentence lists."""
+NEAR_S = 1e-3
+"""Round-trip times below this are those of a capture at the receiver: they say nothing."""
+
+
+class Finding(NamedTuple):
+    """One thing that happened."""
+
+    topic: str
+    """A word or two: what it is about."""
+    text: str
+    """What happened and why."""
+    figures: dict[str, float]
+    """The numbers it rests on, units in the names."""
+    advice: tuple[str, ...] = ()
+    """Changes of the scenario that may help, as behind ``wifair compare FILE --against``."""
+
+
+class Explanation:
+    """Findings, the most telling first.
+
+    Attributes
+    ----------
+    name : str
+        What is explained.
+    findings : list of Finding
+        What was found.
+    """
+
+    def __init__(self, name: str, findings: list[Finding]) -> None:
+        """Hold `findings` about what is called `name`."""
+        self.name = name
+        self.findings = findings
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values, in the layout of ``wifair explain --json``."""
+        return {
+            "format": FORMAT,
+            "version": __version__,
+            "name": self.name,
+            "findings": [
+                {
+                    "topic": one.topic,
+                    "text": one.text,
+                    "figures": {k: v if math.isfinite(v) else None for k, v in one.figures.items()},
+                    "advice": list(one.advice),
+                }
+                for one in self.findings
+            ],
+        }
+
+    def to_json(self) -> str:
+        """Write the same as JSON text."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def text(self, width: int = 100) -> str:
+        """Show it in lines of at most `width` characters."""
+        import textwrap  # noqa: PLC0415
+
+        label = max((len(one.topic) for one in self.findings), default=0) + 2
+        lines = [self.name, ""]
+        for one in self.findings:
+            lines += textwrap.wrap(
+                one.text,
+                width,
+                initial_indent=one.topic.ljust(label),
+                subsequent_indent=" " * label,
+                break_on_hyphens=False,
+            )
+        advice = list(dict.fromkeys(change for one in self.findings for change in one.advice))
+        if advice:
+            lines += ["", "What may help; `wifair compare FILE --against CHANGE` shows whether it does:"]
+            lines += [f"  {change}" for change in advice]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+def explain(results: Found) -> Explanation:
+    """Say what happened and why, from the records.
+
+    Parameters
+    ----------
+    results : Results, SavedResults or Capture
+        What to explain. Results with a series (``run(..., series="100 ms")``) also tell what limits each flow.
+
+    Returns
+    -------
+    Explanation
+        Findings with their numbers; its text is for reading.
+
+    Raises
+    ------
+    ValueError
+        If there is no run, or no flow.
+
+    Examples
+    --------
+    >>> explain(run("hot_spot.toml", series="100 ms"))  # doctest: +SKIP
+    """
+    if not results.cells.rows or not results.flows.rows:
+        raise ValueError("nothing to explain: there is no flow with data")
+    records = _Records(results)
+    rules: tuple[Callable[[_Records], Iterator[Finding]], ...] = (
+        _shares,
+        _directions,
+        _dropped_acks,
+        _dropped_data,
+        _timeouts,
+        _waiting,
+        _limits,
+        _sessions,
+        _radio,
+        _slow_stations,
+        _air,
+    )
+    return Explanation(named(results), [finding for rule in rules for finding in rule(records)])
+
+
+class _Records:
+    """Means over the seeds, by name."""
+
+    def __init__(self, results: Found) -> None:
+        self.cell = {
+            name: mean_interval(column.tolist()).mean for name, column in results.cells.items() if name != "seed"
+        }
+        self.runs = results.cells.rows
+        self.flows = _Means(results.flows)
+        self.stations = _Means(results.stations) if results.stations.rows else None
+        self.series = results.series
+        self.raw = results.flows
+        scenario = getattr(results, "scenario", None)
+        self.scenario = _parsed(getattr(scenario, "resolved", ""))
+        self.persistent = {
+            flow for flow in self.flows.names if self.group("flows", flow).get("workload", "persistent") == "persistent"
+        }
+        """Flows that always have something to send, as far as is known."""
+
+    def cell_has(self, *names: str) -> bool:
+        return all(name in self.cell and not math.isnan(self.cell[name]) for name in names)
+
+    def group(self, kind: str, name: str) -> dict[str, Any]:
+        """Find the table of the scenario, of `kind` flows or stations, that `name` comes from; empty if unknown."""
+        for group in self.scenario.get(kind, []):
+            rest = name.removeprefix(group["name"]).replace("-", "")
+            if name.startswith(group["name"]) and (not rest or rest.isdigit()):
+                found: dict[str, Any] = group
+                return found
+        return {}
+
+    def window(self, flow: str) -> float:
+        """Least of receive window and bound of the congestion window of a flow [segments]; NaN if unknown."""
+        tcp = self.group("flows", flow).get("tcp", {})
+        bounds = [_segments(tcp[key], tcp) for key in ("receive_window", "max_cwnd") if key in tcp]
+        return min(bounds, default=math.nan)
+
+    def uploads(self, station: str) -> bool:
+        """Whether the station is known to have data to send at any time."""
+        name = self.group("stations", station).get("name")
+        flows = [flow for flow in self.scenario.get("flows", []) if flow.get("direction", "up") == "up"]
+        return name is not None and any(
+            flow.get("station") in (name, station) and flow.get("workload") == "persistent" for flow in flows
+        )
+
+
+class _Means:
+    """Columns of a table that has a row for each seed and name, as means over the seeds."""
+
+    def __init__(self, table: Columns) -> None:
+        self._table = table
+        self.names = list(dict.fromkeys(map(str, table["name"])))
+        self._which = [np.flatnonzero(table["name"] == name) for name in self.names]
+
+    def __contains__(self, column: str) -> bool:
+        return column in self._table
+
+    def __getitem__(self, column: str) -> NDArray[np.float64]:
+        values = np.asarray(self._table[column], dtype=np.float64)
+        return np.array([mean_interval(values[rows].tolist()).mean for rows in self._which])
+
+    def text(self, column: str) -> list[str]:
+        """Get a column that is the same in all runs."""
+        return [str(self._table[column][rows[0]]) for rows in self._which]
+
+
+def _parsed(resolved: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(resolved)
+    except tomllib.TOMLDecodeError:  # a measurement's plan is JSON
+        return {}
+
+
+def _segments(limit: str, tcp: dict[str, Any]) -> float:
+    number, _, unit = limit.partition(" ")
+    if unit.startswith("packet"):
+        return float(number)
+    scale = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}[unit]
+    return float(number) * scale / float(tcp["mss"].partition(" ")[0])
+
+
+def _shares(r: _Records) -> Iterator[Finding]:
+    names, goodput = r.flows.names, r.flows["goodput_bps"]
+    total = r.cell["goodput_bps"]
+    runs = f" (means of {r.runs} runs)" if r.runs > 1 else ""
+    if len(names) == 1:
+        yield Finding("goodput", f"{names[0]} gets {rate(goodput[0])}{runs}.", {"goodput_bps": total})
+        return
+    most, least = int(np.argmax(goodput)), int(np.argmin(goodput))
+    text = f"{len(names)} flows get {rate(total)} together{runs}"
+    if goodput[most] > 1.1 * max(goodput[least], 1e-9):
+        text += f": {names[most]} most with {rate(goodput[most])}, {names[least]} least with {rate(goodput[least])}"
+    else:
+        text += ", all about the same"
+    jain = r.cell.get("jain_index", math.nan)
+    if not math.isnan(jain):
+        text += f". Jain's index is {jain:.3f}"
+    yield Finding("goodput", text + ".", {"goodput_bps": total, "jain_index": jain})
+
+    raw = np.asarray(r.raw["goodput_bps"], dtype=np.float64)
+    starved: dict[str, int] = {}
+    for seed in np.unique(r.raw["seed"]):
+        rows = np.flatnonzero(r.raw["seed"] == seed)
+        for row in rows[raw[rows] < STARVED * raw[rows].mean()]:
+            name = str(r.raw["name"][row])
+            starved[name] = starved.get(name, 0) + 1
+    if starved:
+        often: dict[int, list[str]] = {}
+        for name in sorted(starved, key=names.index):
+            often.setdefault(starved[name], []).append(name)
+        parts = [
+            _some(often[runs]) + (f" in {runs} of {r.runs} runs" if r.runs > 1 else "")
+            for runs in sorted(often, reverse=True)
+        ]
+        little = any(name not in r.persistent for name in starved)
+        asked = " Some of them may not ask for more: see their workloads." if little else ""
+        yield Finding(
+            "starved",
+            f"Less than a tenth of the mean goes to {', '.join(parts)}.{asked}",
+            {"starved_fraction": r.cell.get("starved_fraction", math.nan)},
+        )
+
+
+def _directions(r: _Records) -> Iterator[Finding]:
+    if not r.cell_has("up_down_ratio", "uplink_share"):
+        return
+    directions = np.array(r.flows.text("direction"))
+    goodput = r.flows["goodput_bps"]
+    always = np.isin(r.flows.names, list(r.persistent))
+    up, down = goodput[(directions == "up") & always], goodput[(directions == "down") & always]
+    if not up.size or not down.size or not down.sum():
+        return
+    ratio = float(up.mean() / down.mean())
+    text = f"An uplink flow gets {rate(float(up.mean()))} on average, a downlink flow {rate(float(down.mean()))}"
+    figures = {"up_bps": float(up.sum()), "down_bps": float(down.sum()), "per_flow_ratio": ratio}
+    if 1 / 1.1 < ratio < 1.1:
+        yield Finding("up, down", text + ": about the same.", figures)
+        return
+    text += f", {max(ratio, 1 / ratio):.2g} times {'less' if ratio > 1 else 'more'}."
+    advice: tuple[str, ...] = ()
+    if ratio > 1 and r.stations is not None and "delivered" in r.stations and "ap" in r.stations.names:
+        delivered = r.stations["delivered"]
+        ap = float(delivered[r.stations.names.index("ap")] / delivered.sum())
+        text += (
+            f" The access point delivers {percent(ap)} of all frames: it gets the air no more often than each"
+            f" station, and all downloads and the ACKs of all uploads have to share that."
+        )
+        figures["access_point_frames"] = ap
+        advice = ("ap.scheme.window=b-over-n", "ap.scheme.window=wmax-over-n", "ap.queue.discipline=las")
+    yield Finding("up, down", text, figures, advice)
+
+
+def _dropped_acks(r: _Records) -> Iterator[Finding]:
+    dropped = r.cell.get("ap_drops_ack", 0.0)
+    if not dropped or math.isnan(dropped):
+        return
+    full = r.cell["ap_queue_full_fraction"]
+    text = (
+        f"The access point drops {dropped:.0f} TCP ACKs{_each(r)}: its queue is full {percent(full)} of the time. ACKs"
+        " are cumulative, so a sender with a large window hardly notices"
+    )
+    figures = {"ap_drops_ack": dropped, "ap_queue_full_fraction": full}
+    windows, timeouts = r.flows["cwnd_mean"], r.flows["timeouts"]
+    hit = timeouts > 0
+    if hit.any() and not hit.all():
+        text += (
+            f"; one with a small window may lose all of them and waits for its timer: the mean window is"
+            f" {windows[hit].mean():.3g} segments where timers expired, {windows[~hit].mean():.3g} where none did"
+        )
+        figures |= {"cwnd_with_timeouts": windows[hit].mean(), "cwnd_without": windows[~hit].mean()}
+    elif hit.all():
+        text += "; one that has lost its window may lose all of them, and waits for its timer"
+    yield Finding(
+        "lost ACKs",
+        text + ".",
+        figures,
+        ("ap.queue.discipline=las", "ap.scheme.window=b-over-n", "ap.queue.discipline=dual"),
+    )
+
+
+def _dropped_data(r: _Records) -> Iterator[Finding]:
+    places = {
+        "data_drops_ap_queue": "in the access point's queue",
+        "data_drops_station_queue": "in stations' queues",
+        "data_drops_link_queue": "in queues of wired links",
+        "data_drops_retry_limit": "at the MAC's retry limit",
+        "data_drops_ap_scheme": "by a scheme of the access point",
+    }
+    found = {column: float(r.flows[column].sum()) for column in places if column in r.flows}
+    found = {column: count for column, count in found.items() if count >= 0.5}
+    if not found:
+        return
+    parts = [f"{count:.0f} {places[column]}" for column, count in sorted(found.items(), key=lambda item: -item[1])]
+    text = f"Lost data packets{_each(r)}: {_list(parts)}."
+    worst = max(found, key=lambda column: found[column])
+    lost = r.flows[worst]
+    if len(lost) > 1 and lost.max() > 2 * max(lost.mean(), 1):
+        text += f" {r.flows.names[int(np.argmax(lost))]} loses most, {lost.max():.0f}."
+    yield Finding("lost data", text, found)
+
+
+def _timeouts(r: _Records) -> Iterator[Finding]:
+    timeouts = r.flows["timeouts"]
+    total = float(timeouts.sum())
+    if not total:
+        return
+    ranked = [int(i) for i in np.argsort(-timeouts, kind="stable") if timeouts[i] > 0]
+    parts = [f"{r.flows.names[i]} {timeouts[i]:.3g}" for i in ranked[:FEW]]
+    more = f", and {len(ranked) - FEW} more flows" if len(ranked) > FEW else ""
+    text = f"Retransmission timers expire {total:.3g} times{_each(r)}: {', '.join(parts)}{more}."
+    goodput = r.flows["goodput_bps"]
+    hit = timeouts > 0
+    if hit.any() and not hit.all() and goodput[~hit].mean() > 1.1 * goodput[hit].mean():
+        text += (
+            f" Flows with timeouts get {rate(float(goodput[hit].mean()))} on average,"
+            f" those without {rate(float(goodput[~hit].mean()))}."
+        )
+    yield Finding("timeouts", text, {"timeouts": total})
+
+
+def _waiting(r: _Records) -> Iterator[Finding]:
+    mean, least = r.flows["rtt_mean_s"], r.flows["rtt_min_s"]
+    known = ~np.isnan(mean) & ~np.isnan(least)
+    if not known.any():
+        return
+    average, base = float(mean[known].mean()), float(least[known].mean())
+    if average < 2 * base or average < NEAR_S:
+        return
+    queue = r.cell.get("ap_queue_mean_packets", math.nan)
+    text = f"Round trips take {time(average)} on average, the shortest take {time(base)}: the rest is waiting in queues"
+    if not math.isnan(queue) and queue > 1:
+        text += f". The access point's holds {queue:.1f} packets on average"
+    yield Finding(
+        "waiting",
+        text + ".",
+        {"rtt_mean_s": average, "rtt_min_s": base, "ap_queue_mean_packets": queue},
+        ("ap.scheme.window=b-over-n", "ap.queue.discipline=fq-codel") if queue > 10 else (),
+    )
+
+
+def _limits(r: _Records) -> Iterator[Finding]:
+    if "limited_by_receiver" in r.flows:  # a capture
+        reasons = {
+            "application": r.flows["limited_by_application"],
+            "receive window": r.flows["limited_by_receiver"],
+            "congestion window": r.flows["limited_by_congestion"],
+        }
+        mean = {name: float(np.nanmean(share)) for name, share in reasons.items() if not np.isnan(share).all()}
+        if mean:
+            parts = [f"{name} {percent(share)}" for name, share in mean.items()]
+            yield Finding("limits", f"What keeps flows from sending, by time: {', '.join(parts)}.", mean)
+        return
+    if r.series is None or not r.scenario:
+        return
+    at_bound: dict[str, float] = {}
+    for flow in r.flows.names:
+        bound = r.window(flow)
+        cwnd = np.asarray(r.series["cwnd"][r.series["flow"] == flow], dtype=np.float64)
+        if not math.isnan(bound) and cwnd.size:
+            at_bound[flow] = float(np.mean(cwnd >= math.floor(bound) - 0.01))
+    held = {flow: share for flow, share in at_bound.items() if share > 0.5}
+    if held:
+        who = (
+            _some(list(held)) if len(held) < len(r.flows.names) else "all flows" if len(held) > 1 else next(iter(held))
+        )
+        share = sum(held.values()) / len(held)
+        yield Finding(
+            "limits",
+            f"The receive window (or `max_cwnd`) holds {who} back: their congestion windows are at it {percent(share)}"
+            " of the time.",
+            {"share_at_bound": share},
+        )
+    elif at_bound:
+        yield Finding(
+            "limits",
+            "Congestion control, not the receive window, decides how much flows send: no window is at its bound for"
+            " half of the time.",
+            {"share_at_bound": sum(at_bound.values()) / len(at_bound)},
+        )
+
+
+def _sessions(r: _Records) -> Iterator[Finding]:
+    if not r.cell_has("instantaneous_fairness"):
+        return
+    index, late = r.cell["instantaneous_fairness"], r.cell["sessions_unfinished"]
+    done = r.cell["sessions_finished"]
+    text = f"{done:.0f} transmission sessions finish{_each(r)}, {late:.0f} do not. Their instantaneous fairness is"
+    text += f" {index:.3f}: 1 is a session that takes no longer than with an equal share of the capacity."
+    yield Finding("sessions", text, {"instantaneous_fairness": index, "sessions_unfinished": late})
+
+
+def _radio(r: _Records) -> Iterator[Finding]:
+    if r.stations is None or "errors" not in r.stations:
+        return
+    attempts, errors, given_up = (r.stations[name] for name in ("attempts", "errors", "given_up"))
+    share = errors / np.maximum(attempts, 1)
+    bad = [int(i) for i in np.argsort(-share, kind="stable") if share[i] > 0.02]
+    if bad:
+        parts = [f"{r.stations.names[i]} {percent(float(share[i]))}" for i in bad[:FEW]]
+        yield Finding(
+            "bad radio",
+            f"Attempts to send that fail because of errors, not collisions: {', '.join(parts)}."
+            f" The MAC repeats them, and gives up {given_up[bad].sum():.0f} frames{_each(r)}.",
+            {f"errors_{r.stations.names[i]}": float(share[i]) for i in bad},
+            ("wlan.rate_adaptation=minstrel",) if "space" in r.scenario else (),
+        )
+    collisions = r.stations["collisions"] / np.maximum(attempts, 1)
+    busy = attempts > 0.02 * attempts.sum()
+    if busy.sum() > 1:
+        most, least = collisions[busy].max(), collisions[busy].min()
+        if most > 0.1 and most > 2 * least:
+            names = np.array(r.stations.names)[busy]
+            yield Finding(
+                "collisions",
+                f"{percent(float(most))} of the attempts of {names[int(np.argmax(collisions[busy]))]} meet another"
+                f" frame, but only {percent(float(least))} of those of {names[int(np.argmin(collisions[busy]))]}:"
+                " where all hear each other they would be about equal. Stations that do not hear each other, or"
+                " captured frames, do this.",
+                {"collisions_most": float(most), "collisions_least": float(least)},
+                ("wlan.rts_threshold=0 B",),
+            )
+
+
+def _slow_stations(r: _Records) -> Iterator[Finding]:
+    if r.stations is None or "air_data_s" not in r.stations:
+        return
+    delivered = r.stations["delivered"]
+    air = r.stations["air_data_s"] + r.stations["air_collided_s"]
+    used = (delivered > 0.02 * max(delivered.sum(), 1)) & [r.uploads(name) for name in r.stations.names]
+    if used.sum() < 2:
+        return
+    each = air[used] / delivered[used]
+    names = np.array(r.stations.names)[used]
+    slow, fast = int(np.argmax(each)), int(np.argmin(each))
+    if each[slow] > 2 * each[fast]:
+        yield Finding(
+            "slow station",
+            f"A frame of {names[slow]} takes {1e3 * each[slow]:.2f} ms of air, one of {names[fast]}"
+            f" {1e3 * each[fast]:.2f} ms. Channel access is fair in frames, so the slow one takes time from all.",
+            {"air_per_frame_slow_s": float(each[slow]), "air_per_frame_fast_s": float(each[fast])},
+            ("ap.queue.discipline=airtime",),
+        )
+
+
+def _air(r: _Records) -> Iterator[Finding]:
+    if not r.cell_has("air_idle", "air_collision"):
+        return
+    idle, lost = r.cell["air_idle"], r.cell["air_collision"] + r.cell.get("air_error", 0.0)
+    text = (
+        f"Data takes {percent(r.cell['air_data'])} of the time on the air,"
+        f" collisions and errors {percent(lost)}; {percent(idle)} is idle"
+    )
+    if idle > 0.3:
+        text += ". So much idle air means that the flows have nothing to send or may not: look at windows and workloads"
+    elif lost > 0.15:
+        text += ". Fewer stations that contend at a time, or RTS/CTS, would waste less"
+    yield Finding("air", text + ".", {"air_idle": idle, "air_lost": lost, "air_data": r.cell["air_data"]})
+
+
+def _each(r: _Records) -> str:
+    return " in each run" if r.runs > 1 else ""
+
+
+def _some(names: list[str]) -> str:
+    return _list(names) if len(names) <= FEW else f"{', '.join(names[:FEW])} and {len(names) - FEW} more"
+
+
+def _list(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

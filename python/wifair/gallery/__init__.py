@@ -1,0 +1,56 @@
+"""Scenarios to start from: a commented file for each kind of network, and one for each paper."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import NamedTuple
+
+__all__ = ["Example", "example", "examples"]
+
+# In the order in which `wifair init` shows them.
+NETWORKS = {
+    "hot-spot": "eight uploads through one access point: ACKs overflow its queue",
+    "home": "a backup, a film, and sensors that wake up now and then",
+    "lecture-hall": "200 stations: web pages and uploads",
+    "hidden-nodes": "two stations that hear the access point but not each other",
+    "weak-station": "a strong and a weak station, bit errors by signal and noise",
+    "mesh-chain": "five nodes in a line, packets passed on from node to node",
+    "grid": "sixteen nodes in a square, ways that cross",
+    "dumbbell": "no Wi-Fi: two flows share a wired bottleneck",
+    "high-speed-path": "10 Gb/s over 220 ms, Compound TCP+",
+}
+# The scenario of each paper from which its others follow by a few changes.
+PAPERS = {
+    "jung2016": ("table1.toml", "Jung and Park, 2016: transmission sessions, Table 1"),
+    "lee2007": ("uploads.toml", "Lee et al., 2007: uploads against downloads, receive windows"),
+}
+
+
+class Example(NamedTuple):
+    """A scenario of the gallery."""
+
+    name: str
+    summary: str
+    """What it is, in a few words."""
+    text: str
+    """The whole file."""
+
+
+def example(name: str) -> Example:
+    """Get a scenario by its name.
+
+    Raises
+    ------
+    KeyError
+        If there is none of this name.
+    """
+    if name in NETWORKS:
+        text = (files("wifair.gallery") / f"{name}.toml").read_text(encoding="utf-8")
+        return Example(name, NETWORKS[name], text)
+    file, summary = PAPERS[name]
+    return Example(name, summary, (files("wifair.papers") / name / file).read_text(encoding="utf-8"))
+
+
+def examples() -> list[Example]:
+    """Get all scenarios, networks before papers."""
+    return [example(name) for name in (*NETWORKS, *PAPERS)]

@@ -1,0 +1,159 @@
+"""Results that were written into a folder, read again."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tomllib
+from functools import cached_property
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair.columns import Columns
+from wifair.errors import ResultsError
+from wifair.output import PROVENANCE
+from wifair.statistics import Interval, mean_interval
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+__all__ = ["SavedResults", "read_results"]
+
+TABLES = ("flows", "cells", "stations", "sessions")
+OVER_TIME = ("series", "queues")
+
+
+class SavedResults:
+    """Results as `Results.save` or ``wifair run --out`` left them, with the same tables.
+
+    Attributes
+    ----------
+    scenario : namespace
+        ``name``, ``hash``, ``duration_s``, ``summary``, ``text`` and ``resolved`` of what was run.
+    seeds : tuple of int
+        Seeds of the runs.
+    version : str
+        Version of wifair that ran them.
+    flows, cells, stations, sessions : Columns
+        As in `Results`.
+    series, queues : Columns or None
+        As in `Results`.
+    """
+
+    RUN = "seed"
+
+    def __init__(self, folder: Path) -> None:
+        """`folder` holds them; see `read_results` for the errors."""
+        provenance = _provenance(folder)
+        try:
+            self.version = str(provenance["version"])
+            self.seeds = tuple(int(seed) for seed in provenance["seeds"])
+            about: dict[str, dict[str, str]] = provenance["columns"]
+            scenario = provenance["scenario"]
+            resolved = (folder / "resolved.toml").read_text(encoding="utf-8")
+            self.scenario = SimpleNamespace(
+                name=str(scenario["name"]),
+                hash=str(scenario["hash"]),
+                duration_s=float(scenario["duration_s"]),
+                summary=f"{_standard(resolved)}{float(scenario['duration_s']):g} s",
+                text=(folder / "scenario.toml").read_text(encoding="utf-8"),
+                resolved=resolved,
+            )
+            tables = {name: _table(folder, name, about[name]) for name in TABLES}
+            over_time = {name: _table(folder, name, about[name]) for name in OVER_TIME if name in about}
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            raise ResultsError(f"`{folder}` is not complete, or was changed: {error}") from None
+        self.flows, self.cells, self.stations, self.sessions = (tables[name] for name in TABLES)
+        self.series, self.queues = over_time.get("series"), over_time.get("queues")
+
+    @cached_property
+    def summary(self) -> dict[str, Interval]:
+        """Mean over the seeds and half width of the 95 % interval (Student t) of every figure of the cell."""
+        return {name: mean_interval(column.tolist()) for name, column in self.cells.items() if name != "seed"}
+
+    def __repr__(self) -> str:
+        from wifair.report import text  # noqa: PLC0415
+
+        return text(self)
+
+
+def read_results(folder: str | os.PathLike[str]) -> SavedResults:
+    """Read results that `Results.save` or ``wifair run --out`` has written.
+
+    Parameters
+    ----------
+    folder : str or path
+        The folder.
+
+    Returns
+    -------
+    SavedResults
+        The tables as they were.
+
+    Raises
+    ------
+    ResultsError
+        If it holds no results, or not all of them.
+    ImportError
+        If they are in Parquet only and pyarrow is not installed.
+    """
+    return SavedResults(Path(folder))
+
+
+def _provenance(folder: Path) -> dict[str, Any]:
+    path = folder / PROVENANCE
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise ResultsError(f"`{folder}` holds no results of `wifair run --out`: it has no {PROVENANCE}") from None
+    except ValueError as error:
+        raise ResultsError(f"`{path}` is no JSON: {error}") from None
+    if not isinstance(found, dict) or "scenario" not in found:
+        raise ResultsError(f"`{folder}` holds no results of `wifair run --out`")
+    return found
+
+
+def _standard(resolved: str) -> str:
+    wlan = tomllib.loads(resolved).get("wlan")
+    return f"{wlan['standard']}, " if wlan else ""
+
+
+def _table(folder: Path, name: str, about: dict[str, str]) -> Columns:
+    path = folder / f"{name}.csv"
+    if not path.exists():
+        return _parquet(folder / f"{name}.parquet", about)
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    head, body = (rows[0], rows[1:]) if rows else ([], [])
+    if any(len(row) != len(head) for row in body):
+        raise ValueError(f"{path.name} has rows of different length")
+    columns = list(zip(*body)) if body else [()] * len(head)
+    return Columns({key: _array(values) for key, values in zip(head, columns)}, about)
+
+
+def _parquet(path: Path, about: dict[str, str]) -> Columns:
+    try:
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError:
+        raise ImportError(f"reading `{path}` needs pyarrow: pip install 'wifair[parquet]'") from None
+    table = parquet.read_table(path)
+    return Columns({key: _array_of(table[key].to_pylist()) for key in table.column_names}, about)
+
+
+def _array_of(values: list[Any]) -> NDArray[Any]:
+    return np.array(values, dtype=np.str_) if values and isinstance(values[0], str) else np.array(values)
+
+
+def _array(values: tuple[str, ...]) -> NDArray[Any]:
+    """Whole numbers, numbers with NaN for nothing, or text: the narrowest that holds all values."""
+    if all(value.isdecimal() for value in values):
+        return np.array([int(value) for value in values], dtype=np.uint64)
+    try:
+        return np.array([float(value or "nan") for value in values])
+    except ValueError:
+        return np.array(values, dtype=np.str_)

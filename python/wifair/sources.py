@@ -1,0 +1,82 @@
+"""What can be compared and explained: scenarios, results in folders, measurements, captures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from wifair.errors import CaptureError, ResultsError
+from wifair.output import PROVENANCE
+
+if TYPE_CHECKING:
+    from wifair.capture import Capture
+    from wifair.results import Results
+    from wifair.saved import SavedResults
+    from wifair.scenario import Scenario
+
+    Found: TypeAlias = Results | SavedResults | Capture
+
+__all__ = ["is_scenario", "named", "read"]
+
+
+def is_scenario(path: str) -> bool:
+    """Whether a path is taken for a scenario, which has to be run first."""
+    return path == "-" or Path(path).suffix == ".toml"
+
+
+def read(path: str) -> list[tuple[str, Found]]:
+    """Read what is there already: a folder of results, one of a measurement (a result for each case), or a capture.
+
+    Returns
+    -------
+    list of (str, results)
+        Name and results of each.
+
+    Raises
+    ------
+    ResultsError
+        If it is none of them, or cannot be read.
+    """
+    place = Path(path)
+    if not place.exists():
+        raise ResultsError(f"cannot read `{path}`: there is no such file or folder")
+    if place.is_dir():
+        return _folder(place)
+    from wifair.capture import read_capture  # noqa: PLC0415
+
+    try:
+        return [(place.name, read_capture(path))]
+    except CaptureError as error:
+        raise ResultsError(f"`{path}` is neither a scenario (.toml) nor a capture: {error}") from None
+    except OSError as error:
+        raise ResultsError(f"cannot read `{path}`: {error.strerror}") from None
+
+
+def named(source: Scenario | Found) -> str:
+    """Give a name to call it by."""
+    from wifair.capture import Capture  # noqa: PLC0415
+    from wifair.scenario import Scenario  # noqa: PLC0415
+
+    if isinstance(source, Capture):
+        return Path(source.path).name
+    return source.name if isinstance(source, Scenario) else source.scenario.name
+
+
+def _folder(place: Path) -> list[tuple[str, Found]]:
+    if (place / PROVENANCE).is_file():
+        from wifair.saved import read_results  # noqa: PLC0415
+
+        found = read_results(place)
+        return [(place.name or found.scenario.name, found)]
+    from wifair.measure.errors import MeasureError  # noqa: PLC0415
+    from wifair.measure.results import Measurement  # noqa: PLC0415
+
+    try:
+        cases = Measurement.from_folder(place).cases
+    except MeasureError:
+        raise ResultsError(
+            f"`{place}` holds neither results of `wifair run --out` nor a measurement of `wifair measure run`"
+        ) from None
+    if not cases:
+        raise ResultsError(f"the measurement in `{place}` has no result yet")
+    return [(f"{place.name}: {name}", results) for name, results in cases.items()]

@@ -1,0 +1,142 @@
+"""Comparisons: intervals against worked examples, sources of every kind, and the command."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import wifair
+from wifair import ResultsError, Scenario, compare, read_capture, read_results, run
+from wifair.statistics import paired_difference, welch_difference
+
+CAPTURE = Path(__file__).parents[1] / "data" / "captures" / "a_reno_down_rcv.pcap.gz"
+
+
+def test_paired_difference_by_hand() -> None:
+    # Differences 1, 3, 5: mean 3, standard deviation 2, t(0.975, 2) = 4.3027.
+    mean, half = paired_difference([10, 20, 30], [11, 23, 35])
+    assert mean == 3
+    assert half == pytest.approx(4.30265 * 2 / math.sqrt(3), rel=1e-5)
+    assert math.isnan(paired_difference([1], [2]).half_width)
+    with pytest.raises(ValueError, match="1 values against 2"):
+        paired_difference([1], [2, 3])
+
+
+def test_welch_difference_by_hand() -> None:
+    # The second does not vary: the degrees of freedom are those of the first, one, and t = 12.7062.
+    mean, half = welch_difference([1, 3], [5, 5])
+    assert mean == 3
+    assert half == pytest.approx(12.7062, rel=1e-5)
+
+
+def test_welch_with_equal_variances_has_the_pooled_degrees_of_freedom() -> None:
+    # Equal numbers and variances: 2 (n - 1) = 4 degrees, t = 2.77645; variance of the difference 2/3.
+    mean, half = welch_difference([1, 2, 3], [2, 3, 4])
+    assert mean == 1
+    assert half == pytest.approx(2.77645 * math.sqrt(2 / 3), rel=1e-5)
+    assert welch_difference([1, 1], [3, 3]) == (2, 0)
+    assert math.isnan(welch_difference([1], [2, 3]).half_width)
+
+
+def test_a_scenario_does_not_differ_from_itself(file: Path) -> None:
+    scenario = Scenario.from_file(file)
+    comparison = compare(scenario, scenario.with_(name="again"), seeds=[1, 2, 3])
+    assert comparison.names == ("two uploads", 'again, name="again"')
+    assert len(comparison.differences) > 20
+    for d in comparison.differences:
+        assert (d.pairs, d.difference.mean, d.difference.half_width) == (3, 0, 0)
+        assert not d.shown
+
+
+def test_pairs_are_of_equal_seeds(file: Path) -> None:
+    scenario = Scenario.from_file(file)
+    a, b = run(scenario, seeds=[1, 2, 3]), run(scenario.with_({"stations.count": 4}), seeds=[3, 1, 7])
+    (d,) = [d for d in compare(a, b, names=["two", "four"]).differences if d.figure == "jain_index"]
+    assert (d.baseline, d.candidate, d.pairs) == ("two", "four", 2)
+    of = [dict(zip(r.cells["seed"].tolist(), r.cells["jain_index"].tolist())) for r in (a, b)]
+    assert d.difference.mean == pytest.approx(np.mean([of[1][seed] - of[0][seed] for seed in (1, 3)]))
+
+
+def test_least_goodput_and_flows(file: Path) -> None:
+    scenario = Scenario.from_file(file)
+    results = run(scenario, seeds=[1, 2])
+    comparison = compare(results, results, names=["a", "b"], flows=True)
+    least = comparison.values("least_goodput_bps")["a"]
+    for seed in (1, 2):
+        assert least[seed] == results.flows.where(seed=seed)["goodput_bps"].min()
+    up1 = comparison.values("goodput_bps: up1")["b"]
+    assert up1[2] == results.flows.where(seed=2, name="up1")["goodput_bps"][0]
+
+
+def test_saved_results_are_the_same_tables(file: Path, tmp_path: Path) -> None:
+    results = run(file, seeds=[1, 2], series="500 ms")
+    results.save(tmp_path / "out", formats=["csv"])
+    saved = read_results(tmp_path / "out")
+    assert saved.seeds == (1, 2)
+    assert saved.summary == results.summary
+    assert saved.series is not None
+    for name, table in results.tables.items():
+        mine = getattr(saved, name)
+        assert list(mine) == list(table)
+        assert mine.about == table.about
+        for key in table:
+            np.testing.assert_array_equal(mine[key], table[key], err_msg=f"{name}.{key}")
+    assert repr(saved).splitlines()[2:] == repr(results).splitlines()[2:]
+    comparison = compare(results, saved)
+    assert comparison.names == ("two uploads (1)", "two uploads (2)")
+    assert not any(d.shown for d in comparison.differences)
+
+
+def test_saved_results_in_parquet(file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    results = run(file)
+    results.save(tmp_path / "out", formats=["parquet"])
+    np.testing.assert_array_equal(read_results(tmp_path / "out").flows["name"], results.flows["name"])
+
+
+def test_damaged_results_are_an_error(file: Path, tmp_path: Path) -> None:
+    run(file).save(tmp_path / "out", formats=["csv"])
+    with pytest.raises(ResultsError, match="holds no results"):
+        read_results(tmp_path)
+    (tmp_path / "out" / "flows.csv").write_text("seed,name\n1\n")
+    with pytest.raises(ResultsError, match="not complete, or was changed"):
+        read_results(tmp_path / "out")
+    (tmp_path / "out" / "provenance.json").write_text("{")
+    with pytest.raises(ResultsError, match="no JSON"):
+        read_results(tmp_path / "out")
+
+
+def test_a_capture_stands_beside_runs(file: Path) -> None:
+    capture = read_capture(CAPTURE)
+    comparison = compare(file, capture, seeds=[1, 2])
+    assert comparison.names == ("two uploads", CAPTURE.name)
+    (goodput,) = [d for d in comparison.differences if d.figure == "goodput_bps"]
+    assert goodput.pairs == 0
+    assert math.isnan(goodput.difference.half_width)
+    assert goodput.second.mean == capture.cells["goodput_bps"][0]
+
+
+def test_the_command(file: Path, tmp_path: Path) -> None:
+    out, err = wifair(
+        *("compare", file, "--against", "stations.count=5", "--seeds", "1..3"),
+        *("--figure", tmp_path / "f.png", "--csv", tmp_path / "d.csv"),
+    )
+    assert err == ""
+    assert "stations.count=5" in out
+    assert "95 % intervals of 3 pairs of equal seeds" in out
+    assert (tmp_path / "f.png").stat().st_size > 5000
+    assert (tmp_path / "d.csv").read_text().startswith("figure,baseline,candidate,")
+    out, _ = wifair("compare", file, "--against", "flows.up.tcp.cc=vegas; ap.queue.limit=20 packets", "--json")
+    document = json.loads(out)
+    assert document["compared"][0]["seeds"] == list(range(1, 11))
+    assert {row["candidate"] for row in document["differences"]} == {"flows.up.tcp.cc=vegas; ap.queue.limit=20 packets"}
+
+
+def test_the_command_takes_folders_and_captures(file: Path, tmp_path: Path) -> None:
+    wifair("run", file, "--seeds", "1..2", "--out", tmp_path / "out")
+    out, _ = wifair("compare", tmp_path / "out", CAPTURE)
+    assert CAPTURE.name in out
+    assert "need two runs" in out

@@ -1,0 +1,82 @@
+"""Explanations: what is known to happen is found, and what does not happen is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import wifair
+from wifair import Scenario, explain, gallery, read_capture, run
+from wifair.explaining import Explanation
+
+CAPTURES = Path(__file__).parents[1] / "data" / "captures"
+
+
+def example(name: str, **changes: object) -> Scenario:
+    return Scenario.from_text(gallery.example(name).text).with_({"duration": "30 s", **changes})
+
+
+def topics(explanation: Explanation) -> dict[str, str]:
+    return {finding.topic: finding.text for finding in explanation.findings}
+
+
+def test_uploads_lose_acks_at_the_access_point() -> None:
+    results = run(example("hot-spot"), seeds=[1], series="100 ms")
+    found = topics(explain(results))
+    dropped = results.cells["ap_drops_ack"][0]
+    assert dropped > 100
+    assert f"drops {dropped:.0f} TCP ACKs" in found["lost ACKs"]
+    assert "up, down" not in found
+    assert "bad radio" not in found
+    assert "hold" in found["limits"]
+
+
+def test_both_directions_share_what_the_access_point_gets() -> None:
+    both = gallery.example("hot-spot").text + '\n[[flows]]\nname = "down"\nstation = "sta"\ndirection = "down"\n'
+    explanation = explain(run(Scenario.from_text(both).with_(duration="30 s"), seeds=[1]))
+    (finding,) = [one for one in explanation.findings if one.topic == "up, down"]
+    assert finding.figures["per_flow_ratio"] > 1.1
+    assert "ap.scheme.window=b-over-n" in finding.advice
+
+
+def test_errors_are_told_from_collisions() -> None:
+    found = topics(explain(run(example("weak-station"), seeds=[1, 2])))
+    assert "ap" in found["bad radio"]
+    found = topics(explain(run(example("hidden-nodes"), seeds=[1, 2])))
+    assert "bad radio" not in found
+    assert "do not hear each other" in found["collisions"]
+
+
+def test_a_slow_station_is_found() -> None:
+    slow = gallery.example("hot-spot").text + (
+        '\n[[stations]]\nname = "far"\ndata_rate = "1 Mb/s"\n\n[[flows]]\nname = "far"\nstation = "far"\n'
+    )
+    found = topics(explain(run(Scenario.from_text(slow).with_(duration="30 s"), seeds=[1])))
+    assert "A frame of far takes" in found["slow station"]
+
+
+def test_a_lone_flow_on_a_wire_has_little_to_explain() -> None:
+    found = topics(explain(run(example("high-speed-path", duration="2 s"))))
+    assert set(found) <= {"goodput", "limits", "waiting"}
+
+
+def test_a_capture() -> None:
+    found = topics(explain(read_capture(CAPTURES / "a_reno_down_rcv.pcap.gz")))
+    assert "gets 7.59 Mb/s" in found["goodput"]
+    assert "congestion window 100.0 %" in found["limits"]
+
+
+def test_the_command(tmp_path: Path, file: Path) -> None:
+    out, err = wifair("explain", file, "--seeds", "1..2")
+    assert err == ""
+    assert "2 flows get" in out
+    document = json.loads(wifair("explain", file, "--json")[0])
+    assert document["findings"][0]["topic"] == "goodput"
+    wifair("run", file, "--out", tmp_path / "out")
+    assert "2 flows get" in wifair("explain", tmp_path / "out")[0]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell: str) -> None:
+    assert "_WIFAIR_COMPLETE" in wifair("completion", shell)[0]

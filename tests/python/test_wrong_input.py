@@ -1,0 +1,104 @@
+"""Three wrong inputs for every command: exit code 2, one message that names the place and the remedy."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from command import wifair
+
+# Command line, and parts of the message. In it are: two.toml (right), wrong.toml, empty.pcap, notes.txt, full/.
+WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
+    "run": [
+        ("none.toml", ("cannot read `none.toml`", "no such file")),
+        ("wrong.toml", ("wrong.toml:5", "11 Mb/x", "Mb/s")),
+        ("two.toml --set flows.up.tcp.cc=renno", ("--set", "renno", "reno")),
+        ("two.toml --seeds 5..1", ("5..1", "empty")),
+    ],
+    "check": [
+        ("none.toml", ("cannot read `none.toml`",)),
+        ("wrong.toml", ("wrong.toml:5", "11 Mb/x")),
+        ("two.toml --set stations.count=0", ("stations.count", "1 ")),
+    ],
+    "list": [("nothing", ("nothing",)), ("cc cc", ("unexpected",)), ("--nothing", ("--nothing",))],
+    "schema": [("two.toml", ("unexpected",)), ("--nothing", ("--nothing",)), ("--markdown no", ("unexpected",))],
+    "analyze": [
+        ("none.pcap", ("cannot read `none.pcap`", "no such file")),
+        ("empty.pcap", ("empty.pcap", "empty")),
+        ("notes.txt", ("notes.txt", "not a capture")),
+        ("", ("FILE",)),
+    ],
+    "compare": [
+        ("two.toml", ("second SOURCE", "--against")),
+        ("two.toml none/", ("cannot read `none/`",)),
+        ("two.toml notes.txt", ("notes.txt", "neither a scenario", "nor a capture")),
+        ("two.toml full", ("full", "wifair run --out")),
+        ("two.toml --against ap.queue.disciplin=las", ("disciplin", "did you mean")),
+    ],
+    "explain": [
+        ("none", ("cannot read `none`",)),
+        ("notes.txt", ("neither a scenario",)),
+        ("wrong.toml", ("wrong.toml:5",)),
+        ("full --seeds 1", ("--seeds", "`full` is none")),
+    ],
+    "init": [
+        ("hotspot", ("no scenario `hotspot`", "hot-spot")),
+        ("grid two.toml", ("`two.toml` is there already", "--force")),
+        ("grid none/grid.toml", ("cannot write `none/grid.toml`", "no such file")),
+    ],
+    "completion": [("tcsh", ("tcsh", "bash")), ("", ("bash", "fish")), ("bash zsh", ("unexpected",))],
+    "reproduce": [
+        ("jung2017", ("jung2017", "jung2016")),
+        ("jung2016/table9", ("table9",)),
+        ("jung2016/table1 --threads 0", ("0",)),
+    ],
+    "sweep": [
+        ("two.toml --vary stations.cuont=1..3 --out s", ("stations.cuont",)),
+        ("two.toml --vary stations.count=3..1 --out s", ("3..1",)),
+        ("two.toml --vary stations.count=many --out s", ("many",)),
+        ("two.toml --vary stations.count=1..3 --out notes.txt", ("notes.txt",)),
+    ],
+    "results": [
+        ("none", ("none",)),
+        ("full", ("full",)),
+        ("notes.txt", ("notes.txt",)),
+    ],
+    "measure": [
+        ("run none.toml --out m", ("none.toml",)),
+        ("run two.toml --out m", ("two.toml",)),
+        ("dance", ("dance",)),
+    ],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, text: str) -> Path:
+    (tmp_path / "two.toml").write_text(text)
+    (tmp_path / "wrong.toml").write_text('duration = "3 s"\n\n[wlan]\nstandard = "802.11b"\ndata_rate = "11 Mb/x"\n')
+    (tmp_path / "empty.pcap").write_bytes(b"")
+    (tmp_path / "notes.txt").write_text("Lorem ipsum dolor sit amet, consectetur adipisici elit.\n")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").write_text("mine")
+    return tmp_path
+
+
+def test_every_command_has_three() -> None:
+    from wifair.cli import COMMANDS  # noqa: PLC0415
+
+    assert {name: len(cases) >= 3 for name, cases in WRONG.items()} == dict.fromkeys(COMMANDS, True)
+
+
+@pytest.mark.parametrize(("command", "line", "parts"), [(c, *case) for c, cases in WRONG.items() for case in cases])
+def test_wrong_input(command: str, line: str, parts: tuple[str, ...], folder: Path) -> None:
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    out, err = wifair(command, *shlex.split(line), code=2, cwd=folder)
+    for part in parts:
+        assert part in err, err
+    assert out == ""
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_unknown_command() -> None:
+    _, err = wifair("rnu", code=2)
+    assert "did you mean `run`?" in err
