@@ -69,7 +69,7 @@ bench: $(STAMPS)/build ## simulated seconds per CPU second, beside ns-2 where it
 	$(BIN)/python benches/bench.py
 
 docs: $(STAMPS)/build ## build the documentation site into site/
-	$(PIP) install --quiet 'mkdocs-material>=9.5'
+	$(PIP) install --quiet 'mkdocs-material>=9.5' 'mkdocstrings-python>=1.10' 'mkdocs-click>=0.8'
 	$(BIN)/wifair schema --markdown > docs/scenario.md
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 

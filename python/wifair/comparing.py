@@ -43,6 +43,8 @@ LABELS = {
     "ap_drops_data": "data dropped at AP",
     "ap_drops_ack": "ACKs dropped at AP",
 }
+MANY = 9.0
+"""Relative differences from here on are shown as multiples."""
 PERCENT = ("air_", "starved_fraction", "retransmitted_fraction", "uplink_share")
 ABOUT = {
     "figure": "Figure of the cell, or, behind a colon, of a flow.",
@@ -351,7 +353,7 @@ def _block(baseline: str, candidate: str, rows: list[Difference]) -> str:
     cells = [("", baseline, candidate, "difference", "", "")]
     for d in rows:
         label = LABELS.get(d.figure, d.figure.removeprefix("goodput_bps: "))
-        relative = "" if math.isnan(d.relative) else f"{100 * d.relative:+.1f} %"
+        relative = "" if math.isnan(d.relative) else _relative(d.relative)
         verdict = "" if not d.shown else "higher" if d.difference.mean > 0 else "lower"
         values = figure_value(d.figure, d.first), figure_value(d.figure, d.second)
         cells.append((label, *values, figure_value(d.figure, d.difference, signed=True), relative, verdict))
@@ -370,6 +372,10 @@ def _block(baseline: str, candidate: str, rows: list[Difference]) -> str:
     else:
         basis = "no intervals: they need two runs of each"
     return "\n".join([*lines, f"({basis}; higher, lower: the interval leaves out zero)"])
+
+
+def _relative(fraction: float) -> str:
+    return f"{100 * fraction:+.1f} %" if fraction < MANY else f"{1 + fraction:.3g} times"
 
 
 def figure_value(figure: str, interval: Interval, *, signed: bool = False) -> str:
