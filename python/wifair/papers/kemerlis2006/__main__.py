@@ -1,0 +1,5 @@
+"""``python -m wifair.papers.kemerlis2006`` calibrates anew."""
+
+from wifair.papers.kemerlis2006.calibration import main
+
+main()

@@ -1,0 +1,383 @@
+"""Experiments of kemerlis2006: what is run, measured and drawn. The README says which readings were taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair.papers.kemerlis2006.calibration import CONTROL, PUBLISHED, READINGS, calibrated
+from wifair.reproduce import Case, Effort, Experiment, Measured, style
+from wifair.scenario import Scenario
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wifair.reproduce import Table
+    from wifair.results import Results
+
+__all__ = ["ASYMMETRIES", "CELLS", "EXPERIMENTS", "MISSES", "QUEUES", "UNITS"]
+
+HERE = Path(__file__).parent
+
+RTS = {"off": "2346 B", "on": "200 B"}
+CELLS = [(direction, rts) for rts in RTS for direction in ("down", "up")]
+QUEUES = (100, 50, 30, 20, 10)
+"""Buffers of the access point [packets]; the paper does not give it."""
+ASYMMETRIES = (0.02, 0.05, 0.1)
+"""Probabilities that a frame from location A is lost, where one to it never is."""
+MISSES = (0.0, 0.02, 0.05, 0.1, 0.5, 1.0)
+"""Probabilities that a client does not notice a frame of the other one; 0.5 is the reading taken."""
+MISS = "space.paths[2].miss"
+STEP_S = 0.1
+BINS_S = 0.5
+
+SETTINGS: Mapping[str, Mapping[str, object]] = {
+    **{reading: changes for reading, changes in READINGS.items() if reading != "taken"},
+    "AP queue 50": {"ap.queue.limit": "50 packets"},
+    "no capture": {"space.reception.capture": "none"},
+    "rate cap": {"ap.scheme.client": "rate-cap"},
+}
+"""What else the paper leaves open, and the remedy that it names."""
+
+UNITS = {
+    "throughput_kBps": "throughput [kB/s]",
+    "own_kBps": "over the own transfer time [kB/s]",
+    "apollo_over_ares": "Apollo / Ares",
+    "total_kBps": "both clients [kB/s]",
+    "retransmissions": "retransmissions",
+    "timeouts": "timeouts",
+    "ap_drops": "dropped at the AP queue",
+    "outstanding_kB": "outstanding data [kB]",
+    "outstanding_mean_kB": "mean outstanding data [kB]",
+    "outstanding_cv": "outstanding data, standard deviation / mean",
+    "reductions_per_s": "window reductions [1/s]",
+}
+
+
+Labels = Mapping[str, str | int | float]
+
+
+@cache
+def _file(name: str) -> Scenario:
+    return Scenario.from_file(HERE / name)
+
+
+def _case(
+    effort: Effort,
+    labels: Labels,
+    file: str,
+    changes: Mapping[str, object],
+    *,
+    setting: str = "taken",
+    series: bool = False,
+) -> Case:
+    """Make a case of labels `direction`, `rts` and, for a single client, `place`."""
+    reading = setting.removeprefix("hearing, ")
+    reading = reading if reading in READINGS else "taken"
+    found = calibrated(reading)
+    new = {**READINGS[reading], **CONTROL[found.control], "wlan.rts_threshold": RTS[str(labels["rts"])]}
+    if file == "apart.toml" or labels.get("place") == "B":
+        new |= found.weak
+    new |= {"flows.direction": labels["direction"], **changes}
+    most = 20 if setting == "taken" else 10
+    seeds = tuple(range(1, 1 + effort.pick(5 if setting == "taken" else 2, most)))
+    return Case({"setting": setting, **labels}, _file(file).with_(new), seeds, f"{STEP_S:g} s" if series else None)
+
+
+# A single client
+
+
+def _single(effort: Effort) -> Iterator[Case]:
+    labels: Labels
+    for setting in READINGS:
+        for place in "AB":
+            for direction, rts in CELLS:
+                labels = {"place": place, "direction": direction, "rts": rts}
+                yield _case(effort, labels, "single.toml", {}, setting=setting)
+    labels = {"place": "A", "direction": "down", "rts": "off"}
+    each = {"tcp.delayed_ack": False, **CONTROL["2 Mb/s"]}
+    yield _case(effort, labels, "single.toml", each, setting="an ACK per segment, 2 Mb/s")
+    long = {"wlan.preamble": "long", **CONTROL["2 Mb/s"]}
+    yield _case(effort, labels, "single.toml", long, setting="long preamble, 2 Mb/s")
+    for error in ASYMMETRIES:
+        for direction, rts in CELLS:
+            labels = {"place": "A", "direction": direction, "rts": rts, "error": error}
+            yield _case(effort, labels, "single.toml", {"stations.data_error_up": error}, setting="lossy uplink")
+    for queue in QUEUES:
+        for wire in (10, 100):
+            labels = {"place": "A", "direction": "down", "rts": "off", "queue": queue, "wire": wire}
+            changes = {"ap.queue.limit": f"{queue} packets", "servers.rate": f"{wire} Mb/s"}
+            yield _case(effort, labels, "single.toml", changes, setting="wire")
+
+
+def _measure_single(_: Case, results: Results) -> Iterator[Measured]:
+    yield Measured("throughput_kBps", _own(results, "apollo"))
+    for quantity in ("retransmissions", "timeouts"):
+        yield Measured(quantity, results.flows[quantity])
+    yield Measured("ap_drops", _ap_drops(results))
+
+
+def _own(results: Results, flow: str) -> NDArray[np.float64]:
+    """Bytes over the time of the transfer [kB/s], as tcptrace reckons."""
+    sessions = results.sessions.where(flow=flow)
+    return np.asarray(sessions["length_bytes"] / sessions["acked_after_s"] / 1e3)
+
+
+def _ap_drops(results: Results) -> list[int]:
+    return [int(results.flows.where(seed=seed)["data_drops_ap_queue"].sum()) for seed in results.seeds]
+
+
+def _draw_single(figure: Any, table: Table) -> None:
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, rts in zip(panels, RTS):
+        for number, direction in enumerate(("down", "up")):
+            rows = [
+                table.row("throughput_kBps", setting="taken", place=place, direction=direction, rts=rts)
+                for place in "AB"
+            ]
+            at = np.arange(2) + 0.36 * (number - 0.5)
+            style.bars(axes, rows, at, colour=style.COLOURS[number], label=f"{direction}link", width=0.32)
+        axes.set_xticks([0, 1], ["location A", "location B"])
+        axes.set_title(f"RTS/CTS {rts}")
+    panels[0].set_ylabel("throughput [kB/s]")
+    style.legend_below(figure, *panels)
+
+
+# Two clients
+
+
+def _together(effort: Effort) -> Iterator[Case]:
+    for setting in ("taken", "2 Mb/s"):
+        for direction, rts in CELLS:
+            yield _case(effort, {"direction": direction, "rts": rts}, "together.toml", {}, setting=setting, series=True)
+    for error in ASYMMETRIES:
+        for direction, rts in CELLS:
+            labels: Labels = {"direction": direction, "rts": rts, "error": error}
+            changes = {"stations.data_error_up": error}
+            yield _case(effort, labels, "together.toml", changes, setting="lossy uplink", series=True)
+
+
+def _apart(effort: Effort) -> Iterator[Case]:
+    labels: Labels
+    for setting in ("taken", *SETTINGS):
+        for direction, rts in CELLS:
+            if setting == "rate cap" and direction == "up":
+                continue
+            labels = {"direction": direction, "rts": rts}
+            yield _case(effort, labels, "apart.toml", SETTINGS.get(setting, {}), setting=setting, series=True)
+    for setting, misses in (("hearing", MISSES), ("hearing, 3 tries", (0.0,))):
+        for miss in misses:
+            for direction, rts in CELLS:
+                labels = {"direction": direction, "rts": rts, "miss": miss}
+                yield _case(effort, labels, "apart.toml", {MISS: miss}, setting=setting, series=True)
+
+
+HOSTS = ("ares", "apollo")
+
+
+def _overlapped(results: Results) -> dict[str, NDArray[np.float64]]:
+    """Measure what each got while both sent [kB/s], one value for each seed."""
+    assert results.series is not None
+    values: dict[str, list[float]] = {host: [] for host in HOSTS}
+    for seed in results.seeds:
+        sessions = results.sessions.where(seed=seed)
+        begin = float(sessions["start_s"].max())
+        end = float(np.nanmin(sessions["start_s"] + sessions["acked_after_s"]))
+        series = results.series.where(seed=seed)
+        for host in HOSTS:
+            own = series.where(flow=host)
+            inside = (own["time_s"] - STEP_S >= begin) & (own["time_s"] <= end)
+            values[host].append(float(own["received_bytes"][inside].sum() / (STEP_S * inside.sum()) / 1e3))
+    return {host: np.array(list_) for host, list_ in values.items()}
+
+
+def _measure_pair(_: Case, results: Results) -> Iterator[Measured]:
+    overlapped = _overlapped(results)
+    for host in HOSTS:
+        flows = results.flows.where(name=host)
+        yield Measured("throughput_kBps", overlapped[host], {"host": host})
+        yield Measured("own_kBps", _own(results, host), {"host": host})
+        for quantity in ("retransmissions", "timeouts"):
+            yield Measured(quantity, flows[quantity], {"host": host})
+    yield Measured("apollo_over_ares", overlapped["apollo"] / overlapped["ares"])
+    yield Measured("total_kBps", overlapped["apollo"] + overlapped["ares"])
+    yield Measured("ap_drops", _ap_drops(results))
+
+
+def _draw_pair(figure: Any, table: Table) -> None:
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, rts in zip(panels, RTS):
+        for number, host in enumerate(HOSTS):
+            rows = [
+                table.row("throughput_kBps", setting="taken", direction=direction, rts=rts, host=host)
+                for direction in ("down", "up")
+            ]
+            at = np.arange(2) + 0.36 * (number - 0.5)
+            style.bars(axes, rows, at, colour=style.COLOURS[number], label=host.title(), width=0.32)
+        axes.set_xticks([0, 1], ["downlink", "uplink"])
+        axes.set_ylim(bottom=0)
+        axes.set_title(f"RTS/CTS {rts}")
+    panels[0].set_ylabel("throughput [kB/s]")
+    style.legend_below(figure, *panels)
+
+
+def _shared_air() -> Iterator[tuple[Mapping[str, Any], Measured]]:
+    """Compute what two clients get if each has every second turn, and Apollo's link is up for a part of the time only.
+
+    The part is what a single client at B gets of what one at A gets; no parameter is left to choose.
+    """
+    whole = PUBLISHED["A down"] / 1e3
+    for direction in ("down", "up"):
+        part = PUBLISHED[f"B {direction}"] / PUBLISHED["A down"]
+        apollo = whole * part / 2
+        labels = {"setting": "slow fading, by arithmetic", "direction": direction, "rts": "off"}
+        yield labels, Measured("throughput_kBps", [whole - apollo], {"host": "ares"})
+        yield labels, Measured("throughput_kBps", [apollo], {"host": "apollo"})
+        yield labels, Measured("apollo_over_ares", [apollo / (whole - apollo)])
+
+
+# Outstanding data
+
+
+def _outstanding_single(effort: Effort) -> Iterator[Case]:
+    for setting in READINGS:
+        for place in "AB":
+            labels = {"place": place, "direction": "down", "rts": "off"}
+            yield _case(effort, labels, "single.toml", {}, setting=setting, series=True)
+
+
+def _outstanding_pair(effort: Effort) -> Iterator[Case]:
+    for setting in (*READINGS, "AP queue 50"):
+        labels = {"direction": "down", "rts": "off"}
+        yield _case(effort, labels, "apart.toml", SETTINGS.get(setting, {}), setting=setting, series=True)
+
+
+WINDOW_KB = 65.535
+MSS_KB = 1.46
+
+
+def _measure_outstanding(case: Case, results: Results) -> Iterator[Measured]:
+    """Measure what the windows allow; a bulk transfer uses it, but for its last round trip."""
+    assert results.series is not None
+    for host in dict.fromkeys(results.flows["name"].tolist()):
+        label = {} if "place" in case.labels else {"host": host}
+        found = []
+        for seed in results.seeds:
+            session = results.sessions.where(seed=seed, flow=host)
+            begin = float(session["start_s"][0])
+            end = begin + float(session["acked_after_s"][0])
+            series = results.series.where(seed=seed, flow=host)
+            inside = (series["time_s"] > begin) & (series["time_s"] <= end)
+            time_s = series["time_s"][inside] - begin
+            kb = np.minimum(np.floor(series["cwnd"][inside]) * MSS_KB, WINDOW_KB)
+            found.append((time_s, kb))
+        settled = [kb[time_s > 1.0] for time_s, kb in found]
+        yield Measured("outstanding_mean_kB", [kb.mean() for kb in settled], label)
+        yield Measured("outstanding_cv", [kb.std() / kb.mean() for kb in settled], label)
+        yield Measured("reductions_per_s", [float(np.mean(kb[1:] < 0.8 * kb[:-1]) / STEP_S) for kb in settled], label)
+        time_s, kb = found[0]
+        for start in np.arange(0.0, time_s[-1], BINS_S):
+            of = kb[(time_s > start) & (time_s <= start + BINS_S)]
+            yield Measured("outstanding_kB", [of.min()], {**label, "time_s": start, "edge": "least"})
+            yield Measured("outstanding_kB", [of.max()], {**label, "time_s": start, "edge": "greatest"})
+
+
+# Exchanging the clients
+
+
+@cache
+def _swapped(name: str) -> Scenario:
+    """Ares where Apollo was, and the other way round; their random streams go with the names."""
+    text = (HERE / name).read_text(encoding="utf-8")
+    names = {"ares": "apollo", "apollo": "ares"}
+    return Scenario.from_text(re.sub("ares|apollo", lambda found: names[found[0]], text), name=name)
+
+
+def _swap(effort: Effort) -> Iterator[Case]:
+    for place, file in (("A", "together.toml"), ("B", "apart.toml")):
+        for direction in ("down", "up"):
+            labels = {"direction": direction, "rts": "off", "apollo_at": place}
+            case = _case(effort, labels, file, {MISS: 0} if place == "B" else {}, series=True)
+            yield replace(case, labels={**case.labels, "swapped": "no"})
+            scenario = case.scenario.overrides
+            changes = [f"{path.replace('apollo', 'ares')}" for path in scenario]
+            swapped = Scenario(_swapped(file).text, name=file, overrides=[("with_", change) for change in changes])
+            seeds = tuple(seed + 1000 for seed in case.seeds)
+            yield Case({**case.labels, "swapped": "yes"}, swapped, seeds, case.series)
+
+
+def _measure_swap(case: Case, results: Results) -> Iterator[Measured]:
+    """By role: the client that is first in the file is always at A."""
+    overlapped = _overlapped(results)
+    first = case.labels["swapped"] == "no"
+    for role, host in zip(("at A", str(case.labels["apollo_at"])), HOSTS if first else HOSTS[::-1]):
+        yield Measured(
+            "throughput_kBps", overlapped[host], {"role": role if role == "at A" else f"the other, at {role}"}
+        )
+
+
+ONE = (3.5, 2.6)
+TWO = (6.9, 2.7)
+SHOWN = ("throughput_kBps", "apollo_over_ares", "total_kBps", "ap_drops")
+OUTSTANDING = ("outstanding_mean_kB", "outstanding_cv", "reductions_per_s")
+
+
+def _draw_outstanding(series: str, panels: Mapping[str, str]) -> Callable[[Any, Table], None]:
+    """Draw a panel for each of `panels` and setting, from least to greatest in each half second."""
+
+    def draw(figure: Any, table: Table) -> None:
+        shown = {"taken": "7 tries", "4 tries": "4 tries"}
+        every = figure.subplots(len(shown), len(panels), sharex=True, sharey=True)
+        for row, (setting, name) in zip(every, shown.items()):
+            for axes, (value, title) in zip(row, panels.items()):
+                rows = table.where("outstanding_kB", setting=setting, **{series: value})
+                least, greatest = (rows.where(edge=edge).rows for edge in ("least", "greatest"))
+                time_s = [float(r.labels["time_s"]) for r in least]
+                low, high = ([float(r.values[0]) for r in some] for some in (least, greatest))
+                axes.fill_between(time_s, low, high, step="post", color=style.COLOURS[0], linewidth=0.6)
+                axes.set_title(f"{title}, {name}")
+                axes.set_ylim(0, 70)
+        for axes in every[-1]:
+            axes.set_xlabel("time [s]")
+        for row in every:
+            row[0].set_ylabel("outstanding [kB]")
+
+    return draw
+
+
+EXPERIMENTS = (
+    Experiment(
+        "fig1", "Throughput of a single client", _single, _measure_single, _draw_single, TWO,
+        ("throughput_kBps", "ap_drops"),
+        note="Location B is calibrated: its downlink over that at A, and its uplink, both without RTS, are inputs.",
+    ),
+    Experiment(
+        "fig2", "Outstanding data of a single client, downlink, RTS off", _outstanding_single, _measure_outstanding,
+        _draw_outstanding("place", {"A": "location A", "B": "location B"}), (6.9, 3.6), OUTSTANDING,
+    ),
+    Experiment(
+        "fig3_left", "Throughput of two clients, both at A", _together, _measure_pair,
+        _draw_pair, TWO, SHOWN,
+    ),
+    Experiment(
+        "fig3_right", "Throughput of two clients, Ares at A and Apollo at B",
+        _apart, _measure_pair, _draw_pair, TWO, SHOWN, compute=_shared_air,
+        note="Nothing is fitted here. Throughput while both clients send; Ares' published uplink follows from "
+        "Apollo's and the ratio.",
+    ),
+    Experiment(
+        "fig4", "Outstanding data of two clients, downlink, RTS off", _outstanding_pair, _measure_outstanding,
+        _draw_outstanding("host", {"ares": "to Ares, at A", "apollo": "to Apollo, at B"}), (6.9, 3.6), OUTSTANDING,
+    ),
+    Experiment(
+        "role_swap", "Ares and Apollo exchanged", _swap, _measure_swap, shown=("throughput_kBps",),
+        note="Names carry the random streams, so that this tells how much chance does.",
+    ),
+)  # fmt: skip
+"""All of them, in the paper's order."""

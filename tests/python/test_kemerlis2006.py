@@ -1,0 +1,31 @@
+"""The calibration of kemerlis2006: what is recorded does what it says, and can be found again."""
+
+from __future__ import annotations
+
+import pytest
+from wifair.papers.kemerlis2006 import calibration
+from wifair.papers.kemerlis2006.calibration import CONTROL, PUBLISHED, READINGS, calibrate, calibrated, throughput
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_recorded_parameters_give_the_published_values_of_a_single_client(reading: str) -> None:
+    found = calibrated(reading)
+    changes = {**READINGS[reading], **CONTROL[found.control]}
+    a_down = throughput(changes)
+    b_down, b_up = (throughput({**changes, **found.weak, "flows.direction": way}) for way in ("down", "up"))
+    # Probabilities are found to steps that are worth 2 % at most.
+    assert b_down / a_down == pytest.approx(PUBLISHED["B down"] / PUBLISHED["A down"], rel=0.02)
+    assert b_up == pytest.approx(PUBLISHED["B up"], rel=0.02)
+
+
+def test_the_rate_of_control_frames_is_the_one_that_fits_best() -> None:
+    found = {rate: throughput(changes) for rate, changes in CONTROL.items()}
+    assert min(found, key=lambda rate: abs(found[rate] - PUBLISHED["A down"])) == calibrated().control == "1 Mb/s"
+
+
+@pytest.mark.slow
+def test_the_search_finds_what_is_recorded() -> None:
+    found, recorded = calibrate(), calibrated()
+    assert found.control == recorded.control
+    assert found.down == pytest.approx(recorded.down, abs=2 * calibration.STEP)
+    assert found.up == pytest.approx(recorded.up, abs=2 * calibration.STEP)
