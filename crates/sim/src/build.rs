@@ -9,9 +9,10 @@ use wifair_wlan::routing::NextHops;
 use wifair_wlan::scheme::{Facts, Schemes};
 
 use crate::Options;
-use crate::scenario::{self, Ap, Connection, Flow, Node, Scenario, Step, Wlan};
+use crate::scenario::{self, Ap, Connection, Flow, Node, Protocol, Scenario, Step, Wlan};
 use crate::world::{
-    CategoriesPlan, FlowPlan, Hop, Labels, LinkPlan, MediumPlan, Plan, StationCategories, Transport, Workload,
+    CategoriesPlan, FlowPlan, Hop, Labels, LinkPlan, MediumPlan, Plan, RoutingPlan, StationCategories, Transport,
+    Workload,
 };
 
 /// The access point's number in its medium; stations follow in their order.
@@ -22,7 +23,11 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
     let file = &scenario.file;
     let hearing = file.space.as_ref().map(|space| scenario.hearing(space, seed));
     let flows = scenario.network.flows.iter();
-    let ways = hearing.as_ref().filter(|_| scenario.is_ad_hoc()).map(NextHops::shortest);
+    let dsdv = match &file.routing.protocol {
+        Protocol::Dsdv(params) if scenario.is_ad_hoc() => Some(params),
+        _ => None,
+    };
+    let ways = hearing.as_ref().filter(|_| scenario.is_ad_hoc() && dsdv.is_none()).map(NextHops::shortest);
     let flows = flows.map(|flow| flow_plan(scenario, flow, seed, ways.as_ref())).collect();
     let media = file.wlan.iter().map(|wlan| medium(scenario, wlan, seed, hearing.as_ref())).collect();
     let labels = Labels {
@@ -36,6 +41,11 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
         warm_up: Time::ZERO + file.warm_up,
         media,
         links: links(scenario, seed),
+        routing: dsdv.map(|params| RoutingPlan {
+            medium: 0,
+            params: params.clone(),
+            draws: station_names(scenario).iter().map(|name| stream(seed, "routing", name)).collect(),
+        }),
         flows,
         sample_every: options.sample_every,
     };
@@ -58,7 +68,11 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, hearing: Option<&Links>) 
         Node::Station(index) => {
             let member = &scenario.network.stations[*index];
             let group = &file.stations[member.group];
-            let mut settings = station(wlan, &member.name, seed, group.cw_min, group.cw_max, &group.queue);
+            let mut queue = group.queue.clone();
+            if let Protocol::Dsdv(params) = &file.routing.protocol {
+                queue.routing_first |= params.priority;
+            }
+            let mut settings = station(wlan, &member.name, seed, group.cw_min, group.cw_max, &queue);
             if let Some(rate) = group.data_rate {
                 settings.rate = rate;
             }

@@ -136,6 +136,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
         fair_share_base: None,
     };
     let plan = Plan {
+        routing: None,
         seed: setup.seed,
         warm_up: Time::from_nanos(500_000_000),
         media: vec![MediumPlan {

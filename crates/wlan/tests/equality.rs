@@ -84,6 +84,7 @@ fn access() -> impl Strategy<Value = Access> {
                 },
                 nav_reset: true,
                 protection: None,
+                broadcast_rate: BitRate::from_mbps(if unit % 2 == 0 { 1 } else { 11 }),
                 timing,
             }
         })

@@ -277,7 +277,8 @@ fn ofdm_is_noise_to_an_80211b_station() {
             chances: chances(3, 1),
             legacy: vec![false, false, true],
         };
-        let space = Space::new(mixed(None), &[], Links::full(3), stations).with_signals(settings);
+        let access = Access { broadcast_rate: rate, ..mixed(None) };
+        let space = Space::new(access, &[], Links::full(3), stations).with_signals(settings);
         let mut run = Run::of(space);
         run.offer(Time::ZERO, 0, BROADCAST, 1000);
         run.until(at_us(100_000));

@@ -48,6 +48,8 @@ row! {
         pub data_drops_retry_limit: u64,
         /// Data packets dropped by a scheme of the access point.
         pub data_drops_ap_scheme: u64,
+        /// Data packets pushed out while they waited for a way to their destination.
+        pub data_drops_no_route: u64,
         /// TCP ACKs dropped by the access point's queue.
         pub ack_drops_ap_queue: u64,
         /// TCP ACKs dropped by a station's queue.
@@ -58,6 +60,8 @@ row! {
         pub ack_drops_retry_limit: u64,
         /// TCP ACKs dropped by a scheme of the access point.
         pub ack_drops_ap_scheme: u64,
+        /// TCP ACKs pushed out while they waited for a way to their destination.
+        pub ack_drops_no_route: u64,
     }
 }
 
@@ -112,6 +116,10 @@ row! {
         pub ap_drops_data: u64,
         /// TCP ACKs dropped by the access point's queue.
         pub ap_drops_ack: u64,
+        /// Announcements that routing handed down.
+        pub routing_packets: u64,
+        /// Their bytes.
+        pub routing_bytes: u64,
         /// Expiries of retransmission timers.
         pub timeouts: u64,
         /// Segments that TCP sent again.

@@ -11,6 +11,7 @@ use wifair_wlan::{queue, scheme};
 use super::seeds::Seeds;
 use super::sweep::Sweep;
 
+use super::routing::Routing;
 use super::space::Space;
 use super::wlan::{Wlan, windows};
 use crate::traffic::Workload;
@@ -35,6 +36,8 @@ table! {
         pub wlan: Option<Wlan> = None;
         /// Positions, radios, and who hears whom. Without it everybody hears everybody.
         pub space: Option<Space> = None;
+        /// Ways over several hops.
+        pub routing: Routing = Routing::default();
         /// The access point; if absent, and there is air, one with all defaults.
         pub ap: Option<Ap> = None;
         /// Groups of equal stations.

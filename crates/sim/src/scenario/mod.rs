@@ -8,6 +8,7 @@
 mod catalogue;
 mod file;
 mod network;
+mod routing;
 mod seeds;
 mod space;
 pub mod sweep;
@@ -32,6 +33,7 @@ pub use crate::traffic::{
 pub use catalogue::{Item, catalogue};
 pub use file::{Ap, Direction, File, Flows, Link, Router, Servers, Stations, Transport, Udp};
 pub use network::{Flow, Member, Network, Node, Step, Wire};
+pub use routing::{Protocol, Routing};
 pub use seeds::Seeds;
 pub use space::{Mode, Path, Space};
 pub use wlan::{EifsRule, IdleRule, Preamble, Profile, Standard, Wlan};

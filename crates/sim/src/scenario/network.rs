@@ -9,6 +9,7 @@ use wifair_wlan::queue;
 use wifair_wlan::scheme::Access;
 
 use super::file::{Direction as Dir, File, Flows, Transport};
+use super::routing::Protocol;
 use super::space::is_ad_hoc;
 use super::wlan::{Wlan, windows};
 use crate::world::Direction;
@@ -179,6 +180,11 @@ impl Builder<'_> {
         let ad_hoc = is_ad_hoc(self.file);
         if ad_hoc && self.root.get("ap").is_some() {
             self.problem("ap", "an [ap] in an ad-hoc network", "leave it out, or write mode = \"infrastructure\"");
+        }
+        if !ad_hoc && self.file.routing.protocol != Protocol::Static {
+            let message = format!("routing by \"{}\" without an ad-hoc network", self.file.routing.protocol);
+            let note = "write mode = \"ad-hoc\" in [space]; where there are access points the ways are static";
+            self.problem("routing.protocol", &message, note);
         }
         let Some(wlan) = &self.file.wlan else {
             if self.file.space.is_some() {

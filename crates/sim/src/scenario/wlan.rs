@@ -167,6 +167,8 @@ table! {
         /// Rate of the CTS to itself that a station sends before an OFDM frame, because of 802.11b stations; with `[space]`,
         /// in 802.11g. None is sent if absent.
         pub protection: Option<BitRate> = None;
+        /// Rate of frames for everyone, such as announcements of routing: a basic rate.
+        pub broadcast_rate: BitRate = protection.unwrap_or(basic_rate), by basic_rate, by protection;
         /// Highest rate of ACK and CTS to frames at 1, 2, 5.5 and 11 Mb/s in 802.11g.
         pub dsss_basic_rate: BitRate = BitRate::from_mbps(2);
         /// Probability that a data frame is not received, in both directions.
@@ -295,6 +297,7 @@ impl Wlan {
             nav_unit: self.nav_unit,
             nav_reset: self.nav_reset,
             protection: self.protection,
+            broadcast_rate: self.broadcast_rate,
         }
     }
 }

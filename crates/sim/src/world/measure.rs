@@ -17,14 +17,16 @@ pub enum Loss {
     RetryLimit,
     /// Dropped by a scheme of an access point.
     Scheme,
+    /// Pushed out while it waited for a way to its destination.
+    NoRoute,
 }
 
 impl Loss {
     /// How many there are.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 6;
     /// Names, in order.
     pub const NAMES: [&'static str; Self::COUNT] =
-        ["ap_queue", "station_queue", "link_queue", "retry_limit", "ap_scheme"];
+        ["ap_queue", "station_queue", "link_queue", "retry_limit", "ap_scheme", "no_route"];
 }
 
 /// Counters of one flow since the start of the run.

@@ -1,10 +1,11 @@
 //! The world: stations, access point, wires and flows, and the loop that takes one event after the other.
 //!
 //! Sources of events, in the order in which they take turns at one instant: the agenda of the applications, the
-//! timers of the transports, the timers of the access points' schemes, the media, the links. See [`wifair_engine`] for the total order.
+//! timers of the transports, the timers of the access points' schemes and of routing, the media, the links. See [`wifair_engine`] for the total order.
 //!
 //! A packet is moved by its number in the arena; where it goes next says a table of hops that is laid out once,
-//! a row for each flow and direction, so forwarding is an increment.
+//! a row for each flow and direction, so forwarding is an increment. Under routing by announcements the table is
+//! rewritten instead: see [`routing`].
 
 mod flow;
 mod link;
@@ -12,6 +13,7 @@ mod measure;
 mod plan;
 mod point;
 mod report;
+mod routing;
 mod series;
 mod users;
 
@@ -27,11 +29,13 @@ use wifair_wlan::queue::{Cause, Dropped};
 use flow::{Connection, Ends, Flow};
 use link::Link;
 use point::Point;
+use routing::{Routing, Sent};
 use users::Users;
 
 pub use measure::{FlowCounters, Loss, Session, TimeMean};
 pub use plan::{
-    CategoriesPlan, Direction, FlowPlan, Hop, LinkPlan, MediumPlan, Plan, StationCategories, Transport, Workload,
+    CategoriesPlan, Direction, FlowPlan, Hop, LinkPlan, MediumPlan, Plan, RoutingPlan, StationCategories, Transport,
+    Workload,
 };
 pub use report::Labels;
 pub use series::Series;
@@ -61,7 +65,8 @@ enum Task {
 
 const AGENDA: usize = 0;
 const TIMERS: usize = 1;
-const SCHEMES: usize = 2;
+/// Schemes of access points, and routing.
+const CONTROL: usize = 2;
 const FIRST_MEDIUM: usize = 3;
 
 /// A running world.
@@ -77,6 +82,8 @@ pub struct World {
     media: Vec<Medium>,
     links: Vec<Link>,
     points: Vec<Point>,
+    routing: Option<Box<Routing>>,
+    routing_at_warm_up: Sent,
     flows: Vec<Flow>,
     connections: Vec<Connection>,
     /// Connections that have ended, and when.
@@ -107,7 +114,19 @@ impl World {
     #[allow(clippy::cast_possible_truncation)]
     pub fn new(plan: Plan) -> Self {
         let mut hops = vec![];
+        let routing = plan.routing.map(|routing| {
+            let ends =
+                plan.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]).filter_map(|way| match way[..] {
+                    [Hop::Air { medium, to, .. }, Hop::End] if medium == routing.medium => Some(to),
+                    _ => None,
+                });
+            let ends = ends.collect();
+            Box::new(Routing::new(routing, ends, &mut hops))
+        });
         let mut lay = |way: &[Hop]| {
+            if let Some(start) = routing.as_ref().and_then(|routing| routing.start(way)) {
+                return start;
+            }
             let start = hops.len() as u32;
             hops.extend_from_slice(way);
             assert_eq!(hops.last(), Some(&Hop::End), "a way ends somewhere");
@@ -183,6 +202,8 @@ impl World {
             media,
             links,
             points,
+            routing,
+            routing_at_warm_up: Sent::default(),
             echoes_sent: 0,
             echoes_gone: 0,
             arrived: VecDeque::new(),
@@ -203,6 +224,7 @@ impl World {
             }
         }
         world.heads.set(AGENDA, world.agenda.next());
+        world.heads.set(CONTROL, world.next_control());
         world
     }
 
@@ -247,6 +269,7 @@ impl World {
     pub fn packets_held(&self) -> usize {
         self.links.iter().map(Link::packets_held).sum::<usize>()
             + self.media.iter().map(Medium::packets_held).sum::<usize>()
+            + self.routing.as_ref().map_or(0, |routing| routing.packets_held())
     }
 
     /// Echoes that the schemes of access points sent, and those that came back or were lost.
@@ -294,7 +317,7 @@ impl World {
             match source {
                 AGENDA => self.next_task(),
                 TIMERS => self.next_timer(),
-                SCHEMES => self.advance_schemes(),
+                CONTROL => self.advance_control(),
                 _ if source < FIRST_MEDIUM + self.media.len() => self.advance_medium(source - FIRST_MEDIUM),
                 _ => self.advance_link(source - FIRST_MEDIUM - self.media.len()),
             }
@@ -350,6 +373,17 @@ impl World {
         }
     }
 
+    /// The timers of schemes and of routing.
+    fn advance_control(&mut self) {
+        self.advance_schemes();
+        self.advance_routing();
+        self.heads.set(CONTROL, self.next_control());
+    }
+
+    fn next_control(&self) -> Time {
+        self.next_scheme().min(self.routing.as_ref().map_or(Time::NEVER, |routing| routing.next()))
+    }
+
     fn advance_medium(&mut self, index: usize) {
         let hops = &self.hops;
         let medium = &mut self.media[index];
@@ -361,17 +395,22 @@ impl World {
         }
         if !self.given_up.is_empty() {
             for position in 0..self.given_up.len() {
-                let (_, id) = self.given_up[position];
+                let (from, id) = self.given_up[position];
+                if self.routing.is_some() {
+                    self.note_given_up(from, id);
+                }
                 self.lose(id, Loss::RetryLimit);
             }
             self.given_up.clear();
         }
         match heard {
             Heard::Nothing => {}
-            Heard::Packet { id, .. } => self.forward(id),
-            Heard::Broadcast { id, .. } => {
-                self.packets.remove(id);
+            Heard::Packet { to, id } if self.routing.is_some() => {
+                self.packets[id].hop = self.moved(id, to);
+                self.dispatch(id);
             }
+            Heard::Packet { id, .. } => self.forward(id),
+            Heard::Broadcast { from, id } => self.hear_announcement(index, from, id),
         }
     }
 
@@ -410,6 +449,7 @@ impl World {
                     self.lose_dropped(Loss::LinkQueue);
                 }
             }
+            Hop::NoWay { .. } => self.hold(id),
             Hop::End => self.arrive(id),
         }
     }
@@ -439,10 +479,10 @@ impl World {
 
     fn lose(&mut self, id: PacketId, loss: Loss) {
         let packet = self.packets.remove(id);
-        if packet.kind == Kind::Icmp {
-            self.echoes_gone += 1;
-        } else {
-            self.connections[packet.flow as usize].counters.lose(packet.kind, loss);
+        match (packet.kind, &mut self.routing) {
+            (Kind::Icmp, _) => self.echoes_gone += 1,
+            (Kind::Routing, Some(routing)) => routing.forget(&packet),
+            (kind, _) => self.connections[packet.flow as usize].counters.lose(kind, loss),
         }
     }
 
@@ -455,6 +495,7 @@ impl World {
         for connection in &mut self.connections {
             connection.cwnd.restart(now);
         }
+        self.routing_at_warm_up = self.routing.as_ref().map(|routing| routing.sent).unwrap_or_default();
         for (index, medium) in self.media.iter_mut().enumerate() {
             self.air_at_warm_up[index] = medium.air_time(now);
             self.counters_at_warm_up[index] = medium.all_counters().to_vec();
@@ -468,7 +509,7 @@ impl World {
 #[inline]
 fn next_station(hops: &[Hop], packet: &Packet) -> u32 {
     match hops[packet.hop as usize] {
-        Hop::Air { to, .. } => to,
+        Hop::Air { to, .. } | Hop::NoWay { to, .. } => to,
         Hop::Wire(_) | Hop::End => unreachable!("only packets on their way over the air wait for it"),
     }
 }

@@ -5,6 +5,7 @@ use wifair_tcp::{ReceiverConfig, SenderConfig};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 use wifair_wlan::dcf::{Access, Links, RateSettings, SignalSettings, StationSettings};
 use wifair_wlan::queue::Queue;
+use wifair_wlan::routing::dsdv;
 use wifair_wlan::scheme::Schemes;
 use wifair_wlan::scheme::access::{Category, First};
 
@@ -22,6 +23,15 @@ pub enum Hop {
         /// The station that receives.
         to: u32,
     },
+    /// Over the air, but the station knows no way at present. What is in its queue already goes on.
+    NoWay {
+        /// Index of the medium.
+        medium: u16,
+        /// The station that would send.
+        from: u32,
+        /// The station that received last.
+        to: u32,
+    },
     /// Over a wired link, by its index.
     Wire(u32),
     /// It has arrived.
@@ -34,6 +44,7 @@ impl Hop {
     pub const fn reversed(self) -> Self {
         match self {
             Self::Air { medium, from, to } => Self::Air { medium, from: to, to: from },
+            Self::NoWay { medium, from, to } => Self::NoWay { medium, from: to, to: from },
             Self::Wire(link) => Self::Wire(link ^ 1),
             Self::End => Self::End,
         }
@@ -79,6 +90,18 @@ pub struct StationCategories {
     pub first_queue: Queue,
     /// Backoff draws of packets that go first.
     pub first_backoff: Stream,
+}
+
+/// Routing by announcements between the stations of a medium. Flows between two of them have a single hop, whose ends
+/// are those of the flow.
+#[derive(Clone, Debug)]
+pub struct RoutingPlan {
+    /// Index of the medium.
+    pub medium: u16,
+    /// Rules.
+    pub params: dsdv::Params,
+    /// Draws of each station of the medium.
+    pub draws: Vec<Stream>,
 }
 
 /// One direction of a wired link.
@@ -182,6 +205,8 @@ pub struct Plan {
     pub media: Vec<MediumPlan>,
     /// Wires.
     pub links: Vec<LinkPlan>,
+    /// Routing by announcements, where ways are not laid out once.
+    pub routing: Option<RoutingPlan>,
     /// Data.
     pub flows: Vec<FlowPlan>,
     /// How often state is sampled for time series, if at all.

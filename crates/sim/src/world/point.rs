@@ -6,7 +6,7 @@ use wifair_wlan::scheme::{Passage, Request, Schemes, Toward, Verdict};
 
 use super::measure::Loss;
 use super::plan::{Hop, Transport};
-use super::{SCHEMES, World};
+use super::{CONTROL, World};
 
 /// An access point with schemes.
 #[derive(Debug)]
@@ -71,12 +71,11 @@ impl World {
                 self.answer_schemes(index);
             }
         }
-        self.set_scheme_timer();
     }
 
-    fn set_scheme_timer(&mut self) {
-        let next = self.points.iter().map(|point| point.schemes.next()).min().unwrap_or(Time::NEVER);
-        self.heads.set(SCHEMES, next);
+    /// When a scheme has something to do.
+    pub(super) fn next_scheme(&self) -> Time {
+        self.points.iter().map(|point| point.schemes.next()).min().unwrap_or(Time::NEVER)
     }
 
     /// Does what the schemes of an access point ask for.
@@ -99,7 +98,7 @@ impl World {
                 Request::Contend { ap } => self.media[self.points[index].medium].set_hub(&ap),
             }
         }
-        self.set_scheme_timer();
+        self.heads.set(CONTROL, self.next_control());
     }
 
     /// The hop by which the way that starts at `start` leaves the access point in this direction.

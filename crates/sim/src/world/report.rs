@@ -6,6 +6,7 @@ use wifair_wlan::dcf::{AirTime, Counters};
 use wifair_wlan::queue::Gauge;
 
 use super::flow::Ends;
+use super::routing::Sent;
 use super::{Direction, FlowCounters, Loss, Session, World};
 use crate::record::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
 
@@ -56,6 +57,7 @@ impl World {
         let lost_at_ap = |losses: fn(&FlowCounters) -> &[u64; Loss::COUNT]| -> u64 {
             counted.iter().map(|counters| losses(counters)[Loss::ApQueue as usize]).sum()
         };
+        let routing = self.routing_since_warm_up();
         let fraction = |part: Duration| part.as_secs() / air.total().as_secs();
         let cell = CellOutcome {
             goodput_bps: total,
@@ -82,6 +84,8 @@ impl World {
             ap_queue_full_fraction: queue_full,
             ap_drops_data: lost_at_ap(|counters| &counters.data_lost),
             ap_drops_ack: lost_at_ap(|counters| &counters.acks_lost),
+            routing_packets: routing.packets,
+            routing_bytes: routing.bytes,
             timeouts: flows.iter().map(|flow| flow.timeouts).sum(),
             retransmissions: flows.iter().map(|flow| flow.retransmissions).sum(),
         };
@@ -95,6 +99,12 @@ impl World {
             sessions,
             series: self.sample_every.map(|_| self.series.clone()),
         }
+    }
+
+    fn routing_since_warm_up(&self) -> Sent {
+        let sent = self.routing.as_ref().map(|routing| routing.sent).unwrap_or_default();
+        let before = self.routing_at_warm_up;
+        Sent { packets: sent.packets - before.packets, bytes: sent.bytes - before.bytes }
     }
 
     #[allow(clippy::cast_precision_loss)]
@@ -117,8 +127,8 @@ impl World {
         };
         let seconds = |p: f64| rtt.percentile(p).map_or(f64::NAN, Duration::as_secs);
         let some = |duration: Duration| if rtt.samples() > 0 { duration.as_secs() } else { f64::NAN };
-        let [data_ap, data_station, data_link, data_retry, data_scheme] = counters.data_lost;
-        let [ack_ap, ack_station, ack_link, ack_retry, ack_scheme] = counters.acks_lost;
+        let [data_ap, data_station, data_link, data_retry, data_scheme, data_no_route] = counters.data_lost;
+        let [ack_ap, ack_station, ack_link, ack_retry, ack_scheme, ack_no_route] = counters.acks_lost;
         FlowOutcome {
             name: name.to_owned(),
             direction: match direction {
@@ -146,11 +156,13 @@ impl World {
             data_drops_link_queue: data_link,
             data_drops_retry_limit: data_retry,
             data_drops_ap_scheme: data_scheme,
+            data_drops_no_route: data_no_route,
             ack_drops_ap_queue: ack_ap,
             ack_drops_station_queue: ack_station,
             ack_drops_link_queue: ack_link,
             ack_drops_retry_limit: ack_retry,
             ack_drops_ap_scheme: ack_scheme,
+            ack_drops_no_route: ack_no_route,
         }
     }
 

@@ -21,7 +21,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::queues::{Ledger, Sleepers};
 use super::slots::Slots;
-use super::station::{AirTimes, Contention, Errors, Frame};
+use super::station::{AirTimes, Contention, Errors, Frame, frame_length};
 use super::tap::{Attempt, Fate, Tap};
 use super::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
 use crate::queue::{AirUse, Discipline, Dropped, Gauge, Queue};
@@ -286,11 +286,14 @@ impl Cell {
         let frame = self.queues[index].dequeue(now, packets, dropped).map(|id| {
             let packet = &packets[id];
             let to = receiver(packet);
-            let length = self.access.timing.frame_length(packet.bytes() + self.stations[index].routing_overhead);
+            let length = frame_length(&self.access.timing, packet, self.stations[index].routing_overhead);
             let rate_of = if station == self.hub && to != BROADCAST { to } else { station };
-            let rated = &self.stations[rate_of as usize];
-            let air = self.airs.of(&self.access.timing, length, rated.rate);
-            Frame { id, to, length, rate: rated.rate, air, ack: rated.ack, received: false }
+            let Station { mut rate, ack, .. } = self.stations[rate_of as usize];
+            if to == BROADCAST {
+                rate = self.access.broadcast_rate;
+            }
+            let air = self.airs.of(&self.access.timing, length, rate);
+            Frame { id, to, length, rate, air, ack, received: false }
         });
         self.stations[index].frame = frame;
         if frame.is_none() {

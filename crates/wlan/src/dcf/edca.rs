@@ -20,7 +20,7 @@ use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::queues::{Ledger, Sleepers};
-use super::station::{Contention, Errors, Frame};
+use super::station::{Contention, Errors, Frame, frame_length};
 use super::tap::{Attempt, Fate, Tap};
 use super::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
 use crate::queue::{AirUse, Discipline, Dropped, Gauge, Queue};
@@ -342,9 +342,9 @@ impl Edca {
         let frame = self.contenders[index].queue.dequeue(now, packets, dropped).map(|id| {
             let packet = &packets[id];
             let to = receiver(packet);
-            let length = self.access.timing.frame_length(packet.bytes() + self.nodes[station].routing_overhead);
+            let length = frame_length(&self.access.timing, packet, self.nodes[station].routing_overhead);
             let rate_of = if station == self.hub as usize && to != BROADCAST { to as usize } else { station };
-            let rate = self.nodes[rate_of].rate;
+            let rate = if to == BROADCAST { self.access.broadcast_rate } else { self.nodes[rate_of].rate };
             let (air, ack) = (self.access.timing.frame(length, rate), self.access.timing.ack_to(rate));
             Frame { id, to, length, rate, air, ack, received: false }
         });

@@ -67,6 +67,8 @@ pub struct Access {
     /// (Use_Protection in the ERP element, which the access point sets when such stations are present); absent: none is
     /// sent. An RTS protects as well. In a [`Space`] only.
     pub protection: Option<BitRate>,
+    /// Rate of frames for everyone (10.6.5.3: a basic rate).
+    pub broadcast_rate: BitRate,
     /// When EIFS applies.
     pub eifs: Eifs,
     /// Whether a NAV that an RTS has set is forgotten when nothing follows it (10.3.2.4; a station may, it need not).
@@ -95,6 +97,7 @@ impl Access {
             long_retry_limit: 4,
             reset_cw_on_drop: true,
             protection: None,
+            broadcast_rate: timing.basic_rate,
             eifs: Eifs::default(),
             nav_reset: true,
             idle_access: IdleAccess::default(),

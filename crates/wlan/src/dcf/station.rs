@@ -1,7 +1,7 @@
 //! What a station is and counts, on whichever medium.
 
 use wifair_engine::Stream;
-use wifair_packet::PacketId;
+use wifair_packet::{Kind, Packet, PacketId};
 use wifair_units::{BitRate, Bytes, Duration};
 
 use super::Access;
@@ -248,6 +248,13 @@ impl Default for AirTimes {
     fn default() -> Self {
         Self([(Bytes(0), BitRate::from_bps(0), Duration::ZERO); 8])
     }
+}
+
+/// From the MAC header to the FCS of the frame that carries `packet`; routing messages carry no header of routing.
+#[inline]
+pub(super) fn frame_length(timing: &Timing, packet: &Packet, routing_overhead: Bytes) -> Bytes {
+    let routing = if packet.kind == Kind::Routing { Bytes(0) } else { routing_overhead };
+    timing.frame_length(packet.bytes() + routing)
 }
 
 impl AirTimes {

@@ -10,7 +10,13 @@
 //! that became longer or shorter after twice the time that ways to this destination took to settle, on average.
 //!
 //! Readings of what the paper leaves open: a way lost is believed only if the next hop says so; a new number alone is not
-//! announced at once; packets are not held back while a way settles. Addresses are the numbers of stations.
+//! announced at once; a packet takes a way as soon as it is known, settled or not, and the newest one when its turn on the
+//! air comes. Announcements set off by the same event are spread over a short time, and a whole table above the size of a
+//! packet is cut. Addresses are the numbers of stations.
+//!
+//! Departures from ns-2 2.35 (dsdv/dsdv.cc), whose constants are the defaults: it lets a way found for the first time
+//! settle too, for 12 s a hop; believes of any neighbour that a way is lost; never counts settling within one number; and
+//! draws its intervals from 0.75 to 1 of the nominal one.
 
 use wifair_config::table;
 use wifair_engine::Stream;
@@ -22,6 +28,8 @@ pub const NO_WAY: u32 = u32::MAX;
 table! {
     /// DSDV.
     pub struct Params {
+        /// The first announcement of each station comes within this time.
+        pub start: Duration = Duration::from_secs(2);
         /// Time between announcements of the whole table.
         pub interval: Duration = Duration::from_secs(15), "above 0" => |t| *t > Duration::ZERO;
         /// Fraction of the interval by which each is drawn shorter or longer.
@@ -30,6 +38,8 @@ table! {
         pub missed: u32 = 3, "1 or more" => |n| *n >= 1;
         /// Least time between announcements of changes.
         pub pause: Duration = Duration::from_secs(1);
+        /// Announcements of what was just heard are spread over this time, so that neighbours do not send all at once.
+        pub spread: Duration = Duration::from_millis(10);
         /// Settling time that is assumed at first.
         pub settling: Duration = Duration::from_secs(6);
         /// Weight of what was known before in the average of settling times.
@@ -38,6 +48,14 @@ table! {
         pub header: Bytes = Bytes(20);
         /// Bytes of each entry: address, hops, number.
         pub entry: Bytes = Bytes(12);
+        /// Largest announcement; a longer one is cut into several.
+        pub limit: Bytes = Bytes(1500), "from 100 B to 2296 B" => |limit| (100..=2296).contains(&limit.0);
+        /// Whether announcements go before all other packets in the stations' queues (ns-2: PriQueue).
+        pub priority: bool = true;
+        /// Packets that a station holds for a destination to which it knows no way; a further one pushes out the oldest.
+        pub hold: u32 = 5;
+        /// Whether a frame given up at its retry limit means that the neighbour is gone; otherwise only silence does.
+        pub link_feedback: bool = false;
     }
 }
 
@@ -65,6 +83,21 @@ struct Route {
     announce_at: Time,
 }
 
+impl Params {
+    /// Bytes of the IP packet that carries so many entries.
+    #[must_use]
+    pub fn size(&self, entries: usize) -> Bytes {
+        self.header + self.entry * entries as u64
+    }
+
+    /// Entries that fit into one announcement, at least one.
+    #[must_use]
+    pub fn entries_at_most(&self) -> usize {
+        let room = self.limit.0.saturating_sub(self.header.0) / self.entry.0.max(1);
+        usize::try_from(room).unwrap_or(usize::MAX).max(1)
+    }
+}
+
 /// The routing of one station: what it hears and tells, without clock and air.
 #[derive(Clone, Debug)]
 pub struct Dsdv {
@@ -84,10 +117,10 @@ pub struct Dsdv {
 }
 
 impl Dsdv {
-    /// For station `me` of so many. Its first announcement comes within an interval.
+    /// For station `me` of so many.
     #[must_use]
     pub fn new(params: Params, me: u32, stations: usize, mut draws: Stream) -> Self {
-        let first = Time::ZERO + Duration::from_secs_f64(params.interval.as_secs() * draws.uniform());
+        let first = Time::ZERO + Duration::from_secs_f64(params.start.as_secs() * draws.uniform());
         Self {
             me,
             sequence: 0,
@@ -118,12 +151,6 @@ impl Dsdv {
     #[must_use]
     pub fn hops(&self, to: u32) -> Option<u32> {
         self.routes[to as usize].map(|route| route.hops).filter(|hops| *hops != NO_WAY)
-    }
-
-    /// Bytes of the IP packet that carries an announcement.
-    #[must_use]
-    pub fn size(&self, announcement: &[Entry]) -> Bytes {
-        self.params.header + self.params.entry * announcement.len() as u64
     }
 
     /// Time passes. What is to be broadcast now, if anything.
@@ -166,6 +193,10 @@ impl Dsdv {
             } else {
                 self.hear(now, from, entry);
             }
+        }
+        if self.routes.iter().flatten().any(|route| route.announce_at == now) {
+            let later = Duration::from_secs_f64(self.params.spread.as_secs() * self.draws.uniform());
+            self.changes_from = self.changes_from.max(now + later);
         }
         self.plan();
     }
@@ -410,8 +441,8 @@ mod tests {
         network.assert_shortest();
         assert_eq!(network.stations[0].next_hop(5), Some(1));
         // 4 entries of 12 bytes and a header of 20.
-        let entry = Entry { to: 0, hops: 0, sequence: 0 };
-        assert_eq!(network.stations[0].size(&[entry; 4]), Bytes(68));
+        assert_eq!(Params::default().size(4), Bytes(68));
+        assert_eq!(Params::default().entries_at_most(), 123); // 20 + 123 * 12 = 1496
     }
 
     #[test]

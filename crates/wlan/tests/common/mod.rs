@@ -36,9 +36,10 @@ pub fn chances(stations: u32, seed: u64) -> Vec<Stream> {
     (0..stations).map(|number| stream(seed, "signal", &number.to_string())).collect()
 }
 
-/// 802.11b with the long preamble, control frames at 2 Mb/s.
+/// 802.11b with the long preamble, control frames at 2 Mb/s, frames for all at 11 Mb/s.
 pub fn long_preamble() -> Access {
-    Access::standard(Timing::hr_dsss(BitRate::from_mbps(2), false))
+    let access = Access::standard(Timing::hr_dsss(BitRate::from_mbps(2), false));
+    Access { broadcast_rate: BitRate::from_mbps(11), ..access }
 }
 
 /// A frame that arrived.

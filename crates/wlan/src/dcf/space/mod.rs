@@ -41,7 +41,7 @@ pub use self::signal::SignalSettings;
 use self::signal::Signals;
 use self::traffic::Traffic;
 use super::queues::{Ledger, Sleepers};
-use super::station::{AirTimes, Contention, Errors, Frame};
+use super::station::{AirTimes, Contention, Errors, Frame, frame_length};
 use super::tap::Tap;
 use super::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
 use crate::queue::{AirUse, Discipline, Dropped, Gauge, Queue};
@@ -362,10 +362,13 @@ impl Space {
         let frame = self.queues[index].dequeue(call.now, call.packets, call.dropped).map(|id| {
             let packet = &call.packets[id];
             let to = (call.receiver)(packet);
-            let length = self.access.timing.frame_length(packet.bytes() + self.stations[index].routing_overhead);
+            let length = frame_length(&self.access.timing, packet, self.stations[index].routing_overhead);
             let from_hub = self.stations[index].hub.is_some() && to != BROADCAST;
             let rate_of = if from_hub { to } else { station };
-            let Station { rate, ack, .. } = self.stations[rate_of as usize];
+            let Station { mut rate, ack, .. } = self.stations[rate_of as usize];
+            if to == BROADCAST {
+                rate = self.access.broadcast_rate;
+            }
             let air = self.airs.of(&self.access.timing, length, rate);
             Frame { id, to, length, rate, air, ack, received: false }
         });
