@@ -193,12 +193,26 @@ class _Look:
         (along,), lines = self._resolve([x], "parameter"), self._resolve(by, "parameter")
         figures = self._figures(y, [along, *lines])
         table = self._means([along, *lines], figures)
+        self._tell_mixed([name for name in self._labels() if name not in (along, *lines)])
         try:
             plot(table, path, along, figures, lines)
         except ImportError as error:
             fail(str(error), WRONG)
         except OSError as error:
             fail(f"cannot write `{path}`: {reason(error)}", WRONG)
+
+    def _tell_mixed(self, others: Sequence[str]) -> None:
+        """Say which other labels differ between the rows: averages and their intervals are over these too."""
+        from wifair.sweeps.schema import quoted  # noqa: PLC0415
+
+        if not others:
+            return
+        asked = self._ask(others)
+        counts = ", ".join(f"count(DISTINCT {quoted(name)})" for name in others)
+        found = self._store._db.execute(f"SELECT {counts} FROM ({asked.query})", asked.values).fetchone()
+        mixed = [name for name, count in zip(others, found) if count > 1]
+        if mixed:
+            click.echo(f"averages are over {', '.join(mixed)} too: --by or --where tells them apart", err=True)
 
     def export(self, csv_file: str | None, parquet_file: str | None, group: Sequence[str]) -> None:
         """Write CSV and Parquet, some rows at a time."""

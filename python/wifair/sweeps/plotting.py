@@ -22,6 +22,9 @@ __all__ = ["plot"]
 
 MOST_GROUPS = 40
 """More lines tell nobody anything."""
+MARKERS = "os^DvP*X"
+BESIDE = 0.4
+"""Width that the groups take at a text on the axis, where a tick is 1 wide."""
 QUANTITY = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(\S+)\s*")
 SCALES = (("_bps", 1e-6, "Mb/s"), ("_s", 1.0, "s"), ("_packets", 1.0, "packets"), ("_bytes", 1.0, "bytes"))
 
@@ -67,10 +70,12 @@ def plot(columns: Columns, path: str | os.PathLike[str], x: str, y: Sequence[str
     for panel, name in zip(panels, y):
         scale, unit = next(((scale, unit) for end, scale, unit in SCALES if name.endswith(end)), (1.0, ""))
         for number, group in enumerate(groups):
+            aside = (number - (len(groups) - 1) / 2) * BESIDE / len(groups) if ticks is not None else 0.0
             mask = np.ones(columns.rows, dtype=bool)
             for label, value in zip(by, group):
                 mask &= np.asarray(columns[label] == value)
-            _line(panel, columns, name, places, mask, scale, number, ", ".join(map(str, group)))
+            label = ", ".join(map(str, group))
+            _line(panel, columns, name, places + aside, mask, scale, number, label, joined=ticks is None)
         panel.set_ylabel(_title(name, unit))
         panel.spines[["top", "right"]].set_visible(False)
     panels[-1].set_xlabel(axis)
@@ -78,6 +83,7 @@ def plot(columns: Columns, path: str | os.PathLike[str], x: str, y: Sequence[str
         panels[-1].xaxis.get_major_locator().set_params(integer=True)
     if ticks is not None:
         panels[-1].set_xticks(range(len(ticks)), ticks)
+        panels[-1].set_xlim(-0.5, len(ticks) - 0.5)
     if by:
         panels[0].legend(title=", ".join(by), frameon=False, fontsize="small", ncols=1 + len(groups) // 8)
     figure.savefig(path, dpi=150)
@@ -92,15 +98,25 @@ def _line(
     scale: float,
     number: int,
     label: str,
+    *,
+    joined: bool,
 ) -> None:
     order = np.argsort(places[mask], kind="stable")
     at = places[mask][order]
     mean = columns[name][mask][order] * scale
     half = np.nan_to_num(columns[f"{name}_ci95"][mask][order] * scale)
-    style = "-" if number < len(LINES) else "--" if number < 2 * len(LINES) else ":"
-    colour = LINES[number % len(LINES)]
+    style = "" if not joined else "-" if number < len(LINES) else "--" if number < 2 * len(LINES) else ":"
     panel.errorbar(
-        at, mean, half, fmt=f"o{style}", color=colour, markersize=3, linewidth=1, elinewidth=0.8, capsize=2, label=label
+        at,
+        mean,
+        half,
+        fmt=f"{MARKERS[number % len(MARKERS)]}{style}",
+        color=LINES[number % len(LINES)],
+        markersize=4,
+        linewidth=1,
+        elinewidth=0.8,
+        capsize=2,
+        label=label,
     )
 
 
@@ -123,4 +139,4 @@ def _places(values: NDArray[Any], name: str) -> tuple[NDArray[np.float64], str, 
 def _title(name: str, unit: str) -> str:
     for end, _, _ in SCALES:
         name = name.removesuffix(end)
-    return name.replace("_", " ") + (f" [{unit}]" if unit else "")
+    return name.replace("_", " ").replace("jain ", "Jain's ") + (f" [{unit}]" if unit else "")
