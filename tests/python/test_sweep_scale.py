@@ -1,0 +1,66 @@
+"""Stores of many runs answer in seconds and with little memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import wifair
+from wifair import _core
+from wifair.sweeps import Key, Store, task
+from wifair.sweeps.store import Kept, Label
+
+SEEDS = 100
+SECONDS = 15.0
+"""Of CPU time: the computer may be busy with other things."""
+MEGABYTES = 300
+"""Python with NumPy, Matplotlib and pyarrow takes 150."""
+
+
+def fill(out: Path, scenario: wifair.Scenario, runs: int) -> None:
+    """Write one result down as those of many points and seeds."""
+    computed = task.simulate(scenario, 1, ["flows"], None, _core.Control())
+    points: list[tuple[str, dict[str, Label]]] = [
+        (
+            hashlib.sha256(f"{n}".encode()).hexdigest(),
+            {"stations.count": 1 + n % 4, "ap.queue.limit": f"{n // 4} packets"},
+        )
+        for n in range(runs // SEEDS)
+    ]
+    with Store(out) as store:
+        store.add_points(points)
+        for name, _ in points:
+            store.record([(Key(name, seed), computed) for seed in range(1, SEEDS + 1)], [Kept("flows")])
+
+
+def peak(*arguments: str | Path) -> tuple[float, float]:
+    """CPU time [s] and most memory [MB] of a command."""
+    process = subprocess.Popen([sys.executable, "-m", "wifair", *map(str, arguments)], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / (1024 * 1024 if sys.platform == "darwin" else 1024)
+
+
+@pytest.mark.parametrize("runs", [4_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_large_stores_answer_in_seconds(file: Path, tmp_path: Path, runs: int) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("pyarrow")
+    out, table = tmp_path / "out", tmp_path / "runs.csv"
+    fill(out, wifair.Scenario.from_file(file), runs)
+    for arguments in (
+        [],
+        ["--where", "count>=2", "--group", "count"],
+        ["--x", "ap.queue.limit", "--y", "goodput_bps", "--by", "count", "--plot", tmp_path / "figure.png"],
+        ["--csv", table],
+        ["--table", "flows", "--parquet", tmp_path / "flows.parquet"],
+    ):
+        took_s, memory_mb = peak("results", out, *arguments)
+        assert took_s < SECONDS, arguments
+        assert memory_mb < MEGABYTES, arguments
+    with table.open() as lines:
+        assert sum(1 for _ in lines) == 1 + runs
