@@ -16,7 +16,7 @@ import numpy as np
 import pandas
 import pytest
 import wifair
-from wifair.sweeps import Key, Progress, Request, Runs, Store, compute, engines, task
+from wifair.sweeps import Key, Progress, Request, Runs, Store, compute, engines, task, work
 from wifair.sweeps.query import select
 
 Simulate = Callable[..., task.Computed]
@@ -221,6 +221,38 @@ def test_two_computers_divide_the_runs(scenario: wifair.Scenario, tmp_path: Path
         thread.join()
     assert len(computed) == len(set(computed)) == 60
     assert csv(results[0]) == csv(results[1])
+
+
+def test_a_cluster_that_grows_gets_more_runs(
+    scenario: wifair.Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, "SLOTS_S", 0.0)
+
+    class Cluster(ThreadPoolExecutor):
+        """As `Client.get_executor` of Dask makes it, with one more worker each time that somebody asks."""
+
+        def __init__(self) -> None:
+            super().__init__(1)
+            self._client = self
+            self.workers = self.submitted = 0
+
+        def ncores(self) -> dict[str, int]:
+            self.workers += 50
+            return {"address": self.workers}
+
+        def submit(self, *arguments: Any, **options: Any) -> Future[Any]:
+            self.submitted += 1
+            return super().submit(*arguments, **options)
+
+    under_way = []
+    with Cluster() as executor:
+
+        def report(progress: Progress) -> None:
+            under_way.append(executor.submitted - progress.computed)
+
+        runs = [(scenario, seed) for seed in range(1, 301)]
+        assert compute(runs, tmp_path / "out", executor=executor, progress=report).figures.rows == 300
+    assert max(under_way) > 2 * 50
 
 
 def test_an_executor_that_breaks_stops_with_all_that_finished(scenario: wifair.Scenario, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ class Given:
         """Workers that it has now, as far as it can be told."""
         client = getattr(self._executor, "_client", None)  # of dask.distributed, whose clusters grow and shrink
         if client is not None:
-            return max(int(sum(client.ncores().values())), 1)
+            return max(int(sum(client.ncores().values())), UNKNOWN_SLOTS)  # one without work would never grow
         return int(getattr(self._executor, "_max_workers", 0)) or UNKNOWN_SLOTS
 
     def submit(self, scenario: Scenario, seed: int, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import signal
 import threading
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Finished", "Progress", "Source", "Work"]
 
 TICK_S = 0.1
+SLOTS_S = 1.0
+"""Time between looks at how many runs the engine can do at the same time."""
 ELSEWHERE_S = 1.0
 """Time between looks at what other processes do."""
 MOST_DEATHS = 3
@@ -124,7 +127,8 @@ class Work:
         self._known = store.done(self._kept)
         self._suspects: deque[Key] = deque()
         self._deaths: dict[Key, int] = {}
-        self._slots = engine.slots
+        self._slots = 0
+        self._counted = -math.inf
         self._began = time.monotonic()
         self._latest: list[Finished] = []
 
@@ -160,6 +164,9 @@ class Work:
             if not self._active:
                 self._submit(self._suspects.popleft())
             return
+        if time.monotonic() - self._counted > SLOTS_S:
+            self._counted = time.monotonic()
+            self._slots = self._engine.slots
         room = 2 * self._slots - len(self._active)
         if room < max(self._slots // 2, 1):
             return
