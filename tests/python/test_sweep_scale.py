@@ -46,7 +46,7 @@ def peak(*arguments: str | Path) -> tuple[float, float]:
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
-@pytest.mark.parametrize("runs", [4_000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [2_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_large_stores_answer_in_seconds(file: Path, tmp_path: Path, runs: int) -> None:
     pytest.importorskip("matplotlib")
     pytest.importorskip("pyarrow")
