@@ -113,6 +113,7 @@ impl Packets {
     ///
     /// # Panics
     /// If more than 2^32 packets are alive.
+    #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = packet;
@@ -124,10 +125,41 @@ impl Packets {
         }
     }
 
+    /// Lets `write` write a packet into the arena, and takes it in if it says so.
+    ///
+    /// # Panics
+    /// If more than 2^32 packets are alive.
+    #[inline]
+    pub fn insert_with(&mut self, write: impl FnOnce(&mut Packet) -> bool) -> Option<PacketId> {
+        if self.free.is_empty() {
+            self.grow();
+        }
+        let slot = *self.free.last()?;
+        if !write(&mut self.slots[slot as usize]) {
+            return None;
+        }
+        self.free.pop();
+        Some(PacketId(slot))
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let slot = u32::try_from(self.slots.len()).expect("fewer than 2^32 packets are alive");
+        self.slots.push(Packet::default());
+        self.free.push(slot);
+    }
+
     /// Gives a packet back; its number may be used again.
+    #[inline]
     pub fn remove(&mut self, id: PacketId) -> Packet {
-        self.free.push(id.0);
+        self.release(id);
         self.slots[id.0 as usize]
+    }
+
+    /// Gives a packet back that nobody needs any more.
+    #[inline]
+    pub fn release(&mut self, id: PacketId) {
+        self.free.push(id.0);
     }
 
     /// Packets that are alive.
@@ -145,12 +177,14 @@ impl Packets {
 
 impl std::ops::Index<PacketId> for Packets {
     type Output = Packet;
+    #[inline]
     fn index(&self, id: PacketId) -> &Packet {
         &self.slots[id.0 as usize]
     }
 }
 
 impl std::ops::IndexMut<PacketId> for Packets {
+    #[inline]
     fn index_mut(&mut self, id: PacketId) -> &mut Packet {
         &mut self.slots[id.0 as usize]
     }
@@ -159,6 +193,19 @@ impl std::ops::IndexMut<PacketId> for Packets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_packet_that_is_not_written_takes_no_slot() {
+        let mut packets = Packets::default();
+        assert_eq!(packets.insert_with(|_| false), None);
+        assert!(packets.is_empty());
+        let id = packets.insert_with(|packet| {
+            *packet = Packet { seq: 7, ..Packet::default() };
+            true
+        });
+        assert_eq!(id.map(|id| packets[id].seq), Some(7));
+        assert_eq!(packets.len(), 1);
+    }
 
     #[test]
     fn a_slot_is_used_again() {

@@ -184,21 +184,29 @@ impl Receiver {
     /// The next ACK that is due.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Packet> {
+        let mut packet = Packet::default();
+        self.poll_into(now, &mut packet).then_some(packet)
+    }
+
+    /// As [`Receiver::poll`]: writes the ACK, and returns whether there is one.
+    #[inline]
+    pub fn poll_into(&mut self, now: Time, packet: &mut Packet) -> bool {
         if let Some((ack, echo)) = self.earlier.take() {
-            return Some(self.ack(now, ack, echo, flag::ACK));
+            *packet = self.ack(now, ack, echo, flag::ACK);
+            return true;
         }
-        let flags = self.reply.take()?;
+        let Some(flags) = self.reply.take() else { return false };
         self.ack_at = Time::NEVER;
         self.unacked = 0;
         self.quick_acks = self.quick_acks.saturating_sub(1);
-        let mut packet = self.ack(now, self.next, self.echo, flags);
+        *packet = self.ack(now, self.next, self.echo, flags);
         if self.fin_reached() {
             packet.flags |= flag::FIN;
         }
         if self.config.sack {
-            self.put_blocks(&mut packet);
+            self.put_blocks(packet);
         }
-        Some(packet)
+        true
     }
 
     #[inline]

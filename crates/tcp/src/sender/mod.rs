@@ -718,18 +718,37 @@ impl Sender {
     /// The next segment that may leave.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Packet> {
-        // The usual case first: there is data, and the windows are full.
-        let next = self.nxt + self.mss;
-        if self.plain && self.due == 0 && self.dup_acks == 0 && self.limit < next && next <= self.supplied {
-            let in_flight = self.nxt - self.una;
-            if in_flight > 0 && self.rwnd > 0 {
-                self.window_limited = in_flight + self.mss > self.window;
-                return None;
-            }
-        }
-        self.poll_more(now)
+        let mut packet = Packet::default();
+        self.poll_into(now, &mut packet).then_some(packet)
     }
 
+    /// As [`Sender::poll`]: writes the segment, and returns whether there is one.
+    #[inline]
+    pub fn poll_into(&mut self, now: Time, packet: &mut Packet) -> bool {
+        let next = self.nxt + self.mss;
+        if self.plain && self.due == 0 && self.dup_acks == 0 && next <= self.supplied {
+            let in_flight = self.nxt - self.una;
+            if self.limit < next {
+                // The usual case: there is data, and the windows are full.
+                if in_flight > 0 && self.rwnd > 0 {
+                    self.window_limited = in_flight + self.mss > self.window;
+                    return false;
+                }
+            } else if in_flight > 0 && self.state == State::Established {
+                // A full segment of new data that fits.
+                let seq = self.nxt;
+                self.nxt = next;
+                self.segment(now, seq, self.mss, packet);
+                return true;
+            }
+        }
+        self.poll_more(now).is_some_and(|segment| {
+            *packet = segment;
+            true
+        })
+    }
+
+    #[inline(never)]
     fn poll_more(&mut self, now: Time) -> Option<Packet> {
         if self.due != 0
             && let Some(packet) = self.poll_due(now)
@@ -774,7 +793,7 @@ impl Sender {
         }
         let seq = self.nxt;
         self.nxt += len;
-        Some(self.segment(now, seq, len))
+        Some(self.segment_of(now, seq, len))
     }
 
     /// Starts to probe, where the receive window is closed and nothing is on its way that would be answered.
@@ -856,7 +875,7 @@ impl Sender {
             self.due &= !due::HEAD;
             if self.max > self.una {
                 let len = self.mss.min(self.max - self.una);
-                return Some(self.segment(now, self.una, len));
+                return Some(self.segment_of(now, self.una, len));
             }
         }
         if self.due & due::PROBE != 0 {
@@ -887,6 +906,7 @@ impl Sender {
     }
 
     /// A segment without payload.
+    #[inline]
     fn header(&self, now: Time, flags: u8) -> Packet {
         let mut packet = Packet {
             seq: self.nxt,
@@ -906,10 +926,17 @@ impl Sender {
     }
 
     /// The data segment `seq .. seq + len`, with all that sending it entails.
+    fn segment_of(&mut self, now: Time, seq: u64, len: u64) -> Packet {
+        let mut packet = Packet::default();
+        self.segment(now, seq, len, &mut packet);
+        packet
+    }
+
+    /// Writes the data segment `seq .. seq + len`, with all that sending it entails.
     #[inline(always)]
-    fn segment(&mut self, now: Time, seq: u64, len: u64) -> Packet {
+    fn segment(&mut self, now: Time, seq: u64, len: u64, packet: &mut Packet) {
         let end = seq + len;
-        let mut packet = self.header(now, flag::ACK);
+        *packet = self.header(now, flag::ACK);
         packet.seq = seq;
         packet.payload = len as u16;
         packet.size += len as u16;
@@ -956,7 +983,6 @@ impl Sender {
             let gap = Duration::from_secs_f64(len as f64 / rate.max(1.0));
             self.pace_at = self.pace_at.max(now).saturating_add(gap);
         }
-        packet
     }
 
     /// The congestion window, in segments, without what recovery adds.

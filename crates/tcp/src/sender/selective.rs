@@ -310,7 +310,7 @@ impl Sender {
                 s.prr.on_send(len);
             }
         }
-        let packet = self.segment(now, seq, len);
+        let packet = self.segment_of(now, seq, len);
         if new
             && self.selective.as_ref().is_some_and(|s| s.armed_at != now || s.probe_at == Time::NEVER)
             && let Some(mut s) = self.selective.take()
@@ -392,7 +392,7 @@ impl Sender {
         if let Some((seq, len)) = s.board.next_suspect().filter(|&(_, len)| len <= allowed) {
             s.board.send_suspect_again(now, seq);
             s.prr.on_send(len);
-            return Some(self.segment(now, seq, len));
+            return Some(self.segment_of(now, seq, len));
         }
         if !s.rescued
             && let Some((seq, len)) = s.board.last().filter(|&(_, len)| len <= allowed)
