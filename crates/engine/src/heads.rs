@@ -3,52 +3,66 @@
 use wifair_units::Time;
 
 /// Times that are compared in one step.
-const FAN: usize = 8;
-/// A time and its place among eight in one word: whichever is least is first, and says where it stands.
+const FAN: usize = 4;
+/// A time and its place among four in one word: whichever is least is first, and says where it stands.
 const PLACE_BITS: u32 = FAN.trailing_zeros();
 const PLACE: u64 = FAN as u64 - 1;
-/// The largest time that leaves room for the place, some 73 years.
+/// The largest time that leaves room for the place, some 146 years.
 const LATEST: u64 = u64::MAX >> PLACE_BITS;
 
-/// A tournament of the sources' next times in rounds of eight: of few sources the first is found by a handful of
+/// A tournament of the sources' next times in rounds of four: of few sources the first is found by a handful of
 /// comparisons without a jump, of many in `O(log sources)`.
 ///
-/// Of equal times the source with the lower number wins.
+/// Of equal times the source with the lower number wins. The first sources may be called rare: they meet in a round of their
+/// own, so that up to three others need one round.
 #[derive(Clone, Debug)]
 pub struct Heads {
-    /// The first level has the next time of each source, every level above the earliest of each eight below;
-    /// the last level is one group of eight.
-    levels: Vec<Vec<[u64; FAN]>>,
+    /// The last round. Its first place is that of the first of the rare sources.
+    top: [u64; FAN],
+    rare: Vec<u64>,
+    /// The rounds before, where there are more than three frequent sources. The first has the next time of each, every later one
+    /// the earliest of each four before.
+    rounds: Vec<Vec<[u64; FAN]>>,
 }
 
 impl Heads {
-    /// A tournament of `sources` sources, none of which has an event.
+    /// A tournament of `rare` sources and `frequent` ones, which are numbered after them; none has an event.
     #[must_use]
-    pub fn new(sources: usize) -> Self {
+    pub fn new(rare: usize, frequent: usize) -> Self {
         let idle = std::array::from_fn(|place| key(LATEST, place));
-        let mut levels = vec![];
-        let mut groups = sources.div_ceil(FAN).max(1);
-        loop {
-            levels.push(vec![idle; groups]);
-            if groups == 1 {
-                return Self { levels };
-            }
+        let mut rounds = vec![];
+        let mut groups = frequent;
+        while groups >= FAN {
             groups = groups.div_ceil(FAN);
+            rounds.push(vec![idle; groups]);
         }
+        Self { top: idle, rare: vec![LATEST; rare], rounds }
     }
 
     /// Says when `source` has its next event ([`Time::NEVER`]: it has none).
     #[inline]
     pub fn set(&mut self, source: usize, time: Time) {
-        let (mut position, mut time) = (source, time.as_nanos().min(LATEST));
-        let (last, below) = self.levels.split_last_mut().expect("there is a last level");
-        for level in below {
-            let group = &mut level[position / FAN];
+        let time = time.as_nanos().min(LATEST);
+        if source < self.rare.len() {
+            self.set_rare(source, time);
+            return;
+        }
+        let mut position = source - self.rare.len();
+        let mut time = time;
+        for round in &mut self.rounds {
+            let group = &mut round[position / FAN];
             group[position % FAN] = key(time, position % FAN);
             time = earliest(group) >> PLACE_BITS;
             position /= FAN;
         }
-        last[0][position % FAN] = key(time, position % FAN);
+        self.top[(position + 1) % FAN] = key(time, position + 1);
+    }
+
+    #[inline(never)]
+    fn set_rare(&mut self, source: usize, time: u64) {
+        self.rare[source] = time;
+        let earliest = self.rare.iter().fold(LATEST, |least, time| least.min(*time));
+        self.top[0] = key(earliest, 0);
     }
 
     /// The time of the next event of all, and its source.
@@ -56,18 +70,41 @@ impl Heads {
     #[must_use]
     #[allow(clippy::cast_possible_truncation)]
     pub fn first(&self) -> (Time, usize) {
-        let (mut time, mut position) = (LATEST, 0);
-        for level in self.levels.iter().rev() {
-            let key = earliest(&level[position]);
-            time = key >> PLACE_BITS;
-            position = position * FAN + (key & PLACE) as usize;
+        let key = earliest(&self.top);
+        let (time, place) = (key >> PLACE_BITS, (key & PLACE) as usize);
+        (time_of(time), if place == 0 { self.first_rare(time) } else { self.first_frequent(place - 1) })
+    }
+
+    /// When the next event of a source other than `source` happens, which is a frequent one.
+    #[inline]
+    #[must_use]
+    pub fn first_without(&mut self, source: usize) -> Time {
+        self.set(source, Time::NEVER);
+        time_of(earliest(&self.top) >> PLACE_BITS)
+    }
+
+    #[inline(never)]
+    fn first_rare(&self, time: u64) -> usize {
+        self.rare.iter().position(|other| *other == time).unwrap_or(0)
+    }
+
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)]
+    fn first_frequent(&self, mut position: usize) -> usize {
+        for round in self.rounds.iter().rev() {
+            position = position * FAN + (earliest(&round[position]) & PLACE) as usize;
         }
-        (if time == LATEST { Time::NEVER } else { Time::from_nanos(time) }, position)
+        position + self.rare.len()
     }
 }
 
 const fn key(time: u64, place: usize) -> u64 {
     time << PLACE_BITS | place as u64
+}
+
+#[inline]
+const fn time_of(nanos: u64) -> Time {
+    if nanos == LATEST { Time::NEVER } else { Time::from_nanos(nanos) }
 }
 
 #[inline]
@@ -86,9 +123,11 @@ mod tests {
         #[test]
         fn first_is_the_lowest_numbered_of_the_earliest(
             sources in 1_usize..100,
+            rare in 0_usize..5,
             changes in prop::collection::vec((0_usize..100, 0_u64..50), 1..60),
         ) {
-            let mut heads = Heads::new(sources);
+            let sources = sources + rare;
+            let mut heads = Heads::new(rare, sources - rare);
             let mut times = vec![Time::NEVER; sources];
             for (source, time) in changes {
                 let (source, time) = (source % sources, Time::from_nanos(time));
@@ -96,7 +135,16 @@ mod tests {
                 times[source] = time;
                 let earliest = *times.iter().min().unwrap();
                 let first = times.iter().position(|t| *t == earliest).unwrap();
-                prop_assert_eq!(heads.first(), (earliest, first));
+                prop_assert_eq!(heads.first().0, earliest);
+                if earliest < Time::NEVER {
+                    prop_assert_eq!(heads.first().1, first);
+                }
+                if source >= rare {
+                    let others = (0..sources).filter(|other| *other != source);
+                    let next = others.map(|other| times[other]).min().unwrap_or(Time::NEVER);
+                    prop_assert_eq!(heads.first_without(source), next);
+                    heads.set(source, time);
+                }
             }
         }
     }

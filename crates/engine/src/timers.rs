@@ -1,28 +1,53 @@
 //! Timers that are set anew far more often than they go off.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use wifair_units::Time;
 
-/// One timer for each of a fixed number of owners.
+/// One timer for each owner.
 ///
 /// A retransmission timer moves with every ACK. Moving it later costs nothing here: the queue keeps the
 /// earlier time, and when that comes the timer is looked at and put off.
+///
+/// The queue is a run, to which whatever comes after its end is appended, and a heap for the rest. Timers that all last
+/// equally long, as those of datagrams at one rate, never see the heap.
 #[derive(Clone, Debug)]
 pub struct Timers {
     /// When each timer is to go off.
     deadlines: Vec<Time>,
     /// The entry of the queue that stands for each timer, never later than its deadline.
     queued: Vec<Time>,
-    queue: BinaryHeap<Reverse<(Time, u32)>>,
+    run: VecDeque<Entry>,
+    heap: BinaryHeap<Reverse<Entry>>,
+    next: Entry,
+}
+
+/// A time above, an owner below: timers of one instant go off by their number.
+type Entry = u128;
+
+const NONE: Entry = Entry::MAX;
+
+fn entry(time: Time, owner: u32) -> Entry {
+    Entry::from(time.as_nanos()) << 32 | Entry::from(owner)
+}
+
+#[allow(clippy::cast_possible_truncation)]
+fn time_of(entry: Entry) -> Time {
+    Time::from_nanos((entry >> 32) as u64)
 }
 
 impl Timers {
     /// `owners` timers, none of them set.
     #[must_use]
     pub fn new(owners: usize) -> Self {
-        Self { deadlines: vec![Time::NEVER; owners], queued: vec![Time::NEVER; owners], queue: BinaryHeap::new() }
+        Self {
+            deadlines: vec![Time::NEVER; owners],
+            queued: vec![Time::NEVER; owners],
+            run: VecDeque::new(),
+            heap: BinaryHeap::new(),
+            next: NONE,
+        }
     }
 
     /// Adds an owner and returns its number.
@@ -35,41 +60,62 @@ impl Timers {
     /// Sets the timer of `owner` to go off at `deadline`, wherever it stood before; [`Time::NEVER`] stops it.
     /// Returns whether [`Timers::next`] may be nearer than it was.
     #[inline]
-    #[allow(clippy::cast_possible_truncation)]
     pub fn set(&mut self, owner: usize, deadline: Time) -> bool {
         self.deadlines[owner] = deadline;
-        let nearer = deadline < self.queued[owner];
-        if nearer {
-            self.queued[owner] = deadline;
-            self.queue.push(Reverse((deadline, owner as u32)));
+        deadline < self.queued[owner] && self.enqueue(owner, deadline)
+    }
+
+    /// Returns whether it is the first now.
+    #[allow(clippy::cast_possible_truncation)]
+    fn enqueue(&mut self, owner: usize, deadline: Time) -> bool {
+        self.queued[owner] = deadline;
+        let entry = entry(deadline, owner as u32);
+        if self.run.back().is_none_or(|last| *last < entry) {
+            self.run.push_back(entry);
+        } else {
+            self.heap.push(Reverse(entry));
         }
-        nearer
+        let first = entry < self.next;
+        if first {
+            self.next = entry;
+        }
+        first
     }
 
     /// When [`Timers::pop`] is to be called next: never later than the earliest deadline.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
-        self.queue.peek().map_or(Time::NEVER, |Reverse((time, _))| *time)
+        time_of(self.next)
     }
 
     /// Takes the head of the queue, and returns its owner if its timer goes off at `now`; the timer is then not
     /// set any more. `None`: it had been moved, or stopped.
+    #[allow(clippy::cast_possible_truncation)]
     pub fn pop(&mut self, now: Time) -> Option<usize> {
-        let Reverse((time, owner)) = self.queue.pop()?;
-        let index = owner as usize;
-        if self.queued[index] != time {
+        let head = self.next;
+        if head == NONE {
+            return None;
+        }
+        if self.run.front() == Some(&head) {
+            self.run.pop_front();
+        } else {
+            self.heap.pop();
+        }
+        let heap = self.heap.peek().map_or(NONE, |Reverse(entry)| *entry);
+        self.next = self.run.front().map_or(heap, |run| heap.min(*run));
+        let owner = head as u32 as usize;
+        if self.queued[owner] != time_of(head) {
             return None; // an entry that a nearer deadline has overtaken
         }
-        self.queued[index] = Time::NEVER;
-        let deadline = self.deadlines[index];
+        self.queued[owner] = Time::NEVER;
+        let deadline = self.deadlines[owner];
         if deadline <= now {
-            self.deadlines[index] = Time::NEVER;
-            return Some(index);
+            self.deadlines[owner] = Time::NEVER;
+            return Some(owner);
         }
         if deadline < Time::NEVER {
-            self.queued[index] = deadline;
-            self.queue.push(Reverse((deadline, owner)));
+            self.enqueue(owner, deadline);
         }
         None
     }

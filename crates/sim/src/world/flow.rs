@@ -138,13 +138,13 @@ impl World {
     }
 
     /// A packet has reached the other end of its connection.
-    #[inline]
+    #[inline(never)]
     pub(super) fn arrive(&mut self, id: PacketId) {
         if self.packets[id].kind == Kind::Icmp {
-            self.turn_echo(id);
-            return;
+            return self.turn_echo(id);
         }
-        let packet = self.packets.remove(id);
+        self.packets.release(id);
+        let packet = &self.packets[id];
         let index = packet.flow as usize;
         let connection = &mut self.connections[index];
         let counters = &mut connection.counters;
@@ -152,7 +152,7 @@ impl World {
             (Ends::Tcp { receiver, .. }, Kind::Data) => {
                 counters.data_arrived += 1;
                 counters.payload_arrived += u64::from(packet.payload);
-                receiver.on_packet(self.now, &packet);
+                receiver.on_packet(self.now, packet);
                 counters.received = receiver.delivered();
                 let mut user = None;
                 if let Some(sessions) = &mut connection.sessions
@@ -168,7 +168,7 @@ impl World {
             }
             (Ends::Tcp { sender, .. }, Kind::Ack) => {
                 counters.acks_arrived += 1;
-                sender.on_packet(self.now, &packet);
+                sender.on_packet(self.now, packet);
                 if let Some(rtt) = sender.rtt_sample() {
                     self.flows[connection.flow as usize].rtt.add(rtt);
                 }
@@ -180,7 +180,7 @@ impl World {
                 counters.received += u64::from(packet.payload);
                 let flow = connection.flow as usize;
                 if self.flows[flow].workload == Workload::Outside {
-                    self.arrived.push_back((self.now, flow, packet));
+                    self.arrived.push_back((self.now, flow, *packet));
                 }
             }
             (Ends::Tcp { .. }, _) => {}
@@ -193,11 +193,16 @@ impl World {
         loop {
             let connection = &mut self.connections[index];
             let Ends::Tcp { sender, .. } = &mut connection.ends else { return };
-            let Some(mut packet) = sender.poll(self.now) else { break };
-            packet.hop = connection.forward;
+            let hop = connection.forward;
+            let Some(id) = self.packets.insert_with(|packet| {
+                let leaves = sender.poll_into(self.now, packet);
+                packet.hop = hop;
+                leaves
+            }) else {
+                break;
+            };
             connection.counters.data_sent += 1;
-            let id = self.packets.insert(packet);
-            self.dispatch(id);
+            self.go_on(id, hop);
         }
         let now = self.now;
         let connection = &mut self.connections[index];
@@ -223,23 +228,27 @@ impl World {
     }
 
     /// Sends the ACKs that a receiver has to send now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn acknowledge(&mut self, index: usize) {
         loop {
             let connection = &mut self.connections[index];
             let Ends::Tcp { receiver, .. } = &mut connection.ends else { return };
-            let Some(mut packet) = receiver.poll(self.now) else {
+            let hop = connection.reverse;
+            let Some(id) = self.packets.insert_with(|packet| {
+                let leaves = receiver.poll_into(self.now, packet);
+                packet.hop = hop;
+                leaves
+            }) else {
                 let deadline = receiver.deadline();
                 self.set_timer(2 * index + 1, deadline);
                 return;
             };
-            packet.hop = connection.reverse;
             connection.counters.acks_sent += 1;
-            let id = self.packets.insert(packet);
-            self.dispatch(id);
+            self.go_on(id, hop);
         }
     }
 
+    /// Sends a datagram and sets the timer for the next; the caller looks at the timers.
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn send_datagram(&mut self, index: usize) {
         let now = self.now;
@@ -269,9 +278,10 @@ impl World {
         } else {
             *interval
         };
+        let hop = packet.hop;
         let id = self.packets.insert(packet);
-        self.dispatch(id);
-        self.set_timer(2 * index, now + wait);
+        self.go_on(id, hop);
+        self.timers.set(2 * index, now + wait);
     }
 
     #[allow(clippy::cast_possible_truncation)]
@@ -285,7 +295,10 @@ impl World {
         if let Some(&own) = self.flows[flow].connections.first() {
             let index = own as usize;
             match &mut self.connections[index].ends {
-                Ends::Udp { .. } => self.send_datagram(index),
+                Ends::Udp { .. } => {
+                    self.send_datagram(index);
+                    self.look_at_timers();
+                }
                 Ends::Tcp { sender, .. } => {
                     sender.open(self.now);
                     if self.flows[flow].workload == Workload::Endless {

@@ -7,7 +7,7 @@
 
 use wifair_engine::DelayLine;
 use wifair_packet::{PacketId, Packets};
-use wifair_units::{BitRate, Duration, Time};
+use wifair_units::{BitRate, Bytes, Duration, Time};
 use wifair_wlan::queue::{Discipline, Dropped, Queue};
 
 use super::plan::LinkPlan;
@@ -18,6 +18,14 @@ pub(super) struct Link {
     rate: Option<BitRate>,
     delay: Duration,
     queue: Queue,
+    /// The queue holds packets.
+    waits: bool,
+    /// A packet that finds the link idle leaves as if it had passed through the queue.
+    straight: bool,
+    /// When [`Link::advance`] is to be called next.
+    next: Time,
+    /// The sizes that were sent last, and their time at the rate: small packets, and large ones.
+    airs: [(u16, Duration); 2],
     /// The next packet may be sent from then on: the one before has been, or the bucket holds enough.
     free_at: Time,
     bucket: Option<Bucket>,
@@ -48,7 +56,11 @@ impl Link {
         Self {
             rate: plan.rate,
             delay: plan.delay,
+            waits: false,
+            straight: bucket.is_none() && matches!(plan.queue, Queue::Fifo(_)),
             queue: plan.queue,
+            next: Time::NEVER,
+            airs: [(0, Duration::ZERO); 2],
             free_at: Time::ZERO,
             bucket,
             line: DelayLine::default(),
@@ -59,8 +71,13 @@ impl Link {
     /// same instant is handed out.
     #[inline]
     pub(super) fn next(&self) -> Time {
+        self.next
+    }
+
+    fn look(&mut self) {
+        self.waits = !self.queue.is_empty();
         let arrival = self.line.next();
-        if self.queue.is_empty() { arrival } else { arrival.min(self.resumes()) }
+        self.next = if self.waits { arrival.min(self.resumes()) } else { arrival };
     }
 
     /// When the next packet of the queue may be sent.
@@ -69,23 +86,49 @@ impl Link {
         self.free_at.max(self.queue.ready())
     }
 
-    /// Takes in a packet.
+    /// Takes in a packet. Returns whether something was dropped or [`Link::next`] may have changed.
     #[inline]
-    pub(super) fn send(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) {
-        let idle = now >= self.free_at && self.queue.is_empty();
+    pub(super) fn send(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) -> bool {
+        if self.straight && !self.waits && now >= self.free_at {
+            self.free_at = now + self.air(packets[id].size);
+            let arrival = self.free_at + self.delay;
+            let first = self.next == Time::NEVER;
+            self.line.push(arrival, id);
+            if first {
+                self.next = arrival;
+            }
+            return first;
+        }
+        self.send_by_queue(now, id, packets, dropped);
+        true
+    }
+
+    fn send_by_queue(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) {
+        let idle = now >= self.free_at && !self.waits;
         if idle && matches!(self.queue, Queue::Fifo(_)) {
             self.transmit(now, id, packets); // as if it had passed through the queue
-            return;
+        } else {
+            self.queue.enqueue(now, id, 0, packets, dropped);
+            if idle && let Some(id) = self.queue.dequeue(now, packets, dropped) {
+                self.transmit(now, id, packets);
+            }
         }
-        self.queue.enqueue(now, id, 0, packets, dropped);
-        if idle && let Some(id) = self.queue.dequeue(now, packets, dropped) {
-            self.transmit(now, id, packets);
+        self.look();
+    }
+
+    /// Time to send a packet of `size` bytes.
+    #[inline]
+    fn air(&mut self, size: u16) -> Duration {
+        let place = &mut self.airs[usize::from(size > 128)];
+        if place.0 != size {
+            *place = (size, self.rate.map_or(Duration::ZERO, |rate| rate.time_for(Bytes(size.into()))));
         }
+        place.1
     }
 
     #[inline]
     fn transmit(&mut self, now: Time, id: PacketId, packets: &Packets) {
-        let air = self.rate.map_or(Duration::ZERO, |rate| rate.time_for(packets[id].bytes()));
+        let air = self.air(packets[id].size);
         let sent = match &mut self.bucket {
             None => {
                 self.free_at = now + air;
@@ -104,14 +147,25 @@ impl Link {
     /// Goes on at the time of [`Link::next`], and returns a packet that has arrived.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
-        if !self.queue.is_empty() && self.resumes() <= now {
-            match self.queue.dequeue(now, packets, dropped) {
-                Some(id) => self.transmit(now, id, packets),
-                None => self.free_at = self.queue.asked_again(now),
-            }
-            return None;
+        if self.waits {
+            return self.advance_queue(now, packets, dropped);
         }
-        self.line.pop()
+        let arrived = self.line.pop();
+        self.next = self.line.next();
+        arrived
+    }
+
+    fn advance_queue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
+        let mut arrived = None;
+        if self.resumes() > now {
+            arrived = self.line.pop();
+        } else if let Some(id) = self.queue.dequeue(now, packets, dropped) {
+            self.transmit(now, id, packets);
+        } else {
+            self.free_at = self.queue.asked_again(now);
+        }
+        self.look();
+        arrived
     }
 
     /// Packets in the queue and on the line.

@@ -192,7 +192,7 @@ impl World {
         let mut world = Self {
             now: Time::ZERO,
             warm_up: plan.warm_up,
-            heads: Heads::new(FIRST_MEDIUM + media.len() + links.len()),
+            heads: Heads::new(FIRST_MEDIUM, media.len() + links.len()),
             packets: Packets::default(),
             hops,
             agenda,
@@ -318,7 +318,7 @@ impl World {
                 AGENDA => self.next_task(),
                 TIMERS => self.next_timer(),
                 CONTROL => self.advance_control(),
-                _ if source < FIRST_MEDIUM + self.media.len() => self.advance_medium(source - FIRST_MEDIUM),
+                _ if source < FIRST_MEDIUM + self.media.len() => self.advance_medium(source - FIRST_MEDIUM, until),
                 _ => self.advance_link(source - FIRST_MEDIUM - self.media.len()),
             }
         }
@@ -363,13 +363,18 @@ impl World {
                 Ends::Udp { .. } => self.send_datagram(index),
             }
         }
+        self.look_at_timers();
+    }
+
+    #[inline]
+    fn look_at_timers(&mut self) {
         self.heads.set(TIMERS, self.timers.next());
     }
 
     #[inline]
     fn set_timer(&mut self, owner: usize, deadline: Time) {
         if self.timers.set(owner, deadline) {
-            self.heads.set(TIMERS, self.timers.next());
+            self.look_at_timers();
         }
     }
 
@@ -384,11 +389,16 @@ impl World {
         self.next_scheme().min(self.routing.as_ref().map_or(Time::NEVER, |routing| routing.next()))
     }
 
-    fn advance_medium(&mut self, index: usize) {
+    /// A medium goes on until it has something to tell, or `until`, or the next event of another source.
+    #[inline]
+    fn advance_medium(&mut self, index: usize, until: Time) {
         let hops = &self.hops;
         let medium = &mut self.media[index];
         let receiver = |packet: &Packet| next_station(hops, packet);
-        let heard = medium.advance(self.now, &mut self.packets, &mut self.dropped, &mut self.given_up, receiver);
+        let bound = self.heads.first_without(FIRST_MEDIUM + index).min(until);
+        let (heard, steps) =
+            medium.advance(&mut self.now, bound, &mut self.packets, &mut self.dropped, &mut self.given_up, receiver);
+        self.events += steps - 1;
         self.heads.set(FIRST_MEDIUM + index, medium.next());
         if !self.dropped.is_empty() {
             self.lose_dropped(Loss::ApQueue);
@@ -418,19 +428,22 @@ impl World {
         let link = &mut self.links[index];
         let arrived = link.advance(self.now, &mut self.packets, &mut self.dropped);
         self.heads.set(FIRST_MEDIUM + self.media.len() + index, link.next());
-        if !self.dropped.is_empty() {
-            self.lose_dropped(Loss::LinkQueue);
-        }
         if let Some(id) = arrived {
             self.forward(id);
+        } else if !self.dropped.is_empty() {
+            self.lose_dropped(Loss::LinkQueue);
         }
     }
 
     /// A packet has made a hop.
-    #[inline]
+    #[inline(always)]
     fn forward(&mut self, id: PacketId) {
-        self.packets[id].hop += 1;
-        if self.points.is_empty() || self.pass_points(id) {
+        let packet = &mut self.packets[id];
+        packet.hop += 1;
+        let hop = packet.hop;
+        if self.points.is_empty() {
+            self.go_on(id, hop);
+        } else if self.pass_points(id) {
             self.dispatch(id);
         }
     }
@@ -438,15 +451,21 @@ impl World {
     /// A packet goes where its table of hops says.
     #[inline]
     fn dispatch(&mut self, id: PacketId) {
-        match self.hops[self.packets[id].hop as usize] {
+        self.go_on(id, self.packets[id].hop);
+    }
+
+    #[inline(always)]
+    fn go_on(&mut self, id: PacketId, hop: u32) {
+        match self.hops[hop as usize] {
             Hop::Air { medium, from, .. } => self.offer(usize::from(medium), from, id),
             Hop::Wire(link) => {
                 let index = link as usize;
                 let link = &mut self.links[index];
-                link.send(self.now, id, &mut self.packets, &mut self.dropped);
-                self.heads.set(FIRST_MEDIUM + self.media.len() + index, link.next());
-                if !self.dropped.is_empty() {
-                    self.lose_dropped(Loss::LinkQueue);
+                if link.send(self.now, id, &mut self.packets, &mut self.dropped) {
+                    self.heads.set(FIRST_MEDIUM + self.media.len() + index, link.next());
+                    if !self.dropped.is_empty() {
+                        self.lose_dropped(Loss::LinkQueue);
+                    }
                 }
             }
             Hop::NoWay { .. } => self.hold(id),
@@ -454,20 +473,21 @@ impl World {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn offer(&mut self, index: usize, from: u32, id: PacketId) {
         let hops = &self.hops;
         let medium = &mut self.media[index];
         let receiver = |packet: &Packet| next_station(hops, packet);
-        medium.offer(self.now, from, id, &mut self.packets, &mut self.dropped, receiver);
-        self.heads.set(FIRST_MEDIUM + index, medium.next());
+        if medium.offer(self.now, from, id, &mut self.packets, &mut self.dropped, receiver) {
+            self.heads.set(FIRST_MEDIUM + index, medium.next());
+        }
         if !self.dropped.is_empty() {
             let at_hub = self.hubs[index].contains(&from);
             self.lose_dropped(if at_hub { Loss::ApQueue } else { Loss::StationQueue });
         }
     }
 
-    #[cold]
+    #[inline(never)]
     fn lose_dropped(&mut self, loss: Loss) {
         for position in 0..self.dropped.len() {
             let (id, cause) = self.dropped[position];
@@ -478,10 +498,11 @@ impl World {
     }
 
     fn lose(&mut self, id: PacketId, loss: Loss) {
-        let packet = self.packets.remove(id);
+        self.packets.release(id);
+        let packet = &self.packets[id];
         match (packet.kind, &mut self.routing) {
             (Kind::Icmp, _) => self.echoes_gone += 1,
-            (Kind::Routing, Some(routing)) => routing.forget(&packet),
+            (Kind::Routing, Some(routing)) => routing.forget(packet),
             (kind, _) => self.connections[packet.flow as usize].counters.lose(kind, loss),
         }
     }
@@ -498,7 +519,7 @@ impl World {
         self.routing_at_warm_up = self.routing.as_ref().map(|routing| routing.sent).unwrap_or_default();
         for (index, medium) in self.media.iter_mut().enumerate() {
             self.air_at_warm_up[index] = medium.air_time(now);
-            self.counters_at_warm_up[index] = medium.all_counters().to_vec();
+            self.counters_at_warm_up[index] = medium.all_counters();
             for gauge in medium.hub_queues_mut() {
                 gauge.restart(now);
             }

@@ -229,9 +229,9 @@ impl World {
     fn stations(&self, labels: &Labels) -> Vec<StationOutcome> {
         let mut rows = vec![];
         for ((medium, before), names) in self.media.iter().zip(&self.counters_at_warm_up).zip(&labels.stations) {
-            for (index, (now, name)) in medium.all_counters().iter().zip(names).enumerate() {
+            for (index, (now, name)) in medium.all_counters().into_iter().zip(names).enumerate() {
                 let then = before.get(index).copied().unwrap_or_default();
-                let Counters { attempts, delivered, collisions, errors, given_up, data, control, collided } = *now;
+                let Counters { attempts, delivered, collisions, errors, given_up, data, control, collided } = now;
                 rows.push(StationOutcome {
                     name: name.clone(),
                     attempts: attempts - then.attempts,

@@ -132,6 +132,7 @@ impl World {
             self.set_timer(2 * own, Time::NEVER);
         } else {
             self.send_datagram(own);
+            self.look_at_timers();
         }
     }
 }

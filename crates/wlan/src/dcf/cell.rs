@@ -16,7 +16,7 @@
 //! - A sender that gave up a frame takes the next one out of its queue when the collision ends, not at the timeout.
 //! - A frame spoilt by an error probability sets the NAV of all but its receiver, as if they had read it.
 
-use wifair_packet::{Packet, PacketId, Packets};
+use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::queues::{Ledger, Sleepers};
@@ -35,7 +35,18 @@ struct Station {
     rate: BitRate,
     /// Air time of the ACK to a frame at this rate.
     ack: Duration,
-    routing_overhead: Bytes,
+    /// What its frames are longer by than the packets inside, if these are no routing messages.
+    overhead: Bytes,
+    counters: Counters,
+    queue: Queue,
+    errors: Errors,
+}
+
+impl Station {
+    #[inline]
+    fn sent(&self) -> &Frame {
+        self.frame.as_ref().expect("a sender has a frame")
+    }
 }
 
 /// A station whose slots do not lie on the grid of the others: after its own timeout, or one that sends at once.
@@ -79,9 +90,8 @@ pub struct Cell {
     /// The station through which others send: a frame from it goes at the rate of its receiver.
     hub: u32,
     stations: Vec<Station>,
-    queues: Vec<Queue>,
-    errors: Vec<Errors>,
-    counters: Vec<Counters>,
+    /// Frames may be spoilt by a given probability.
+    lossy: bool,
     slots: Slots,
     /// Idle slots counted so far, up to `origin`.
     count: u64,
@@ -91,7 +101,8 @@ pub struct Cell {
     nav: Time,
     loners: Vec<Loner>,
     phase: Phase,
-    /// Who is on the air.
+    /// Who is on the air: the only one, or the first of those that met, who are listed then.
+    sender: u32,
     senders: Vec<u32>,
     /// Who received the broadcast that was heard last.
     receivers: Vec<u32>,
@@ -119,15 +130,14 @@ impl Cell {
             access,
             hub,
             slots: Slots::new(stations.len(), widest),
-            counters: vec![Counters::default(); stations.len()],
             stations: vec![],
-            queues: vec![],
-            errors: vec![],
+            lossy: false,
             count: 0,
             origin: Time::ZERO + timing.difs,
             nav: Time::ZERO,
             loners: vec![],
             phase: Phase::Idle,
+            sender: 0,
             senders: vec![],
             receivers: vec![],
             next: Time::NEVER,
@@ -142,16 +152,19 @@ impl Cell {
             protection: timing.rts() + timing.sifs + timing.cts() + timing.sifs,
         };
         for station in stations {
-            cell.errors.push(Errors::new(&station));
+            let errors = Errors::new(&station);
+            cell.lossy |= errors.are_possible();
             cell.stations.push(Station {
                 frame: None,
                 backoff_end: 0,
                 contention: Contention::new(&station),
                 rate: station.rate,
                 ack: cell.access.timing.ack_to(station.rate),
-                routing_overhead: station.routing_overhead,
+                overhead: cell.access.timing.frame_length(station.routing_overhead),
+                counters: Counters::default(),
+                queue: station.queue,
+                errors,
             });
-            cell.queues.push(station.queue);
         }
         cell
     }
@@ -172,19 +185,19 @@ impl Cell {
     /// The queue of a station.
     #[must_use]
     pub fn queue(&self, station: u32) -> &Queue {
-        &self.queues[station as usize]
+        &self.stations[station as usize].queue
     }
 
     /// What a station did.
     #[must_use]
     pub fn counters(&self, station: u32) -> &Counters {
-        &self.counters[station as usize]
+        &self.stations[station as usize].counters
     }
 
     /// What every station did, in their order.
     #[must_use]
-    pub fn all_counters(&self) -> &[Counters] {
-        &self.counters
+    pub fn all_counters(&self) -> Vec<Counters> {
+        self.stations.iter().map(|station| station.counters).collect()
     }
 
     /// What the air was used for until `now`.
@@ -198,7 +211,7 @@ impl Cell {
             Phase::Collision { .. } => air.collision += since,
             Phase::Data { .. } | Phase::Broadcast => {
                 let timing = &self.access.timing;
-                let frame = self.stations[self.senders[0] as usize].frame.expect("a sender has a frame");
+                let frame = self.stations[self.sender as usize].frame.expect("a sender has a frame");
                 let mut left = since;
                 let mut spend = |part: Duration| {
                     let spent = part.min(left);
@@ -232,7 +245,8 @@ impl Cell {
         self.stations[station as usize].frame.filter(|frame| !frame.received).map(|frame| frame.id)
     }
 
-    /// `station` gets a packet to send. `receiver` tells the station to which a packet goes next.
+    /// `station` gets a packet to send. `receiver` tells the station to which a packet goes next. Returns whether
+    /// [`Cell::next`] may have changed.
     #[inline]
     pub fn offer(
         &mut self,
@@ -242,20 +256,35 @@ impl Cell {
         packets: &mut Packets,
         dropped: &mut Dropped,
         receiver: impl Fn(&Packet) -> u32,
-    ) {
-        let to = receiver(&packets[id]);
-        self.queues[station as usize].enqueue(now, id, to, packets, dropped);
-        if self.stations[station as usize].frame.is_none() && self.load(now, station, packets, dropped, &receiver) {
-            self.request(now, station);
-        } else if station == self.hub {
-            self.read_gauge(now);
+    ) -> bool {
+        let state = &mut self.stations[station as usize];
+        match &mut state.queue {
+            Queue::Fifo(fifo) => fifo.enqueue(now, id, 0, packets, dropped), // looks at nobody
+            other => other.enqueue(now, id, receiver(&packets[id]), packets, dropped),
         }
+        if state.frame.is_none() {
+            self.wake_up(now, station, packets, dropped, &receiver);
+            return true;
+        }
+        if station == self.hub {
+            self.hub_queue.look(now, &state.queue);
+        }
+        false
     }
 
-    #[inline]
-    fn read_gauge(&mut self, now: Time) {
-        let queue = &self.queues[self.hub as usize];
-        self.hub_queue.set(now, queue.len(), queue.is_full());
+    /// A station that had nothing to send has got a packet.
+    #[inline(never)]
+    fn wake_up(
+        &mut self,
+        now: Time,
+        station: u32,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) {
+        if self.load(now, station, packets, dropped, receiver) {
+            self.request(now, station);
+        }
     }
 
     /// The length of the access point's queue over time.
@@ -270,7 +299,7 @@ impl Cell {
     }
 
     /// Takes the next packet of `station` out of its queue, if there is one.
-    #[inline]
+    #[inline(never)]
     fn load(
         &mut self,
         now: Time,
@@ -279,40 +308,64 @@ impl Cell {
         dropped: &mut Dropped,
         receiver: &impl Fn(&Packet) -> u32,
     ) -> bool {
-        let index = station as usize;
+        self.load_here(now, station, packets, dropped, receiver)
+    }
+
+    /// The same, for the one place where it is needed most.
+    #[inline(always)]
+    fn load_here(
+        &mut self,
+        now: Time,
+        station: u32,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) -> bool {
         if self.ledger.is_wanted() {
             self.tell_air(now, station);
         }
-        let frame = self.queues[index].dequeue(now, packets, dropped).map(|id| {
-            let packet = &packets[id];
-            let to = receiver(packet);
-            let length = frame_length(&self.access.timing, packet, self.stations[index].routing_overhead);
-            let rate_of = if station == self.hub && to != BROADCAST { to } else { station };
-            let Station { mut rate, ack, .. } = self.stations[rate_of as usize];
-            if to == BROADCAST {
-                rate = self.access.broadcast_rate;
-            }
-            let air = self.airs.of(&self.access.timing, length, rate);
-            Frame { id, to, length, rate, air, ack, received: false }
-        });
-        self.stations[index].frame = frame;
-        if frame.is_none() {
-            self.sleepers.note(now, station, &self.queues[index]);
+        let at_hub = station == self.hub;
+        let state = &mut self.stations[station as usize];
+        let packet = match &mut state.queue {
+            Queue::Fifo(fifo) => fifo.dequeue(now, packets, dropped),
+            other => other.dequeue(now, packets, dropped),
+        };
+        if at_hub {
+            self.hub_queue.look(now, &state.queue);
         }
-        if station == self.hub {
-            self.read_gauge(now);
+        let Some(id) = packet else {
+            state.frame = None;
+            self.sleepers.note(now, station, &state.queue);
+            return false;
+        };
+        let packet = &packets[id];
+        let to = receiver(packet);
+        let length = if packet.kind == Kind::Routing {
+            frame_length(&self.access.timing, packet, Bytes(0))
+        } else {
+            packet.bytes() + state.overhead
+        };
+        let (mut rate, mut ack) = (state.rate, state.ack);
+        if to == BROADCAST {
+            rate = self.access.broadcast_rate;
+        } else if at_hub {
+            let other = &self.stations[to as usize];
+            (rate, ack) = (other.rate, other.ack);
         }
-        frame.is_some()
+        let air = self.airs.of(&self.access.timing, length, rate);
+        self.stations[station as usize].frame = Some(Frame { id, to, length, rate, air, ack, received: false });
+        true
     }
 
     /// Tells the queues at both ends what the frame of `station` cost that is done with.
     #[cold]
     fn tell_air(&mut self, now: Time, station: u32) {
-        let Some(done) = self.stations[station as usize].frame else { return };
-        let used = self.ledger.close(station, &self.counters[station as usize], &done);
-        self.queues[station as usize].on_air(now, &used);
+        let state = &mut self.stations[station as usize];
+        let Some(done) = state.frame else { return };
+        let used = self.ledger.close(station, &state.counters, &done);
+        state.queue.on_air(now, &used);
         if done.to != BROADCAST {
-            self.queues[done.to as usize].on_air(now, &AirUse { peer: station, sent: false, ..used });
+            self.stations[done.to as usize].queue.on_air(now, &AirUse { peer: station, sent: false, ..used });
         }
     }
 
@@ -419,21 +472,39 @@ impl Cell {
                 self.finish(now, packets, dropped, &receiver);
                 Heard::Nothing
             }
+            _ => self.advance_rarely(now, packets, dropped, given_up, &receiver),
+        }
+    }
+
+    /// What is not a part of a frame that is received and acknowledged.
+    #[inline(never)]
+    fn advance_rarely(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        given_up: &mut Vec<(u32, PacketId)>,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) -> Heard {
+        match self.phase {
+            Phase::Idle | Phase::Data { spoilt: false } | Phase::Ack { lost: false } => {
+                unreachable!("the usual phases are dealt with")
+            }
             Phase::Broadcast => {
-                let from = self.senders[0];
+                let from = self.sender;
                 let frame = self.stations[from as usize].frame.expect("a sender has a frame");
-                self.account_exchange(now, from, &frame, Duration::ZERO);
-                self.succeed(now, from, packets, dropped, &receiver);
+                self.account_exchange(now, from, false);
+                self.succeed(now, from, packets, dropped, receiver);
                 self.receivers.clear();
                 self.receivers.extend((0..).take(self.stations.len()).filter(|station| *station != from));
                 Heard::Broadcast { from, id: frame.id }
             }
             Phase::Data { spoilt: true } | Phase::Ack { lost: true } => {
-                self.miss(now, packets, dropped, given_up, &receiver);
+                self.miss(now, packets, dropped, given_up, receiver);
                 Heard::Nothing
             }
             Phase::Collision { began } => {
-                self.resolve(now, began, packets, dropped, given_up, &receiver);
+                self.resolve(now, began, packets, dropped, given_up, receiver);
                 Heard::Nothing
             }
         }
@@ -465,16 +536,16 @@ impl Cell {
             }
             Phase::Data { spoilt } => {
                 let fate = if spoilt { Fate::Error } else { Fate::Read };
-                tap.exchange(now, &self.attempt(self.senders[0], packets), fate);
+                tap.exchange(now, &self.attempt(self.sender, packets), fate);
             }
-            Phase::Broadcast => tap.exchange(now, &self.attempt(self.senders[0], packets), Fate::Read),
+            Phase::Broadcast => tap.exchange(now, &self.attempt(self.sender, packets), Fate::Read),
             Phase::Ack { lost } => {
                 let fate = if lost { Fate::Error } else { Fate::Read };
-                tap.ack(now, &self.attempt(self.senders[0], packets), fate);
+                tap.ack(now, &self.attempt(self.sender, packets), fate);
             }
             Phase::Collision { began } => {
-                let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
-                for &sender in &self.senders {
+                let fate = if self.met() { Fate::Collision } else { Fate::Error };
+                for &sender in self.on_air() {
                     tap.opening(began, &self.attempt(sender, packets), fate);
                 }
             }
@@ -499,6 +570,23 @@ impl Cell {
 
     /// One or more stations begin to send.
     fn start(&mut self, now: Time) {
+        if let Some(slot) = self.next_slot
+            && self.loners.is_empty()
+            && let Some(alone) = self.slots.take_only(slot)
+        {
+            self.count = slot;
+            self.sender = alone;
+            self.air.idle += now - self.accounted;
+            self.accounted = now;
+            self.start_alone(now);
+            return;
+        }
+        self.start_together(now);
+    }
+
+    /// One or more stations begin to send, or stations that do not send now go back to the common count.
+    #[inline(never)]
+    fn start_together(&mut self, now: Time) {
         self.senders.clear();
         if let Some(slot) = self.next_slot {
             self.count = slot;
@@ -511,46 +599,65 @@ impl Cell {
         }
         self.air.idle += now - self.accounted;
         self.accounted = now;
-        if self.senders.len() > 1 {
+        self.sender = self.senders[0];
+        if self.met() {
             self.collide(now);
-            return;
+        } else {
+            self.senders.clear();
+            self.start_alone(now);
         }
-        let sender = self.senders[0];
-        let state = &self.stations[sender as usize];
-        let frame = state.frame.expect("a sender has a frame");
-        let counters = &mut self.counters[sender as usize];
-        counters.attempts += 1;
-        if frame.to == BROADCAST {
+    }
+
+    /// Whether frames of several stations are on the air.
+    #[inline]
+    fn met(&self) -> bool {
+        self.senders.len() > 1
+    }
+
+    /// Who sends.
+    fn on_air(&self) -> &[u32] {
+        if self.met() { &self.senders } else { std::slice::from_ref(&self.sender) }
+    }
+
+    /// The only sender begins.
+    #[inline(always)]
+    fn start_alone(&mut self, now: Time) {
+        let sender = self.sender;
+        let state = &mut self.stations[sender as usize];
+        state.counters.attempts += 1;
+        let frame = state.sent();
+        let (to, air) = (frame.to, frame.air);
+        if to == BROADCAST {
             self.phase = Phase::Broadcast;
-            self.next = now + frame.air;
+            self.next = now + air;
             return;
         }
         let mut begins = now;
         if self.access.protects(frame.length) {
-            if self.is_control_lost(frame.to) || self.is_control_lost(sender) {
+            if self.lossy && (self.is_control_lost(to) || self.is_control_lost(sender)) {
                 self.miss_answer_to_rts(now);
                 return;
             }
             self.stations[sender as usize].contention.clear();
             begins += self.protection;
         }
-        let spoilt = self.is_data_lost(sender, frame.to);
+        let spoilt = self.lossy && self.is_data_lost(sender, to);
         self.phase = Phase::Data { spoilt };
-        self.next = begins + frame.air;
+        self.next = begins + air;
     }
 
     /// Loners that are due send, the others go back to the common count.
     fn settle_loners(&mut self, now: Time) {
         let slot = self.access.timing.slot;
-        let mut loners = std::mem::take(&mut self.loners);
-        for loner in loners.drain(..) {
+        for loner in &self.loners {
             if loner.waits && loner.due(slot) == now {
                 self.senders.push(loner.station);
                 continue;
             }
             let state = &mut self.stations[loner.station as usize];
             let left = if loner.drew {
-                loner.slots.saturating_sub(now.saturating_since(loner.from).div_floor(slot))
+                let passed = if now > loner.from { (now - loner.from).div_floor(slot) } else { 0 };
+                loner.slots.saturating_sub(passed)
             } else {
                 u64::from(state.contention.draw())
             };
@@ -559,30 +666,30 @@ impl Cell {
                 self.slots.insert(loner.station, state.backoff_end);
             }
         }
-        self.loners = loners;
+        self.loners.clear();
         self.senders.sort_unstable();
     }
 
     fn is_data_lost(&mut self, from: u32, to: u32) -> bool {
-        let p = self.errors[from as usize].data_from;
-        self.errors[to as usize].loses_data(p)
+        let p = self.stations[from as usize].errors.data_from;
+        self.stations[to as usize].errors.loses_data(p)
     }
 
     fn is_control_lost(&mut self, to: u32) -> bool {
-        self.errors[to as usize].loses_control()
+        self.stations[to as usize].errors.loses_control()
     }
 
     /// Time on the air of what `sender` begins with: the RTS, or the data frame.
     fn opening(&self, sender: u32) -> Duration {
-        let frame = self.stations[sender as usize].frame.expect("a sender has a frame");
-        if self.is_protected(&frame) { self.access.timing.rts() } else { frame.air }
+        let frame = self.stations[sender as usize].sent();
+        if self.is_protected(frame) { self.access.timing.rts() } else { frame.air }
     }
 
     fn collide(&mut self, now: Time) {
         let mut longest = Duration::ZERO;
         for &sender in &self.senders {
             longest = longest.max(self.opening(sender));
-            self.counters[sender as usize].attempts += 1;
+            self.stations[sender as usize].counters.attempts += 1;
         }
         self.phase = Phase::Collision { began: now };
         self.next = now + longest;
@@ -600,80 +707,91 @@ impl Cell {
     ) {
         self.air.collision += now - self.accounted;
         self.accounted = now;
-        let timing = self.access.timing;
-        let senders = std::mem::take(&mut self.senders);
-        let met = senders.len() > 1; // or it is an RTS without answer
-        let wait = if met && self.access.eifs == Eifs::AfterCollision { timing.eifs() } else { timing.difs };
+        let difs = self.access.timing.difs;
+        let mut senders = std::mem::take(&mut self.senders);
+        let met = senders.len() > 1;
+        if !met {
+            senders.push(self.sender); // an RTS without answer
+        }
+        let wait = if met && self.access.eifs == Eifs::AfterCollision { self.access.timing.eifs() } else { difs };
         self.idle_from(now + wait);
         for &sender in &senders {
-            let frame = self.stations[sender as usize].frame.expect("a sender has a frame");
             let air = self.opening(sender);
-            let counters = &mut self.counters[sender as usize];
+            let state = &mut self.stations[sender as usize];
             if met {
-                counters.collisions += 1
+                state.counters.collisions += 1
             } else {
-                counters.errors += 1
+                state.counters.errors += 1
             }
-            counters.collided += air;
+            state.counters.collided += air;
+            let frame = state.sent();
             if frame.to == BROADCAST {
                 // Nobody answers a broadcast, so its sender does not know.
                 given_up.push((sender, frame.id));
-                self.counters[sender as usize].delivered += 1;
-                self.stations[sender as usize].contention.reset();
+                state.counters.delivered += 1;
+                state.contention.reset();
                 self.load(now, sender, packets, dropped, receiver);
-                self.back_off(sender, now + timing.difs);
+                self.back_off(sender, now + difs);
                 continue;
             }
-            let ended = began + air;
-            let resumes = self.after_timeout(ended, now);
-            let by_rts = self.is_protected(&frame);
+            let by_rts = self.access.protects(frame.length);
+            let resumes = self.after_timeout(began + air, now);
             self.fail(now, sender, by_rts, resumes, packets, dropped, given_up, receiver);
         }
+        senders.clear();
         self.senders = senders;
         self.reschedule();
     }
 
     /// The data frame ends and is received.
     fn receive(&mut self, now: Time) -> Heard {
-        let sender = self.senders[0];
+        let sender = self.sender;
         let frame = self.stations[sender as usize].frame.as_mut().expect("a sender has a frame");
         let heard = if frame.received { Heard::Nothing } else { Heard::Packet { to: frame.to, id: frame.id } };
         frame.received = true;
-        let frame = *frame;
-        self.account_exchange(now, sender, &frame, Duration::ZERO);
-        let lost = self.is_control_lost(sender);
+        let ack = frame.ack;
+        self.account_exchange(now, sender, false);
+        let lost = self.lossy && self.is_control_lost(sender);
         self.phase = Phase::Ack { lost };
-        self.next = now + self.access.timing.sifs + frame.ack;
+        self.next = now + self.access.timing.sifs + ack;
         heard
     }
 
-    /// Books a data frame that ends at `now`, with what preceded it; `error`: how much of it was spoilt.
-    fn account_exchange(&mut self, now: Time, sender: u32, frame: &Frame, error: Duration) {
-        let counters = &mut self.counters[sender as usize];
+    /// Books a data frame that ends at `now`, with what preceded it.
+    #[inline]
+    fn account_exchange(&mut self, now: Time, sender: u32, spoilt: bool) {
+        let Station { frame, counters, .. } = &mut self.stations[sender as usize];
+        let frame = frame.as_ref().expect("a sender has a frame");
         if frame.to != BROADCAST && self.access.protects(frame.length) {
             let gaps = self.access.timing.sifs * 2;
             self.air.idle += gaps;
             self.air.rts_cts += self.protection - gaps;
             counters.control += self.protection - gaps;
         }
-        self.air.data += frame.air - error;
-        self.air.error += error;
+        if spoilt {
+            self.air.error += frame.air;
+        } else {
+            self.air.data += frame.air;
+        }
         counters.data += frame.air;
         self.accounted = now;
     }
 
     /// The ACK ends and is received.
+    #[inline]
     fn finish(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receiver: &impl Fn(&Packet) -> u32) {
-        let sender = self.senders[0];
+        let sender = self.sender;
         self.account_ack(now, sender);
         self.succeed(now, sender, packets, dropped, receiver);
     }
 
+    #[inline]
     fn account_ack(&mut self, now: Time, sender: u32) {
+        let state = &mut self.stations[sender as usize];
+        let ack = state.sent().ack;
+        state.counters.control += ack;
         self.air.idle += self.access.timing.sifs;
-        let ack = self.stations[sender as usize].frame.expect("a sender has a frame").ack;
         self.air.ack += ack;
-        self.counters[sender as usize].control += ack;
         self.accounted = now;
     }
 
@@ -685,6 +803,7 @@ impl Cell {
 
     /// A frame is done: contention window and retries return to their start, a backoff follows whether there is
     /// another frame or not (10.3.4.3).
+    #[inline(always)]
     fn succeed(
         &mut self,
         now: Time,
@@ -694,23 +813,25 @@ impl Cell {
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         let resumes = now + self.access.timing.difs;
-        self.counters[sender as usize].delivered += 1;
+        let state = &mut self.stations[sender as usize];
+        state.counters.delivered += 1;
         if self.access.nav_unit > Duration::ZERO {
             self.succeed_by_rounded_nav(now, sender, packets, dropped, receiver);
             return;
         }
-        self.idle_from(resumes);
-        let state = &mut self.stations[sender as usize];
+        self.phase = Phase::Idle;
+        self.origin = resumes;
         state.contention.reset();
         state.backoff_end = self.count + u64::from(state.contention.draw());
         let target = state.backoff_end;
-        if self.load(now, sender, packets, dropped, receiver) {
+        if self.load_here(now, sender, packets, dropped, receiver) {
             self.slots.insert(sender, target);
         }
         self.reschedule();
     }
 
     /// The same where the NAV of bystanders is rounded: sender and receiver, who have none, may resume before them.
+    #[inline(never)]
     fn succeed_by_rounded_nav(
         &mut self,
         now: Time,
@@ -777,18 +898,18 @@ impl Cell {
         given_up: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
-        let sender = self.senders[0];
+        let sender = self.sender;
         let frame = self.stations[sender as usize].frame.expect("a sender has a frame");
-        let timing = self.access.timing;
-        self.counters[sender as usize].errors += 1;
+        let (sifs, difs) = (self.access.timing.sifs, self.access.timing.difs);
+        self.stations[sender as usize].counters.errors += 1;
         let ended = if self.phase == (Phase::Ack { lost: true }) {
             self.account_ack(now, sender);
-            self.idle_from(now + timing.difs);
-            now - frame.ack - timing.sifs
+            self.idle_from(now + difs);
+            now - frame.ack - sifs
         } else {
-            self.account_exchange(now, sender, &frame, frame.air);
+            self.account_exchange(now, sender, true);
             // The NAV of the others covers the ACK that does not come.
-            self.idle_from(now + timing.sifs + frame.ack + timing.difs);
+            self.idle_from(now + sifs + frame.ack + difs);
             now
         };
         let resumes = self.after_timeout(ended, now);
@@ -816,11 +937,12 @@ impl Cell {
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         let state = &mut self.stations[sender as usize];
-        let frame = state.frame.expect("a sender has a frame");
-        if state.contention.fail(&self.access, by_rts, frame.length) {
-            self.counters[sender as usize].given_up += 1;
-            if !frame.received {
-                given_up.push((sender, frame.id));
+        let frame = state.sent();
+        let (id, received, length) = (frame.id, frame.received, frame.length);
+        if state.contention.fail(&self.access, by_rts, length) {
+            state.counters.given_up += 1;
+            if !received {
+                given_up.push((sender, id));
             }
             self.load(now, sender, packets, dropped, receiver);
         }
@@ -828,7 +950,7 @@ impl Cell {
     }
 
     /// Finds out who is next.
-    #[inline]
+    #[inline(always)]
     fn reschedule(&mut self) {
         let slot = self.access.timing.slot;
         self.next_slot = self.slots.first_from(self.count);

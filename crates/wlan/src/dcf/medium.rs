@@ -42,7 +42,8 @@ impl Medium {
         each!(self, medium => medium.next())
     }
 
-    /// `station` gets a packet to send. `receiver` tells the station to which a packet goes next.
+    /// `station` gets a packet to send. `receiver` tells the station to which a packet goes next. Returns whether
+    /// [`Medium::next`] may have changed.
     #[inline]
     pub fn offer(
         &mut self,
@@ -52,22 +53,37 @@ impl Medium {
         packets: &mut Packets,
         dropped: &mut Dropped,
         receiver: impl Fn(&Packet) -> u32,
-    ) {
-        each!(self, medium => medium.offer(now, station, id, packets, dropped, receiver));
+    ) -> bool {
+        if let Self::Cell(cell) = self {
+            return cell.offer(now, station, id, packets, dropped, receiver);
+        }
+        each!(self, medium => { medium.offer(now, station, id, packets, dropped, receiver); });
+        true
     }
 
-    /// Goes on at the time of [`Medium::next`], and says what was received. Packets that were given up at a retry limit
+    /// Goes on at the time of [`Medium::next`], which is `now`, and then on and on before `bound`, until something was
+    /// received or lost. Moves `now`, and returns how many steps were taken. Packets that were given up at a retry limit
     /// are added to `given_up` with their sender.
-    #[inline]
+    #[inline(never)]
     pub fn advance(
         &mut self,
-        now: Time,
+        now: &mut Time,
+        bound: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
         given_up: &mut Vec<(u32, PacketId)>,
         receiver: impl Fn(&Packet) -> u32,
-    ) -> Heard {
-        each!(self, medium => medium.advance(now, packets, dropped, given_up, receiver))
+    ) -> (Heard, u64) {
+        let mut steps = 1;
+        each!(self, medium => loop {
+            let heard = medium.advance(*now, packets, dropped, given_up, &receiver);
+            let next = medium.next();
+            if heard != Heard::Nothing || next >= bound || !dropped.is_empty() || !given_up.is_empty() {
+                return (heard, steps);
+            }
+            *now = next;
+            steps += 1;
+        })
     }
 
     /// Keeps records of frames and backoffs, or not.
@@ -110,8 +126,12 @@ impl Medium {
 
     /// What every station did, in their order.
     #[must_use]
-    pub fn all_counters(&self) -> &[Counters] {
-        each!(self, medium => medium.all_counters())
+    pub fn all_counters(&self) -> Vec<Counters> {
+        match self {
+            Self::Cell(cell) => cell.all_counters(),
+            Self::Space(space) => space.all_counters().to_vec(),
+            Self::Edca(edca) => edca.all_counters().to_vec(),
+        }
     }
 
     /// The lengths of the access points' queues over time.

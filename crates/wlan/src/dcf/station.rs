@@ -225,6 +225,11 @@ impl Errors {
         }
     }
 
+    /// Whether any frame can be lost here.
+    pub fn are_possible(&self) -> bool {
+        self.data_to > 0.0 || self.data_from > 0.0 || self.control_to > 0.0
+    }
+
     /// Whether this receiver loses a control frame.
     #[inline]
     pub fn loses_control(&mut self) -> bool {

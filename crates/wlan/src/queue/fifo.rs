@@ -49,34 +49,47 @@ impl Fifo {
     }
 }
 
-impl Discipline for Fifo {
-    #[inline]
-    fn enqueue(&mut self, _now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        let size = packets[id].bytes().0;
+impl Fifo {
+    /// Drops this packet or others; whether it fits then.
+    #[inline(never)]
+    fn make_room(&mut self, id: PacketId, size: u64, packets: &Packets, dropped: &mut Dropped) -> bool {
         while !self.room.fits(size) {
             if self.drop == Victim::Tail || !self.room.could_fit(size) {
                 dropped.push((id, Cause::Overflow));
-                return;
+                return false;
             }
             let oldest = self.line.pop_front().expect("what would fit into an empty queue finds a packet in its way");
             self.room.leave(packets[oldest].bytes().0);
             dropped.push((oldest, Cause::Overflow));
         }
+        true
+    }
+}
+
+impl Discipline for Fifo {
+    #[inline(always)]
+    fn enqueue(&mut self, _now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+        let size = packets[id].bytes().0;
+        if !self.room.fits(size) && !self.make_room(id, size, packets, dropped) {
+            return;
+        }
         self.room.enter(&mut packets[id]);
         self.line.push_back(id);
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, _now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
         let id = self.line.pop_front()?;
         self.room.leave(packets[id].bytes().0);
         Some(id)
     }
 
+    #[inline]
     fn len(&self) -> usize {
         self.line.len()
     }
 
+    #[inline]
     fn is_full(&self) -> bool {
         self.room.is_full()
     }

@@ -2,6 +2,8 @@
 
 use wifair_units::{Duration, Time};
 
+use super::{Discipline, Queue};
+
 /// The time integral of a queue's length, its maximum, and how long it was full.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gauge {
@@ -28,6 +30,18 @@ impl Gauge {
         self.level = level as u64;
         self.full = full;
         self.maximum = self.maximum.max(self.level);
+    }
+
+    /// Looks at a queue after a change.
+    #[inline]
+    pub(crate) fn look(&mut self, now: Time, queue: &Queue) {
+        let (level, full) = match queue {
+            Queue::Fifo(fifo) => (fifo.len(), fifo.is_full()),
+            other => (other.len(), other.is_full()),
+        };
+        if (level as u64, full) != (self.level, self.full) {
+            self.set(now, level, full);
+        }
     }
 
     /// Forgets what was before `now`.

@@ -9,7 +9,8 @@ const FULL_SIZE: u64 = 1500;
 /// Packets and bytes inside, and their limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    limit: Limit,
+    /// Packets and bytes that fit; one of them is what the limit says, the other without bound.
+    most: (u64, u64),
     mark_above: Option<Limit>,
     packets: u64,
     bytes: u64,
@@ -18,30 +19,28 @@ pub struct Room {
 impl Room {
     /// An empty room. An ECN-capable packet that comes in while more than `mark_above` is inside is marked.
     pub const fn new(limit: Limit, mark_above: Option<Limit>) -> Self {
-        Self { limit, mark_above, packets: 0, bytes: 0 }
+        let most = match limit {
+            Limit::Packets(packets) => (packets, u64::MAX),
+            Limit::Bytes(bytes) => (u64::MAX, bytes.0),
+        };
+        Self { most, mark_above, packets: 0, bytes: 0 }
     }
 
     /// Whether a packet of `size` bytes fits beside what is inside.
     #[inline]
     pub const fn fits(&self, size: u64) -> bool {
-        match self.limit {
-            Limit::Packets(limit) => self.packets < limit,
-            Limit::Bytes(limit) => self.bytes + size <= limit.0,
-        }
+        self.packets < self.most.0 && self.bytes + size <= self.most.1
     }
 
     /// Whether a packet of `size` bytes would fit if there were nothing else.
     pub const fn could_fit(&self, size: u64) -> bool {
-        match self.limit {
-            Limit::Packets(limit) => limit > 0,
-            Limit::Bytes(limit) => size <= limit.0,
-        }
+        self.most.0 > 0 && size <= self.most.1
     }
 
     /// Whether more is inside than the limit.
     #[inline]
     pub const fn overflows(&self) -> bool {
-        exceeds(self.limit, self.packets, self.bytes)
+        self.packets > self.most.0 || self.bytes > self.most.1
     }
 
     /// Whether a full-size packet would not fit.
