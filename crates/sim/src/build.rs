@@ -1,5 +1,7 @@
 //! From a scenario and a seed to the plan of a world: every name becomes a number, every key a setting.
 
+use std::collections::BTreeMap;
+
 use wifair_engine::stream;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 use wifair_wlan::dcf::{Links, RateSettings, SignalSettings, StationSettings};
@@ -15,24 +17,79 @@ use crate::world::{
     Workload,
 };
 
-/// The access point's number in its medium; stations follow in their order.
-const HUB: u32 = 0;
+/// What is on the air of one channel.
+struct Channel {
+    /// Access points first, then stations.
+    nodes: Vec<Node>,
+    hearing: Option<Links>,
+}
+
+/// Who is on which channel, and at which access point.
+struct Air {
+    channels: Vec<Channel>,
+    /// Medium of each node and its number there.
+    places: BTreeMap<Node, (u16, u32)>,
+    /// Access point of each station.
+    access_points: Vec<usize>,
+}
+
+impl Air {
+    fn new(scenario: &Scenario, seed: u64) -> Self {
+        let access_points = scenario.access_points(seed);
+        let channel_of = |node: &Node| match node {
+            _ if scenario.is_ad_hoc() => 1,
+            Node::Station(station) => scenario.channel(access_points[*station]),
+            Node::Ap(ap) => scenario.channel(*ap),
+            Node::Server(_) | Node::Router(_) => unreachable!("servers and routers are not on the air"),
+        };
+        let mut by_channel: BTreeMap<u32, Vec<Node>> = BTreeMap::new();
+        for node in scenario.nodes_on_air() {
+            by_channel.entry(channel_of(&node)).or_default().push(node);
+        }
+        let space = scenario.file.space.as_ref();
+        let channels: Vec<Channel> = by_channel
+            .into_values()
+            .map(|nodes| Channel { hearing: space.map(|space| scenario.hearing(space, seed, &nodes)), nodes })
+            .collect();
+        let mut places = BTreeMap::new();
+        for (medium, channel) in (0..).zip(&channels) {
+            places.extend((0..).zip(&channel.nodes).map(|(number, node)| (*node, (medium, number))));
+        }
+        Self { channels, places, access_points }
+    }
+
+    fn hop(&self, step: Step) -> Hop {
+        match step {
+            Step::Air { from, to } => {
+                let (medium, from) = self.places[&from];
+                Hop::Air { medium, from, to: self.places[&to].1 }
+            }
+            Step::Wire { wire, reverse } => {
+                Hop::Wire(u32::try_from(2 * wire + usize::from(reverse)).expect("wires can be numbered"))
+            }
+        }
+    }
+}
 
 /// Builds the plan of the run with this seed, and the names for its report.
 pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, Labels) {
     let file = &scenario.file;
-    let hearing = file.space.as_ref().map(|space| scenario.hearing(space, seed));
+    let air = Air::new(scenario, seed);
     let flows = scenario.network.flows.iter();
     let dsdv = match &file.routing.protocol {
         Protocol::Dsdv(params) if scenario.is_ad_hoc() => Some(params),
         _ => None,
     };
-    let ways = hearing.as_ref().filter(|_| scenario.is_ad_hoc() && dsdv.is_none()).map(NextHops::shortest);
-    let flows = flows.map(|flow| flow_plan(scenario, flow, seed, ways.as_ref())).collect();
-    let media = file.wlan.iter().map(|wlan| medium(scenario, wlan, seed, hearing.as_ref())).collect();
+    let hearing = air.channels.first().and_then(|channel| channel.hearing.as_ref());
+    let ways = hearing.filter(|_| scenario.is_ad_hoc() && dsdv.is_none()).map(NextHops::shortest);
+    let flows = flows.map(|flow| flow_plan(scenario, flow, seed, &air, ways.as_ref())).collect();
+    let media =
+        file.wlan.iter().flat_map(|wlan| air.channels.iter().map(|channel| medium(scenario, wlan, seed, channel)));
+    let media = media.collect();
+    let names = |nodes: &[Node]| nodes.iter().map(|node| scenario.name_of(*node)).collect::<Vec<String>>();
     let labels = Labels {
         flows: scenario.network.flows.iter().map(|flow| (flow.name.clone(), flow.direction)).collect(),
-        stations: file.wlan.iter().map(|_| station_names(scenario)).collect(),
+        stations: air.channels.iter().map(|channel| names(&channel.nodes)).collect(),
         seed,
         fair_share_base: file.fair_share_base.map(|rate| rate.as_bps() as f64 / 8.0),
     };
@@ -44,7 +101,7 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
         routing: dsdv.map(|params| RoutingPlan {
             medium: 0,
             params: params.clone(),
-            draws: station_names(scenario).iter().map(|name| stream(seed, "routing", name)).collect(),
+            draws: names(&scenario.nodes_on_air()).iter().map(|name| stream(seed, "routing", name)).collect(),
         }),
         flows,
         sample_every: options.sample_every,
@@ -52,18 +109,14 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
     (plan, labels)
 }
 
-fn station_names(scenario: &Scenario) -> Vec<String> {
-    scenario.nodes_on_air().into_iter().map(|node| scenario.name_of(node)).collect()
-}
-
 fn access_point(scenario: &Scenario) -> Ap {
     scenario.file.ap.clone().unwrap_or_default()
 }
 
-fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, hearing: Option<&Links>) -> MediumPlan {
+fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, channel: &Channel) -> MediumPlan {
     let file = &scenario.file;
     let ap = access_point(scenario);
-    let nodes = scenario.nodes_on_air();
+    let nodes = &channel.nodes;
     let stations = nodes.iter().map(|node| match node {
         Node::Station(index) => {
             let member = &scenario.network.stations[*index];
@@ -81,12 +134,16 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, hearing: Option<&Links>) 
             settings.routing_overhead = wlan.routing_overhead;
             settings
         }
-        _ => station(wlan, &ap.name, seed, ap.cw_min, ap.cw_max, &ap.queue),
+        other => station(wlan, &scenario.name_of(*other), seed, ap.cw_min, ap.cw_max, &ap.queue),
     });
     let (cw_min, cw_max) = (wlan.cw_min, wlan.cw_max);
-    let facts = Facts { limit: ap.queue.limit, cw_min, cw_max, seed, name: &ap.name };
-    let schemes = Schemes::new(&ap.scheme, &facts);
-    let categories = schemes.access().map(|plan| CategoriesPlan {
+    let is_hub = |node: &&Node| matches!(node, Node::Ap(_));
+    let schemes = nodes.iter().filter(is_hub).map(|node| {
+        let name = scenario.name_of(*node);
+        Schemes::new(&ap.scheme, &Facts { limit: ap.queue.limit, cw_min, cw_max, seed, name: &name })
+    });
+    let schemes: Vec<Schemes> = schemes.collect();
+    let categories = schemes.first().and_then(Schemes::access).map(|plan| CategoriesPlan {
         goes_first: plan.goes_first,
         stations: nodes.iter().map(|node| station_categories(scenario, wlan, &plan, *node, seed)).collect(),
     });
@@ -118,11 +175,11 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, hearing: Option<&Links>) 
     MediumPlan {
         rates: if adapted { rates.collect() } else { vec![] },
         access: wlan.access(),
-        hubs: if scenario.is_ad_hoc() { vec![] } else { vec![HUB] },
-        space: hearing.cloned().zip(signals),
+        hubs: (0..).zip(nodes).filter(|(_, node)| is_hub(node)).map(|(number, _)| number).collect(),
+        space: channel.hearing.clone().zip(signals),
         stations: stations.collect(),
         categories,
-        schemes: vec![schemes],
+        schemes,
     }
 }
 
@@ -190,7 +247,7 @@ fn links(scenario: &Scenario, seed: u64) -> Vec<LinkPlan> {
     (0..wires.len()).flat_map(|index| [direction(index, "forth"), direction(index, "back")]).collect()
 }
 
-fn flow_plan(scenario: &Scenario, flow: &Flow, seed: u64, ways: Option<&NextHops>) -> FlowPlan {
+fn flow_plan(scenario: &Scenario, flow: &Flow, seed: u64, air: &Air, ways: Option<&NextHops>) -> FlowPlan {
     let group = scenario.flows_of(flow);
     let transport = match &group.transport {
         scenario::Transport::Tcp(tcp) => {
@@ -211,8 +268,10 @@ fn flow_plan(scenario: &Scenario, flow: &Flow, seed: u64, ways: Option<&NextHops
         (chosen, Some(list)) => Workload::Sessions { list, fresh: chosen.connection() == Connection::New },
         (_, None) => Workload::Endless,
     };
-    let first_station = u32::from(!scenario.is_ad_hoc());
-    let mut forward: Vec<Hop> = flow.way.iter().map(|step| hop(*step, first_station)).collect();
+    let chosen = (scenario.network.aps.len() > 1)
+        .then(|| scenario.network.way(flow.from, flow.to, &|station| air.access_points[station]));
+    let way = chosen.flatten();
+    let mut forward: Vec<Hop> = way.as_ref().unwrap_or(&flow.way).iter().map(|step| air.hop(*step)).collect();
     // Where there is no way, the single hop is kept: its frames reach nobody and are given up.
     if let (Some(ways), [Hop::Air { from, to, .. }]) = (ways, &forward[..])
         && ways.next(*from, *to).is_some()
@@ -238,19 +297,4 @@ fn flow_plan(scenario: &Scenario, flow: &Flow, seed: u64, ways: Option<&NextHops
 /// Time from one datagram to the next.
 fn interval(rate: BitRate, payload: Bytes) -> Duration {
     rate.time_for(payload)
-}
-
-/// A step by numbers; stations count from `first_station` on.
-fn hop(step: Step, first_station: u32) -> Hop {
-    let number = |node: Node| match node {
-        Node::Ap => HUB,
-        Node::Station(index) => u32::try_from(index).expect("stations can be numbered") + first_station,
-        Node::Server(_) | Node::Router(_) => unreachable!("only the access point and stations are on the air"),
-    };
-    match step {
-        Step::Air { from, to } => Hop::Air { medium: 0, from: number(from), to: number(to) },
-        Step::Wire { wire, reverse } => {
-            Hop::Wire(u32::try_from(2 * wire + usize::from(reverse)).expect("wires can be numbered"))
-        }
-    }
 }

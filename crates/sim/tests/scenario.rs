@@ -80,8 +80,11 @@ fn groups_are_expanded_and_flows_find_their_ways() {
     assert_eq!(network.flows.len(), 8);
     let third = &network.flows[2];
     assert_eq!((third.name.as_str(), third.direction, third.place), ("up3", Direction::Up, (2, 8)));
-    assert_eq!(third.way, [Step::Air { from: Node::Station(2), to: Node::Ap }, Step::Wire { wire: 0, reverse: true },]);
-    assert_eq!(network.wires[0].ends, [Node::Server(0), Node::Ap]);
+    assert_eq!(
+        third.way,
+        [Step::Air { from: Node::Station(2), to: Node::Ap(0) }, Step::Wire { wire: 0, reverse: true },]
+    );
+    assert_eq!(network.wires[0].ends, [Node::Server(0), Node::Ap(0)]);
     let Transport::Tcp(tcp) = &scenario.flows_of(third).transport else { panic!("a TCP flow") };
     assert_eq!((tcp.receive_window, tcp.min_rto), (Limit::Packets(20), Duration::from_millis(200)));
     assert_eq!(scenario.file.wlan.as_ref().unwrap().data_rate, BitRate::from_mbps(11));

@@ -66,16 +66,23 @@ table! {
 }
 
 table! {
-    /// The access point.
+    /// The access point, or a group of equal ones.
     pub struct Ap {
-        /// What flows and links call it.
+        /// What flows and links call it. If there are several this is the group, and they are numbered: `ap1`, `ap2`, ...
         pub name: String = "ap".to_owned();
+        /// How many.
+        pub count: u32 = 1, "from 1 to 10000" => |count| (1..=10_000).contains(count);
+        /// Channels, which the access points take in turn. What is on one channel is not heard on another.
+        pub channels: Vec<u32> = vec![1], "at least one" => |channels| !channels.is_empty();
         /// Packets that wait for the air.
         pub queue: queue::Settings = queue::Settings::default();
         /// What it does to packets that pass.
         pub scheme: scheme::Settings = scheme::Settings::default();
-        /// Where it is: metres east and north, with `[space]`.
+        /// Where it is: metres east and north, with `[space]`; if there are several, of the first, middle or corner, as
+        /// `layout` says.
         pub position: [Metres; 2] = [Metres(0.0); 2];
+        /// How several lie; all at one place, if absent.
+        pub layout: Option<Placement> = None;
         /// Its radio, if not that of `[space]`.
         pub radio: Option<Radio> = None;
         /// Its least contention window, if not that of `[wlan]`.
@@ -101,6 +108,9 @@ table! {
         pub position: [Metres; 2] = [Metres(0.0); 2];
         /// How they lie; all at one place, if absent.
         pub layout: Option<Placement> = None;
+        /// The access point of all, where there are several. If absent each has the one that it receives best, or without
+        /// `[space]` they take them in turn.
+        pub ap: Option<String> = None;
         /// Radio of each, if not that of `[space]`.
         pub radio: Option<Radio> = None;
         /// Whether they are of 802.11b and cannot read OFDM frames, in an 802.11g network with `[space]`.

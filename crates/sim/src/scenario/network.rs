@@ -23,8 +23,8 @@ const LARGEST_PACKET: u64 = 2304 - 8;
 /// A node of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
-    /// The access point.
-    Ap,
+    /// An access point, by its place in [`Network::aps`].
+    Ap(usize),
     /// A station, by its place in [`Network::stations`].
     Station(usize),
     /// A server, by its place in [`Network::servers`].
@@ -33,12 +33,12 @@ pub enum Node {
     Router(usize),
 }
 
-/// A station or server.
+/// A station, server or access point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// Its name.
     pub name: String,
-    /// The place of its group in the file.
+    /// The place of its group in the file; zero for access points.
     pub group: usize,
 }
 
@@ -102,13 +102,16 @@ pub struct Flow {
     pub to: Node,
     /// Which way data goes, seen from the stations.
     pub direction: Direction,
-    /// The way of the data; that of the ACKs is the same backwards.
+    /// The way of the data; that of the ACKs is the same backwards. Where stations choose among access points, it is that
+    /// over the first: see [`Network::way`].
     pub way: Vec<Step>,
 }
 
 /// All nodes, wires and flows by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Network {
+    /// Access points.
+    pub aps: Vec<Member>,
     /// Stations, group by group.
     pub stations: Vec<Member>,
     /// Servers, group by group.
@@ -162,6 +165,27 @@ impl Network {
         }
         builder.good.then_some(builder.network)
     }
+
+    /// The way with the fewest wires when each station is at the access point `ap_of` it.
+    #[must_use]
+    pub fn way(&self, from: Node, to: Node, ap_of: &dyn Fn(usize) -> usize) -> Option<Vec<Step>> {
+        let neighbours = neighbours(&self.wires);
+        way(from, to, ap_of, |start, end| wired_way(start, end, &neighbours))
+    }
+}
+
+/// Where wires lead from each node.
+type Neighbours = BTreeMap<Node, Vec<(Node, Step)>>;
+
+fn neighbours(wires: &[Wire]) -> Neighbours {
+    let mut neighbours = Neighbours::new();
+    for (wire, link) in wires.iter().enumerate() {
+        for reverse in [false, true] {
+            let (from, to) = if reverse { (link.ends[1], link.ends[0]) } else { (link.ends[0], link.ends[1]) };
+            neighbours.entry(from).or_default().push((to, Step::Wire { wire, reverse }));
+        }
+    }
+    neighbours
 }
 
 impl Builder<'_> {
@@ -200,6 +224,17 @@ impl Builder<'_> {
         };
         if self.file.space.is_none() {
             self.without_space(wlan);
+        }
+        if let Some(ap) = self.file.ap.as_ref().filter(|ap| self.file.space.is_none() && ap.count > 1) {
+            let mut channels = ap.channels.clone();
+            channels.truncate(ap.count as usize);
+            channels.sort_unstable();
+            channels.dedup();
+            if channels.len() < ap.count as usize {
+                let message = format!("{} access points on {} channels", ap.count, channels.len());
+                let note = "write [space], with positions, or as many `channels` in [ap]";
+                self.problem("ap.count", &message, note);
+            }
         }
         if self.file.stations.is_empty() {
             self.problem("wlan", "a [wlan] without stations", "write [[stations]] with name = \"sta\", count = 8");
@@ -306,13 +341,24 @@ impl Builder<'_> {
             self.name(&router.name, &path, vec![Node::Router(index)]);
         }
         if let Some(ap) = &file.ap {
-            self.name(&ap.name, "ap.name", vec![Node::Ap]);
+            if ap.count > 1 {
+                self.check_name(&ap.name, "ap.name");
+            }
+            self.group(&ap.name, ap.count as usize, 0, "ap.name", Node::Ap);
+        }
+        for (index, group) in file.stations.iter().enumerate() {
+            let path = format!("stations[{index}].ap");
+            let Some(name) = &group.ap else { continue };
+            if self.find(name, &path, "access point").is_some_and(|nodes| !matches!(nodes[0], Node::Ap(_))) {
+                self.problem(&path, &format!("`{name}` is not an access point"), "");
+            }
         }
     }
 
     fn group(&mut self, name: &str, count: usize, group: usize, path: &str, node: fn(usize) -> Node) {
         let members = match node(0) {
             Node::Station(_) => &mut self.network.stations,
+            Node::Ap(_) => &mut self.network.aps,
             _ => &mut self.network.servers,
         };
         let first = members.len();
@@ -333,7 +379,7 @@ impl Builder<'_> {
             for (key, name) in [("from", &path.from), ("to", &path.to)] {
                 let place = format!("space.paths[{index}].{key}");
                 let nodes = self.find(name, &place, "node");
-                if nodes.is_some_and(|nodes| !matches!(nodes[0], Node::Station(_) | Node::Ap)) {
+                if nodes.is_some_and(|nodes| !matches!(nodes[0], Node::Station(_) | Node::Ap(_))) {
                     self.problem(&place, &format!("`{name}` is not on the air"), "write a station or the access point");
                 }
             }
@@ -348,6 +394,7 @@ impl Builder<'_> {
         let is_wanted = |nodes: &[Node]| match what {
             "station" => matches!(nodes, [Node::Station(_), ..]),
             "server" => matches!(nodes, [Node::Server(_), ..]),
+            "access point" => matches!(nodes, [Node::Ap(_), ..]),
             _ => true,
         };
         // Groups first, their members where the name is near one of them.
@@ -387,7 +434,7 @@ impl Builder<'_> {
                         self.problem(&path, &format!("`{name}` is a station"), "stations have no wires");
                         None
                     }
-                    [one] => Some(*one),
+                    [_] | [Node::Ap(_), ..] => Some(nodes),
                     _ => {
                         let note = format!("choose one, as in {name}1");
                         self.problem(&path, &format!("`{name}` is a group of {}", nodes.len()), &note);
@@ -396,22 +443,25 @@ impl Builder<'_> {
                 }
             };
             let (Some(from), Some(to)) = (end("from", &link.from), end("to", &link.to)) else { continue };
-            if from == to {
+            if from.iter().any(|node| to.contains(node)) {
                 self.problem(&format!("links[{index}].to"), "the link leads back to where it begins", "");
                 continue;
             }
-            for node in [from, to] {
-                if let Node::Server(server) = node {
-                    linked[server] = true;
+            // A group of access points has a link each.
+            for ends in from.iter().flat_map(|from| to.iter().map(|to| [*from, *to])) {
+                for node in ends {
+                    if let Node::Server(server) = node {
+                        linked[server] = true;
+                    }
                 }
+                links.push(Wire {
+                    ends,
+                    rate: link.rate,
+                    burst: link.burst,
+                    delay: link.delay,
+                    queue: link.queue.clone(),
+                });
             }
-            links.push(Wire {
-                ends: [from, to],
-                rate: link.rate,
-                burst: link.burst,
-                delay: link.delay,
-                queue: link.queue.clone(),
-            });
         }
         for (index, linked) in linked.into_iter().enumerate() {
             let group = self.network.servers[index].group;
@@ -419,7 +469,9 @@ impl Builder<'_> {
             let path = format!("servers[{group}].at");
             let at = match &servers.at {
                 Some(name) => match self.find(name, &path, "node").as_deref() {
-                    Some([node @ (Node::Ap | Node::Router(_) | Node::Server(_))]) if *node != Node::Server(index) => {
+                    Some([node @ (Node::Ap(_) | Node::Router(_) | Node::Server(_))])
+                        if *node != Node::Server(index) =>
+                    {
                         *node
                     }
                     Some(_) => {
@@ -433,7 +485,13 @@ impl Builder<'_> {
                     None => return,
                 },
                 None if linked => continue,
-                None if file.wlan.is_some() && !is_ad_hoc(file) => Node::Ap,
+                None if self.network.aps.len() > 1 => {
+                    let message = format!("server `{}` is joined to none of several access points", servers.name);
+                    let note = "write at = \"...\", a router that [[links]] join to all of them";
+                    self.problem(&format!("servers[{group}].name"), &message, note);
+                    return;
+                }
+                None if file.wlan.is_some() && !is_ad_hoc(file) => Node::Ap(0),
                 None => {
                     let message = format!("server `{}` is joined to nothing", servers.name);
                     self.problem(&format!("servers[{group}].name"), &message, "write at = \"...\", or a link to it");
@@ -453,14 +511,24 @@ impl Builder<'_> {
 
     fn flows(&mut self) {
         let file = self.file;
-        let mut neighbours: BTreeMap<Node, Vec<(Node, Step)>> = BTreeMap::new();
-        for (wire, link) in self.network.wires.iter().enumerate() {
-            for reverse in [false, true] {
-                let (from, to) = if reverse { (link.ends[1], link.ends[0]) } else { (link.ends[0], link.ends[1]) };
-                neighbours.entry(from).or_default().push((to, Step::Wire { wire, reverse }));
-            }
-        }
-        let mut ways = BTreeMap::new();
+        let neighbours = neighbours(&self.network.wires);
+        let (mut ways, mut wired) = (BTreeMap::new(), BTreeMap::new());
+        let mut wired_way =
+            |start, end| wired.entry((start, end)).or_insert_with(|| wired_way(start, end, &neighbours)).clone();
+        let chosen: Vec<Option<usize>> = self
+            .network
+            .stations
+            .iter()
+            .map(|member| {
+                let name = file.stations[member.group].ap.as_ref()?;
+                self.network.aps.iter().position(|ap| ap.name == *name)
+            })
+            .collect();
+        let aps = self.network.aps.len().max(1);
+        let candidates = |node: Node| match node {
+            Node::Station(station) => chosen[station].map_or(0..aps, |ap| ap..ap + 1),
+            _ => 0..1,
+        };
         let mut names: BTreeMap<String, usize> = BTreeMap::new();
         for (group, flows) in file.flows.iter().enumerate() {
             self.check_name(&flows.name, &format!("flows[{group}].name"));
@@ -476,7 +544,15 @@ impl Builder<'_> {
                 let way = ways.entry((from, to)).or_insert_with(|| match (from, to) {
                     // The hops between are a matter of the run's seed.
                     (Node::Station(_), Node::Station(_)) if is_ad_hoc(file) => Some(vec![Step::Air { from, to }]),
-                    _ => way(from, to, &neighbours),
+                    // Whichever access points they choose.
+                    _ => candidates(from)
+                        .flat_map(|a| candidates(to).map(move |b| (a, b)))
+                        .map(|(a, b)| {
+                            let ap_of = |station| if from == Node::Station(station) { a } else { b };
+                            way(from, to, &ap_of, &mut wired_way)
+                        })
+                        .reduce(|first, other| first.filter(|_| other.is_some()))
+                        .flatten(),
                 });
                 let Some(way) = way.clone() else {
                     let message = format!("no way from `{}` to `{}`", self.node_name(from), self.node_name(to));
@@ -533,7 +609,7 @@ impl Builder<'_> {
             let found = match nodes[0] {
                 Node::Station(_) => "station",
                 Node::Server(_) => "server",
-                Node::Ap => "access point",
+                Node::Ap(_) => "access point",
                 Node::Router(_) => "router",
             };
             if what == found || (what == "node" && matches!(found, "station" | "server")) {
@@ -607,7 +683,7 @@ impl Builder<'_> {
 
     fn node_name(&self, node: Node) -> String {
         match node {
-            Node::Ap => self.file.ap.as_ref().map_or_else(String::new, |ap| ap.name.clone()),
+            Node::Ap(index) => self.network.aps[index].name.clone(),
             Node::Station(index) => self.network.stations[index].name.clone(),
             Node::Server(index) => self.network.servers[index].name.clone(),
             Node::Router(index) => self.file.routers[index].name.clone(),
@@ -615,10 +691,30 @@ impl Builder<'_> {
     }
 }
 
-/// The way with the fewest wires; of several the one whose links were declared first.
-fn way(from: Node, to: Node, neighbours: &BTreeMap<Node, Vec<(Node, Step)>>) -> Option<Vec<Step>> {
-    let hub = |node: Node| if matches!(node, Node::Station(_)) { Node::Ap } else { node };
+/// A way whose part over wires is found by `wired`.
+fn way(
+    from: Node,
+    to: Node,
+    ap_of: &dyn Fn(usize) -> usize,
+    mut wired: impl FnMut(Node, Node) -> Option<Vec<Step>>,
+) -> Option<Vec<Step>> {
+    let hub = |node: Node| match node {
+        Node::Station(station) => Node::Ap(ap_of(station)),
+        other => other,
+    };
     let (start, end) = (hub(from), hub(to));
+    let mut steps = wired(start, end)?;
+    if start != from {
+        steps.insert(0, Step::Air { from, to: start });
+    }
+    if end != to {
+        steps.push(Step::Air { from: end, to });
+    }
+    Some(steps)
+}
+
+/// The way with the fewest wires; of several the one whose links were declared first.
+fn wired_way(start: Node, end: Node, neighbours: &Neighbours) -> Option<Vec<Step>> {
     let mut reached: BTreeMap<Node, Option<(Node, Step)>> = BTreeMap::from([(start, None)]);
     let mut queue = VecDeque::from([start]);
     while let Some(node) = queue.pop_front() {
@@ -640,11 +736,5 @@ fn way(from: Node, to: Node, neighbours: &BTreeMap<Node, Vec<(Node, Step)>>) -> 
         node = *before;
     }
     steps.reverse();
-    if start != from {
-        steps.insert(0, Step::Air { from, to: start });
-    }
-    if end != to {
-        steps.push(Step::Air { from: end, to });
-    }
     Some(steps)
 }

@@ -10,10 +10,11 @@ use wifair_config::{choice, table};
 use wifair_engine::stream;
 use wifair_units::{Db, Dbm, Metres};
 use wifair_wlan::dcf::Links;
+use wifair_wlan::phy::placement::Placement;
 use wifair_wlan::phy::propagation::{Fading, Position, Propagation, two_ray};
 use wifair_wlan::phy::{Radio, Reception};
 
-use super::network::Node;
+use super::network::{Member, Node};
 use super::wlan::Profile;
 use super::{File, Scenario};
 
@@ -83,55 +84,93 @@ impl Scenario {
         is_ad_hoc(&self.file)
     }
 
-    /// The nodes on the air: the access point, if there is one, and the stations.
+    /// The nodes on the air: the access points, if there are any, and the stations.
     #[must_use]
     pub fn nodes_on_air(&self) -> Vec<Node> {
         let stations = (0..self.network.stations.len()).map(Node::Station);
-        let ap = (!self.is_ad_hoc()).then_some(Node::Ap);
-        ap.into_iter().chain(stations).collect()
+        (0..self.network.aps.len()).map(Node::Ap).chain(stations).collect()
+    }
+
+    /// The channel of an access point.
+    #[must_use]
+    pub fn channel(&self, ap: usize) -> u32 {
+        self.file.ap.as_ref().map_or(1, |group| group.channels[ap % group.channels.len()])
+    }
+
+    /// The access point of each station in the run with this seed: the one that its group names, else the one that it
+    /// receives best; without `[space]` members of a group take them in turn.
+    #[must_use]
+    pub fn access_points(&self, seed: u64) -> Vec<usize> {
+        let aps = self.network.aps.len();
+        if aps <= 1 {
+            return vec![0; self.network.stations.len()];
+        }
+        let best = |links: &Links, station: usize| {
+            let power = |ap: &usize| links.received_power(number(*ap), number(aps + station));
+            (0..aps).reduce(|best, ap| if power(&ap) > power(&best) { ap } else { best }).unwrap_or(0)
+        };
+        let links = self.file.space.as_ref().map(|space| self.hearing(space, seed, &self.nodes_on_air()));
+        let mut places = vec![0; self.file.stations.len()];
+        let choose = |(station, member): (usize, &Member)| {
+            let turn = places[member.group];
+            places[member.group] += 1;
+            let named = self.file.stations[member.group].ap.as_ref();
+            let named = named.and_then(|name| self.network.aps.iter().position(|ap| ap.name == *name));
+            named.unwrap_or_else(|| links.as_ref().map_or(turn % aps, |links| best(links, station)))
+        };
+        self.network.stations.iter().enumerate().map(choose).collect()
     }
 
     /// Where each node on the air is in the run with this seed, which only random placements depend on.
     #[must_use]
     pub fn positions(&self, seed: u64) -> Vec<Position> {
-        let ap = self.file.ap.as_ref().filter(|_| !self.is_ad_hoc());
-        let mut positions: Vec<Position> = ap.iter().map(|ap| at(ap.position)).collect();
-        let mut members = self.network.stations.iter();
-        for group in &self.file.stations {
-            let names: Vec<&str> =
-                members.by_ref().take(group.count as usize).map(|member| member.name.as_str()).collect();
-            let origin = at(group.position);
-            match &group.layout {
-                Some(layout) => {
-                    let draws = |index: u32| stream(seed, "place", names[index as usize]);
-                    positions.extend(layout.positions(group.count, origin, draws));
-                }
-                None => positions.extend(names.iter().map(|_| origin)),
+        let mut positions = vec![];
+        let mut place = |members: &[Member], origin: Position, layout: &Option<Placement>| match layout {
+            Some(layout) => {
+                let draws = |index: u32| stream(seed, "place", &members[index as usize].name);
+                positions.extend(layout.positions(number(members.len()), origin, draws));
             }
+            None => positions.extend(members.iter().map(|_| origin)),
+        };
+        if let Some(ap) = self.file.ap.as_ref().filter(|_| !self.is_ad_hoc()) {
+            place(&self.network.aps, at(ap.position), &ap.layout);
+        }
+        let mut members = &self.network.stations[..];
+        for group in &self.file.stations {
+            let (these, others) = members.split_at(group.count as usize);
+            place(these, at(group.position), &group.layout);
+            members = others;
         }
         positions
     }
 
-    /// The radio of each node on the air.
+    /// The radios of some nodes on the air.
     #[must_use]
-    pub fn radios(&self, space: &Space) -> Vec<Radio> {
+    pub fn radios(&self, space: &Space, nodes: &[Node]) -> Vec<Radio> {
         let radio = |node: &Node| match node {
             Node::Station(index) => self.file.stations[self.network.stations[*index].group].radio.clone(),
             _ => self.file.ap.as_ref().and_then(|ap| ap.radio.clone()),
         };
-        self.nodes_on_air().iter().map(|node| radio(node).unwrap_or_else(|| space.radio.clone())).collect()
+        nodes.iter().map(|node| radio(node).unwrap_or_else(|| space.radio.clone())).collect()
     }
 
-    /// Who hears whom in the run with this seed.
+    /// Who of these nodes hears whom in the run with this seed.
     #[must_use]
-    pub fn hearing(&self, space: &Space, seed: u64) -> Links {
-        let nodes = self.nodes_on_air();
-        let positions = self.positions(seed);
+    pub fn hearing(&self, space: &Space, seed: u64, nodes: &[Node]) -> Links {
+        let everywhere = self.positions(seed);
+        let positions: Vec<Position> = nodes
+            .iter()
+            .map(|node| match node {
+                Node::Station(index) => everywhere[self.network.aps.len() + index],
+                Node::Ap(index) => everywhere[*index],
+                Node::Server(_) | Node::Router(_) => unreachable!("servers and routers are not on the air"),
+            })
+            .collect();
         let names: Vec<String> = nodes.iter().map(|node| self.name_of(*node)).collect();
         let mut known: BTreeMap<(u32, u32), &Path> = BTreeMap::new();
         for path in &space.paths {
             let members = |name: &str| -> Vec<u32> {
-                (0..).zip(&nodes).filter(|(_, node)| self.is_called(**node, name)).map(|(index, _)| index).collect()
+                (0..).zip(nodes).filter(|(_, node)| self.is_called(**node, name)).map(|(index, _)| index).collect()
             };
             for &from in &members(&path.from) {
                 for &to in members(&path.to).iter().filter(|to| **to != from) {
@@ -156,7 +195,7 @@ impl Scenario {
             let shadow = space.propagation.shadow(&mut stream(seed, "shadow", &pair));
             Db(space.propagation.gain(distance).0 + shadow.0)
         };
-        let links = Links::from_radios(&self.radios(space), gain, space.ignored);
+        let links = Links::from_radios(&self.radios(space, nodes), gain, space.ignored);
         if space.paths.iter().all(|path| path.miss == 0.0) {
             return links;
         }
@@ -165,8 +204,10 @@ impl Scenario {
 
     fn is_called(&self, node: Node, name: &str) -> bool {
         self.name_of(node) == name
-            || matches!(node, Node::Station(index)
-                if self.file.stations[self.network.stations[index].group].name == name)
+            || match node {
+                Node::Station(index) => self.file.stations[self.network.stations[index].group].name == name,
+                _ => self.file.ap.as_ref().is_some_and(|group| group.name == name),
+            }
     }
 
     /// The name of a node on the air.
@@ -174,9 +215,15 @@ impl Scenario {
     pub fn name_of(&self, node: Node) -> String {
         match node {
             Node::Station(index) => self.network.stations[index].name.clone(),
-            _ => self.file.ap.as_ref().map_or_else(String::new, |ap| ap.name.clone()),
+            Node::Ap(index) => self.network.aps[index].name.clone(),
+            Node::Server(_) | Node::Router(_) => unreachable!("servers and routers are not on the air"),
         }
     }
+}
+
+/// A number of nodes on the air, as media count them.
+fn number(count: usize) -> u32 {
+    u32::try_from(count).expect("nodes can be numbered")
 }
 
 /// Whether stations pass packets on among themselves.
@@ -209,7 +256,7 @@ mod tests {
             "[[stations]]\nname = 'n'\ncount = 5\nlayout = 'chain'\nchain.spacing = '150 m'\n\
              [[flows]]\nname = 'f'\nfrom = 'n1'\nto = 'n5'",
         );
-        let links = chain.hearing(chain.file.space.as_ref().unwrap(), 1);
+        let links = chain.hearing(chain.file.space.as_ref().unwrap(), 1, &chain.nodes_on_air());
         assert_eq!(links.hearing(0, 1), Hearing::Reads);
         assert_eq!(links.hearing(0, 2), Hearing::Senses);
         assert_eq!(links.hearing(0, 3), Hearing::Senses);
@@ -223,7 +270,7 @@ mod tests {
         let grid = scenario(
             "[[stations]]\nname = 'n'\ncount = 16\nlayout = 'grid'\n[[flows]]\nname = 'f'\nfrom = 'n1'\nto = 'n16'",
         );
-        let links = grid.hearing(grid.file.space.as_ref().unwrap(), 1);
+        let links = grid.hearing(grid.file.space.as_ref().unwrap(), 1, &grid.nodes_on_air());
         assert_eq!(links.hearing(0, 5), Hearing::Reads);
         assert_eq!(links.hearing(0, 2), Hearing::Senses);
         assert_eq!(links.hearing(0, 15), Hearing::Senses);
@@ -236,7 +283,7 @@ mod tests {
             "[[space.paths]]\nfrom = 'n1'\nto = 'n3'\ndeaf = true\n[[space.paths]]\nfrom = 'n1'\nto = 'n2'\ngain = '-200 dB'\n\
              one_way = true\n[[stations]]\nname = 'n'\ncount = 3\n[[flows]]\nname = 'f'\nfrom = 'n2'\nto = 'n3'",
         );
-        let links = three.hearing(three.file.space.as_ref().unwrap(), 1);
+        let links = three.hearing(three.file.space.as_ref().unwrap(), 1, &three.nodes_on_air());
         assert_eq!(links.hearing(0, 2), Hearing::Nothing);
         assert_eq!(links.hearing(2, 0), Hearing::Nothing);
         assert_eq!(links.hearing(0, 1), Hearing::Nothing);

@@ -1,0 +1,232 @@
+//! Several access points in one scenario.
+
+use wifair_sim::record::Outcome;
+use wifair_sim::scenario::{Node, Scenario};
+use wifair_sim::{Options, run};
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::parse(text, "cells.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn outcome(text: &str) -> Outcome {
+    run(&scenario(text), 1, &Options::default())
+}
+
+fn problems(text: &str) -> String {
+    Scenario::parse(text, "cells.toml", &[]).expect_err("the scenario is wrong").to_string()
+}
+
+/// Stations, a server and flows of one cell.
+fn cell(number: u32) -> String {
+    format!(
+        "
+        [[servers]]
+        name = 'server{number}x'
+        at = 'ap{number}'
+        delay = '5 ms'
+        [[stations]]
+        name = 'sta{number}x'
+        count = 3
+        ap = 'ap{number}'
+        [[flows]]
+        name = 'up{number}x'
+        station = 'sta{number}x'
+        server = 'server{number}x'
+        [[flows]]
+        name = 'down{number}x'
+        station = 'sta{number}x'
+        server = 'server{number}x'
+        direction = 'down'
+        "
+    )
+}
+
+/// On channels of their own cells do not know of each other: each does what it does alone, to the last byte, with the fast
+/// medium and with the general one.
+#[test]
+fn cells_on_different_channels_are_independent() {
+    for space in ["", "[space]\n[[space.paths]]\nfrom = 'ap1'\nto = 'sta1x'\nmiss = 0.0\n"] {
+        let top = format!("duration = '5 s'\nwlan.standard = '802.11b'\n{space}");
+        let both = outcome(&format!("{top}[ap]\ncount = 2\nchannels = [1, 6]\n{}{}", cell(1), cell(2)));
+        for number in [1, 2] {
+            let top = top.replace("ap1", &format!("ap{number}")).replace("sta1x", &format!("sta{number}x"));
+            let alone = outcome(&format!("{top}[ap]\nname = 'ap{number}'\n{}", cell(number)));
+            for flow in &alone.flows {
+                let same = both.flows.iter().find(|other| other.name == flow.name).expect("the flow is there");
+                assert_eq!(format!("{flow:?}"), format!("{same:?}"));
+            }
+            for station in &alone.stations {
+                let same = both.stations.iter().find(|other| other.name == station.name);
+                assert_eq!(Some(station), same);
+            }
+        }
+    }
+}
+
+/// On one channel, in each other's range, two saturated stations share the air draw by draw as they do in one cell, for
+/// their access points send nothing but acknowledgements; out of range each gets all of it.
+#[test]
+fn cells_on_one_channel_share_the_air_where_they_hear_each_other() {
+    let text = |metres: u32| {
+        format!(
+            "duration = '10 s'
+            wlan.standard = '802.11b'
+            [space]
+            reception.capture = 'none'
+            [ap]
+            count = 2
+            layout = 'chain'
+            chain.spacing = '{metres} m'
+            [[routers]]
+            name = 'switch'
+            [[links]]
+            from = 'ap'
+            to = 'switch'
+            rate = '1 Gb/s'
+            [[servers]]
+            name = 'server'
+            at = 'switch'
+            [[stations]]
+            name = 'sta'
+            count = 2
+            layout = 'chain'
+            chain.spacing = '{metres} m'
+            [[flows]]
+            name = 'up'
+            station = 'sta'
+            transport = 'udp'
+            udp.rate = '20 Mb/s'
+            "
+        )
+    };
+    let alone = outcome(&text(20).replace("count = 2", "count = 1")).cell.goodput_bps;
+    // The first count is that of the access points.
+    let one_cell = outcome(&text(20).replacen("count = 2", "count = 1", 1)).cell.goodput_bps;
+    let near = outcome(&text(20)).cell;
+    let far = outcome(&text(5000)).cell;
+    assert_eq!(near.goodput_bps, one_cell);
+    assert!((far.goodput_bps / alone - 2.0).abs() < 0.01, "{} of {alone}", far.goodput_bps);
+    assert!(far.air_reuse > 0.5 && near.air_reuse == 0.0);
+}
+
+#[test]
+fn stations_choose_the_access_point_that_they_receive_best() {
+    let text = "duration = '1 s'
+        wlan.standard = '802.11b'
+        [space]
+        [[space.paths]]
+        from = 'ap3'
+        to = 'sta4'
+        gain = '-60 dB'
+        [ap]
+        count = 3
+        layout = 'chain'
+        chain.spacing = '50 m'
+        channels = [1, 6]
+        [[servers]]
+        name = 'server'
+        at = 'switch'
+        [[routers]]
+        name = 'switch'
+        [[links]]
+        from = 'ap'
+        to = 'switch'
+        rate = '1 Gb/s'
+        [[stations]]
+        name = 'sta'
+        count = 4
+        layout = 'chain'
+        chain.spacing = '30 m'
+        [[stations]]
+        name = 'loyal'
+        ap = 'ap3'
+        [[flows]]
+        name = 'up'
+        station = 'sta'
+        [[flows]]
+        name = 'between'
+        from = 'sta1'
+        to = 'loyal'
+        ";
+    let cells = scenario(text);
+    // At 0, 30, 60 and 90 m beside access points at 0, 50 and 100 m.
+    assert_eq!(cells.access_points(1), [0, 1, 1, 2, 2]);
+    assert_eq!((cells.channel(0), cells.channel(1), cells.channel(2)), (1, 6, 1));
+    let way =
+        cells.network.way(Node::Station(0), Node::Station(4), &|station| cells.access_points(1)[station]).unwrap();
+    assert_eq!(way.len(), 4, "air, two wires, air");
+    let result = outcome(text);
+    assert!(result.flows.iter().all(|flow| flow.received_bytes > 50_000));
+    // Without positions they take turns.
+    let in_turn = text.replace("[space]", "").replace("channels = [1, 6]", "channels = [1, 6, 11]");
+    let in_turn =
+        in_turn.split("[[space.paths]]").next().unwrap().to_owned() + &in_turn[in_turn.find("[ap]").unwrap()..];
+    assert_eq!(scenario(&in_turn).access_points(1), [0, 1, 2, 0, 2]);
+}
+
+#[test]
+fn what_does_not_fit_together_is_told() {
+    let text = |ap: &str, station: &str, server: &str| {
+        format!(
+            "duration = '1 s'\nwlan.standard = '802.11b'\n[ap]\n{ap}\n[[servers]]\nname = 'server'\n{server}\n\
+             [[stations]]\nname = 'sta'\n{station}\n[[flows]]\nname = 'up'\nstation = 'sta'\n"
+        )
+    };
+    let told = problems(&text("count = 2", "", ""));
+    assert!(told.contains("2 access points on 1 channels"), "{told}");
+    let several = "count = 2\nchannels = [1, 6]";
+    let told = problems(&text(several, "", ""));
+    assert!(told.contains("server `server` is joined to none of several access points"), "{told}");
+    let told = problems(&text(several, "ap = 'ap3'", "at = 'ap1'"));
+    assert!(told.contains("unknown access point `ap3`") && told.contains("did you mean"), "{told}");
+    let told = problems(&text(several, "ap = 'server'", "at = 'ap1'"));
+    assert!(told.contains("`server` is not an access point"), "{told}");
+    let told = problems(&text(several, "", "at = 'ap1'"));
+    assert!(told.contains("no way from `sta` to `server`"), "{told}");
+    let told = problems(&text("channels = []", "", ""));
+    assert!(told.contains("at least one"), "{told}");
+    let told = problems(&format!("routing.protocol = 'dsdv'\n{}", text("", "", "")));
+    assert!(told.contains("routing by \"dsdv\" without an ad-hoc network"), "{told}");
+}
+
+/// Ten overlapping cells with two hundred stations that lie anywhere.
+#[test]
+fn a_field_of_two_hundred_stations_in_ten_cells_runs() {
+    let result = outcome(
+        "duration = '2 s'
+        wlan.standard = '802.11g'
+        [space]
+        [ap]
+        count = 10
+        layout = 'grid'
+        grid.columns = 5
+        grid.spacing = '60 m'
+        channels = [1, 6, 11]
+        [[routers]]
+        name = 'switch'
+        [[links]]
+        from = 'ap'
+        to = 'switch'
+        rate = '1 Gb/s'
+        [[servers]]
+        name = 'server'
+        at = 'switch'
+        rate = '1 Gb/s'
+        [[stations]]
+        name = 'sta'
+        count = 200
+        position = ['-30 m', '-30 m']
+        layout = 'random'
+        random.width = '300 m'
+        random.height = '120 m'
+        [[flows]]
+        name = 'down'
+        station = 'sta'
+        direction = 'down'
+        ",
+    );
+    assert_eq!((result.flows.len(), result.stations.len()), (200, 210));
+    let served = result.flows.iter().filter(|flow| flow.received_bytes > 0).count();
+    assert!(served > 150, "{served} of 200");
+    assert!(result.cell.goodput_bps > 30e6, "{} bit/s on three channels", result.cell.goodput_bps);
+}
