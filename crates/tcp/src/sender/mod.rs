@@ -243,7 +243,7 @@ impl Sender {
     }
 
     /// Opens the connection: a SYN becomes due, or data may leave at once where there is no handshake; then the
-    /// receive window counts as `receive_window` bytes until an ACK tells.
+    /// receive window counts as `receive_window` bytes until an ACK tells. ns-2's SYN waits for the first data.
     ///
     /// # Panics
     /// If it was opened before.
@@ -257,7 +257,9 @@ impl Sender {
             }
             Handshake::OneWay | Handshake::ThreeWay => {
                 self.state = State::SynSent;
-                self.due = due::SYN;
+                if self.habits.handshake == Handshake::ThreeWay || self.supplied > 0 {
+                    self.due = due::SYN;
+                }
             }
         }
         self.refresh();
@@ -267,6 +269,9 @@ impl Sender {
     pub fn supply(&mut self, bytes: u64) {
         debug_assert!(!self.closing, "no data follows the end");
         self.supplied = self.supplied.saturating_add(bytes);
+        if self.state == State::SynSent && self.rto_at == Time::NEVER {
+            self.due = due::SYN;
+        }
     }
 
     /// The application is done: a FIN follows the last byte, where the configuration has one.
@@ -970,10 +975,12 @@ impl Sender {
             packet.flags |= flag::FIN;
             self.fin_sent = true;
         }
+        // ns-2's timer, which runs on through a pause, starts anew with the first segment after it, except in its Vegas.
+        let starts_timer = self.rto_at == Time::NEVER || (self.max == self.una && !self.cc.wants_fine_timer());
         self.max = self.max.max(end);
         self.counts.segments += 1;
         self.last_send = now;
-        if self.rto_at == Time::NEVER {
+        if starts_timer {
             self.rto_at = now.saturating_add(self.rtt.rto());
         }
         self.cc.on_send(now, len, end);

@@ -514,6 +514,27 @@ fn a_pause_shrinks_the_window() {
     }
 }
 
+/// ns-2 2.35: the SYN is part of the first session, and the timer that ran on through a pause starts anew with the first
+/// segment after it (`force_set_rtx_timer` in Agent/TCP), so that this segment has a whole timeout for its ACK.
+#[test]
+fn a_pause_in_ns2_costs_no_timeout() {
+    let mut pipe = slow("stack = 'ns2'\nmss = '1000 B'");
+    pipe.sender.open(Time::ZERO);
+    assert!(pipe.sender.poll(Time::ZERO).is_none(), "no SYN without data");
+    pipe.sender.supply(20_000);
+    pipe.run(seconds(10));
+    let (last, rto) = (pipe.log.last().expect("segments").0, pipe.sender.rtt().rto());
+    let mut at = last;
+    for session in 1..20 {
+        // Starts at all phases of the timer.
+        at += rto * 7 + rto * session / 20;
+        pipe.sender.supply(20_000);
+        pipe.run(at + rto * 5);
+        at += rto * 5;
+    }
+    assert_eq!(pipe.sender.counts().timeouts, 0);
+}
+
 /// RFC 2861, section 3.1: a window of 20 is halved twice in a pause of two and a half timeouts.
 #[test]
 fn a_pause_halves_the_window_for_each_timeout() {
