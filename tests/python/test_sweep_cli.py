@@ -209,6 +209,10 @@ def test_bad_stores_and_questions(file: Path, grid: Path, tmp_path: Path) -> Non
         "no column `countt`: did you mean `stations.count`?"
         in wifair("results", grid, "--where", "countt=2", code=2)[1]
     )
+    assert "`count>>3` is no condition" in wifair("results", grid, "--where", "count>>3", code=2)[1]
+    assert "`count=` is no condition" in wifair("results", grid, "--where", "count=", code=2)[1]
+    same = ("results", grid, "--runs", "--json", "--where")
+    assert wifair(*same, "count == 2") == wifair(*same, "count=2")
     assert "no figure `jian`: did you mean `jain_index`?" in wifair("results", grid, "--show", "jian", code=2)[1]
     assert "no run meets these conditions" in wifair("results", grid, "--where", "count=7", code=2)[1]
     assert "`flows.tcp.cc` is no number" in wifair("results", grid, "--show", "flows.tcp.cc", code=2)[1]

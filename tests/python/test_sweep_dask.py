@@ -107,3 +107,4 @@ def test_no_cluster_there(file: Path, tmp_path: Path) -> None:
         assert process.returncode == 2
     assert "cannot reach a Dask scheduler at `tcp://127.0.0.1:9`" in err
     assert "Traceback" not in err
+    assert not (tmp_path / "out").exists()

@@ -134,8 +134,8 @@ def sweep_command(
     assert out is not None
     kept_of(kept, series)  # wrong arguments make no store
     with ExitStack() as stack:
-        store = stack.enter_context(Store(out))
         engine = _engine(stack, threads, processes, dask)
+        store = stack.enter_context(Store(out))
         runs = _run(asked, store, engine, kept, series, quiet)
         _show(asked, runs, as_json)
     if runs.failures:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Condition", "Question", "ask", "means", "name_of", "select", "stream", "version_of"]
 
-CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*", re.S)
+CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(<=|>=|!=|==?|<|>)\s*([^<>=!].*?)\s*", re.S)
 
 MOST_SHOWN = 12
 """Names in a message."""
@@ -54,12 +54,13 @@ class Condition(NamedTuple):
             If it is none.
         """
         match = CONDITION.fullmatch(text)
-        if match is None or not match[3]:
+        if match is None:
             raise ValueError(f"`{text}` is no condition: write it as in stations.count>=4 or flows.tcp.cc=reno,vegas")
+        operator = "=" if match[2] == "==" else match[2]
         values = tuple(value.strip() for value in match[3].split(","))
-        if len(values) > 1 and match[2] not in ("=", "!="):
+        if len(values) > 1 and operator not in ("=", "!="):
             raise ValueError(f"`{text}` compares with several values: only = and != do that")
-        return cls(match[1], match[2], values)
+        return cls(match[1], operator, values)
 
     def sql(self, column: str) -> tuple[str, list[object]]:
         """Write it in SQL; numbers and quantities are compared as such, other texts as texts."""
