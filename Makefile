@@ -9,10 +9,10 @@ CORE := --workspace --exclude wifair-py
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-all lint format bless bench docs clean
+.PHONY: help demo build test test-all lint format bless bench instructions instructions-record docs clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Stamps stand for what is in the environment: its own files are links, older than any source.
 $(STAMPS)/venv:
@@ -67,6 +67,12 @@ bless: $(STAMPS)/build $(STAMPS)/tools ## accept the present results as golden t
 
 bench: $(STAMPS)/build ## simulated seconds per CPU second, beside ns-2 where it is installed
 	$(BIN)/python benches/bench.py
+
+instructions: ## instructions a simulated frame, against the record (needs valgrind)
+	$(PYTHON) benches/instructions.py
+
+instructions-record: ## record what is counted now
+	$(PYTHON) benches/instructions.py --write
 
 docs: $(STAMPS)/build ## build the documentation site into site/
 	$(PIP) install --quiet 'mkdocs-material>=9.5' 'mkdocstrings-python>=1.10' 'mkdocs-click>=0.8'

@@ -1,0 +1,86 @@
+"""A guard against slowing down that noise cannot fool: instructions for each simulated frame, counted by callgrind.
+
+`python benches/instructions.py` compares with `instructions.json` and fails where more than 5 % were added;
+`--write` records what is counted. The counts are those of a compiler: with another one they are shown, and not judged.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+RECORD = HERE / "instructions.json"
+TOLERANCE = 0.05
+SCENARIOS = {
+    "eight uploads": ("uploads.toml",),
+    "twenty saturated": ("saturated.toml",),
+    "chain of five": ("chain.toml",),
+}
+SHORT_S, LONG_S = 5, 25
+
+
+def output(*command: str) -> str:
+    """What a command prints, on either channel."""
+    return subprocess.run(command, cwd=HERE.parent, check=True, text=True, capture_output=True).stdout.strip()
+
+
+def count(program: str, file: str, duration_s: int) -> tuple[int, int]:
+    """Instructions and frames of a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", program]
+        command += [str(HERE / "scenarios" / file), f'duration="{duration_s} s"']
+        done = subprocess.run(command, check=True, text=True, capture_output=True)
+    collected = re.search(r"Collected : (\d+)", done.stderr)
+    frames = re.search(r"frames (\d+)", done.stdout)
+    assert collected is not None, done.stderr
+    assert frames is not None, done.stdout
+    return int(collected[1]), int(frames[1])
+
+
+def per_frame(program: str, file: str) -> float:
+    """Instructions a frame, without those of the start."""
+    (short, few), (long, many) = count(program, file, SHORT_S), count(program, file, LONG_S)
+    return (long - short) / (many - few)
+
+
+def main() -> int:
+    """Count, compare, and say what became of it."""
+    if shutil.which("valgrind") is None:
+        print("error: valgrind is not installed (Debian package valgrind)", file=sys.stderr)
+        return 2
+    output("cargo", "build", "--quiet", "--locked", "--release", "-p", "wifair-sim", "--example", "run")
+    target = json.loads(output("cargo", "metadata", "--format-version=1", "--no-deps"))["target_directory"]
+    program = str(Path(target, "release", "examples", "run"))
+    compiler = output("rustc", "--version")
+    now = {name: round(per_frame(program, *arguments), 1) for name, arguments in SCENARIOS.items()}
+    if "--write" in sys.argv:
+        RECORD.write_text(json.dumps({"compiler": compiler, "instructions_per_frame": now}, indent=2) + "\n")
+    record = json.loads(RECORD.read_text())
+    judged = compiler == record["compiler"]
+    slower = []
+    for name, value in now.items():
+        then = record["instructions_per_frame"][name]
+        change = value / then - 1
+        print(f"{name:<18} {value:8.1f} instructions a frame, recorded {then:8.1f} ({change:+.1%})")
+        if change > TOLERANCE:
+            slower.append(name)
+    if not judged:
+        print(f"counted with {compiler}, recorded with {record['compiler']}: not judged")
+        return 0
+    if slower:
+        print(f"error: more than {TOLERANCE:.0%} slower: {', '.join(slower)}", file=sys.stderr)
+        print(
+            "gain it back, or write what it is for into the commit and run `make instructions-record`", file=sys.stderr
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
