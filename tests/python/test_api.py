@@ -108,6 +108,24 @@ def test_series(scenario: wifair.Scenario) -> None:
     assert results.to_dict()["runs"][0]["cell"] == wifair.run(scenario).to_dict()["runs"][0]["cell"]
 
 
+def test_series_show_the_delay_window_and_what_the_access_point_drops() -> None:
+    uploads = """
+        duration = "60 s"
+        wlan.standard = "802.11g"
+        ap.queue.limit = "5 packets"
+        servers = [{ name = "server", rate = "1 Gb/s", delay = "50 ms" }]
+        stations = [{ name = "sta", count = 3, queue.limit = "1000 packets" }]
+        flows = [{ name = "up", station = "sta", direction = "up", tcp.cc = "compound", tcp.receive_window = "1 MB" }]
+    """
+    results = wifair.run(wifair.Scenario.from_text(uploads), seeds=[1], series="100 ms")
+    assert results.series is not None
+    series, flows = results.series, results.flows
+    assert series["dwnd"].max() > 1
+    assert (series["dwnd"] < series["cwnd"]).all()
+    dropped = flows["ack_drops_ap_queue"].sum() + flows["data_drops_ap_queue"].sum()
+    assert series["ap_drops"].sum() == dropped > 0
+
+
 def test_frames_of_other_libraries(scenario: wifair.Scenario) -> None:
     flows = wifair.run(scenario).flows
     pa = pytest.importorskip("pyarrow")

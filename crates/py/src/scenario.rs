@@ -235,6 +235,7 @@ fn of_flows<'py>(py: Python<'py>, series: &Series, outcome: &Outcome) -> PyResul
         column(py, "time_s", "Time of the sample [s].", floats(&series.time_s)?)?,
         column(py, "flow", "Name of the flow.", PyList::new(py, names)?.into_any())?,
         column(py, "cwnd", "Congestion window [segments].", floats(&series.cwnd)?)?,
+        column(py, "dwnd", "The part of it that delay drives [segments]; 0 where none does.", floats(&series.dwnd)?)?,
         column(py, "ssthresh", "Slow-start threshold [segments]; infinite at first.", floats(&series.ssthresh)?)?,
         column(py, "srtt_s", "Smoothed round-trip time [s].", floats(&series.srtt_s)?)?,
         column(
@@ -242,6 +243,12 @@ fn of_flows<'py>(py: Python<'py>, series: &Series, outcome: &Outcome) -> PyResul
             "received_bytes",
             "New payload handed to the application since the sample before [bytes].",
             counts(py, series.received_bytes.iter().copied())?,
+        )?,
+        column(
+            py,
+            "ap_drops",
+            "Packets of the flow dropped by the access point's queue since the sample before.",
+            counts(py, series.ap_drops.iter().copied())?,
         )?,
     ];
     PyList::new(py, columns)

@@ -3,6 +3,7 @@
 use wifair_wlan::queue::Discipline;
 
 use super::flow::Ends;
+use super::measure::Loss;
 use super::{Task, World};
 
 /// State sampled at regular times, one row a sample and flow.
@@ -14,12 +15,16 @@ pub struct Series {
     pub flow: Vec<u32>,
     /// Congestion window, in segments.
     pub cwnd: Vec<f64>,
+    /// The part of it that delay drives, in segments: Compound's delay window, and zero where there is none.
+    pub dwnd: Vec<f64>,
     /// Slow-start threshold, in segments; infinite before the first loss.
     pub ssthresh: Vec<f64>,
     /// Smoothed round-trip time, in seconds.
     pub srtt_s: Vec<f64>,
     /// New bytes handed to the application since the sample before.
     pub received_bytes: Vec<u64>,
+    /// Packets of the flow, data and ACKs, dropped by the access point's queue since the sample before.
+    pub ap_drops: Vec<u64>,
     /// Time of each sample of the queues, in seconds.
     pub queue_time_s: Vec<f64>,
     /// Index of the medium whose access point has the queue.
@@ -32,7 +37,8 @@ pub struct Series {
     pub state: Vec<&'static str>,
     /// Its value.
     pub state_value: Vec<f64>,
-    pub(super) last: Vec<u64>,
+    /// Bytes received and packets dropped by then, of each flow.
+    pub(super) last: Vec<[u64; 2]>,
 }
 
 impl World {
@@ -41,19 +47,26 @@ impl World {
         let Some(every) = self.sample_every else { return };
         let time = self.now.as_secs();
         for index in 0..self.flows.len() {
-            let received = self.counters(index).received;
+            let counters = self.counters(index);
+            let received = counters.received;
+            let dropped = counters.data_lost[Loss::ApQueue as usize] + counters.acks_lost[Loss::ApQueue as usize];
             let own = self.flows[index].connections.first().map(|own| &self.connections[*own as usize].ends);
-            let (cwnd, ssthresh, srtt) = match own {
-                Some(Ends::Tcp { sender, .. }) => (sender.cwnd(), sender.ssthresh(), sender.rtt().srtt().as_secs()),
-                Some(Ends::Udp { .. }) | None => (f64::NAN, f64::NAN, f64::NAN),
+            let [cwnd, dwnd, ssthresh, srtt] = match own {
+                Some(Ends::Tcp { sender, .. }) => {
+                    [sender.cwnd(), sender.delay_window(), sender.ssthresh(), sender.rtt().srtt().as_secs()]
+                }
+                Some(Ends::Udp { .. }) | None => [f64::NAN; 4],
             };
             self.series.time_s.push(time);
             self.series.flow.push(index as u32);
             self.series.cwnd.push(cwnd);
+            self.series.dwnd.push(dwnd);
             self.series.ssthresh.push(ssthresh);
             self.series.srtt_s.push(srtt);
-            self.series.received_bytes.push(received - self.series.last[index]);
-            self.series.last[index] = received;
+            let [received_before, dropped_before] = self.series.last[index];
+            self.series.received_bytes.push(received - received_before);
+            self.series.ap_drops.push(dropped - dropped_before);
+            self.series.last[index] = [received, dropped];
         }
         for (index, medium) in self.media.iter().enumerate() {
             for hub in &self.hubs[index] {

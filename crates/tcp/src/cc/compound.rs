@@ -294,6 +294,10 @@ impl CongestionControl for Compound {
         self.swnd()
     }
 
+    fn delay_window(&self) -> f64 {
+        self.dwnd
+    }
+
     #[inline]
     fn ssthresh(&self) -> f64 {
         self.window.ssthresh

@@ -100,6 +100,10 @@ impl CompoundPlus {
 impl CongestionControl for CompoundPlus {
     by_inner!(compound: on_loss, on_rto);
 
+    fn delay_window(&self) -> f64 {
+        self.compound.dwnd
+    }
+
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         if self.compound.ack(ack) {

@@ -50,6 +50,10 @@ pub fn new(params: &Params, start: Start) -> CtcpTube {
 impl CongestionControl for CtcpTube {
     by_inner!(compound:);
 
+    fn delay_window(&self) -> f64 {
+        self.compound.dwnd
+    }
+
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         if self.compound.ack(ack) {

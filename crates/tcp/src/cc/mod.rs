@@ -175,6 +175,11 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// The slow-start threshold, in segments; infinite before the first loss.
     fn ssthresh(&self) -> f64;
 
+    /// The part of the window that delay drives, in segments, where it has a part of its own (Compound).
+    fn delay_window(&self) -> f64 {
+        0.0
+    }
+
     /// The rate at which segments leave, in bytes per second; `None` sends them as soon as the window allows.
     fn pacing_rate(&self) -> Option<f64> {
         None
@@ -439,6 +444,10 @@ impl CongestionControl for Algorithm {
     #[inline]
     fn ssthresh(&self) -> f64 {
         dispatch!(self, cc => cc.ssthresh())
+    }
+
+    fn delay_window(&self) -> f64 {
+        dispatch!(self, cc => cc.delay_window())
     }
 
     #[inline]

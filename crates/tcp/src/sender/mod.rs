@@ -999,6 +999,12 @@ impl Sender {
         self.cc.cwnd().min(self.habits.max_cwnd)
     }
 
+    /// The part of the congestion window that delay drives, in segments; zero where none does.
+    #[must_use]
+    pub fn delay_window(&self) -> f64 {
+        self.cc.delay_window()
+    }
+
     /// The slow-start threshold, in segments; infinite before the first loss.
     #[must_use]
     pub fn ssthresh(&self) -> f64 {
