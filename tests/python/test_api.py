@@ -124,6 +124,8 @@ def test_series_show_the_delay_window_and_what_the_access_point_drops() -> None:
     assert (series["dwnd"] < series["cwnd"]).all()
     dropped = flows["ack_drops_ap_queue"].sum() + flows["data_drops_ap_queue"].sum()
     assert series["ap_drops"].sum() == dropped > 0
+    assert series["received_bytes"].sum() == flows["received_bytes"].sum()
+    assert series["arrived_bytes"].sum() >= series["received_bytes"].sum()
 
 
 def test_frames_of_other_libraries(scenario: wifair.Scenario) -> None:

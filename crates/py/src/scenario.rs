@@ -246,6 +246,12 @@ fn of_flows<'py>(py: Python<'py>, series: &Series, outcome: &Outcome) -> PyResul
         )?,
         column(
             py,
+            "arrived_bytes",
+            "All payload that arrived since the sample before, duplicates included [bytes].",
+            counts(py, series.arrived_bytes.iter().copied())?,
+        )?,
+        column(
+            py,
             "ap_drops",
             "Packets of the flow dropped by the access point's queue since the sample before.",
             counts(py, series.ap_drops.iter().copied())?,

@@ -207,7 +207,7 @@ impl World {
             echoes_sent: 0,
             echoes_gone: 0,
             arrived: VecDeque::new(),
-            series: Series { last: vec![[0; 2]; flows.len()], ..Series::default() },
+            series: Series { last: vec![[0; 3]; flows.len()], ..Series::default() },
             flows,
             connections: vec![],
             ended: VecDeque::new(),

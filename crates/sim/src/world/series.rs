@@ -23,6 +23,8 @@ pub struct Series {
     pub srtt_s: Vec<f64>,
     /// New bytes handed to the application since the sample before.
     pub received_bytes: Vec<u64>,
+    /// All payload that arrived since the sample before, duplicates included.
+    pub arrived_bytes: Vec<u64>,
     /// Packets of the flow, data and ACKs, dropped by the access point's queue since the sample before.
     pub ap_drops: Vec<u64>,
     /// Time of each sample of the queues, in seconds.
@@ -37,8 +39,8 @@ pub struct Series {
     pub state: Vec<&'static str>,
     /// Its value.
     pub state_value: Vec<f64>,
-    /// Bytes received and packets dropped by then, of each flow.
-    pub(super) last: Vec<[u64; 2]>,
+    /// Bytes received, bytes arrived and packets dropped by then, of each flow.
+    pub(super) last: Vec<[u64; 3]>,
 }
 
 impl World {
@@ -48,7 +50,7 @@ impl World {
         let time = self.now.as_secs();
         for index in 0..self.flows.len() {
             let counters = self.counters(index);
-            let received = counters.received;
+            let (received, arrived) = (counters.received, counters.payload_arrived);
             let dropped = counters.data_lost[Loss::ApQueue as usize] + counters.acks_lost[Loss::ApQueue as usize];
             let own = self.flows[index].connections.first().map(|own| &self.connections[*own as usize].ends);
             let [cwnd, dwnd, ssthresh, srtt] = match own {
@@ -63,10 +65,11 @@ impl World {
             self.series.dwnd.push(dwnd);
             self.series.ssthresh.push(ssthresh);
             self.series.srtt_s.push(srtt);
-            let [received_before, dropped_before] = self.series.last[index];
-            self.series.received_bytes.push(received - received_before);
-            self.series.ap_drops.push(dropped - dropped_before);
-            self.series.last[index] = [received, dropped];
+            let before = self.series.last[index];
+            self.series.received_bytes.push(received - before[0]);
+            self.series.arrived_bytes.push(arrived - before[1]);
+            self.series.ap_drops.push(dropped - before[2]);
+            self.series.last[index] = [received, arrived, dropped];
         }
         for (index, medium) in self.media.iter().enumerate() {
             for hub in &self.hubs[index] {
