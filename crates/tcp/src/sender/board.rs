@@ -74,6 +74,9 @@ pub struct Delivery {
     pub first_sent: Option<Time>,
     /// See `first_sent`.
     pub last_sent: Option<Time>,
+    /// A segment that was sent again is acknowledged cumulatively. What is acknowledged with it may have arrived long
+    /// ago, so its times of transmission measure nothing (Linux).
+    pub repaired: bool,
     /// The ACK reports that a segment arrived twice (RFC 2883): that segment.
     pub duplicate: Option<(u64, u64)>,
 }
@@ -245,6 +248,7 @@ impl Board {
                 }
                 break;
             }
+            delivery.repaired |= segment.is(mark::TWICE);
             if segment.is(mark::SACKED) {
                 self.sacked -= u64::from(segment.len);
                 self.sacked_segments -= 1;

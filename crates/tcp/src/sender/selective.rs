@@ -149,14 +149,14 @@ impl Sender {
         any
     }
 
-    /// With timestamps every ACK measures: by the times of sending where the segments were sent once, else by the echo.
+    /// With timestamps every ACK measures: by the times of sending where all segments were sent once, else by the echo.
     fn measure_selective(&mut self, now: Time, packet: &Packet, acked: u64, delivery: &Delivery) {
         if !self.habits.timestamps {
             if self.timed != 0 && packet.ack >= self.timed {
                 self.timed = 0;
                 self.take_sample(now, self.timed_at);
             }
-        } else if let (Some(first), Some(last)) = (delivery.first_sent, delivery.last_sent) {
+        } else if let (Some(first), Some(last), false) = (delivery.first_sent, delivery.last_sent, delivery.repaired) {
             self.rtt.sample(first, now);
             self.sample = Some(now.saturating_since(last));
         } else if acked > 0 {

@@ -451,6 +451,28 @@ fn a_delay_is_told_from_a_loss_by_timestamps() {
     }
 }
 
+/// Ten segments arrive, and all their ACKs are lost. The answer to the timeout's retransmission of the first, 100 ms
+/// after it, acknowledges all ten: the round trip is 100 ms by the echo, and not the age of the other nine.
+#[test]
+fn an_ack_for_a_retransmission_measures_by_its_echo() {
+    let mut sender = ten_in_flight("sack = true\ntimestamps = true");
+    let mut at = sender.deadline();
+    for _ in 0..2 {
+        sender.on_timer(at);
+        assert_eq!(sender.poll(at).expect("the first segment again").seq, 0);
+        assert!(sender.poll(at).is_none());
+        at = sender.deadline();
+    }
+    let sent = at;
+    sender.on_timer(at);
+    assert_eq!(sender.poll(at).expect("the first segment again").seq, 0);
+    let now = sent + Duration::from_millis(100);
+    let before = sender.rtt().srtt();
+    sender.on_packet(now, &Packet { ts_ecr: clock(sent), ts_val: 1, ..ack(10, &[]) });
+    assert_eq!(sender.rtt_sample(), Some(Duration::from_millis(100)));
+    assert!(sender.rtt().srtt() <= before.max(Duration::from_millis(100)), "{}", sender.rtt().srtt());
+}
+
 /// RFC 3168, section 6.1: one mark halves the window once, the receiver echoes it until the sender says so, once.
 #[test]
 fn a_mark_is_answered_once() {
