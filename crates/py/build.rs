@@ -12,6 +12,7 @@ fn main() -> io::Result<()> {
     for name in CORE {
         collect(&root.join("crates").join(name).join("src"), &mut files)?;
     }
+    collect(&root.join("crates/py/src/extend"), &mut files)?;
     files.sort();
     let mut hash = Fnv::default();
     for file in &files {

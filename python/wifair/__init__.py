@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 from wifair._core import __version__
 from wifair.errors import (
     CaptureError,
+    ExtensionError,
     Interrupted,
     ResultsError,
     RunError,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from wifair.columns import Columns
     from wifair.comparing import Comparison, compare
     from wifair.explaining import Explanation, explain
+    from wifair.extending import Ack, CongestionControl, Packet, QueueDiscipline
     from wifair.results import Results
     from wifair.saved import SavedResults, read_results
     from wifair.scenario import Scenario
@@ -53,12 +55,17 @@ if TYPE_CHECKING:
     from wifair.sweeps import Store, sweep
 
 __all__ = [
+    "Ack",
     "Capture",
     "CaptureError",
     "Columns",
     "Comparison",
+    "CongestionControl",
     "Explanation",
+    "ExtensionError",
     "Interrupted",
+    "Packet",
+    "QueueDiscipline",
     "Results",
     "ResultsError",
     "RunError",
@@ -83,10 +90,14 @@ __all__ = [
 
 # Imported when first used: the command answers `--help` without numpy.
 _LAZY = {
+    "Ack": "wifair.extending",
     "Capture": "wifair.capture",
     "Columns": "wifair.columns",
     "Comparison": "wifair.comparing",
+    "CongestionControl": "wifair.extending",
     "Explanation": "wifair.explaining",
+    "Packet": "wifair.extending",
+    "QueueDiscipline": "wifair.extending",
     "Results": "wifair.results",
     "SavedResults": "wifair.saved",
     "Scenario": "wifair.scenario",

@@ -29,8 +29,12 @@ def text(string: str) -> str:
 
 def value(item: object, at: str) -> str:
     """Write a value; `at` names it in the error."""
-    if hasattr(item, "item") and not isinstance(item, Mapping):  # numpy's scalars
+    if hasattr(item, "item") and not isinstance(item, (Mapping, type)):  # numpy's scalars
         item = item.item()
+    if isinstance(item, type):
+        from wifair.extending import name_of  # noqa: PLC0415
+
+        item = name_of(item)
     match item:
         case bool():
             return "true" if item else "false"

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CaptureError",
+    "ExtensionError",
     "Interrupted",
     "Problem",
     "ResultsError",
@@ -71,6 +72,21 @@ class RunError(WifairError, RuntimeError):
 
     def __reduce__(self) -> tuple[type[RunError], tuple[str, int]]:
         return type(self), (str(self), self.seed)
+
+
+class ExtensionError(WifairError, RuntimeError):
+    """A class of the user's own raised an exception in a run, which is its ``__cause__``."""
+
+    def __init__(self, text: str, method: str, place: str, time_s: float, seed: int) -> None:
+        """Say that `method`, as in ``Class.method``, of `place` raised at `time_s` in the run of `seed`."""
+        super().__init__(text)
+        self.method = method
+        self.place = place
+        self.time_s = time_s
+        self.seed = seed
+
+    def __reduce__(self) -> tuple[type[ExtensionError], tuple[str, str, str, float, int]]:
+        return type(self), (str(self), self.method, self.place, self.time_s, self.seed)
 
 
 class StoreError(WifairError, ValueError):

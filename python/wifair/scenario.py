@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import sys
 from collections.abc import Mapping
@@ -30,8 +31,8 @@ class Scenario:
         self._data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
         self._source = name
         self._overrides = tuple(overrides)
-        folder = str(Path(name).parent) if not name.startswith("<") else "."
-        self._core = _core.parse(name, self._data, self._overrides, folder)
+        self._folder = str(Path(name).parent) if not name.startswith("<") else "."
+        self._core = _core.parse(name, self._data, self._overrides, self._folder)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, overrides: Sequence[str | tuple[str, str]] = ()) -> Scenario:
@@ -124,7 +125,8 @@ class Scenario:
         ----------
         changes : mapping of str to value, optional
             Paths and values: ``{"ap.queue.limit": "100 packets", "flows.up.tcp.cc": "reno"}``. A path without the
-            name of a group, as in ``stations.count``, changes all of them.
+            name of a group, as in ``stations.count``, changes all of them. A class of your own may stand for a
+            congestion control or a queue discipline.
         **more
             The same for keys at the top: ``duration="10 s"``.
 
@@ -186,8 +188,17 @@ class Scenario:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of `resolved` without its seeds, in hexadecimal: what a run depends on besides seed and version."""
-        return self._core.hash()
+        """SHA-256 of `resolved` without its seeds, in hexadecimal: what a run depends on besides seed and version.
+
+        Where the scenario names classes of your own, their modules are imported, and their sources count.
+        """
+        named = self._core.classes()
+        if not named:
+            return self._core.hash()
+        from wifair.extending import digest, find  # noqa: PLC0415
+
+        sources = digest(find(name, base, self._folder) for name, base in named)
+        return hashlib.sha256(f"{self._core.hash()}{sources}".encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scenario) and self.resolved == other.resolved

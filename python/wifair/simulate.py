@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from wifair import _core
-from wifair.errors import Interrupted, RunError
+from wifair.errors import ExtensionError, Interrupted, RunError, ScenarioError
 from wifair.results import Results
 from wifair.scenario import Scenario
 
@@ -59,6 +59,8 @@ def run(
         If the scenario is wrong.
     ValueError
         If there is no seed, one comes twice or is negative, `threads` is below 1, or `series` is no duration.
+    ExtensionError
+        If a class of your own raises an exception.
     RunError
         If a run fails, which is a bug.
     Interrupted
@@ -97,6 +99,8 @@ def run(
         raise Interrupted(results(done) if done else None) from None
     if work.failure is not None:
         seed, error = work.failure
+        if isinstance(error, (ExtensionError, ScenarioError)):
+            raise error
         raise RunError(f"the run with seed {seed} failed: {error}", seed) from error
     return results(work.outcomes[seed] for seed in numbers)
 

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::json::Json;
+use crate::table::CLASS;
 
 /// A table.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +74,8 @@ pub enum Shape {
     Optional(Box<Shape>),
     /// Any of several forms.
     OneOf(Vec<Shape>),
+    /// A table whose keys the user chooses.
+    Free,
 }
 
 /// What stands at a key.
@@ -84,6 +87,8 @@ pub enum Found<'a> {
     List(&'a Shape),
     /// A single value.
     Value(&'a Shape),
+    /// A table whose keys the user chooses, or something in it.
+    Free,
 }
 
 impl<'a> Found<'a> {
@@ -91,6 +96,7 @@ impl<'a> Found<'a> {
         match shape.inner() {
             Shape::Table(table) => Self::Table(table),
             Shape::List(element) => Self::List(element),
+            Shape::Free => Self::Free,
             value => Self::Value(value),
         }
     }
@@ -154,6 +160,7 @@ impl Shape {
             Self::Table(_) => "table".to_owned(),
             Self::Optional(inner) => inner.words(),
             Self::OneOf(shapes) => shapes.iter().map(Self::words).collect::<Vec<_>>().join(" or "),
+            Self::Free => "table with keys of your own".to_owned(),
         }
     }
 }
@@ -353,7 +360,14 @@ impl Shape {
                         ("description".to_owned(), Json::text(variant.summary())),
                     ])
                 };
-                vec![("oneOf".to_owned(), Json::List(choice.variants.iter().map(one).collect()))]
+                let mut forms: Vec<Json> = choice.variants.iter().map(one).collect();
+                if choice.variants.iter().any(|variant| variant.name == CLASS) {
+                    let mut class = typed("string");
+                    class.push(("pattern".to_owned(), Json::text("^.+:.+$")));
+                    class.push(("description".to_owned(), Json::text("A class of yours: module:Class")));
+                    forms.push(Json::Object(class));
+                }
+                vec![("oneOf".to_owned(), Json::List(forms))]
             }
             Self::List(inner) => {
                 let mut object = typed("array");
@@ -362,6 +376,7 @@ impl Shape {
             }
             Self::Table(table) => return table.to_json(),
             Self::Optional(inner) => return inner.to_json(),
+            Self::Free => typed("object"),
             Self::OneOf(shapes) => {
                 vec![("anyOf".to_owned(), Json::List(shapes.iter().map(Self::to_json).collect()))]
             }

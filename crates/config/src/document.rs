@@ -552,6 +552,13 @@ impl Change<'_> {
                 }
                 nodes.iter_mut().try_for_each(|child| self.apply(child, steps, Found::Table(description)))
             }
+            (Found::Free, Step::Key(key)) => {
+                let place = Place { source: Some(self.source), span: span.clone() };
+                match node.make_at(key, &place, Rank::Override) {
+                    Some(child) => self.apply(child, rest, Found::Free),
+                    None => error(format!("{parent} is not a table"), String::new()),
+                }
+            }
             _ => error(format!("{parent} has no parts"), String::new()),
         }
     }

@@ -161,7 +161,7 @@ pub use reader::Reader;
 pub use source::Source;
 pub use suggest::{hint, nearest};
 pub use table::{At, Fields, Table};
-pub use value::{Taken, Value};
+pub use value::{Free, Taken, Value};
 
 #[doc(hidden)]
 pub use table::{

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::describe::{Description, Key, Shape, doc_text};
-use crate::document::{Content, Node, Place};
+use crate::document::{Content, Entry, Node, Place};
 use crate::plain::Plain;
 use crate::reader::Reader;
 use crate::suggest::hint;
@@ -162,8 +162,18 @@ impl<'n, 'r> Fields<'n, 'r> {
         self.node.get(name).is_some()
     }
 
-    /// Reads the parameters of the variant `name` that `key` chose.
+    /// Reads the parameters of the variant `name` that `key` chose. A class that `key` names is its parameter `class`.
     pub fn params<T: Table>(&mut self, key: &'static str, name: &'static str) -> Option<T> {
+        if name == CLASS
+            && let Some(class) = self.node.entry(key).filter(|entry| entry.node.text().is_some_and(is_class))
+        {
+            let mut params = self.get(name).cloned().unwrap_or_else(|| Node::empty(class.node.place.clone()));
+            params.remove("class");
+            if let Content::Table(entries) = &mut params.content {
+                entries.push(Entry { name: "class".to_owned(), ..class.clone() });
+            }
+            return self.reader.read_table(&params, name, None);
+        }
         if let Some(node) = self.get(name) {
             return self.reader.read_table(node, name, None);
         }
@@ -224,6 +234,15 @@ fn highest_rank(node: &Node) -> crate::Rank {
     inner.map_or(node.rank, |inner| if node.entries().is_empty() { node.rank } else { inner })
 }
 
+/// The variant of a choice that stands for a class which the user wrote, with the parameter `class`. Such a class can
+/// be named in the place of the variant, as `module:Class`.
+pub(crate) const CLASS: &str = "python";
+
+/// Whether a name is that of a class, `module:Class`.
+fn is_class(name: &str) -> bool {
+    name.split_once(':').is_some_and(|(module, class)| !module.is_empty() && !class.is_empty())
+}
+
 /// The one of `variants` that `node` names.
 #[doc(hidden)]
 pub fn choose(node: &Node, key: &str, variants: &[&'static str], reader: &mut Reader) -> Option<&'static str> {
@@ -232,7 +251,8 @@ pub fn choose(node: &Node, key: &str, variants: &[&'static str], reader: &mut Re
         reader.problem(&node.place, Some(key), &message, &hint("", variants));
         return None;
     };
-    let found = variants.iter().find(|variant| **variant == text.as_str()).copied();
+    let meant = if is_class(text) { CLASS } else { text.as_str() };
+    let found = variants.iter().find(|variant| **variant == meant).copied();
     if found.is_none() {
         let message = format!("unknown {key} `{}`", crate::problem::shown(text));
         reader.problem(&node.place, Some(key), &message, &hint(text, variants));

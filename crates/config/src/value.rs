@@ -168,6 +168,52 @@ impl Value for String {
     }
 }
 
+/// Keys and values of the user's own, in the order of the text; what they mean is for who made them to say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Free(pub Vec<(String, Plain)>);
+
+impl Free {
+    fn plain(node: &Node, key: &str, reader: &mut Reader) -> Option<Plain> {
+        Some(match &node.content {
+            Content::Bool(b) => Plain::Bool(*b),
+            Content::Integer(i) => Plain::Integer(*i),
+            Content::Float(x) => Plain::Float(*x),
+            Content::Text(text) => Plain::Text(text.clone()),
+            Content::List(nodes) => {
+                Plain::List(nodes.iter().map(|node| Self::plain(node, key, reader)).collect::<Option<_>>()?)
+            }
+            Content::Table(entries) => Plain::Table(
+                entries
+                    .iter()
+                    .map(|entry| Some((entry.name.clone(), Self::plain(&entry.node, &entry.name, reader)?)))
+                    .collect::<Option<_>>()?,
+            ),
+            Content::Date => return wrong_type(node, key, "a string, number, bool or list", "write a string", reader),
+        })
+    }
+}
+
+impl Value for Free {
+    fn shape() -> Shape {
+        Shape::Free
+    }
+    fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
+        if !matches!(node.content, Content::Table(_)) {
+            return wrong_type(node, key, "a table", "write { name = value }", reader);
+        }
+        match Self::plain(node, key, reader)? {
+            Plain::Table(entries) => Some(Self(entries)),
+            _ => unreachable!("a table stays one"),
+        }
+    }
+    fn to_plain(&self) -> Plain {
+        Plain::Table(self.0.clone())
+    }
+    fn some() -> Self {
+        Self::default()
+    }
+}
+
 /// Reads a number with a unit.
 fn read_with_unit<T>(
     node: &Node,
@@ -359,7 +405,7 @@ impl Shape {
                 Some(format!("\"{} {}\"", if *signed { -20 } else { 20 }, units.first().copied().unwrap_or_default()))
             }
             Self::Choice(choice) => choice.variants.first().map(|variant| format!("\"{}\"", variant.name)),
-            Self::List(_) | Self::Table(_) => None,
+            Self::List(_) | Self::Table(_) | Self::Free => None,
             Self::Optional(inner) => inner.example(),
             Self::OneOf(shapes) => shapes.first().and_then(Self::example),
         }

@@ -3,6 +3,7 @@
 mod capture;
 mod columns;
 mod control;
+mod extend;
 mod measure;
 mod scenario;
 mod sweep;
@@ -16,6 +17,8 @@ mod _core {
     use crate::capture::{Capture, read_capture};
     #[pymodule_export]
     use crate::control::Control;
+    #[pymodule_export]
+    use crate::extend::{Ack, CongestionControl, Packet, QueueDiscipline};
     #[pymodule_export]
     use crate::measure::{figure_names, measure_plan};
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! Scenarios: read, described, run.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -12,6 +13,7 @@ use wifair_units::{Duration, Quantity};
 
 use crate::columns::{column, counts, numbers, of_rows};
 use crate::control::{Control, Shared};
+use crate::extend::{Classes, Failure};
 use crate::sweep::{Rule, describe_rule};
 
 /// Runs look at least so often, in fractions of their duration, whether they are to end ...
@@ -24,6 +26,10 @@ const LONGEST_SLICE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Scenario {
     pub(crate) inner: scenario::Scenario,
+    /// Names classes in Python.
+    foreign: bool,
+    /// Where the file lies.
+    folder: String,
 }
 
 #[pymethods]
@@ -92,7 +98,12 @@ impl Scenario {
         self.inner.file.sweep.tables.iter().map(|table| table.name()).collect()
     }
 
-    /// What a run depends on besides its seed and the version.
+    /// The classes in Python that it names.
+    fn classes(&self) -> Vec<(String, &'static str)> {
+        self.inner.classes()
+    }
+
+    /// What a run depends on besides its seed, the version and the classes that it names.
     fn hash(&self) -> String {
         self.inner.hash()
     }
@@ -102,7 +113,7 @@ impl Scenario {
         self.inner.to_toml()
     }
 
-    /// Simulates it, without the GIL; `None` if it was stopped.
+    /// Simulates it, without the GIL unless it calls into Python; `None` if it was stopped.
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -111,20 +122,46 @@ impl Scenario {
         control: &Control,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let shared = control.share();
-        let options = Options { sample_every: sample_step_ns.map(Duration::from_nanos) };
-        let outcome = py.detach(|| self.simulate(seed, &options, &shared));
+        let sample_every = sample_step_ns.map(Duration::from_nanos);
+        let outcome = if self.foreign {
+            let find = py.import("wifair.extending")?.getattr("find")?;
+            for (class, base) in self.inner.classes() {
+                find.call1((class, base, &self.folder))?; // before anything begins
+            }
+            let failure = Arc::new(Failure::default());
+            let classes = Arc::new(Classes::new(seed, &self.folder, Arc::clone(&failure)));
+            let options = Options { sample_every, foreign: Some(classes) };
+            // Between slices others get the GIL.
+            let outcome = self.simulate(seed, &options, &shared, || {
+                py.detach(|| ());
+                !failure.happened()
+            });
+            if failure.happened() {
+                return Err(failure.raise(py, seed));
+            }
+            outcome
+        } else {
+            py.detach(|| self.simulate(seed, &Options { sample_every, foreign: None }, &shared, || true))
+        };
         outcome.map(|outcome| to_dict(py, &outcome)).transpose()
     }
 }
 
 impl Scenario {
-    fn simulate(&self, seed: u64, options: &Options, shared: &Shared) -> Option<Outcome> {
+    /// `goes_on` is asked between slices.
+    fn simulate(
+        &self,
+        seed: u64,
+        options: &Options,
+        shared: &Shared,
+        mut goes_on: impl FnMut() -> bool,
+    ) -> Option<Outcome> {
         let mut run = Run::new(&self.inner, seed, options);
         let share = Duration::from_nanos(self.inner.file.duration.as_nanos().div_ceil(LOOKS));
         let slice = share.min(LONGEST_SLICE);
         let mut until = run.now();
         loop {
-            if shared.is_stopped() {
+            if shared.is_stopped() || !goes_on() {
                 return None;
             }
             let before = until;
@@ -151,7 +188,11 @@ pub fn parse(
     let mut load = |file: &str| std::fs::read_to_string(Path::new(folder).join(file)).map_err(|why| why.to_string());
     let scenario =
         Source::from_bytes(name, data).and_then(|source| scenario::Scenario::parse_with(source, &overrides, &mut load));
-    scenario.map(|inner| Scenario { inner }).map_err(|problems| to_error(py, &problems))
+    let whole = |inner: scenario::Scenario| {
+        let foreign = !inner.classes().is_empty();
+        Scenario { inner, foreign, folder: folder.to_owned() }
+    };
+    scenario.map(whole).map_err(|problems| to_error(py, &problems))
 }
 
 /// JSON Schema of scenario files.

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use wifair_engine::stream;
+use wifair_tcp::cc;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 use wifair_wlan::dcf::{Links, RateSettings, SignalSettings, StationSettings};
 use wifair_wlan::phy::rate::Adaptation;
-use wifair_wlan::queue::Queue;
+use wifair_wlan::queue::{self, Chosen, Queue, Site};
 use wifair_wlan::routing::NextHops;
 use wifair_wlan::scheme::{Facts, Schemes};
 
@@ -82,9 +83,12 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
     };
     let hearing = air.channels.first().and_then(|channel| channel.hearing.as_ref());
     let ways = hearing.filter(|_| scenario.is_ad_hoc() && dsdv.is_none()).map(NextHops::shortest);
-    let flows = flows.map(|flow| flow_plan(scenario, flow, seed, &air, ways.as_ref())).collect();
-    let media =
-        file.wlan.iter().flat_map(|wlan| air.channels.iter().map(|channel| medium(scenario, wlan, seed, channel)));
+    let flows = flows.map(|flow| flow_plan(scenario, flow, seed, &air, ways.as_ref(), options)).collect();
+    let queues = Queues { seed, options };
+    let media = file
+        .wlan
+        .iter()
+        .flat_map(|wlan| air.channels.iter().map(|channel| medium(scenario, wlan, seed, channel, queues)));
     let media = media.collect();
     let names = |nodes: &[Node]| nodes.iter().map(|node| scenario.name_of(*node)).collect::<Vec<String>>();
     let labels = Labels {
@@ -97,7 +101,7 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
         seed,
         warm_up: Time::ZERO + file.warm_up,
         media,
-        links: links(scenario, seed),
+        links: links(scenario, queues),
         routing: dsdv.map(|params| RoutingPlan {
             medium: 0,
             params: params.clone(),
@@ -113,7 +117,31 @@ fn access_point(scenario: &Scenario) -> Ap {
     scenario.file.ap.clone().unwrap_or_default()
 }
 
-fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, channel: &Channel) -> MediumPlan {
+/// Where a class comes from that the scenario names.
+fn foreign(options: &Options) -> &dyn crate::Foreign {
+    options.foreign.as_deref().expect("a scenario that names classes in Python is run where these can be found")
+}
+
+/// Builds queues.
+#[derive(Clone, Copy)]
+struct Queues<'a> {
+    seed: u64,
+    options: &'a Options,
+}
+
+impl Queues<'_> {
+    /// The empty queue of the owner `name`, whose link or air interface has this `rate`.
+    fn build(self, settings: &queue::Settings, rate: BitRate, name: &str) -> Queue {
+        let (rate, seed) = (Some(rate), self.seed);
+        if let Chosen::Python(params) = &settings.discipline {
+            let site = Site { limit: settings.limit, mark_above: settings.mark_above, rate, seed, name };
+            return Queue::custom(settings, foreign(self.options).queue(params, &site));
+        }
+        Queue::new(settings, rate, seed, name)
+    }
+}
+
+fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, channel: &Channel, queues: Queues<'_>) -> MediumPlan {
     let file = &scenario.file;
     let ap = access_point(scenario);
     let nodes = &channel.nodes;
@@ -125,7 +153,7 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, channel: &Channel) -> Med
             if let Protocol::Dsdv(params) = &file.routing.protocol {
                 queue.routing_first |= params.priority;
             }
-            let mut settings = station(wlan, &member.name, seed, group.cw_min, group.cw_max, &queue);
+            let mut settings = station(wlan, &member.name, queues, group.cw_min, group.cw_max, &queue);
             if let Some(rate) = group.data_rate {
                 settings.rate = rate;
             }
@@ -134,7 +162,7 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, channel: &Channel) -> Med
             settings.routing_overhead = wlan.routing_overhead;
             settings
         }
-        other => station(wlan, &scenario.name_of(*other), seed, ap.cw_min, ap.cw_max, &ap.queue),
+        other => station(wlan, &scenario.name_of(*other), queues, ap.cw_min, ap.cw_max, &ap.queue),
     });
     let (cw_min, cw_max) = (wlan.cw_min, wlan.cw_max);
     let is_hub = |node: &&Node| matches!(node, Node::Ap(_));
@@ -145,7 +173,7 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, channel: &Channel) -> Med
     let schemes: Vec<Schemes> = schemes.collect();
     let categories = schemes.first().and_then(Schemes::access).map(|plan| CategoriesPlan {
         goes_first: plan.goes_first,
-        stations: nodes.iter().map(|node| station_categories(scenario, wlan, &plan, *node, seed)).collect(),
+        stations: nodes.iter().map(|node| station_categories(scenario, wlan, &plan, *node, queues)).collect(),
     });
     let signals = file.space.as_ref().map(|space| SignalSettings {
         reception: space.reception.clone(),
@@ -189,7 +217,7 @@ fn station_categories(
     wlan: &Wlan,
     plan: &wifair_wlan::scheme::access::Plan,
     node: Node,
-    seed: u64,
+    queues: Queues<'_>,
 ) -> StationCategories {
     let (ap, name) = (access_point(scenario), scenario.name_of(node));
     let (categories, queue, cw_min, cw_max) = match node {
@@ -202,8 +230,8 @@ fn station_categories(
     StationCategories {
         ordinary: categories.ordinary.with_windows(cw_min, cw_max, (wlan.cw_min, wlan.cw_max)),
         first: categories.first.clone(),
-        first_queue: Queue::new(queue, Some(wlan.data_rate), seed, &format!("{name}-first")),
-        first_backoff: stream(seed, "first-backoff", &name),
+        first_queue: queues.build(queue, wlan.data_rate, &format!("{name}-first")),
+        first_backoff: stream(queues.seed, "first-backoff", &name),
     }
 }
 
@@ -211,10 +239,10 @@ fn station_categories(
 fn station(
     wlan: &Wlan,
     name: &str,
-    seed: u64,
+    queues: Queues<'_>,
     cw_min: Option<u32>,
     cw_max: Option<u32>,
-    queue: &wifair_wlan::queue::Settings,
+    queue: &queue::Settings,
 ) -> StationSettings {
     StationSettings {
         cw_min: cw_min.unwrap_or(wlan.cw_min),
@@ -225,14 +253,14 @@ fn station(
         data_error_to: 0.0,
         data_error_from: 0.0,
         control_error_to: wlan.control_error,
-        queue: Queue::new(queue, Some(wlan.data_rate), seed, name),
-        backoff: stream(seed, "backoff", name),
-        errors: stream(seed, "error", name),
+        queue: queues.build(queue, wlan.data_rate, name),
+        backoff: stream(queues.seed, "backoff", name),
+        errors: stream(queues.seed, "error", name),
     }
 }
 
 /// Both directions of each wire, one after the other.
-fn links(scenario: &Scenario, seed: u64) -> Vec<LinkPlan> {
+fn links(scenario: &Scenario, queues: Queues<'_>) -> Vec<LinkPlan> {
     let wires = &scenario.network.wires;
     let direction = |index: usize, way: &str| {
         let wire = &wires[index];
@@ -241,17 +269,29 @@ fn links(scenario: &Scenario, seed: u64) -> Vec<LinkPlan> {
             rate: Some(wire.rate),
             burst: wire.burst,
             delay: wire.delay,
-            queue: Queue::new(&wire.queue, Some(wire.rate), seed, &name),
+            queue: queues.build(&wire.queue, wire.rate, &name),
         }
     };
     (0..wires.len()).flat_map(|index| [direction(index, "forth"), direction(index, "back")]).collect()
 }
 
-fn flow_plan(scenario: &Scenario, flow: &Flow, seed: u64, air: &Air, ways: Option<&NextHops>) -> FlowPlan {
+fn flow_plan(
+    scenario: &Scenario,
+    flow: &Flow,
+    seed: u64,
+    air: &Air,
+    ways: Option<&NextHops>,
+    options: &Options,
+) -> FlowPlan {
     let group = scenario.flows_of(flow);
     let transport = match &group.transport {
         scenario::Transport::Tcp(tcp) => {
-            let (sender, receiver) = tcp.resolve();
+            let (mut sender, mut receiver) = tcp.resolve();
+            if let cc::Choice::Python(params) = &tcp.cc {
+                let control = foreign(options).congestion_control(params, &flow.name);
+                receiver.echo_each_mark = control.wants_mark_per_packet;
+                sender.foreign = Some(control);
+            }
             Transport::Tcp { sender: Box::new(sender), receiver }
         }
         scenario::Transport::Udp(udp) => Transport::Udp {

@@ -22,7 +22,12 @@
 //! assert!(outcome.cell.goodput_bps > 3e6);
 //! ```
 
+use std::fmt;
+use std::sync::Arc;
+
+use wifair_tcp::cc;
 use wifair_units::{Duration, Time};
+use wifair_wlan::queue;
 
 mod build;
 pub mod record;
@@ -34,11 +39,22 @@ use record::Outcome;
 use scenario::Scenario;
 use world::{Labels, World};
 
-/// What a run records besides its outcome.
+/// What a run depends on besides scenario and seed.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Time from one sample of the series to the next; none are taken without.
     pub sample_every: Option<Duration>,
+    /// Where the classes come from that a scenario names.
+    pub foreign: Option<Arc<dyn Foreign>>,
+}
+
+/// Congestion controls and queues that a scenario names and that are defined elsewhere, in Python.
+pub trait Foreign: fmt::Debug + Send + Sync {
+    /// The congestion control of the flow `flow`.
+    fn congestion_control(&self, params: &cc::python::Params, flow: &str) -> cc::Foreign;
+
+    /// The empty queue of `site`.
+    fn queue(&self, params: &queue::python::Params, site: &queue::Site<'_>) -> Box<dyn queue::Foreign>;
 }
 
 /// A run that can be stopped between any two calls.
@@ -51,6 +67,9 @@ pub struct Run {
 
 impl Run {
     /// The run of `scenario` with `seed`; nothing has happened yet.
+    ///
+    /// # Panics
+    /// If the scenario names a class in Python, and `options` do not say where classes come from.
     #[must_use]
     pub fn new(scenario: &Scenario, seed: u64, options: &Options) -> Self {
         let (plan, labels) = build::plan(scenario, seed, options);
@@ -88,6 +107,9 @@ impl Run {
 }
 
 /// Runs `scenario` with `seed` from start to end.
+///
+/// # Panics
+/// As [`Run::new`].
 #[must_use]
 pub fn run(scenario: &Scenario, seed: u64, options: &Options) -> Outcome {
     let mut run = Run::new(scenario, seed, options);

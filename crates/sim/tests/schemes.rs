@@ -150,7 +150,7 @@ fn every_discipline_and_scheme_runs() {
         let cell = run(LEE, &[&short[..], more].concat()).cell;
         assert!(cell.goodput_bps > 1e6, "{more:?}: {} b/s", cell.goodput_bps);
     };
-    for name in queue::Chosen::NAMES {
+    for name in queue::Chosen::NAMES.into_iter().filter(|name| *name != "python") {
         let set = ["ap", "stations", "servers"].map(|owner| format!("{owner}.queue.discipline={name}"));
         served(&[&set[0]]);
         served(&[&set[0], &set[1], &set[2], "ap.queue.limit=30 kB", "ap.queue.routing_first=true"]);

@@ -99,6 +99,8 @@ choice! {
 pub struct SenderConfig {
     /// Which congestion control, with its parameters.
     pub cc: cc::Choice,
+    /// What takes the place of that choice, if it is defined outside this crate.
+    pub foreign: Option<cc::Foreign>,
     /// All else.
     pub habits: Habits,
 }

@@ -224,7 +224,7 @@ impl Settings {
             ecn: self.ecn,
             echo_each_mark: algorithm.wants_mark_per_packet(),
         };
-        (SenderConfig { cc: self.cc.clone(), habits }, receiver)
+        (SenderConfig { cc: self.cc.clone(), foreign: None, habits }, receiver)
     }
 }
 

@@ -44,7 +44,9 @@ fn measure(name: &str, flows: u32) {
 
 fn main() {
     let only = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    for name in Chosen::NAMES.into_iter().filter(|name| only.as_deref().is_none_or(|only| only == *name)) {
+    for name in
+        Chosen::NAMES.into_iter().filter(|name| *name != "python" && only.as_deref().is_none_or(|only| only == *name))
+    {
         measure(name, 50);
     }
     if only.as_deref().is_none_or(|only| only == "las") {

@@ -86,6 +86,11 @@ class Given:
 
     def submit(self, scenario: Scenario, seed: int, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
         """Begin a run."""
+        named = scenario._core.classes()
+        if named and not isinstance(self._executor, ThreadPoolExecutor):
+            from wifair.extending import require_importable  # noqa: PLC0415
+
+            require_importable(name for name, _ in named)
         task = Task(scenario.resolved, scenario.hash, seed, tables, step_ns, VERSION)
         return self._executor.submit(perform, task)
 

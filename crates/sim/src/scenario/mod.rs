@@ -88,6 +88,15 @@ impl Scenario {
         effective(&self.file)
     }
 
+    /// The classes in Python that it names, each once, in the order of the file, with the base that it must have:
+    /// `CongestionControl` or `QueueDiscipline`.
+    #[must_use]
+    pub fn classes(&self) -> Vec<(String, &'static str)> {
+        let mut classes = Vec::new();
+        collect_classes(&self.file.to_plain(), &mut classes);
+        classes
+    }
+
     /// SHA-256 of the effective scenario without its seeds, in hexadecimal: what a run depends on besides its seed and
     /// the version.
     #[must_use]
@@ -124,6 +133,28 @@ impl Scenario {
         let mut draws = stream(seed, "sessions", &flow.name);
         let workload = &self.flows_of(flow).workload;
         workload.sessions(self.start(flow, seed), self.stop(flow), flow.place, &mut draws)
+    }
+}
+
+fn collect_classes(plain: &Plain, classes: &mut Vec<(String, &'static str)>) {
+    match plain {
+        Plain::List(items) => items.iter().for_each(|item| collect_classes(item, classes)),
+        Plain::Table(entries) => {
+            for (name, value) in entries {
+                if let ("python", Plain::Table(python)) = (name.as_str(), value)
+                    && let Some((_, Plain::Text(class))) = python.iter().find(|(name, _)| name == "class")
+                {
+                    let is_queue = entries.iter().any(|(name, _)| name == "discipline");
+                    let named = (class.clone(), if is_queue { "QueueDiscipline" } else { "CongestionControl" });
+                    if !classes.contains(&named) {
+                        classes.push(named);
+                    }
+                } else {
+                    collect_classes(value, classes);
+                }
+            }
+        }
+        _ => {}
     }
 }
 

@@ -168,7 +168,11 @@ impl Sender {
     #[must_use]
     pub fn new(config: &SenderConfig, flow: u32) -> Self {
         let start = Self::start(&config.habits, flow);
-        Self::with_algorithm(&config.habits, Algorithm::new(&config.cc, start), flow)
+        let cc = match &config.foreign {
+            Some(foreign) => foreign.start(start),
+            None => Algorithm::new(&config.cc, start),
+        };
+        Self::with_algorithm(&config.habits, cc, flow)
     }
 
     /// What the congestion control of such a sender starts from.

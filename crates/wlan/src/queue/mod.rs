@@ -21,6 +21,7 @@ mod las;
 mod lines;
 mod paced;
 mod per_flow;
+pub mod python;
 mod red;
 mod room;
 mod routing_first;
@@ -50,6 +51,7 @@ pub use gauge::Gauge;
 pub use las::Las;
 pub use paced::Paced;
 pub use per_flow::PerFlow;
+pub use python::Python;
 pub use red::Red;
 pub use routing_first::RoutingFirst;
 pub use scfq::Scfq;
@@ -195,8 +197,17 @@ impl Queue {
     #[must_use]
     pub fn new(settings: &Settings, rate: Option<BitRate>, seed: u64, name: &str) -> Self {
         let site = Site { limit: settings.limit, mark_above: settings.mark_above, rate, seed, name };
-        let queue = Self::build(&settings.discipline, &site);
-        if settings.routing_first { RoutingFirst::new(queue, settings.limit).into() } else { queue }
+        Self::build(&settings.discipline, &site).behind_routing(settings)
+    }
+
+    /// A discipline from outside this crate, in the place of the one that `settings` choose.
+    #[must_use]
+    pub fn custom(settings: &Settings, queue: Box<dyn Foreign>) -> Self {
+        Self::Custom(queue).behind_routing(settings)
+    }
+
+    fn behind_routing(self, settings: &Settings) -> Self {
+        if settings.routing_first { RoutingFirst::new(self, settings.limit).into() } else { self }
     }
 
     /// An empty drop-tail FIFO.
@@ -358,4 +369,6 @@ disciplines! {
     ContentionRed(Box<ContentionRed>), contention_red = "contention-red" from "Z. Fu et al., 2003" (outline);
     /// Airtime fairness: stations in turn by the air time that they use, FQ-CoDel for their flows.
     Airtime(Box<Airtime>), airtime = "airtime" from "T. Høiland-Jørgensen et al., 2017; Linux, net/mac80211";
+    /// A class of your own in Python; `discipline = "module:Class"` names it.
+    Python(Box<Python>), python = "python" from "you; see Extending";
 }

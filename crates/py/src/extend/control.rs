@@ -1,0 +1,557 @@
+//! `wifair.CongestionControl`.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyType};
+use wifair_tcp::cc::{self, Start, Window};
+use wifair_units::Time;
+
+use super::{Caller, own_method, random, set_attributes};
+
+/// What an ACK says, and what the sender knows when it has processed it.
+#[pyclass(frozen, get_all, module = "wifair")]
+#[derive(Clone, Debug)]
+pub struct Ack {
+    /// When it came in [s].
+    now_s: f64,
+    /// When it came in [ns], exactly.
+    now_ns: u64,
+    /// Segments that count for the growth of the window; 0 for a duplicate.
+    segments: f64,
+    /// Newly acknowledged payload [bytes].
+    bytes: u64,
+    /// Round-trip time that this ACK measured [s]; None where it measured none.
+    rtt_s: Option<f64>,
+    /// Delay from sender to receiver [s] by timestamps, up to a constant; None without them.
+    one_way_delay_s: Option<f64>,
+    /// Smoothed round-trip time [s]; 0 before the first sample.
+    srtt_s: f64,
+    /// Smallest round-trip time so far [s]; infinite before the first sample.
+    min_rtt_s: f64,
+    /// First offset that is not acknowledged [bytes].
+    una: u64,
+    /// Offset behind the last byte that was sent [bytes].
+    nxt: u64,
+    /// Segments in flight after this ACK.
+    in_flight: f64,
+    /// Bytes delivered so far, also by selective ACKs.
+    delivered: u64,
+    /// Segments newly marked as lost.
+    lost: f64,
+    /// Sample of the delivery rate [bit/s], where the class wants them; else None.
+    rate_bps: Option<f64>,
+    /// Bytes that had been delivered when the segment of that sample was sent.
+    prior_delivered: u64,
+    /// The application did not fill the window when that segment was sent.
+    app_limited: bool,
+    /// The window limited what was sent: one that is not used should not grow.
+    window_limited: bool,
+    /// It echoes a congestion mark.
+    ecn_echo: bool,
+    /// It came in during fast recovery: the window should not grow.
+    in_recovery: bool,
+    /// It repeats an acknowledgement.
+    duplicate: bool,
+    /// Payload of a full segment [bytes].
+    mss: f64,
+}
+
+#[pymethods]
+impl Ack {
+    #[new]
+    #[pyo3(signature = (*, now_s=0.0, segments=1.0, bytes=1000, rtt_s=None, one_way_delay_s=None, srtt_s=0.0,
+        min_rtt_s=f64::INFINITY, una=0, nxt=0, in_flight=0.0, delivered=0, lost=0.0, rate_bps=None,
+        prior_delivered=0, app_limited=false, window_limited=true, ecn_echo=false, in_recovery=false,
+        duplicate=false, mss=1000.0))]
+    #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)]
+    fn new(
+        now_s: f64,
+        segments: f64,
+        bytes: u64,
+        rtt_s: Option<f64>,
+        one_way_delay_s: Option<f64>,
+        srtt_s: f64,
+        min_rtt_s: f64,
+        una: u64,
+        nxt: u64,
+        in_flight: f64,
+        delivered: u64,
+        lost: f64,
+        rate_bps: Option<f64>,
+        prior_delivered: u64,
+        app_limited: bool,
+        window_limited: bool,
+        ecn_echo: bool,
+        in_recovery: bool,
+        duplicate: bool,
+        mss: f64,
+    ) -> Self {
+        Self {
+            now_s,
+            now_ns: (now_s * 1e9).round() as u64,
+            segments,
+            bytes,
+            rtt_s,
+            one_way_delay_s,
+            srtt_s,
+            min_rtt_s,
+            una,
+            nxt,
+            in_flight,
+            delivered,
+            lost,
+            rate_bps,
+            prior_delivered,
+            app_limited,
+            window_limited,
+            ecn_echo,
+            in_recovery,
+            duplicate,
+            mss,
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Ack of {} segments at {:.6} s>", self.segments, self.now_s)
+    }
+}
+
+impl From<&cc::Ack> for Ack {
+    fn from(ack: &cc::Ack) -> Self {
+        Self {
+            now_s: ack.now.as_secs(),
+            now_ns: ack.now.as_nanos(),
+            segments: ack.segments,
+            bytes: ack.bytes,
+            rtt_s: ack.rtt.map(|rtt| rtt.as_secs()),
+            one_way_delay_s: ack.one_way_delay.map(|delay| delay.as_secs()),
+            srtt_s: ack.srtt.as_secs(),
+            min_rtt_s: if ack.min_rtt == wifair_units::Duration::MAX { f64::INFINITY } else { ack.min_rtt.as_secs() },
+            una: ack.una,
+            nxt: ack.nxt,
+            in_flight: ack.in_flight,
+            delivered: ack.delivered,
+            lost: ack.lost,
+            rate_bps: ack.rate.map(|sample| sample.rate * 8.0),
+            prior_delivered: ack.rate.map_or(0, |sample| sample.prior_delivered),
+            app_limited: ack.rate.is_some_and(|sample| sample.app_limited),
+            window_limited: ack.window_limited,
+            ecn_echo: ack.ecn_echo,
+            in_recovery: ack.in_recovery,
+            duplicate: ack.duplicate,
+            mss: ack.mss,
+        }
+    }
+}
+
+/// Base of congestion controls: Reno, until methods are overridden.
+///
+/// Subclass it, override what differs, and set `cwnd` and `ssthresh`. Each connection has an object of its own. Class
+/// attributes are parameters: what a scenario sets by `parameters` is set on the object, unless `__init__` is
+/// overridden, which then gets it as named arguments. Attributes that begin with `wants_`, and `rules_recovery`, say
+/// what the sender shall do for it: see "Extending" in the documentation.
+#[pyclass(subclass, module = "wifair")]
+#[derive(Debug)]
+pub struct CongestionControl {
+    window: Window,
+    pacing_rate_bps: Option<f64>,
+    mss: f64,
+    now: Time,
+    draws: String,
+    random: Option<Py<PyAny>>,
+}
+
+impl CongestionControl {
+    fn grow(&mut self, segments: f64, grows: bool) {
+        if grows {
+            self.window.grow(segments, 1.0);
+        }
+    }
+}
+
+#[pymethods]
+impl CongestionControl {
+    #[classattr]
+    #[pyo3(name = "wants_every_rtt")]
+    const WANTS_EVERY_RTT: bool = true;
+    #[classattr]
+    #[pyo3(name = "wants_rate_samples")]
+    const WANTS_RATE_SAMPLES: bool = false;
+    #[classattr]
+    #[pyo3(name = "wants_mark_per_packet")]
+    const WANTS_MARK_PER_PACKET: bool = false;
+    #[classattr]
+    #[pyo3(name = "wants_fine_timer")]
+    const WANTS_FINE_TIMER: bool = false;
+    #[classattr]
+    #[pyo3(name = "rules_recovery")]
+    const RULES_RECOVERY: bool = false;
+
+    #[new]
+    #[pyo3(signature = (*_arguments, **_named))]
+    fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> Self {
+        Self {
+            window: Window::new(Start::with_window(2.0)),
+            pacing_rate_bps: None,
+            mss: 1000.0,
+            now: Time::ZERO,
+            draws: "0".to_owned(),
+            random: None,
+        }
+    }
+
+    /// Sets attributes that the class has.
+    #[pyo3(signature = (**parameters))]
+    fn __init__(slf: &Bound<'_, Self>, parameters: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        set_attributes(slf.as_any(), parameters)
+    }
+
+    /// Congestion window [segments]; what is set below 1 becomes 1.
+    #[getter]
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    #[setter]
+    fn set_cwnd(&mut self, cwnd: f64) -> PyResult<()> {
+        if !cwnd.is_finite() {
+            return Err(PyValueError::new_err(format!("cwnd is {cwnd}: it must be a finite number of segments")));
+        }
+        self.window.set(cwnd);
+        Ok(())
+    }
+
+    /// Slow-start threshold [segments]; infinite at first.
+    #[getter]
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+
+    #[setter]
+    fn set_ssthresh(&mut self, ssthresh: f64) -> PyResult<()> {
+        if ssthresh.is_nan() {
+            return Err(PyValueError::new_err("ssthresh is nan: it must be a number of segments"));
+        }
+        self.window.ssthresh = ssthresh.max(1.0);
+        Ok(())
+    }
+
+    /// Rate at which segments leave [bit/s]; None sends as soon as the window allows.
+    #[getter]
+    fn pacing_rate_bps(&self) -> Option<f64> {
+        self.pacing_rate_bps
+    }
+
+    #[setter]
+    fn set_pacing_rate_bps(&mut self, rate: Option<f64>) -> PyResult<()> {
+        if rate.is_some_and(|rate| !(rate.is_finite() && rate > 0.0)) {
+            return Err(PyValueError::new_err("pacing_rate_bps must be above 0, or None"));
+        }
+        self.pacing_rate_bps = rate;
+        Ok(())
+    }
+
+    /// Payload of a full segment [bytes].
+    #[getter]
+    fn mss(&self) -> f64 {
+        self.mss
+    }
+
+    /// Time of the event that is being told [s].
+    #[getter]
+    fn now_s(&self) -> f64 {
+        self.now.as_secs()
+    }
+
+    /// The same [ns], exactly.
+    #[getter]
+    fn now_ns(&self) -> u64 {
+        self.now.as_nanos()
+    }
+
+    /// A `random.Random` of its own, seeded by the run, the flow and the connection.
+    #[getter]
+    fn random(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        if self.random.is_none() {
+            self.random = Some(random(py, &self.draws)?);
+        }
+        Ok(self.random.as_ref().expect("it was made").clone_ref(py))
+    }
+
+    /// An ACK came in, also a duplicate, also in recovery. Reno: slow start below `ssthresh`, then a segment each
+    /// round trip.
+    fn on_ack(&mut self, ack: &Ack) {
+        self.grow(ack.segments, ack.window_limited && !ack.in_recovery);
+    }
+
+    /// Fast recovery begins with so many segments in flight. Reno: half of them.
+    fn on_loss(&mut self, in_flight: f64) {
+        self.window.reduce(in_flight / 2.0);
+    }
+
+    /// The retransmission timer expired. Reno: one segment, `ssthresh` half of what is in flight.
+    fn on_timeout(&mut self, in_flight: f64) {
+        self.window.collapse(in_flight / 2.0);
+    }
+
+    /// A data segment of `payload` bytes was handed down, which ends at the offset `end`; also a retransmission.
+    fn on_send(&self, _payload: u64, _end: u64) {}
+
+    /// Fast recovery is over; the window shall be `at_most` segments.
+    fn on_recovery_exit(&mut self, at_most: f64) {
+        self.window.limit(at_most);
+    }
+
+    /// Nothing was sent for a timeout; the window shall be `at_most` segments.
+    fn on_idle_restart(&mut self, at_most: f64) {
+        self.window.limit(at_most);
+    }
+
+    /// The receiver echoes a congestion mark, at most once a window: by default as `on_loss`.
+    fn on_ecn(slf: &Bound<'_, Self>, in_flight: f64) -> PyResult<()> {
+        slf.call_method1("on_loss", (in_flight,)).map(|_| ())
+    }
+
+    /// The last loss turned out to be none: take back what it did.
+    fn on_spurious(&mut self) {
+        self.window.restore();
+    }
+}
+
+/// Makes the congestion control of each connection of a flow.
+pub fn maker(py: Python<'_>, class: Option<(Py<PyType>, Py<PyDict>)>, caller: Caller, draws: String) -> cc::Foreign {
+    let marks = class.as_ref().is_some_and(|(class, _)| wish(class.bind(py), "wants_mark_per_packet").unwrap_or(false));
+    let class = class.map(Arc::new);
+    cc::Foreign::new(marks, move |start| {
+        Python::attach(|py| {
+            let made = class.as_ref().filter(|_| !caller.failure.happened()).and_then(|class| {
+                let (class, arguments) = &**class;
+                let made = Control::new(py, class.bind(py), arguments.bind(py), start, &caller, &draws);
+                made.map_err(|error| caller.fail("__init__", Time::ZERO, error)).ok()
+            });
+            match made {
+                Some(control) => Box::new(control),
+                None => stand_in(start),
+            }
+        })
+    })
+}
+
+/// What goes on in the place of a class that failed, until the run is stopped.
+fn stand_in(start: Start) -> Box<dyn cc::CongestionControl> {
+    Box::new(cc::reno::new(&cc::reno::Params::default(), start))
+}
+
+fn wish(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
+    class.getattr(name)?.is_truthy()
+}
+
+/// A congestion control in Python, as the sender sees it.
+#[derive(Debug)]
+struct Control {
+    object: Py<CongestionControl>,
+    on_ack: Option<Py<PyAny>>,
+    on_loss: Option<Py<PyAny>>,
+    on_timeout: Option<Py<PyAny>>,
+    on_send: Option<Py<PyAny>>,
+    on_recovery_exit: Option<Py<PyAny>>,
+    on_idle_restart: Option<Py<PyAny>>,
+    on_ecn: Option<Py<PyAny>>,
+    on_spurious: Option<Py<PyAny>>,
+    cwnd: f64,
+    ssthresh: f64,
+    pacing_rate: Option<f64>,
+    every_rtt: bool,
+    rate_samples: bool,
+    mark_per_packet: bool,
+    fine_timer: bool,
+    rules_recovery: bool,
+    now: Time,
+    caller: Caller,
+}
+
+impl Control {
+    fn new(
+        py: Python<'_>,
+        class: &Bound<'_, PyType>,
+        arguments: &Bound<'_, PyDict>,
+        start: Start,
+        caller: &Caller,
+        draws: &str,
+    ) -> PyResult<Self> {
+        let any = class.call_method1("__new__", (class,))?;
+        let object = any.cast::<CongestionControl>()?;
+        {
+            let mut own = object.borrow_mut();
+            own.window = Window::new(start);
+            own.mss = start.mss;
+            own.draws = format!("{draws}/{}", start.seed);
+        }
+        any.call_method("__init__", (), Some(arguments))?;
+        let base = py.get_type::<CongestionControl>();
+        let method = |name| own_method(&any, &base, name);
+        let own = object.borrow();
+        Ok(Self {
+            on_ack: method("on_ack")?,
+            on_loss: method("on_loss")?,
+            on_timeout: method("on_timeout")?,
+            on_send: method("on_send")?,
+            on_recovery_exit: method("on_recovery_exit")?,
+            on_idle_restart: method("on_idle_restart")?,
+            on_ecn: method("on_ecn")?,
+            on_spurious: method("on_spurious")?,
+            cwnd: own.window.cwnd,
+            ssthresh: own.window.ssthresh,
+            pacing_rate: own.pacing_rate_bps.map(|rate| rate / 8.0),
+            every_rtt: wish(class, "wants_every_rtt")?,
+            rate_samples: wish(class, "wants_rate_samples")?,
+            mark_per_packet: wish(class, "wants_mark_per_packet")?,
+            fine_timer: wish(class, "wants_fine_timer")?,
+            rules_recovery: wish(class, "rules_recovery")?,
+            now: Time::ZERO,
+            caller: caller.clone(),
+            object: object.clone().unbind(),
+        })
+    }
+
+    /// Calls a method, that of the user where there is one, and reads what it left.
+    #[inline]
+    fn call(
+        &mut self,
+        name: &'static str,
+        own: impl FnOnce(&Self) -> Option<&Py<PyAny>>,
+        arguments: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyTuple>>,
+        base: impl FnOnce(&mut CongestionControl),
+    ) {
+        if self.caller.failure.happened() {
+            return;
+        }
+        let now = self.now;
+        let done = Python::attach(|py| -> PyResult<(f64, f64, Option<f64>)> {
+            let object = self.object.bind(py);
+            if let Some(method) = own(self) {
+                object.borrow_mut().now = now;
+                method.bind(py).call1(arguments(py)?)?;
+                let own = object.borrow();
+                Ok((own.window.cwnd, own.window.ssthresh, own.pacing_rate_bps))
+            } else {
+                let mut own = object.borrow_mut();
+                base(&mut own);
+                Ok((own.window.cwnd, own.window.ssthresh, own.pacing_rate_bps))
+            }
+        });
+        match done {
+            Ok((cwnd, ssthresh, pacing)) => {
+                self.cwnd = cwnd;
+                self.ssthresh = ssthresh;
+                self.pacing_rate = pacing.map(|rate| rate / 8.0);
+            }
+            Err(error) => self.caller.fail(name, now, error),
+        }
+    }
+}
+
+impl cc::CongestionControl for Control {
+    fn on_ack(&mut self, ack: &cc::Ack) {
+        self.now = ack.now;
+        self.call(
+            "on_ack",
+            |own| own.on_ack.as_ref(),
+            |py| (Ack::from(ack),).into_pyobject(py),
+            |base| base.grow(ack.segments, ack.window_limited && !ack.in_recovery),
+        );
+    }
+
+    fn on_loss(&mut self, in_flight: f64) {
+        self.call(
+            "on_loss",
+            |own| own.on_loss.as_ref(),
+            |py| (in_flight,).into_pyobject(py),
+            |base| base.on_loss(in_flight),
+        );
+    }
+
+    fn on_rto(&mut self, in_flight: f64) {
+        self.call(
+            "on_timeout",
+            |own| own.on_timeout.as_ref(),
+            |py| (in_flight,).into_pyobject(py),
+            |base| base.on_timeout(in_flight),
+        );
+    }
+
+    fn on_send(&mut self, now: Time, payload: u64, end: u64) {
+        self.now = now;
+        if self.on_send.is_some() {
+            self.call("on_send", |own| own.on_send.as_ref(), |py| (payload, end).into_pyobject(py), |_| ());
+        }
+    }
+
+    fn on_recovery_exit(&mut self, at_most: f64) {
+        self.call(
+            "on_recovery_exit",
+            |own| own.on_recovery_exit.as_ref(),
+            |py| (at_most,).into_pyobject(py),
+            |base| base.on_recovery_exit(at_most),
+        );
+    }
+
+    fn on_idle_restart(&mut self, at_most: f64) {
+        self.call(
+            "on_idle_restart",
+            |own| own.on_idle_restart.as_ref(),
+            |py| (at_most,).into_pyobject(py),
+            |base| base.on_idle_restart(at_most),
+        );
+    }
+
+    fn on_ecn(&mut self, in_flight: f64) {
+        if self.on_ecn.is_none() {
+            return self.on_loss(in_flight);
+        }
+        self.call("on_ecn", |own| own.on_ecn.as_ref(), |py| (in_flight,).into_pyobject(py), |_| ());
+    }
+
+    fn on_spurious(&mut self) {
+        self.call(
+            "on_spurious",
+            |own| own.on_spurious.as_ref(),
+            |py| Ok(PyTuple::empty(py)),
+            CongestionControl::on_spurious,
+        );
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        self.pacing_rate
+    }
+
+    fn wants_every_rtt(&self) -> bool {
+        self.every_rtt
+    }
+
+    fn wants_rate_samples(&self) -> bool {
+        self.rate_samples
+    }
+
+    fn wants_mark_per_packet(&self) -> bool {
+        self.mark_per_packet
+    }
+
+    fn wants_fine_timer(&self) -> bool {
+        self.fine_timer
+    }
+
+    fn rules_recovery(&self) -> bool {
+        self.rules_recovery
+    }
+}

@@ -1,0 +1,213 @@
+//! Congestion controls and queues that users write in Python.
+//!
+//! A run that has some holds the GIL, so that a callback costs no more than the call itself; Python hands it on to
+//! other threads in between. The first exception ends all callbacks of its run, and the run soon after.
+
+mod control;
+mod queue;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString, PyType};
+use wifair_config::{Free, Plain};
+use wifair_sim::Foreign;
+use wifair_tcp::cc;
+use wifair_units::Time;
+use wifair_wlan::queue::{Site, python as queue_python};
+
+pub use control::{Ack, CongestionControl};
+pub use queue::{Packet, QueueDiscipline};
+
+/// What went wrong in a callback.
+#[derive(Debug)]
+pub struct Fault {
+    /// `Class.method`.
+    what: String,
+    /// Whose it is, as in `flow up1`.
+    place: String,
+    now: Time,
+    error: PyErr,
+}
+
+/// Shared by all that one run calls: the first fault, and whether there is one.
+#[derive(Debug, Default)]
+pub struct Failure {
+    happened: AtomicBool,
+    fault: Mutex<Option<Fault>>,
+}
+
+impl Failure {
+    /// Whether no more callbacks are made.
+    #[inline]
+    pub fn happened(&self) -> bool {
+        self.happened.load(Ordering::Relaxed)
+    }
+
+    fn note(&self, fault: Fault) {
+        let mut slot = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.get_or_insert(fault);
+        self.happened.store(true, Ordering::Relaxed);
+    }
+
+    /// What to raise.
+    pub fn raise(&self, py: Python<'_>, seed: u64) -> PyErr {
+        let fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(Fault { what, place, now, error }) = fault else {
+            unreachable!("a run that failed has noted why");
+        };
+        let class = py.import("wifair.errors").and_then(|module| module.getattr("ExtensionError"));
+        let own = error.value(py).to_string();
+        let kind = error.get_type(py).name().map_or_else(|_| "error".to_owned(), |name| name.to_string());
+        let text = format!(
+            "{what} of {place} raised {kind} at {:.6} s of the run with seed {seed}{}{own}",
+            now.as_secs(),
+            if own.is_empty() { "" } else { ": " }
+        );
+        match class.and_then(|class| class.call1((text, what, place, now.as_secs(), seed))) {
+            Ok(raised) => {
+                let raised = PyErr::from_value(raised);
+                raised.set_cause(py, Some(error));
+                raised
+            }
+            Err(other) => other,
+        }
+    }
+}
+
+/// Who calls: the names for messages, and where faults go.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    class: Arc<str>,
+    place: Arc<str>,
+    failure: Arc<Failure>,
+}
+
+impl Caller {
+    fn fail(&self, method: &str, now: Time, error: PyErr) {
+        let what = format!("{}.{method}", self.class);
+        self.failure.note(Fault { what, place: self.place.to_string(), now, error });
+    }
+}
+
+/// The classes of one run.
+#[derive(Debug)]
+pub struct Classes {
+    seed: u64,
+    folder: String,
+    failure: Arc<Failure>,
+}
+
+impl Classes {
+    /// For the run with this seed, of a scenario that lies in `folder`.
+    pub fn new(seed: u64, folder: &str, failure: Arc<Failure>) -> Self {
+        Self { seed, folder: folder.to_owned(), failure }
+    }
+
+    /// The class that `name` is, a subclass of `base`.
+    fn find<'py>(&self, py: Python<'py>, name: &str, base: &str) -> PyResult<Bound<'py, PyType>> {
+        let found = py.import("wifair.extending")?.getattr("find")?.call1((name, base, &self.folder))?;
+        Ok(found.cast_into::<PyType>()?)
+    }
+
+    fn caller(&self, name: &str, place: String) -> Caller {
+        let class = name.rsplit(['.', ':']).next().unwrap_or(name);
+        Caller { class: class.into(), place: place.into(), failure: Arc::clone(&self.failure) }
+    }
+
+    /// The class, its arguments, and who calls; no class if it was not found, which is noted.
+    fn prepare(&self, py: Python<'_>, name: &str, base: &str, parameters: &Free, place: String) -> Prepared {
+        let caller = self.caller(name, place);
+        let found = self.find(py, name, base).and_then(|class| {
+            let arguments = PyDict::new(py);
+            for (name, value) in &parameters.0 {
+                arguments.set_item(name, to_python(py, value)?)?;
+            }
+            Ok((class.unbind(), arguments.unbind()))
+        });
+        let class = match found {
+            Ok(class) => Some(class),
+            Err(error) => {
+                caller.fail("__init__", Time::ZERO, error);
+                None
+            }
+        };
+        Prepared { class, caller }
+    }
+}
+
+struct Prepared {
+    class: Option<(Py<PyType>, Py<PyDict>)>,
+    caller: Caller,
+}
+
+impl Foreign for Classes {
+    fn congestion_control(&self, params: &cc::python::Params, flow: &str) -> cc::Foreign {
+        let draws = format!("{}/cc/{flow}", self.seed);
+        Python::attach(|py| {
+            let base = "CongestionControl";
+            let prepared = self.prepare(py, &params.class, base, &params.parameters, format!("flow {flow}"));
+            control::maker(py, prepared.class, prepared.caller, draws)
+        })
+    }
+
+    fn queue(&self, params: &queue_python::Params, site: &Site<'_>) -> Box<dyn wifair_wlan::queue::Foreign> {
+        let draws = format!("{}/queue/{}", self.seed, site.name);
+        Python::attach(|py| {
+            let place = format!("the queue of {}", site.name);
+            let prepared = self.prepare(py, &params.class, "QueueDiscipline", &params.parameters, place);
+            queue::make(py, prepared.class, prepared.caller, site, draws)
+        })
+    }
+}
+
+fn to_python<'py>(py: Python<'py>, value: &Plain) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Plain::Bool(b) => b.into_bound_py_any(py)?,
+        Plain::Integer(i) => i64::try_from(*i).unwrap_or(i64::MAX).into_bound_py_any(py)?,
+        Plain::Float(x) => x.into_bound_py_any(py)?,
+        Plain::Text(text) => PyString::new(py, text).into_any(),
+        Plain::List(items) => {
+            let items = items.iter().map(|item| to_python(py, item)).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, items)?.into_any()
+        }
+        Plain::Table(entries) => {
+            let dict = PyDict::new(py);
+            for (name, value) in entries {
+                dict.set_item(name, to_python(py, value)?)?;
+            }
+            dict.into_any()
+        }
+        Plain::Absent => py.None().into_bound(py),
+    })
+}
+
+/// The method `name` of `object`, if its class has one that is not that of `base`.
+fn own_method(object: &Bound<'_, PyAny>, base: &Bound<'_, PyType>, name: &str) -> PyResult<Option<Py<PyAny>>> {
+    let inherited = base.getattr(name)?;
+    if object.get_type().getattr(name)?.is(&inherited) {
+        return Ok(None);
+    }
+    Ok(Some(object.getattr(name)?.unbind()))
+}
+
+/// Sets attributes of `object` that its class has; another name is an error.
+fn set_attributes(object: &Bound<'_, PyAny>, values: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+    for (name, value) in values.into_iter().flatten() {
+        let name = name.cast_into::<PyString>()?;
+        let class = object.get_type();
+        if name.to_string().starts_with('_') || !class.hasattr(&name)? || class.getattr(&name)?.is_callable() {
+            return Err(PyTypeError::new_err(format!("{} has no parameter `{name}`", class.name()?)));
+        }
+        object.setattr(&name, value)?;
+    }
+    Ok(())
+}
+
+/// Python's generator of random numbers, seeded by a text.
+fn random(py: Python<'_>, seed: &str) -> PyResult<Py<PyAny>> {
+    Ok(py.import("random")?.getattr("Random")?.call1((seed,))?.unbind())
+}

@@ -1,0 +1,506 @@
+//! `wifair.QueueDiscipline`.
+
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyType};
+use wifair_config::Limit;
+use wifair_packet::{Kind, Packet as Inner, PacketId, Packets, flag};
+use wifair_units::{BitRate, Duration, Time};
+use wifair_wlan::queue::{AirUse, Cause, Discipline, Dropped, Foreign, Settings, Site};
+
+use super::{Caller, own_method, random, set_attributes};
+
+/// What counts as a full-size packet, in bytes.
+const FULL_SIZE: u64 = 1500;
+
+/// Where a packet is, as far as its queue is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Handed to `enqueue`, which has not returned.
+    Arriving,
+    Inside,
+    Gone,
+}
+
+/// A packet in a queue.
+#[pyclass(module = "wifair")]
+#[derive(Clone, Debug)]
+pub struct Packet {
+    id: Option<PacketId>,
+    state: State,
+    /// It met congestion, here or before.
+    #[pyo3(get)]
+    marked: bool,
+    /// The whole IP packet [bytes].
+    #[pyo3(get)]
+    size: u16,
+    /// Payload of TCP or UDP [bytes].
+    #[pyo3(get)]
+    payload: u16,
+    /// Number of its connection; both directions have the same.
+    #[pyo3(get)]
+    flow: u32,
+    /// Number of the next station; 0 is the access point.
+    #[pyo3(get)]
+    station: u32,
+    /// "data", "ack" (a pure ACK), "udp", "routing" or "icmp".
+    #[pyo3(get)]
+    kind: &'static str,
+    /// Offset of its first byte of payload.
+    #[pyo3(get)]
+    seq: u64,
+    /// In an ACK: the next offset that the receiver expects.
+    #[pyo3(get)]
+    ack: u64,
+    /// It opens a connection.
+    #[pyo3(get)]
+    syn: bool,
+    /// It may be marked (RFC 3168).
+    #[pyo3(get)]
+    ecn_capable: bool,
+    /// When it came into the queue [s].
+    #[pyo3(get)]
+    arrived_s: f64,
+}
+
+#[pymethods]
+impl Packet {
+    #[new]
+    #[pyo3(signature = (*, flow=0, station=0, kind="data", size=1500, payload=1460, seq=0, ack=0))]
+    fn new(flow: u32, station: u32, kind: &str, size: u16, payload: u16, seq: u64, ack: u64) -> PyResult<Self> {
+        let kinds = ["data", "ack", "udp", "routing", "icmp"];
+        let Some(kind) = kinds.into_iter().find(|name| *name == kind) else {
+            return Err(PyValueError::new_err(format!("kind `{kind}`: expected {}", kinds.join(", "))));
+        };
+        Ok(Self {
+            id: None,
+            state: State::Gone,
+            marked: false,
+            size,
+            payload,
+            flow,
+            station,
+            kind,
+            seq,
+            ack,
+            syn: false,
+            ecn_capable: false,
+            arrived_s: 0.0,
+        })
+    }
+
+    /// Marks it as having met congestion, if it may be; says whether.
+    fn mark(&mut self) -> bool {
+        self.marked |= self.ecn_capable;
+        self.ecn_capable
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Packet {} of flow {}, {} B>", self.kind, self.flow, self.size)
+    }
+}
+
+/// Base of queue disciplines: subclass it, and write `enqueue` and `dequeue`.
+///
+/// A packet that `enqueue` does not drop is inside until `dequeue` gives it or `drop` drops it; `len(self)`, `packets`
+/// and `bytes` count those. The class must see to the limit: `fits` says whether there is room. Class attributes are
+/// parameters: what a scenario sets by `parameters` is set on the object, unless `__init__` is overridden, which then
+/// gets it as named arguments.
+#[pyclass(subclass, module = "wifair")]
+#[derive(Debug)]
+pub struct QueueDiscipline {
+    limit: Limit,
+    rate: Option<BitRate>,
+    name: String,
+    packets: u64,
+    bytes: u64,
+    now: Time,
+    ready_s: f64,
+    /// What `drop` was called for and the queue has not told yet.
+    dropped: Dropped,
+    draws: String,
+    random: Option<Py<PyAny>>,
+}
+
+impl QueueDiscipline {
+    fn has_room(&self, size: u64) -> bool {
+        match self.limit {
+            Limit::Packets(limit) => self.packets < limit,
+            Limit::Bytes(limit) => self.bytes + size <= limit.0,
+        }
+    }
+
+    fn leaves(&mut self, size: u16) {
+        self.packets -= 1;
+        self.bytes -= u64::from(size);
+    }
+}
+
+#[pymethods]
+impl QueueDiscipline {
+    #[new]
+    #[pyo3(signature = (*_arguments, **_named))]
+    fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> Self {
+        Self {
+            limit: Settings::default().limit,
+            rate: None,
+            name: String::new(),
+            packets: 0,
+            bytes: 0,
+            now: Time::ZERO,
+            ready_s: 0.0,
+            dropped: vec![],
+            draws: "0".to_owned(),
+            random: None,
+        }
+    }
+
+    /// Sets attributes that the class has.
+    #[pyo3(signature = (**parameters))]
+    fn __init__(slf: &Bound<'_, Self>, parameters: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        set_attributes(slf.as_any(), parameters)
+    }
+
+    /// How many packets it holds; None where the limit is in bytes.
+    #[getter]
+    const fn limit_packets(&self) -> Option<u64> {
+        match self.limit {
+            Limit::Packets(packets) => Some(packets),
+            Limit::Bytes(_) => None,
+        }
+    }
+
+    /// How many bytes it holds; None where the limit is in packets.
+    #[getter]
+    const fn limit_bytes(&self) -> Option<u64> {
+        match self.limit {
+            Limit::Packets(_) => None,
+            Limit::Bytes(bytes) => Some(bytes.0),
+        }
+    }
+
+    /// Rate of the link or of data frames [bit/s].
+    #[getter]
+    fn rate_bps(&self) -> Option<u64> {
+        self.rate.map(|rate| rate.as_bps())
+    }
+
+    /// Whose queue it is: the access point, a station, a direction of a link.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Packets inside.
+    #[getter]
+    const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Their bytes.
+    #[getter]
+    const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Time of the call [s].
+    #[getter]
+    fn now_s(&self) -> f64 {
+        self.now.as_secs()
+    }
+
+    /// The same [ns], exactly.
+    #[getter]
+    fn now_ns(&self) -> u64 {
+        self.now.as_nanos()
+    }
+
+    /// When to ask again after `dequeue` gave None though packets are inside [s]; 0 asks each millisecond.
+    #[getter]
+    const fn ready_s(&self) -> f64 {
+        self.ready_s
+    }
+
+    #[setter]
+    fn set_ready_s(&mut self, at: f64) -> PyResult<()> {
+        if at.is_nan() {
+            return Err(PyValueError::new_err("ready_s is nan: it must be a time in seconds"));
+        }
+        self.ready_s = at;
+        Ok(())
+    }
+
+    /// A `random.Random` of its own, seeded by the run and the name of the queue.
+    #[getter]
+    fn random(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        if self.random.is_none() {
+            self.random = Some(random(py, &self.draws)?);
+        }
+        Ok(self.random.as_ref().expect("it was made").clone_ref(py))
+    }
+
+    fn __len__(&self) -> usize {
+        usize::try_from(self.packets).unwrap_or(usize::MAX)
+    }
+
+    /// Whether `packet` fits beside what is inside.
+    fn fits(&self, packet: &Packet) -> bool {
+        self.has_room(u64::from(packet.size))
+    }
+
+    /// Drops a packet: the one that is being taken in, or one that is inside.
+    #[pyo3(signature = (packet, *, early=false))]
+    fn drop(&mut self, packet: &mut Packet, early: bool) -> PyResult<()> {
+        match std::mem::replace(&mut packet.state, State::Gone) {
+            State::Arriving => {}
+            State::Inside => self.leaves(packet.size),
+            State::Gone => {
+                return Err(PyValueError::new_err(format!("{} is not in this queue", packet.__repr__())));
+            }
+        }
+        let cause = if early { Cause::Early } else { Cause::Overflow };
+        self.dropped.extend(packet.id.map(|id| (id, cause)));
+        Ok(())
+    }
+
+    /// Takes in a packet: keep it, or `drop` it or others.
+    fn enqueue(&self, _packet: &Packet) -> PyResult<()> {
+        Err(PyNotImplementedError::new_err("a discipline needs a method enqueue(self, packet)"))
+    }
+
+    /// Gives the packet to send next, or None.
+    fn dequeue(&self) -> PyResult<()> {
+        Err(PyNotImplementedError::new_err("a discipline needs a method dequeue(self)"))
+    }
+
+    /// A packet to or from `station` has used the air for `air_s` in so many attempts. Called only if overridden.
+    fn on_air(&self, _station: u32, _sent: bool, _air_s: f64, _attempts: u32, _delivered: bool) {}
+}
+
+/// The empty queue of `site`.
+pub fn make(
+    py: Python<'_>,
+    class: Option<(Py<PyType>, Py<PyDict>)>,
+    caller: Caller,
+    site: &Site<'_>,
+    draws: String,
+) -> Box<dyn Foreign> {
+    let made = class.and_then(|(class, arguments)| {
+        let made = Queue::new(py, class.bind(py), arguments.bind(py), &caller, site, draws);
+        made.map_err(|error| caller.fail("__init__", Time::ZERO, error)).ok()
+    });
+    made.map_or_else(|| Box::new(Closed) as Box<dyn Foreign>, |queue| Box::new(queue))
+}
+
+/// In the place of a queue whose class failed, until the run is stopped: it takes nothing in.
+#[derive(Debug)]
+struct Closed;
+
+impl Discipline for Closed {
+    fn enqueue(&mut self, _: Time, id: PacketId, _: u32, _: &mut Packets, dropped: &mut Dropped) {
+        dropped.push((id, Cause::Early));
+    }
+
+    fn dequeue(&mut self, _: Time, _: &mut Packets, _: &mut Dropped) -> Option<PacketId> {
+        None
+    }
+
+    fn len(&self) -> usize {
+        0
+    }
+
+    fn is_full(&self) -> bool {
+        true
+    }
+}
+
+impl Foreign for Closed {
+    fn duplicate(&self) -> Box<dyn Foreign> {
+        Box::new(Self)
+    }
+}
+
+/// A discipline in Python, as the world sees it.
+#[derive(Debug)]
+struct Queue {
+    object: Py<QueueDiscipline>,
+    enqueue: Py<PyAny>,
+    dequeue: Py<PyAny>,
+    on_air: Option<Py<PyAny>>,
+    packets: usize,
+    is_full: bool,
+    ready: Time,
+    caller: Caller,
+}
+
+impl Queue {
+    fn new(
+        py: Python<'_>,
+        class: &Bound<'_, PyType>,
+        arguments: &Bound<'_, PyDict>,
+        caller: &Caller,
+        site: &Site<'_>,
+        draws: String,
+    ) -> PyResult<Self> {
+        let any = class.call_method1("__new__", (class,))?;
+        let object = any.cast::<QueueDiscipline>()?;
+        {
+            let mut own = object.borrow_mut();
+            own.limit = site.limit;
+            own.rate = site.rate;
+            site.name.clone_into(&mut own.name);
+            own.draws = draws;
+        }
+        any.call_method("__init__", (), Some(arguments))?;
+        let base = py.get_type::<QueueDiscipline>();
+        Ok(Self {
+            enqueue: any.getattr("enqueue")?.unbind(),
+            dequeue: any.getattr("dequeue")?.unbind(),
+            on_air: own_method(&any, &base, "on_air")?,
+            packets: 0,
+            is_full: !object.borrow().has_room(FULL_SIZE),
+            ready: Time::ZERO,
+            caller: caller.clone(),
+            object: object.clone().unbind(),
+        })
+    }
+
+    /// Takes over what a call left: the packets that it dropped, and the counts.
+    fn take_over(&mut self, own: &mut QueueDiscipline, dropped: &mut Dropped) {
+        dropped.append(&mut own.dropped);
+        self.packets = usize::try_from(own.packets).unwrap_or(usize::MAX);
+        self.is_full = !own.has_room(FULL_SIZE);
+        self.ready =
+            if own.ready_s > 0.0 { Time::ZERO + Duration::from_secs_f64(own.ready_s.min(1e9)) } else { Time::ZERO };
+    }
+
+    fn put(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) -> PyResult<()> {
+        Python::attach(|py| {
+            let packet = Bound::new(py, seen(now, id, to, &packets[id]))?;
+            let object = self.object.clone_ref(py);
+            let object = object.bind(py);
+            object.borrow_mut().now = now;
+            self.enqueue.bind(py).call1((&packet,))?;
+            let mut packet = packet.borrow_mut();
+            if packet.marked {
+                packets[id].flags |= flag::CE;
+            }
+            let mut own = object.borrow_mut();
+            if packet.state == State::Arriving {
+                packet.state = State::Inside;
+                own.packets += 1;
+                own.bytes += u64::from(packet.size);
+            }
+            self.take_over(&mut own, dropped);
+            Ok(())
+        })
+    }
+
+    fn get(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> PyResult<Option<PacketId>> {
+        Python::attach(|py| {
+            let object = self.object.clone_ref(py);
+            let object = object.bind(py);
+            object.borrow_mut().now = now;
+            let given = self.dequeue.bind(py).call0()?;
+            let mut id = None;
+            if !given.is_none() {
+                let Ok(packet) = given.cast::<Packet>() else {
+                    let kind = given.get_type().name()?;
+                    return Err(PyTypeError::new_err(format!("dequeue gave a {kind}: expected a packet, or None")));
+                };
+                let mut packet = packet.borrow_mut();
+                let (State::Inside, Some(own)) = (packet.state, packet.id) else {
+                    let text = format!("dequeue gave {}, which is not in this queue", packet.__repr__());
+                    return Err(PyValueError::new_err(text));
+                };
+                packet.state = State::Gone;
+                object.borrow_mut().leaves(packet.size);
+                if packet.marked {
+                    packets[own].flags |= flag::CE;
+                }
+                id = Some(own);
+            }
+            self.take_over(&mut object.borrow_mut(), dropped);
+            Ok(id)
+        })
+    }
+}
+
+/// The packet as the discipline sees it.
+fn seen(now: Time, id: PacketId, station: u32, packet: &Inner) -> Packet {
+    Packet {
+        id: Some(id),
+        state: State::Arriving,
+        marked: packet.has(flag::CE),
+        size: packet.size,
+        payload: packet.payload,
+        flow: packet.flow,
+        station,
+        kind: match packet.kind {
+            Kind::Data => "data",
+            Kind::Ack => "ack",
+            Kind::Udp => "udp",
+            Kind::Routing => "routing",
+            Kind::Icmp => "icmp",
+        },
+        seq: packet.seq,
+        ack: packet.ack,
+        syn: packet.has(flag::SYN),
+        ecn_capable: packet.has(flag::ECT),
+        arrived_s: now.as_secs(),
+    }
+}
+
+impl Discipline for Queue {
+    fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+        if self.caller.failure.happened() {
+            dropped.push((id, Cause::Early));
+        } else if let Err(error) = self.put(now, id, to, packets, dropped) {
+            self.caller.fail("enqueue", now, error);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
+        if self.caller.failure.happened() || self.packets == 0 {
+            return None;
+        }
+        self.get(now, packets, dropped).unwrap_or_else(|error| {
+            self.caller.fail("dequeue", now, error);
+            None
+        })
+    }
+
+    fn len(&self) -> usize {
+        self.packets
+    }
+
+    fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    fn ready(&self) -> Time {
+        self.ready
+    }
+
+    fn wants_air(&self) -> bool {
+        self.on_air.is_some()
+    }
+
+    fn on_air(&mut self, now: Time, used: &AirUse) {
+        let Some(method) = self.on_air.as_ref().filter(|_| !self.caller.failure.happened()) else { return };
+        let done = Python::attach(|py| {
+            self.object.bind(py).borrow_mut().now = now;
+            let AirUse { peer, sent, air, attempts, delivered } = *used;
+            method.bind(py).call1((peer, sent, air.as_secs(), attempts, delivered)).map(|_| ())
+        });
+        if let Err(error) = done {
+            self.caller.fail("on_air", now, error);
+        }
+    }
+}
+
+impl Foreign for Queue {
+    fn duplicate(&self) -> Box<dyn Foreign> {
+        unreachable!("a queue belongs to one run, and runs are not duplicated")
+    }
+}

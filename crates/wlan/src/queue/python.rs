@@ -1,0 +1,52 @@
+//! A discipline of the user's own, a class in Python.
+//!
+//! Scenarios name the class; who runs them gives the queue to the world by [`Queue::custom`](super::Queue::custom). A
+//! drop-tail FIFO stands here in its place where only the choice is looked at.
+
+use wifair_config::{Free, table};
+use wifair_packet::{PacketId, Packets};
+use wifair_units::Time;
+
+use super::{Discipline, Dropped, Fifo, Site, fifo};
+
+table! {
+    /// A class of your own in Python. `discipline = "module:Class"` says the same.
+    pub struct Params {
+        /// Where the class is, as in `my_module:MyQueue`: a subclass of `wifair.QueueDiscipline`.
+        pub class: String, "module:Class" => |class| class.split_once(':').is_some_and(|(module, name)| {
+            !module.is_empty() && !name.is_empty()
+        });
+        /// Handed to the class as named arguments.
+        pub parameters: Free = Free::default();
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Python(Fifo);
+
+impl Python {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(_: &Params, site: &Site<'_>) -> Self {
+        Self(Fifo::new(&fifo::Params::default(), site))
+    }
+}
+
+impl Discipline for Python {
+    fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+        self.0.enqueue(now, id, to, packets, dropped);
+    }
+
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
+        self.0.dequeue(now, packets, dropped)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.0.is_full()
+    }
+}

@@ -1,0 +1,146 @@
+"""Classes of the user's own that scenarios name: congestion controls and queue disciplines in Python.
+
+A scenario holds the name of a class, ``module:Class``; only a run imports it. So scenarios with classes can be saved,
+swept, and sent to other processes, where the class must be importable too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wifair._core import Ack, CongestionControl, Packet, QueueDiscipline
+from wifair.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import CodeType
+
+__all__ = ["Ack", "CongestionControl", "Packet", "QueueDiscipline", "digest", "find", "name_of", "require_importable"]
+
+BASES: dict[str, type] = {"CongestionControl": CongestionControl, "QueueDiscipline": QueueDiscipline}
+
+_given: dict[str, type] = {}
+"""Classes that were handed over as such: those of a function or a notebook cannot be imported."""
+
+
+def name_of(cls: type) -> str:
+    """Name a class as scenarios do, and remember it.
+
+    Raises
+    ------
+    TypeError
+        If it is neither a congestion control nor a queue discipline.
+    """
+    if not issubclass(cls, tuple(BASES.values())):
+        raise TypeError(f"{cls.__qualname__} is no subclass of wifair.{' or wifair.'.join(BASES)}")
+    name = f"{cls.__module__}:{cls.__qualname__}"
+    _given[name] = cls
+    return name
+
+
+def find(name: str, base: str, folder: str = ".") -> type:
+    """Find the class that a scenario names, importing its module if need be.
+
+    Parameters
+    ----------
+    name : str
+        ``module:Class``.
+    base : {"CongestionControl", "QueueDiscipline"}
+        What it must be.
+    folder : str
+        Where the scenario lies; modules are looked for there at last.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such class, or it is not of that kind.
+    """
+    cls: object = _given.get(name)
+    module, _, path = name.partition(":")
+    if cls is None:
+        cls = _import(module, folder)
+        for part in path.split("."):
+            cls = getattr(cls, part, None)
+        if cls is None:
+            if "<locals>" in path or module == "__main__":
+                raise _error(f"`{path}` is not known in this process", "put the class into a module of its own")
+            raise _error(f"module `{module}` has no class `{path}`")
+    if not (isinstance(cls, type) and issubclass(cls, BASES[base])):
+        raise _error(f"`{name}` is no subclass of wifair.{base}")
+    return cls
+
+
+def digest(classes: Iterable[type]) -> str:
+    """Get the SHA-256 of the sources of classes, of the whole files of their modules, in hexadecimal."""
+    number = hashlib.sha256()
+    for cls in classes:
+        for part in cls.__mro__:
+            if part.__module__ not in ("builtins", "wifair", "abc"):
+                number.update(f"{part.__module__}:{part.__qualname__}\0".encode())
+                number.update(_source(part))
+    return number.hexdigest()
+
+
+def require_importable(names: Iterable[str]) -> None:
+    """Refuse classes that another process could not find.
+
+    Raises
+    ------
+    ScenarioError
+        If one was defined in a function or in an interactive session.
+    """
+    for name in names:
+        module, _, path = name.partition(":")
+        if "<locals>" in path:
+            raise _error(
+                f"other processes cannot find `{path}`: it was defined in a function",
+                "put the class at the top of a module, or use threads",
+            )
+        if module == "__main__" and not hasattr(sys.modules["__main__"], "__file__"):
+            raise _error(
+                f"other processes cannot find `{path}`: it was defined in an interactive session",
+                "put the class into a module, or use threads",
+            )
+
+
+def _import(module: str, folder: str) -> object:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        top = module.partition(".")[0]
+        where = Path(folder).resolve()
+        beside = (where / f"{top}.py").is_file() or (where / top / "__init__.py").is_file()
+        if error.name != top or not beside or str(where) in sys.path:
+            raise _error(f"cannot import `{module}`: {error}") from error
+        sys.path.append(str(where))
+        importlib.invalidate_caches()
+        return _import(module, folder)
+    except Exception as error:
+        raise _error(f"cannot import `{module}`: {type(error).__name__}: {error}") from error
+
+
+def _source(cls: type) -> bytes:
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    try:
+        return Path(file).read_bytes() if file else inspect.getsource(cls).encode()
+    except (OSError, TypeError):
+        return b"".join(_code(cls))
+
+
+def _code(cls: type) -> Iterator[bytes]:
+    """List what the functions of a class do, where there is no source: in a session of the bare interpreter."""
+    for name, value in sorted(vars(cls).items()):
+        code: CodeType | None = getattr(value, "__code__", None)
+        if code is not None:
+            yield f"{name}{code.co_names}{code.co_consts}".encode() + code.co_code
+        elif isinstance(value, (int, float, str)):
+            yield f"{name}={value!r}".encode()
+
+
+def _error(message: str, note: str = "") -> ScenarioError:
+    return ScenarioError(f"error: {message}{': ' + note if note else ''}\n")

@@ -1,0 +1,330 @@
+"""Classes of the user's own: congestion controls and queues in Python, as runs, sweeps and other processes see them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections import deque
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+import wifair
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+sys.path.insert(0, str(EXAMPLES))
+
+from station_turns import SCENARIO as CELL  # noqa: E402
+from station_turns import StationTurns  # noqa: E402
+from vegas_fair import SCENARIO  # noqa: E402
+
+
+@pytest.fixture
+def scenario(text: str) -> wifair.Scenario:
+    return wifair.Scenario.from_text(text)
+
+
+def tables(results: wifair.Results) -> list[str]:
+    """All that runs measured, as text: equal texts are equal bytes."""
+    parts = [results.cells, results.flows, results.stations, results.sessions, results.series]
+    return [part.to_csv() for part in parts if part is not None]
+
+
+def same(one: wifair.Scenario, other: wifair.Scenario, seeds: Any = (1, 2)) -> None:
+    assert tables(wifair.run(one, seeds=seeds, series="100 ms")) == tables(
+        wifair.run(other, seeds=seeds, series="100 ms")
+    )
+
+
+class Reno(wifair.CongestionControl):
+    """RFC 5681, written out."""
+
+    increase = 1.0
+    wants_every_rtt = False  # Karn's algorithm is enough
+
+    def on_ack(self, ack: wifair.Ack) -> None:
+        if ack.window_limited and not ack.in_recovery:
+            self.cwnd += ack.segments if self.cwnd < self.ssthresh else self.increase * ack.segments / self.cwnd
+
+    def on_loss(self, in_flight: float) -> None:
+        self.cwnd = self.ssthresh = max(in_flight / 2, 2.0)
+
+    def on_timeout(self, in_flight: float) -> None:
+        self.on_loss(in_flight)
+        self.cwnd = 1.0
+
+
+class Plain(wifair.CongestionControl):
+    """Nothing of its own."""
+
+    wants_every_rtt = False
+
+
+class Fifo(wifair.QueueDiscipline):
+    """Drop-tail."""
+
+    def __init__(self) -> None:
+        self.line: deque[wifair.Packet] = deque()
+
+    def enqueue(self, packet: wifair.Packet) -> None:
+        if self.fits(packet):
+            self.line.append(packet)
+        else:
+            self.drop(packet)
+
+    def dequeue(self) -> wifair.Packet | None:
+        return self.line.popleft() if self.line else None
+
+
+def test_vegas_fair_in_python_gives_the_same_bytes() -> None:
+    mine = wifair.Scenario.from_dict(SCENARIO)
+    same(mine, mine.with_({"flows.tcp.cc": "vegas-fair"}))
+    lossy = mine.with_({"wlan.data_error": 0.3, "duration": "20 s"})
+    same(lossy, lossy.with_({"flows.tcp.cc": "vegas-fair"}))
+
+
+@pytest.mark.parametrize("stack", ["ns2", "rfc", "modern"])
+def test_reno_in_python_gives_the_same_bytes(scenario: wifair.Scenario, stack: str) -> None:
+    base = scenario.with_({"flows.tcp.stack": stack, "wlan.data_error": 0.2, "wlan.short_retry_limit": 2})
+    for mine in (Reno, Plain):
+        same(base.with_({"flows.tcp.cc": mine}), base.with_({"flows.tcp.cc": "newreno"}))
+
+
+@pytest.mark.parametrize("limit", ["5 packets", "9 kB"])
+def test_fifo_in_python_gives_the_same_bytes_everywhere(scenario: wifair.Scenario, limit: str) -> None:
+    base = scenario.with_({"ap.queue.limit": limit, "flows.direction": "down"})
+    for owner in ("ap", "stations", "servers"):
+        same(base.with_({f"{owner}.queue.discipline": Fifo}), base)
+
+
+def test_a_class_is_named_in_files_overrides_and_sweeps(scenario: wifair.Scenario) -> None:
+    name = f"{Reno.__module__}:Reno"
+    by_class = scenario.with_({"flows.up.tcp.cc": Reno})
+    by_name = scenario.with_({"flows.up.tcp.cc": name})
+    by_table = scenario.with_({"flows.up.tcp.cc": "python", "flows.up.tcp.python.class": name})
+    assert by_class == by_name == by_table
+    assert by_class.hash == by_name.hash != scenario.hash
+    again = wifair.Scenario.from_text(by_class.resolved)
+    assert again.hash == by_class.hash
+    faster = by_class.with_({"flows.up.tcp.python.parameters.increase": 3.0})
+    assert faster.hash != by_class.hash
+    runs = wifair.sweep(scenario, vary={"flows.tcp.cc": ["reno", Reno]}, seeds=[1])
+    assert runs.figures["flows.tcp.cc"].tolist() == ["reno", name]
+    steady = by_class.with_({"flows.up.tcp.initial_ssthresh": "2 packets"})  # no slow start
+    swept = wifair.sweep(steady, vary={"flows.up.tcp.python.parameters.increase": [1.0, 3.0]}, seeds=[1])
+    assert len(set(swept.figures["goodput_bps"].tolist())) == 2
+
+
+def test_parameters_reach_attributes_or_init(scenario: wifair.Scenario) -> None:
+    seen: list[tuple[Any, ...]] = []
+
+    class Own(wifair.CongestionControl):
+        def __init__(self, name: str, numbers: list[float], flag: bool = False) -> None:
+            seen.append((name, numbers, flag, self.cwnd, self.mss))
+
+    set_ = {"parameters": {"name": "x", "numbers": [1, 2.5], "flag": True}}
+    wifair.run(scenario.with_({"flows.up.tcp.cc": Own, "flows.up.tcp.python": {**set_}}), seeds=[1])
+    assert seen == [("x", [1, 2.5], True, 3.0, 1460.0)] * 2  # RFC 5681, section 3.1: three segments of 1460 B
+    wrong = scenario.with_({"flows.up.tcp.cc": Reno, "flows.up.tcp.python.parameters.incraese": 2.0})
+    with pytest.raises(wifair.ExtensionError, match=r"Reno has no parameter `incraese`"):
+        wifair.run(wrong, seeds=[1])
+
+
+class Late(Reno):
+    """Fails some time after the start."""
+
+    def on_ack(self, ack: wifair.Ack) -> None:
+        super().on_ack(ack)
+        if ack.now_s > 1.5:
+            raise KeyError("lost")
+
+
+def test_an_exception_stops_the_run_and_names_class_method_flow_and_time(scenario: wifair.Scenario) -> None:
+    with pytest.raises(wifair.ExtensionError) as caught:
+        wifair.run(scenario.with_({"flows.up.tcp.cc": Late}), seeds=[7])
+    error = caught.value
+    text = str(error)
+    assert text.startswith("Late.on_ack of flow up")
+    assert text.endswith("s of the run with seed 7: 'lost'")
+    assert "raised KeyError at 1.50" in text
+    assert (error.method, error.seed) == ("Late.on_ack", 7)
+    assert 1.5 < error.time_s < 1.6
+    assert isinstance(error.__cause__, KeyError)
+    assert error.__cause__.__traceback__ is not None
+    runs = wifair.sweep(scenario, vary={"flows.tcp.cc": ["reno", Late]}, seeds=[1])
+    assert [failure.message.partition(" of ")[0] for failure in runs.failures] == ["ExtensionError: Late.on_ack"]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("def on_ack(self, ack): self.cwnd = float('nan')", "cwnd is NaN: it must be a finite number of segments"),
+        ("def on_ack(self, ack): self.ssthresh = float('nan')", "ssthresh is nan"),
+        ("def on_ack(self, ack): self.pacing_rate_bps = 0.0", "pacing_rate_bps must be above 0, or None"),
+        ("def on_ack(self): pass", "takes 1 positional argument but 2 were given"),
+        ("def __init__(self): raise OSError('no')", r"\.__init__ of flow up1? raised OSError at 0.000000 s"),
+    ],
+)
+def test_a_congestion_control_cannot_leave_nonsense(scenario: wifair.Scenario, body: str, message: str) -> None:
+    space: dict[str, Any] = {"wifair": wifair, "__name__": __name__}
+    exec(f"class Bad(wifair.CongestionControl):\n    {body}\n", space)
+    with pytest.raises(wifair.ExtensionError, match=message):
+        wifair.run(scenario.with_({"flows.tcp.cc": space["Bad"]}), seeds=[1])
+
+
+@pytest.mark.parametrize(
+    ("enqueue", "dequeue", "message"),
+    [
+        ("self.last = packet", "return 5", "dequeue gave a int: expected a packet, or None"),
+        ("self.last = packet", "return self.last", "which is not in this queue"),
+        ("self.drop(packet); self.drop(packet)", "return None", "is not in this queue"),
+        ("self.ready_s = float('nan')", "return None", "ready_s is nan"),
+        ("raise ValueError", "return None", r"enqueue of the queue of ap raised ValueError at \d"),
+    ],
+)
+def test_a_queue_cannot_leave_nonsense(scenario: wifair.Scenario, enqueue: str, dequeue: str, message: str) -> None:
+    space: dict[str, Any] = {"wifair": wifair, "__name__": __name__}
+    body = f"def enqueue(self, packet): {enqueue}\n    def dequeue(self): {dequeue}"
+    exec(f"class Bad(wifair.QueueDiscipline):\n    {body}\n", space)
+    with pytest.raises(wifair.ExtensionError, match=message):
+        wifair.run(scenario.with_({"ap.queue.discipline": space["Bad"]}), seeds=[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no_such_module:A", "cannot import `no_such_module`: No module named 'no_such_module'"),
+        ("os:Nothing", "module `os` has no class `Nothing`"),
+        ("collections:deque", "`collections:deque` is no subclass of wifair.CongestionControl"),
+        (f"{__name__}:Fifo", "is no subclass of wifair.CongestionControl"),
+        (":A", "unknown cc `:A`"),
+    ],
+)
+def test_a_class_that_cannot_be_is_refused(scenario: wifair.Scenario, name: str, message: str) -> None:
+    with pytest.raises(wifair.ScenarioError, match=message):
+        wifair.run(scenario.with_({"flows.up.tcp.cc": name}), seeds=[1])
+
+
+def test_reading_a_scenario_runs_no_code(scenario: wifair.Scenario, tmp_path: Path) -> None:
+    (tmp_path / "trap.py").write_text("raise SystemExit('it ran')\n")
+    file = tmp_path / "trap.toml"
+    file.write_text(scenario.with_({"flows.up.tcp.cc": "trap:Trap"}).resolved)
+    assert "trap:Trap" in wifair.Scenario.from_file(file).resolved
+
+
+def test_the_command_finds_a_class_beside_the_scenario(scenario: wifair.Scenario, tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("import wifair\n\n\nclass Mine(wifair.CongestionControl):\n    pass\n")
+    file = tmp_path / "mine.toml"
+    file.write_text(scenario.with_({"flows.up.tcp.cc": "beside:Mine"}).resolved)
+    command = [sys.executable, "-m", "wifair", "run", str(file), "--seeds", "1", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/")
+    assert done.returncode == 0, done.stderr
+
+
+def test_runs_do_not_depend_on_threads_or_processes(scenario: wifair.Scenario) -> None:
+    mine = scenario.with_({"flows.up.tcp.cc": Reno, "ap.queue.discipline": Fifo, "duration": "2 s"})
+    one, four = (tables(wifair.run(mine, seeds=range(1, 5), threads=threads)) for threads in (1, 4))
+    assert one == four
+    by_threads = wifair.sweep(mine, vary={"stations.count": [1, 2]}, seeds=[1, 2], threads=2)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        by_processes = wifair.sweep(mine, vary={"stations.count": [1, 2]}, seeds=[1, 2], executor=pool)
+    assert not by_processes.failures
+    assert by_processes.figures.to_csv() == by_threads.figures.to_csv()
+
+
+def test_classes_that_other_processes_cannot_find_are_refused(scenario: wifair.Scenario) -> None:
+    class Local(wifair.CongestionControl):
+        pass
+
+    mine = scenario.with_({"flows.up.tcp.cc": Local, "duration": "2 s"})
+    with (
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
+        pytest.raises(wifair.ScenarioError, match=r"other processes cannot find `.*Local`: it was defined in a func"),
+    ):
+        wifair.sweep(mine, seeds=[1], executor=pool)
+    with ThreadPoolExecutor(2) as threads:
+        assert not wifair.sweep(mine, seeds=[1], executor=threads).failures
+
+
+class Draws(wifair.CongestionControl):
+    """Each connection draws for itself."""
+
+    drawn: list[float] = []  # noqa: RUF012
+
+    def __init__(self) -> None:
+        Draws.drawn.append(self.random.random())
+
+
+def test_random_numbers_follow_the_seed_alone(scenario: wifair.Scenario) -> None:
+    drawn = []
+    for seed in (1, 1, 2):
+        Draws.drawn.clear()
+        wifair.run(scenario.with_({"flows.up.tcp.cc": Draws, "duration": "2 s"}), seeds=[seed])
+        drawn.append(tuple(Draws.drawn))
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert drawn[0][0] != drawn[0][1]
+
+
+def test_callbacks_of_a_test_can_be_made_by_hand() -> None:
+    cc = Reno()
+    assert (cc.cwnd, cc.ssthresh) == (2.0, float("inf"))
+    cc.on_ack(wifair.Ack(una=1000, nxt=3000, rtt_s=0.1))
+    assert cc.cwnd == 3.0  # slow start: one segment more
+    queue = StationTurns()
+    queue.enqueue(wifair.Packet(station=3, flow=1))
+    assert queue.dequeue() is not None
+    with pytest.raises(ValueError, match="kind `video`: expected data, ack, udp, routing, icmp"):
+        wifair.Packet(kind="video")  # type: ignore[arg-type]
+
+
+def test_a_queue_that_holds_back_is_asked_again(scenario: wifair.Scenario) -> None:
+    class Paced(Fifo):
+        """One packet each 10 ms."""
+
+        next_s = 0.0
+
+        def dequeue(self) -> wifair.Packet | None:
+            if self.now_s < self.next_s:
+                self.ready_s = self.next_s
+                return None
+            self.ready_s, self.next_s = 0.0, self.now_s + 0.01
+            return super().dequeue()
+
+    down = scenario.with_({"flows.direction": "down", "ap.queue.discipline": Paced, "duration": "6 s"})
+    goodput = wifair.run(down, seeds=[1]).cells["goodput_bps"][0]
+    # At most 100 packets of 1460 B a second.
+    assert 0.9 * 1.168e6 < goodput <= 1.168e6 * 1.01
+
+
+def test_the_new_queue_shares_among_uploads_and_downloads() -> None:
+    cell = wifair.Scenario.from_dict(CELL).with_({"duration": "10 s"})
+    fifo, turns = (wifair.run(cell.with_({"ap.queue.discipline": d}), seeds=[1]) for d in ("fifo", StationTurns))
+    assert turns.cells["jain_index"][0] > fifo.cells["jain_index"][0]
+
+
+@pytest.mark.skipif("CI" in os.environ, reason="timing")
+def test_a_callback_costs_at_most_3_us(scenario: wifair.Scenario) -> None:
+    """The cost of the call itself: a method that does nothing, less the same run without it."""
+    calls = 0
+
+    class Idle(wifair.CongestionControl):
+        def on_send(self, payload: int, end: int) -> None:
+            nonlocal calls
+            calls += payload > 0 and end > 0
+
+    long = scenario.with_({"duration": "60 s", "wlan.standard": "802.11g"})
+
+    def cpu_s(cc: type) -> float:
+        best = float("inf")
+        for _ in range(3):
+            began = time.process_time()
+            wifair.run(long.with_({"flows.tcp.cc": cc}), seeds=[1], threads=1)
+            best = min(best, time.process_time() - began)
+        return best
+
+    cost = cpu_s(Idle) - cpu_s(Plain)
+    assert cost / (calls / 3) < 3e-6
