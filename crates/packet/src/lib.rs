@@ -101,6 +101,14 @@ impl Packet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PacketId(u32);
 
+impl PacketId {
+    /// The number itself: below that of packets that were ever alive together, and used again.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// All packets of a world. Slots are used again, so nothing is allocated once the world is warm.
 #[derive(Clone, Debug, Default)]
 pub struct Packets {

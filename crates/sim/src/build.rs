@@ -72,6 +72,11 @@ impl Air {
     }
 }
 
+/// The nodes on the air of each medium, in the order of their numbers there.
+pub(crate) fn nodes_by_medium(scenario: &Scenario, seed: u64) -> Vec<Vec<Node>> {
+    Air::new(scenario, seed).channels.into_iter().map(|channel| channel.nodes).collect()
+}
+
 /// Builds the plan of the run with this seed, and the names for its report.
 pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, Labels) {
     let file = &scenario.file;

@@ -30,6 +30,7 @@ use wifair_units::{Duration, Time};
 use wifair_wlan::queue;
 
 mod build;
+pub mod capture;
 pub mod record;
 pub mod scenario;
 pub mod traffic;

@@ -16,7 +16,7 @@
 
 use crate::link::radiotap::Rate;
 use crate::link::wifi::Mac;
-use crate::segment::{Endpoint, Options};
+use crate::segment::{Address, Endpoint, Options};
 
 /// A TCP segment to be written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -208,8 +208,8 @@ fn put_options(bytes: &mut Vec<u8>, options: &Options) {
 ///
 /// # Panics
 /// As [`tcp`].
-pub fn udp(frame: &mut Vec<u8>, source: Endpoint, destination: Endpoint, payload: u16, ip_id: u16, keep: u32) {
-    let head = Ip { source, destination, protocol: 17, id: ip_id, ttl: 64, ecn: 0 };
+pub fn udp(frame: &mut Vec<u8>, source: Endpoint, destination: Endpoint, payload: u16, ip_id: u16, ttl: u8, keep: u32) {
+    let head = Ip { source, destination, protocol: 17, id: ip_id, ttl, ecn: 0 };
     let length = payload.checked_add(8).expect("a UDP datagram has 65,535 bytes at most");
     let pseudo = ip(frame, &head, usize::from(length));
     let start = frame.len();
@@ -225,6 +225,44 @@ pub fn udp(frame: &mut Vec<u8>, source: Endpoint, destination: Endpoint, payload
     frame.resize(frame.len() + payload.min(u16::try_from(keep).unwrap_or(u16::MAX)) as usize, 0);
 }
 
+/// An ICMP echo to be written (RFC 792).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Echo {
+    /// Sender.
+    pub source: Address,
+    /// Receiver, also of IPv4.
+    pub destination: Address,
+    /// Whether it is the reply.
+    pub reply: bool,
+    /// Identifier of whom asks.
+    pub identifier: u16,
+    /// Sequence number.
+    pub sequence: u16,
+    /// Identification of IPv4.
+    pub ip_id: u16,
+    /// Payload, in bytes.
+    pub payload: u16,
+}
+
+/// Appends an ICMP echo in its IPv4 packet. Of the payload at most `keep` bytes are written out.
+///
+/// # Panics
+/// If the ends are not of IPv4, or the packet is longer than IP can carry.
+pub fn echo(frame: &mut Vec<u8>, echo: &Echo, keep: u32) {
+    assert!(!echo.source.is_v6(), "echoes are of IPv4");
+    let end = |address| Endpoint { address, port: 0 };
+    let (source, destination) = (end(echo.source), end(echo.destination));
+    let head = Ip { source, destination, protocol: 1, id: echo.ip_id, ttl: 64, ecn: 0 };
+    ip(frame, &head, 8 + usize::from(echo.payload));
+    let start = frame.len();
+    frame.extend([if echo.reply { 0 } else { 8 }, 0, 0, 0]);
+    frame.extend(echo.identifier.to_be_bytes());
+    frame.extend(echo.sequence.to_be_bytes());
+    let checksum = folded(sum(&frame[start..]));
+    frame[start + 2..start + 4].copy_from_slice(&checksum);
+    frame.resize(frame.len() + u32::from(echo.payload).min(keep) as usize, 0);
+}
+
 /// What a radiotap header is to say.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Heard {
@@ -232,10 +270,8 @@ pub struct Heard {
     pub rate: Rate,
     /// Channel frequency, in MHz.
     pub frequency: u16,
-    /// Signal, in dBm.
-    pub signal: i8,
-    /// Noise, in dBm.
-    pub noise: i8,
+    /// Signal and noise, in dBm, where they are known.
+    pub levels: Option<(i8, i8)>,
     /// The frame check sequence was wrong.
     pub bad_fcs: bool,
 }
@@ -249,7 +285,8 @@ pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
         Rate::Ht { .. } => 19,
         Rate::Vht { .. } => 21,
     };
-    let present: u32 = 1 << 1 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << rate_bit;
+    let levels: u32 = if heard.levels.is_some() { 1 << 5 | 1 << 6 } else { 0 };
+    let present: u32 = 1 << 1 | 1 << 3 | levels | 1 << rate_bit;
     frame.extend([0, 0, 0, 0]);
     frame.extend(present.to_le_bytes());
     frame.push(0x10 | if heard.bad_fcs { 0x40 } else { 0 });
@@ -261,7 +298,9 @@ pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
     let band: u16 = if heard.frequency < 3_000 { 0x0080 } else { 0x0100 };
     let modulation: u16 = if matches!(heard.rate, Rate::Legacy(2 | 4 | 11 | 22)) { 0x0020 } else { 0x0040 };
     frame.extend((band | modulation).to_le_bytes());
-    frame.extend([heard.signal.cast_unsigned(), heard.noise.cast_unsigned()]);
+    if let Some((signal, noise)) = heard.levels {
+        frame.extend([signal.cast_unsigned(), noise.cast_unsigned()]);
+    }
     match heard.rate {
         Rate::Legacy(_) => {}
         Rate::Ht { mcs, wide, short_guard } => {
@@ -282,18 +321,29 @@ pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
     frame[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());
 }
 
+/// Which way an 802.11 data frame goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// From a station to its access point.
+    ToAccessPoint,
+    /// From the access point to a station.
+    FromAccessPoint,
+    /// From station to station, without an access point.
+    Direct,
+}
+
 /// An 802.11 data frame to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// To the distribution system: from a station to its access point.
-    pub to_ds: bool,
+    /// Which way it goes.
+    pub course: Course,
     /// Retry bit.
     pub retry: bool,
     /// Address 1.
     pub receiver: Mac,
     /// Address 2.
     pub transmitter: Mac,
-    /// Address 3: the destination, or source, behind the access point.
+    /// Address 3: the destination, or source, behind the access point; the cell, if there is none.
     pub third: Mac,
     /// Sequence number, 12 bits.
     pub sequence: u16,
@@ -306,7 +356,12 @@ pub struct Data {
 /// Appends the header of an 802.11 data frame with LLC and SNAP, to stand before an IP packet.
 pub fn wifi_data(frame: &mut Vec<u8>, data: &Data, v6: bool) {
     frame.push(if data.tid.is_some() { 0x88 } else { 0x08 });
-    frame.push(if data.to_ds { 1 } else { 2 } | u8::from(data.retry) << 3);
+    let course = match data.course {
+        Course::Direct => 0,
+        Course::ToAccessPoint => 1,
+        Course::FromAccessPoint => 2,
+    };
+    frame.push(course | u8::from(data.retry) << 3);
     frame.extend(data.duration.to_le_bytes());
     frame.extend(data.receiver.0);
     frame.extend(data.transmitter.0);

@@ -1,6 +1,6 @@
 //! A made-up conversation, put into frames of any kind.
 
-use wifair_capture::frame::{self, Data, Heard, Tcp};
+use wifair_capture::frame::{self, Course, Data, Heard, Tcp};
 use wifair_capture::link::radiotap::Rate;
 use wifair_capture::link::wifi::Mac;
 use wifair_capture::{Address, Endpoint, Link, Options, PcapWriter, flag};
@@ -229,12 +229,12 @@ impl Wrap {
             _ => Rate::Legacy(22),
         };
         if self != Self::Wifi {
-            frame::radiotap(&mut out, &Heard { rate, frequency: 2_437, signal: -50, noise: -95, bad_fcs: false });
+            frame::radiotap(&mut out, &Heard { rate, frequency: 2_437, levels: Some((-50, -95)), bad_fcs: false });
         }
         let start = out.len();
         let (station, access_point) = (Mac([2, 0, 0, 0, 0, 1]), Mac([2, 0, 0, 0, 0, 9]));
         let data = Data {
-            to_ds: up,
+            course: if up { Course::ToAccessPoint } else { Course::FromAccessPoint },
             retry: false,
             receiver: if up { access_point } else { station },
             transmitter: if up { station } else { access_point },

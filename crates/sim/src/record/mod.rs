@@ -1,7 +1,9 @@
 //! Results as rows of named figures, each figure declared once with its meaning and unit.
 
+mod frames;
 mod outcome;
 
+pub use frames::{BackoffRow, FrameLog, FrameRow};
 pub use outcome::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
 
 /// A figure of a result.

@@ -202,7 +202,7 @@ impl World {
                 break;
             };
             connection.counters.data_sent += 1;
-            self.go_on(id, hop);
+            self.launch(id, hop);
         }
         let now = self.now;
         let connection = &mut self.connections[index];
@@ -244,7 +244,7 @@ impl World {
                 return;
             };
             connection.counters.acks_sent += 1;
-            self.go_on(id, hop);
+            self.launch(id, hop);
         }
     }
 
@@ -280,7 +280,7 @@ impl World {
         };
         let hop = packet.hop;
         let id = self.packets.insert(packet);
-        self.go_on(id, hop);
+        self.launch(id, hop);
         self.timers.set(2 * index, now + wait);
     }
 

@@ -16,6 +16,7 @@ mod report;
 mod routing;
 mod series;
 mod users;
+mod watch;
 
 use std::collections::VecDeque;
 
@@ -31,6 +32,7 @@ use link::Link;
 use point::Point;
 use routing::{Routing, Sent};
 use users::Users;
+use watch::Watch;
 
 pub use measure::{FlowCounters, Loss, Session, TimeMean};
 pub use plan::{
@@ -39,6 +41,7 @@ pub use plan::{
 };
 pub use report::Labels;
 pub use series::Series;
+pub use watch::{Sighting, Stamp, WatchPlan};
 
 /// What the applications will do.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +87,9 @@ pub struct World {
     points: Vec<Point>,
     routing: Option<Box<Routing>>,
     routing_at_warm_up: Sent,
+    watch: Option<Box<Watch>>,
+    /// Somebody looks at packets on their way: schemes, or a watch.
+    attended: bool,
     flows: Vec<Flow>,
     connections: Vec<Connection>,
     /// Connections that have ended, and when.
@@ -201,9 +207,11 @@ impl World {
             counters_at_warm_up: vec![vec![]; media.len()],
             media,
             links,
+            attended: !points.is_empty(),
             points,
             routing,
             routing_at_warm_up: Sent::default(),
+            watch: None,
             echoes_sent: 0,
             echoes_gone: 0,
             arrived: VecDeque::new(),
@@ -258,6 +266,16 @@ impl World {
         sum
     }
 
+    /// Bytes that the sender of a flow's first connection has sent and that were not acknowledged to it; 0 without TCP.
+    #[must_use]
+    pub fn outstanding(&self, flow: usize) -> u64 {
+        let first = self.flows[flow].connections.first().map(|number| &self.connections[*number as usize].ends);
+        match first {
+            Some(Ends::Tcp { sender, .. }) => sender.sent() - sender.una(),
+            Some(Ends::Udp { .. }) | None => 0,
+        }
+    }
+
     /// Packets that have been sent, and have neither arrived nor been lost.
     #[must_use]
     pub fn packets_under_way(&self) -> usize {
@@ -295,8 +313,9 @@ impl World {
         packet.hop = if reverse { state.reverse } else { state.forward };
         packet.kind = Kind::Udp;
         self.connections[packet.flow as usize].counters.data_sent += 1;
+        let hop = packet.hop;
         let id = self.packets.insert(packet);
-        self.dispatch(id);
+        self.launch(id, hop);
     }
 
     /// Takes out a packet that was put in and has arrived since: its time, its flow, and itself. First come, first served.
@@ -400,6 +419,9 @@ impl World {
             medium.advance(&mut self.now, bound, &mut self.packets, &mut self.dropped, &mut self.given_up, receiver);
         self.events += steps - 1;
         self.heads.set(FIRST_MEDIUM + index, medium.next());
+        if self.watch.is_some() {
+            self.watch_air(index);
+        }
         if !self.dropped.is_empty() {
             self.lose_dropped(Loss::ApQueue);
         }
@@ -416,8 +438,14 @@ impl World {
         match heard {
             Heard::Nothing => {}
             Heard::Packet { to, id } if self.routing.is_some() => {
-                self.packets[id].hop = self.moved(id, to);
-                self.dispatch(id);
+                let hop = self.moved(id, to);
+                if self.watch.is_some() {
+                    self.watch_move(id, hop);
+                }
+                self.packets[id].hop = hop;
+                if !self.attended || self.pass(id) {
+                    self.dispatch(id);
+                }
             }
             Heard::Packet { id, .. } => self.forward(id),
             Heard::Broadcast { from, id } => self.hear_announcement(index, from, id),
@@ -435,17 +463,36 @@ impl World {
         }
     }
 
+    /// A packet sets out at its first hop.
+    #[inline(always)]
+    fn launch(&mut self, id: PacketId, hop: u32) {
+        if self.watch.is_some() {
+            self.watch_launch(id);
+        }
+        self.go_on(id, hop);
+    }
+
     /// A packet has made a hop.
     #[inline(always)]
     fn forward(&mut self, id: PacketId) {
         let packet = &mut self.packets[id];
         packet.hop += 1;
         let hop = packet.hop;
-        if self.points.is_empty() {
+        if !self.attended {
             self.go_on(id, hop);
-        } else if self.pass_points(id) {
+        } else if self.pass(id) {
             self.dispatch(id);
         }
+    }
+
+    /// Shows a packet that has made a hop to those who look. Returns whether it goes on.
+    fn pass(&mut self, id: PacketId) -> bool {
+        self.watch_arrival(id);
+        if !self.points.is_empty() && !self.pass_points(id) {
+            return false;
+        }
+        self.watch_departure(id);
+        true
     }
 
     /// A packet goes where its table of hops says.

@@ -19,6 +19,9 @@ pub(super) struct Point {
 impl World {
     /// Tells the schemes on the way of a flow of a connection that will pass.
     pub(super) fn introduce(&mut self, flow: usize, connection: u32) {
+        if let Some(watch) = &mut self.watch {
+            watch.identify(flow, connection);
+        }
         let Transport::Tcp { sender, receiver } = &self.flows[flow].transport else { return };
         let (mss, scale) = (sender.habits.mss, receiver.window_scale);
         for point in &mut self.points {
@@ -91,9 +94,10 @@ impl World {
                         continue;
                     };
                     packet.hop = hop as u32;
-                    let id = self.packets.insert(packet);
                     self.echoes_sent += 1;
-                    self.dispatch(id);
+                    let hop = packet.hop;
+                    let id = self.packets.insert(packet);
+                    self.launch(id, hop);
                 }
                 Request::Contend { ap } => self.media[self.points[index].medium].set_hub(&ap),
             }
@@ -130,6 +134,9 @@ impl World {
         let connection = &self.connections[packet.flow as usize];
         // The ways of a flow lie one behind the other, the forward one first.
         packet.hop = if packet.hop < connection.reverse { connection.reverse } else { connection.forward };
+        if self.watch.is_some() {
+            self.watch_launch(id);
+        }
         self.dispatch(id);
     }
 }

@@ -90,6 +90,11 @@ impl Routing {
         (usize::from(*medium) == self.medium).then_some(start as u32)
     }
 
+    /// The hops that are rows: how many there are, and how many each row has.
+    pub(super) fn grid(&self) -> (usize, usize) {
+        (self.announced as usize + 1, self.stations.len())
+    }
+
     /// When somebody has something to announce, or to forget.
     pub(super) fn next(&self) -> Time {
         self.timers.next()

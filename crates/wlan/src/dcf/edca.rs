@@ -464,6 +464,12 @@ impl Edca {
         self.tap.as_deref_mut()
     }
 
+    /// The same, to be read only.
+    #[must_use]
+    pub fn records(&self) -> Option<&Tap> {
+        self.tap.as_deref()
+    }
+
     /// Records what ends at `now`.
     #[cold]
     fn record(&mut self, now: Time, packets: &Packets) {

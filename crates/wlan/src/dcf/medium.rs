@@ -96,6 +96,12 @@ impl Medium {
         each!(self, medium => medium.tap())
     }
 
+    /// The same, to be read only.
+    #[must_use]
+    pub fn records(&self) -> Option<&Tap> {
+        each!(self, medium => medium.records())
+    }
+
     /// Who received the broadcast that was reported last.
     #[must_use]
     pub fn receivers(&self) -> &[u32] {

@@ -3,7 +3,7 @@
 //! A medium that is not asked to keep one spends a comparison on each frame. The records of one medium are in the order in
 //! which they were made, that is roughly that of the frames' ends; those of one station are in order.
 
-use wifair_packet::{Packet, Packets};
+use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::station::Frame;
@@ -60,6 +60,8 @@ pub struct FrameRecord {
     pub fate: Fate,
     /// The packet that it carries; absent if the receiver had it already, and only the ACK was lost.
     pub packet: Option<Packet>,
+    /// The number of this packet, which another may bear once the medium has gone on.
+    pub id: Option<PacketId>,
     /// Its place in the list of hearers.
     pub(super) hearers: Option<(usize, usize)>,
 }
@@ -157,6 +159,7 @@ impl FrameRecord {
             retry: false,
             fate,
             packet: None,
+            id: None,
             hearers: None,
         }
     }
@@ -197,6 +200,7 @@ impl Attempt<'_> {
             reserves: self.access.round_nav(follows),
             retry: self.retry,
             packet: (!frame.received).then(|| self.packets[frame.id]),
+            id: (!frame.received).then_some(frame.id),
             ..FrameRecord::new(FrameKind::Data, (self.from, frame.to), (began, began + frame.air), fate)
         }
     }

@@ -264,6 +264,12 @@ impl Space {
         self.tap.as_deref_mut()
     }
 
+    /// The same, to be read only.
+    #[must_use]
+    pub fn records(&self) -> Option<&Tap> {
+        self.tap.as_deref()
+    }
+
     /// When [`Space::advance`] is to be called next.
     #[inline]
     #[must_use]

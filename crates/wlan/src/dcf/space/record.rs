@@ -44,12 +44,14 @@ impl Space {
         } else {
             Fate::Deaf
         };
+        let carried = station.frame.filter(|frame| kind == FrameKind::Data && !frame.received);
         let frame = FrameRecord {
             rate: sending.rate,
             length,
             reserves: sending.nav.saturating_since(sending.end),
             retry: kind == FrameKind::Data && station.contention.is_retry(),
-            packet: station.frame.filter(|f| kind == FrameKind::Data && !f.received).map(|f| packets[f.id]),
+            packet: carried.map(|frame| packets[frame.id]),
+            id: carried.map(|frame| frame.id),
             ..FrameRecord::new(kind, (sender, sending.to), (sending.start, sending.end), fate)
         };
         let receivers = &self.receivers;

@@ -1,0 +1,88 @@
+//! Frames as a sniffer has them: whom it hears, which numbers data frames have.
+
+use wifair_packet::Packet;
+use wifair_wlan::dcf::{Fate, FrameKind, FrameRecord, Hearer};
+
+use crate::world::Stamp;
+
+/// Where a sniffer is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ears {
+    /// Wherever anybody could have read the frame. Frames that collided are lost to it too.
+    Anywhere,
+    /// At an access point, by its number; it knows what it sends itself.
+    Hub(u32),
+}
+
+impl Ears {
+    /// Whether it has this frame.
+    pub(super) fn hear(self, frame: &FrameRecord, hearers: Option<&[Hearer]>) -> bool {
+        match (self, hearers) {
+            (Self::Anywhere, None) => frame.fate != Fate::Collision,
+            (Self::Anywhere, Some(hearers)) => hearers.iter().any(|hearer| hearer.fate == Fate::Read),
+            (Self::Hub(hub), _) if frame.from == hub => true,
+            (Self::Hub(hub), None) => frame.fate == Fate::Read || (frame.fate != Fate::Collision && frame.to != hub),
+            (Self::Hub(hub), Some(hearers)) => hearers.iter().any(|one| one.station == hub && one.fate == Fate::Read),
+        }
+    }
+}
+
+/// A data frame that its sender may send again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    pub packet: Packet,
+    pub stamp: Stamp,
+    /// Its number, 12 bits.
+    pub sequence: u16,
+    /// Whether it was sent before.
+    pub retry: bool,
+    to: u32,
+}
+
+/// Data frames of a station that were not acknowledged yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Retries {
+    open: Vec<Known>,
+    next: u16,
+}
+
+/// A station has at most one frame of each access category in hand; more were given up.
+const MOST_OPEN: usize = 4;
+
+impl Retries {
+    /// What a data frame carries and its number, the same when it is sent again.
+    pub(super) fn know(&mut self, record: &FrameRecord, stamp: Option<Stamp>) -> Option<Known> {
+        if record.kind != FrameKind::Data {
+            return None;
+        }
+        let same = |open: &Known| match (&record.packet, stamp) {
+            (Some(packet), Some(stamp)) => open.stamp == stamp && open.packet.kind == packet.kind,
+            // The receiver has it already, and only its ACK was lost.
+            _ => open.to == record.to,
+        };
+        if record.retry
+            && let Some(open) = self.open.iter_mut().rev().find(|open| same(open))
+        {
+            open.retry = true;
+            return Some(*open);
+        }
+        let (packet, stamp) = (record.packet?, stamp?);
+        let known = Known { packet, stamp, sequence: self.next, retry: false, to: record.to };
+        self.next = (self.next + 1) & 0x0fff;
+        if self.open.len() == MOST_OPEN {
+            self.open.remove(0);
+        }
+        self.open.push(known);
+        Some(known)
+    }
+}
+
+/// An ACK that was heard settles the last frame of the station to which it goes.
+pub(super) fn settle(retries: &mut [Retries], record: &FrameRecord) {
+    if record.kind == FrameKind::Ack && record.fate == Fate::Read {
+        let sender = &mut retries[record.to as usize].open;
+        if let Some(last) = sender.iter().rposition(|open| open.to == record.from) {
+            sender.remove(last);
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! What real packets say and simulated ones need not: addresses, ports, sequence numbers, options.
+//!
+//! IPv4 addresses (RFC 1918): stations from 10.16.0.1 on, servers from 10.32.0.1, routers from 10.48.0.1, access points
+//! from 10.0.0.1. MAC addresses are 02:00 and the IPv4 address; an ad-hoc network is 02:00:0a:ff:00:00. A connection has port
+//! 5001 and up by its flow at the receiver of data, 10,000 and up by its number at the sender, who opens it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::net::Ipv4Addr;
+
+use wifair_capture::frame::{self, Course, Data, Echo, Heard, Tcp};
+use wifair_capture::link::radiotap::Rate;
+use wifair_capture::link::wifi::Mac;
+use wifair_capture::{Address, Endpoint, Options, flag as wire};
+use wifair_packet::{Kind, Packet, flag};
+use wifair_tcp::{ReceiverConfig, SenderConfig};
+use wifair_wlan::dcf::{BROADCAST, FrameKind, FrameRecord};
+
+use super::air::Known;
+use super::points::node_name;
+use crate::build::nodes_by_medium;
+use crate::scenario::{Node, Scenario, Standard, Transport};
+use crate::world::{Hop, Sighting, Stamp, World};
+
+const RECEIVER_PORTS: (u16, u32) = (5_001, 4_999);
+const SENDER_PORTS: (u16, u32) = (10_000, 50_000);
+/// Of announcements of routing, from the range that is nobody's (RFC 6335, section 6).
+const ROUTING_PORT: u16 = 49_152;
+const TTL: u8 = 64;
+
+/// The place before a hop, on the way of a flow.
+#[derive(Clone, Copy, Debug)]
+struct Leg {
+    node: Node,
+    /// The nodes with addresses before and after it; the access point only passes on.
+    before: Option<Node>,
+    after: Option<Node>,
+    /// Time to live on arrival and on leaving.
+    ttl: (u8, u8),
+    by_wire: bool,
+    /// The first access point of the way.
+    ap: Option<Node>,
+}
+
+#[derive(Clone, Debug)]
+struct Habits {
+    mss: u16,
+    scale: Option<u8>,
+    timestamps: (bool, bool),
+    sack: bool,
+    ecn: bool,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(super) struct Book {
+    legs: Vec<Leg>,
+    /// Both ends of each flow.
+    ends: Vec<(Node, Node)>,
+    /// By the number of the flow; none for UDP.
+    habits: Vec<Option<Habits>>,
+    names: Vec<(Node, String)>,
+    /// By medium and number.
+    on_air: Vec<Vec<Node>>,
+    is_ad_hoc: bool,
+    frequency: u16,
+    /// From the seed: initial sequence numbers follow from it.
+    key: u64,
+}
+
+impl Book {
+    pub(super) fn new(scenario: &Scenario, seed: u64, world: &World) -> Self {
+        let on_air = nodes_by_medium(scenario, seed);
+        let (grid, row) = world.grid().unwrap_or((0, 1));
+        let mut legs: Vec<Leg> = (0..grid).map(|hop| Leg::of_station(on_air[0][hop % row])).collect();
+        legs.extend(ways(scenario, &on_air, &world.hops()[grid..]));
+        let habits = |flow| match &scenario.flows_of(flow).transport {
+            Transport::Tcp(tcp) => Some(Habits::new(&tcp.resolve())),
+            Transport::Udp(_) => None,
+        };
+        let nodes: BTreeSet<Node> = legs.iter().map(|leg| leg.node).collect();
+        Self {
+            habits: scenario.network.flows.iter().map(habits).collect(),
+            ends: scenario.network.flows.iter().map(|flow| (flow.from, flow.to)).collect(),
+            names: nodes.into_iter().map(|node| (node, node_name(scenario, node))).collect(),
+            legs,
+            on_air,
+            is_ad_hoc: scenario.is_ad_hoc(),
+            frequency: match scenario.file.wlan.as_ref().map(|wlan| wlan.standard) {
+                Some(Standard::A) => 5_180,
+                _ => 2_437,
+            },
+            key: mix(seed),
+        }
+    }
+
+    pub(super) fn hosts(&self) -> String {
+        let mut text = String::new();
+        for (node, name) in &self.names {
+            writeln!(text, "{} {name}", Ipv4Addr::from_bits(ip_bits(*node))).expect("a text can be written");
+        }
+        text
+    }
+
+    pub(super) fn node(&self, hop: usize) -> Node {
+        self.legs[hop].node
+    }
+
+    /// The nodes of each medium.
+    pub(super) fn media(&self) -> &[Vec<Node>] {
+        &self.on_air
+    }
+
+    pub(super) fn came_by_wire(&self, hop: usize) -> bool {
+        self.legs[hop].by_wire
+    }
+
+    pub(super) fn ttl(&self, hop: usize, stamp: &Stamp, departs: bool) -> u8 {
+        let (arrives, leaves) = self.legs[hop].ttl;
+        (if departs { leaves } else { arrives }).saturating_sub(stamp.passed)
+    }
+
+    /// Destination and source of the Ethernet frame; the access point only passes it on between its wires and the air.
+    pub(super) fn ethernet(&self, sighting: &Sighting, at_wires: bool) -> ([u8; 6], [u8; 6]) {
+        let Sighting { packet, departs, .. } = sighting;
+        let leg = &self.legs[packet.hop as usize];
+        let station = |number: u32| self.on_air[0].get(number as usize).copied();
+        let routed = match sighting.hop {
+            Hop::Air { to, .. } if leg.after.is_none() => station(to),
+            _ => None,
+        };
+        let ap = leg.ap.unwrap_or(Node::Ap(0));
+        let before = leg.before.or_else(|| sighting.stamp.previous.and_then(station)).unwrap_or(ap);
+        let after = leg.after.or(routed).unwrap_or(ap);
+        let (mut source, mut destination) = match (at_wires, departs) {
+            (true, _) => (before, after),
+            (false, true) => (leg.node, after),
+            (false, false) => (before, leg.node),
+        };
+        if packet.kind == Kind::Icmp {
+            // An echo is from or to the access point itself, unless there is a router between.
+            let end = if packet.has(flag::ACK) { &mut destination } else { &mut source };
+            if !matches!(end, Node::Router(_)) {
+                *end = ap;
+            }
+        }
+        (mac(destination).0, mac(source).0)
+    }
+
+    /// Appends an IP packet, of which `keep` bytes are wanted at least, and returns its whole length.
+    pub(super) fn packet(&self, to: &mut Vec<u8>, packet: &Packet, stamp: &Stamp, ttl: u8, keep: u32) -> Option<usize> {
+        let start = to.len();
+        let (from, end) = match self.ends.get(stamp.flow as usize) {
+            Some((from, to)) if stamp.is_reverse => (*to, *from),
+            Some(ends) => *ends,
+            None => return None,
+        };
+        let ports = (
+            SENDER_PORTS.0 + (stamp.connection % SENDER_PORTS.1) as u16,
+            RECEIVER_PORTS.0 + (stamp.flow % RECEIVER_PORTS.1) as u16,
+        );
+        let (from_port, to_port) = if stamp.is_reverse { (ports.1, ports.0) } else { ports };
+        let source = Endpoint { address: address(from), port: from_port };
+        let destination = Endpoint { address: address(end), port: to_port };
+        let payload = match packet.kind {
+            Kind::Data | Kind::Ack => {
+                let habits = self.habits[stamp.flow as usize].as_ref()?;
+                let segment = Tcp {
+                    ttl,
+                    ip_id: stamp.ip_id,
+                    payload: packet.payload,
+                    ecn: if packet.has(flag::CE) { 3 } else { u8::from(packet.has(flag::ECT)) * 2 },
+                    ..self.segment(packet, stamp, habits, (source, destination))
+                };
+                frame::tcp(to, &segment, keep);
+                packet.payload
+            }
+            Kind::Udp => {
+                frame::udp(to, source, destination, packet.payload, stamp.ip_id, ttl, keep);
+                packet.payload
+            }
+            Kind::Icmp => {
+                let reply = packet.has(flag::ACK);
+                let ap = self.legs[packet.hop as usize].ap.unwrap_or(Node::Ap(0));
+                let (source, destination) = if reply { (from, ap) } else { (ap, end) };
+                let payload = packet.size.saturating_sub(28);
+                let echo = Echo {
+                    source: address(source),
+                    destination: address(destination),
+                    reply,
+                    identifier: stamp.flow as u16,
+                    // The same in both: packets carry their time.
+                    sequence: (packet.seq / 1_000_000) as u16,
+                    ip_id: stamp.ip_id,
+                    payload,
+                };
+                frame::echo(to, &echo, keep);
+                payload
+            }
+            Kind::Routing => return None,
+        };
+        let written = usize::from(payload).min(keep as usize);
+        Some(to.len() - start - written + usize::from(payload))
+    }
+
+    fn segment(&self, packet: &Packet, stamp: &Stamp, habits: &Habits, ends: (Endpoint, Endpoint)) -> Tcp {
+        let first = |side: u64| mix(self.key ^ (u64::from(stamp.connection) << 1 | side)) as u32;
+        // Both numbers that a SYN takes are those before the data.
+        let (sender, receiver) = (first(0), first(1));
+        let is_syn = packet.has(flag::SYN);
+        let is_fin = packet.has(flag::FIN);
+        let mut options = Options::default();
+        let mut flags = 0;
+        for (ours, theirs) in [
+            (flag::SYN, wire::SYN),
+            (flag::FIN, wire::FIN),
+            (flag::ACK, wire::ACK),
+            (flag::ECE, wire::ECE),
+            (flag::CWR, wire::CWR),
+        ] {
+            if packet.has(ours) {
+                flags |= theirs;
+            }
+        }
+        if is_syn {
+            options.mss = Some(habits.mss);
+            options.scale = habits.scale;
+            options.sack_permitted = habits.sack;
+        }
+        let mut segment = Tcp::between(ends.0, ends.1);
+        let offset = |offset: u64| 1u32.wrapping_add(offset as u32); // sequence numbers wrap
+        if packet.kind == Kind::Data {
+            // RFC 3168, section 6.1.1: both flags ask for ECN.
+            if is_syn && habits.ecn {
+                flags |= wire::ECE | wire::CWR;
+            }
+            // After both FINs the sender only acknowledges: its FIN took a number.
+            let after_fin = u32::from(stamp.fin_heard && packet.payload == 0 && !is_fin);
+            segment.seq = if is_syn { sender } else { sender.wrapping_add(offset(packet.seq)).wrapping_add(after_fin) };
+            if packet.has(flag::ACK) {
+                segment.ack = receiver.wrapping_add(1 + u32::from(stamp.fin_heard));
+            }
+            segment.window = u16::MAX;
+            options.timestamps = habits.timestamps.0.then_some((packet.ts_val, stamp.ts_ecr));
+        } else {
+            if is_syn && habits.ecn {
+                flags |= wire::ECE;
+            }
+            let base = sender.wrapping_add(offset(packet.ack));
+            segment.seq = if is_syn { receiver } else { receiver.wrapping_add(1) };
+            segment.ack = base.wrapping_add(u32::from(is_fin));
+            segment.window = packet.window;
+            options.timestamps = habits.timestamps.1.then_some((packet.ts_val, packet.ts_ecr));
+            for (left, right) in packet.sack.iter().filter(|(left, right)| left != right) {
+                options.blocks[usize::from(options.sacks)] = (base.wrapping_add(*left), base.wrapping_add(*right));
+                options.sacks += 1;
+            }
+        }
+        Tcp { flags, options, ..segment }
+    }
+
+    /// Appends a frame as a sniffer hears it, of which `keep` bytes are wanted at least, and returns its whole length. `known` is
+    /// what a data frame carries.
+    pub(super) fn air_frame(
+        &self,
+        to: &mut Vec<u8>,
+        medium: usize,
+        record: &FrameRecord,
+        known: Option<&Known>,
+        keep: u32,
+    ) -> Option<usize> {
+        let rate = Rate::Legacy(u8::try_from(record.rate.as_bps() / 500_000).unwrap_or(u8::MAX));
+        frame::radiotap(to, &Heard { rate, frequency: self.frequency, levels: None, bad_fcs: false });
+        let start = to.len();
+        let nodes = &self.on_air[medium];
+        let (from, receiver) = (station(nodes, record.from), station(nodes, record.to));
+        let duration = u16::try_from(record.reserves.as_nanos().div_ceil(1_000).min(32_767)).unwrap_or(32_767);
+        let mut length = match record.kind {
+            FrameKind::Rts => {
+                frame::wifi_rts(to, receiver, from, duration);
+                to.len()
+            }
+            FrameKind::Cts => {
+                frame::wifi_cts(to, receiver, duration);
+                to.len()
+            }
+            FrameKind::Ack => {
+                frame::wifi_ack(to, receiver);
+                to.len()
+            }
+            FrameKind::Data => {
+                let Known { packet, stamp, sequence, retry, .. } = known?;
+                let leg = &self.legs[packet.hop as usize];
+                let (course, third) = if self.is_ad_hoc {
+                    (Course::Direct, AD_HOC)
+                } else if matches!(nodes[record.from as usize], Node::Ap(_)) {
+                    (Course::FromAccessPoint, mac(leg.before.unwrap_or(nodes[record.from as usize])))
+                } else {
+                    // Behind the hop: the place after it is the access point, which only passes on.
+                    (Course::ToAccessPoint, leg.after.map_or(receiver, mac))
+                };
+                let data = Data {
+                    course,
+                    retry: *retry,
+                    receiver,
+                    transmitter: from,
+                    third,
+                    sequence: *sequence,
+                    tid: None,
+                    duration,
+                };
+                frame::wifi_data(to, &data, false);
+                let head = to.len();
+                head + match packet.kind {
+                    Kind::Routing => announcement(to, packet, nodes[record.from as usize], keep),
+                    _ => self.packet(to, packet, stamp, self.ttl(packet.hop as usize, stamp, true), keep)?,
+                }
+            }
+        };
+        // As long as it was on the air, and with its check sequence, where that is wanted.
+        let aired = start + usize::try_from(record.length.0).expect("a frame is short");
+        length = (length + 4).max(aired);
+        if keep as usize >= length {
+            to.resize(length - 4, 0);
+            frame::fcs(to, start);
+        }
+        Some(length)
+    }
+}
+
+/// The address of a node of a medium.
+fn station(nodes: &[Node], number: u32) -> Mac {
+    if number == BROADCAST { Mac([0xff; 6]) } else { mac(nodes[number as usize]) }
+}
+
+/// Appends an announcement of a station, which has no format of its own: a UDP broadcast.
+fn announcement(to: &mut Vec<u8>, packet: &Packet, station: Node, keep: u32) -> usize {
+    let source = Endpoint { address: address(station), port: ROUTING_PORT };
+    let destination = Endpoint { address: Address::v4(u32::MAX), port: ROUTING_PORT };
+    let payload = packet.size.saturating_sub(28);
+    frame::udp(to, source, destination, payload, 0, 1, keep);
+    28 + usize::from(payload)
+}
+
+impl Habits {
+    fn new((sender, receiver): &(SenderConfig, ReceiverConfig)) -> Self {
+        Self {
+            mss: sender.habits.mss,
+            scale: Some(receiver.window_scale).filter(|scale| *scale > 0),
+            timestamps: (sender.habits.timestamps, receiver.timestamps),
+            sack: receiver.sack,
+            ecn: sender.habits.ecn,
+        }
+    }
+}
+
+const AD_HOC: Mac = Mac([2, 0, 0x0a, 0xff, 0, 0]);
+
+fn ip_bits(node: Node) -> u32 {
+    let (first, index) = match node {
+        Node::Ap(index) => (0x0a00_0000, index),
+        Node::Station(index) => (0x0a10_0000, index),
+        Node::Server(index) => (0x0a20_0000, index),
+        Node::Router(index) => (0x0a30_0000, index),
+    };
+    first + 1 + u32::try_from(index).expect("nodes can be numbered")
+}
+
+fn address(node: Node) -> Address {
+    Address::v4(ip_bits(node))
+}
+
+fn mac(node: Node) -> Mac {
+    let [a, b, c, d] = ip_bits(node).to_be_bytes();
+    Mac([2, 0, a, b, c, d])
+}
+
+/// A number that looks random (G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom number generators", 2014).
+const fn mix(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl Leg {
+    /// A station under routing by announcements, where ways change.
+    fn of_station(node: Node) -> Self {
+        Self { node, before: None, after: None, ttl: (TTL, TTL), by_wire: false, ap: None }
+    }
+}
+
+/// The place before each hop.
+fn ways(scenario: &Scenario, on_air: &[Vec<Node>], hops: &[Hop]) -> Vec<Leg> {
+    let wires = &scenario.network.wires;
+    let ends = |hop: Hop| match hop {
+        Hop::Air { medium, from, to } => {
+            let nodes = &on_air[usize::from(medium)];
+            (nodes[from as usize], nodes[to as usize])
+        }
+        Hop::Wire(link) => {
+            let [first, second] = wires[link as usize / 2].ends;
+            if link.is_multiple_of(2) { (first, second) } else { (second, first) }
+        }
+        Hop::End | Hop::NoWay { .. } => unreachable!("a way that is laid out leads on up to its end"),
+    };
+    let mut legs = Vec::with_capacity(hops.len());
+    for way in hops.split_inclusive(|hop| *hop == Hop::End) {
+        let steps = &way[..way.len() - 1];
+        let mut nodes: Vec<Node> = steps.iter().map(|hop| ends(*hop).0).collect();
+        nodes.extend(steps.last().map(|hop| ends(*hop).1));
+        let has_address = |node: &&Node| !matches!(node, Node::Ap(_));
+        for (index, node) in nodes.iter().enumerate() {
+            let passed = nodes[..index].iter().skip(1).filter(has_address).count();
+            let passes = index > 0 && index + 1 < nodes.len() && !matches!(node, Node::Ap(_));
+            let arrives = TTL.saturating_sub(u8::try_from(passed).unwrap_or(TTL));
+            legs.push(Leg {
+                node: *node,
+                before: nodes[..index].iter().rev().find(has_address).copied(),
+                after: nodes[index + 1..].iter().find(has_address).copied(),
+                ttl: (arrives, arrives - u8::from(passes && arrives > 0)),
+                by_wire: index > 0 && matches!(steps[index - 1], Hop::Wire(_)),
+                ap: nodes.iter().find(|node| matches!(node, Node::Ap(_))).copied(),
+            });
+        }
+    }
+    legs
+}

@@ -1,0 +1,228 @@
+//! Captures of a run, to be read by any tool that reads captures.
+//!
+//! A capture point is a host at the end of flows, a router, the wires of the access point, its radio, or a sniffer in the air
+//! that hears what any station could have read. At a host the point lies between TCP and the queue of the interface: what a
+//! sender hands down is stamped with the time at which it does so, and counts as sent even if the queue drops it. A packet
+//! that a router or station passes on is seen once, when it leaves; at the wires of the access point, packets from there as
+//! they come, before a scheme has changed them, and packets to there as they leave.
+//!
+//! Addresses, ports and initial sequence numbers are made up, see [`Book`](book); lengths are those of real headers, so a frame
+//! is longer than it was to the simulator where a scenario counts fewer bytes (`tcp.header`, `wlan.llc_overhead`, SYN
+//! options). Frames that are shorter get padding. The air has no management frames, as the simulator has none.
+
+mod air;
+mod book;
+mod points;
+
+use std::io::{self, Write};
+
+use wifair_capture::{Link, PcapWriter, PcapngWriter, frame};
+use wifair_units::Time;
+
+use crate::scenario::Scenario;
+use crate::world::{WatchPlan, World};
+
+use air::{Ears, Retries};
+use book::Book;
+use points::Place;
+pub use points::{MOST_POINTS, Points};
+
+/// Time zero of a run in captures: the first of January 2000, in ns since 1970. Zero itself means "never" to some readers.
+pub const EPOCH: u64 = 946_684_800_000_000_000;
+
+/// Which kind of file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// pcap with stamps in nanoseconds.
+    #[default]
+    Pcap,
+    /// pcapng.
+    Pcapng,
+}
+
+impl Format {
+    /// The ending of its files.
+    #[must_use]
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::Pcap => "pcap",
+            Self::Pcapng => "pcapng",
+        }
+    }
+}
+
+/// A file that could not be written.
+#[derive(Debug)]
+pub struct WriteError {
+    /// Its name.
+    pub file: String,
+    /// Why.
+    pub error: io::Error,
+}
+
+#[derive(Debug)]
+enum Writer<W: Write> {
+    Pcap(PcapWriter<W>),
+    Pcapng(PcapngWriter<W>),
+}
+
+#[derive(Debug)]
+struct File<W: Write> {
+    name: String,
+    writer: Writer<W>,
+}
+
+impl<W: Write> File<W> {
+    fn write(&mut self, time: Time, original: usize, data: &[u8]) -> Result<(), WriteError> {
+        let nanos = EPOCH + time.as_nanos();
+        let original = u32::try_from(original).expect("a frame is short");
+        let done = match &mut self.writer {
+            Writer::Pcap(file) => file.write(nanos, original, data),
+            Writer::Pcapng(file) => file.write(0, nanos, original, data),
+        };
+        done.map_err(|error| WriteError { file: self.name.clone(), error })
+    }
+}
+
+/// Writes captures of a run while it goes on: memory does not grow with its length if [`Capture::drain`] is called often.
+#[derive(Debug)]
+pub struct Capture<W: Write> {
+    points: Points,
+    book: Book,
+    files: Vec<File<W>>,
+    /// The file of packets that are seen before a hop as they arrive, and as they leave.
+    arrivals: Vec<Option<u16>>,
+    departures: Vec<Option<u16>>,
+    /// The files of the air, the medium of each, and what each hears.
+    air: Vec<(usize, usize, Ears)>,
+    retries: Vec<Vec<Retries>>,
+    snap: u32,
+    buffer: Vec<u8>,
+}
+
+impl<W: Write> Capture<W> {
+    /// Begins captures of a run in whose `world` nothing has happened yet. Of each packet `snap`
+    /// bytes are kept; `open` makes a file. The world has to be told of [`Capture::plan`].
+    ///
+    /// # Errors
+    /// If a file cannot be made or written.
+    pub fn new(
+        scenario: &Scenario,
+        seed: u64,
+        world: &World,
+        points: Points,
+        format: Format,
+        snap: u32,
+        mut open: impl FnMut(&str) -> io::Result<W>,
+    ) -> Result<Self, WriteError> {
+        let book = Book::new(scenario, seed, world);
+        let mut files = vec![];
+        let mut air = vec![];
+        for (name, place) in points.list() {
+            let file = format!("{name}.{}", format.ending());
+            let link = match place {
+                Place::Air(_) | Place::Radio(_) => Link::Radiotap,
+                _ => Link::Ethernet,
+            };
+            match place {
+                Place::Air(medium) => air.push((files.len(), *medium, Ears::Anywhere)),
+                Place::Radio(node) => {
+                    for (medium, nodes) in book.media().iter().enumerate() {
+                        let numbers = (0..).zip(nodes).filter(|(_, other)| *other == node);
+                        air.extend(numbers.map(|(number, _)| (files.len(), medium, Ears::Hub(number))));
+                    }
+                }
+                _ => {}
+            }
+            let made = open(&file).and_then(|sink| {
+                Ok(match format {
+                    Format::Pcap => Writer::Pcap(PcapWriter::new(sink, link, snap)?),
+                    Format::Pcapng => {
+                        let mut writer = PcapngWriter::new(sink)?;
+                        writer.interface(name, link, snap)?;
+                        Writer::Pcapng(writer)
+                    }
+                })
+            });
+            match made {
+                Ok(writer) => files.push(File { name: file, writer }),
+                Err(error) => return Err(WriteError { file, error }),
+            }
+        }
+        let arrivals = points.at_hops(&book, world.hops(), false);
+        let departures = points.at_hops(&book, world.hops(), true);
+        let retries = book.media().iter().map(|nodes| vec![Retries::default(); nodes.len()]).collect();
+        Ok(Self { points, book, files, arrivals, departures, air, retries, snap, buffer: vec![] })
+    }
+
+    /// Where the world has to look.
+    #[must_use]
+    pub fn plan(&self) -> WatchPlan {
+        let marks = |files: &[Option<u16>]| files.iter().map(Option::is_some).collect();
+        WatchPlan { arrivals: marks(&self.arrivals), departures: marks(&self.departures), air: !self.air.is_empty() }
+    }
+
+    /// Names of hosts by their addresses, in the format of `/etc/hosts`.
+    #[must_use]
+    pub fn hosts(&self) -> String {
+        self.book.hosts()
+    }
+
+    /// Writes what was seen since the last call. The caller forgets it, see [`World::clear_watch`].
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn drain(&mut self, world: &World) -> Result<(), WriteError> {
+        for sighting in world.sightings() {
+            let hop = sighting.packet.hop as usize;
+            let files = if sighting.departs { &self.departures } else { &self.arrivals };
+            let Some(file) = files[hop] else { continue };
+            self.buffer.clear();
+            let at_wire = self.points.is_wires(usize::from(file));
+            let (destination, source) = self.book.ethernet(sighting, at_wire);
+            frame::ethernet(&mut self.buffer, destination, source, false);
+            let ttl = self.book.ttl(hop, &sighting.stamp, sighting.departs);
+            let rest = self.snap.saturating_sub(14);
+            if let Some(length) = self.book.packet(&mut self.buffer, &sighting.packet, &sighting.stamp, ttl, rest) {
+                self.files[usize::from(file)].write(sighting.time, 14 + length, &self.buffer)?;
+            }
+        }
+        if self.air.is_empty() {
+            return Ok(());
+        }
+        for (medium, (tap, stamps)) in world.aired().enumerate() {
+            let retries = &mut self.retries[medium];
+            for (record, stamp) in tap.frames().iter().zip(stamps) {
+                let hearers = tap.hearers(record);
+                let known = retries[record.from as usize].know(record, *stamp);
+                self.buffer.clear();
+                let length = self.book.air_frame(&mut self.buffer, medium, record, known.as_ref(), self.snap);
+                for (file, of, ears) in &self.air {
+                    if let Some(length) = length
+                        && *of == medium
+                        && ears.hear(record, hearers)
+                    {
+                        self.files[*file].write(record.end, length, &self.buffer)?;
+                    }
+                }
+                air::settle(retries, record);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the files and gives them back with their names.
+    ///
+    /// # Errors
+    /// If what is left cannot be written.
+    pub fn finish(self) -> Result<Vec<(String, W)>, WriteError> {
+        let end = |File { name, writer }| {
+            let done = match writer {
+                Writer::Pcap(file) => file.finish(),
+                Writer::Pcapng(file) => file.finish(),
+            };
+            done.map(|sink| (name.clone(), sink)).map_err(|error| WriteError { file: name, error })
+        };
+        self.files.into_iter().map(end).collect()
+    }
+}

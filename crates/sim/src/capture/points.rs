@@ -1,0 +1,160 @@
+//! Which capture points there are, and what passes them.
+
+use std::collections::BTreeSet;
+
+use crate::scenario::{Node, Scenario};
+use crate::world::Hop;
+
+use super::book::Book;
+
+/// Capture points at most: each is an open file.
+pub const MOST_POINTS: usize = 500;
+
+/// Where packets are seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// At a station, server or router.
+    At(Node),
+    /// At the wires of an access point.
+    Wires(Node),
+    /// At the radio of an access point.
+    Radio(Node),
+    /// In the air, by the medium.
+    Air(usize),
+}
+
+/// Capture points and their names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Points(Vec<(String, Place)>);
+
+impl Points {
+    /// The points that these words name: `air`, `ap`, `hosts`, `stations`, `servers`, `routers`, the name of a node or of a
+    /// group of them. Without words `air` and `hosts`.
+    ///
+    /// # Errors
+    /// If a word names nothing, with what there is; or if the points are too many, or none.
+    pub fn choose(scenario: &Scenario, words: &[String]) -> Result<Self, String> {
+        let has_air = scenario.file.wlan.is_some();
+        let network = &scenario.network;
+        let hosts: BTreeSet<Node> = network.flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
+        let hub = scenario.file.ap.as_ref().filter(|_| !network.aps.is_empty()).map(|ap| ap.name.as_str());
+        let channels: BTreeSet<u32> = (0..network.aps.len()).map(|ap| scenario.channel(ap)).collect();
+        let media = channels.len().max(1);
+        let both = |aps: Vec<usize>| -> Vec<Place> {
+            aps.into_iter().flat_map(|ap| [Place::Radio(Node::Ap(ap)), Place::Wires(Node::Ap(ap))]).collect()
+        };
+        let ap_called = |name: &str| network.aps.iter().position(|ap| ap.name == name);
+        let at = |nodes: Vec<Node>| nodes.into_iter().map(Place::At).collect::<Vec<_>>();
+        let usual = ["air".to_owned(), "hosts".to_owned()];
+        let words = match words {
+            [] if has_air => &usual[..],
+            [] => &usual[1..],
+            words => words,
+        };
+        let mut places: Vec<Place> = vec![];
+        for word in words {
+            let named = match word.as_str() {
+                "air" if has_air => (0..media).map(Place::Air).collect(),
+                name if hub.is_some() && (name == "ap" || Some(name) == hub) => both((0..network.aps.len()).collect()),
+                name if ap_called(name).is_some() => both(ap_called(name).into_iter().collect()),
+                "hosts" => at(hosts.iter().copied().collect()),
+                "stations" => at((0..network.stations.len()).map(Node::Station).collect()),
+                "servers" => at((0..network.servers.len()).map(Node::Server).collect()),
+                "routers" => at((0..scenario.file.routers.len()).map(Node::Router).collect()),
+                name => at(called(scenario, name)),
+            };
+            if named.is_empty() {
+                return Err(unknown(scenario, word, has_air, hub));
+            }
+            places.extend(named.into_iter().filter(|place| !places.contains(place)).collect::<Vec<_>>());
+        }
+        if places.len() > MOST_POINTS {
+            return Err(format!("{} capture points: at most {MOST_POINTS}, each is an open file", places.len()));
+        }
+        let named: Vec<(String, Place)> = places
+            .into_iter()
+            .map(|place| match place {
+                Place::Air(_) if media == 1 => ("air".to_owned(), place),
+                Place::Air(medium) => {
+                    let channel = channels.iter().nth(medium).copied().unwrap_or_default();
+                    (format!("air-channel-{channel}"), place)
+                }
+                Place::Radio(ap) => (format!("{}-air", node_name(scenario, ap)), place),
+                Place::Wires(ap) => (format!("{}-wire", node_name(scenario, ap)), place),
+                Place::At(node) => (node_name(scenario, node), place),
+            })
+            .collect();
+        let mut names = BTreeSet::new();
+        match named.iter().find(|(name, _)| !names.insert(name.as_str())) {
+            Some((name, _)) => Err(format!("two capture points are called `{name}`: rename the node")),
+            None => Ok(Self(named)),
+        }
+    }
+
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
+    pub(super) fn list(&self) -> &[(String, Place)] {
+        &self.0
+    }
+
+    pub(super) fn is_wires(&self, index: usize) -> bool {
+        matches!(self.0[index].1, Place::Wires(_))
+    }
+
+    /// The point at which packets are seen before each hop: as they leave, if `departing`, else as they arrive.
+    pub(super) fn at_hops(&self, book: &Book, hops: &[Hop], departing: bool) -> Vec<Option<u16>> {
+        let find = |wanted: Place| (0..).zip(&self.0).find(|(_, (_, place))| *place == wanted).map(|(index, _)| index);
+        let see = |index: usize| {
+            let node = book.node(index);
+            match (node, hops[index]) {
+                (Node::Ap(_), Hop::Wire(_)) if departing => find(Place::Wires(node)),
+                (Node::Ap(_), Hop::Air { .. }) if !departing && book.came_by_wire(index) => find(Place::Wires(node)),
+                (Node::Ap(_), _) => None,
+                (_, Hop::End) => find(Place::At(node)).filter(|_| !departing),
+                _ => find(Place::At(node)).filter(|_| departing),
+            }
+        };
+        (0..hops.len()).map(see).collect()
+    }
+}
+
+/// The name of any node.
+pub(super) fn node_name(scenario: &Scenario, node: Node) -> String {
+    match node {
+        Node::Server(index) => scenario.network.servers[index].name.clone(),
+        Node::Router(index) => scenario.file.routers[index].name.clone(),
+        node => scenario.name_of(node),
+    }
+}
+
+/// The nodes that are called so, or whose group is.
+fn called(scenario: &Scenario, name: &str) -> Vec<Node> {
+    let (file, network) = (&scenario.file, &scenario.network);
+    let stations =
+        (0..).zip(&network.stations).filter(|(_, one)| one.name == name || file.stations[one.group].name == name);
+    let servers =
+        (0..).zip(&network.servers).filter(|(_, one)| one.name == name || file.servers[one.group].name == name);
+    let routers = (0..).zip(&file.routers).filter(|(_, router)| router.name == name);
+    let stations = stations.map(|(index, _)| Node::Station(index));
+    let servers = servers.map(|(index, _)| Node::Server(index));
+    stations.chain(servers).chain(routers.map(|(index, _)| Node::Router(index))).collect()
+}
+
+fn unknown(scenario: &Scenario, word: &str, has_air: bool, hub: Option<&str>) -> String {
+    let file = &scenario.file;
+    let mut known: Vec<&str> = vec![];
+    known.extend(has_air.then_some("air"));
+    known.extend(hub.map(|_| "ap"));
+    known.extend(["hosts", "stations", "servers", "routers"]);
+    known.extend(file.stations.iter().map(|group| group.name.as_str()));
+    known.extend(file.servers.iter().map(|group| group.name.as_str()));
+    known.extend(file.routers.iter().map(|router| router.name.as_str()));
+    let near = match wifair_config::nearest(word, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("write one of {}", known.join(", ")),
+    };
+    format!("no capture point `{}`: {near}", word.escape_debug())
+}

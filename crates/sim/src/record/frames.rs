@@ -1,0 +1,183 @@
+//! Frames and backoffs of a run as columns: who sent what to whom, when, who heard it, and why it was lost.
+
+use wifair_packet::Kind;
+use wifair_units::Time;
+use wifair_wlan::dcf::{BROADCAST, Fate, FrameKind, FrameRecord, Tap};
+
+use super::row;
+use crate::build::nodes_by_medium;
+use crate::scenario::{Node, Scenario};
+use crate::world::{Stamp, World};
+
+row! {
+    /// A frame on the air.
+    pub struct FrameRow {
+        /// When the frame begins [s].
+        pub start_s: f64,
+        /// When it ends [s].
+        pub end_s: f64,
+        /// `data`, `ack`, `rts` or `cts`; a cts to its own sender is protection.
+        pub kind: String,
+        /// Who sends it.
+        pub sender: String,
+        /// For whom it is; `*`: for everyone.
+        pub receiver: String,
+        /// Rate [bit/s].
+        pub rate_bps: f64,
+        /// Length from the MAC header to the FCS [bytes].
+        pub length_bytes: u64,
+        /// How long its duration field reserves the medium after its end [s].
+        pub nav_s: f64,
+        /// 1 for data that was sent before.
+        pub retry: u64,
+        /// At its receiver: `received`, `collision`, `error` (bits, or too weak), `unheard`.
+        pub fate: String,
+        /// Flow of the packet that it carries.
+        pub flow: String,
+        /// What it carries: `data` or `ack` of TCP, `udp`, `icmp`, `routing`; nothing if the receiver had it already.
+        pub packet: String,
+        /// Offset of the packet's first byte in its stream; of an ACK the offset that it acknowledges.
+        pub seq: u64,
+        /// Payload of the packet [bytes].
+        pub payload_bytes: u64,
+        /// Stations that could read it, but for its receiver; `*`: all others.
+        pub read_by: String,
+        /// Stations that sensed it and could not read it, with the reason; `*`: all others.
+        pub spoilt_at: String,
+    }
+}
+
+row! {
+    /// A stretch of idle slots that a station counted while it had something to send.
+    pub struct BackoffRow {
+        /// The station.
+        pub station: String,
+        /// Since when it counts [s].
+        pub start_s: f64,
+        /// Until when: it sends then, or somebody else does [s].
+        pub end_s: f64,
+    }
+}
+
+/// Collects frames and backoffs that touch an interval.
+#[derive(Clone, Debug)]
+pub struct FrameLog {
+    from: Time,
+    to: Time,
+    stations: Vec<Vec<String>>,
+    flows: Vec<String>,
+    frames: Vec<FrameRow>,
+    backoffs: Vec<BackoffRow>,
+}
+
+const fn name_of(fate: Fate) -> &'static str {
+    match fate {
+        Fate::Read => "received",
+        Fate::Collision => "collision",
+        Fate::Error => "error",
+        Fate::Deaf => "unheard",
+    }
+}
+
+impl FrameLog {
+    /// Of the run of `scenario` with this seed, from `from` to `to`.
+    #[must_use]
+    pub fn new(scenario: &Scenario, seed: u64, from: Time, to: Time) -> Self {
+        let names = |nodes: Vec<Node>| nodes.into_iter().map(|node| scenario.name_of(node)).collect();
+        Self {
+            from,
+            to,
+            stations: nodes_by_medium(scenario, seed).into_iter().map(names).collect(),
+            flows: scenario.network.flows.iter().map(|flow| flow.name.clone()).collect(),
+            frames: vec![],
+            backoffs: vec![],
+        }
+    }
+
+    /// The frames, in the order of their ends.
+    #[must_use]
+    pub fn frames(&self) -> &[FrameRow] {
+        &self.frames
+    }
+
+    /// The backoffs.
+    #[must_use]
+    pub fn backoffs(&self) -> &[BackoffRow] {
+        &self.backoffs
+    }
+
+    /// Takes what was seen since the last call.
+    pub fn drain(&mut self, world: &World) {
+        for (stations, (tap, stamps)) in self.stations.iter().zip(world.aired()) {
+            for (record, stamp) in tap.frames().iter().zip(stamps) {
+                if record.start < self.to && record.end > self.from {
+                    let row = frame(stations, &self.flows, tap, record, *stamp);
+                    self.frames.push(row);
+                }
+            }
+            for backoff in tap.backoffs().iter().filter(|one| one.from < self.to && one.until > self.from) {
+                self.backoffs.push(BackoffRow {
+                    station: stations[backoff.station as usize].clone(),
+                    start_s: backoff.from.as_secs(),
+                    end_s: backoff.until.as_secs(),
+                });
+            }
+        }
+    }
+}
+
+fn frame(stations: &[String], flows: &[String], tap: &Tap, record: &FrameRecord, stamp: Option<Stamp>) -> FrameRow {
+    let name = |station: u32| match station {
+        BROADCAST => "*".to_owned(),
+        station => stations[station as usize].clone(),
+    };
+    let (read_by, spoilt_at) = match tap.hearers(record) {
+        Some(hearers) => {
+            let others = || hearers.iter().filter(|one| one.station != record.to);
+            let read: Vec<String> =
+                others().filter(|one| one.fate == Fate::Read).map(|one| name(one.station)).collect();
+            let spoilt: Vec<String> = hearers
+                .iter()
+                .filter(|one| one.fate != Fate::Read)
+                .map(|one| format!("{}:{}", name(one.station), name_of(one.fate)))
+                .collect();
+            (read.join(" "), spoilt.join(" "))
+        }
+        None if record.fate == Fate::Collision => (String::new(), "*:collision".to_owned()),
+        None if record.fate == Fate::Read => ("*".to_owned(), String::new()),
+        None => ("*".to_owned(), format!("{}:{}", name(record.to), name_of(record.fate))),
+    };
+    let packet = record.packet.as_ref();
+    FrameRow {
+        start_s: record.start.as_secs(),
+        end_s: record.end.as_secs(),
+        kind: match record.kind {
+            FrameKind::Rts => "rts",
+            FrameKind::Cts => "cts",
+            FrameKind::Data => "data",
+            FrameKind::Ack => "ack",
+        }
+        .to_owned(),
+        sender: name(record.from),
+        receiver: name(record.to),
+        rate_bps: record.rate.as_bps() as f64,
+        length_bytes: record.length.0,
+        nav_s: record.reserves.as_secs(),
+        retry: u64::from(record.retry),
+        fate: name_of(record.fate).to_owned(),
+        flow: stamp.and_then(|stamp| flows.get(stamp.flow as usize)).cloned().unwrap_or_default(),
+        packet: packet
+            .map_or("", |packet| match packet.kind {
+                Kind::Data => "data",
+                Kind::Ack => "ack",
+                Kind::Udp => "udp",
+                Kind::Routing => "routing",
+                Kind::Icmp => "icmp",
+            })
+            .to_owned(),
+        seq: packet.map_or(0, |packet| if packet.kind == Kind::Ack { packet.ack } else { packet.seq }),
+        payload_bytes: packet.map_or(0, |packet| u64::from(packet.payload)),
+        read_by,
+        spoilt_at,
+    }
+}

@@ -1,0 +1,234 @@
+//! What passes the places where somebody looks: the stuff of captures and of pictures of the air.
+//!
+//! A world that nobody watches spends a comparison on each packet that sets out and on each event of a medium. What is seen
+//! is kept until [`World::clear_watch`], so whoever looks does so often.
+
+use wifair_packet::{Kind, Packet, PacketId, flag};
+use wifair_units::Time;
+use wifair_wlan::dcf::{Medium, Tap};
+
+use super::World;
+use super::plan::Hop;
+
+/// Where somebody looks.
+#[derive(Clone, Debug, Default)]
+pub struct WatchPlan {
+    /// At packets that have come to the place before a hop, as they came; by the hop's place in [`World::hops`]. Nowhere, if
+    /// empty.
+    pub arrivals: Vec<bool>,
+    /// At packets that are about to make a hop, as they will be sent. The first hop of a way is where they set out. Nowhere, if
+    /// empty.
+    pub departures: Vec<bool>,
+    /// At the air.
+    pub air: bool,
+}
+
+/// What real packets say and simulated ones need not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// Number of the connection among all that the run has opened.
+    pub connection: u32,
+    /// Number of its flow.
+    pub flow: u32,
+    /// Timestamp that a segment of the data sender echoes.
+    pub ts_ecr: u32,
+    /// The station that passed it on last, under routing by announcements.
+    pub previous: Option<u32>,
+    /// Identification of the IP packet.
+    pub ip_id: u16,
+    /// The data sender has heard the other end's FIN.
+    pub fin_heard: bool,
+    /// It goes from the receiver of the flow's data to its sender.
+    pub is_reverse: bool,
+    /// Stations that passed it on, under routing by announcements.
+    pub passed: u8,
+}
+
+/// A packet at a place where somebody looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Sighting {
+    /// When.
+    pub time: Time,
+    /// The packet; `packet.hop` is the hop before which it was seen.
+    pub packet: Packet,
+    /// What else it says.
+    pub stamp: Stamp,
+    /// The hop, as it was then.
+    pub hop: Hop,
+    /// Whether it is about to make the hop; else it has just arrived there.
+    pub departs: bool,
+}
+
+/// What is known of a connection, beyond its two ends.
+#[derive(Clone, Copy, Debug, Default)]
+struct Identity {
+    stamp: Stamp,
+    /// Packets sent by the data sender and by the receiver.
+    sent: [u16; 2],
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(super) struct Watch {
+    plan: WatchPlan,
+    /// By the number of the connection.
+    identities: Vec<Identity>,
+    opened: u32,
+    /// By the number of the packet.
+    stamps: Vec<Stamp>,
+    seen: Vec<Sighting>,
+    /// Of the frames in the records of each medium.
+    aired: Vec<Vec<Option<Stamp>>>,
+}
+
+impl Watch {
+    /// `number` is a new connection of `flow`.
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn identify(&mut self, flow: usize, number: u32) {
+        let index = number as usize;
+        if self.identities.len() <= index {
+            self.identities.resize(index + 1, Identity::default());
+        }
+        let stamp = Stamp { connection: self.opened, flow: flow as u32, ..Stamp::default() };
+        self.identities[index] = Identity { stamp, sent: [0, 0] };
+        self.opened += 1;
+    }
+
+    fn see(&mut self, time: Time, id: PacketId, packet: &Packet, hop: Hop, departs: bool) {
+        let stamp = self.stamps.get(id.index()).copied().unwrap_or_default();
+        self.seen.push(Sighting { time, packet: *packet, stamp, hop, departs });
+    }
+}
+
+impl World {
+    /// Looks at packets and frames from now on; call it before anything has happened.
+    ///
+    /// # Panics
+    /// If the plan is for other hops.
+    pub fn watch(&mut self, plan: WatchPlan) {
+        let blank = |marks: Vec<bool>| if marks.is_empty() { vec![false; self.hops.len()] } else { marks };
+        let plan = WatchPlan { arrivals: blank(plan.arrivals), departures: blank(plan.departures), ..plan };
+        assert_eq!((plan.arrivals.len(), plan.departures.len()), (self.hops.len(), self.hops.len()), "a mark a hop");
+        for medium in &mut self.media {
+            medium.set_tap(plan.air);
+        }
+        let mut watch = Box::new(Watch {
+            plan,
+            identities: vec![],
+            opened: 0,
+            stamps: vec![],
+            seen: vec![],
+            aired: vec![vec![]; self.media.len()],
+        });
+        for (number, connection) in (0..).zip(&self.connections) {
+            watch.identify(connection.flow as usize, number);
+        }
+        self.watch = Some(watch);
+        self.attended = true;
+    }
+
+    /// All ways, one behind the other, each ending with [`Hop::End`]; but see [`World::grid`].
+    #[must_use]
+    pub fn hops(&self) -> &[Hop] {
+        &self.hops
+    }
+
+    /// Under routing by announcements the first hops are rows, one for each destination with a hop for each station, and the
+    /// hop of announcements: how many hops there are in all, and how many in a row.
+    #[must_use]
+    pub fn grid(&self) -> Option<(usize, usize)> {
+        self.routing.as_ref().map(|routing| routing.grid())
+    }
+
+    /// What was seen of packets since [`World::clear_watch`], in order.
+    #[must_use]
+    pub fn sightings(&self) -> &[Sighting] {
+        self.watch.as_ref().map_or(&[], |watch| &watch.seen)
+    }
+
+    /// What was seen of the air since then: for each medium its records, and what else the packet of each frame says.
+    pub fn aired(&self) -> impl Iterator<Item = (&Tap, &[Option<Stamp>])> {
+        let stamps = self.watch.iter().flat_map(|watch| &watch.aired);
+        self.media.iter().filter_map(Medium::records).zip(stamps.map(Vec::as_slice))
+    }
+
+    /// Forgets what was seen.
+    pub fn clear_watch(&mut self) {
+        let Some(watch) = &mut self.watch else { return };
+        watch.seen.clear();
+        watch.aired.iter_mut().for_each(Vec::clear);
+        for tap in self.media.iter_mut().filter_map(Medium::tap) {
+            tap.clear();
+        }
+    }
+
+    /// A packet sets out.
+    #[cold]
+    pub(super) fn watch_launch(&mut self, id: PacketId) {
+        let Some(watch) = &mut self.watch else { return };
+        let packet = &self.packets[id];
+        let identity = &mut watch.identities[packet.flow as usize];
+        let from_receiver =
+            usize::from(packet.kind == Kind::Ack || (packet.kind == Kind::Icmp && packet.has(flag::ACK)));
+        let count = &mut identity.sent[from_receiver];
+        *count = count.wrapping_add(1);
+        if watch.stamps.len() <= id.index() {
+            watch.stamps.resize(id.index() + 1, Stamp::default());
+        }
+        // Ways that are laid out lie one behind the other, the forward one first; an echo sets out within one.
+        let reverse = self.connections[packet.flow as usize].reverse;
+        let is_reverse = if self.routing.is_some() { packet.hop == reverse } else { packet.hop >= reverse };
+        watch.stamps[id.index()] = Stamp { ip_id: *count, is_reverse, ..identity.stamp };
+        self.watch_departure(id);
+    }
+
+    /// A packet comes to another place in its row, under routing by announcements.
+    pub(super) fn watch_move(&mut self, id: PacketId, hop: u32) {
+        let Some(watch) = &mut self.watch else { return };
+        let stamp = &mut watch.stamps[id.index()];
+        if let Hop::Air { from, .. } | Hop::NoWay { from, .. } = self.hops[self.packets[id].hop as usize] {
+            stamp.previous = Some(from);
+        }
+        stamp.passed = stamp.passed.saturating_add(u8::from(self.hops[hop as usize] != Hop::End));
+    }
+
+    /// A packet has come to a place.
+    pub(super) fn watch_arrival(&mut self, id: PacketId) {
+        let Some(watch) = &mut self.watch else { return };
+        let packet = &self.packets[id];
+        let hop = packet.hop as usize;
+        if packet.kind == Kind::Ack && self.hops[hop] == Hop::End {
+            let stamp = &mut watch.identities[packet.flow as usize].stamp;
+            stamp.ts_ecr = packet.ts_val;
+            stamp.fin_heard |= packet.has(flag::FIN);
+        }
+        if watch.plan.arrivals[hop] {
+            watch.see(self.now, id, packet, self.hops[hop], false);
+        }
+    }
+
+    /// A packet is about to make a hop.
+    pub(super) fn watch_departure(&mut self, id: PacketId) {
+        let Some(watch) = &mut self.watch else { return };
+        let packet = &self.packets[id];
+        let hop = packet.hop as usize;
+        if watch.plan.departures[hop] {
+            watch.see(self.now, id, packet, self.hops[hop], true);
+        }
+    }
+
+    /// A medium has gone on. Packets still have their numbers.
+    #[cold]
+    pub(super) fn watch_air(&mut self, index: usize) {
+        let (Some(watch), Some(tap)) = (&mut self.watch, self.media[index].tap()) else { return };
+        let aired = &mut watch.aired[index];
+        let fresh = &tap.frames()[aired.len()..];
+        aired.extend(fresh.iter().map(|frame| match &frame.packet {
+            // Announcements are of no flow, and nobody stamps them.
+            Some(packet) if packet.kind == Kind::Routing => {
+                Some(Stamp { connection: u32::MAX, flow: u32::MAX, ..Stamp::default() })
+            }
+            _ => frame.id.and_then(|id| watch.stamps.get(id.index()).copied()),
+        }));
+    }
+}

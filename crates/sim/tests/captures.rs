@@ -1,0 +1,390 @@
+//! Round trip: what the analysis of a captured run says is what the run itself counted.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use wifair_capture::{Analysis, ConnectionReport, Field, Settings, analyze};
+use wifair_sim::capture::{Capture, Format, Points};
+use wifair_sim::record::{Outcome, StationOutcome};
+use wifair_sim::scenario::Scenario;
+use wifair_sim::{Options, Run};
+use wifair_units::{Duration, Time};
+
+const STEP: Duration = Duration::from_millis(10);
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// Captures of a run at these points by name, what it measured, and `look` at it every 10 ms.
+fn captured(
+    scenario: &Scenario,
+    points: &[&str],
+    format: Format,
+    snap: u32,
+    mut look: impl FnMut(Time, &mut Run),
+) -> (BTreeMap<String, Vec<u8>>, Outcome) {
+    let words: Vec<String> = points.iter().map(|&word| word.to_owned()).collect();
+    let points = Points::choose(scenario, &words).expect("there are such points");
+    let mut run = Run::new(scenario, 1, &Options::default());
+    let made = Capture::new(scenario, 1, run.world(), points, format, snap, |_| Ok(Vec::new()));
+    let mut capture = made.expect("memory can be written");
+    run.world().watch(capture.plan());
+    let mut until = Time::ZERO;
+    loop {
+        until += STEP;
+        let over = run.advance(until);
+        look(until, &mut run);
+        capture.drain(run.world()).expect("memory can be written");
+        run.world().clear_watch();
+        if over {
+            break;
+        }
+    }
+    let files = capture.finish().expect("memory can be written").into_iter();
+    let stem = |name: String| name.split('.').next().unwrap_or_default().to_owned();
+    (files.map(|(name, file)| (stem(name), file)).collect(), run.outcome())
+}
+
+fn analysis(file: &[u8]) -> Analysis {
+    let analysis = analysis_with_copies(file);
+    assert_eq!(analysis.counts.copies, 0);
+    analysis
+}
+
+fn analysis_with_copies(file: &[u8]) -> Analysis {
+    let settings = Settings { rows: true, ..Settings::default() };
+    let analysis = analyze(file, settings, |_, _| true).expect("it is a capture");
+    assert!(analysis.damage.is_none(), "{:?}", analysis.damage);
+    let counts = &analysis.counts;
+    assert_eq!((counts.malformed, counts.short, counts.bad_fcs), (0, 0, 0));
+    analysis
+}
+
+fn whole(connection: &ConnectionReport<'_>, side: usize, name: &str) -> u64 {
+    match connection.side_fields(side).into_iter().find(|(there, _)| *there == name) {
+        Some((_, Field::Whole(value))) => value,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+/// The connection of a flow by its port at the receiver, and the side that sends data.
+fn of_flow(analysis: &Analysis, flow: usize) -> (ConnectionReport<'_>, usize) {
+    let port = format!(":{}", 5_001 + flow);
+    let mut all = analysis.connections();
+    let found = all.find(|one| one.host_a().ends_with(&port) || one.host_b().ends_with(&port));
+    let found = found.expect("the flow was captured");
+    let side = usize::from(!found.host_b().ends_with(&port));
+    (found, side)
+}
+
+/// The rows of the segments that a side of a connection sent.
+fn segments<'a>(analysis: &'a Analysis, of: &ConnectionReport<'_>, side: usize) -> impl Iterator<Item = usize> + 'a {
+    let ends = (of.host_a(), of.host_b());
+    let number = analysis.connections().position(|one| (one.host_a(), one.host_b()) == ends).expect("it is there");
+    let rows = analysis.rows.as_ref().expect("rows were kept");
+    (0..rows.len()).filter(move |&at| (rows.connection[at] as usize, usize::from(rows.side[at])) == (number, side))
+}
+
+/// Loss on the air, in the queue of the access point and, by its own queue, at a station; both directions, three stacks.
+const LOSSY: &str = r#"
+    duration = "8 s"
+    wlan.standard = "802.11b"
+    wlan.data_error = 0.1
+    ap.queue.limit = "20 packets"
+    [[servers]]
+    name = "server"
+    delay = "10 ms"
+    [[stations]]
+    name = "sta"
+    count = 3
+    queue.limit = "15 packets"
+    [[flows]]
+    name = "up"
+    station = "sta"
+    tcp.stack = "modern"
+    [[flows]]
+    name = "down"
+    station = "sta1"
+    direction = "down"
+    tcp.stack = "rfc"
+    [[flows]]
+    name = "file"
+    station = "sta2"
+    tcp.stack = "rfc"
+    tcp.sack = true
+    workload = "transfer"
+    transfer.size = "100 kB"
+    [[flows]]
+    name = "old"
+    station = "sta3"
+    direction = "down"
+    tcp.stack = "ns2"
+"#;
+
+#[test]
+fn retransmissions_and_goodput_are_those_of_the_run() {
+    let scenario = scenario(LOSSY);
+    let (files, outcome) = captured(&scenario, &[], Format::Pcap, 262_144, |_, _| {});
+    assert_eq!(files.keys().collect::<Vec<_>>(), ["air", "server", "sta1", "sta2", "sta3"]);
+    let stations = [0, 1, 2].map(|index| analysis(&files[&format!("sta{}", index + 1)]));
+    let server = analysis(&files["server"]);
+    let mut again = 0;
+    for (flow, sender, receiver) in [
+        (0, &stations[0], &server),
+        (1, &stations[1], &server),
+        (2, &stations[2], &server),
+        (3, &server, &stations[0]),
+        (4, &stations[1], &server),
+        (5, &server, &stations[2]),
+    ] {
+        let row = &outcome.flows[flow];
+        let (sent, side) = of_flow(sender, flow);
+        assert_eq!(whole(&sent, side, "rexmt_data_pkts"), row.retransmissions, "{}", row.name);
+        assert_eq!(segments(sender, &sent, side).count() as u64, row.data_packets_sent, "{}", row.name);
+        again += row.retransmissions;
+        // What the receiver hands to the application is what it acknowledges, or will with its next ACK.
+        let (got, side) = of_flow(receiver, flow);
+        let rows = receiver.rows.as_ref().expect("rows were kept");
+        let acks = segments(receiver, &got, 1 - side);
+        let highest = acks.map(|at| rows.ack[at]).max().expect("there are ACKs");
+        let acknowledged = u64::try_from(highest - 1).expect("the SYN was acknowledged");
+        if row.name == "file" {
+            assert_eq!(row.received_bytes, 100_000, "it had time enough");
+            assert_eq!(whole(&got, side, "unique_bytes_sent"), 100_000);
+            assert_eq!(acknowledged, 100_001, "data and FIN");
+        } else {
+            let late = row.received_bytes - acknowledged;
+            assert!(late <= 1460, "{}: {late} B await a delayed ACK", row.name);
+        }
+    }
+    assert!(again > 100, "only {again} retransmissions: the scenario tests little");
+}
+
+/// Every segment is acknowledged at once, so each ACK gives a round-trip time to both; the clock ticks in us.
+#[test]
+fn round_trip_times_and_outstanding_data_are_those_of_the_run() {
+    let scenario = scenario(
+        r#"
+        duration = "5 s"
+        wlan.standard = "802.11b"
+        ap.queue.limit = "100 packets"
+        [[servers]]
+        name = "server"
+        delay = "10 ms"
+        [[stations]]
+        name = "sta"
+        count = 2
+        [[flows]]
+        name = "up"
+        station = "sta1"
+        tcp = { timestamps = true, delayed_ack = false, receive_window = "20 packets" }
+        [[flows]]
+        name = "down"
+        station = "sta2"
+        direction = "down"
+        tcp = { timestamps = true, delayed_ack = false, receive_window = "20 packets" }
+        "#,
+    );
+    let mut seen: [Vec<(Time, u64)>; 2] = Default::default();
+    let (files, outcome) = captured(&scenario, &["hosts"], Format::Pcap, 160, |now, run| {
+        for (flow, list) in seen.iter_mut().enumerate() {
+            list.push((now, run.world().outstanding(flow)));
+        }
+    });
+    for (flow, point) in ["sta1", "server"].into_iter().enumerate() {
+        let analysis = analysis(&files[point]);
+        let (connection, side) = of_flow(&analysis, flow);
+        let number = analysis.connections().position(|one| one.host_a() == connection.host_a()).expect("it is there");
+        let rows = analysis.rows.as_ref().expect("rows were kept");
+        let its = (0..rows.len()).filter(|&at| rows.connection[at] as usize == number);
+        let row = &outcome.flows[flow];
+        assert_eq!(row.retransmissions, 0, "a window of 20 packets fits the queues");
+
+        // The first time is that of the SYN, which the run counts as a sample as well.
+        let times: Vec<f64> = its.clone().filter(|&at| rows.rtt[at] > 0).map(|at| rows.rtt[at] as f64 / 1e9).collect();
+        let tick = 1e-6;
+        assert!(times.len().abs_diff(row.rtt_samples as usize) <= 1, "{} and {}", times.len(), row.rtt_samples);
+        assert!(times.len() > 500);
+        let mean = times.iter().sum::<f64>() / times.len() as f64;
+        assert!((mean - row.rtt_mean_s).abs() <= 2.0 * tick, "{mean} and {}", row.rtt_mean_s);
+        let largest = times.iter().copied().fold(0.0, f64::max);
+        assert!((largest - row.rtt_max_s).abs() <= 2.0 * tick, "{largest} and {}", row.rtt_max_s);
+
+        let mut at = its.peekable();
+        let mut outstanding = 0;
+        for (now, expected) in &seen[flow] {
+            let nanos = wifair_sim::capture::EPOCH + now.as_nanos();
+            while let Some(row) = at.next_if(|&row| rows.nanos[row] <= nanos) {
+                let is_data = usize::from(rows.side[row]) == side && rows.payload[row] > 0;
+                let is_ack = usize::from(rows.side[row]) != side && rows.payload[row] == 0;
+                if is_data || is_ack {
+                    outstanding = rows.outstanding[row];
+                }
+            }
+            assert_eq!(outstanding, *expected, "{point} at {now:?}");
+        }
+    }
+}
+
+/// Nobody is looked at without being asked; looking changes nothing.
+#[test]
+fn a_captured_run_is_the_same_run() {
+    let scenario = scenario(LOSSY);
+    let (_, outcome) = captured(&scenario, &["air", "ap", "hosts"], Format::Pcapng, 160, |_, _| {});
+    let plain = wifair_sim::run(&scenario, 1, &Options::default());
+    assert_eq!(format!("{:?}", plain.flows), format!("{:?}", outcome.flows));
+    assert_eq!(format!("{:?}", plain.cell), format!("{:?}", outcome.cell));
+}
+
+#[test]
+fn the_air_holds_the_frames_that_the_stations_counted() {
+    let protected = LOSSY.replacen("wlan.data", "wlan.rts_threshold = \"1000 B\"\n    wlan.data", 1);
+    for text in [LOSSY, &protected] {
+        let (files, outcome) = captured(&scenario(text), &["air", "ap"], Format::Pcapng, 160, |_, _| {});
+        let analysis = analysis(&files["air"]);
+        let sum = |count: fn(&StationOutcome) -> u64| outcome.stations.iter().map(count).sum::<u64>();
+        let (attempts, collisions) = (sum(|row| row.attempts), sum(|row| row.collisions));
+        let data: u64 = analysis.stations.iter().map(|station| station.data_frames).sum();
+        // Data frames that met no other, and nothing of what collided; the frame under way at the end may lack.
+        assert!(attempts - collisions - data <= 1, "{data} of {attempts} - {collisions}");
+        let frames: u64 = analysis.stations.iter().map(|station| station.frames).sum();
+        assert!(frames > 2 * data || text == LOSSY, "RTS and CTS are there as well");
+        let sent_again: u64 = analysis.stations.iter().map(|station| station.retries).sum();
+        assert!(sent_again > data / 20, "a tenth of the frames is lost");
+    }
+}
+
+/// A scheme rewrites windows in the access point: on its wires the ACKs have what the server offered, on the air what the scheme
+/// says, and what stations have outstanding obeys.
+#[test]
+fn the_air_shows_the_window_that_a_scheme_has_written() {
+    for stack in ["modern", "ns2"] {
+        let scenario = scenario(&format!(
+            r#"
+            duration = "10 s"
+            wlan.standard = "802.11b"
+            ap.queue.limit = "40 packets"
+            ap.scheme.window = "b-over-n"
+            [[servers]]
+            name = "server"
+            delay = "10 ms"
+            [[stations]]
+            name = "sta"
+            count = 4
+            [[flows]]
+            name = "up"
+            station = "sta"
+            tcp.stack = "{stack}"
+            tcp.receive_window = "100 packets"
+            "#
+        ));
+        let (files, _) = captured(&scenario, &["air", "ap", "hosts"], Format::Pcap, 160, |_, _| {});
+        let windows = |file: &str| {
+            let analysis = analysis(&files[file]);
+            let rows = analysis.rows.clone().expect("rows were kept");
+            // ACKs of the second half: all flows are known to the scheme.
+            let origin = wifair_sim::capture::EPOCH + 5_000_000_000;
+            let acks = (0..rows.len()).filter(|&at| rows.nanos[at] >= origin && rows.payload[at] == 0);
+            let side_of_acks = acks.filter(|&at| rows.window[at] < u64::from(u16::MAX) << 7 && rows.side[at] == 1);
+            let mut windows: Vec<u64> = side_of_acks.map(|at| rows.window[at]).collect();
+            windows.sort_unstable();
+            windows.dedup();
+            windows
+        };
+        let mss: u64 = if stack == "modern" { 1460 } else { 1000 };
+        let scale = if stack == "modern" { 2 } else { 0 };
+        // B/n: 40 packets over 4 flows, in whole units of the scale.
+        let share = ((10 * mss) >> scale) << scale;
+        assert_eq!(windows("air"), [share], "{stack}");
+        assert!(windows("ap-wire").iter().all(|window| *window > share), "{stack}");
+        for station in ["sta1", "sta2", "sta3", "sta4"] {
+            let analysis = analysis(&files[station]);
+            let rows = analysis.rows.as_ref().expect("rows were kept");
+            let late = (0..rows.len()).filter(|&at| rows.nanos[at] >= wifair_sim::capture::EPOCH + 5_000_000_000);
+            let most = late.map(|at| rows.outstanding[at]).max().expect("there are packets");
+            assert!(most <= share && most + 2 * mss > share, "{stack}: {most} of {share}");
+        }
+    }
+}
+
+/// Over several hops every node sees the packets once, and each hop takes one off the time to live.
+#[test]
+fn a_chain_is_seen_hop_by_hop() {
+    for routing in ["static", "dsdv"] {
+        see_a_chain(routing);
+    }
+}
+
+fn see_a_chain(routing: &str) {
+    let scenario = scenario(&format!(
+        r#"
+        duration = "30 s"
+        wlan.standard = "802.11b"
+        [space]
+        mode = "ad-hoc"
+        profile = "ns2"
+        [routing]
+        protocol = "{routing}"
+        [[stations]]
+        name = "node"
+        count = 4
+        layout = "chain"
+        [[flows]]
+        name = "along"
+        from = "node1"
+        to = "node4"
+        start = "15 s"
+        "#
+    ));
+    let (files, outcome) = captured(&scenario, &["air", "node1", "node2", "node4"], Format::Pcap, 160, |_, _| {});
+    let (ends, between) = (analysis(&files["node1"]), analysis(&files["node2"]));
+    let (sent, side) = of_flow(&ends, 0);
+    assert_eq!(whole(&sent, side, "rexmt_data_pkts"), outcome.flows[0].retransmissions);
+    assert!(whole(&sent, side, "actual_data_pkts") > 200);
+    let (passed, side) = of_flow(&between, 0);
+    assert!(whole(&passed, side, "actual_data_pkts") > 200);
+    let got = analysis(&files["node4"]);
+    let (got, side) = of_flow(&got, 0);
+    assert!(whole(&got, side, "unique_bytes_sent") >= outcome.flows[0].received_bytes);
+    // The air has each packet once a hop; the analysis knows the second and third for the same.
+    let air = analysis_with_copies(&files["air"]);
+    let frames: u64 = air.stations.iter().map(|station| station.data_frames).sum();
+    assert!(frames > 600 && air.counts.copies > 400, "{frames} frames, {} copies", air.counts.copies);
+}
+
+/// A sink that is full after some bytes.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_names_the_file() {
+    let scenario = scenario(LOSSY);
+    let points = Points::choose(&scenario, &["sta1".to_owned()]).expect("it is a station");
+    let mut run = Run::new(&scenario, 1, &Options::default());
+    let made = Capture::new(&scenario, 1, run.world(), points, Format::Pcap, 160, |_| Ok(Full(5_000)));
+    let mut capture = made.expect("there is room for the header");
+    run.world().watch(capture.plan());
+    run.advance(Time::ZERO + Duration::from_secs(1));
+    let why = capture.drain(run.world()).expect_err("there is no room for that");
+    assert_eq!((why.file.as_str(), why.error.kind()), ("sta1.pcap", io::ErrorKind::StorageFull));
+}
+
+#[test]
+fn a_word_that_names_no_point_is_explained() {
+    let scenario = scenario(LOSSY);
+    let why = Points::choose(&scenario, &["stations".into(), "sevrer".into()]).expect_err("it is misspelt");
+    assert_eq!(why, "no capture point `sevrer`: did you mean `server`?");
+    let points = Points::choose(&scenario, &["sta2".into(), "sta".into(), "ap".into()]).expect("all are there");
+    assert_eq!(points.names().collect::<Vec<_>>(), ["sta2", "sta1", "sta3", "ap-air", "ap-wire"]);
+}
