@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from wifair.scenario import Scenario
     from wifair.simulate import run
     from wifair.sweeps import Store, sweep
+    from wifair.taps import Pcap
 
 __all__ = [
     "Ack",
@@ -65,6 +66,7 @@ __all__ = [
     "ExtensionError",
     "Interrupted",
     "Packet",
+    "Pcap",
     "QueueDiscipline",
     "Results",
     "ResultsError",
@@ -98,6 +100,7 @@ _LAZY = {
     "Explanation": "wifair.explaining",
     "Packet": "wifair.extending",
     "QueueDiscipline": "wifair.extending",
+    "Pcap": "wifair.taps",
     "Results": "wifair.results",
     "SavedResults": "wifair.saved",
     "Scenario": "wifair.scenario",

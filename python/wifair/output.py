@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wifair.columns import Columns
     from wifair.results import Results
 
-__all__ = ["Folder"]
+__all__ = ["Folder", "write_table"]
 
 PROVENANCE = "provenance.json"
 FORMATS = ("csv", "parquet")
@@ -87,12 +87,8 @@ class Folder:
         (self._work / name).write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
     def _write_table(self, name: str, columns: Columns) -> None:
-        if "csv" in self.formats:
-            (self._work / f"{name}.csv").write_text(columns.to_csv(), encoding="utf-8")
-        if "parquet" in self.formats:
-            from pyarrow import parquet  # noqa: PLC0415
-
-            parquet.write_table(columns.to_arrow(), self._work / f"{name}.parquet")
+        for form in self.formats:
+            write_table(columns, self._work / f"{name}.{form}")
 
     def __enter__(self) -> Folder:
         return self
@@ -113,6 +109,18 @@ class Folder:
             shutil.rmtree(old, ignore_errors=True)
         else:
             self._work.rename(self.path)  # onto nothing, or onto an empty folder
+
+
+def write_table(columns: Columns, path: str | os.PathLike[str]) -> None:
+    """Write a table into a file, as its ending says: CSV or Parquet."""
+    if Path(path).suffix == ".csv":
+        Path(path).write_text(columns.to_csv(), encoding="utf-8")
+        return
+    if importlib.util.find_spec("pyarrow") is None:
+        raise ImportError("Parquet needs pyarrow: pip install 'wifair[parquet]'")
+    from pyarrow import parquet  # noqa: PLC0415
+
+    parquet.write_table(columns.to_arrow(), path)
 
 
 def _default_formats() -> tuple[str, ...]:

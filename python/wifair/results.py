@@ -44,6 +44,8 @@ class Results:
         A row for each seed and flow; seed; seed and station; seed and transmission session.
     series, queues : Columns or None
         State of each flow and of each access point's queue over time, if it was asked for.
+    frames, backoffs : Columns or None
+        Every frame on the air and every stretch of backoff, if they were asked for.
     """
 
     RUN = "seed"
@@ -61,6 +63,9 @@ class Results:
         with_series = bool(outcomes) and outcomes[0]["series"] is not None
         self.series = _with_goodput(self._table("series"), series_step_s) if with_series else None
         self.queues = self._table("queues") if with_series else None
+        with_frames = bool(outcomes) and outcomes[0].get("frames") is not None
+        self.frames = self._table("frames") if with_frames else None
+        self.backoffs = self._table("backoffs") if with_frames else None
 
     def _table(self, name: str) -> Columns:
         return _stack([(outcome["seed"], outcome[name] or []) for outcome in self._outcomes])  # type: ignore[literal-required]
@@ -71,6 +76,8 @@ class Results:
         tables = {"flows": self.flows, "cells": self.cells, "stations": self.stations, "sessions": self.sessions}
         if self.series is not None and self.queues is not None:
             tables |= {"series": self.series, "queues": self.queues}
+        if self.frames is not None and self.backoffs is not None:
+            tables |= {"frames": self.frames, "backoffs": self.backoffs}
         return tables
 
     @property

@@ -12,11 +12,13 @@ from wifair import _core
 from wifair.errors import ExtensionError, Interrupted, RunError, ScenarioError
 from wifair.results import Results
 from wifair.scenario import Scenario
+from wifair.taps import plan_taps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from wifair._core import Outcome
+    from wifair._core import Outcome, Taps
+    from wifair.taps import Pcap
 
 __all__ = ["run"]
 
@@ -30,6 +32,8 @@ def run(
     threads: int | None = None,
     series: str | None = None,
     progress: bool = False,
+    pcap: Pcap | str | os.PathLike[str] | None = None,
+    frames: bool | tuple[str, str | None] = False,
 ) -> Results:
     """Simulate a scenario, once for each seed.
 
@@ -47,6 +51,11 @@ def run(
         Also sample the state of flows and queues, this far apart: ``"100 ms"``.
     progress : bool, default False
         Show a progress bar on stderr.
+    pcap : Pcap or path, optional
+        Also write captures into this folder; a `wifair.Pcap` says where and how.
+    frames : bool or (str, str), default False
+        Also keep a record of every frame and backoff in ``results.frames`` and ``results.backoffs``; with a pair of
+        times as in ``("5 s", "5.02 s")`` of those between.
 
     Returns
     -------
@@ -58,13 +67,16 @@ def run(
     ScenarioError
         If the scenario is wrong.
     ValueError
-        If there is no seed, one comes twice or is negative, `threads` is below 1, or `series` is no duration.
+        If there is no seed, one comes twice or is negative, `threads` is below 1, `series` is no duration, or there is
+        no such capture point.
+    OSError
+        If a capture cannot be written; what was written so far stays.
     ExtensionError
         If a class of your own raises an exception.
     RunError
         If a run fails, which is a bug.
     Interrupted
-        On Ctrl-C; its ``results`` are those of the seeds that had finished.
+        On Ctrl-C; its ``results`` are those of the seeds that had finished. Captures hold what had been simulated.
 
     Examples
     --------
@@ -85,7 +97,7 @@ def run(
     def results(outcomes: Iterable[Outcome]) -> Results:
         return Results(scenario, list(outcomes), series_step_s=(step_ns or 0) / 1e9)
 
-    work = _Work(scenario, numbers, step_ns)
+    work = _Work(scenario, numbers, step_ns, plan_taps(scenario, numbers, pcap, frames))
     work.start(min(workers, len(numbers)))
     try:
         with _bar(progress, scenario.duration_s * len(numbers)) as advance:
@@ -99,7 +111,7 @@ def run(
         raise Interrupted(results(done) if done else None) from None
     if work.failure is not None:
         seed, error = work.failure
-        if isinstance(error, (ExtensionError, ScenarioError)):
+        if isinstance(error, (ExtensionError, OSError, ScenarioError)):
             raise error
         raise RunError(f"the run with seed {seed} failed: {error}", seed) from error
     return results(work.outcomes[seed] for seed in numbers)
@@ -112,12 +124,13 @@ class _Work:
     locks of all futures, and may leave some of them taken.
     """
 
-    def __init__(self, scenario: Scenario, seeds: list[int], step_ns: int | None) -> None:
+    def __init__(self, scenario: Scenario, seeds: list[int], step_ns: int | None, taps: Mapping[int, Taps]) -> None:
         self.control = _core.Control()
         self.outcomes: dict[int, Outcome] = {}
         self.failure: tuple[int, BaseException] | None = None
         self._run = scenario._core.run
         self._step_ns = step_ns
+        self._taps = taps
         self._seeds = iter(seeds)
         self._lock = threading.Lock()
         self._over = threading.Lock()
@@ -140,7 +153,7 @@ class _Work:
             if seed is None:
                 break
             try:
-                outcome = self._run(seed, self._step_ns, self.control)
+                outcome = self._run(seed, self._step_ns, self.control, self._taps[seed])
             except BaseException as error:
                 self.control.stop()
                 with self._lock:

@@ -22,7 +22,9 @@ mod _core {
     #[pymodule_export]
     use crate::measure::{figure_names, measure_plan};
     #[pymodule_export]
-    use crate::scenario::{Scenario, catalogue, figures, parse, reference, sample_step, schema, too_large};
+    use crate::scenario::{
+        Scenario, catalogue, figures, parse, reference, sample_step, schema, time_of_run, too_large,
+    };
 
     #[pymodule_export]
     use crate::sweep::{Plan, number_of, plan, stop_rule};

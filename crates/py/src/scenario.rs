@@ -1,15 +1,19 @@
 //! Scenarios: read, described, run.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use wifair_config::{Override, Problem, Problems, Source};
-use wifair_sim::record::{CellOutcome, Outcome, Row};
-use wifair_sim::world::Series;
+use wifair_sim::capture::{Capture, Format, Points, WriteError};
+use wifair_sim::record::{CellOutcome, FrameLog, Outcome, Row};
+use wifair_sim::world::{Series, WatchPlan};
 use wifair_sim::{Options, Run, scenario};
-use wifair_units::{Duration, Quantity};
+use wifair_units::{Duration, Quantity, Time};
 
 use crate::columns::{column, counts, numbers, of_rows};
 use crate::control::{Control, Shared};
@@ -20,6 +24,73 @@ use crate::sweep::{Rule, describe_rule};
 const LOOKS: u64 = 500;
 /// ... and after so much simulated time, which takes about a millisecond.
 const LONGEST_SLICE: Duration = Duration::from_secs(10);
+
+/// With captures or records of frames, which are drained then.
+const LONGEST_WATCH: Duration = Duration::from_millis(50);
+
+/// What a run records besides its outcome.
+#[derive(Clone, Debug, Default, FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Taps {
+    pcap: Option<Wish>,
+    /// Frames from here to there, in ns.
+    frames_ns: Option<(u64, u64)>,
+}
+
+/// Captures that are wanted.
+#[derive(Clone, Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Wish {
+    folder: PathBuf,
+    points: Vec<String>,
+    snap: u32,
+    pcapng: bool,
+    force: bool,
+}
+
+/// Why a capture could not be made.
+enum Unwritten {
+    File(PathBuf, std::io::Error),
+    Points(String),
+}
+
+impl Taps {
+    fn unwritten(&self, why: WriteError) -> Unwritten {
+        let folder = self.pcap.as_ref().map(|wish| wish.folder.clone()).unwrap_or_default();
+        Unwritten::File(folder.join(why.file), why.error)
+    }
+}
+
+impl Wish {
+    fn begin(
+        &self,
+        scenario: &scenario::Scenario,
+        seed: u64,
+        run: &mut Run,
+    ) -> Result<Capture<BufWriter<File>>, Unwritten> {
+        let points = Points::choose(scenario, &self.points).map_err(Unwritten::Points)?;
+        let format = if self.pcapng { Format::Pcapng } else { Format::Pcap };
+        std::fs::create_dir_all(&self.folder).map_err(|error| Unwritten::File(self.folder.clone(), error))?;
+        let open = |name: &str| {
+            let mut options = File::options();
+            options.write(true);
+            let options = if self.force { options.create(true).truncate(true) } else { options.create_new(true) };
+            Ok(BufWriter::with_capacity(1 << 16, options.open(self.folder.join(name))?))
+        };
+        let capture = Capture::new(scenario, seed, run.world(), points, format, self.snap, open)
+            .map_err(|why| Unwritten::File(self.folder.join(why.file), why.error))?;
+        let hosts = self.folder.join("hosts");
+        std::fs::write(&hosts, capture.hosts()).map_err(|error| Unwritten::File(hosts, error))?;
+        Ok(capture)
+    }
+}
+
+/// As an `OSError` of the right class, with its file.
+fn file_error(path: &Path, error: &std::io::Error) -> PyErr {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    PyOSError::new_err((error.raw_os_error(), text.to_owned(), path.display().to_string()))
+}
 
 /// A scenario that was read and found right.
 #[pyclass(frozen, module = "wifair._core")]
@@ -113,15 +184,18 @@ impl Scenario {
         self.inner.to_toml()
     }
 
-    /// Simulates it, without the GIL unless it calls into Python; `None` if it was stopped.
+    /// Simulates it, without the GIL unless it calls into Python; `None` if it was stopped. What `taps` asks for is recorded
+    /// beside it.
+    #[pyo3(signature = (seed, sample_step_ns, control, taps=None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         seed: u64,
         sample_step_ns: Option<u64>,
         control: &Control,
+        taps: Option<Taps>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let shared = control.share();
+        let (shared, taps) = (control.share(), taps.unwrap_or_default());
         let sample_every = sample_step_ns.map(Duration::from_nanos);
         let outcome = if self.foreign {
             let find = py.import("wifair.extending")?.getattr("find")?;
@@ -132,7 +206,7 @@ impl Scenario {
             let classes = Arc::new(Classes::new(seed, &self.folder, Arc::clone(&failure)));
             let options = Options { sample_every, foreign: Some(classes) };
             // Between slices others get the GIL.
-            let outcome = self.simulate(seed, &options, &shared, || {
+            let outcome = self.simulate(seed, &options, &taps, &shared, || {
                 py.detach(|| ());
                 !failure.happened()
             });
@@ -141,9 +215,26 @@ impl Scenario {
             }
             outcome
         } else {
-            py.detach(|| self.simulate(seed, &Options { sample_every, foreign: None }, &shared, || true))
+            py.detach(|| self.simulate(seed, &Options { sample_every, foreign: None }, &taps, &shared, || true))
         };
-        outcome.map(|outcome| to_dict(py, &outcome)).transpose()
+        match outcome {
+            Ok(Some((outcome, log))) => {
+                let dict = to_dict(py, &outcome)?;
+                let log = log.as_ref();
+                dict.set_item("frames", log.map(|log| of_rows(py, log.frames())).transpose()?)?;
+                dict.set_item("backoffs", log.map(|log| of_rows(py, log.backoffs())).transpose()?)?;
+                Ok(Some(dict))
+            }
+            Ok(None) => Ok(None),
+            Err(Unwritten::File(path, error)) => Err(file_error(&path, &error)),
+            Err(Unwritten::Points(why)) => Err(PyValueError::new_err(why)),
+        }
+    }
+
+    /// Names of the capture points that these words name.
+    fn capture_points(&self, words: Vec<String>) -> PyResult<Vec<String>> {
+        let points = Points::choose(&self.inner, &words).map_err(PyValueError::new_err)?;
+        Ok(points.names().map(str::to_owned).collect())
     }
 }
 
@@ -153,25 +244,49 @@ impl Scenario {
         &self,
         seed: u64,
         options: &Options,
+        taps: &Taps,
         shared: &Shared,
         mut goes_on: impl FnMut() -> bool,
-    ) -> Option<Outcome> {
+    ) -> Result<Option<(Outcome, Option<FrameLog>)>, Unwritten> {
         let mut run = Run::new(&self.inner, seed, options);
+        let mut capture = taps.pcap.as_ref().map(|wanted| wanted.begin(&self.inner, seed, &mut run)).transpose()?;
+        let time = |nanos: u64| Time::ZERO + Duration::from_nanos(nanos);
+        let mut log = taps.frames_ns.map(|(from, to)| FrameLog::new(&self.inner, seed, time(from), time(to)));
+        let watches = capture.is_some() || log.is_some();
+        if watches {
+            let plan = capture.as_ref().map(Capture::plan).unwrap_or_default();
+            run.world().watch(WatchPlan { air: plan.air || log.is_some(), ..plan });
+        }
         let share = Duration::from_nanos(self.inner.file.duration.as_nanos().div_ceil(LOOKS));
-        let slice = share.min(LONGEST_SLICE);
+        let slice = share.min(if watches { LONGEST_WATCH } else { LONGEST_SLICE });
         let mut until = run.now();
-        loop {
+        let over = loop {
             if shared.is_stopped() || !goes_on() {
-                return None;
+                break false;
             }
             let before = until;
             until = before.saturating_add(slice).min(run.end());
             let over = run.advance(until);
             shared.advance(until.saturating_since(before));
-            if over {
-                return Some(run.outcome());
+            if watches {
+                let world = run.world();
+                if let Some(capture) = &mut capture {
+                    capture.drain(world).map_err(|why| taps.unwritten(why))?;
+                }
+                if let Some(log) = &mut log {
+                    log.drain(world);
+                }
+                world.clear_watch();
             }
+            if over {
+                break true;
+            }
+        };
+        // Also of a run that was stopped: what it has simulated is in the files.
+        if let Some(capture) = capture {
+            capture.finish().map_err(|why| taps.unwritten(why))?;
         }
+        Ok(over.then(|| (run.outcome(), log)))
     }
 }
 
@@ -226,6 +341,15 @@ pub fn figures() -> Vec<(&'static str, &'static str)> {
 #[pyfunction]
 pub fn too_large<'py>(py: Python<'py>, name: &str, size: u64) -> Bound<'py, PyAny> {
     to_error(py, &Source::too_large(name, size).into()).into_value(py).into_bound(py).into_any()
+}
+
+/// Reads a time of a run; in nanoseconds.
+#[pyfunction]
+pub fn time_of_run(py: Python<'_>, option: &str, text: &str) -> PyResult<u64> {
+    match Duration::parse(text) {
+        Ok(time) => Ok(time.as_nanos()),
+        Err(error) => Err(to_error(py, &Problem::new(&format!("{option}: {error}")).into())),
+    }
 }
 
 /// Reads a time between samples; in nanoseconds.

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import shutil
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from wifair.cli.common import INTERRUPTED, WRONG, Seeds, fail, reason
-from wifair.errors import Interrupted
+from wifair.errors import Interrupted, ScenarioError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from wifair.output import Folder
     from wifair.results import Results
+    from wifair.scenario import Scenario
+    from wifair.taps import Pcap
 
 __all__ = ["run_command"]
 
@@ -39,6 +44,25 @@ __all__ = ["run_command"]
 @click.option("--series-step", metavar="TIME", default="100 ms", show_default=True, help="Time between samples.")
 @click.option("--plot", is_flag=True, help="Also show the goodput of the flows as bars.")
 @click.option("--figure", metavar="FILE", type=click.Path(), help="Draw a figure: .png, .svg or .pdf.")
+@click.option("--pcap", metavar="DIR", type=click.Path(), help="Write captures into a folder, one for each point.")
+@click.option(
+    "--pcap-at",
+    metavar="LIST",
+    help="Capture points: air, ap, hosts, stations, servers, routers, names of nodes; air,hosts by default.",
+)
+@click.option(
+    "--pcap-snap",
+    metavar="BYTES",
+    type=click.IntRange(1, 262_144),
+    help="Bytes kept of each packet; 160 hold all headers.",
+)
+@click.option("--pcap-format", type=click.Choice(["pcap", "pcapng"]), help="Kind of captures; pcap by default.")
+@click.option("--frames", metavar="FILE", type=click.Path(), help="Write every frame of the air: .csv or .parquet.")
+@click.option("--timeline", metavar="FILE", type=click.Path(), help="Draw the air over time: .svg, .png or .pdf.")
+@click.option(
+    "--from", "start", metavar="TIME", help="Start of frames and timeline; the end of the warm-up by default."
+)
+@click.option("--to", "end", metavar="TIME", help="End of frames (the whole run) and timeline (20 ms).")
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Runs at the same time; all cores by default.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
 def run_command(
@@ -54,6 +78,14 @@ def run_command(
     series_step: str,
     plot: bool,
     figure: str | None,
+    pcap: str | None,
+    pcap_at: str | None,
+    pcap_snap: int | None,
+    pcap_format: str | None,
+    frames: str | None,
+    timeline: str | None,
+    start: str | None,
+    end: str | None,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -67,9 +99,14 @@ def run_command(
       wifair run hot_spot.toml --seeds 1..10 --set stations.count=20
       wifair run hot_spot.toml --set flows.up.tcp.cc=vegas --json > vegas.json
       wifair run hot_spot.toml --series --out results --figure run.png
+      wifair run hot_spot.toml --pcap captures --pcap-at air,server --pcap-snap 160
+      wifair run hot_spot.toml --timeline air.svg --from '5 s' --to '5.01 s'
+      wifair run hot_spot.toml --frames frames.csv
     """  # noqa: D301
     if series and not (as_json or out or figure):
         raise click.UsageError("--series needs --json, --out or --figure to put the series into")
+    captures = _captures(pcap, pcap_at, pcap_snap, pcap_format, force)
+    _check_air(frames, timeline, start or end, force)
     from wifair import Scenario, run  # noqa: PLC0415
 
     overrides = [("--set", change) for change in changes]
@@ -77,17 +114,21 @@ def run_command(
         overrides.append(("--duration", f"duration={duration}"))
     scenario = Scenario.from_file(file, overrides=overrides)
 
+    span = _span(scenario, frames, timeline, start, end)
     interrupted = False
     with ExitStack() as stack:
         folder = None if out is None else stack.enter_context(_folder(out, formats, force))
         try:
-            results: Results | None = run(
-                scenario,
-                seeds=seeds,
-                threads=threads,
-                series=series_step if series else None,
-                progress=not quiet,
-            )
+            with _writes():
+                results: Results | None = run(
+                    scenario,
+                    seeds=seeds,
+                    threads=threads,
+                    series=series_step if series else None,
+                    progress=not quiet,
+                    pcap=captures,
+                    frames=span,
+                )
         except Interrupted as interruption:
             interrupted, results = True, interruption.results
         if results is not None:
@@ -95,6 +136,7 @@ def run_command(
                 folder.write(results, command=_command())
             if figure is not None:
                 _draw(results, figure)
+            _draw_air(results, frames, timeline, start, end)
             click.echo(results.to_json().rstrip("\n") if as_json else repr(results))
             if plot:
                 from wifair.report import bars  # noqa: PLC0415
@@ -115,6 +157,74 @@ def _folder(out: str, formats: tuple[str, ...], force: bool) -> Folder:
         fail(str(error), WRONG)
     except OSError as error:
         fail(f"cannot write to `{out}`: {reason(error)}", WRONG)
+
+
+def _captures(folder: str | None, at: str | None, snap: int | None, form: str | None, force: bool) -> Pcap | None:
+    if folder is None:
+        if at or snap or form:
+            raise click.UsageError("--pcap-at, --pcap-snap and --pcap-format need --pcap")
+        return None
+    from wifair.taps import WHOLE_PACKETS, Pcap  # noqa: PLC0415
+
+    points = tuple(word.strip() for word in (at or "").split(",") if word.strip())
+    return Pcap(folder, at=points, snap=snap or WHOLE_PACKETS, format=form or "pcap", force=force)
+
+
+def _check_air(frames: str | None, timeline: str | None, span: str | None, force: bool) -> None:
+    if span and not (frames or timeline):
+        raise click.UsageError("--from and --to need --frames or --timeline")
+    if frames is not None and Path(frames).suffix not in (".csv", ".parquet"):
+        raise click.UsageError("--frames writes .csv or .parquet")
+    for file in (frames, timeline):
+        if file is not None and Path(file).exists() and not force:
+            fail(f"`{file}` exists: choose another name, or replace it with --force", WRONG)
+
+
+@contextmanager
+def _writes() -> Iterator[None]:
+    """Say what is wrong with files that a run writes."""
+    try:
+        yield
+    except ScenarioError:
+        raise
+    except ValueError as error:
+        fail(str(error), WRONG)
+    except FileExistsError as error:
+        fail(f"`{error.filename}` exists: choose another folder, or replace it with --force", WRONG)
+    except OSError as error:
+        fail(f"cannot write `{error.filename}`: {reason(error)}", WRONG)
+
+
+def _span(
+    scenario: Scenario, frames: str | None, timeline: str | None, start: str | None, end: str | None
+) -> bool | tuple[str, str | None]:
+    """Find out from when to when frames are recorded."""
+    if frames is not None:
+        return (start or "0 s", end)
+    if timeline is not None:
+        from wifair.timeline import usual_span  # noqa: PLC0415
+
+        return usual_span(scenario, start, end)
+    return False
+
+
+def _draw_air(results: Results, frames: str | None, timeline: str | None, start: str | None, end: str | None) -> None:
+    target = frames
+    try:
+        if frames is not None:
+            from wifair.output import write_table  # noqa: PLC0415
+
+            assert results.frames is not None
+            write_table(results.frames, frames)
+        if timeline is not None:
+            from wifair import timeline as drawing  # noqa: PLC0415
+
+            target = timeline
+            drawing.save(results, timeline, start=start, end=end)
+    except (ImportError, ValueError) as error:
+        fail(str(error), WRONG)
+    except OSError as error:
+        fail(f"cannot write `{target}`: {reason(error)}", WRONG)
 
 
 def _draw(results: Results, path: str) -> None:

@@ -135,6 +135,8 @@ def _outcome(case: Case, row: Mapping[str, Any], warm_up_s: float, capacity_bps:
         "sessions": _columns(names[3], {}, [s for s in sessions if s["start_s"] >= warm_up_s]),
         "series": _series(case, row["flows"]),
         "queues": [("time_s", "Time of the sample [s].", ("<f8", b""))],
+        "frames": None,
+        "backoffs": None,
     }
 
 

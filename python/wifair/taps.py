@@ -1,0 +1,94 @@
+"""What a run writes or keeps beside its results: captures, and records of every frame."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wifair import _core
+
+if TYPE_CHECKING:
+    from wifair.scenario import Scenario
+
+__all__ = ["Pcap", "WholeRun", "plan_taps"]
+
+WHOLE_PACKETS = 262_144
+
+WholeRun = ("0 s", None)
+"""Frames from the start to the end."""
+
+
+@dataclass(frozen=True)
+class Pcap:
+    """Captures of a run.
+
+    Attributes
+    ----------
+    folder : str or path
+        Where the files go, one for each capture point, beside ``hosts`` with the names of addresses. With several
+        seeds each has a folder ``seed-N`` there.
+    at : tuple of str
+        Capture points: ``"air"`` (a sniffer that hears what any station could read), ``"ap"`` (its radio and its
+        wires), ``"hosts"`` (the ends of all flows), ``"stations"``, ``"servers"``, ``"routers"``, and names of nodes or
+        of groups of them. The air and the hosts, if empty.
+    snap : int
+        Bytes that are kept of each packet; 160 hold all headers.
+    format : {"pcap", "pcapng"}
+        Kind of the files; stamps are in nanoseconds.
+    force : bool
+        Replace files of the same name.
+    """
+
+    folder: str | os.PathLike[str]
+    at: tuple[str, ...] = ()
+    snap: int = WHOLE_PACKETS
+    format: str = "pcap"
+    force: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        if self.format not in ("pcap", "pcapng"):
+            raise ValueError(f"format `{self.format}`: expected pcap or pcapng")
+        if not 1 <= self.snap <= WHOLE_PACKETS:
+            raise ValueError(f"snap length {self.snap}: expected 1 to {WHOLE_PACKETS} bytes; 160 hold all headers")
+
+
+def plan_taps(
+    scenario: Scenario,
+    seeds: list[int],
+    pcap: Pcap | str | os.PathLike[str] | None,
+    frames: bool | tuple[str, str | None],
+) -> dict[int, _core.Taps]:
+    """Find out what each seed shall record, and complain of what cannot be."""
+    if isinstance(pcap, str | os.PathLike):
+        pcap = Pcap(pcap)
+    span = WholeRun if frames is True else frames
+    frames_ns = None
+    if span:
+        first, last = span
+        end_ns = round(scenario.duration_s * 1e9)
+        frames_ns = (
+            _core.time_of_run("start of the frames", first),
+            end_ns if last is None else _core.time_of_run("end of the frames", last),
+        )
+        if frames_ns[0] >= frames_ns[1]:
+            raise ValueError(f"no time from {first} to {last}")
+    if pcap is not None:
+        scenario._core.capture_points(pcap.at)
+
+    def taps(seed: int) -> _core.Taps:
+        wish: _core.Wish | None = None
+        if pcap is not None:
+            folder = Path(pcap.folder) / f"seed-{seed}" if len(seeds) > 1 else Path(pcap.folder)
+            wish = {
+                "folder": str(folder),
+                "points": list(pcap.at),
+                "snap": pcap.snap,
+                "pcapng": pcap.format == "pcapng",
+                "force": pcap.force,
+            }
+        return {"pcap": wish, "frames_ns": frames_ns}
+
+    return {seed: taps(seed) for seed in seeds}

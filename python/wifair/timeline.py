@@ -1,0 +1,249 @@
+"""The air over time as a picture: a lane for each node, its frames by kind and fate, backoff and NAV."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair import _core
+
+if TYPE_CHECKING:
+    import os
+
+    from wifair.columns import Columns
+    from wifair.results import Results
+    from wifair.scenario import Scenario
+
+__all__ = ["save", "usual_span"]
+
+USUAL_NS = 20_000_000
+HEIGHT = 0.62
+"""Of a frame, of a lane's 1."""
+MOST_LANES = 60
+MOST_FRAMES = 20_000
+
+# Colours that colour-blind readers can tell apart: M. Okabe and K. Ito, "Color universal design", 2008.
+KINDS = {
+    "data": ("#0072B2", "TCP data"),
+    "ack": ("#56B4E9", "TCP ACK"),
+    "other": ("#CC79A7", "other packet"),
+    "mac_ack": ("#009E73", "ACK"),
+    "rts": ("#E69F00", "RTS"),
+    "cts": ("#F0E442", "CTS"),
+}
+LOSSES = {"collision": ("xxxx", "collision"), "error": ("....", "error"), "unheard": ("----", "not heard")}
+
+
+def usual_span(scenario: Scenario, start: str | None, end: str | None) -> tuple[str, str]:
+    """From when to when is drawn: 20 ms from the end of the warm-up, where nothing else is said."""
+    first = round(scenario._core.warm_up_s * 1e9) if start is None else _core.time_of_run("--from", start)
+    last = first + USUAL_NS if end is None else _core.time_of_run("--to", end)
+    return (f"{first} ns", f"{last} ns")
+
+
+def save(results: Results, path: str | os.PathLike[str], *, start: str | None = None, end: str | None = None) -> None:
+    """Draw the air over time, of the first seed.
+
+    Parameters
+    ----------
+    results : Results
+        Of a run with `frames`.
+    path : str or path
+        File to write; its ending says as what (SVG, PNG, PDF).
+    start, end : str, optional
+        From when to when, as in ``"5 s"``; 20 ms from the end of the warm-up by default.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError
+        If the run has no record of frames, there is no frame in that time, or far too many to be seen.
+    OSError
+        If the file cannot be written.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError:
+        raise ImportError("figures need matplotlib: pip install 'wifair[plot]'") from None
+
+    if results.frames is None or results.backoffs is None:
+        raise ValueError("the run has no record of frames: give `frames` to wifair.run")
+    first_ns, last_ns = (_core.time_of_run("time", text) for text in usual_span(results.scenario, start, end))
+    first_s, last_s = first_ns / 1e9, last_ns / 1e9
+    frames = _within(results.frames.where(seed=results.seeds[0]), first_s, last_s)
+    backoffs = _within(results.backoffs.where(seed=results.seeds[0]), first_s, last_s)
+    if not frames.rows:
+        raise ValueError(f"no frame from {first_s:g} s to {last_s:g} s")
+    if frames.rows > MOST_FRAMES:
+        raise ValueError(f"{frames.rows} frames from {first_s:g} s to {last_s:g} s: choose less with --from and --to")
+    stations = list(dict.fromkeys(results.stations["name"].tolist()))
+    active = set(frames["sender"].tolist()) | set(frames["receiver"].tolist()) | set(backoffs["station"].tolist())
+    lanes = [name for name in stations if name in active]
+    if len(lanes) > MOST_LANES:
+        raise ValueError(f"{len(lanes)} stations are active: at most {MOST_LANES} can be drawn")
+
+    in_ms = last_s - first_s >= 0.002
+    unit = 1e3 if in_ms else 1e6
+    figure = Figure(figsize=(10, 1.5 + 0.42 * len(lanes)), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    place = {name: len(lanes) - 1 - index for index, name in enumerate(lanes)}
+    draw = _Lanes(axes, place, lambda time: (np.asarray(time) - first_s) * unit)
+    draw.backoffs(backoffs)
+    draw.reservations(frames, lanes)
+    draw.frames(frames)
+    for lane in range(len(lanes)):
+        axes.axhline(lane, color="#999999", linewidth=0.4, zorder=0)
+    axes.set_yticks(range(len(lanes)), lanes[::-1])
+    axes.set_ylim(-0.55, len(lanes) - 0.35)
+    axes.set_xlim(0, (last_s - first_s) * unit)
+    axes.set_xlabel(f"time after {first_s * 1e3:.6g} ms [{'ms' if in_ms else 'us'}]")
+    axes.tick_params(axis="y", length=0)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    figure.legend(handles=draw.legend(), loc="outside upper left", ncols=6, frameon=False, fontsize=8, handlelength=1.6)
+    figure.savefig(path, dpi=150)
+
+
+def _within(table: Columns, first_s: float, last_s: float) -> Columns:
+    from wifair.columns import Columns  # noqa: PLC0415
+
+    mask = (table["end_s"] > first_s) & (table["start_s"] < last_s)
+    return Columns({name: column[mask] for name, column in table.items()}, table.about)
+
+
+def _merged(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Spans that touch as one."""
+    merged: list[tuple[float, float]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+class _Lanes:
+    """What is drawn on the lanes, and what the legend has to say of it."""
+
+    def __init__(self, axes: Any, place: dict[str, int], scale: Any) -> None:
+        self.axes = axes
+        self.place = place
+        self.scale = scale
+        self.shown: dict[str, Any] = {}
+        self.retries = False
+
+    def backoffs(self, backoffs: Columns) -> None:
+        for station, start, end in zip(*(backoffs[name].tolist() for name in ("station", "start_s", "end_s"))):
+            self._bar(
+                station,
+                start,
+                end,
+                0,
+                0.12,
+                label="backoff",
+                facecolor="#666666",
+                edgecolor="none",
+                linewidth=0,
+                zorder=2,
+            )
+
+    def reservations(self, frames: Columns, lanes: list[str]) -> None:
+        """Draw the NAV that frames set at those who read them and are not their receivers."""
+        spans: dict[str, list[tuple[float, float]]] = {name: [] for name in lanes}
+        names = ("end_s", "nav_s", "sender", "receiver", "read_by")
+        for end, nav, sender, receiver, read_by in zip(*(frames[name].tolist() for name in names)):
+            for reader in lanes if read_by == "*" else read_by.split():
+                if nav > 0 and reader in spans and reader not in (sender, receiver):
+                    spans[reader].append((end, end + nav))
+        for reader, its in spans.items():
+            for start, end in _merged(its):
+                style = {"facecolor": "none", "edgecolor": "#888888", "hatch": "/////", "linewidth": 0.4, "zorder": 1}
+                self._bar(reader, start, end, -0.2, 0.14, label="NAV", **style)
+
+    def frames(self, frames: Columns) -> None:
+        names = ("start_s", "end_s", "kind", "sender", "fate", "packet", "retry", "receiver")
+        for start, end, kind, sender, fate, packet, retry, receiver in zip(*(frames[name].tolist() for name in names)):
+            if kind == "ack":
+                key = "mac_ack"
+            elif kind == "data":
+                key = packet if packet in ("data", "ack") else "other"
+                if not packet:  # its receiver has it already
+                    key = "data" if end - start > 0.0005 else "ack"
+            else:
+                key = kind
+            colour, label = KINDS[key]
+            self._bar(
+                sender, start, end, 0, HEIGHT, label=label, facecolor=colour, edgecolor="black", linewidth=0.4, zorder=3
+            )
+            if fate in LOSSES:
+                hatch, label = LOSSES[fate]
+                self._bar(
+                    sender,
+                    start,
+                    end,
+                    0,
+                    HEIGHT,
+                    label=label,
+                    facecolor="none",
+                    edgecolor="black",
+                    hatch=hatch,
+                    linewidth=0.8,
+                    zorder=4,
+                )
+            if kind == "data" and receiver in self.place:
+                self._arrow(sender, receiver, end, fate == "received")
+            if retry:
+                self.retries = True
+                self.axes.text(
+                    float(self.scale(start)), self.place[sender] + HEIGHT, "r", fontsize=6, ha="left", va="bottom"
+                )
+
+    def _arrow(self, sender: str, receiver: str, end: float, received: bool) -> None:
+        """To whom a data frame goes, drawn where it ends."""
+        low, high = self.place[sender], self.place[receiver]
+        if low == high:
+            return
+        at = float(self.scale(end))
+        start = low + (0.0 if low > high else HEIGHT)
+        self.axes.annotate(
+            "",
+            xy=(at, high + (HEIGHT if low > high else 0.0)),
+            xytext=(at, start),
+            arrowprops={
+                "arrowstyle": "-|>" if received else "-",
+                "linewidth": 0.5,
+                "linestyle": "-" if received else ":",
+                "color": "#444444",
+                "mutation_scale": 5,
+                "shrinkA": 0,
+                "shrinkB": 0,
+            },
+            annotation_clip=True,
+            zorder=2,
+        )
+
+    def _bar(
+        self, station: str, start: float, end: float, low: float, height: float, *, label: str, **style: Any
+    ) -> None:
+        from matplotlib.patches import Rectangle  # noqa: PLC0415
+
+        left = float(self.scale(start))
+        corner = (left, self.place[station] + low)
+        self.axes.add_patch(Rectangle(corner, float(self.scale(end)) - left, height, **style))
+        if label not in self.shown:
+            if "hatch" in style and label != "NAV":
+                style = {**style, "facecolor": "white"}
+            self.shown[label] = Rectangle((0, 0), 1, 1, label=label, **style)
+
+    def legend(self) -> list[Any]:
+        """In a fixed order, what there is."""
+        order = [label for _, label in KINDS.values()] + [label for _, label in LOSSES.values()] + ["backoff", "NAV"]
+        handles = [self.shown[label] for label in order if label in self.shown]
+        if self.retries:
+            from matplotlib.lines import Line2D  # noqa: PLC0415
+
+            handles.append(Line2D([], [], linestyle="none", marker="$r$", color="black", markersize=4, label="retry"))
+        return handles

@@ -1,0 +1,235 @@
+"""Captures and records of frames that a run writes beside its results."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+import wifair
+
+WIFAIR = [sys.executable, "-m", "wifair"]
+TEXT = """\
+duration = "2 s"
+warm_up = "0.5 s"
+[wlan]
+standard = "802.11b"
+data_error = 0.1
+rts_threshold = "1000 B"
+[ap]
+queue.limit = "15 packets"
+[ap.scheme]
+window = "b-over-n"
+[[servers]]
+name = "server"
+delay = "10 ms"
+[[stations]]
+name = "sta"
+count = 3
+[[flows]]
+name = "up"
+station = "sta"
+tcp.stack = "modern"
+[[flows]]
+name = "down"
+station = "sta1"
+direction = "down"
+workload = "transfer"
+transfer.size = "20 kB"
+[[flows]]
+name = "voice"
+station = "sta2"
+direction = "down"
+transport = "udp"
+udp.payload = "160 B"
+udp.rate = "64 kb/s"
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "mix.toml"
+    path.write_text(TEXT)
+    return path
+
+
+def run(*args: object, code: int = 0, **options: object) -> tuple[str, str]:
+    command = [*WIFAIR, "run", *map(str, args)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)  # type: ignore[call-overload]
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout, done.stderr
+
+
+def test_captures_are_read_back(file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "captures"
+    run(file, "--pcap", folder, "--set", "warm_up=0 s")
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["air.pcap", "hosts", "server.pcap", "sta1.pcap", "sta2.pcap", "sta3.pcap"]
+    assert "10.16.0.2 sta2\n" in (folder / "hosts").read_text()
+    results = wifair.run(wifair.Scenario.from_file(file).with_(warm_up="0 s"))
+    capture = wifair.read_capture(folder / "sta3.pcap")
+    assert capture.flows["name"].tolist() == ["10.16.0.3:10002>10.32.0.1:5003"]
+    third = results.flows.where(name="up3")
+    assert capture.flows["retransmissions"].tolist() == third["retransmissions"].tolist()
+
+
+def test_seeds_have_folders_of_their_own(file: Path, tmp_path: Path) -> None:
+    wifair.run(file, seeds=[3, 4], pcap=wifair.Pcap(tmp_path / "c", at=("sta1",), snap=160, format="pcapng"))
+    files = [(tmp_path / "c" / f"seed-{seed}" / "sta1.pcapng").read_bytes() for seed in (3, 4)]
+    assert files[0] != files[1]
+    assert files[0][:4] == b"\x0a\x0d\x0d\x0a"
+
+
+def test_files_are_not_overwritten_unasked(file: Path, tmp_path: Path) -> None:
+    run(file, "--pcap", tmp_path / "c", "--pcap-at", "server")
+    before = (tmp_path / "c" / "server.pcap").read_bytes()
+    _, err = run(file, "--pcap", tmp_path / "c", "--pcap-at", "server", code=2)
+    assert re.search(r"error: `.*server.pcap` exists: choose another folder, or replace it with --force", err)
+    run(file, "--pcap", tmp_path / "c", "--pcap-at", "server", "--force")
+    assert (tmp_path / "c" / "server.pcap").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--pcap", "c", "--pcap-at", "serevr"], "no capture point `serevr`: did you mean `server`?"),
+        (["--pcap-at", "air"], "need --pcap"),
+        (["--from", "1 s"], "--from and --to need --frames or --timeline"),
+        (["--frames", "x.txt"], "--frames writes .csv or .parquet"),
+        (["--frames", "x.csv", "--from", "2"], "`2` has no unit"),
+        (["--frames", "x.csv", "--from", "2 s", "--to", "1 s"], "no time from 2 s to 1 s"),
+    ],
+)
+def test_wrong_options_say_what_to_write(file: Path, tmp_path: Path, options: list[str], message: str) -> None:
+    _, err = run(file, *options, code=2, cwd=tmp_path)
+    assert message in err
+
+
+def test_a_full_disk_is_one_clear_error(file: Path, tmp_path: Path) -> None:
+    def fill() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    _, err = run(file, "--pcap", tmp_path / "c", "--pcap-at", "air", code=2, preexec_fn=fill)
+    assert re.fullmatch(r"error: cannot write `.*air\.pcap`: file too large\n", err)
+
+
+def test_an_interrupted_run_leaves_what_it_had_simulated(file: Path, tmp_path: Path) -> None:
+    command = [*WIFAIR, "run", str(file), "--duration", "100000 s", "--pcap", "c", "--pcap-at", "sta1,air"]
+    air = tmp_path / "c" / "air.pcap"
+    with subprocess.Popen([*command, "--pcap-snap", "160"], cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
+        while not air.exists() or air.stat().st_size < 1_000_000:
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+    for name in ("air", "sta1"):
+        capture = wifair.read_capture(tmp_path / "c" / f"{name}.pcap")
+        assert capture.damage is None
+        assert capture.duration_s > 1
+
+
+needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="needs tshark")
+
+
+@needs_tshark
+def test_tshark_finds_nothing_wrong(file: Path, tmp_path: Path) -> None:
+    wifair.run(file, pcap=wifair.Pcap(tmp_path / "c", at=("air", "ap", "hosts")))
+    checks = [f"-o{name}.check_checksum:TRUE" for name in ("ip", "tcp", "udp", "wlan")]
+    bad = " || ".join(
+        ["_ws.malformed", "_ws.expert.severity == error", "wlan.fcs.status == 0", "wlan.fcs.status == 2"]
+        + [f"{name}.checksum.status == {status}" for name in ("ip", "tcp", "udp") for status in (0, 2)]
+    )
+    paths = sorted((tmp_path / "c").glob("*.pcap"))
+    assert len(paths) == 7
+    for path in paths:
+        # Checksums of IP are looked at in every packet; 2 stands for one that was not.
+        shown = [*checks, "-Y", bad, "-T", "fields", "-e", "frame.number", "-e", "_ws.expert.message"]
+        out = subprocess.run(["tshark", "-r", path, *shown], capture_output=True, text=True, timeout=60, check=True)
+        assert out.stdout == "", path
+
+
+@needs_tshark
+def test_tshark_sees_retries_and_control_frames(file: Path, tmp_path: Path) -> None:
+    wifair.run(file, pcap=wifair.Pcap(tmp_path / "c", at=("air",), snap=160), frames=True)
+
+    def count(what: str) -> int:
+        command = ["tshark", "-r", str(tmp_path / "c" / "air.pcap"), "-Y", what, "-T", "fields", "-e", "frame.number"]
+        return len(subprocess.run(command, capture_output=True, timeout=60, check=True).stdout.split())
+
+    frames = wifair.run(file, frames=True).frames
+    assert frames is not None
+    heard = frames["fate"] != "collision"
+    for kind, code in {"rts": 0x1B, "cts": 0x1C, "ack": 0x1D, "data": 0x20}.items():
+        assert count(f"wlan.fc.type_subtype == {code}") == np.sum((frames["kind"] == kind) & heard), kind
+    assert count("wlan.fc.retry == 1") > 0
+
+
+@pytest.mark.skipif(shutil.which("tcptrace") is None, reason="needs tcptrace")
+def test_tcptrace_counts_what_the_run_counted(file: Path, tmp_path: Path) -> None:
+    results = wifair.run(wifair.Scenario.from_file(file).with_(warm_up="0 s"), pcap=tmp_path / "c")
+    for number in (1, 2, 3):
+        path = tmp_path / "c" / f"sta{number}.pcap"
+        done = subprocess.run(["tcptrace", "-l", path], capture_output=True, text=True, timeout=60, check=True)
+        first = done.stdout.split("TCP connection 1:")[1].split("=====")[0]
+        again = re.search(r"rexmt data pkts: +(\d+)", first)
+        assert again is not None
+        assert int(again[1]) == results.flows.where(name=f"up{number}")["retransmissions"][0]
+    assert "Truncated" not in done.stderr
+
+
+def test_frames_follow_each_other_by_the_rules(file: Path) -> None:
+    """IEEE 802.11, 10.3.2: SIFS (10 us) from data to ACK, from RTS to CTS, from CTS to data."""
+    frames = wifair.run(file, frames=True).frames
+    assert frames is not None
+    rows = frames.where(fate="received").records()
+    gaps: dict[tuple[object, object], set[float]] = {}
+    for before, after in itertools.pairwise(rows):
+        pair = (before["kind"], after["kind"])
+        if before["sender"] == after["receiver"] and pair in {("rts", "cts"), ("cts", "data"), ("data", "ack")}:
+            gap = float(after["start_s"]) - float(before["end_s"])  # type: ignore[arg-type]
+            gaps.setdefault(pair, set()).add(round(gap * 1e9))
+    assert gaps == {pair: {10_000} for pair in [("rts", "cts"), ("cts", "data"), ("data", "ack")]}
+    collided = frames.where(fate="collision").records()
+    starts = [row["start_s"] for row in collided]
+    assert all(starts.count(start) >= 2 for start in starts), "nobody collides alone"
+
+
+def test_frames_are_a_table_for_other_tools(file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "frames.csv"
+    run(file, "--frames", path, "--from", "1 s", "--to", "1.1 s")
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    assert len(rows) > 50
+    assert {row["kind"] for row in rows} == {"data", "ack", "rts", "cts"}
+    assert all(0.99 < float(row["start_s"]) < 1.1 for row in rows)
+    assert {row["sender"] for row in rows} <= {"ap", "sta1", "sta2", "sta3"}
+
+
+def test_the_timeline_has_a_lane_for_each_node(file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "air.svg"
+    run(file, "--timeline", path, "--from", "1 s", "--to", "1.05 s", env={**os.environ, "MPLBACKEND": "agg"})
+    root = ET.parse(path).getroot()
+    text = " ".join(element for element in root.itertext())
+    comments = path.read_text()
+    for word in ("ap", "sta1", "TCP data", "RTS", "backoff", "NAV", "time after 1000 ms"):
+        assert f"<!-- {word}" in comments or word in text, word
+    _, err = run(file, "--timeline", path, code=2)
+    assert "exists" in err
+
+
+def test_an_empty_time_is_explained(file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    _, err = run(file, "--timeline", tmp_path / "a.png", "--from", "90 s", "--to", "90.1 s", code=2)
+    assert "no frame from 90 s to 90.1 s" in err
