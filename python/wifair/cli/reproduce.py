@@ -22,12 +22,23 @@ __all__ = ["reproduce_command"]
 )
 @click.option("--out", metavar="DIR", type=click.Path(), help="Write the report into a folder: pages, figures, tables.")
 @click.option("--json", "as_json", is_flag=True, help="Print all results as JSON instead of tables.")
+@click.option(
+    "--store", metavar="DIR", type=click.Path(), help="Keep runs here; by default in the user's cache with --full."
+)
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Runs at the same time; all cores by default.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
 def reproduce_command(
-    what: tuple[str, ...], full: bool, out: str | None, as_json: bool, threads: int | None, quiet: bool
+    what: tuple[str, ...],
+    full: bool,
+    out: str | None,
+    as_json: bool,
+    store: str | None,
+    threads: int | None,
+    quiet: bool,
 ) -> None:
     """Rerun the experiments of papers, draw their figures, judge their claims.
+
+    With --full what was computed is kept: whatever interrupts it, the same command goes on where it stopped.
 
     Exit code 1 means that a claim which this version is recorded to confirm does not hold.
 
@@ -38,10 +49,12 @@ def reproduce_command(
       wifair reproduce lee2007/fig6 lee2007/fig7 --json
     """  # noqa: D301
     from wifair.reproduce import reproduce  # noqa: PLC0415
+    from wifair.reproduce.runner import default_store  # noqa: PLC0415
     from wifair.reproduce.text import text  # noqa: PLC0415
 
     try:
-        outcome = reproduce(what, full=full, threads=threads, progress=not quiet)
+        place = store if store is not None else default_store() if full else None
+        outcome = reproduce(what, full=full, store=place, threads=threads, progress=not quiet)
     except LookupError as error:
         fail(str(error.args[0]), WRONG)
     if out is not None:

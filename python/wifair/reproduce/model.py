@@ -44,7 +44,7 @@ class Case:
     seeds: tuple[int, ...]
     """With which seeds."""
     series: str | None = None
-    """Time between samples, where series are wanted: ``"100 ms"``."""
+    """Time between samples, where series are wanted: ``"100 ms"``; one only for each scenario."""
 
 
 class Measured(NamedTuple):

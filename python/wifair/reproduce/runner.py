@@ -1,15 +1,30 @@
-"""Does the runs of all cases at once, each run only once however many experiments want it."""
+"""Does the runs of all cases at once, each run only once however many experiments want it.
+
+Without a store results stay in memory. With one they are read from it case by case: what was computed before is not
+computed again, and an interrupted reproduction goes on where it was.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import sys
 import threading
-from typing import TYPE_CHECKING, NamedTuple
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wifair import _core
+from wifair.columns import Columns
 from wifair.errors import Interrupted, RunError
 from wifair.results import Results
 from wifair.simulate import cores
+from wifair.sweeps import VERSION, Runs, Store
+from wifair.sweeps import compute as compute_into
+from wifair.sweeps.compute import TABLES
+from wifair.sweeps.store import Key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +33,7 @@ if TYPE_CHECKING:
     from wifair.reproduce.model import Case
     from wifair.scenario import Scenario
 
-__all__ = ["compute"]
+__all__ = ["compute", "default_store"]
 
 POLL_S = 0.05
 
@@ -29,13 +44,31 @@ class _Key(NamedTuple):
     step_ns: int | None
 
 
-def compute(cases: Iterable[Case], *, threads: int | None = None, progress: bool = False) -> dict[int, Results]:
+def default_store() -> Path:
+    """Name the folder for results of this version, in the user's cache, and remove those of others."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wifair"
+    own = cache / f"reproduce-{re.sub('[^0-9a-zA-Z.]+', '-', VERSION)}"
+    for other in cache.glob("reproduce-*"):
+        if other != own:
+            shutil.rmtree(other, ignore_errors=True)
+    return own
+
+
+def compute(
+    cases: Iterable[Case],
+    *,
+    store: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    progress: bool = False,
+) -> Mapping[int, Results]:
     """Run all cases.
 
     Parameters
     ----------
     cases : iterable of Case
         What to run; runs that several of them share are done once.
+    store : path, optional
+        Where results are kept. Without it they are not.
     threads : int, optional
         Runs at the same time; all cores by default.
     progress : bool, default False
@@ -43,8 +76,8 @@ def compute(cases: Iterable[Case], *, threads: int | None = None, progress: bool
 
     Returns
     -------
-    dict
-        Results by ``id`` of the case.
+    mapping
+        Results by ``id`` of the case. Those of a store are read when they are asked for.
 
     Raises
     ------
@@ -54,6 +87,8 @@ def compute(cases: Iterable[Case], *, threads: int | None = None, progress: bool
         If a run fails, which is a bug.
     """
     cases = list(cases)
+    if store is not None:
+        return _compute_into(cases, Path(store), threads, progress)
     wanted: dict[_Key, Scenario] = {}
     keys: dict[int, list[_Key]] = {}
     for case in cases:
@@ -116,20 +151,83 @@ def _run(wanted: dict[_Key, Scenario], threads: int, progress: bool) -> dict[_Ke
     return outcomes
 
 
-class _Bar:
-    """A progress bar in simulated seconds; where stderr is no terminal, nothing."""
+def _compute_into(cases: list[Case], path: Path, threads: int | None, progress: bool) -> _Stored:
+    """Run what a store does not have."""
+    by_step: dict[str | None, list[Case]] = defaultdict(list)
+    for case in cases:
+        by_step[case.series].append(case)
+    total = len({(case.scenario.hash, seed) for case in cases for seed in case.seeds})
+    done: set[Key] = set()
+    with Store(path) as store, _Bar(progress, total, "runs") as bar:
+        # Those with series first: they do for the others, too.
+        for step in sorted(by_step, key=lambda step: step is None):
+            requests = {Key(case.scenario.hash, seed): case.scenario for case in by_step[step] for seed in case.seeds}
+            before = len(done)
+            done |= requests.keys()
+            runs = compute_into(
+                [(scenario, key.seed) for key, scenario in requests.items()],
+                store,
+                tables=TABLES,
+                series=step,
+                threads=threads,
+                progress=lambda now, before=before: bar.show(before + now.done),  # type: ignore[misc]
+            )
+            for failure in runs.failures:
+                name = requests[Key(failure.scenario, failure.seed)].name
+                raise RunError(f"{name} failed with seed {failure.seed}: {failure.message}", failure.seed)
+    return _Stored(cases, path)
 
-    def __init__(self, wanted: bool, total_s: float) -> None:
-        self._bar = None
+
+class _Stored(Mapping[int, Results]):
+    """Results of cases out of a store, by ``id`` of the case."""
+
+    def __init__(self, cases: list[Case], path: Path) -> None:
+        self._cases = {id(case): case for case in cases}
+        self._path = path
+
+    def __getitem__(self, key: int) -> Results:
+        case = self._cases[key]
+        tables = [*TABLES, *(("series", "queues") if case.series else ())]
+        runs = Runs(self._path, [(Key(case.scenario.hash, seed), {}) for seed in case.seeds], tables)
+        return _Read(case, {name: _without_scenario(runs.table(name)) for name in ("runs", *tables)})
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._cases)
+
+    def __len__(self) -> int:
+        return len(self._cases)
+
+
+class _Read(Results):
+    """Results that were read from a store."""
+
+    def __init__(self, case: Case, tables: Mapping[str, Columns]) -> None:
+        self.scenario = case.scenario
+        self.seeds = case.seeds
+        self._outcomes = ()
+        self.cells = tables["runs"]
+        self.flows, self.stations, self.sessions = (tables[name] for name in ("flows", "stations", "sessions"))
+        self.series, self.queues = tables.get("series"), tables.get("queues")
+
+
+def _without_scenario(table: Columns) -> Columns:
+    return Columns({name: column for name, column in table.items() if name != "scenario"}, table.about)
+
+
+class _Bar:
+    """A progress bar; where stderr is no terminal, nothing."""
+
+    def __init__(self, wanted: bool, total: float, unit: str = "simulated s") -> None:
+        self._bar: Any = None
         if wanted and sys.stderr.isatty():
             from tqdm import tqdm  # noqa: PLC0415
 
-            form = "{l_bar}{bar}| {n:.0f}/{total:.0f} simulated s, {remaining} left"
-            self._bar = tqdm(total=total_s, file=sys.stderr, leave=False, bar_format=form)
+            form = f"{{l_bar}}{{bar}}| {{n:.0f}}/{{total:.0f}} {unit}, {{remaining}} left"
+            self._bar = tqdm(total=total, file=sys.stderr, leave=False, bar_format=form)
 
-    def show(self, simulated_s: float) -> None:
+    def show(self, done: float) -> None:
         if self._bar is not None:
-            self._bar.update(simulated_s - self._bar.n)
+            self._bar.update(done - self._bar.n)
 
     def __enter__(self) -> _Bar:
         return self

@@ -18,6 +18,7 @@ from wifair.reproduce.runner import compute
 from wifair.reproduce.table import Label, Row, Table
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
 __all__ = ["KEYS", "Outcome", "PaperOutcome", "Selection", "load", "reproduce", "select"]
@@ -159,7 +160,12 @@ class Outcome:
 
 
 def reproduce(
-    selection: Sequence[str] = (), *, full: bool = False, threads: int | None = None, progress: bool = False
+    selection: Sequence[str] = (),
+    *,
+    full: bool = False,
+    store: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    progress: bool = False,
 ) -> Outcome:
     """Reproduce papers.
 
@@ -169,6 +175,8 @@ def reproduce(
         ``PAPER`` or ``PAPER/EXPERIMENT`` each; everything if empty.
     full : bool, default False
         With the papers' durations and repetitions, or more; otherwise fewer and shorter runs.
+    store : path, optional
+        Where runs are kept, as those of sweeps are: what it has is not computed again. Without it they are not kept.
     threads : int, optional
         Runs at the same time; all cores by default.
     progress : bool, default False
@@ -184,7 +192,9 @@ def reproduce(
     LookupError
         If there is no such paper or experiment.
     Interrupted
-        On Ctrl-C.
+        On Ctrl-C; with a store, a repetition goes on from there.
+    StoreError
+        If `store` is none.
     """
     began = time.monotonic()
     effort = Effort.FULL if full else Effort.QUICK
@@ -194,7 +204,7 @@ def reproduce(
         for chosen in selections
     }
     every = [case for experiments in cases.values() for some in experiments.values() for case in some]
-    results = compute(every, threads=threads, progress=progress)
+    results = compute(every, store=store, threads=threads, progress=progress)
     outcomes = []
     for chosen in selections:
         paper = chosen.paper

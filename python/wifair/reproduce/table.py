@@ -155,8 +155,8 @@ class Row:
             "quantity": self.quantity,
             "value": _plain(estimate.mean),
             "ci95": _plain(estimate.ci95),
-            "min": float(finite.min()) if len(finite) else None,
-            "max": float(finite.max()) if len(finite) else None,
+            "min": float(finite.min()) + 0.0 if len(finite) else None,
+            "max": float(finite.max()) + 0.0 if len(finite) else None,
             "seeds": len(self.values),
             "published": _plain(self.published),
             "ns2": _plain(self.ns2_mean),
@@ -236,4 +236,4 @@ def named(labels: Mapping[str, Label]) -> str:
 
 
 def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    return value + 0.0 if math.isfinite(value) else None  # no negative zero
