@@ -5,6 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +19,9 @@ from click.testing import CliRunner
 from wifair import reproduce
 from wifair.cli import main
 from wifair.reproduce import Effort, Estimate, page, session
+from wifair.sweeps import Store
+
+COMMAND = (sys.executable, "-m", "wifair")
 
 CLAIMS = {"jung2016": 36, "lee2007": 23, "kemerlis2006": 24, "oda2012": 20, "las": 23}
 """Claims of each paper in the project's ledger, 126 in all."""
@@ -72,6 +82,60 @@ def test_json_has_the_promised_shape() -> None:
         assert claim["verdict"] in VERDICTS
         assert {"id", "published", "measured", "ci95", "reason"} <= claim.keys()
         assert claim["measured"].keys() == claim["ci95"].keys()
+
+
+def test_a_claim_that_no_longer_holds_gives_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if `calc_3868`, which fails, had been recorded as holding."""
+    paper = session.load("lee2007")
+    claims = [replace(c, expect="holds", quick="holds") if c.id == "calc_3868" else c for c in paper.claims]
+    monkeypatch.setitem(paper.__dict__, "claims", claims)
+    done = CliRunner().invoke(main, ["reproduce", "lee2007/calc_mu"])
+    assert done.exit_code == 1
+    assert "lee2007: calc_3868 is recorded as holding, and does not" in done.stdout
+    # Another verdict than the one recorded is no failure unless it was "holds".
+    claims = [replace(c, expect="untestable", quick="untestable") if c.id == "calc_3868" else c for c in paper.claims]
+    monkeypatch.setitem(paper.__dict__, "claims", claims)
+    assert CliRunner().invoke(main, ["reproduce", "lee2007/calc_mu"]).exit_code == 0
+
+
+def test_results_of_a_store_are_those_of_memory(tmp_path: Path) -> None:
+    selection = ["kemerlis2006/fig4", "lee2007/fig2a"]  # with series, and without
+    kept = reproduce.reproduce(selection, store=tmp_path / "store").to_dict()
+    assert kept == reproduce.reproduce(selection).to_dict()
+    with Store(tmp_path / "store") as store:
+        runs = store.count()
+    again = reproduce.reproduce(selection, store=tmp_path / "store")
+    assert again.to_dict() == kept
+    with Store(tmp_path / "store") as store:
+        assert store.count() == runs > 0
+
+
+def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    command = [*COMMAND, "reproduce", "lee2007", "--store", str(store), "--quiet"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not finished(store) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, message = process.communicate(timeout=60)
+    assert process.returncode == 130, message
+    before = finished(store)
+    assert before
+    reproduce.reproduce(["lee2007/fig2a"], store=store)
+    after = finished(store)
+    assert before.items() <= after.items()  # none was computed again
+    assert len(after) <= len(before) + 6
+
+
+def finished(store: Path) -> dict[tuple[str, int], str]:
+    """When each run finished."""
+    if not (store / "runs.sqlite").is_file():
+        return {}
+    with closing(sqlite3.connect(store / "runs.sqlite")) as db, suppress(sqlite3.OperationalError):
+        rows = db.execute("SELECT scenario, seed, finished FROM runs").fetchall()
+        return {(scenario, seed): at for scenario, seed, at in rows}
+    return {}
 
 
 def test_unknown_names_get_a_suggestion() -> None:
