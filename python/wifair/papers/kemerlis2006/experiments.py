@@ -34,7 +34,7 @@ ASYMMETRIES = (0.02, 0.05, 0.1)
 MISSES = (0.0, 0.02, 0.05, 0.1, 0.5, 1.0)
 """Probabilities that a client does not notice a frame of the other one; 0.5 is the reading taken."""
 MISS = "space.paths[2].miss"
-STEP_S = 0.5
+STEP_S = 0.1
 """Between samples; what two clients get while both send is counted in whole ones."""
 BINS_S = 0.5
 
