@@ -207,7 +207,7 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, channel: &Channel, queues
     let adapted = nodes.iter().any(|node| adapts(node).0 != Adaptation::Fixed);
     MediumPlan {
         rates: if adapted { rates.collect() } else { vec![] },
-        access: wlan.access(),
+        access: wlan.access(file.stations.iter().any(|group| group.dsss_only)),
         hubs: (0..).zip(nodes).filter(|(_, node)| is_hub(node)).map(|(number, _)| number).collect(),
         space: channel.hearing.clone().zip(signals),
         stations: stations.collect(),

@@ -230,3 +230,47 @@ fn a_field_of_two_hundred_stations_in_ten_cells_runs() {
     assert!(served > 150, "{served} of 200");
     assert!(result.cell.goodput_bps > 30e6, "{} bit/s on three channels", result.cell.goodput_bps);
 }
+
+/// Station 1 does not reach station 2, which reaches it; the access point, first in the matrix, reaches both.
+#[test]
+fn a_matrix_gives_the_gain_of_every_path() {
+    let text = |gains: &str| {
+        format!(
+            "duration = '1 s'\nwlan.standard = '802.11b'\nspace.gains = {gains}\n[[servers]]\nname = 'server'\n\
+             [[stations]]\nname = 'sta'\ncount = 2\n[[flows]]\nname = 'up'\nstation = 'sta'\n"
+        )
+    };
+    let matrix = "[['0 dB', '-60 dB', '-70 dB'], ['-61 dB', '0 dB', '-200 dB'], ['-71 dB', '-80 dB', '0 dB']]";
+    let given = scenario(&text(matrix));
+    let links = given.hearing(given.file.space.as_ref().unwrap(), 1, &given.nodes_on_air());
+    // 20 dBm less the loss.
+    for (from, to, power) in [(0, 1, -40.0_f64), (0, 2, -50.0), (1, 0, -41.0), (2, 0, -51.0), (2, 1, -60.0)] {
+        let expected = 10.0_f64.powf(power / 10.0);
+        assert!((links.received_power(from, to) / expected - 1.0).abs() < 1e-9, "{from} to {to}");
+    }
+    assert_eq!(links.received_power(1, 2), 0.0);
+    let told = problems(&text("[['0 dB', '-60 dB'], ['-60 dB', '0 dB']]"));
+    assert!(told.contains("a matrix of 2 rows and 2 columns for 3 nodes"), "{told}");
+}
+
+/// 802.11b stations in an 802.11g network: the others protect their frames unless told not to, at 248 us of CTS and 10 us of
+/// SIFS a frame, and frames for everyone go at a rate that all can read.
+#[test]
+fn frames_are_protected_where_there_are_80211b_stations() {
+    let text = |more: &str, dsss_only: bool| {
+        format!(
+            "duration = '2 s'\n[wlan]\nstandard = '802.11g'\n{more}\n[space]\n[[servers]]\nname = 'server'\n\
+             [[stations]]\nname = 'sta'\n[[stations]]\nname = 'old'\ndata_rate = '{}'\ndsss_only = {dsss_only}\n\
+             [[flows]]\nname = 'up'\nstation = 'sta'\ntransport = 'udp'\nudp.rate = '54 Mb/s'\n",
+            if dsss_only { "11 Mb/s" } else { "54 Mb/s" }
+        )
+    };
+    let goodput = |more: &str, dsss_only: bool| outcome(&text(more, dsss_only)).cell.goodput_bps;
+    let free = goodput("", false);
+    assert_eq!(goodput("use_protection = false", true), free);
+    // 1472 bytes each: protection adds 258 us.
+    let bits = 1472.0 * 8.0;
+    let longer = bits / goodput("", true) - bits / free;
+    assert!((longer - 258e-6).abs() < 5e-6, "{longer} s");
+    assert_eq!(goodput("protection = '2 Mb/s'", false), goodput("", true));
+}

@@ -372,9 +372,16 @@ impl Builder<'_> {
         self.name(name, path, nodes);
     }
 
-    /// Checks the names in `space.paths`.
+    /// Checks the names in `space.paths`, and the size of `space.gains`.
     fn paths(&mut self) {
         let Some(space) = &self.file.space else { return };
+        let nodes = self.network.aps.len() + self.network.stations.len();
+        let wrong = space.gains.iter().map(Vec::len).find(|columns| *columns != nodes);
+        if !space.gains.is_empty() && (space.gains.len() != nodes || wrong.is_some()) {
+            let (rows, columns) = (space.gains.len(), wrong.unwrap_or(nodes));
+            let message = format!("a matrix of {rows} rows and {columns} columns for {nodes} nodes");
+            self.problem("space.gains", &message, "one row and one column for each: access points, then stations");
+        }
         for (index, path) in space.paths.iter().enumerate() {
             for (key, name) in [("from", &path.from), ("to", &path.to)] {
                 let place = format!("space.paths[{index}].{key}");

@@ -67,6 +67,9 @@ table! {
             match profile { Profile::Standard => Reception::default(), Profile::Ns2 => Reception::ns2() }, by profile;
         /// Power below which a signal is left out of all reckoning.
         pub ignored: Dbm = Dbm(-110.0);
+        /// Gain of the path from each node (a row) to each node (a column), antennas not counted, instead of what follows from
+        /// distances: access points first, then stations as they are listed. A node's gain to itself counts for nothing.
+        pub gains: Vec<Vec<Db>> = Vec::new();
         /// Paths of which more is known.
         pub paths: Vec<Path> = Vec::new();
     }
@@ -181,6 +184,10 @@ impl Scenario {
                 }
             }
         }
+        let place = |node: u32| match nodes[node as usize] {
+            Node::Station(index) => self.network.aps.len() + index,
+            Node::Ap(index) | Node::Server(index) | Node::Router(index) => index,
+        };
         let gain = |from: u32, to: u32| {
             let path = known.get(&(from, to));
             if path.is_some_and(|path| path.deaf) {
@@ -188,6 +195,9 @@ impl Scenario {
             }
             if let Some(gain) = path.and_then(|path| path.gain) {
                 return gain;
+            }
+            if !space.gains.is_empty() {
+                return space.gains[place(from)][place(to)];
             }
             let (low, high) = (from.min(to) as usize, from.max(to) as usize);
             let distance = positions[low].distance(positions[high]);

@@ -164,11 +164,13 @@ table! {
         pub ack_size: Bytes = Bytes(14), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
         /// How senders choose the rate of data frames to each receiver; with `[space]`.
         pub rate_adaptation: Adaptation = Adaptation::Fixed;
+        /// Whether OFDM frames are protected where there are stations with `dsss_only`.
+        pub use_protection: bool = true;
         /// Rate of the CTS to itself that a station sends before an OFDM frame, because of 802.11b stations; with `[space]`,
-        /// in 802.11g. None is sent if absent.
+        /// in 802.11g. If absent `dsss_basic_rate` where frames are protected.
         pub protection: Option<BitRate> = None;
-        /// Rate of frames for everyone, such as announcements of routing: a basic rate.
-        pub broadcast_rate: BitRate = protection.unwrap_or(basic_rate), by basic_rate, by protection;
+        /// Rate of frames for everyone, such as announcements of routing; if absent that of `protection`, else `basic_rate`.
+        pub broadcast_rate: Option<BitRate> = None;
         /// Highest rate of ACK and CTS to frames at 1, 2, 5.5 and 11 Mb/s in 802.11g.
         pub dsss_basic_rate: BitRate = BitRate::from_mbps(2);
         /// Probability that a data frame is not received, in both directions.
@@ -270,10 +272,12 @@ impl Wlan {
         }
     }
 
-    /// Rules of access that all stations share.
+    /// Rules of access that all stations share; `legacy`: some of them are of 802.11b.
     #[must_use]
-    pub fn access(&self) -> Access {
+    pub fn access(&self, legacy: bool) -> Access {
         let timing = self.timing();
+        // The ERP element announces Use_Protection where there are stations that cannot read OFDM.
+        let protection = self.protection.or((legacy && self.use_protection).then_some(self.dsss_basic_rate));
         Access {
             timing,
             rts_threshold: self.rts_threshold,
@@ -296,8 +300,8 @@ impl Wlan {
             timeout_without_difs: self.timeout_without_difs,
             nav_unit: self.nav_unit,
             nav_reset: self.nav_reset,
-            protection: self.protection,
-            broadcast_rate: self.broadcast_rate,
+            protection,
+            broadcast_rate: self.broadcast_rate.or(protection).unwrap_or(self.basic_rate),
         }
     }
 }

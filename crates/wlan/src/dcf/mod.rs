@@ -67,7 +67,7 @@ pub struct Access {
     /// (Use_Protection in the ERP element, which the access point sets when such stations are present); absent: none is
     /// sent. An RTS protects as well. In a [`Space`] only.
     pub protection: Option<BitRate>,
-    /// Rate of frames for everyone (10.6.5.3: a basic rate).
+    /// Rate of frames for everyone: one of the BSSBasicRateSet.
     pub broadcast_rate: BitRate,
     /// When EIFS applies.
     pub eifs: Eifs,
