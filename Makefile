@@ -77,6 +77,7 @@ instructions-record: ## record what is counted now
 docs: $(STAMPS)/build ## build the documentation site into site/
 	$(PIP) install --quiet 'mkdocs-material>=9.5' 'mkdocstrings-python>=1.10' 'mkdocs-click>=0.8'
 	$(BIN)/wifair schema --markdown > docs/scenario.md
+	$(BIN)/python docs/generate.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean: ## remove everything that was built

@@ -1,0 +1,77 @@
+"""Writes the reference of congestion controls, queues and schemes from the code: ``python docs/generate.py``.
+
+What each page says stands at the head of the module it is about; names, sources and keys come from the core.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from wifair import _core
+
+ROOT = Path(__file__).parents[1]
+OUT = ROOT / "docs" / "reference"
+MODULES = {"newreno": "reno", "westwood-nr": "westwood"}
+PAGES = {
+    "congestion-controls": ("Congestion controls", "crates/tcp/src/cc", ["flows.tcp.cc"], "flows.tcp"),
+    "queues": ("Queue disciplines", "crates/wlan/src/queue", ["ap.queue.discipline"], "ap.queue"),
+    "schemes": (
+        "Schemes of the access point",
+        "crates/wlan/src/scheme",
+        [f"ap.scheme.{kind}" for kind in ("window", "uplink", "client", "access")],
+        "ap.scheme",
+    ),
+}
+
+
+def head(path: Path) -> str:
+    """Get what a module says of itself, with links to other code as plain names."""
+    lines = [line[4:] for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("//!")]
+    text = "\n".join(line.rstrip() for line in lines)
+    return re.sub(r"\[(`[^`\]]+`)\](\([^)]*\))?", r"\1", text)
+
+
+def keys() -> dict[str, str]:
+    """Get the tables of keys by path, as the reference of scenarios has them."""
+    parts = re.split(r"^#{2,6} `\[*([\w.-]+)\]*`\n", _core.reference(), flags=re.M)
+    return {path: body.split("\nValues of")[0].strip() for path, body in zip(parts[1::2], parts[2::2])}
+
+
+def page(title: str, folder: str, choosers: list[str], prefix: str) -> str:
+    """Write one page."""
+    tables = keys()
+    items = [item for item in _core.catalogue() if any(_same(item[0], chooser) for chooser in choosers)]
+    lines = [f"# {title}", "", "Generated from the code. What is known from an outline only is marked.", ""]
+    lines += ["| name | what it is | source |", "| --- | --- | --- |"]
+    for _, name, summary, source, outline in items:
+        mark = " (outline only)" if outline else ""
+        lines.append(f"| [`{name}`](#{name}) | {summary} | {source or ''}{mark} |")
+    for key, name, summary, _, outline in items:
+        path = ROOT / folder / f"{MODULES.get(name, name).replace('-', '_')}.rs"
+        if not path.exists():
+            continue
+        lines += ["", f"## {name}", "", f'`{key} = "{name}"`: {summary}', ""]
+        if outline:
+            lines += ["**Known from an outline only**: details were guessed, as said below.", ""]
+        lines += [head(path), ""]
+        table = next((body for where, body in tables.items() if _same(where, f"{prefix}.{name}") and "|" in body), "")
+        if table:
+            lines += [table, ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _same(path: str, wanted: str) -> bool:
+    """Whether two paths of keys end in the same steps: a queue is described where it first occurs."""
+    return path.split(".")[-2:] == wanted.split(".")[-2:]
+
+
+def main() -> None:
+    """Write all pages."""
+    OUT.mkdir(exist_ok=True)
+    for name, of in PAGES.items():
+        (OUT / f"{name}.md").write_text(page(*of), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
