@@ -23,6 +23,8 @@ __all__ = ["COLOURS", "MARKERS", "bars", "draw", "legend_below", "lines", "point
 COLOURS = LINES
 """Okabe and Ito; see `wifair.figure`."""
 MARKERS = "osD^vP*X"
+SHORT_NAMES = 30
+"""Letters of four names that fit into a row under a figure of one column."""
 DASHES: Sequence[Any] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), "-")
 
 RC: Mapping[str, Any] = {
@@ -185,4 +187,6 @@ def legend_below(figure: Any, *axes: Any, columns: int = 3) -> None:
         known["ns-2"] = Line2D([], [], **NS2)
     last = [label for label in ("ns-2", "published") if label in known]
     labels = [label for label in known if label not in last] + last
+    if columns == 3 and len(labels) == 4:  # none alone in its row
+        columns = 4 if sum(map(len, labels)) <= SHORT_NAMES else 2
     figure.legend([known[label] for label in labels], labels, loc="outside lower center", ncols=columns)

@@ -211,6 +211,8 @@ def _draw_index(x: str, tcps: Iterable[str], label: str) -> Callable[[Any, Table
             axes.set_ylim(bottom=0)
             if x == "length":
                 axes.set_xscale("log")
+                axes.set_xticks(LENGTHS, [f"{length // 1000}" for length in LENGTHS])
+                axes.set_xticks([], minor=True)
             else:
                 axes.set_xticks(NODES)
         panels[0].set_ylabel("instantaneous fairness index IF")
@@ -271,6 +273,7 @@ def _draw_both(figure: Any, table: Table) -> None:
             axes, rows, np.arange(2) + 0.25 * (number - 1), colour=style.COLOURS[number], label=NAMES[tcp], width=0.22
         )
     axes.set_xticks([0, 1], ["4", "8"])
+    axes.set_ylim(bottom=0)
     axes.set_xlabel("nodes")
     axes.set_ylabel("IF, last segment sent")
     style.legend_below(figure, axes)
@@ -289,7 +292,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "fig2b", "IF of downloads over session length, 4 nodes", _by_length("down"), _fairness,
-        _draw_index("length", LOADS, "session length [bytes]"), TWO, ("if_sent", "if_acked", "unfinished"),
+        _draw_index("length", LOADS, "session length [kB]"), TWO, ("if_sent", "if_acked", "unfinished"),
     ),
     Experiment(
         "fig3a", "IF of uploads over nodes", _by_nodes("up", LOADS), _fairness,
@@ -297,7 +300,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "fig3b", "IF of uploads over session length, 4 nodes", _by_length("up"), _fairness,
-        _draw_index("length", LOADS, "session length [bytes]"), TWO, ("if_sent", "if_acked", "unfinished"),
+        _draw_index("length", LOADS, "session length [kB]"), TWO, ("if_sent", "if_acked", "unfinished"),
     ),
     Experiment(
         "fig4a", "Aggregate goodput of downloads over nodes", _by_nodes("down", LOADS), _throughput,

@@ -123,6 +123,7 @@ def _draw_flows(figure: Any, table: Table) -> None:
     axes.set_xticks(range(len(rows)), [str(index + 1) for index in range(len(rows))])
     axes.set_xlabel("flow")
     axes.set_ylabel("received bytes [MB]")
+    axes.set_ylim(bottom=0)
     style.legend_below(figure, axes)
 
 
@@ -136,6 +137,7 @@ def _draw_fig12(figure: Any, table: Table) -> None:
         axes.set_xticks(range(1, 15))
         axes.set_xlabel("flow")
         axes.set_title(f"RTT {rtt} ms")
+        axes.set_ylim(bottom=0)
     panels[0].set_ylabel("received bytes [MB]")
     style.legend_below(figure, *panels)
 
@@ -186,6 +188,8 @@ def _draw(quantity: str, x: str, label: str, y: str, **only: Any) -> Callable[[A
         style.lines(axes, table.where(**only), quantity, x=x, series="scheme")
         axes.set_xlabel(label)
         axes.set_ylabel(y)
+        if x == "stations":
+            axes.set_xticks(STATIONS)
         if quantity == "up_down_ratio":
             axes.set_yscale("log")
             axes.axhline(1, color="black", linewidth=0.6)
