@@ -322,7 +322,8 @@ def _measure_outstanding(case: Case, results: Results) -> Iterator[Measured]:
         # Neither the first slow start nor the end, when nothing more is to be sent.
         settled = [one.kb[(one.time_s > 1.0) & (one.time_s < one.duration_s - 1.0)] for one in each]
         yield Measured("outstanding_mean_kB", [one.mean_kb for one in each], label)
-        yield Measured("outstanding_cv", [kb.std() / kb.mean() for kb in settled], label)
+        # Less the first value, so that what is constant has a deviation of zero exactly.
+        yield Measured("outstanding_cv", [(kb - kb[0]).std() / kb.mean() for kb in settled], label)
         yield Measured("reductions_per_s", [one.reductions / one.duration_s for one in each], label)
         for start in np.arange(0.0, each[0].duration_s - BINS_S, BINS_S):
             of = each[0].kb[(each[0].time_s > start) & (each[0].time_s <= start + BINS_S)]
