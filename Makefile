@@ -9,7 +9,7 @@ CORE := --workspace --exclude wifair-py
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-all lint format bless bench instructions instructions-record docs clean
+.PHONY: help demo build test test-all lint format bless validate bench instructions instructions-record docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ format: $(STAMPS)/tools ## format all sources
 bless: $(STAMPS)/build $(STAMPS)/tools ## accept the present results as golden tables
 	WIFAIR_BLESS=1 cargo test --locked $(CORE)
 	WIFAIR_BLESS=1 $(BIN)/pytest tests/python
+
+validate: $(STAMPS)/build $(STAMPS)/plot ## beside ns-2, ns-3, theory, tcptrace and Linux: all rows, and docs/validation.md
+	$(BIN)/python tests/validation/validate.py
 
 bench: $(STAMPS)/build ## simulated seconds per CPU second, beside ns-2 where it is installed
 	$(BIN)/python benches/bench.py

@@ -1,0 +1,164 @@
+"""TCP over one cell: ns-2 and ns-3 at the same settings, and the saturated MAC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import wifair
+from model import NARROW, Case, Comparison, Rule, goodput, lookup, read, starved
+
+NS2 = """
+duration = "65 s"
+warm_up = "5 s"
+[wlan]
+standard = "802.11b"
+profile = "ns2"
+[ap]
+queue.limit = "49 packets"
+[[servers]]
+name = "server"
+delay = "10 ms"
+queue.limit = "100000 packets"
+[[stations]]
+name = "sta"
+queue.limit = "49 packets"
+[tcp]
+stack = "ns2"
+cc = "newreno"
+receive_window = "1000 packets"
+initial_ssthresh = "20 packets"
+[[flows]]
+name = "f"
+station = "sta"
+start = "1 s"
+start_spread = "1 s"
+"""
+
+NS3 = """
+duration = "65 s"
+warm_up = "5 s"
+[wlan]
+standard = "802.11b"
+[ap]
+queue.limit = "49 packets"
+[[servers]]
+name = "server"
+delay = "10 ms"
+[[stations]]
+name = "sta"
+queue.limit = "49 packets"
+[tcp]
+cc = "newreno"
+mss = "1000 B"
+sack = true
+timestamps = true
+receive_window = "131072 B"
+initial_window = "1 packet"
+delayed_ack = false
+[[flows]]
+name = "f"
+station = "sta"
+start_spread = "1 s"
+"""
+
+UDP = """
+duration = "21 s"
+warm_up = "1 s"
+[wlan]
+standard = "802.11b"
+[ap]
+[[servers]]
+name = "server"
+[[stations]]
+name = "sta"
+[[flows]]
+name = "f"
+station = "sta"
+transport = "udp"
+udp.rate = "12 Mb/s"
+"""
+
+
+def tcp() -> Iterator[Case]:
+    rows = read("cell.csv")
+    for program, text, ns2 in (
+        ("ns-2", NS2, "b-ns2"),
+        ("ns-2 SACK", NS2, "b-ns2-sack"),
+        ("ns-3", NS3, "b-ns3-sack"),
+    ):
+        base = wifair.Scenario.from_text(text)
+        if program == "ns-2 SACK":
+            base = base.with_({"tcp.sack": True})
+        for queue in (50, 100):
+            for direction in ("up", "down"):
+                for n in (1, 4, 20):
+                    keys = {"direction": direction, "n": n, "queue": queue}
+                    # Where there are runs that start when ns-2 has routes, they count.
+                    routed = lookup(rows, "jain", case=f"{ns2}-start20", **keys)
+                    keys["case"] = f"{ns2}-start20" if routed else ns2
+                    theirs = {
+                        quantity: lookup(rows, metric, **keys)
+                        for quantity, metric in (
+                            ("goodput [Mb/s]", "goodput_mbps"),
+                            ("Jain", "jain"),
+                            ("starved", "starved_flows"),
+                        )
+                    }
+                    if not theirs["Jain"]:
+                        continue
+                    scenario = base.with_(
+                        {
+                            "stations.count": n,
+                            "flows.direction": direction,
+                            "ap.queue.limit": f"{queue - 1} packets",
+                            "stations.queue.limit": f"{queue - 1} packets",
+                        }
+                    )
+
+                    def measure(
+                        results: wifair.Results, theirs: dict[str, list[float]] = theirs, program: str = program
+                    ) -> Iterable[Comparison]:
+                        source = program.split(maxsplit=1)[0]
+                        quantity = "goodput [Mb/s]"
+                        yield Comparison(quantity, goodput(results), {source: theirs[quantity]}, Rule.MEAN, 0.05)
+                        jain = np.asarray(results.cells["jain_index"], dtype=float)
+                        yield Comparison("Jain", jain, {source: theirs["Jain"]}, Rule.RANGE, NARROW)
+                        yield Comparison("starved", starved(results), {source: theirs["starved"]}, Rule.COUNT, 2.0)
+
+                    labels = {"program": program, "direction": direction, "n": n, "queue": queue}
+                    yield Case(labels, scenario, measure, fast=n == 4 and queue == 50)
+
+
+def saturation() -> Iterator[Case]:
+    bianchi, ns3 = read("bianchi.csv"), read("cell.csv")
+    base = wifair.Scenario.from_text(UDP)
+    for row in bianchi:
+        standard, payload, n = row["standard"], int(row["payload"]), int(row["n"])
+        other = lookup(ns3, "goodput_mbps", case="a-ns3", standard=standard, n=n, payload=payload)
+        rates = {"wlan.data_rate": "54 Mb/s", "wlan.basic_rate": "24 Mb/s"} if standard == "g" else {}
+        scenario = base.with_(
+            {
+                "wlan.standard": f"802.11{standard}",
+                **rates,
+                "stations.count": n,
+                "flows.udp.payload": f"{payload} B",
+                "flows.udp.rate": f"{60 if standard == 'g' else 12} Mb/s",
+            }
+        )
+
+        def measure(
+            results: wifair.Results, row: dict[str, str] = row, other: list[float] = other, n: int = n
+        ) -> Iterable[Comparison]:
+            values = goodput(results)
+            bianchi = {
+                "Monte Carlo": [float(row["mc_mbps_noeifs"])],
+                "Bianchi": [float(row["bianchi_mbps_tc_data_difs"])],
+            }
+            yield Comparison("goodput [Mb/s]", values, {"Monte Carlo": bianchi["Monte Carlo"]}, Rule.MEAN, 0.01)
+            yield Comparison("goodput [Mb/s]", values, {"Bianchi": bianchi["Bianchi"]}, Rule.SHOWN)
+            if other:
+                # Above 20 stations ns-3 does not reset the contention window after the last try.
+                yield Comparison("goodput [Mb/s]", values, {"ns-3": other}, Rule.MEAN if n <= 20 else Rule.SHOWN, 0.02)
+
+        yield Case({"standard": f"802.11{standard}", "payload": payload, "n": n}, scenario, measure, fast=n == 5)

@@ -1,0 +1,164 @@
+"""What a validation consists of: rows that stand beside other programs' results, each with a rule to be held to."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+import numpy as np
+import wifair
+from numpy.typing import NDArray
+
+HERE = Path(__file__).parent
+REFERENCE = HERE.parent / "data" / "reference"
+SEEDS = range(1, 21)
+NARROW = 0.01
+"""For `Rule.RANGE`: means this close agree, relative, however narrow the range."""
+
+Values = NDArray[np.float64]
+
+
+class Rule(Enum):
+    """What makes a quantity agree with its references."""
+
+    MEAN = "mean"
+    """The means differ by no more than the tolerance, relative to the reference."""
+    RANGE = "range"
+    """The mean of the reference's runs lies within the range of ours, or within the tolerance of their mean: where
+    seeds hardly matter the range is narrower than what two programs can be held to."""
+    COUNT = "count"
+    """The means differ by no more than the tolerance, in absolute terms."""
+    ORDER = "order"
+    """Neither is more than the tolerance times the other."""
+    RATIO_ONE = "ratio"
+    """Ours lies within the tolerance of 1, whatever the reference says."""
+    SHOWN = "shown"
+    """Nothing is asked: the reference depends on what is not modelled, or is shown for orientation."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One quantity, ours by seed, theirs by program."""
+
+    quantity: str
+    ours: Values
+    theirs: Mapping[str, Sequence[float]]
+    rule: Rule
+    tolerance: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """Of the seeds that have a value: an index of sessions has none where no session finished."""
+        finite = self.ours[np.isfinite(self.ours)]
+        return float(np.mean(finite)) if len(finite) else float("nan")
+
+    @property
+    def range(self) -> tuple[float, float]:
+        finite = self.ours[np.isfinite(self.ours)]
+        return (float(np.min(finite)), float(np.max(finite))) if len(finite) else (float("nan"), float("nan"))
+
+    def their_mean(self, source: str) -> float:
+        return float(np.mean(self.theirs[source]))
+
+    def difference(self, source: str) -> float:
+        """Ours over theirs, less one."""
+        return self.mean / self.their_mean(source) - 1.0 if self.their_mean(source) else float("nan")
+
+    def agrees(self, source: str) -> bool:
+        theirs = self.their_mean(source)
+        match self.rule:
+            case Rule.MEAN:
+                return abs(self.difference(source)) <= self.tolerance
+            case Rule.RANGE:
+                low, high = self.range
+                return low <= theirs <= high or abs(self.difference(source)) <= self.tolerance
+            case Rule.COUNT:
+                return abs(self.mean - theirs) <= self.tolerance
+            case Rule.ORDER:
+                return 1.0 / self.tolerance <= self.mean / theirs <= self.tolerance
+            case Rule.RATIO_ONE:
+                return abs(self.mean - 1.0) <= self.tolerance
+            case Rule.SHOWN:
+                return True
+
+
+@dataclass(frozen=True)
+class Row:
+    """One scenario."""
+
+    labels: Mapping[str, object]
+    comparisons: tuple[Comparison, ...]
+    reason: str = ""
+    """Why it differs, where it is known to; empty where it must agree."""
+
+    def outside(self) -> list[tuple[Comparison, str]]:
+        """What does not agree."""
+        return [(one, source) for one in self.comparisons for source in one.theirs if not one.agrees(source)]
+
+    def one(self, quantity: str) -> Comparison | None:
+        """The first comparison of a quantity."""
+        return next((one for one in self.comparisons if one.quantity == quantity), None)
+
+    def name(self) -> str:
+        return " ".join(f"{key}={value}" for key, value in self.labels.items())
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario to run, and what to compare."""
+
+    labels: Mapping[str, object]
+    scenario: wifair.Scenario
+    measure: Callable[[wifair.Results], Iterable[Comparison]]
+    fast: bool = False
+    """Whether it is part of the normal test suite."""
+    reason: str = ""
+    series: str | None = None
+
+    def run(self, seeds: Iterable[int] = SEEDS) -> Row:
+        results = wifair.run(self.scenario, seeds=list(seeds), series=self.series)
+        return Row(self.labels, tuple(self.measure(results)), self.reason)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A group of rows of the same kind: a table, and a figure where there is one."""
+
+    name: str
+    title: str
+    text: str
+    cases: Callable[[], Iterator[Case]]
+    levels: tuple[str, ...]
+    """Quantities whose relative differences are drawn."""
+    index: str = ""
+    """The quantity whose range over the seeds is drawn."""
+
+
+def read(name: str) -> list[dict[str, str]]:
+    """Read a table of references."""
+    with (REFERENCE / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def lookup(rows: Iterable[Mapping[str, str]], metric: str, **keys: object) -> list[float]:
+    """Find the values of a metric, one for each run of the other program."""
+    wanted = {key: str(value) for key, value in keys.items()}
+    return [
+        float(row["value"])
+        for row in rows
+        if row["metric"] == metric and all(row[key] == value for key, value in wanted.items())
+    ]
+
+
+def goodput(results: wifair.Results) -> Values:
+    """Aggregate of each seed, in Mb/s."""
+    return np.asarray(results.cells["goodput_bps"], dtype=float) / 1e6
+
+
+def starved(results: wifair.Results) -> Values:
+    """Flows of each seed with less than a tenth of the mean."""
+    flows = len(results.flows["name"]) / len(results.seeds)
+    return np.asarray(results.cells["starved_fraction"], dtype=float) * flows

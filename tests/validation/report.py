@@ -1,0 +1,170 @@
+"""Writes the page of the validation: tables and figures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import captures
+import numpy as np
+from model import Comparison, Row, Rule, Section
+from reasons import reason
+from wifair.reproduce import style
+
+CAPTURES = "Captures: tcptrace"
+HEAD = """# Validation
+
+wifair beside other programs, theory and real stacks, at the same settings. This page is written by `make validate`,
+which runs every row with 20 seeds (`tests/validation`); the references are in `tests/data/reference` and
+`tests/data/captures`. A part of the rows runs with every `make test`.
+
+Ours is the mean over the seeds, with the least and the greatest in brackets. A row agrees when its aggregate lies
+within the tolerance, and ns-2's or ns-3's index inside the range of our seeds (or within 1 % of their mean, where seeds
+hardly matter). Of {total} comparisons that are held to something {agree} agree; the others are marked, each with its
+reason or the word that there is none.
+
+"""
+
+
+def number(value: float) -> str:
+    if not np.isfinite(value):
+        return "-"
+    return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def cell(one: Comparison, source: str) -> str:
+    low, high = one.range
+    return f"{number(one.mean)} [{number(low)}, {number(high)}] | {number(one.their_mean(source))}"
+
+
+def verdict(section: Section, row: Row, one: Comparison, source: str, notes: list[str]) -> str:
+    if one.rule is Rule.SHOWN:
+        return "shown"
+    if one.agrees(source):
+        return "yes"
+    text = reason(section.name, row.labels, one.quantity) or "**not expected**"
+    if text not in notes:
+        notes.append(text)
+    return f"no ({notes.index(text) + 1})"
+
+
+def table(section: Section, rows: Sequence[Row]) -> str:
+    names = list(rows[0].labels)
+    head = [*names, "quantity", "wifair", "reference", "", "difference", "agrees"]
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    notes: list[str] = []
+    for row in rows:
+        for one in row.comparisons:
+            for source in one.theirs:
+                labels = " | ".join(str(row.labels.get(name, "")) for name in names)
+                difference = one.difference(source)
+                percent = f"{100 * difference:+.1f} %" if np.isfinite(difference) else ""
+                verdict_ = verdict(section, row, one, source, notes)
+                lines.append(f"| {labels} | {one.quantity} | {cell(one, source)} | {source} | {percent} | {verdict_} |")
+    text = "\n".join(lines) + "\n"
+    if notes:
+        text += "\n" + "\n".join(f"{i + 1}. {note}." for i, note in enumerate(notes)) + "\n"
+    return text
+
+
+def count(rows: Sequence[Row]) -> tuple[int, int]:
+    """Comparisons held to something, and those that agree."""
+    held = [
+        (one, source) for row in rows for one in row.comparisons for source in one.theirs if one.rule is not Rule.SHOWN
+    ]
+    return len(held), sum(one.agrees(source) for one, source in held)
+
+
+def draw(section: Section, rows: Sequence[Row], path: Path) -> None:
+    """Draw how far the aggregates are from the references, and the range of our seeds beside the reference's index."""
+    import matplotlib as mpl  # noqa: PLC0415
+
+    mpl.use("agg")
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    with mpl.rc_context({"font.size": 8, "svg.hashsalt": "wifair"}):
+        figure = Figure(figsize=(7.2, 2.8), layout="constrained")
+        panels = figure.subplots(1, 2 if section.index else 1, squeeze=False)[0]
+        _differences(panels[0], section, rows)
+        if section.index:
+            _ranges(panels[1], section, rows)
+        figure.savefig(path, metadata={"Date": None})
+    # The writer of SVG leaves spaces at the ends of lines.
+    path.write_text("\n".join(line.rstrip() for line in path.read_text().splitlines()) + "\n")
+
+
+def _differences(axes: Any, section: Section, rows: Sequence[Row]) -> None:
+    seen: dict[str, list[tuple[int, float]]] = {}
+    tolerance = 0.0
+    for at, row in enumerate(rows):
+        for one in row.comparisons:
+            for source in one.theirs:
+                if one.quantity in section.levels:
+                    name = source if len(section.levels) == 1 else one.quantity
+                    seen.setdefault(name, []).append((at, 100 * one.difference(source)))
+                    tolerance = max(tolerance, 100 * one.tolerance)
+    axes.axhspan(-tolerance, tolerance, color="0.93", label=f"{tolerance:g} %")
+    axes.axhline(0, color="black", linewidth=0.6)
+    for colour, (name, points) in zip(style.COLOURS, seen.items()):
+        axes.plot(*zip(*points, strict=True), "o", markersize=3, color=colour, label=name)
+    axes.set_xlabel("row of the table")
+    axes.set_ylabel("wifair against reference [%]")
+    axes.legend(frameon=False)
+
+
+def _ranges(axes: Any, section: Section, rows: Sequence[Row]) -> None:
+    found = [(at, one) for at, row in enumerate(rows) if (one := row.one(section.index)) is not None]
+    at = [place for place, _ in found]
+    axes.vlines(
+        at, *zip(*(one.range for _, one in found), strict=True), color="#0072B2", linewidth=3, label="wifair, 20 seeds"
+    )
+    theirs = [(place, one.their_mean(source)) for place, one in found for source in one.theirs]
+    axes.plot(*zip(*theirs, strict=True), "x", color="#D55E00", markersize=4, label="reference")
+    if section.index == "up/down":
+        axes.set_yscale("log")
+    axes.set_xlabel("row of the table")
+    axes.set_ylabel(section.index)
+    axes.legend(frameon=False)
+
+
+def tcptrace() -> str:
+    lines = [
+        f"## {CAPTURES}",
+        "",
+        "`wifair analyze` on real captures beside tcptrace 6.6.7: all fields of `tcptrace -l -r -W` but those of "
+        "RTT at full size,",
+        "where tcptrace takes only SYN and FIN for full.",
+        "",
+        "| capture | connections | packets | retransmitted | tcptrace | fields compared | different |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    fields = different = 0
+    for row in captures.rows():
+        fields, different = fields + row.fields, different + row.different
+        lines.append(
+            f"| {row.name} | {row.connections} | {row.packets} | {row.retransmitted} | {row.theirs} | {row.fields} | "
+            f"{row.different} |"
+        )
+    return "\n".join([*lines, "", f"{fields} fields, {different} different.", ""])
+
+
+def section_text(section: Section, rows: Sequence[Row], folder: Path) -> str:
+    """One section of the page; its figure is written beside."""
+    figure = folder / "figures" / f"validation-{section.name}.svg"
+    draw(section, rows, figure)
+    held, agree = count(rows)
+    return (
+        f"## {section.title}\n\n{section.text}\n\n{agree} of {held} agree.\n\n"
+        f"![Differences and ranges](figures/{figure.name})\n\n{table(section, rows)}"
+    )
+
+
+def page(old: str, new: Sequence[str], order: Sequence[str]) -> str:
+    """Put new sections in the place of the old ones; `order` are the titles."""
+    found = {text.split("\n", 1)[0].removeprefix("## "): text for text in [*re.split(r"\n(?=## )", old)[1:], *new]}
+    texts = [found[title].strip() for title in [*order, CAPTURES] if title in found]
+    counts = [re.search(r"^(\d+) of (\d+) agree\.$", text, re.M) for text in texts]
+    agree, total = (sum(int(one[group]) for one in counts if one) for group in (1, 2))
+    return HEAD.format(total=total, agree=agree) + "\n\n".join(texts) + "\n"

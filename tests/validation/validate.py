@@ -1,0 +1,46 @@
+"""`make validate`: runs everything, writes docs/validation.md, and fails if a row differs without a reason."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from model import SEEDS, Row
+from reasons import reason
+from report import page, section_text, tcptrace
+from sections import SECTIONS
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def main(names: list[str]) -> int:
+    texts = []
+    unexpected = 0
+    for section in SECTIONS:
+        if names and section.name not in names:
+            continue
+        begin = time.perf_counter()
+        rows: list[Row] = []
+        for case in section.cases():
+            row = case.run(SEEDS)
+            rows.append(row)
+            for one, source in row.outside():
+                why = reason(section.name, row.labels, one.quantity)
+                unexpected += not why
+                print(
+                    f"{section.name}: {row.name()}: {one.quantity} {one.mean:.4g} {one.range}, "
+                    f"{source} {one.their_mean(source):.4g}: {why or 'NOT EXPECTED'}"
+                )
+        texts.append(section_text(section, rows, DOCS))
+        print(f"{section.name}: {len(rows)} rows, {time.perf_counter() - begin:.0f} s", file=sys.stderr)
+    if not names or "captures" in names:
+        texts.append(tcptrace())
+    file = DOCS / "validation.md"
+    old = file.read_text(encoding="utf-8") if file.exists() else ""
+    file.write_text(page(old, texts, [section.title for section in SECTIONS]), encoding="utf-8")
+    return 1 if unexpected else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
