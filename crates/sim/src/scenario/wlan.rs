@@ -106,7 +106,8 @@ table! {
         pub signal_extension: Duration =
             Duration::from_micros(if standard == Standard::G && profile == Profile::Standard { 6 } else { 0 }),
             by standard, by profile, "at most 1 s" => |extension| *extension <= LONGEST;
-        /// Whether the bits of a frame take whole symbols (OFDM), or whole microseconds (802.11b).
+        /// Whether the bits of a frame take whole symbols (OFDM), or whole microseconds (802.11b), as the LENGTH field
+        /// of its header counts them.
         pub whole_symbols: bool = profile == Profile::Standard, by profile;
         /// Least contention window: a backoff is 0 to `cw_min` slots.
         pub cw_min: u32 = if standard.is_ofdm() { 15 } else { 31 }, by standard, "at most 65535" => |cw| *cw <= 65_535;
@@ -154,8 +155,6 @@ table! {
         /// Bytes that routing adds to each packet that a station sends: ns-2's DSDV adds 20 B.
         pub routing_overhead: Bytes = Bytes(if profile == Profile::Ns2 { 20 } else { 0 }), by profile,
             "at most 200 B" => |size| size.0 <= 200;
-        /// Whether the bits of a DSSS frame take whole microseconds, as its LENGTH field counts them.
-        pub whole_microseconds: bool = profile == Profile::Standard, by profile;
         /// RTS frame.
         pub rts_size: Bytes = Bytes(20), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
         /// CTS frame.
