@@ -20,7 +20,7 @@ table! {
     /// A scenario. Values with a unit are strings: `"20 ms"`, `"11 Mb/s"`, `"64 kB"`, `"50 packets"`.
     pub struct File {
         /// What it is called in results.
-        pub name: String = "scenario".to_owned();
+        pub name: String = "scenario".to_owned(), "without control characters" => |name| !name.chars().any(char::is_control);
         /// What it is about.
         pub description: String = String::new();
         /// Simulated time.
