@@ -36,7 +36,7 @@ impl Limit {
         }
         Bytes::parse(text).map(Self::Bytes).map_err(|mut error| {
             let shown = if number.is_empty() || number != text { "50" } else { number };
-            if error.help.starts_with("write") {
+            if error.help.starts_with("write \"") {
                 error.help = help(shown);
             }
             error.message = error.message.replace("not a size", "not a limit").replace("of a size", "of a limit");
@@ -68,6 +68,7 @@ mod tests {
         assert_eq!(Limit::parse("100packets"), Ok(Limit::Packets(100)));
         assert_eq!(Limit::parse("64 kB"), Ok(Limit::Bytes(Bytes(64_000))));
         for (text, message) in [
+            ("1e30 GB", "`1e30 GB` is too large: write at most 9e9 GB"),
             ("50", "`50` has no unit: write \"50 packets\" or \"50 kB\""),
             ("-1 packets", "`-1` is not a number of packets: write \"50 packets\" or \"50 kB\""),
             ("many", "`many` is not a limit: write \"50 packets\" or \"50 kB\""),

@@ -67,12 +67,16 @@ pub trait Quantity: Sized + fmt::Display {
                 help: format!("a {} is zero or more", Self::NAME),
             });
         }
-        if !value.is_finite() || value * scale > 9.0e18 {
-            return Err(ParseError { message: format!("`{text}` is too large"), help: example() });
+        if !value.is_finite() || value * scale > LARGEST {
+            let help = format!("write at most {:e} {unit}", LARGEST / scale);
+            return Err(ParseError { message: format!("`{text}` is too large"), help });
         }
         Ok(Self::from_base(value * scale))
     }
 }
+
+/// What a quantity may have at most, in its base unit: a little less than the largest signed number of 64 bits.
+const LARGEST: f64 = 9.0e18;
 
 /// Where the number at the start of `text` ends.
 fn number_end(text: &str) -> usize {
@@ -203,7 +207,8 @@ mod tests {
         assert!(BitRate::parse("-1 Mb/s").unwrap_err().message.contains("negative"));
         assert!(BitRate::parse("1 Mb").unwrap_err().help.contains("Mb/s"));
         assert!(Bytes::parse("lots").unwrap_err().message.contains("not a size"));
-        assert!(Bytes::parse("1e300 GB").unwrap_err().message.contains("too large"));
+        let error = Bytes::parse("1e300 GB").unwrap_err();
+        assert_eq!((error.message.as_str(), error.help.as_str()), ("`1e300 GB` is too large", "write at most 9e9 GB"));
         assert!(Bytes::parse("").is_err());
     }
 }
