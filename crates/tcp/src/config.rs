@@ -150,7 +150,7 @@ pub struct Habits {
     /// ns-2's recovery in small things: the ACK that ends it lets the window grow; what partial ACKs took off the
     /// window stays off; further timeouts of a segment reduce `ssthresh` again, which then is a whole number.
     pub ns2_recovery: bool,
-    /// On a partial ACK after the first one the retransmission timer runs on (RFC 6582, section 4, Impatient).
+    /// On a partial ACK after the first one the retransmission timer runs on (RFC 6582, section 3.2, step 3).
     pub impatient: bool,
     /// What happens when nothing was sent for a while.
     pub idle_restart: IdleRestart,

@@ -131,7 +131,7 @@ table! {
         /// ns-2's recovery in small things: the ACK that ends it lets the window grow, what partial ACKs took off the
         /// window stays off, further timeouts of a segment reduce ssthresh again.
         pub ns2_recovery: bool = stack == Stack::Ns2, by stack;
-        /// Whether the retransmission timer runs on at partial ACKs after the first one (RFC 6582, section 4).
+        /// Whether the retransmission timer runs on at partial ACKs after the first one (RFC 6582, section 3.2, step 3).
         pub impatient: bool = true;
         /// What happens to the window when nothing was sent for a while.
         pub idle_restart: IdleRestart =
