@@ -65,3 +65,19 @@ fn sessions_queue_behind_each_other_on_one_connection() {
     let after: Vec<f64> = result.sessions.iter().map(|session| session.acked_after_s).collect();
     assert!(after[1] >= after[0] && after[0] > 0.5, "{after:?}");
 }
+
+/// A persistent flow that falls silent after 2 s: of what a wire of 10 Mb/s takes until then, 2 s * 10 Mb/s * 1460/1500,
+/// it carries all but the start (20 ms for the handshake, then slow start to a window of 25 kB, five round trips of 20 ms),
+/// and after that at most the window that is on its way.
+#[test]
+fn a_persistent_flow_stops() {
+    let text = "duration = '10 s'\n[[servers]]\nname = 'a'\nat = 'r'\n[[servers]]\nname = 'b'\nat = 'r'\nrate = '10 Mb/s'\n\
+                delay = '10 ms'\n[[routers]]\nname = 'r'\n[[flows]]\nname = 'f'\nfrom = 'a'\nto = 'b'\nstop = '2 s'";
+    for stack in ["rfc", "ns2", "modern"] {
+        let text = format!("{text}\ntcp.stack = '{stack}'\ntcp.receive_window = '65535 B'");
+        let result = run(&Scenario::parse(&text, "test.toml", &[]).unwrap(), 1, &Options::default());
+        let link = 2.0 * 10e6 / 8.0 * 1460.0 / 1500.0;
+        let received = result.flows[0].received_bytes as f64;
+        assert!((link * (1.0 - 0.2 / 2.0)..link + 65_535.0).contains(&received), "{stack}: {received} B");
+    }
+}

@@ -311,6 +311,17 @@ impl World {
         self.enter_session(flow);
     }
 
+    /// The application of a flow falls silent: what it handed down before is still carried.
+    pub(super) fn stop(&mut self, flow: usize) {
+        self.flows[flow].stopped = true;
+        if self.flows[flow].workload == Workload::Endless
+            && let Some(&own) = self.flows[flow].connections.first()
+            && let Ends::Tcp { sender, .. } = &mut self.connections[own as usize].ends
+        {
+            sender.fall_silent();
+        }
+    }
+
     /// Puts the next session of a flow on the agenda.
     #[allow(clippy::cast_possible_truncation)]
     fn enter_session(&mut self, flow: usize) {

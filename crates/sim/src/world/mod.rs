@@ -356,7 +356,7 @@ impl World {
             Task::EndWarmUp => self.end_warm_up(),
             Task::Start(flow) => self.start(flow as usize),
             Task::Session(flow) => self.session(flow as usize),
-            Task::Stop(flow) => self.flows[flow as usize].stopped = true,
+            Task::Stop(flow) => self.stop(flow as usize),
             Task::UserComes(flow) => self.user_comes(flow as usize),
             Task::Page(flow, user) => self.look_at_page(flow as usize, user),
             Task::Object(flow, user) => self.request_object(flow as usize, user),

@@ -278,6 +278,11 @@ impl Sender {
         }
     }
 
+    /// The application hands down nothing more, and takes back what was never sent; the connection stays.
+    pub fn fall_silent(&mut self) {
+        self.supplied = self.max;
+    }
+
     /// The application is done: a FIN follows the last byte, where the configuration has one.
     pub fn close(&mut self) {
         self.closing = true;
