@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from wifair.sources import Found
 
-__all__ = ["Comparison", "Difference", "compare"]
+__all__ = ["Comparison", "Difference", "compare", "distinct"]
 
 FORMAT = 1
 DEFAULT_SEEDS = tuple(range(1, 11))
@@ -268,11 +268,11 @@ def compare(
         found += _resolve(source)
     if len(found) < 2:
         raise ValueError(f"{len(found)} to compare: expected at least two")
-    labels = list(names) if names is not None else _distinct([name for name, _ in found])
+    labels = list(names) if names is not None else distinct([name for name, _ in found])
     if len(labels) != len(found):
         raise ValueError(f"{len(labels)} names for {len(found)} sources")
     if len(set(labels)) < len(labels):
-        raise ValueError("two names are equal")
+        raise ValueError("two names are equal: give each source its own")
     wanted = list(seeds) if seeds is not None else _seeds([one for _, one in found if isinstance(one, Scenario)])
     from wifair.simulate import run  # noqa: PLC0415
 
@@ -310,8 +310,19 @@ def _title(scenario: Scenario) -> str:
     return ", ".join([scenario.name, *scenario.overrides])
 
 
-def _distinct(names: list[str]) -> list[str]:
-    """Names with a number behind those that come twice."""
+def distinct(names: list[str]) -> list[str]:
+    """Tell sources apart: names with a number behind those that come twice.
+
+    Parameters
+    ----------
+    names : list of str
+        Names, in any order.
+
+    Returns
+    -------
+    list of str
+        As many: ``["fifo", "las", "fifo"]`` gives ``["fifo (1)", "las", "fifo (2)"]``.
+    """
     return [f"{name} ({names[: i + 1].count(name)})" if names.count(name) > 1 else name for i, name in enumerate(names)]
 
 

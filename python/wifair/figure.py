@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from wifair.comparing import Comparison
     from wifair.results import Results
 
-__all__ = ["save", "save_comparison"]
+__all__ = ["check", "save", "save_comparison"]
 
 MOST_LINES = 8
 MOST_PANELS = 12
@@ -25,6 +26,28 @@ UNITS = (("_bps", 1e-6, "Mb/s"), ("_s", 1e3, "ms"))
 # Colours that colour-blind readers can tell apart: M. Okabe and K. Ito, "Color universal design", 2008.
 COLOURS = {"up": "#D55E00", "down": "#0072B2", "wired": "#009E73"}
 LINES = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000"]
+
+
+def check(path: str | os.PathLike[str]) -> None:
+    """See, before what may take long, whether a figure could be drawn and `path` says as what.
+
+    Parameters
+    ----------
+    path : str or path
+        File to write, later.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError
+        If the ending is none that matplotlib knows.
+    """
+    kinds = _figure(1, 1).canvas.get_supported_filetypes()
+    ending = Path(path).suffix
+    if ending.lower().removeprefix(".") not in kinds:
+        said = f"`{ending}` is no kind of figure" if ending else "what kind of figure?"
+        raise ValueError(f"{said}: let `{path}` end in .png, .svg or .pdf")
 
 
 def save(results: Results, path: str | os.PathLike[str]) -> None:

@@ -120,7 +120,8 @@ def write_table(columns: Columns, path: str | os.PathLike[str]) -> None:
         raise ImportError("Parquet needs pyarrow: pip install 'wifair[parquet]'")
     from pyarrow import parquet  # noqa: PLC0415
 
-    parquet.write_table(columns.to_arrow(), path)
+    with Path(path).open("wb") as file:  # pyarrow's own paths are UTF-8 only
+        parquet.write_table(columns.to_arrow(), file)
 
 
 def _default_formats() -> tuple[str, ...]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 POLL_S = 0.05
+MOST_SAMPLES = 100_000_000
+"""Samples of all flows in a run that are kept: each takes about a hundred bytes."""
 
 
 def run(
@@ -67,8 +69,8 @@ def run(
     ScenarioError
         If the scenario is wrong.
     ValueError
-        If there is no seed, one comes twice or is negative, `threads` is below 1, `series` is no duration, or there is
-        no such capture point.
+        If there is no seed, one comes twice or is negative, `threads` is below 1, `series` is no duration or
+        so short that there would be more than a hundred million samples, or there is no such capture point.
     OSError
         If a capture cannot be written; what was written so far stays.
     ExtensionError
@@ -93,6 +95,10 @@ def run(
     if workers < 1:
         raise ValueError(f"{workers} threads: expected at least 1")
     step_ns = _core.sample_step(series) if series is not None else None
+    if step_ns is not None and scenario.duration_s * 1e9 / step_ns * scenario._core.flows > MOST_SAMPLES:
+        raise ScenarioError(
+            f"time between samples: {series} gives more than {MOST_SAMPLES:,} samples of all flows in a run"
+        )
 
     def results(outcomes: Iterable[Outcome]) -> Results:
         return Results(scenario, list(outcomes), series_step_s=(step_ns or 0) / 1e9)

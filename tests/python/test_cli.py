@@ -141,6 +141,12 @@ def test_out_that_cannot_be_written(file: Path, tmp_path: Path) -> None:
     assert "not a directory" in err
 
 
+def test_out_whose_name_is_no_utf8(file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    wifair("run", file, "--duration", "1.1 s", "--out", tmp_path / os.fsdecode(b"r\xff"))
+    assert (tmp_path / os.fsdecode(b"r\xff") / "flows.parquet").stat().st_size > 0
+
+
 def test_parquet_equals_csv(file: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     wifair("run", file, "--out", tmp_path / "r")

@@ -15,6 +15,12 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("wrong.toml", ("wrong.toml:5", "11 Mb/x", "Mb/s")),
         ("two.toml --set flows.up.tcp.cc=renno", ("--set", "renno", "reno")),
         ("two.toml --seeds 5..1", ("5..1", "empty")),
+        ("two.toml --series --json --series-step '1 ns'", ("1 ns", "100,000,000 samples")),
+        ("two.toml --set duration='1000 h' --figure full", ("what kind of figure", ".svg")),
+        ("two.toml --set duration='1000 h' --figure run.zip", ("`.zip` is no kind of figure", ".svg")),
+        ("two.toml --set duration='1000 h' --figure none/run.svg", ("cannot write `none/run.svg`", "no such file")),
+        ("two.toml --set duration='1000 h' --out notes.txt", ("`notes.txt` is a file",)),
+        ("two.toml --set name='\"a\\u001b[31mb\"'", ("name", "control characters")),
     ],
     "check": [
         ("none.toml", ("cannot read `none.toml`",)),
@@ -35,6 +41,8 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("two.toml notes.txt", ("notes.txt", "neither a scenario", "nor a capture")),
         ("two.toml full", ("full", "wifair run --out")),
         ("two.toml --against ap.queue.disciplin=las", ("disciplin", "did you mean")),
+        ("two.toml two.toml --duration '1000 h' --figure x.zip", (".zip",)),
+        ("two.toml two.toml --duration '1000 h' --csv none/x.csv", ("cannot write `none/x.csv`",)),
     ],
     "explain": [
         ("none", ("cannot read `none`",)),
@@ -52,6 +60,9 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("jung2017", ("jung2017", "jung2016")),
         ("jung2016/table9", ("table9",)),
         ("jung2016/table1 --threads 0", ("0",)),
+        ("--full --out notes.txt", ("`notes.txt` is a file",)),
+        ("--full --out full", ("`full` holds other files",)),
+        ("--full --out notes.txt/report", ("cannot write to `notes.txt/report`", "not a directory")),
     ],
     "sweep": [
         ("two.toml --vary stations.cuont=1..3 --out s", ("stations.cuont",)),

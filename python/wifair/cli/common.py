@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -13,7 +15,19 @@ from wifair.errors import Interrupted, RunError, ScenarioError, StoppedError, St
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FAILED", "INTERRUPTED", "WRONG", "Seeds", "complain", "echo_json", "fail", "guarded", "reason"]
+__all__ = [
+    "FAILED",
+    "INTERRUPTED",
+    "WRONG",
+    "Seeds",
+    "check_figure",
+    "check_file",
+    "complain",
+    "echo_json",
+    "fail",
+    "guarded",
+    "reason",
+]
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
@@ -38,6 +52,33 @@ def reason(error: OSError) -> str:
     """Say what the system says of a file, to stand in a sentence."""
     text = os.strerror(error.errno) if error.errno else str(error)
     return text[0].lower() + text[1:]
+
+
+def check_file(path: str) -> None:
+    """Leave with an error, before what may take long, if no file could be written at `path`."""
+    parent = Path(path).absolute().parent
+    code = 0
+    if Path(path).is_dir():
+        code = errno.EISDIR
+    elif not parent.exists():
+        code = errno.ENOENT
+    elif not parent.is_dir():
+        code = errno.ENOTDIR
+    elif not os.access(path if Path(path).exists() else parent, os.W_OK):
+        code = errno.EACCES
+    if code:
+        fail(f"cannot write `{path}`: {reason(OSError(code, os.strerror(code)))}", WRONG)
+
+
+def check_figure(path: str) -> None:
+    """Leave with an error, before what may take long, if no figure could be drawn into `path`."""
+    from wifair import figure  # noqa: PLC0415
+
+    try:
+        figure.check(path)
+    except (ImportError, ValueError) as error:
+        fail(str(error), WRONG)
+    check_file(path)
 
 
 def guarded(call: Callable[[], object]) -> object:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wifair.cli.common import WRONG, Seeds, fail, reason
+from wifair.cli.common import WRONG, Seeds, check_figure, check_file, fail, reason
 from wifair.errors import ResultsError
 
 if TYPE_CHECKING:
@@ -63,6 +63,10 @@ def compare_command(
     from wifair.comparing import compare  # noqa: PLC0415
 
     sources, names = _sources(files, others, duration, changes)
+    if csv_file is not None:
+        check_file(csv_file)
+    if figure is not None:
+        check_figure(figure)
     try:
         comparison = compare(*sources, seeds=seeds, names=names, flows=flows, threads=threads, progress=not quiet)
     except (ResultsError, ValueError) as error:
@@ -79,6 +83,7 @@ def _sources(
 ) -> tuple[list[Any], list[str]]:
     """Find what to compare, and what to call it."""
     from wifair import Scenario, sources  # noqa: PLC0415
+    from wifair.comparing import distinct  # noqa: PLC0415
 
     overrides = [("--set", change) for change in changes]
     if duration is not None:
@@ -107,7 +112,7 @@ def _sources(
             names.append(other)
     if len(found) < 2:
         raise click.UsageError("nothing to compare with: give a second SOURCE, or --against PATH=VALUE")
-    return found, names
+    return found, distinct(names)
 
 
 def _write(comparison: Comparison, csv_file: str | None, figure: str | None) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wifair.cli.common import FAILED, WRONG, echo_json, fail
+from wifair.cli.common import FAILED, WRONG, echo_json, fail, reason
 
 if TYPE_CHECKING:
     from wifair.reproduce import Outcome
@@ -48,11 +48,14 @@ def reproduce_command(
       wifair reproduce jung2016 --full --out report
       wifair reproduce lee2007/fig6 lee2007/fig7 --json
     """  # noqa: D301
-    from wifair.reproduce import reproduce  # noqa: PLC0415
+    from wifair.reproduce import reproduce, select  # noqa: PLC0415
     from wifair.reproduce.runner import default_store  # noqa: PLC0415
     from wifair.reproduce.text import text  # noqa: PLC0415
 
     try:
+        select(what)
+        if out is not None:
+            _prepare(out)
         place = store if store is not None else default_store() if full else None
         outcome = reproduce(what, full=full, store=place, threads=threads, progress=not quiet)
     except LookupError as error:
@@ -69,6 +72,17 @@ def reproduce_command(
         sys.exit(FAILED)
 
 
+def _prepare(out: str) -> None:
+    from wifair.reproduce.report import prepare  # noqa: PLC0415
+
+    try:
+        prepare(out)
+    except FileExistsError as error:
+        fail(str(error), WRONG)
+    except OSError as error:
+        fail(f"cannot write to `{out}`: {reason(error)}", WRONG)
+
+
 def _write(outcome: Outcome, out: str) -> None:
     from wifair.reproduce.report import write  # noqa: PLC0415
 
@@ -77,4 +91,4 @@ def _write(outcome: Outcome, out: str) -> None:
     except FileExistsError as error:
         fail(str(error), WRONG)
     except OSError as error:
-        fail(f"cannot write to `{out}`: {(error.strerror or str(error)).lower()}", WRONG)
+        fail(f"cannot write to `{out}`: {reason(error)}", WRONG)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wifair.cli.common import INTERRUPTED, WRONG, Seeds, fail, reason
+from wifair.cli.common import INTERRUPTED, WRONG, Seeds, check_figure, fail, reason
 from wifair.errors import Interrupted, ScenarioError
 
 if TYPE_CHECKING:
@@ -115,6 +115,8 @@ def run_command(
     scenario = Scenario.from_file(file, overrides=overrides)
 
     span = _span(scenario, frames, timeline, start, end)
+    if figure is not None:
+        check_figure(figure)
     interrupted = False
     with ExitStack() as stack:
         folder = None if out is None else stack.enter_context(_folder(out, formats, force))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,12 +13,10 @@ from wifair.reproduce import page, style
 from wifair.reproduce.table import named
 
 if TYPE_CHECKING:
-    import os
-
     from wifair.reproduce.model import Case
     from wifair.reproduce.session import Outcome, PaperOutcome
 
-__all__ = ["write"]
+__all__ = ["prepare", "write"]
 
 MARK = "reproduction.json"
 
@@ -38,14 +38,42 @@ def write(outcome: Outcome, directory: str | os.PathLike[str]) -> None:
     OSError
         If it cannot be written.
     """
-    folder = Path(directory)
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
-        raise FileExistsError(f"`{folder}` holds other files: choose another folder")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = prepare(directory)
     (folder / MARK).write_text(_json(outcome.to_dict()), encoding="utf-8")
     for paper in outcome.papers:
         _paper(outcome, paper, folder)
     (folder / "index.html").write_text(page.index(outcome), encoding="utf-8")
+
+
+def prepare(directory: str | os.PathLike[str]) -> Path:
+    """Make the folder of a report, and see that it may be written: before what takes long.
+
+    Parameters
+    ----------
+    directory : str or path
+        The folder.
+
+    Returns
+    -------
+    Path
+        The folder, which is there now.
+
+    Raises
+    ------
+    FileExistsError
+        If it is a file, or holds anything but a report.
+    OSError
+        If it cannot be written.
+    """
+    folder = Path(directory)
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"`{folder}` is a file: choose another folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
+        raise FileExistsError(f"`{folder}` holds other files: choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+    return folder
 
 
 def _paper(outcome: Outcome, paper: PaperOutcome, folder: Path) -> None:
