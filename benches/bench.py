@@ -1,26 +1,86 @@
-"""Simulated seconds per CPU second: wifair, and ns-2 where it is installed, on the same scenario, alternately.
+"""Simulated seconds per CPU second: wifair beside ns-2 and ns-3, where these are installed, on the same scenarios.
 
-`python benches/bench.py [STATIONS ...]`: 8 by default. CPU time is that of the whole process, start-up included.
+`python benches/bench.py [--rounds N] [NAME ...]` runs the programs in turn, so that what else the machine does meets
+all of them, and writes `results.md`. CPU time is that of the whole process, start-up included.
 """
 
 from __future__ import annotations
 
+import datetime
 import os
+import platform
 import re
+import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).parent
-ROUNDS = 5
-SECONDS = {"wifair": 10_000, "ns-2": 200}
+RESULTS = HERE / "results.md"
 
 
-def cpu_s(command: list[str], pattern: str) -> tuple[float, float]:
-    """CPU time of a command, user and system [s], and the number that `pattern` finds in what it prints."""
+class Case(NamedTuple):
+    """A scenario, and how long each program simulates it."""
+
+    name: str
+    file: str
+    overrides: tuple[str, ...] = ()
+    seconds: int = 10_000
+    ns2: tuple[str, ...] = ()
+    ns2_seconds: int = 200
+    ns3: tuple[str, ...] = ()
+    ns3_seconds: int = 10
+    goal: str = ""
+
+
+def uploads(stations: int, ns2_seconds: int, ns3_seconds: int, goal: str) -> Case:
+    """NewReno uploads over 802.11b."""
+    name = f"802.11b, {stations} NewReno uploads"
+    tcl = ("uploads.tcl", str(stations)) if ns2_seconds else ()
+    program = ("uploads", str(stations)) if ns3_seconds else ()
+    overrides = (f"stations.count={stations}",)
+    return Case(name, "uploads.toml", overrides, 10_000, tcl, ns2_seconds, program, ns3_seconds, goal)
+
+
+CASES = [
+    uploads(8, 200, 20, "10,000"),
+    uploads(50, 100, 4, "10,000"),
+    uploads(200, 40, 2, "10,000"),
+    uploads(1000, 0, 0, "8,000"),
+    Case(
+        "802.11g, 20 saturated UDP uploads",
+        "scenarios/saturated.toml",
+        seconds=5000,
+        ns3=("saturated", "20"),
+        ns3_seconds=5,
+        goal="4,000",
+    ),
+    Case("chain of 5 nodes", "scenarios/chain.toml", ns2=("chain.tcl",), goal="50 x ns-2"),
+    Case(
+        "200 stations in 10 overlapping cells",
+        "scenarios/cells.toml",
+        seconds=100,
+        ns3=("cells", "200"),
+        ns3_seconds=1,
+        goal="500 x ns-3",
+    ),
+]
+
+
+class Used(NamedTuple):
+    """What a process used, and the goodput [Mb/s] that it found."""
+
+    cpu_s: float
+    memory_mb: float
+    goodput_mbps: float
+
+
+def run(command: list[str], pattern: str) -> Used:
+    """Run a command in a process of its own; `pattern` finds the goodput in what it prints."""
     with tempfile.TemporaryFile("w+") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
@@ -28,43 +88,120 @@ def cpu_s(command: list[str], pattern: str) -> tuple[float, float]:
         if process.returncode != 0:
             raise SystemExit(f"error: `{' '.join(command)}` failed with exit code {process.returncode}")
         out.seek(0)
-        found = re.search(pattern, out.read(), re.M)
+        found = re.search(pattern, out.read(), re.MULTILINE)
     assert found is not None, pattern
-    return usage.ru_utime + usage.ru_stime, float(found[1])
+    scale = 1024 if sys.platform != "darwin" else 1024**2
+    return Used(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / scale, float(found[1]))
 
 
-def commands(stations: int) -> dict[str, tuple[list[str], str]]:
-    """Commands by program, and where in its output the goodput [Mb/s] stands."""
-    wifair = [str(Path(sys.executable).parent / "wifair"), "run", str(HERE / "uploads.toml"), "--quiet"]
-    wifair += ["--set", f"stations.count={stations}", "--duration", f"{SECONDS['wifair']} s"]
-    found = {"wifair": (wifair, r"^goodput +([\d.]+) Mb/s$")}
-    if ns := shutil.which("ns"):
-        found["ns-2"] = ([ns, str(HERE / "uploads.tcl"), str(stations), str(SECONDS["ns-2"])], r"^([\d.]+)$")
+def ns3_program() -> str | None:
+    """The program for ns-3 that `ns3.sh` builds, if it was built."""
+    path = HERE / "ns3" / "program"
+    return str(path) if path.exists() else None
+
+
+def commands(case: Case) -> dict[str, tuple[list[str], str, int]]:
+    """Commands by program, where in its output the goodput [Mb/s] stands, and how long it simulates."""
+    wifair = [str(Path(sys.executable).parent / "wifair"), "run", str(HERE / case.file), "--quiet", "--seed", "1"]
+    wifair += ["--duration", f"{case.seconds} s"]
+    for override in case.overrides:
+        wifair += ["--set", override]
+    found = {"wifair": (wifair, r"^goodput +([\d.]+) Mb/s$", case.seconds)}
+    if case.ns2 and (ns := shutil.which("ns")):
+        script, *rest = case.ns2
+        command = [ns, str(HERE / script), *rest, str(case.ns2_seconds)]
+        found["ns-2"] = (command, r"^([\d.]+)$", case.ns2_seconds)
+    if case.ns3 and (program := ns3_program()):
+        found["ns-3"] = ([program, *case.ns3, str(case.ns3_seconds)], r"^([\d.]+)$", case.ns3_seconds)
     return found
 
 
-def main() -> None:
-    """Print medians and the median of the paired ratios."""
-    for stations in map(int, sys.argv[1:] or ["8"]):
-        programs = commands(stations)
-        speeds: dict[str, list[float]] = {name: [] for name in programs}
-        goodput = dict.fromkeys(programs, 0.0)
-        for number in range(ROUNDS):
-            for name, (command, pattern) in programs.items():
-                print(f"\r{stations} stations, round {number + 1} of {ROUNDS}: {name} ", end="", file=sys.stderr)
-                used, goodput[name] = cpu_s(command, pattern)
-                speeds[name].append(SECONDS[name] / used)
-        print("\r\033[K", end="", file=sys.stderr)
-        print(f"802.11b, {stations} NewReno uploads, 1000-byte segments")
-        for name, values in speeds.items():
-            spread = f"{min(values):,.0f} to {max(values):,.0f}"
-            median = statistics.median(values)
-            print(f"  {name:<7} {median:>9,.0f} simulated s per CPU s ({spread}); {goodput[name]:.2f} Mb/s")
-        if "ns-2" in speeds:
-            ratios = [a / b for a, b in zip(speeds["wifair"], speeds["ns-2"])]
-            print(f"  ratio   {statistics.median(ratios):>9,.0f}")
+def processor() -> str:
+    """The name of the processor, as far as the system tells."""
+    try:
+        found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1] if found else platform.processor() or platform.machine()
+
+
+def spread(values: list[float]) -> str:
+    """Median, smallest and largest."""
+    digits = 0 if statistics.median(values) >= 100 else 1 if statistics.median(values) >= 10 else 2
+    low, middle, high = (f"{value:,.{digits}f}" for value in (min(values), statistics.median(values), max(values)))
+    return f"{middle} ({low} to {high})"
+
+
+def measure(case: Case, rounds: int) -> str:
+    """A row of the table."""
+    programs = commands(case)
+    speeds: dict[str, list[float]] = {name: [] for name in programs}
+    last: dict[str, Used] = {}
+    for number in range(rounds):
+        for name, (command, pattern, seconds) in programs.items():
+            print(f"\r\033[K{case.name}, round {number + 1} of {rounds}: {name} ", end="", file=sys.stderr)
+            last[name] = run(command, pattern)
+            speeds[name].append(seconds / last[name].cpu_s)
+    print("\r\033[K", end="", file=sys.stderr)
+    cells = [case.name, spread(speeds["wifair"]), case.goal]
+    for other in ("ns-2", "ns-3"):
+        if other in speeds:
+            ratios = [ours / theirs for ours, theirs in zip(speeds["wifair"], speeds[other], strict=True)]
+            cells += [spread(speeds[other]), spread(ratios)]
         else:
-            print("  ns-2 is not installed (Debian package ns2)")
+            cells += ["-", "-"]
+    cells += [" / ".join(f"{last[name].goodput_mbps:.2f}" for name in last), f"{last['wifair'].memory_mb:.0f}"]
+    return "| " + " | ".join(cells) + " |"
+
+
+def versions() -> str:
+    """Programs and their versions."""
+    wifair = subprocess.run(
+        [str(Path(sys.executable).parent / "wifair"), "--version"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    found = [wifair.replace(", version", ""), f"Python {platform.python_version()}"]
+    if rustc := shutil.which("rustc"):
+        version = subprocess.run([rustc, "--version"], capture_output=True, text=True, check=True).stdout
+        found.append(" ".join(version.split()[:2]))
+    if shutil.which("ns"):
+        found.append("ns-2 2.35 (Debian package ns2)")
+    if ns3_program():
+        found.append("ns-3 3.44 (wheel ns3)")
+    return ", ".join(found)
+
+
+def main() -> None:
+    """Measure all cases, or those whose name contains one of the arguments, and write them down."""
+    arguments = sys.argv[1:]
+    rounds = 5
+    if "--rounds" in arguments:
+        place = arguments.index("--rounds")
+        rounds = int(arguments[place + 1])
+        del arguments[place : place + 2]
+    chosen = [case for case in CASES if not arguments or any(part in case.name for part in arguments)]
+    load_before = os.getloadavg()[0]
+    head = ["scenario", "wifair", "goal", "ns-2", "ratio", "ns-3", "ratio", "goodput [Mb/s]", "memory [MB]"]
+    rows = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for row in rows:
+        print(row)
+    for case in chosen:
+        rows.append(measure(case, rounds))
+        print(rows[-1], flush=True)
+    if len(chosen) < len(CASES):
+        return
+    text = f"""# Speed
+
+Simulated seconds per CPU second: median, smallest and largest of {rounds} rounds, in each of which the programs took
+turns; ratios are those of the same round. CPU time is that of the whole process. Goodput is in the columns' order.
+
+{chr(10).join(rows)}
+
+{datetime.datetime.now(tz=datetime.UTC):%Y-%m-%d}. {processor()}, {os.cpu_count()} processors, load {load_before:.1f}
+before and {os.getloadavg()[0]:.1f} after. {versions()}. Written by `make bench`.
+"""
+    RESULTS.write_text(text)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{RESULTS}: {children.ru_utime + children.ru_stime:.0f} s of CPU time", file=sys.stderr)
 
 
 if __name__ == "__main__":
