@@ -14,19 +14,20 @@ pub enum Act {
 /// One time for each station, and the first of them.
 ///
 /// Stations that hear a frame put off their backoff and take it up again, some dozens at a time, and hardly one of those
-/// times is ever reached. So the times lie in plain blocks of [`BLOCK`] and a change costs one comparison; only a block
+/// times is ever reached. So the times lie in plain blocks, about as many as a block has times, and a change costs one comparison; only a block
 /// that lost its earliest time is searched again when the first of all is asked for.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     /// Twice the time, plus one for [`Act::Begin`]; padded to whole blocks.
     keys: Vec<u64>,
+    /// Logarithm of the times in a block.
+    bits: u32,
     /// Not above any key of the block; equal to the smallest if the block is not stale.
     least: Vec<u64>,
     /// One bit a block: whether it must be searched.
     stale: Vec<u64>,
 }
 
-const BLOCK: usize = 32;
 const NEVER: u64 = u64::MAX;
 
 #[inline]
@@ -38,8 +39,14 @@ impl Calendar {
     /// For so many stations, none of which is going to act.
     #[must_use]
     pub fn new(stations: usize) -> Self {
-        let blocks = stations.div_ceil(BLOCK).max(1);
-        Self { keys: vec![NEVER; blocks * BLOCK], least: vec![NEVER; blocks], stale: vec![0; blocks.div_ceil(64)] }
+        let bits = if stations <= 64 { 3 } else { stations.ilog2().div_ceil(2) };
+        let blocks = stations.div_ceil(1 << bits).max(1);
+        Self {
+            keys: vec![NEVER; blocks << bits],
+            bits,
+            least: vec![NEVER; blocks],
+            stale: vec![0; blocks.div_ceil(64)],
+        }
     }
 
     /// `station` acts at `time`, and not when it was going to before.
@@ -62,10 +69,16 @@ impl Calendar {
         }
     }
 
+    /// The times of a block.
+    #[inline]
+    fn keys_of(&self, block: usize) -> &[u64] {
+        &self.keys[block << self.bits..(block + 1) << self.bits]
+    }
+
     #[inline]
     fn put(&mut self, station: u32, key: u64) {
         let index = station as usize;
-        let block = index / BLOCK;
+        let block = index >> self.bits;
         let old = std::mem::replace(&mut self.keys[index], key);
         if old == key {
             return;
@@ -91,8 +104,7 @@ impl Calendar {
             while bits != 0 {
                 let block = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let keys = &self.keys[block * BLOCK..][..BLOCK];
-                self.least[block] = keys.iter().fold(NEVER, |least, key| least.min(*key));
+                self.least[block] = self.keys_of(block).iter().fold(NEVER, |least, key| least.min(*key));
             }
         }
         self.least.iter().fold(NEVER, |least, key| least.min(*key))
@@ -108,7 +120,7 @@ impl Calendar {
             if self.least[block] != due {
                 continue;
             }
-            for index in block * BLOCK..(block + 1) * BLOCK {
+            for index in block << self.bits..(block + 1) << self.bits {
                 if self.keys[index] == due {
                     self.keys[index] = NEVER;
                     into.push(u32::try_from(index).expect("stations are numbered in 32 bits"));
@@ -126,8 +138,8 @@ impl Calendar {
             return None;
         }
         let block = self.least.iter().position(|key| *key == due).expect("the least of all is the least of a block");
-        let keys = &self.keys[block * BLOCK..][..BLOCK];
-        let index = block * BLOCK + keys.iter().position(|key| *key == due).expect("a block holds its least");
+        let place = self.keys_of(block).iter().position(|key| *key == due).expect("a block holds its least");
+        let index = (block << self.bits) + place;
         let station = u32::try_from(index).expect("stations are numbered in 32 bits");
         self.clear(station);
         Some(station)
