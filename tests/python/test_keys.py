@@ -1,0 +1,380 @@
+"""No key of a scenario is read and ignored: changing it changes results, in some circumstances at least.
+
+Every key of the schema is set to other valid values, in one scenario after the other, until a result differs. A key
+that belongs to a choice, as `tcp.vegas.alpha` to `tcp.cc`, is tried with that choice. CIRCUMSTANCES says what else some
+need.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from wifair import Scenario, ScenarioError, _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+AIR = """
+duration = "4 s"
+warm_up = "500 ms"
+wlan.standard = "802.11b"
+"""
+UP = """
+[[flows]]
+name = "up"
+station = "sta"
+"""
+DOWN = """
+[[flows]]
+name = "down"
+station = "sta"
+direction = "down"
+"""
+SERVER = """
+[[servers]]
+name = "server"
+delay = "10 ms"
+rate = "20 Mb/s"
+"""
+STATIONS = """
+[[stations]]
+name = "sta"
+count = 3
+"""
+CELL = f"""{AIR}
+wlan.data_error = 0.03
+ap.queue.limit = "20 packets"
+{SERVER}{STATIONS}{UP}{DOWN}"""
+WIRED = """
+duration = "10 s"
+[[routers]]
+name = "r1"
+[[routers]]
+name = "r2"
+[[servers]]
+name = "a"
+at = "r1"
+[[servers]]
+name = "b"
+at = "r2"
+delay = "10 ms"
+[[links]]
+from = "r1"
+to = "r2"
+rate = "10 Mb/s"
+delay = "10 ms"
+queue.limit = "30 packets"
+[[flows]]
+name = "x"
+from = "a"
+to = "b"
+count = 2
+start_spread = "100 ms"
+tcp.receive_window = "1 MB"
+"""
+LONG = WIRED.replace("10 s", "60 s").replace("10 Mb/s", "40 Mb/s").replace("30 packets", "150 packets")
+SCENARIOS = {
+    "cell": CELL,
+    "ns2": CELL.replace("[[servers]]", 'tcp.stack = "ns2"\ntcp.receive_window = "100 packets"\n[[servers]]').replace(
+        "wlan.data_error",
+        'wlan.profile = "ns2"\nwlan.rts_threshold = "0 B"\nwlan.control_error = 0.02\nwlan.data_error',
+    ),
+    "g": CELL.replace("802.11b", "802.11g"),
+    "modern": CELL.replace("[[servers]]", 'tcp.stack = "modern"\ntcp.ecn = true\n[[servers]]'),
+    "downloads": f"""{AIR}
+ap.queue.limit = "40 packets"
+tcp.stack = "modern"
+tcp.ecn = true
+{SERVER}{STATIONS}{DOWN}count = 3
+""",
+    "wired": WIRED,
+    "marks": WIRED.replace('"30 packets"', '"60 packets"\nqueue.mark_above = "20 packets"').replace(
+        "tcp.receive_window", "tcp.ecn = true\ntcp.receive_window"
+    ),
+    "long": LONG,
+    "space": f"""{AIR.replace("802.11b", "802.11g")}
+wlan.rate_adaptation = "minstrel"
+space.reception.spoils = "bits"
+space.fading = "nakagami"
+{SERVER}{STATIONS}
+layout = "circle"
+circle.radius = "40 m"
+{UP}{DOWN}""",
+    "hidden": f"""{AIR}
+space.profile = "ns2"
+space.fading = "nakagami"
+{SERVER}
+[[stations]]
+name = "west"
+position = ["-200 m", "0 m"]
+[[stations]]
+name = "east"
+position = ["200 m", "0 m"]
+[[stations]]
+name = "sta"
+position = ["100 m", "20 m"]
+[[flows]]
+name = "far"
+station = "west"
+[[flows]]
+name = "farther"
+station = "east"
+{DOWN}""",
+    "mesh": """
+duration = "20 s"
+wlan.standard = "802.11b"
+space.mode = "ad-hoc"
+space.profile = "ns2"
+routing.protocol = "dsdv"
+routing.dsdv.interval = "3 s"
+[[stations]]
+name = "node"
+count = 9
+layout = "grid"
+grid.spacing = "180 m"
+queue.limit = "5 packets"
+[[flows]]
+name = "a"
+from = "node1"
+to = "node9"
+[[flows]]
+name = "b"
+from = "node3"
+to = "node7"
+""",
+    "campus": f"""{AIR}
+space.fading = "none"
+ap.count = 2
+ap.channels = [1, 6]
+ap.layout = "chain"
+ap.chain.spacing = "40 m"
+[[servers]]
+name = "server"
+at = "hub"
+[[routers]]
+name = "hub"
+[[links]]
+from = "hub"
+to = "ap1"
+rate = "100 Mb/s"
+[[links]]
+from = "hub"
+to = "ap2"
+rate = "100 Mb/s"
+{STATIONS}
+layout = "chain"
+chain.spacing = "10 m"
+{UP}""",
+}
+
+# Names, what sweeps do with a scenario, and how often it is run: nothing of a single run follows from them.
+LABELS = re.compile(r"name|description|seeds|sweep\..*")
+# Names that lead from one table to another, and what only a list of tables holds: other tests change them.
+LINKS = re.compile(
+    r"(ap|servers|stations|routers|flows)\.name|links\.(from|to)|servers\.at|stations\.ap|flows\.(station|server|from|to)"
+    r"|space\.paths\..*|flows\.sessions\.list\..*|flows\.trace\.(file|list)|space\.mode|(ap|stations)\.position|ap\.channels"
+)
+
+PERIODIC = {"flows.workload": "periodic", "flows.periodic.length": "30 kB", "flows.periodic.period": "1500 ms"}
+PAUSES = PERIODIC | {"flows.periodic.length": "2 MB", "flows.periodic.period": "8 s"}
+POISSON = {"flows.workload": "poisson", "flows.poisson.interval": "300 ms", "flows.poisson.size": "20 kB"}
+WEB = {"flows.workload": "web", "flows.web.size": "10 kB", "flows.web.session_interval": "400 ms"}
+UDP = {"flows.transport": "udp", "flows.udp.rate": "2 Mb/s"}
+BURSTS = UDP | {"flows.workload": "on-off", "flows.on-off.on": "100 ms", "flows.on-off.off": "200 ms"}
+SESSIONS = {
+    "flows.workload": "sessions",
+    "flows.sessions.list": [{"start": "0 s", "length": "10 kB"}, {"start": "50 ms", "length": "50 kB"}],
+}
+TRACE = {"flows.workload": "trace", "flows.trace.list": [[0, 10_000], [0.05, 50_000]]}
+WMAX = {"ap.scheme.window": "wmax-over-n"}
+LIMIT = {"ap.scheme.uplink": "rate-limit", "ap.scheme.rate-limit.rate": "1 Mb/s"}
+RED = {"X.discipline": "red", "X.limit": "60 kB", "X.red.min_threshold": "4 kB", "X.red.max_threshold": "20 kB"}
+
+# Keys, the scenario in which they show, what else is set there, and values if not those that the type suggests.
+CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
+    ("fair_share_base", "cell", PERIODIC, []),
+    (r"(flows\.)?tcp\.fin", "cell", POISSON, []),
+    (r"(flows\.)?tcp\.idle_restart", "long", PAUSES, []),
+    (r"(flows\.)?tcp\.ecn", "downloads", {"ap.queue.discipline": "codel"}, []),
+    (r"(flows\.)?tcp\.vegas-fair\..*", "cell", PERIODIC, []),
+    (r"flows\.transport", "cell", {}, ["udp"]),
+    (r"flows\.udp\..*", "cell", UDP, []),
+    (r"flows\.transfer\.size", "cell", {"flows.workload": "transfer", "flows.transfer.size": "100 kB"}, []),
+    (r"flows\.workload", "cell", {}, ["transfer"]),
+    (r"flows\.stop", "cell", {}, ["1 s"]),
+    (r"flows\.sessions\.connection", "cell", SESSIONS, []),
+    (r"flows\.periodic\..*", "cell", PERIODIC, []),
+    (
+        r"flows\.poisson\.empirical\.list",
+        "cell",
+        POISSON | {"flows.poisson.empirical.list": ["1 kB"]},
+        [["10 kB", "40 kB"]],
+    ),
+    (r"flows\.poisson\..*", "cell", POISSON, []),
+    (r"flows\.web\.empirical\.list", "cell", WEB | {"flows.web.empirical.list": ["1 kB"]}, [["10 kB", "40 kB"]]),
+    (r"flows\.web\..*", "cell", WEB, []),
+    (r"flows\.on-off\..*", "cell", BURSTS, []),
+    (r"flows\.trace\.connection", "cell", TRACE, []),
+    (
+        r"ap\.scheme\.wmax-over-n\.given_rtt",
+        "cell",
+        WMAX | {"ap.scheme.wmax-over-n.rtt": "given", "ap.scheme.wmax-over-n.given_rtt": "30 ms"},
+        [],
+    ),
+    (r"ap\.scheme\.wmax-over-n\.ping_every", "cell", WMAX | {"ap.scheme.wmax-over-n.rtt": "ping"}, []),
+    (
+        r"ap\.scheme\.wmax-over-n\.service_time",
+        "cell",
+        WMAX | {"ap.scheme.wmax-over-n.mu": "given", "ap.scheme.wmax-over-n.service_time": "2 ms"},
+        [],
+    ),
+    (r"ap\.scheme\.rate-limit\.mode", "cell", LIMIT, ["static"]),
+    (r"ap\.scheme\.rate-limit\.rate", "cell", LIMIT | {"ap.scheme.rate-limit.mode": "static"}, []),
+    (r"ap\.scheme\.dynamic-edca\.real_time\..*", "cell", UDP, []),
+    (r"ap\.queue\.(red|fq-codel|vq-red|contention-red|airtime)\.ecn", "downloads", {}, []),
+    (
+        r"ap\.queue\.red\.full_packet",
+        "downloads",
+        {key.replace("X", "ap.queue"): value for key, value in RED.items()},
+        [],
+    ),
+    (r"ap\.queue\.routing_first", "cell", WMAX | {"ap.scheme.wmax-over-n.rtt": "ping"}, []),
+    (r"stations\.queue\.routing_first", "mesh", {"routing.dsdv.priority": False}, []),
+    (r"ap\.grid\.columns", "campus", {"ap.layout": "grid", "ap.channels": [1], "ap.grid.columns": 2}, [1]),
+    (r"ap\.(chain|grid|circle|random)\..*", "campus", {"ap.channels": [1]}, []),
+    (r"ap\.count", "campus", {}, [2]),
+    (r"wlan\.nav_reset", "hidden", {"wlan.rts_threshold": "0 B"}, []),
+    (
+        r"wlan\.dsss_basic_rate",
+        "space",
+        {"wlan.rate_adaptation": "fixed", "stations.dsss_only": True, "stations.data_rate": "11 Mb/s"},
+        [],
+    ),
+    (r"wlan\.aarf\.most_successes", "space", {"duration": "20 s", "stations.circle.radius": "60 m"}, [10, 20]),
+    (r"stations\.aarf\.most_successes", "space", {"duration": "20 s", "stations.circle.radius": "60 m"}, [10, 20]),
+    (r"routing\.protocol", "mesh", {}, ["static"]),
+    (r"routing\.dsdv\.limit", "mesh", {"routing.dsdv.entry": "60 B"}, ["150 B", "300 B"]),
+]
+# What the tests of the core show in circumstances that take more than a few seconds, or more than a scenario.
+ELSEWHERE = re.compile(
+    r"routing\.dsdv\.link_feedback|ap\.count|(flows\.)?tcp\.ctcp-tube\.reset_base"
+    r"|(flows\.)?tcp\.vegas-fair\.(alpha|beta)_increment|(ap|servers|links)\.queue\.routing_first"
+)
+
+Key = tuple[str, dict[str, Any], dict[str, Any]]
+
+
+def keys(table: dict[str, Any], path: str = "", chosen: dict[str, Any] | None = None) -> Iterator[Key]:
+    """Every key of the schema, what the schema says of it, and the choices that its table belongs to."""
+    chosen = chosen or {}
+    fields: dict[str, dict[str, Any]] = table["properties"]
+    choices = {c["const"]: key for key, field in fields.items() for c in field.get("oneOf", ()) if "const" in c}
+    for key, field in fields.items():
+        inner = field["items"] if field.get("type") == "array" else field
+        if inner.get("type") == "object" and "properties" not in inner:
+            continue  # parameters of a class of the user's own
+        if inner.get("type") == "object":
+            choice = {path + choices[key]: key} if key in choices else {}
+            yield from keys(inner, f"{path}{key}.", chosen | choice)
+        else:
+            yield path + key, field, chosen
+
+
+# Tables that stand for `ap.queue` and `tcp` in other places, read by the same code; and classes of the user's own.
+COPIES = re.compile(r"(servers|links|stations)\.queue\..*|flows\.tcp\.[\w-]+\..*|.*\.python\..*")
+KEYS = {
+    path: (field, chosen)
+    for path, field, chosen in keys(json.loads(_core.schema()))
+    if not any(left_out.fullmatch(path) for left_out in (LABELS, LINKS, COPIES))
+}
+SAMPLES = {
+    "packets": ["5 packets", "2 packets", "10 packets", "30 packets"],
+    "Mb": ["1 Mb/s", "2 Mb/s", "6 Mb/s", "11 Mb/s"],
+    "ms": ["20 ms", "1 s", "200 ms", "1 ms", "100 us"],
+    "dBm": ["-80 dBm", "-70 dBm", "15 dBm"],
+    "dB": ["3 dB", "30 dB"],
+    "kB": ["3000 B", "200 B", "20 kB"],
+    "km": ["20 m", "300 m"],
+}
+
+
+def values(field: dict[str, Any]) -> list[Any]:
+    """Values of a key that differ from its default."""
+    found = re.search(r"Default: ([^\n(]*)", field.get("description", ""))
+    default = json.loads(found[1]) if found else None
+    if "oneOf" in field:
+        return [choice["const"] for choice in field["oneOf"] if choice.get("const", default) != default]
+    kind = field.get("type")
+    if kind == "boolean":
+        return [not default] if found else [True, False]
+    if kind in ("integer", "number"):
+        start = default if default is not None else 3
+        near = [start * 2, start + 1, start / 2, start * 10, start / 10, 0, 1, 0.3, 0.9, 50]
+        return [int(x) if kind == "integer" else float(x) for x in near]
+    if kind != "string" or "pattern" not in field:
+        return []
+    around = []
+    if default is not None:
+        number, unit = default.split(" ")
+        steps = (10, -10, 3) if unit.startswith("dB") else ()
+        factors = () if steps else (2, 0.5, 10, 0.1)
+        around = [f"{float(number) + step:g} {unit}" for step in steps] + [
+            f"{float(number) * f:g} {unit}" for f in factors
+        ]
+    return around + next(texts for unit, texts in SAMPLES.items() if unit in field["pattern"])
+
+
+def results(scenario: Scenario) -> str:
+    outcome = scenario._core.run(1, None, _core.Control())
+    assert outcome is not None
+    return repr([outcome[table] for table in ("flows", "cell", "stations", "sessions")])
+
+
+@cache
+def reference(name: str, settings: str) -> tuple[Scenario, str] | None:
+    """A scenario with further settings, as JSON, and its results; None if it cannot have them."""
+    try:
+        scenario = Scenario.from_text(SCENARIOS[name]).with_(json.loads(settings))
+    except ScenarioError:
+        return None
+    return scenario, results(scenario)
+
+
+def shows(path: str, name: str, settings: dict[str, Any], candidates: list[Any]) -> bool:
+    """Whether a value of the key at `path` gives other results."""
+    known = reference(name, json.dumps(settings))
+    if known is None:
+        return False
+    for value in candidates:
+        if path in ("flows.transport", "flows.workload"):  # these do not stand alone
+            more = UDP if value == "udp" else {"flows.workload": "transfer", "flows.transfer.size": "100 kB"}
+        else:
+            more = {path: value}
+        try:
+            changed = known[0].with_(more)
+        except ScenarioError:
+            continue
+        if results(changed) != known[1]:
+            return True
+    return False
+
+
+def has_effect(path: str) -> bool:
+    field, chosen = KEYS[path]
+    for keys_, name, settings, candidates in CIRCUMSTANCES:
+        if re.fullmatch(keys_, path) and shows(path, name, chosen | settings, candidates or values(field)):
+            return True
+    return any(shows(path, name, chosen, values(field)) for name in SCENARIOS)
+
+
+def test_most_of_the_schema_is_tried() -> None:
+    assert len([path for path in KEYS if not ELSEWHERE.fullmatch(path)]) > 350
+
+
+@pytest.mark.parametrize("path", sorted(KEYS)[::29])
+def test_a_key_is_not_ignored(path: str) -> None:
+    assert ELSEWHERE.fullmatch(path) or has_effect(path)
