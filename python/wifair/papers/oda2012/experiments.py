@@ -1,0 +1,507 @@
+"""Experiments of oda2012: what is run, measured and drawn. The README says which readings were taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair.reproduce import Case, Effort, Experiment, Measured, style
+from wifair.scenario import Scenario
+
+if TYPE_CHECKING:
+    from wifair.reproduce import Table
+    from wifair.results import Results
+
+__all__ = ["BASE_S", "BUFFERS", "EXPERIMENTS", "GUARDED", "PLUS", "RATES", "SATURATED", "SETTINGS", "UNITS"]
+
+HERE = Path(__file__).parent
+
+PLUS: Mapping[str, str] = {"ctcp+ eq 7": "multiplicative", "ctcp+ eq 8": "linear", "ctcp+ eq 9": "hold"}
+"""Compound TCP+ by its function f."""
+MODULE = "ns-2's module"
+"""Compound as ns-2 has it: whole segments, k = 3/4, SACK and timestamps."""
+TCPS: Mapping[str, Mapping[str, object]] = {
+    "ctcp": {"tcp.cc": "compound"},
+    **{name: {"tcp.cc": "compound-plus", "tcp.compound-plus.function": f} for name, f in PLUS.items()},
+    "newreno": {"tcp.cc": "newreno"},
+    MODULE: {"tcp.cc": "compound", "tcp.compound.arithmetic": "ns2", "tcp.sack": True, "tcp.timestamps": True},
+}
+NAMES = {
+    "ctcp": "CTCP",
+    "ctcp+ eq 7": "CTCP+, eq. 7",
+    "ctcp+ eq 8": "CTCP+, eq. 8",
+    "ctcp+ eq 9": "CTCP+, eq. 9",
+    "newreno": "NewReno",
+    MODULE: "CTCP, ns-2's module",
+}
+WITHIN_1_S = {"flows.start_spread": "1 s"}
+
+
+def _ap(packets: int) -> dict[str, object]:
+    """Set the buffer of the access point; ns-2's limit holds one less."""
+    return {"ap.queue.limit": f"{packets - 1} packets"}
+
+
+def _all(packets: int) -> dict[str, object]:
+    return {**_ap(packets), "stations.queue.limit": f"{packets - 1} packets"}
+
+
+SETTINGS: Mapping[str, Mapping[str, object]] = {
+    "AP 50": {},
+    "AP 100": _ap(100),
+    "AP 200": _ap(200),
+    "AP 600": {**_ap(600), **WITHIN_1_S},
+    "AP 1000": {**_ap(1000), **WITHIN_1_S},
+    "stations 1000": {"stations.queue.limit": "1000 packets"},
+    "all 200": _all(200),
+}
+"""The reading taken, and others: the paper gives neither the buffers nor when flows start."""
+LIMITS = {
+    **{setting: int(setting.split()[1]) for setting in SETTINGS},
+    "stations 1000": 50,
+    "AP 50, guard": 50,
+    "AP 600, guard": 600,
+}
+"""Buffer of the access point [packets]."""
+GUARDED = {"AP 50": "AP 50, guard", "AP 600": "AP 600, guard"}
+"""Settings that are also run with the guarded rule of Compound TCP+."""
+NODES = (2, 5, 10, 20, 30, 40)
+"""Stations; the points of Fig. 6 are lost."""
+NS2_NODES = (2, 5, 15, 20)
+BUFFERS = {"0.1": 0.1, "0.5": 0.5, "0.75": 0.75, "1": 1.0}
+"""Of the high-speed path, in products of bandwidth and delay."""
+BASE_S = 0.22
+PACKET, PAYLOAD = 1500, 1460
+
+UNITS = {
+    "goodput_mbps": "total goodput [Mb/s]",
+    "throughput_mbps": "throughput of the flow of this rank [Mb/s]",
+    "jain_index": "fairness index",
+    "rtt_s": "average RTT, all samples [s]",
+    "rtt_flow_s": "average RTT, mean of the flows [s]",
+    "least": "least flow / mean",
+    "most": "greatest flow / mean",
+    "timeouts": "timeouts",
+    "ap_queue_share": "mean AP queue / buffer",
+    "ap_drops": "packets dropped by the AP",
+    "ap_share": "share of the AP in all frames",
+    "zero_share": "share of samples with dwnd = 0",
+    "overflow_zero": "share of overflows with dwnd = 0 in all flows",
+    "overflows": "samples with overflow",
+    "queue_packets": "AP queue [packets]",
+    "cwnd": "loss window [packets]",
+    "dwnd": "delay window [packets]",
+    "overflow": "packets dropped by the AP in this second",
+    "rate_gbps": "throughput [Gb/s]",
+    "peak_share": "greatest throughput in slow start / capacity",
+    "dip_share": "least in the 3 s after / greatest in slow start",
+    "late_share": "mean throughput from 80 to 100 s / capacity",
+    "mean_mbps": "mean throughput [Mb/s]",
+    "one_mbps": "goodput of a flow of the first half [Mb/s]",
+    "other_mbps": "goodput of a flow of the other half [Mb/s]",
+}
+
+
+@cache
+def _file(name: str) -> Scenario:
+    return Scenario.from_file(HERE / name)
+
+
+def _shorter(effort: Effort) -> dict[str, object]:
+    return {"duration": "120 s", "warm_up": "40 s"} if effort is Effort.QUICK else {}
+
+
+def _case(
+    effort: Effort, tcp: str, setting: str, n: int, seeds: int, labels: Mapping[str, Any] | None = None,
+    series: str | None = None,
+) -> Case:  # fmt: skip
+    base = setting.removesuffix(", guard")
+    changes = {**TCPS[tcp], **SETTINGS[base], "stations.count": n, **_shorter(effort)}
+    if base != setting:
+        changes["tcp.compound-plus.guard"] = True
+    chosen = tuple(range(1, effort.pick(min(seeds, 2), seeds) + 1))
+    shown: Mapping[str, Any] = {"tcp": tcp, "setting": setting, "n": n}
+    return Case(shown if labels is None else labels, _file("uploads.toml").with_(changes), chosen, series)
+
+
+def _cell(case: Case, results: Results) -> Iterator[Measured]:
+    cells, flows = results.cells, results.flows
+    shape = (len(results.seeds), -1)
+    goodput = flows["goodput_bps"].reshape(shape)
+    rtt, samples = flows["rtt_mean_s"].reshape(shape), flows["rtt_samples"].reshape(shape)
+    mean = goodput.mean(axis=1)
+    yield Measured("jain_index", cells["jain_index"])
+    yield Measured("rtt_s", np.nansum(rtt * samples, axis=1) / samples.sum(axis=1))
+    yield Measured("rtt_flow_s", np.nanmean(rtt, axis=1))
+    yield Measured("goodput_mbps", cells["goodput_bps"] / 1e6)
+    yield Measured("least", goodput.min(axis=1) / mean)
+    yield Measured("most", goodput.max(axis=1) / mean)
+    yield Measured("timeouts", cells["timeouts"])
+    yield Measured("ap_queue_share", cells["ap_queue_mean_packets"] / (LIMITS[str(case.labels["setting"])] - 1))
+    yield Measured("ap_drops", cells["ap_drops_ack"] + cells["ap_drops_data"])
+
+
+# Fig. 2: throughput of each connection
+
+SATURATED: Mapping[str, Mapping[str, object]] = {
+    "none: UDP both ways": {},
+    "none: UDP both ways, as in ns-2": {"wlan.profile": "ns2"},
+}
+
+
+def _fig2(effort: Effort) -> Iterator[Case]:
+    for tcp in ("ctcp", "newreno"):
+        for setting in SETTINGS:
+            if setting in effort.pick(("AP 50", "AP 600"), SETTINGS):
+                yield _case(effort, tcp, setting, 20, 10 if setting == "AP 50" else 3)
+    if effort is Effort.FULL:
+        for setting in ("AP 50", "all 200"):
+            yield _case(effort, MODULE, setting, 20, 20 if setting == "AP 50" else 3)
+    for tcp, changes in SATURATED.items():
+        shorter = effort.pick({"duration": "20 s", "warm_up": "2 s"}, {})
+        labels: dict[str, Any] = {"tcp": tcp, "setting": "AP 50", "n": 20}
+        seeds = tuple(range(1, effort.pick(2, 10) + 1))
+        yield Case(labels, _file("access.toml").with_({**changes, **shorter}), seeds)
+
+
+def _ranks(case: Case, results: Results) -> Iterator[Measured]:
+    if case.labels["tcp"] in SATURATED:
+        delivered = results.stations["delivered"].reshape(len(results.seeds), -1).astype(float)
+        ap = (results.stations["name"].reshape(delivered.shape) == "ap").astype(float)
+        yield Measured("ap_share", (delivered * ap).sum(axis=1) / delivered.sum(axis=1))
+        return
+    yield from _cell(case, results)
+    goodput = results.flows["goodput_bps"].reshape(len(results.seeds), -1)
+    ranked = -np.sort(-goodput, axis=1) * PACKET / PAYLOAD / 1e6
+    for rank in range(ranked.shape[1]):
+        yield Measured("throughput_mbps", ranked[:, rank], {"rank": rank + 1})
+
+
+def _draw_fig2(figure: Any, table: Table) -> None:
+    axes = figure.subplots()
+    fair = table("goodput_mbps", tcp="ctcp", setting="AP 50", n=20).mean * PACKET / PAYLOAD / 20
+    some = [
+        row for row in table.where("throughput_mbps", tcp="ctcp").rows if row.labels["setting"] in ("AP 50", "AP 600")
+    ]
+    names = {setting: f"CTCP, {setting} packets" for setting in SETTINGS}
+    style.lines(axes, type(table)(table.experiment, some), "throughput_mbps", x="rank", series="setting", names=names)
+    axes.axhline(fair, color="black", linewidth=0.8, linestyle=":", label="fair share")
+    axes.set_xlabel("connection, by throughput")
+    axes.set_xticks([1, 5, 10, 15, 20])
+    axes.set_ylabel("throughput [Mb/s]")
+    axes.set_ylim(bottom=0)
+    style.legend_below(figure, axes, columns=2)
+
+
+# Fig. 3 to 5: windows and queue over time
+
+STEPS = {"fig3": "200 ms", "fig4": "200 ms", "fig5": "20 ms"}
+BEGIN_S = 100.0
+
+
+def _over_time(n: int, step: str, settings: tuple[str, ...]) -> Callable[[Effort], Iterator[Case]]:
+    def cases(effort: Effort) -> Iterator[Case]:
+        for setting in settings if effort is Effort.FULL else settings[:2]:
+            yield _case(effort, "ctcp", setting, n, 3, {"setting": setting}, series=step)
+
+    return cases
+
+
+def _windows(case: Case, results: Results) -> Iterator[Measured]:
+    """Windows of the fastest flow of each run; over time those of the first run, a point a second."""
+    series = results.series
+    assert series is not None
+    begin = min(BEGIN_S, results.scenario.duration_s / 3)
+    shares, zero_at, overflows = [], [], []
+    for seed in results.seeds:
+        flows = results.flows.where(seed=seed)
+        fastest = str(flows["name"][int(np.argmax(flows["goodput_bps"]))])
+        own = series.where(seed=seed, flow=fastest)
+        late = own["time_s"] > begin
+        shares.append(float((own["dwnd"][late] < ZERO).mean()))
+        every = series.where(seed=seed)
+        shape = (-1, len(flows["name"]))
+        drops = every["ap_drops"].reshape(shape).sum(axis=1)
+        at = (drops > 0) & (every["time_s"].reshape(shape)[:, 0] > begin)
+        zero = np.asarray((every["dwnd"].reshape(shape) < ZERO).all(axis=1))
+        zero_at.append(float(zero[at].mean()) if at.any() else float("nan"))
+        overflows.append(float(at.sum()))
+        if seed != results.seeds[0]:
+            continue
+        second = np.floor(own["time_s"]).astype(int)
+        for t in np.unique(second):
+            here = np.flatnonzero(second == t)
+            yield Measured("cwnd", [own["cwnd"][here[0]] - own["dwnd"][here[0]]], {"t": int(t)})
+            yield Measured("dwnd", [own["dwnd"][here[0]]], {"t": int(t)})
+            yield Measured("overflow", [float(drops[here].sum())], {"t": int(t)})
+    yield Measured("zero_share", shares)
+    yield Measured("overflow_zero", zero_at)
+    yield Measured("overflows", overflows)
+    yield from _cell(case, results)
+
+
+def _queue(case: Case, results: Results) -> Iterator[Measured]:
+    queues = results.queues
+    assert queues is not None
+    yield from _cell(case, results)
+    own = queues.where(seed=results.seeds[0])
+    for t, packets in zip(own["time_s"][::5].tolist(), own["packets"][::5].tolist()):
+        yield Measured("queue_packets", [packets], {"t": t})
+
+
+ZERO = 1e-9
+
+
+def _draw_windows(figure: Any, table: Table) -> None:
+    settings = table.distinct("setting")[:2]
+    panels = figure.subplots(1, 2)
+    for axes, setting in zip(panels, settings):
+        t = [row.labels["t"] for row in table.where("cwnd", setting=setting).rows]
+        cwnd, dwnd, overflow = (
+            np.array([row.values[0] for row in table.where(quantity, setting=setting).rows])
+            for quantity in ("cwnd", "dwnd", "overflow")
+        )
+        axes.plot(t, cwnd + dwnd, color=style.COLOURS[2], linewidth=1.6, label="sending window")
+        axes.plot(t, cwnd, color=style.COLOURS[0], linewidth=0.8, label="loss window")
+        axes.plot(t, dwnd, color=style.COLOURS[1], linewidth=0.8, label="delay window")
+        full = np.array(t)[overflow > 0]
+        top = 1.06 * float((cwnd + dwnd)[1:].max())
+        axes.plot(full, np.full(len(full), top), "|", color="black", markersize=3, label="AP buffer overflows")
+        axes.set_ylim(0, 1.12 * float((cwnd + dwnd)[1:].max()))
+        axes.set_title(f"{setting} packets")
+        axes.set_xlabel("time [s]")
+    panels[0].set_ylabel("window [packets]")
+    style.legend_below(figure, *panels, columns=4)
+
+
+def _draw_queue(figure: Any, table: Table) -> None:
+    axes = figure.subplots()
+    for number, setting in enumerate(table.distinct("setting")):
+        rows = table.where("queue_packets", setting=setting).rows
+        axes.plot(
+            [row.labels["t"] for row in rows],
+            [row.values[0] for row in rows],
+            color=style.COLOURS[number],
+            linewidth=0.8,
+            label=f"{setting} packets",
+        )
+    axes.set_yscale("log")
+    axes.set_xlabel("time [s]")
+    axes.set_ylabel("packets in the AP buffer")
+    style.legend_below(figure, axes)
+
+
+# Fig. 6: over the number of connections
+
+
+def _fig6(effort: Effort) -> Iterator[Case]:
+    few = (2, 5, 20, 40)
+    nodes = effort.pick(few, NODES)
+    for setting in GUARDED:
+        for n in nodes if setting == "AP 50" else effort.pick((5, 20), nodes):
+            for tcp in ("ctcp", *PLUS):
+                yield _case(effort, tcp, setting, n, 10 if setting == "AP 50" else 5)
+    for setting, guarded in GUARDED.items():
+        for n in effort.pick((20,), (5, 20, 40)) if setting == "AP 50" else effort.pick((5, 20), nodes):
+            for tcp in PLUS:
+                yield _case(effort, tcp, guarded, n, 5)
+    if effort is Effort.QUICK:
+        return
+    for setting in ("AP 100", "AP 200", "AP 1000", "stations 1000"):
+        for tcp in ("ctcp", *PLUS):
+            yield _case(effort, tcp, setting, 20, 3)
+    for tcp in ("newreno", MODULE):
+        for n in NS2_NODES:
+            yield _case(effort, tcp, "AP 50", n, 20 if n == 20 else 3)
+        yield _case(effort, tcp, "all 200", 20, 3)
+
+
+def _draw_fig6(quantity: str, label: str) -> Callable[[Any, Table], None]:
+    def draw(figure: Any, table: Table) -> None:
+        panels = figure.subplots(1, 3, sharey=True)
+        for axes, setting, title in zip(
+            panels, ("AP 50", "AP 600", "AP 600, guard"),
+            ("AP buffer 50", "AP buffer 600", "600, guarded rule"),
+        ):  # fmt: skip
+            of_ctcp = setting.removesuffix(", guard")
+            order = ["ctcp", *PLUS, *(["newreno"] if setting == "AP 50" else [])]
+            some = [
+                row
+                for row in table.rows
+                if row.labels.get("setting") == (of_ctcp if row.labels.get("tcp") == "ctcp" else setting)
+            ]
+            style.lines(axes, type(table)(table.experiment, some), quantity, x="n", series="tcp", names=NAMES,
+                        order=[tcp for tcp in order if any(row.labels.get("tcp") == tcp for row in some)])  # fmt: skip
+            axes.set_title(title)
+            axes.set_xlabel("connections")
+            if quantity == "rtt_s":
+                axes.axhline(BASE_S, color="black", linewidth=0.8, linestyle=":", label="220 ms")
+        panels[0].set_ylim(*{"jain_index": (0, 1.05), "goodput_mbps": (0, 28)}.get(quantity, (0, None)))
+        panels[0].set_ylabel(label)
+        style.legend_below(figure, *panels, columns=6)
+
+    return draw
+
+
+# Fig. 8: the high-speed path
+
+RATES = {"10 Gb/s": 10e9, "1 Gb/s": 1e9, "100 Mb/s": 100e6}
+
+
+def _fig8(effort: Effort) -> Iterator[Case]:
+    tcps = ("ctcp", "ctcp+ eq 8")
+    runs = [("100 Mb/s", tcp, buffer) for tcp in tcps for buffer in BUFFERS]
+    if effort is Effort.FULL:
+        runs += [("1 Gb/s", tcp, buffer) for tcp in tcps for buffer in BUFFERS]
+        runs += [("10 Gb/s", tcp, "0.75") for tcp in tcps]
+        runs += [("1 Gb/s", MODULE, "1"), ("100 Mb/s", MODULE, "1")]
+    for rate, tcp, buffer in runs:
+        packets = round(RATES[rate] * BASE_S / 8 / PACKET * BUFFERS[buffer])
+        changes = {
+            **TCPS[tcp], "servers.rate": rate, "servers.sender.queue.limit": f"{packets} packets",
+            "tcp.sack": True, "tcp.timestamps": True,
+        }  # fmt: skip
+        labels = {"tcp": tcp, "rate": rate, "buffer": buffer}
+        yield Case(labels, _file("high_speed.toml").with_(changes), (1,), series="1 s")
+
+
+def _throughput(case: Case, results: Results) -> Iterator[Measured]:
+    series = results.series
+    assert series is not None
+    capacity = RATES[str(case.labels["rate"])]
+    rate = 8 * series["arrived_bytes"].astype(float) * PACKET / PAYLOAD
+    top = int(np.argmax(rate[:6]))
+    yield Measured("peak_share", [rate[top] / capacity])
+    yield Measured("dip_share", [rate[top + 1 : top + 4].min() / rate[top]])
+    yield Measured("late_share", [rate[80:].mean() / capacity])
+    yield Measured("mean_mbps", [rate.mean() / 1e6])
+    for t, value in zip(series["time_s"].tolist(), rate.tolist()):
+        yield Measured("rate_gbps", [value / 1e9], {"t": t})
+
+
+def _draw_fig8(figure: Any, table: Table) -> None:
+    rates = sorted(table.distinct("rate"), key=lambda rate: -RATES[rate])
+    shown = ((rates[0], "0.75"), (rates[min(1, len(rates) - 1)], "1"))
+    panels = figure.subplots(1, len(shown))
+    for axes, (rate, buffer) in zip(panels, shown):
+        for number, tcp in enumerate(("ctcp", "ctcp+ eq 8")):
+            rows = table.where("rate_gbps", tcp=tcp, rate=rate, buffer=buffer).rows
+            axes.plot(
+                [row.labels["t"] for row in rows],
+                [row.values[0] for row in rows],
+                color=style.COLOURS[number],
+                linewidth=1.8 - 0.9 * number,
+                linestyle=style.DASHES[number],
+                label=NAMES[tcp],
+            )
+        axes.set_title(f"{rate}, buffer {buffer} BDP")
+        axes.set_xlabel("time [s]")
+        axes.set_ylim(bottom=0)
+    panels[0].set_ylabel("throughput [Gb/s]")
+    style.legend_below(figure, *panels)
+
+
+# Coexistence
+
+PAIRS = (
+    ("newreno", "newreno"),
+    ("newreno", "ctcp"),
+    *(("newreno", tcp) for tcp in PLUS),
+    ("ctcp", "ctcp"),
+    *(("ctcp", tcp) for tcp in PLUS),
+)
+
+
+def _coexist(effort: Effort) -> Iterator[Case]:
+    for setting in ("AP 50", "AP 600"):
+        for one, other in PAIRS:
+            if ("eq 7" in other or "eq 9" in other or effort is Effort.QUICK) and setting != "AP 50":
+                continue
+            changes: dict[str, object] = {**SETTINGS[setting], **_shorter(effort)}
+            for group, tcp in (("by_one", one), ("by_other", other)):
+                for key, value in TCPS[tcp].items():
+                    changes[f"flows.{group}.{key}"] = value
+            labels = {"one": one, "other": other, "setting": setting}
+            seeds = tuple(range(1, effort.pick(2, 5) + 1))
+            yield Case(labels, _file("coexist.toml").with_(changes), seeds)
+
+
+def _shares(_: Case, results: Results) -> Iterator[Measured]:
+    goodput = results.flows["goodput_bps"].reshape(len(results.seeds), 2, -1).mean(axis=2) / 1e6
+    yield Measured("one_mbps", goodput[:, 0])
+    yield Measured("other_mbps", goodput[:, 1])
+
+
+def _draw_coexist(figure: Any, table: Table) -> None:
+    settings = table.distinct("setting")
+    panels = figure.subplots(1, len(settings), sharey=True, squeeze=False)[0]
+    for axes, setting in zip(panels, settings):
+        pairs = [(row.labels["one"], row.labels["other"]) for row in table.where("one_mbps", setting=setting).rows]
+        for number, (quantity, label) in enumerate((("one_mbps", "first ten"), ("other_mbps", "other ten"))):
+            rows = table.where(quantity, setting=setting).rows
+            at = np.arange(len(rows)) + 0.4 * number - 0.2
+            style.bars(axes, rows, at, colour=style.COLOURS[number], label=label, width=0.36)
+        short = {"newreno": "NewReno", "ctcp": "CTCP", **{name: name.replace("ctcp", "").strip() for name in PLUS}}
+        axes.set_xticks(
+            range(len(pairs)),
+            [f"{short[str(a)]} | {short[str(b)]}" for a, b in pairs],
+            rotation=60,
+            ha="right",
+            fontsize=6,
+        )
+        axes.set_title(f"{setting} packets")
+    panels[0].set_ylim(bottom=0)
+    panels[0].set_ylabel("goodput of a flow [Mb/s]")
+    style.legend_below(figure, *panels)
+
+
+ONE = (3.5, 2.6)
+TWO = (6.9, 2.7)
+OVER_TIME = ("AP 50", "AP 600", "AP 200")
+TWO_STATIONS = ("AP 50", "AP 200", "AP 100")
+
+EXPERIMENTS = (
+    Experiment(
+        "fig2", "Throughput of each of 20 CTCP uploads, in decreasing order", _fig2, _ranks, _draw_fig2, ONE,
+        ("goodput_mbps", "jain_index", "least", "most", "rtt_s", "timeouts", "ap_queue_share", "ap_share"),
+    ),
+    Experiment(
+        "fig3", "Windows of the fastest CTCP connection", _over_time(20, STEPS["fig3"], OVER_TIME), _windows,
+        _draw_windows, TWO, ("zero_share", "jain_index", "rtt_s"),
+    ),
+    Experiment(
+        "fig4", "Packets in the access point's buffer under CTCP", _over_time(20, STEPS["fig4"], OVER_TIME), _queue,
+        _draw_queue, ONE, ("ap_queue_share", "ap_drops"),
+    ),
+    Experiment(
+        "fig5", "Windows and buffer overflows with two stations", _over_time(2, STEPS["fig5"], TWO_STATIONS), _windows,
+        _draw_windows, TWO, ("overflow_zero", "overflows", "zero_share"),
+    ),
+    Experiment(
+        "fig6a", "Fairness over the number of connections", _fig6, _cell, _draw_fig6("jain_index", "fairness index"),
+        TWO, ("jain_index", "least", "timeouts"),
+    ),
+    Experiment(
+        "fig6b", "Average round-trip time over the number of connections", _fig6, _cell,
+        _draw_fig6("rtt_s", "average RTT [s]"), TWO, ("rtt_s", "rtt_flow_s"),
+    ),
+    Experiment(
+        "fig6c", "Total throughput over the number of connections", _fig6, _cell,
+        _draw_fig6("goodput_mbps", "total goodput [Mb/s]"), TWO, ("goodput_mbps",),
+    ),
+    Experiment(
+        "fig8", "Throughput over a high-speed path", _fig8, _throughput, _draw_fig8, TWO,
+        ("peak_share", "dip_share", "late_share", "mean_mbps"),
+        note="Buffers are compared at 1 Gb/s; verdicts are those at 10 Gb/s with a buffer of 0.75 products. Quick runs "
+        "have 100 Mb/s only.",
+    ),
+    Experiment(
+        "coexist", "CTCP+ beside NewReno and CTCP", _coexist, _shares, _draw_coexist, (6.9, 3.3),
+        note="Ten uploads of each; the paper reasons about it and shows no data.",
+    ),
+)  # fmt: skip
+"""All of them, in the paper's order."""
