@@ -114,7 +114,7 @@ ROWS = list(rows())
 
 TCP_BESIDE_HALF = "Jain differs in the third digit, and varies less by seed: TCP gets 1.3 % more than in ns-2"
 TCP_BESIDE_ONE = "Jain 0.928 beside 0.924, and it varies by 0.003 only: TCP gets 3 % more than in ns-2"
-ONE_HOP = "Jain 0.975 beside 0.983: the flow over one hop gets 876 kb/s, in ns-2 836 kb/s; the cause was not found"
+ONE_HOP = "Jain 0.975 beside 0.983: the flow over one hop gets 876 kb/s, in ns-2 836 kb/s: EIFS is a NAV there"
 NO_WAY = "in 6 of 10 runs of ns-2 a flow has no way for a while: even the median is that of such a run"
 
 #: What differs, and by how much.
