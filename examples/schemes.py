@@ -1,8 +1,8 @@
 """Every queue and scheme of the access point in one table and one figure.
 
 The cell: n stations with 802.11b at 11 Mb/s, an upload and a download each, a server 10 ms away, 100 packets at the
-access point. Beside that each is put to the test of what its source says it improves, in a cell where that shows,
-with FIFO in its place on the same seeds. Run it as ``python examples/schemes.py [--full] [FOLDER]``; it writes
+access point. Beside that each is put to the test of what its source says it improves: in that cell, and if the source
+speaks of traffic or of a network that the cell lacks, in one that has it; with FIFO in its place on the same seeds. Run it as ``python examples/schemes.py [--full] [FOLDER]``; it writes
 ``schemes.md`` and ``schemes.svg`` there.
 """
 
@@ -51,15 +51,17 @@ def with_voice() -> dict[str, Any]:
     return {**CELL, "stations": [*CELL["stations"], {"name": "phone"}], "flows": [*CELL["flows"], call]}
 
 
-def downloads_with_voice() -> dict[str, Any]:
-    """Leave the uploads out: their ACKs are shorter still."""
-    cell = with_voice()
-    return {**cell, "flows": cell["flows"][1:]}
-
-
-def downloads() -> dict[str, Any]:
-    """Leave the uploads out: then everything waits at the access point."""
-    return {**CELL, "flows": CELL["flows"][1:]}
+def with_flood() -> dict[str, Any]:
+    """Leave the uploads out and add a UDP flow towards one more station that sends more than the air can carry."""
+    flood = {
+        "name": "flood",
+        "station": "greedy",
+        "server": "server",
+        "direction": "down",
+        "transport": "udp",
+        "udp": {"rate": "8 Mb/s", "payload": "1000 B"},
+    }
+    return {**CELL, "stations": [*CELL["stations"], {"name": "greedy"}], "flows": [CELL["flows"][1], flood]}
 
 
 def with_short() -> dict[str, Any]:
@@ -137,6 +139,11 @@ def rtt(run: Rows) -> float:
     return float(known.mean() * 1e3) if len(known) else float("nan")
 
 
+def waiting(run: Rows) -> float:
+    """Mean length of the access point's queue [packets]."""
+    return float(run["ap_queue_mean_packets"][0])
+
+
 def voice(run: Rows) -> float:
     """Share of the call that arrives."""
     return float(run["goodput_bps"][run["name"] == "call"][0] / 64e3)
@@ -148,56 +155,92 @@ def short(run: Rows) -> float:
 
 
 class Claim(NamedTuple):
-    """What a source says a scheme improves."""
+    """What a source says a scheme improves, and where that is looked at.
 
-    what: str
+    The figure is looked at in the shared cell of five stations wherever it exists there. If the source speaks of traffic
+    or of a network that the shared cell does not have, it is looked at again in a cell that has it, otherwise the same.
+    """
+
+    scheme: str
+    """Which scheme."""
+    says: str
+    """What the source says, in our words."""
+    title: str
+    """What the figure is."""
     figure: Callable[[Rows], float]
-    cell: Callable[[], dict[str, Any]] = lambda: CELL
-    stations: int = 5
+    named: str = ""
+    """What the source speaks of that the shared cell lacks."""
+    cell: Callable[[], dict[str, Any]] | None = None
+    """The cell that has it."""
     better: int = 1
     """1 if more is better, -1 if less is."""
+    shared: bool = True
+    """Whether the figure exists in the shared cell."""
 
 
-EQUAL = Claim("up and down get the same", balance)
-FLOWS = Claim("flows get the same (Jain)", jain)
-DISTANCES = Claim("distance does not matter (Jain)", jain, with_distances, 0)
-DELAY = Claim("shorter round trips of downloads (ms)", rtt, downloads, better=-1)
-CALLS = Claim("a call gets through", voice, with_voice)
-CHAIN = Claim("more over a chain of 7 (Mb/s)", goodput, chain, 0)
-SHORT = Claim("short flows get through", short, with_short)
-
-SCHEMES: dict[str, tuple[dict[str, Any], Claim | None]] = {
-    "fifo": ({}, None),
-    "las": ({"queue.discipline": "las"}, DISTANCES),
-    "sjf": ({"queue.discipline": "sjf"}, Claim("a call gets through downloads", voice, downloads_with_voice)),
-    "red": ({"queue.discipline": "red"}, DELAY),
-    "codel": ({"queue.discipline": "codel"}, DELAY),
-    "fq-codel": ({"queue.discipline": "fq-codel"}, DELAY),
-    "drr": ({"queue.discipline": "drr"}, DISTANCES),
-    "scfq": ({"queue.discipline": "scfq"}, DISTANCES),
-    "per-flow": ({"queue.discipline": "per-flow"}, FLOWS),
-    "dual": ({"queue.discipline": "dual"}, EQUAL),
-    "vq-red": ({"queue.discipline": "vq-red"}, FLOWS),
-    "spm": ({"queue.discipline": "spm"}, SHORT),
-    "paced": ({"queue.discipline": "paced"}, CHAIN),
-    "contention-red": ({"queue.discipline": "contention-red"}, CHAIN),
-    "airtime": (
-        {"queue.discipline": "airtime"},
-        Claim("a slow station slows nobody (Mb/s)", goodput, with_slow),
-    ),
-    "b-over-n": ({"scheme.window": "b-over-n"}, EQUAL),
-    "wmax-over-n": ({"scheme.window": "wmax-over-n"}, EQUAL),
-    "by-rtt": ({"scheme.window": "by-rtt"}, EQUAL),
-    "rate-limit": ({"scheme.uplink": "rate-limit"}, EQUAL),
-    "buffer-drop": ({"scheme.uplink": "buffer-drop"}, EQUAL),
-    "rate-cap": (
-        {"scheme.client": "rate-cap", "scheme.rate-cap.rate": "500 kb/s"},
-        Claim("clients near and far get the same (Jain)", jain, with_slow),
-    ),
-    "edca": ({"scheme.access": "edca"}, Claim("20 uploads get the same (Jain)", jain_up, stations=20)),
-    "dynamic-cw": ({"scheme.access": "dynamic-cw"}, EQUAL),
-    "dynamic-edca": ({"scheme.access": "dynamic-edca"}, CALLS),
+SCHEMES: dict[str, dict[str, Any]] = {
+    "fifo": {},
+    **{
+        name: {"queue.discipline": name}
+        for name in (
+            "las",
+            "sjf",
+            "red",
+            "codel",
+            "fq-codel",
+            "drr",
+            "scfq",
+            "per-flow",
+            "dual",
+            "vq-red",
+            "spm",
+            "paced",
+            "contention-red",
+            "airtime",
+        )
+    },
+    **{name: {"scheme.window": name} for name in ("b-over-n", "wmax-over-n", "by-rtt")},
+    **{name: {"scheme.uplink": name} for name in ("rate-limit", "buffer-drop")},
+    "rate-cap": {"scheme.client": "rate-cap", "scheme.rate-cap.rate": "500 kb/s"},
+    **{name: {"scheme.access": name} for name in ("edca", "dynamic-cw", "dynamic-edca")},
 }
+
+JAIN, BALANCE, CALL = "Jain, all flows", "smaller of up/down and down/up", "share of the call that arrives"
+WAITING, GOODPUT = "waiting at the access point [packets]", "goodput [Mb/s]"
+SLOW, FLOOD, FAR = "a station at 1 Mb/s, downloads", "a UDP flow of 8 Mb/s, downloads", "servers at 2, 50, 150 ms, downloads"
+PHONE, CHAIN, PAGES = "a call", "a chain of 7", "20 kB a second"
+
+CLAIMS = [
+    Claim("las", "flows get the same, up or down, near or far", JAIN, jain, FAR, with_distances),
+    Claim("sjf", "multimedia, in short packets, goes ahead", CALL, voice, PHONE, with_voice, shared=False),
+    Claim("red", "the mean queue is short", WAITING, waiting, better=-1),
+    Claim("codel", "packets do not wait long", WAITING, waiting, better=-1),
+    Claim("fq-codel", "packets do not wait long", WAITING, waiting, better=-1),
+    Claim("fq-codel", "flows of little traffic are kept apart from others", CALL, voice, PHONE, with_voice, shared=False),
+    Claim("drr", "flows get the same, however much one sends", JAIN, jain, FLOOD, with_flood),
+    Claim("scfq", "flows get the same, however much one sends", JAIN, jain, FLOOD, with_flood),
+    Claim("per-flow", "flows get the same", JAIN, jain),
+    Claim("dual", "uploads and downloads get the same", BALANCE, balance),
+    Claim("vq-red", "flows get the same", JAIN, jain),
+    Claim("spm", "short flows get through", "share of the 20 kB in time", short, PAGES, with_short, shared=False),
+    Claim("paced", "less contention between hidden nodes, so more gets through", GOODPUT, goodput, CHAIN, chain),
+    Claim("contention-red", "more gets through over several hops", GOODPUT, goodput, CHAIN, chain),
+    Claim("airtime", "a slow station does not slow the others", GOODPUT, goodput, SLOW, with_slow),
+    Claim("b-over-n", "uploads and downloads get the same", BALANCE, balance),
+    Claim("wmax-over-n", "uploads and downloads get the same", BALANCE, balance),
+    Claim("by-rtt", "uploads and downloads get the same", BALANCE, balance),
+    Claim("rate-limit", "uploads and downloads get the same", BALANCE, balance),
+    Claim("buffer-drop", "uploads and downloads get the same", BALANCE, balance),
+    Claim("rate-cap", "clients near and far get the same", JAIN, jain, SLOW, with_slow),
+    Claim("edca", "uploads get the same", "Jain, uploads", jain_up),
+    Claim("edca", "uploads and downloads get the same", BALANCE, balance),
+    Claim("dynamic-cw", "uploads and downloads get the same", BALANCE, balance),
+    Claim("dynamic-edca", "uploads and downloads get the same", BALANCE, balance),
+    Claim("dynamic-edca", "real-time traffic is kept", CALL, voice, PHONE, with_voice, shared=False),
+]
+
+STATIONS = 5
+"""Stations of the shared cell in the table of claims."""
 
 MOST = 10_000
 """Ratios above this, where downloads get next to nothing, are not told apart."""
@@ -210,21 +253,25 @@ def scenario(cell: dict[str, Any], stations: int, scheme: Mapping[str, Any], tim
     base = wifair.Scenario.from_dict({**cell, "duration": f"{time_s} s", "warm_up": f"{time_s // 4} s"})
     owner = "stations" if "space" in cell else "ap"
     changes: dict[str, Any] = {f"{owner}.{key}": value for key, value in scheme.items()}
-    if stations:
+    if any(group["name"] == "sta" for group in cell["stations"]):
         changes["stations.sta.count"] = stations
     return base.with_(changes)
 
 
 def rows(runs: Runs) -> list[tuple[dict[str, Any], Rows]]:
     """Flows of each run with its labels, in the order of the requests."""
-    flows = runs.flows
-    keys = [flows[name] for name in ("part", "scheme", "stations", "seed")]
+    flows, figures = runs.flows, runs.figures
+    labels = ("part", "scheme", "stations", "seed")
     found: dict[tuple[Any, ...], list[int]] = {}
-    for index, key in enumerate(zip(*(column.tolist() for column in keys))):
+    for index, key in enumerate(zip(*(flows[name].tolist() for name in labels))):
         found.setdefault(key, []).append(index)
+    lengths = dict(zip(zip(*(figures[name].tolist() for name in labels)), figures["ap_queue_mean_packets"]))
     names = ("name", "direction", "goodput_bps", "rtt_mean_s")
     return [
-        (dict(zip(("part", "scheme", "stations", "seed"), key)), {name: flows[name][index] for name in names})
+        (
+            dict(zip(labels, key)),
+            {**{name: flows[name][index] for name in names}, "ap_queue_mean_packets": np.array([lengths[key]])},
+        )
         for key, index in found.items()
     ]
 
@@ -232,27 +279,41 @@ def rows(runs: Runs) -> list[tuple[dict[str, Any], Rows]]:
 def simulate(stations: list[int], seeds: range, time_s: int, store: Path) -> list[tuple[dict[str, Any], Rows]]:
     """Run everything, or read what the store has."""
     requests = []
-    for name, (scheme, claim) in SCHEMES.items():
+
+    def ask(cell: dict[str, Any], count: int, name: str, part: str) -> None:
         for seed in seeds:
-            for count in stations:
-                labels: dict[str, Label] = {"part": "cell", "scheme": name, "stations": count}
-                requests.append(Request(scenario(CELL, count, scheme, time_s), seed, labels))
-            if claim is not None:
-                for part, used in (("with", scheme), ("without", {})):
-                    labels = {"part": part, "scheme": name, "stations": claim.stations}
-                    requests.append(Request(scenario(claim.cell(), claim.stations, used, time_s), seed, labels))
+            labels: dict[str, Label] = {"part": part, "scheme": name, "stations": count}
+            requests.append(Request(scenario(cell, count, SCHEMES[name], time_s), seed, labels))
+
+    for name in SCHEMES:
+        for count in sorted({*stations, STATIONS}):
+            ask(CELL, count, name, "")
+    cells = {claim.named: claim.cell for claim in CLAIMS if claim.cell is not None}
+    for part, make in cells.items():
+        for name in dict.fromkeys(["fifo", *(claim.scheme for claim in CLAIMS if claim.named == part)]):
+            ask(make(), STATIONS, name, part)
     runs = compute(requests, store)
     for failure in runs.failures:
         raise SystemExit(f"{failure.labels}: {failure.message}")
     return rows(runs)
 
 
-def verdict(pairs: list[tuple[float, float]], better: int) -> tuple[float, float, str]:
+def verdict(pairs: list[tuple[float, float]], better: int) -> str:
     """Means without and with, and whether the 95 % interval of the differences leaves out zero."""
     differences = [better * (with_ - without) for without, with_ in pairs]
     mean, half = mean_interval(differences)
     word = "yes" if mean - half > 0 else "no: worse" if mean + half < 0 else "no difference"
-    return float(np.mean([pair[0] for pair in pairs])), float(np.mean([pair[1] for pair in pairs])), word
+    without, with_ = np.mean(pairs, axis=0)
+    return f"{without:.3g} | {with_:.3g} | {word}"
+
+
+def paired(done: list[tuple[dict[str, Any], Rows]], claim: Claim, part: str) -> list[tuple[float, float]]:
+    """Figures of a claim without and with its scheme, seed by seed."""
+    found: dict[int, dict[str, float]] = {}
+    for labels, run in done:
+        if labels["part"] == part and labels["stations"] == STATIONS and labels["scheme"] in ("fifo", claim.scheme):
+            found.setdefault(labels["seed"], {})[labels["scheme"]] = claim.figure(run)
+    return [(of["fifo"], of[claim.scheme]) for of in found.values()]
 
 
 def table(done: list[tuple[dict[str, Any], Rows]], stations: list[int]) -> str:
@@ -267,22 +328,19 @@ def table(done: list[tuple[dict[str, Any], Rows]], stations: list[int]) -> str:
             lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
         lines.append("")
     lines += ["## What their sources say they improve", ""]
-    lines += ["| scheme | claim | with FIFO | with it | improves it |", "| --- | --- | ---: | ---: | --- |"]
-    for name, (_, claim) in SCHEMES.items():
-        if claim is None:
-            continue
-        found: dict[int, dict[str, float]] = {}
-        for labels, run in done:
-            if labels["scheme"] == name and labels["part"] != "cell":
-                found.setdefault(labels["seed"], {})[labels["part"]] = claim.figure(run)
-        without, with_, word = verdict([(pair["without"], pair["with"]) for pair in found.values()], claim.better)
-        lines.append(f"| `{name}` | {claim.what} | {without:.3g} | {with_:.3g} | {word} |")
+    head = ["scheme", "its source says", "figure", "shared cell: FIFO", "with it", "improves it"]
+    lines += ["| " + " | ".join([*head, "with what the source names", "FIFO", "with it", "improves it"]) + " |"]
+    lines += ["| --- | --- | --- | ---: | ---: | --- | --- | ---: | ---: | --- |"]
+    for claim in CLAIMS:
+        shared = verdict(paired(done, claim, ""), claim.better) if claim.shared else "– | – | –"
+        own = f"{claim.named} | {verdict(paired(done, claim, claim.named), claim.better)}" if claim.cell else "– | – | – | –"
+        lines.append(f"| `{claim.scheme}` | {claim.says} | {claim.title} | {shared} | {own} |")
     return "\n".join(lines) + "\n"
 
 
 def value(done: list[tuple[dict[str, Any], Rows]], scheme: str, count: int, figure: Callable[[Rows], float]) -> float:
     """Average a figure over the seeds."""
-    wanted = {"part": "cell", "scheme": scheme, "stations": count}
+    wanted = {"part": "", "scheme": scheme, "stations": count}
     return float(np.mean([figure(run) for labels, run in done if wanted.items() <= labels.items()]))
 
 
