@@ -185,10 +185,17 @@ fn what_cannot_be_is_said() {
     };
     for (keys, message) in [
         ("ap.queue.limit = '0 packets'", "must be at least one packet"),
+        ("ap.queue.limit = '39 B'", "at least 1 packet or 40 B"),
+        ("ap.scheme.b-over-n.buffer = '0 packets'", "must be at least one packet"),
+        ("ap.queue.discipline = 'python'", "`class` is missing"),
         ("ap.queue.discipline = 'rde'", "did you mean `red`?"),
         ("ap.queue.red.weight = 1", "red"),
         ("ap.scheme.window = 'wmax-over-n'\nap.scheme.wmax-over-n.rtt = 'given'", "no `given_rtt` is"),
         ("ap.scheme.uplink = 'rate-limit'\nap.scheme.rate-limit.mode = 'static'", "no `rate` is given"),
+        ("ap.scheme.window = 'wmax-over-n'\nap.scheme.wmax-over-n.mu = 'given'", "no `service_time` is"),
+        ("ap.scheme.uplink = 'rate-limit'\nap.scheme.rate-limit.rate = '2 Mb/s'", "`rate` beside an adaptive mode"),
+        ("ap.scheme.window = 'b-over-n'\nap.scheme.by-rtt.period = '2 s'", "`by-rtt` is set but not chosen"),
+        ("ap.scheme.window = ['b-over-n', 'by-rtt']", "`window` is a list, not a name"),
         ("ap.scheme.access = 'edca'\nspace.mode = 'infrastructure'", "`access` is \"edca\" beside a [space]"),
         ("ap.scheme.window = 'b-over-n'\nap.scheme.window = 'by-rtt'", "ap.scheme"),
     ] {
@@ -198,6 +205,25 @@ fn what_cannot_be_is_said() {
             "{keys}: {problems}"
         );
     }
+}
+
+/// A queue in bytes that does not hold a packet of the flow lets nothing through: LEE's packets have 1040 B, and its
+/// ACKs would fit. Only queues that data pass count.
+#[test]
+fn a_limit_below_one_packet_is_refused_where_data_pass() {
+    let refused = |set: &str| {
+        Scenario::parse_with(Source::file("a.toml", LEE), &[Override::set(set)], &mut |_| Err("no traces".into()))
+            .err()
+            .map(|problems| problems.to_string())
+    };
+    for owner in ["ap", "stations.up", "servers"] {
+        let problems = refused(&format!("{owner}.queue.limit=1039 B")).expect(owner);
+        for part in ["`limit` is 1039 B, but a packet of `", "` has 1040 B", "must be at least one packet", owner] {
+            assert!(problems.contains(part), "{owner}: {part}: {problems}");
+        }
+        assert_eq!(refused(&format!("{owner}.queue.limit=1040 B")), None);
+    }
+    assert_eq!(refused("stations.down.queue.limit=1039 B"), None);
 }
 
 /// Four uploads against four downloads: without a cure the downloads get next to nothing. What the sources of the

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use wifair_config::{Node as Tree, Place, Reader, hint};
+use wifair_config::{Limit, Node as Tree, Place, Reader, hint};
 use wifair_units::{BitRate, Bytes, Duration};
 use wifair_wlan::phy::rate::Adaptation;
 use wifair_wlan::queue;
@@ -569,6 +569,9 @@ impl Builder<'_> {
                 if way.iter().any(|step| matches!(step, Step::Air { .. })) && !self.fits_the_air(flows, group) {
                     break;
                 }
+                if !self.fits_the_queues(flows, &way) {
+                    break;
+                }
                 for copy in 0..each {
                     let name = match (several, each) {
                         (_, 1) => member_name(&flows.name, index, several),
@@ -672,10 +675,7 @@ impl Builder<'_> {
     }
 
     fn fits_the_air(&mut self, flows: &Flows, group: usize) -> bool {
-        let (key, size) = match &flows.transport {
-            Transport::Tcp(tcp) => ("tcp.mss", tcp.mss + tcp.header),
-            Transport::Udp(udp) => ("udp.payload", udp.payload + udp.header),
-        };
+        let (key, size) = full_packet(flows);
         if size.0 > LARGEST_PACKET {
             let message = format!("packets of {size} do not fit into a frame");
             self.problem(
@@ -688,6 +688,37 @@ impl Builder<'_> {
         true
     }
 
+    /// Reports a queue on the way of the data that is too small for one packet: nothing would arrive.
+    fn fits_the_queues(&mut self, flows: &Flows, way: &[Step]) -> bool {
+        let (_, size) = full_packet(flows);
+        for step in way {
+            let (owner, limit) = match *step {
+                Step::Air { from: Node::Station(station), .. } => {
+                    let group = self.network.stations[station].group;
+                    (format!("stations[{group}]"), self.file.stations[group].queue.limit)
+                }
+                Step::Air { .. } => match &self.file.ap {
+                    Some(ap) => ("ap".to_owned(), ap.queue.limit),
+                    None => continue,
+                },
+                Step::Wire { wire, .. } => {
+                    let limit = self.network.wires[wire].queue.limit;
+                    let group = self.file.servers.iter().position(|servers| servers.queue.limit == limit);
+                    let link = self.file.links.iter().position(|link| link.queue.limit == limit);
+                    let link = link.map_or(String::new(), |index| format!("links[{index}]"));
+                    (group.map_or(link, |index| format!("servers[{index}]")), limit)
+                }
+            };
+            let Limit::Bytes(limit) = limit else { continue };
+            if limit < size {
+                let message = format!("`limit` is {limit}, but a packet of `{}` has {size}", flows.name);
+                self.problem(&format!("{owner}.queue.limit"), &message, "must be at least one packet");
+                return false;
+            }
+        }
+        true
+    }
+
     fn node_name(&self, node: Node) -> String {
         match node {
             Node::Ap(index) => self.network.aps[index].name.clone(),
@@ -695,6 +726,14 @@ impl Builder<'_> {
             Node::Server(index) => self.network.servers[index].name.clone(),
             Node::Router(index) => self.file.routers[index].name.clone(),
         }
+    }
+}
+
+/// A full packet of `flows`, with headers, and the key that says how large it is.
+fn full_packet(flows: &Flows) -> (&'static str, Bytes) {
+    match &flows.transport {
+        Transport::Tcp(tcp) => ("tcp.mss", tcp.mss + tcp.header),
+        Transport::Udp(udp) => ("udp.payload", udp.payload + udp.header),
     }
 }
 
