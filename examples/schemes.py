@@ -2,8 +2,8 @@
 
 The cell: n stations with 802.11b at 11 Mb/s, an upload and a download each, a server 10 ms away, 100 packets at the
 access point. Beside that each is put to the test of what its source says it improves: in that cell, and if the source
-speaks of traffic or of a network that the cell lacks, in one that has it; with FIFO in its place on the same seeds. Run it as ``python examples/schemes.py [--full] [FOLDER]``; it writes
-``schemes.md`` and ``schemes.svg`` there.
+speaks of traffic or of a network that the cell lacks, in one that has it; with FIFO in its place on the same seeds.
+Run it as ``python examples/schemes.py [--full] [FOLDER]``; it writes ``schemes.md`` and ``schemes.svg`` there.
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ def short(run: Rows) -> float:
 class Claim(NamedTuple):
     """What a source says a scheme improves, and where that is looked at.
 
-    The figure is looked at in the shared cell of five stations wherever it exists there. If the source speaks of traffic
-    or of a network that the shared cell does not have, it is looked at again in a cell that has it, otherwise the same.
+    The figure is looked at in the shared cell of five stations wherever it exists there. If the source speaks of
+    traffic or of a network that the shared cell does not have, it is looked at again in a cell that has it.
     """
 
     scheme: str
@@ -207,7 +207,11 @@ SCHEMES: dict[str, dict[str, Any]] = {
 
 JAIN, BALANCE, CALL = "Jain, all flows", "smaller of up/down and down/up", "share of the call that arrives"
 WAITING, GOODPUT = "waiting at the access point [packets]", "goodput [Mb/s]"
-SLOW, FLOOD, FAR = "a station at 1 Mb/s, downloads", "a UDP flow of 8 Mb/s, downloads", "servers at 2, 50, 150 ms, downloads"
+SLOW, FLOOD, FAR = (
+    "a station at 1 Mb/s, downloads",
+    "a UDP flow of 8 Mb/s, downloads",
+    "servers at 2, 50, 150 ms, downloads",
+)
 PHONE, CHAIN, PAGES = "a call", "a chain of 7", "20 kB a second"
 
 CLAIMS = [
@@ -216,7 +220,9 @@ CLAIMS = [
     Claim("red", "the mean queue is short", WAITING, waiting, better=-1),
     Claim("codel", "packets do not wait long", WAITING, waiting, better=-1),
     Claim("fq-codel", "packets do not wait long", WAITING, waiting, better=-1),
-    Claim("fq-codel", "flows of little traffic are kept apart from others", CALL, voice, PHONE, with_voice, shared=False),
+    Claim(
+        "fq-codel", "flows of little traffic are kept apart from others", CALL, voice, PHONE, with_voice, shared=False
+    ),
     Claim("drr", "flows get the same, however much one sends", JAIN, jain, FLOOD, with_flood),
     Claim("scfq", "flows get the same, however much one sends", JAIN, jain, FLOOD, with_flood),
     Claim("per-flow", "flows get the same", JAIN, jain),
@@ -332,8 +338,12 @@ def table(done: list[tuple[dict[str, Any], Rows]], stations: list[int]) -> str:
     lines += ["| " + " | ".join([*head, "with what the source names", "FIFO", "with it", "improves it"]) + " |"]
     lines += ["| --- | --- | --- | ---: | ---: | --- | --- | ---: | ---: | --- |"]
     for claim in CLAIMS:
-        shared = verdict(paired(done, claim, ""), claim.better) if claim.shared else "– | – | –"
-        own = f"{claim.named} | {verdict(paired(done, claim, claim.named), claim.better)}" if claim.cell else "– | – | – | –"
+        shared = verdict(paired(done, claim, ""), claim.better) if claim.shared else "- | - | -"
+        own = (
+            f"{claim.named} | {verdict(paired(done, claim, claim.named), claim.better)}"
+            if claim.cell
+            else "- | - | - | -"
+        )
         lines.append(f"| `{claim.scheme}` | {claim.says} | {claim.title} | {shared} | {own} |")
     return "\n".join(lines) + "\n"
 
