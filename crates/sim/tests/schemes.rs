@@ -193,7 +193,6 @@ fn what_cannot_be_is_said() {
         ("ap.scheme.window = 'wmax-over-n'\nap.scheme.wmax-over-n.rtt = 'given'", "no `given_rtt` is"),
         ("ap.scheme.uplink = 'rate-limit'\nap.scheme.rate-limit.mode = 'static'", "no `rate` is given"),
         ("ap.scheme.window = 'wmax-over-n'\nap.scheme.wmax-over-n.mu = 'given'", "no `service_time` is"),
-        ("ap.scheme.uplink = 'rate-limit'\nap.scheme.rate-limit.rate = '2 Mb/s'", "`rate` beside an adaptive mode"),
         ("ap.scheme.window = 'b-over-n'\nap.scheme.by-rtt.period = '2 s'", "`by-rtt` is set but not chosen"),
         ("ap.scheme.window = ['b-over-n', 'by-rtt']", "`window` is a list, not a name"),
         ("ap.scheme.access = 'edca'\nspace.mode = 'infrastructure'", "`access` is \"edca\" beside a [space]"),

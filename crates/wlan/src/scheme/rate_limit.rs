@@ -52,9 +52,6 @@ table! {
         if params.mode == Mode::Static && params.rate.is_none() {
             at.problem("mode", "`mode` is \"static\" but no `rate` is given", "write rate = \"2 Mb/s\"");
         }
-        if params.mode == Mode::Adaptive && params.rate.is_some() {
-            at.problem("rate", "`rate` beside an adaptive mode", "leave it out, or write mode = \"static\"");
-        }
     }
 }
 
