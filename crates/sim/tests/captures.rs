@@ -88,7 +88,7 @@ fn segments<'a>(analysis: &'a Analysis, of: &ConnectionReport<'_>, side: usize) 
 
 /// Loss on the air, in the queue of the access point and, by its own queue, at a station; both directions, three stacks.
 const LOSSY: &str = r#"
-    duration = "8 s"
+    duration = "20 s"
     wlan.standard = "802.11b"
     wlan.data_error = 0.1
     ap.queue.limit = "20 packets"

@@ -53,7 +53,7 @@ choice! {
         OneSegment = "one-segment" from "RFC 5681, equation 2",
         /// As for the bytes that it acknowledges, at most two segments.
         TwoSegments = "two-segments" from "RFC 3465, section 2.2",
-        /// As for the bytes that it acknowledges.
+        /// As for the bytes that it newly tells to have arrived.
         Bytes = "bytes" from "Linux",
     }
 }

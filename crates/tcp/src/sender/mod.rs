@@ -64,6 +64,8 @@ mod due {
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
     acked: u64,
+    /// Bytes newly known to have arrived; with selective ACKs some of `acked` were known before.
+    delivered: u64,
     in_flight: u64,
     /// Bytes that arrived ahead of a gap.
     sacked: u64,
@@ -477,7 +479,8 @@ impl Sender {
         self.limited_sent = 0;
         let min_rtt = self.rtt.min();
         let rate = self.times.as_mut().and_then(|times| times.rate_sample(now, acked, min_rtt));
-        let told = Told { acked, in_flight: self.nxt - self.una, in_recovery, rate, ..Told::default() };
+        let in_flight = self.nxt - self.una;
+        let told = Told { acked, delivered: acked, in_flight, in_recovery, rate, ..Told::default() };
         self.tell(now, packet, &told);
         if self.times.as_mut().is_some_and(|times| times.is_late_at_ack(now)) {
             self.due |= due::HEAD;
@@ -572,7 +575,7 @@ impl Sender {
             Growth::PerAck => 1.0,
             Growth::OneSegment => self.segments(told.acked).min(1.0),
             Growth::TwoSegments => self.segments(told.acked).min(2.0),
-            Growth::Bytes => self.segments(told.acked),
+            Growth::Bytes => self.segments(told.delivered),
         };
         let one_way_delay =
             self.habits.timestamps.then(|| Duration::from_micros(u64::from(packet.ts_val.wrapping_sub(packet.ts_ecr))));

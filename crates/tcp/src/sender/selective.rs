@@ -103,6 +103,7 @@ impl Sender {
         }
         let told = Told {
             acked,
+            delivered: delivery.bytes,
             in_flight: s.board.in_flight(),
             sacked: s.board.sacked(),
             lost,

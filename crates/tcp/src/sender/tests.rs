@@ -475,6 +475,20 @@ fn an_ack_for_a_retransmission_measures_by_its_echo() {
     assert!(sender.rtt().srtt() <= before.max(Duration::from_millis(100)), "{}", sender.rtt().srtt());
 }
 
+/// Two of ten segments are known to have arrived when the timer expires. The answer to the retransmission of the first
+/// acknowledges three, of which one is news: slow start makes the window two segments, not four (Linux counts what is
+/// newly delivered).
+#[test]
+fn a_window_grows_by_what_is_newly_delivered() {
+    let mut sender = ten_in_flight("sack = true\ngrowth = 'bytes'");
+    assert_eq!(answers(&mut sender, &[ack(0, &[(1, 2)]), ack(0, &[(1, 3)])]), [vec![10], vec![11]]);
+    let at = sender.deadline();
+    sender.on_timer(at);
+    assert_eq!((sender.poll(at).expect("the first segment again").seq, sender.cwnd()), (0, 1.0));
+    sender.on_packet(at + Duration::from_millis(100), &ack(3, &[]));
+    assert_eq!(sender.cwnd(), 2.0);
+}
+
 /// RFC 3168, section 6.1: one mark halves the window once, the receiver echoes it until the sender says so, once.
 #[test]
 fn a_mark_is_answered_once() {
