@@ -95,9 +95,8 @@ def run(command: list[str], pattern: str) -> Used:
 
 
 def ns3_program() -> str | None:
-    """The program for ns-3 that `ns3.sh` builds, if it was built."""
-    path = HERE / "ns3" / "program"
-    return str(path) if path.exists() else None
+    """A program for ns-3 that WIFAIR_NS3 names: of the scenario and the seconds it prints the goodput in Mb/s."""
+    return os.environ.get("WIFAIR_NS3")
 
 
 def commands(case: Case) -> dict[str, tuple[list[str], str, int]]:
@@ -166,7 +165,7 @@ def versions() -> str:
     if shutil.which("ns"):
         found.append("ns-2 2.35 (Debian package ns2)")
     if ns3_program():
-        found.append("ns-3 3.44 (wheel ns3)")
+        found.append("ns-3 (the program of WIFAIR_NS3)")
     return ", ".join(found)
 
 

@@ -22,7 +22,10 @@ NETWORKS = {
 # The scenario of each paper from which its others follow by a few changes.
 PAPERS = {
     "jung2016": ("table1.toml", "Jung and Park, 2016: transmission sessions, Table 1"),
+    "kemerlis2006": ("together.toml", "Kemerlis et al., 2006: a strong and a weak station of a testbed"),
+    "las": ("wlan.toml", "Least Attained Service in WLANs: servers at 2, 50 and 150 ms"),
     "lee2007": ("uploads.toml", "Lee et al., 2007: uploads against downloads, receive windows"),
+    "oda2012": ("uploads.toml", "Oda et al., 2012: uploads with Compound TCP and Compound TCP+"),
 }
 
 
