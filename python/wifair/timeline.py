@@ -21,6 +21,8 @@ USUAL_NS = 20_000_000
 HEIGHT = 0.62
 """Of a frame, of a lane's 1."""
 MOST_LANES = 60
+FEW_LANES = 12
+"""Up to so many stations all have a lane, active or not."""
 MOST_FRAMES = 20_000
 
 # Colours that colour-blind readers can tell apart: M. Okabe and K. Ito, "Color universal design", 2008.
@@ -81,7 +83,7 @@ def save(results: Results, path: str | os.PathLike[str], *, start: str | None = 
         raise ValueError(f"{frames.rows} frames from {first_s:g} s to {last_s:g} s: choose less with --from and --to")
     stations = list(dict.fromkeys(results.stations["name"].tolist()))
     active = set(frames["sender"].tolist()) | set(frames["receiver"].tolist()) | set(backoffs["station"].tolist())
-    lanes = [name for name in stations if name in active]
+    lanes = stations if len(stations) <= FEW_LANES else [name for name in stations if name in active]
     if len(lanes) > MOST_LANES:
         raise ValueError(f"{len(lanes)} stations are active: at most {MOST_LANES} can be drawn")
 

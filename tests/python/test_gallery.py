@@ -12,7 +12,7 @@ from command import wifair
 from wifair import Scenario, gallery, run
 
 NAMES = [one.name for one in gallery.examples()]
-SHORT = {"duration": "2 s", "warm_up": "500 ms", "seeds": 1}
+SHORT = {"warm_up": "500 ms", "seeds": 1}
 
 
 def test_every_file_is_listed() -> None:
@@ -24,8 +24,16 @@ def test_every_file_is_listed() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_scenario_runs(name: str) -> None:
-    results = run(Scenario.from_text(gallery.example(name).text).with_(SHORT))
+    text = gallery.example(name).text
+    starts = [float(start) for start in re.findall(r'^start = "([\d.]+) s"', text, re.M)]
+    results = run(Scenario.from_text(text).with_(SHORT, duration=f"{max(starts, default=0) + 2} s"))
     assert results.cells["goodput_bps"][0] > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_filled_in_can_be_read_again(name: str) -> None:
+    scenario = Scenario.from_text(gallery.example(name).text)
+    assert Scenario.from_text(scenario.resolved).hash == scenario.hash
 
 
 @pytest.mark.parametrize("name", list(gallery.NETWORKS))

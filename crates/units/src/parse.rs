@@ -31,6 +31,8 @@ pub trait Quantity: Sized + fmt::Display {
     const UNITS: &'static [(&'static str, f64)];
     /// Whether a value below zero makes sense.
     const SIGNED: bool = false;
+    /// Whether minus infinity makes sense, as no power at all does on a logarithmic scale.
+    const FROM_NOTHING: bool = false;
 
     /// The quantity that is `value` times the base unit.
     fn from_base(value: f64) -> Self;
@@ -67,7 +69,8 @@ pub trait Quantity: Sized + fmt::Display {
                 help: format!("a {} is zero or more", Self::NAME),
             });
         }
-        if !value.is_finite() || value * scale > LARGEST {
+        let nothing = value == f64::NEG_INFINITY && Self::FROM_NOTHING;
+        if !(value.is_finite() || nothing) || value * scale > LARGEST {
             let help = format!("write at most {:e} {unit}", LARGEST / scale);
             return Err(ParseError { message: format!("`{text}` is too large"), help });
         }
@@ -80,6 +83,9 @@ const LARGEST: f64 = 9.0e18;
 
 /// Where the number at the start of `text` ends.
 fn number_end(text: &str) -> usize {
+    if text.starts_with("-inf") {
+        return "-inf".len();
+    }
     let bytes = text.as_bytes();
     let mut end = 0;
     while end < bytes.len() {
@@ -162,6 +168,7 @@ impl Quantity for Dbm {
     const NAME: &'static str = "power";
     const UNITS: &'static [(&'static str, f64)] = &[("dBm", 1.0)];
     const SIGNED: bool = true;
+    const FROM_NOTHING: bool = true;
     fn from_base(value: f64) -> Self {
         Self(value)
     }
@@ -188,6 +195,16 @@ impl Quantity for Metres {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_power_at_all_is_written_as_it_is_shown() {
+        let nothing = Dbm(f64::NEG_INFINITY);
+        assert_eq!(Dbm::parse(&nothing.to_string()), Ok(nothing));
+        assert_eq!(nothing.as_milliwatts(), 0.0);
+        assert!(Db::parse("-inf dB").is_err());
+        assert!(Dbm::parse("inf dBm").is_err());
+        assert!(Duration::parse("-inf ms").is_err());
+    }
 
     #[test]
     fn values_with_units_are_read() {

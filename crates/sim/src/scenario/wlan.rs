@@ -88,7 +88,7 @@ table! {
         pub data_rate: BitRate = BitRate::from_mbps(if standard.is_ofdm() { 54 } else { 11 }), by standard;
         /// Rate of RTS, CTS and ACK frames.
         pub basic_rate: BitRate = BitRate::from_mbps(if standard.is_ofdm() { 24 } else { 2 }), by standard;
-        /// Preamble of 802.11b.
+        /// Preamble of 802.11b, and of its frames in 802.11g.
         pub preamble: Preamble = Preamble::Long;
         /// Rate at which all bits of 802.11b's preamble and header are sent, as ns-2 lets one set it; if absent they
         /// take the time of the standard.
@@ -184,13 +184,13 @@ table! {
         {
             wlan.check_rate(at, key, rate, false);
         }
-        if wlan.standard != Standard::B {
-            for key in ["preamble", "plcp_rate"] {
-                if at.has(key) {
-                    let note = format!("of 802.11b only, and standard is \"{}\"", wlan.standard);
-                    at.problem(key, &format!("`{key}` does not apply"), &note);
-                }
-            }
+        let strange = [
+            ("preamble", wlan.standard == Standard::A && wlan.preamble == Preamble::Short),
+            ("plcp_rate", wlan.standard != Standard::B && wlan.plcp_rate.is_some()),
+        ];
+        for (key, _) in strange.iter().filter(|(_, strange)| *strange) {
+            let note = format!("of 802.11b only, and standard is \"{}\"", wlan.standard);
+            at.problem(key, &format!("`{key}` does not apply"), &note);
         }
     }
 }
