@@ -84,7 +84,9 @@ class Folder:
         self._write_json(PROVENANCE, provenance)
 
     def _write_json(self, name: str, document: object) -> None:
-        (self._work / name).write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        # Bytes of a file's name that are no UTF-8 become \udcXX, which JSON understands.
+        (self._work / name).write_bytes(text.encode("utf-8", "backslashreplace"))
 
     def _write_table(self, name: str, columns: Columns) -> None:
         for form in self.formats:

@@ -126,7 +126,7 @@ def welch_difference(first: Iterable[float], second: Iterable[float], *, confide
     Examples
     --------
     >>> round(welch_difference([1, 2, 3], [2, 3, 4]).half_width, 4)  # 2.7764 sqrt(2 / 3): four degrees of freedom
-    2.2669
+    2.267
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence {confidence} is not between 0 and 1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -39,11 +38,16 @@ def fill(out: Path, scenario: wifair.Scenario, runs: int) -> None:
 
 def peak(*arguments: str | Path) -> tuple[float, float]:
     """CPU time [s] and most memory [MB] of a command."""
-    process = subprocess.Popen([sys.executable, "-m", "wifair", *map(str, arguments)], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / (1024 * 1024 if sys.platform == "darwin" else 1024)
+    # A process takes over the peak of the one that it was started by: so a small one starts it.
+    code = """
+import resource, subprocess, sys
+subprocess.run([sys.executable, *sys.argv[1:]], stdout=subprocess.DEVNULL, check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss)
+"""
+    command = [sys.executable, "-c", code, "-m", "wifair", *map(str, arguments)]
+    took_s, memory = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return float(took_s), float(memory) / (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
 @pytest.mark.parametrize("runs", [2_000, pytest.param(100_000, marks=pytest.mark.slow)])

@@ -80,9 +80,12 @@ SERIES = {
     "time_s": "Time of the sample [s].",
     "flow": "Name of the flow.",
     "cwnd": "Congestion window [segments].",
+    "dwnd": "The part of it that delay drives [segments]; unknown.",
     "ssthresh": "Slow-start threshold [segments]; infinite at first.",
     "srtt_s": "Smoothed round-trip time [s].",
     "received_bytes": "New payload handed to the application since the sample before [bytes].",
+    "arrived_bytes": "All payload that arrived since the sample before, duplicates included [bytes]; unknown.",
+    "ap_drops": "Packets of the flow dropped by the access point's queue since the sample before; unknown.",
     "goodput_bps": "New payload handed to the application since the sample before [bit/s].",
     "unacked_bytes": "Sent and not acknowledged [bytes].",
     "notsent_bytes": "In the send buffer and not sent [bytes].",
@@ -315,6 +318,7 @@ def _series(case: Case, flows: Mapping[str, Any]) -> list[RawColumn]:
         ssthresh = np.array([math.inf if value is None else value for value in series["ssthresh"]], float)
         columns["flow"] += [flow.name] * len(times)
         known = {"time_s": times, "received_bytes": received, "goodput_bps": goodput, "ssthresh": ssthresh}
+        known |= dict.fromkeys(("dwnd", "arrived_bytes", "ap_drops"), np.full(len(times), NAN))
         for name in SERIES:
             if name != "flow":
                 columns[name] += (known[name] if name in known else _array(series[name])).tolist()
