@@ -18,6 +18,7 @@ import pytest
 import wifair
 from wifair.sweeps import Key, Progress, Request, Runs, Store, compute, engines, task, work
 from wifair.sweeps.query import select
+from wifair.sweeps.schema import FILE
 
 Simulate = Callable[..., task.Computed]
 
@@ -205,6 +206,12 @@ def test_ctrl_c_keeps_what_has_finished(scenario: wifair.Scenario, tmp_path: Pat
     computed.clear()
     assert compute(some, tmp_path / "out").figures.rows == 100
     assert not stored & set(computed)
+
+
+def test_a_store_that_another_process_is_making_is_shared(tmp_path: Path) -> None:
+    (tmp_path / f"{FILE}-journal").touch()
+    Store(tmp_path).close()
+    assert (tmp_path / FILE).exists()
 
 
 def test_two_computers_divide_the_runs(scenario: wifair.Scenario, tmp_path: Path, computed: list[Key]) -> None:

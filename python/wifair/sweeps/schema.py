@@ -104,7 +104,8 @@ def _may_create(folder: Path, create: bool) -> None:
     if not create:
         what = f"there is no `{FILE}` in it" if folder.exists() else "there is no such folder"
         raise StoreError(f"`{folder}` is no store: {what}")
-    if folder.exists() and any(folder.iterdir()):
+    # Another process may be making the same store at this moment: its files are no others.
+    if folder.exists() and any(not path.name.startswith(FILE) for path in folder.iterdir()):
         raise StoreError(f"`{folder}` holds other files: choose another folder")
 
 
