@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-import time
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -304,27 +302,3 @@ def test_the_new_queue_shares_among_uploads_and_downloads() -> None:
     cell = wifair.Scenario.from_dict(CELL).with_({"duration": "10 s"})
     fifo, turns = (wifair.run(cell.with_({"ap.queue.discipline": d}), seeds=[1]) for d in ("fifo", StationTurns))
     assert turns.cells["jain_index"][0] > fifo.cells["jain_index"][0]
-
-
-@pytest.mark.skipif("CI" in os.environ, reason="timing")
-def test_a_callback_costs_at_most_3_us(scenario: wifair.Scenario) -> None:
-    """The cost of the call itself: a method that does nothing, less the same run without it."""
-    calls = 0
-
-    class Idle(wifair.CongestionControl):
-        def on_send(self, payload: int, end: int) -> None:
-            nonlocal calls
-            calls += payload > 0 and end > 0
-
-    long = scenario.with_({"duration": "60 s", "wlan.standard": "802.11g"})
-
-    def cpu_s(cc: type) -> float:
-        best = float("inf")
-        for _ in range(3):
-            began = time.process_time()
-            wifair.run(long.with_({"flows.tcp.cc": cc}), seeds=[1], threads=1)
-            best = min(best, time.process_time() - began)
-        return best
-
-    cost = cpu_s(Idle) - cpu_s(Plain)
-    assert cost / (calls / 3) < 3e-6
