@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from wifair.report import NOTHING, percent, rate, ratio, time
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wifair.capture import Capture
 
 __all__ = ["page", "text"]
@@ -57,10 +59,10 @@ def _head(capture: Capture) -> list[str]:
 
 def _flows(capture: Capture, width: int) -> list[str]:
     flows = capture.flows
-    order = range(flows.rows)
+    order: Sequence[int] = range(flows.rows)
     if flows.rows > MOST_FLOWS:  # the largest ones, in the order of the capture
         largest = sorted(order, key=lambda row: -int(flows["received_bytes"][row]))[:MOST_FLOWS]
-        order = sorted(largest)  # type: ignore[assignment]
+        order = sorted(largest)
     ends = [str(flows["name"][row]).split(">") for row in order]
     cells = [
         ("#", [str(flows["connection"][row]) for row in order]),

@@ -67,7 +67,7 @@ class Columns(Mapping[str, "NDArray[Any]"]):
             mask &= np.asarray(self[name] == value)
         return Columns({name: column[mask] for name, column in self._data.items()}, self._about)
 
-    def records(self) -> list[dict[str, object]]:
+    def records(self) -> list[dict[str, Any]]:
         """Rows as dicts of plain Python values; None for NaN and infinity."""
         lists = [[_plain(value) for value in column.tolist()] for column in self._data.values()]
         return [dict(zip(self._data, row)) for row in zip(*lists)]

@@ -198,7 +198,7 @@ def test_frames_follow_each_other_by_the_rules(file: Path) -> None:
     for before, after in itertools.pairwise(rows):
         pair = (before["kind"], after["kind"])
         if before["sender"] == after["receiver"] and pair in {("rts", "cts"), ("cts", "data"), ("data", "ack")}:
-            gap = float(after["start_s"]) - float(before["end_s"])  # type: ignore[arg-type]
+            gap = float(after["start_s"]) - float(before["end_s"])
             gaps.setdefault(pair, set()).add(round(gap * 1e9))
     assert gaps == {pair: {10_000} for pair in [("rts", "cts"), ("cts", "data"), ("data", "ack")]}
     collided = frames.where(fate="collision").records()

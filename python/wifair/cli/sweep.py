@@ -14,6 +14,7 @@ from wifair.errors import Interrupted, StoppedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from concurrent.futures import Executor
 
     from wifair.sweeps.engines import Engine
     from wifair.sweeps.points import Option
@@ -196,7 +197,7 @@ def _engine(stack: ExitStack, threads: int | None, processes: int | None, dask: 
     return engine
 
 
-def _cluster(stack: ExitStack, address: str):  # type: ignore[no-untyped-def]
+def _cluster(stack: ExitStack, address: str) -> Executor:
     try:
         from distributed import Client  # noqa: PLC0415
     except ImportError:
@@ -207,7 +208,8 @@ def _cluster(stack: ExitStack, address: str):  # type: ignore[no-untyped-def]
         fail(f"cannot reach a Dask scheduler at `{address}`: {error}", WRONG)
     if not client.ncores():
         fail(f"the Dask cluster at `{address}` has no workers", WRONG)
-    return client.get_executor()
+    executor: Executor = client.get_executor()
+    return executor
 
 
 def _run(asked: Sweep, store: Store, engine: Engine, kept: list[str], series: str | None, quiet: bool) -> Runs:

@@ -60,7 +60,9 @@ def secret_command(file: Path | None) -> None:
     path = file or secrets.default_path()
     with _errors():
         secrets.create(path)
-    click.echo(f"made a secret in {path}: copy it to every host, readable by its owner only", err=True)
+    home = Path.home()
+    shown = Path("~", path.relative_to(home)) if path.is_relative_to(home) else path
+    click.echo(f"made a secret in {shown}: copy it to every host, readable by its owner only", err=True)
 
 
 @measure_command.command(name="serve")

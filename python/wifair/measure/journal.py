@@ -10,14 +10,16 @@ import contextlib
 import json
 import os
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from wifair.measure.errors import MeasureError, reason
 
+fcntl: ModuleType | None
 try:
     import fcntl
-except ImportError:
-    fcntl = None  # type: ignore[assignment]
+except ImportError:  # not on every system
+    fcntl = None
 
 __all__ = ["FORMAT", "NAME", "Journal", "read"]
 

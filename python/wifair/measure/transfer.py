@@ -15,6 +15,7 @@ import struct
 import threading
 import time
 from concurrent.futures import Future
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from wifair.measure import tcp_info
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
 
     from wifair.measure.flow import Flow
 
+fcntl: ModuleType | None
+resource: ModuleType | None
 try:
     import fcntl
     import resource
 except ImportError:  # not on every system
-    fcntl = resource = None  # type: ignore[assignment]
+    fcntl = resource = None
 
 __all__ = ["SERIES", "End", "ServerEnd", "StationEnd", "kernel_has"]
 

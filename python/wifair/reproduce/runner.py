@@ -13,6 +13,7 @@ import sys
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +22,7 @@ from wifair.columns import Columns
 from wifair.errors import Interrupted, RunError
 from wifair.results import Results
 from wifair.simulate import cores
-from wifair.sweeps import VERSION, Runs, Store
+from wifair.sweeps import VERSION, Progress, Runs, Store
 from wifair.sweeps import compute as compute_into
 from wifair.sweeps.compute import TABLES
 from wifair.sweeps.store import Key
@@ -151,6 +152,11 @@ def _run(wanted: dict[_Key, Scenario], threads: int, progress: bool) -> dict[_Ke
     return outcomes
 
 
+def _show(bar: _Bar, before: int, now: Progress) -> None:
+    """Show how far a step has come, after those before it."""
+    bar.show(before + now.done)
+
+
 def _compute_into(cases: list[Case], path: Path, threads: int | None, progress: bool) -> _Stored:
     """Run what a store does not have."""
     by_step: dict[str | None, list[Case]] = defaultdict(list)
@@ -170,7 +176,7 @@ def _compute_into(cases: list[Case], path: Path, threads: int | None, progress: 
                 tables=TABLES,
                 series=step,
                 threads=threads,
-                progress=lambda now, before=before: bar.show(before + now.done),  # type: ignore[misc]
+                progress=partial(_show, bar, before),
             )
             for failure in runs.failures:
                 name = requests[Key(failure.scenario, failure.seed)].name

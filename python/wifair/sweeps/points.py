@@ -23,7 +23,7 @@ Value = str | int | float | bool | list[object]
 """A value of a parameter."""
 Dependent = Callable[[Mapping[str, "Label"]], Value]
 """Makes a value from those of the point."""
-Axes = Mapping[Any, str | Iterable[object] | Dependent]
+Axes = Mapping[Any, str | Iterable[Any] | Dependent]
 """What is varied; see `wifair.sweep`."""
 Option = tuple[str, str]
 """What messages show before a text, and the text."""
@@ -117,9 +117,9 @@ def options_of(vary: Axes | Iterable[str]) -> tuple[list[Option], dict[str, Depe
             else:
                 axes.append(("vary", f"{key} = {_list(values, key)}"))
             continue
-        if isinstance(values, str) or callable(values):
+        if isinstance(values, str) or not isinstance(values, Iterable):
             raise TypeError(f"values of {key} go together: expected a list of tuples")
-        rows: list[list[object]] = [list(row) for row in values]  # type: ignore[arg-type]
+        rows = [list(row) for row in values]
         for row in rows:
             if len(row) != len(key):
                 raise ValueError(f"{row} are not {len(key)} values, for {', '.join(key)}")

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -106,8 +106,8 @@ def calibrate(reading: str = "taken") -> Calibrated:
     down = up = 0.2
     ratio = PUBLISHED["B down"] / PUBLISHED["A down"]
     for _ in range(ROUNDS):
-        down = _falls_to(ratio * a_down, lambda p, up=up: at_b(p, up, "down"))  # type: ignore[misc]
-        up = _falls_to(PUBLISHED["B up"], lambda p, down=down: at_b(down, p, "up"))  # type: ignore[misc]
+        down = _falls_to(ratio * a_down, partial(at_b, up=up, direction="down"))
+        up = _falls_to(PUBLISHED["B up"], partial(at_b, down, direction="up"))
     return Calibrated(reading, control, down, up, a_down, at_b(down, up, "down"), at_b(down, up, "up"))
 
 
