@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use wifair_tcp::cc::{self, Start, Window};
 use wifair_units::Time;
 
-use super::{Caller, own_method, random, set_attributes};
+use super::{Caller, Draws, own_method, set_attributes};
 
 /// What an ACK says, and what the sender knows when it has processed it.
 #[pyclass(frozen, get_all, module = "wifair")]
@@ -159,8 +159,7 @@ pub struct CongestionControl {
     pacing_rate_bps: Option<f64>,
     mss: f64,
     now: Time,
-    draws: String,
-    random: Option<Py<PyAny>>,
+    draws: Draws,
 }
 
 impl CongestionControl {
@@ -197,8 +196,7 @@ impl CongestionControl {
             pacing_rate_bps: None,
             mss: 1000.0,
             now: Time::ZERO,
-            draws: "0".to_owned(),
-            random: None,
+            draws: Draws::default(),
         }
     }
 
@@ -274,10 +272,7 @@ impl CongestionControl {
     /// A `random.Random` of its own, seeded by the run, the flow and the connection.
     #[getter]
     fn random(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        if self.random.is_none() {
-            self.random = Some(random(py, &self.draws)?);
-        }
-        Ok(self.random.as_ref().expect("it was made").clone_ref(py))
+        self.draws.generator(py)
     }
 
     /// An ACK came in, also a duplicate, also in recovery. Reno: slow start below `ssthresh`, then a segment each
@@ -387,7 +382,7 @@ impl Control {
             let mut own = object.borrow_mut();
             own.window = Window::new(start);
             own.mss = start.mss;
-            own.draws = format!("{draws}/{}", start.seed);
+            own.draws = Draws::new(format!("{draws}/{}", start.seed));
         }
         any.call_method("__init__", (), Some(arguments))?;
         let base = py.get_type::<CongestionControl>();

@@ -207,7 +207,24 @@ fn set_attributes(object: &Bound<'_, PyAny>, values: Option<&Bound<'_, PyDict>>)
     Ok(())
 }
 
-/// Python's generator of random numbers, seeded by a text.
-fn random(py: Python<'_>, seed: &str) -> PyResult<Py<PyAny>> {
-    Ok(py.import("random")?.getattr("Random")?.call1((seed,))?.unbind())
+/// Python's generator of random numbers, seeded by a text and made when it is first asked for.
+#[derive(Debug, Default)]
+struct Draws {
+    seed: String,
+    made: Option<Py<PyAny>>,
+}
+
+impl Draws {
+    const fn new(seed: String) -> Self {
+        Self { seed, made: None }
+    }
+
+    fn generator(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        if let Some(made) = &self.made {
+            return Ok(made.clone_ref(py));
+        }
+        let made = py.import("random")?.getattr("Random")?.call1((&self.seed,))?.unbind();
+        self.made = Some(made.clone_ref(py));
+        Ok(made)
+    }
 }

@@ -8,7 +8,7 @@ use wifair_packet::{Kind, Packet as Inner, PacketId, Packets, flag};
 use wifair_units::{BitRate, Duration, Time};
 use wifair_wlan::queue::{AirUse, Cause, Discipline, Dropped, Foreign, Settings, Site};
 
-use super::{Caller, own_method, random, set_attributes};
+use super::{Caller, Draws, own_method, set_attributes};
 
 /// What counts as a full-size packet, in bytes.
 const FULL_SIZE: u64 = 1500;
@@ -118,8 +118,7 @@ pub struct QueueDiscipline {
     ready_s: f64,
     /// What `drop` was called for and the queue has not told yet.
     dropped: Dropped,
-    draws: String,
-    random: Option<Py<PyAny>>,
+    draws: Draws,
 }
 
 impl QueueDiscipline {
@@ -150,8 +149,7 @@ impl QueueDiscipline {
             now: Time::ZERO,
             ready_s: 0.0,
             dropped: vec![],
-            draws: "0".to_owned(),
-            random: None,
+            draws: Draws::default(),
         }
     }
 
@@ -233,10 +231,7 @@ impl QueueDiscipline {
     /// A `random.Random` of its own, seeded by the run and the name of the queue.
     #[getter]
     fn random(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        if self.random.is_none() {
-            self.random = Some(random(py, &self.draws)?);
-        }
-        Ok(self.random.as_ref().expect("it was made").clone_ref(py))
+        self.draws.generator(py)
     }
 
     fn __len__(&self) -> usize {
@@ -349,7 +344,7 @@ impl Queue {
             own.limit = site.limit;
             own.rate = site.rate;
             site.name.clone_into(&mut own.name);
-            own.draws = draws;
+            own.draws = Draws::new(draws);
         }
         any.call_method("__init__", (), Some(arguments))?;
         let base = py.get_type::<QueueDiscipline>();
