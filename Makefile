@@ -68,7 +68,7 @@ bless: $(STAMPS)/build $(STAMPS)/tools ## accept the present results as golden t
 validate: $(STAMPS)/build $(STAMPS)/plot ## beside ns-2, ns-3, theory, tcptrace and Linux: all rows, and docs/validation.md
 	$(BIN)/python tests/validation/validate.py
 
-bench: $(STAMPS)/build ## simulated seconds per CPU second, beside ns-2 where it is installed
+bench: $(STAMPS)/build ## simulated seconds per CPU second, beside ns-2 and ns-3 where they are installed
 	$(BIN)/python benches/bench.py
 
 instructions: ## instructions a simulated frame, against the record (needs valgrind)

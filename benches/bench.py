@@ -16,6 +16,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,9 +96,23 @@ def run(command: list[str], pattern: str) -> Used:
     return Used(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / scale, float(found[1]))
 
 
+@cache
 def ns3_program() -> str | None:
-    """A program for ns-3 that WIFAIR_NS3 names: of the scenario and the seconds it prints the goodput in Mb/s."""
-    return os.environ.get("WIFAIR_NS3")
+    """`ns3.cc`, compiled with the ns-3 of the wheel `ns3`, where that and g++ are there."""
+    try:
+        ns3 = Path(str(distribution("ns3").locate_file("ns3")))
+    except PackageNotFoundError:
+        return None
+    compiler = shutil.which("g++")
+    if compiler is None:
+        return None
+    program = HERE.parent / "target" / "ns3"
+    libraries = [f"-l{file.stem.removeprefix('lib')}" for file in sorted(ns3.glob("lib64/libns3.*.so"))]
+    command = [compiler, "-std=c++20", "-O3", f"-I{ns3}/include", str(HERE / "ns3.cc"), "-o", str(program)]
+    command += [f"-L{ns3}/lib64", f"-Wl,-rpath,{ns3}/lib64", "-Wl,--as-needed", *libraries]
+    program.parent.mkdir(exist_ok=True)
+    subprocess.run(command, check=True)
+    return str(program)
 
 
 def commands(case: Case) -> dict[str, tuple[list[str], str, int]]:
@@ -105,7 +121,8 @@ def commands(case: Case) -> dict[str, tuple[list[str], str, int]]:
     wifair += ["--duration", f"{case.seconds} s"]
     for override in case.overrides:
         wifair += ["--set", override]
-    found = {"wifair": (wifair, r"^goodput +([\d.]+) Mb/s$", case.seconds)}
+    found: dict[str, tuple[list[str], str, int]] = {}
+    found["wifair"] = (wifair, r"^goodput +([\d.]+) Mb/s$", case.seconds)
     if case.ns2 and (ns := shutil.which("ns")):
         script, *rest = case.ns2
         command = [ns, str(HERE / script), *rest, str(case.ns2_seconds)]
@@ -160,12 +177,12 @@ def versions() -> str:
     ).stdout.strip()
     found = [wifair.replace(", version", ""), f"Python {platform.python_version()}"]
     if rustc := shutil.which("rustc"):
-        version = subprocess.run([rustc, "--version"], capture_output=True, text=True, check=True).stdout
-        found.append(" ".join(version.split()[:2]))
+        compiler = subprocess.run([rustc, "--version"], capture_output=True, text=True, check=True).stdout
+        found.append(" ".join(compiler.split()[:2]))
     if shutil.which("ns"):
         found.append("ns-2 2.35 (Debian package ns2)")
     if ns3_program():
-        found.append("ns-3 (the program of WIFAIR_NS3)")
+        found.append(f"ns-3 {version('ns3')} (wheel ns3)")
     return ", ".join(found)
 
 
