@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from itertools import pairwise
@@ -22,12 +23,30 @@ def test_every_file_is_listed() -> None:
     assert [line.split()[0] for line in out.splitlines()] == NAMES
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_scenario_runs(name: str) -> None:
+def shortened(name: str) -> Scenario:
+    """Two seconds after the last flow has begun."""
     text = gallery.example(name).text
     starts = [float(start) for start in re.findall(r'^start = "([\d.]+) s"', text, re.M)]
-    results = run(Scenario.from_text(text).with_(SHORT, duration=f"{max(starts, default=0) + 2} s"))
-    assert results.cells["goodput_bps"][0] > 0
+    return Scenario.from_text(text).with_(SHORT, duration=f"{max(starts, default=0) + 2} s")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_scenario_runs_and_gives_the_same_bytes_with_two_threads(name: str) -> None:
+    scenario = shortened(name)
+    one, two = (run(scenario, seeds=[1, 2], threads=threads, series="100 ms") for threads in (1, 2))
+    assert (one.cells["goodput_bps"] > 0).all()
+    assert one.to_json() == two.to_json()
+    assert {k: t.to_csv() for k, t in one.tables.items()} == {k: t.to_csv() for k, t in two.tables.items()}
+
+
+def test_another_process_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in NAMES:
+        scenario = shortened(name)
+        (tmp_path / "scenario.toml").write_text(scenario.resolved)
+        out, _ = wifair("run", "scenario.toml", "--seed", "2", "--json", cwd=tmp_path)
+        there = json.loads(out)
+        here = json.loads(run(scenario, seeds=[2]).to_json())
+        assert there["runs"] == here["runs"], name
 
 
 @pytest.mark.parametrize("name", NAMES)
