@@ -142,6 +142,8 @@ def lines(
             label=label,
         )
         _elsewhere(axes, at, some, scale, COLOURS[number % len(COLOURS)])
+    if all(isinstance(value, int) for value in rows.distinct(x)):
+        axes.xaxis.get_major_locator().set_params(integer=True)
 
 
 def bars(axes: Any, rows: Sequence[Row], at: Iterable[float], *, colour: str, label: str | None, width: float) -> None:
