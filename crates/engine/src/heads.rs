@@ -80,6 +80,13 @@ impl Heads {
     #[must_use]
     pub fn first_without(&mut self, source: usize) -> Time {
         self.set(source, Time::NEVER);
+        self.earliest()
+    }
+
+    /// The time of the next event of all.
+    #[inline]
+    #[must_use]
+    pub fn earliest(&self) -> Time {
         time_of(earliest(&self.top) >> PLACE_BITS)
     }
 

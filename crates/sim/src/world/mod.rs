@@ -408,17 +408,32 @@ impl World {
         self.next_scheme().min(self.routing.as_ref().map_or(Time::NEVER, |routing| routing.next()))
     }
 
-    /// A medium goes on until it has something to tell, or `until`, or the next event of another source.
-    #[inline]
+    /// A medium goes on until `until`, or the next event of another source.
+    #[inline(never)]
     fn advance_medium(&mut self, index: usize, until: Time) {
+        let mut bound = self.heads.first_without(FIRST_MEDIUM + index).min(until);
+        loop {
+            self.step_medium(index, bound);
+            let next = self.media[index].next();
+            bound = self.heads.earliest().min(until); // what was heard may have set off other sources
+            if next >= bound {
+                self.heads.set(FIRST_MEDIUM + index, next);
+                return;
+            }
+            self.now = next;
+            self.events += 1;
+        }
+    }
+
+    /// A medium goes on until it has something to tell, or `bound`.
+    #[inline(always)]
+    fn step_medium(&mut self, index: usize, bound: Time) {
         let hops = &self.hops;
         let medium = &mut self.media[index];
         let receiver = |packet: &Packet| next_station(hops, packet);
-        let bound = self.heads.first_without(FIRST_MEDIUM + index).min(until);
         let (heard, steps) =
             medium.advance(&mut self.now, bound, &mut self.packets, &mut self.dropped, &mut self.given_up, receiver);
         self.events += steps - 1;
-        self.heads.set(FIRST_MEDIUM + index, medium.next());
         if self.watch.is_some() {
             self.watch_air(index);
         }
@@ -426,14 +441,7 @@ impl World {
             self.lose_dropped(Loss::ApQueue);
         }
         if !self.given_up.is_empty() {
-            for position in 0..self.given_up.len() {
-                let (from, id) = self.given_up[position];
-                if self.routing.is_some() {
-                    self.note_given_up(from, id);
-                }
-                self.lose(id, Loss::RetryLimit);
-            }
-            self.given_up.clear();
+            self.lose_given_up();
         }
         match heard {
             Heard::Nothing => {}
@@ -450,6 +458,18 @@ impl World {
             Heard::Packet { id, .. } => self.forward(id),
             Heard::Broadcast { from, id } => self.hear_announcement(index, from, id),
         }
+    }
+
+    #[inline(never)]
+    fn lose_given_up(&mut self) {
+        for position in 0..self.given_up.len() {
+            let (from, id) = self.given_up[position];
+            if self.routing.is_some() {
+                self.note_given_up(from, id);
+            }
+            self.lose(id, Loss::RetryLimit);
+        }
+        self.given_up.clear();
     }
 
     fn advance_link(&mut self, index: usize) {

@@ -446,34 +446,67 @@ impl Cell {
     }
 
     /// Goes on at the time of [`Cell::next`], and says what was received.
-    #[inline]
     pub fn advance(
         &mut self,
-        now: Time,
+        mut now: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
         given_up: &mut Vec<(u32, PacketId)>,
         receiver: impl Fn(&Packet) -> u32,
     ) -> Heard {
-        if now < self.next {
-            self.wake(now, packets, dropped, &receiver);
-            return Heard::Nothing;
+        self.go_on(&mut now, Time::ZERO, packets, dropped, given_up, receiver).0
+    }
+
+    /// Goes on at the time of [`Cell::next`], which is `now`, and then on and on before `bound`, until something was
+    /// received or lost. Moves `now`, and returns how many steps were taken.
+    #[inline(always)]
+    pub fn go_on(
+        &mut self,
+        now: &mut Time,
+        bound: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        given_up: &mut Vec<(u32, PacketId)>,
+        receiver: impl Fn(&Packet) -> u32,
+    ) -> (Heard, u64) {
+        if *now < self.next {
+            self.wake(*now, packets, dropped, &receiver);
+            return (Heard::Nothing, 1);
         }
-        if self.tap.is_some() {
-            self.record(now, packets);
-        }
-        match self.phase {
-            Phase::Idle => {
-                self.start(now);
-                Heard::Nothing
+        let mut at = *now;
+        let mut steps = 1;
+        let mut heard = Heard::Nothing;
+        let mut bound = bound.min(self.sleepers.next());
+        let is_recorded = self.tap.is_some();
+        // The usual phases stand in the order in which they follow each other.
+        loop {
+            if is_recorded {
+                self.record(at, packets);
             }
-            Phase::Data { spoilt: false } => self.receive(now),
-            Phase::Ack { lost: false } => {
-                self.finish(now, packets, dropped, &receiver);
-                Heard::Nothing
+            if self.phase == Phase::Idle {
+                self.start(at);
+                if is_recorded || self.next >= bound {
+                    break;
+                }
+                at = self.next;
+                steps += 1;
             }
-            _ => self.advance_rarely(now, packets, dropped, given_up, &receiver),
+            if self.phase == (Phase::Data { spoilt: false }) {
+                heard = self.receive(at);
+            } else if self.phase == (Phase::Ack { lost: false }) {
+                self.finish(at, packets, dropped, &receiver);
+            } else {
+                heard = self.advance_rarely(at, packets, dropped, given_up, &receiver);
+            }
+            bound = bound.min(self.sleepers.next());
+            if heard != Heard::Nothing || self.next >= bound || !dropped.is_empty() || !given_up.is_empty() {
+                break;
+            }
+            at = self.next;
+            steps += 1;
         }
+        *now = at;
+        (heard, steps)
     }
 
     /// What is not a part of a frame that is received and acknowledged.
@@ -575,6 +608,7 @@ impl Cell {
     }
 
     /// One or more stations begin to send.
+    #[inline(always)]
     fn start(&mut self, now: Time) {
         if let Some(slot) = self.next_slot
             && self.loners.is_empty()
@@ -750,6 +784,7 @@ impl Cell {
     }
 
     /// The data frame ends and is received.
+    #[inline(always)]
     fn receive(&mut self, now: Time) -> Heard {
         let sender = self.sender;
         let frame = self.stations[sender as usize].frame.as_mut().expect("a sender has a frame");
@@ -784,7 +819,7 @@ impl Cell {
     }
 
     /// The ACK ends and is received.
-    #[inline]
+    #[inline(always)]
     fn finish(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receiver: &impl Fn(&Packet) -> u32) {
         let sender = self.sender;
         self.account_ack(now, sender);
