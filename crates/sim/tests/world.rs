@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use wifair_config::Limit;
 use wifair_engine::stream;
 use wifair_packet::Packet;
-use wifair_sim::world::{Direction, FlowPlan, Hop, Labels, LinkPlan, MediumPlan, Plan, Transport, Workload, World};
+use wifair_sim::world::{
+    Direction, FlowPlan, Hop, Labels, LinkPlan, MediumPlan, Plan, Transport, WatchPlan, Workload, World,
+};
 use wifair_tcp::Settings;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 use wifair_wlan::dcf::{Access, Eifs, StationSettings};
@@ -217,6 +219,37 @@ proptest! {
         }
         world.run_until(END);
         prop_assert_eq!(format!("{:?}", world.outcome(&labels)), whole);
+    }
+
+    /// A world that somebody looks at makes an event of everything; one that is alone puts off what it can.
+    #[test]
+    fn what_is_put_off_comes_out_as_events_would_have_it(
+        mut setup in setups(),
+        only_datagrams in prop::option::of(200_u64..3000),
+        stop in 0_u64..4_000_000_000,
+    ) {
+        if let Some(interval_us) = only_datagrams {
+            for (up, carrier) in &mut setup.flows {
+                *up = true;
+                *carrier = Carrier::Udp { size: 1000, interval_us };
+            }
+        }
+        let outcome = |is_watched: bool| {
+            let (mut plan, labels) = plan(&setup);
+            plan.sample_every = Some(Duration::from_millis(70));
+            plan.flows[0].stop = Time::from_nanos(stop);
+            let mut world = World::new(plan);
+            if is_watched {
+                world.watch(WatchPlan::default());
+            }
+            let mut under_way = vec![];
+            for step in 1..=6 {
+                world.run_until(Time::from_nanos(END.as_nanos() / 6 * step));
+                under_way.push((world.packets_under_way(), world.packets_held(), world.events()));
+            }
+            (format!("{:?}", world.outcome(&labels)), under_way)
+        };
+        prop_assert_eq!(outcome(false), outcome(true));
     }
 }
 

@@ -7,6 +7,7 @@ use wifair_metrics::Histogram;
 use wifair_packet::{Kind, Packet, PacketId};
 use wifair_tcp::{Receiver, Sender};
 use wifair_units::{Duration, Time};
+use wifair_wlan::dcf::Feed;
 
 use super::measure::{FlowCounters, Session, TimeMean};
 use super::plan::{Transport, Workload};
@@ -32,6 +33,8 @@ pub(super) struct Flow {
     /// Sessions of connections whose number has been given to another.
     pub(super) log: Vec<Session>,
     pub(super) users: Option<Box<Users>>,
+    /// The medium and station that it starts from, if no other packets enter that queue and nobody looks at them.
+    pub(super) alone_at: Option<(usize, u32)>,
     /// A source of bursts that pauses.
     pub(super) silent: bool,
     pub(super) stopped: bool,
@@ -273,15 +276,13 @@ impl World {
         };
         *sent += u64::from(*payload);
         connection.counters.data_sent += 1;
-        let wait = if *jitter > 0.0 {
-            Duration::from_secs_f64(interval.as_secs() * (1.0 + *jitter * (2.0 * draws.uniform() - 1.0)))
-        } else {
-            *interval
-        };
+        let wait = Feed::wait(*interval, *jitter, draws);
         let hop = packet.hop;
         let id = self.packets.insert(packet);
         self.launch(id, hop);
-        self.timers.set(2 * index, now + wait);
+        if !self.leave_to_queue(index, now + wait) {
+            self.timers.set(2 * index, now + wait);
+        }
     }
 
     #[allow(clippy::cast_possible_truncation)]
@@ -314,6 +315,7 @@ impl World {
     /// The application of a flow falls silent: what it handed down before is still carried.
     pub(super) fn stop(&mut self, flow: usize) {
         self.flows[flow].stopped = true;
+        self.take_back(flow);
         if self.flows[flow].workload == Workload::Endless
             && let Some(&own) = self.flows[flow].connections.first()
             && let Ends::Tcp { sender, .. } = &mut self.connections[own as usize].ends

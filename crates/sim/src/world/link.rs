@@ -22,6 +22,8 @@ pub(super) struct Link {
     waits: bool,
     /// A packet that finds the link idle leaves as if it had passed through the queue.
     straight: bool,
+    /// What arrives is taken out by [`Link::take_arrived`] at any later time.
+    sink: bool,
     /// When [`Link::advance`] is to be called next.
     next: Time,
     /// The sizes that were sent last, and their time at the rate: small packets, and large ones.
@@ -59,6 +61,7 @@ impl Link {
             waits: false,
             straight: bucket.is_none() && matches!(plan.queue, Queue::Fifo(_)),
             queue: plan.queue,
+            sink: false,
             next: Time::NEVER,
             airs: [(0, Duration::ZERO); 2],
             free_at: Time::ZERO,
@@ -76,7 +79,7 @@ impl Link {
 
     fn look(&mut self) {
         self.waits = !self.queue.is_empty();
-        let arrival = self.line.next();
+        let arrival = if self.sink { Time::NEVER } else { self.line.next() };
         self.next = if self.waits { arrival.min(self.resumes()) } else { arrival };
     }
 
@@ -94,13 +97,29 @@ impl Link {
             let arrival = self.free_at + self.delay;
             let first = self.next == Time::NEVER;
             self.line.push(arrival, id);
-            if first {
+            if first && !self.sink {
                 self.next = arrival;
             }
             return first;
         }
         self.send_by_queue(now, id, packets, dropped);
         true
+    }
+
+    /// From now on no event tells of what arrives, or again one does; before anything has been sent.
+    pub(super) fn set_sink(&mut self, sink: bool) {
+        self.sink = sink;
+    }
+
+    /// Whether no event tells of what arrives.
+    pub(super) fn is_sink(&self) -> bool {
+        self.sink
+    }
+
+    /// Takes out a packet that arrives before `end`, of which no event tells.
+    #[inline]
+    pub(super) fn take_arrived(&mut self, end: Time) -> Option<PacketId> {
+        if self.line.next() < end { self.line.pop() } else { None }
     }
 
     fn send_by_queue(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) {

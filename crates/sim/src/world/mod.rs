@@ -7,6 +7,7 @@
 //! a row for each flow and direction, so forwarding is an increment. Under routing by announcements the table is
 //! rewritten instead: see [`routing`].
 
+mod deferred;
 mod flow;
 mod link;
 mod measure;
@@ -168,6 +169,7 @@ impl World {
                 waiting,
                 log: vec![],
                 users,
+                alone_at: None,
                 silent: true,
                 stopped: false,
             });
@@ -233,6 +235,7 @@ impl World {
         }
         world.heads.set(AGENDA, world.agenda.next());
         world.heads.set(CONTROL, world.next_control());
+        world.find_deferrable();
         world
     }
 
@@ -342,6 +345,7 @@ impl World {
             }
         }
         self.now = self.now.max(until);
+        self.catch_up(self.now + Duration::from_nanos(1));
     }
 
     /// Puts a task on the agenda.
@@ -352,6 +356,9 @@ impl World {
 
     fn next_task(&mut self) {
         let task = self.agenda.pop().expect("the agenda has the task that it announced");
+        if matches!(task, Task::EndWarmUp | Task::Sample | Task::Stop(_)) {
+            self.catch_up(self.now);
+        }
         match task {
             Task::EndWarmUp => self.end_warm_up(),
             Task::Start(flow) => self.start(flow as usize),
@@ -444,7 +451,7 @@ impl World {
             self.lose_given_up();
         }
         match heard {
-            Heard::Nothing => {}
+            Heard::Nothing => self.wake_sources(index),
             Heard::Packet { to, id } if self.routing.is_some() => {
                 let hop = self.moved(id, to);
                 if self.watch.is_some() {
@@ -456,7 +463,10 @@ impl World {
                 }
             }
             Heard::Packet { id, .. } => self.forward(id),
-            Heard::Broadcast { from, id } => self.hear_announcement(index, from, id),
+            Heard::Broadcast { from, id } => {
+                self.wake_sources(index);
+                self.hear_announcement(index, from, id);
+            }
         }
     }
 
@@ -530,6 +540,9 @@ impl World {
                 let link = &mut self.links[index];
                 if link.send(self.now, id, &mut self.packets, &mut self.dropped) {
                     self.heads.set(FIRST_MEDIUM + self.media.len() + index, link.next());
+                    if link.is_sink() {
+                        self.sink(index, self.now);
+                    }
                     if !self.dropped.is_empty() {
                         self.lose_dropped(Loss::LinkQueue);
                     }

@@ -125,6 +125,7 @@ impl World {
         }
         self.watch = Some(watch);
         self.attended = true;
+        self.defer_nothing();
     }
 
     /// All ways, one behind the other, each ending with [`Hop::End`]; but see [`World::grid`].

@@ -19,6 +19,7 @@
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
+use super::feed::Feed;
 use super::queues::{Ledger, Sleepers};
 use super::slots::Slots;
 use super::station::{AirTimes, Contention, Errors, Frame, frame_length};
@@ -39,10 +40,20 @@ struct Station {
     overhead: Bytes,
     counters: Counters,
     queue: Queue,
+    /// What alone fills the queue.
+    feed: Option<Box<Feed>>,
     errors: Errors,
 }
 
 impl Station {
+    /// Takes in what comes before `end`.
+    #[inline(never)]
+    fn pour(&mut self, end: Time, packets: &mut Packets) {
+        if let (Some(feed), Queue::Fifo(queue)) = (&mut self.feed, &mut self.queue) {
+            feed.pour(end, queue, packets);
+        }
+    }
+
     #[inline]
     fn sent(&self) -> &Frame {
         self.frame.as_ref().expect("a sender has a frame")
@@ -113,6 +124,8 @@ pub struct Cell {
     hub_queue: Gauge,
     tap: Option<Box<Tap>>,
     sleepers: Sleepers,
+    /// Stations whose feed did not keep up with the air.
+    dry: Vec<u32>,
     ledger: Ledger,
     air: AirTime,
     /// [`AirTime`] is accounted up to here.
@@ -146,6 +159,7 @@ impl Cell {
             hub_queue: Gauge::default(),
             tap: None,
             sleepers: Sleepers::new(),
+            dry: vec![],
             ledger: Ledger::new(stations.iter().map(|station| &station.queue), stations.len()),
             air: AirTime::default(),
             accounted: Time::ZERO,
@@ -163,6 +177,7 @@ impl Cell {
                 overhead: cell.access.timing.frame_length(station.routing_overhead),
                 counters: Counters::default(),
                 queue: station.queue,
+                feed: None,
                 errors,
             });
         }
@@ -272,6 +287,46 @@ impl Cell {
         false
     }
 
+    /// From now on `feed` alone fills the queue of a station that has a frame in hand.
+    ///
+    /// # Panics
+    /// If [`Cell::can_feed`] does not hold.
+    pub fn feed(&mut self, station: u32, feed: Feed) {
+        assert!(self.can_feed(station), "a feed needs a queue that refuses what does not fit");
+        self.stations[station as usize].feed = Some(Box::new(feed));
+    }
+
+    /// Whether a station may have a feed: while it has a frame in hand, if its queue is FIFO and drops arrivals only. The
+    /// access point may not, for somebody measures how long its queue is.
+    #[must_use]
+    pub fn can_feed(&self, station: u32) -> bool {
+        let state = &self.stations[station as usize];
+        station != self.hub && state.frame.is_some() && matches!(&state.queue, Queue::Fifo(fifo) if fifo.refuses())
+    }
+
+    /// Takes in what the feeds bring before `end`.
+    pub fn pour(&mut self, end: Time, packets: &mut Packets) {
+        for station in &mut self.stations {
+            station.pour(end, packets);
+        }
+    }
+
+    /// All feeds.
+    pub fn feeds(&mut self) -> impl Iterator<Item = &mut Feed> {
+        self.stations.iter_mut().filter_map(|station| station.feed.as_deref_mut())
+    }
+
+    /// Takes its feed from a station, if it has one.
+    pub fn take_feed(&mut self, station: u32) -> Option<Feed> {
+        self.stations[station as usize].feed.take().map(|feed| *feed)
+    }
+
+    /// A station that has nothing more to send, for its feed did not keep up. The caller takes the feed.
+    #[inline]
+    pub fn take_dry(&mut self) -> Option<u32> {
+        self.dry.pop()
+    }
+
     /// A station that had nothing to send has got a packet.
     #[inline(never)]
     fn wake_up(
@@ -326,6 +381,9 @@ impl Cell {
         }
         let at_hub = station == self.hub;
         let state = &mut self.stations[station as usize];
+        if state.feed.is_some() {
+            state.pour(now + Duration::from_nanos(1), packets);
+        }
         let packet = match &mut state.queue {
             Queue::Fifo(fifo) => fifo.dequeue(now, packets, dropped),
             other => other.dequeue(now, packets, dropped),
@@ -335,6 +393,9 @@ impl Cell {
         }
         let Some(id) = packet else {
             state.frame = None;
+            if state.feed.is_some() {
+                self.dry.push(station);
+            }
             self.sleepers.note(now, station, &state.queue);
             return false;
         };
@@ -499,7 +560,9 @@ impl Cell {
                 heard = self.advance_rarely(at, packets, dropped, given_up, &receiver);
             }
             bound = bound.min(self.sleepers.next());
-            if heard != Heard::Nothing || self.next >= bound || !dropped.is_empty() || !given_up.is_empty() {
+            let is_told =
+                heard != Heard::Nothing || !dropped.is_empty() || !given_up.is_empty() || !self.dry.is_empty();
+            if is_told || self.next >= bound {
                 break;
             }
             at = self.next;

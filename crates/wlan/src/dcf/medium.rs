@@ -103,6 +103,12 @@ impl Medium {
         })
     }
 
+    /// The fast one, if it is that.
+    #[inline]
+    pub fn as_cell(&mut self) -> Option<&mut Cell> {
+        if let Self::Cell(cell) = self { Some(cell) } else { None }
+    }
+
     /// Keeps records of frames and backoffs, or not.
     pub fn set_tap(&mut self, on: bool) {
         each!(self, medium => medium.set_tap(on));

@@ -6,6 +6,7 @@
 
 mod cell;
 mod edca;
+mod feed;
 mod medium;
 mod queues;
 mod slots;
@@ -15,6 +16,7 @@ mod tap;
 
 pub use cell::Cell;
 pub use edca::{Edca, EdcaSettings};
+pub use feed::Feed;
 pub use medium::Medium;
 pub use space::{Hearing, Links, RateSettings, SignalSettings, Space};
 pub use station::{AirTime, Counters, Heard, StationSettings};

@@ -50,6 +50,25 @@ impl Fifo {
 }
 
 impl Fifo {
+    /// Whether an arrival is dropped that does not fit, and no other packet.
+    #[must_use]
+    pub fn refuses(&self) -> bool {
+        self.drop == Victim::Tail
+    }
+
+    /// Whether a packet of `size` bytes fits.
+    #[inline]
+    pub(crate) const fn has_room(&self, size: u16) -> bool {
+        self.room.fits(size as u64)
+    }
+
+    /// Takes in a packet that fits.
+    #[inline]
+    pub(crate) fn append(&mut self, id: PacketId, packets: &mut Packets) {
+        self.room.enter(&mut packets[id]);
+        self.line.push_back(id);
+    }
+
     /// Drops this packet or others; whether it fits then.
     #[inline(never)]
     fn make_room(&mut self, id: PacketId, size: u64, packets: &Packets, dropped: &mut Dropped) -> bool {
@@ -73,8 +92,7 @@ impl Discipline for Fifo {
         if !self.room.fits(size) && !self.make_room(id, size, packets, dropped) {
             return;
         }
-        self.room.enter(&mut packets[id]);
-        self.line.push_back(id);
+        self.append(id, packets);
     }
 
     #[inline(always)]

@@ -1,0 +1,56 @@
+//! A source of datagrams that is faster than the air.
+//!
+//! While a station has a frame in hand, a datagram that comes to its queue concerns nobody else. So a queue that is full, and that
+//! only one source fills, need not be told of each: it takes in what has come by then when the station takes a packet out.
+
+use wifair_engine::Stream;
+use wifair_packet::{Packet, Packets};
+use wifair_units::{Duration, Time};
+
+use crate::queue::Fifo;
+
+/// Datagrams of one size at a constant rate.
+#[derive(Clone, Debug)]
+pub struct Feed {
+    /// The next datagram. The offset of its payload moves on, by the payload.
+    pub packet: Packet,
+    /// When it comes.
+    pub next: Time,
+    /// Time from one datagram to the next.
+    pub interval: Duration,
+    /// Each interval is drawn uniformly within this fraction of itself around its mean, from 0 to 1.
+    pub jitter: f64,
+    /// Draws of intervals.
+    pub draws: Stream,
+    /// Datagrams that came since this was set to zero.
+    pub came: u64,
+    /// Those of them that the queue had no room for.
+    pub refused: u64,
+}
+
+impl Feed {
+    /// Time from one datagram to the next, which is `interval` with `jitter`.
+    #[inline]
+    pub fn wait(interval: Duration, jitter: f64, draws: &mut Stream) -> Duration {
+        if jitter > 0.0 {
+            Duration::from_secs_f64(interval.as_secs() * (1.0 + jitter * (2.0 * draws.uniform() - 1.0)))
+        } else {
+            interval
+        }
+    }
+
+    /// Puts what comes before `end` into the queue.
+    pub(super) fn pour(&mut self, end: Time, queue: &mut Fifo, packets: &mut Packets) {
+        while self.next < end {
+            if queue.has_room(self.packet.size) {
+                let id = packets.insert(self.packet);
+                queue.append(id, packets);
+            } else {
+                self.refused += 1;
+            }
+            self.came += 1;
+            self.packet.seq += u64::from(self.packet.payload);
+            self.next += Self::wait(self.interval, self.jitter, &mut self.draws);
+        }
+    }
+}
