@@ -1,38 +1,63 @@
 //! One direction of a wired link: a queue, a rate, a delay.
 //!
+//! A drop-tail FIFO needs no event of its own: when an arrival will be sent is known when it comes, so it goes straight to
+//! the line, and what waits is counted by those times. Other disciplines decide when the link is free.
+//!
 //! With a burst it is a token bucket, as the shaper of Linux (man 8 tc-tbf): a packet leaves at once when the bucket
 //! holds as many bytes, which it then takes out; the bucket fills at the rate up to the burst. It is kept as the time at
 //! which the bucket will be full (ITU-T I.371, 2004, annex A: the generic cell rate algorithm). When the next packet may
 //! leave is reckoned with the size of the one before; a larger one waits for the rest outside the queue.
 
+use std::collections::VecDeque;
+
 use wifair_engine::DelayLine;
-use wifair_packet::{PacketId, Packets};
+use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
-use wifair_wlan::queue::{Discipline, Dropped, Queue};
+use wifair_wlan::queue::{Cause, Discipline, Dropped, Queue, Room};
 
 use super::plan::LinkPlan;
 
 /// See the [module](self).
 #[derive(Debug)]
 pub(super) struct Link {
-    rate: Option<BitRate>,
+    /// Packets that wait, are being sent or propagate; without the first where a [`Gate`] holds them.
+    line: DelayLine<PacketId>,
+    /// The next packet may be sent from then on: the one before has been, or the bucket holds enough.
+    free_at: Time,
     delay: Duration,
+    /// The sizes that were sent last, and their time at the rate: small packets, and large ones.
+    airs: [(u16, Duration); 2],
+    order: Order,
+    rate: Option<BitRate>,
+    /// When [`Link::advance`] is to be called next.
+    next: Time,
+    /// What arrives is taken out by [`Link::take_arrived`] at any later time.
+    sink: bool,
+}
+
+/// Who is sent next.
+#[derive(Debug)]
+enum Order {
+    /// Who came first.
+    Arrival(Waiting),
+    /// Whom the gate lets pass.
+    Gate(Box<Gate>),
+}
+
+/// Packets on the line that are not being sent yet: when that will be, and their sizes.
+#[derive(Debug)]
+struct Waiting {
+    room: Room,
+    line: VecDeque<(Time, u16)>,
+}
+
+/// A discipline that decides when the link is free, or a token bucket.
+#[derive(Debug)]
+struct Gate {
     queue: Queue,
     /// The queue holds packets.
     waits: bool,
-    /// A packet that finds the link idle leaves as if it had passed through the queue.
-    straight: bool,
-    /// What arrives is taken out by [`Link::take_arrived`] at any later time.
-    sink: bool,
-    /// When [`Link::advance`] is to be called next.
-    next: Time,
-    /// The sizes that were sent last, and their time at the rate: small packets, and large ones.
-    airs: [(u16, Duration); 2],
-    /// The next packet may be sent from then on: the one before has been, or the bucket holds enough.
-    free_at: Time,
     bucket: Option<Bucket>,
-    /// Packets that are being sent or propagate.
-    line: DelayLine<PacketId>,
 }
 
 #[derive(Debug)]
@@ -40,6 +65,26 @@ struct Bucket {
     /// What the burst takes at the rate.
     burst: Duration,
     full_at: Time,
+}
+
+impl Waiting {
+    /// A packet arrives that will be sent from `start` on; returns whether there is room. Who is to be sent now does not
+    /// wait any more.
+    #[inline]
+    fn join(&mut self, now: Time, start: Time, packet: &mut Packet) -> bool {
+        while let Some(&(start, size)) = self.line.front()
+            && start <= now
+        {
+            self.line.pop_front();
+            self.room.leave(size.into());
+        }
+        let fits = self.room.fits(packet.size.into());
+        if fits {
+            self.room.enter(packet);
+            self.line.push_back((start, packet.size));
+        }
+        fits
+    }
 }
 
 impl Bucket {
@@ -55,18 +100,23 @@ impl Link {
             // The bucket is full from the start.
             Bucket { burst: rate.time_for(burst), full_at: Time::ZERO }
         });
+        let room = match &plan.queue {
+            Queue::Fifo(fifo) if bucket.is_none() => fifo.tail_room(),
+            _ => None,
+        };
+        let order = match room {
+            Some(room) => Order::Arrival(Waiting { room, line: VecDeque::new() }),
+            None => Order::Gate(Box::new(Gate { queue: plan.queue, waits: false, bucket })),
+        };
         Self {
-            rate: plan.rate,
-            delay: plan.delay,
-            waits: false,
-            straight: bucket.is_none() && matches!(plan.queue, Queue::Fifo(_)),
-            queue: plan.queue,
-            sink: false,
-            next: Time::NEVER,
-            airs: [(0, Duration::ZERO); 2],
-            free_at: Time::ZERO,
-            bucket,
             line: DelayLine::default(),
+            free_at: Time::ZERO,
+            delay: plan.delay,
+            airs: [(0, Duration::ZERO); 2],
+            order,
+            rate: plan.rate,
+            next: Time::NEVER,
+            sink: false,
         }
     }
 
@@ -77,33 +127,41 @@ impl Link {
         self.next
     }
 
-    fn look(&mut self) {
-        self.waits = !self.queue.is_empty();
-        let arrival = if self.sink { Time::NEVER } else { self.line.next() };
-        self.next = if self.waits { arrival.min(self.resumes()) } else { arrival };
-    }
-
-    /// When the next packet of the queue may be sent.
+    /// Time to send a packet of `size` bytes.
     #[inline]
-    fn resumes(&self) -> Time {
-        self.free_at.max(self.queue.ready())
+    fn air(&mut self, size: u16) -> Duration {
+        let place = &mut self.airs[usize::from(size > 128)];
+        if place.0 != size {
+            *place = (size, self.rate.map_or(Duration::ZERO, |rate| rate.time_for(Bytes(size.into()))));
+        }
+        place.1
     }
 
     /// Takes in a packet. Returns whether something was dropped or [`Link::next`] may have changed.
     #[inline]
     pub(super) fn send(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) -> bool {
-        if self.straight && !self.waits && now >= self.free_at {
-            self.free_at = now + self.air(packets[id].size);
-            let arrival = self.free_at + self.delay;
-            let first = self.next == Time::NEVER;
-            self.line.push(arrival, id);
-            if first && !self.sink {
-                self.next = arrival;
+        let Order::Arrival(waiting) = &mut self.order else {
+            return self.send_by_gate(now, id, packets, dropped);
+        };
+        let packet = &mut packets[id];
+        let start = if now < self.free_at {
+            if !waiting.join(now, self.free_at, packet) {
+                dropped.push((id, Cause::Overflow));
+                return true;
             }
-            return first;
+            self.free_at
+        } else {
+            now
+        };
+        let size = packet.size;
+        self.free_at = start + self.air(size);
+        let arrival = self.free_at + self.delay;
+        self.line.push(arrival, id);
+        let first = self.next == Time::NEVER;
+        if first && !self.sink {
+            self.next = arrival;
         }
-        self.send_by_queue(now, id, packets, dropped);
-        true
+        first
     }
 
     /// From now on no event tells of what arrives, or again one does; before anything has been sent.
@@ -122,33 +180,39 @@ impl Link {
         if self.line.next() < end { self.line.pop() } else { None }
     }
 
-    fn send_by_queue(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) {
-        let idle = now >= self.free_at && !self.waits;
-        if idle && matches!(self.queue, Queue::Fifo(_)) {
+    /// Goes on at the time of [`Link::next`], and returns a packet that has arrived.
+    #[inline]
+    pub(super) fn advance(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
+        if let Order::Gate(gate) = &self.order
+            && gate.waits
+        {
+            return self.advance_gate(now, packets, dropped);
+        }
+        let arrived = self.line.pop();
+        self.next = self.line.next();
+        arrived
+    }
+
+    #[inline(never)]
+    fn send_by_gate(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) -> bool {
+        let Order::Gate(gate) = &mut self.order else { return false };
+        let idle = now >= self.free_at && !gate.waits;
+        if idle && matches!(gate.queue, Queue::Fifo(_)) {
             self.transmit(now, id, packets); // as if it had passed through the queue
         } else {
-            self.queue.enqueue(now, id, 0, packets, dropped);
-            if idle && let Some(id) = self.queue.dequeue(now, packets, dropped) {
+            gate.queue.enqueue(now, id, 0, packets, dropped);
+            if idle && let Some(id) = gate.queue.dequeue(now, packets, dropped) {
                 self.transmit(now, id, packets);
             }
         }
         self.look();
+        true
     }
 
-    /// Time to send a packet of `size` bytes.
-    #[inline]
-    fn air(&mut self, size: u16) -> Duration {
-        let place = &mut self.airs[usize::from(size > 128)];
-        if place.0 != size {
-            *place = (size, self.rate.map_or(Duration::ZERO, |rate| rate.time_for(Bytes(size.into()))));
-        }
-        place.1
-    }
-
-    #[inline]
     fn transmit(&mut self, now: Time, id: PacketId, packets: &Packets) {
         let air = self.air(packets[id].size);
-        let sent = match &mut self.bucket {
+        let Order::Gate(gate) = &mut self.order else { return };
+        let sent = match &mut gate.bucket {
             None => {
                 self.free_at = now + air;
                 self.free_at
@@ -163,41 +227,43 @@ impl Link {
         self.line.push(sent + self.delay, id);
     }
 
-    /// Goes on at the time of [`Link::next`], and returns a packet that has arrived.
-    #[inline]
-    pub(super) fn advance(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
-        if self.waits {
-            return self.advance_queue(now, packets, dropped);
-        }
-        let arrived = self.line.pop();
-        self.next = self.line.next();
-        arrived
-    }
-
-    fn advance_queue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
+    #[inline(never)]
+    fn advance_gate(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
+        let Order::Gate(gate) = &mut self.order else { return None };
         let mut arrived = None;
-        if self.resumes() > now {
+        if self.free_at.max(gate.queue.ready()) > now {
             arrived = self.line.pop();
-        } else if let Some(id) = self.queue.dequeue(now, packets, dropped) {
+        } else if let Some(id) = gate.queue.dequeue(now, packets, dropped) {
             self.transmit(now, id, packets);
         } else {
-            self.free_at = self.queue.asked_again(now);
+            self.free_at = gate.queue.asked_again(now);
         }
         self.look();
         arrived
     }
 
+    fn look(&mut self) {
+        let Order::Gate(gate) = &mut self.order else { return };
+        gate.waits = !gate.queue.is_empty();
+        let arrival = if self.sink { Time::NEVER } else { self.line.next() };
+        self.next = if gate.waits { arrival.min(self.free_at.max(gate.queue.ready())) } else { arrival };
+    }
+
     /// Packets in the queue and on the line.
     pub(super) fn packets_held(&self) -> usize {
-        self.queue.len() + self.line.len()
+        match &self.order {
+            Order::Arrival(_) => self.line.len(),
+            Order::Gate(gate) => self.line.len() + gate.queue.len(),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use wifair_packet::Packet;
-    use wifair_units::Bytes;
-    use wifair_wlan::queue::Dropped;
+    use proptest::prelude::*;
+    use wifair_config::Limit;
+    use wifair_packet::flag;
+    use wifair_wlan::queue::Settings;
 
     use super::*;
 
@@ -209,7 +275,7 @@ mod tests {
             rate: Some(BitRate::from_mbps(8)),
             burst: Some(Bytes(3000)),
             delay: Duration::ZERO,
-            queue: Queue::fifo(wifair_config::Limit::Packets(100)),
+            queue: Queue::fifo(Limit::Packets(100)),
         });
         let mut packets = Packets::default();
         let mut dropped = Dropped::default();
@@ -228,5 +294,54 @@ mod tests {
             }
         }
         assert_eq!(left, [0, 0, 0, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 9500, 9500, 10_000, 11_000]);
+    }
+
+    /// What a link makes of packets that arrive at these times with these sizes: when each came out and whether it was
+    /// marked, and which were dropped.
+    fn passage(link: &mut Link, arrivals: &[(u64, u16)]) -> (Vec<(u64, u64, bool)>, Vec<u64>) {
+        let mut packets = Packets::default();
+        let (mut dropped, mut left) = (Dropped::default(), vec![]);
+        let mut go_on = |link: &mut Link, until: Time, packets: &mut Packets, dropped: &mut Dropped| {
+            while link.next() <= until && link.next() < Time::NEVER {
+                let now = link.next();
+                if let Some(id) = link.advance(now, packets, dropped) {
+                    left.push((now.as_nanos(), packets[id].seq, packets[id].has(flag::CE)));
+                }
+            }
+        };
+        for (seq, &(at, size)) in (0..).zip(arrivals) {
+            let at = Time::from_nanos(at);
+            go_on(link, at, &mut packets, &mut dropped);
+            let id = packets.insert(Packet { seq, size, flags: flag::ECT, ..Packet::default() });
+            link.send(at, id, &mut packets, &mut dropped);
+        }
+        go_on(link, Time::NEVER, &mut packets, &mut dropped);
+        assert_eq!(link.packets_held(), 0);
+        (left, dropped.iter().map(|(id, _)| packets[*id].seq).collect())
+    }
+
+    proptest! {
+        /// A link that knows at the arrival when it will send does what a gate does that is asked each time the link is free.
+        #[test]
+        fn who_waits_is_sent_when_the_link_is_free(
+            waits in prop::collection::vec((0_u64..30, 1_u16..20), 1..80),
+            limit in prop_oneof![(1_u64..5).prop_map(Limit::Packets), (20_u64..60).prop_map(|b| Limit::Bytes(Bytes(b)))],
+            mark in prop::option::of((0_u64..3).prop_map(Limit::Packets)),
+        ) {
+            let settings = Settings { limit, mark_above: mark, ..Settings::default() };
+            let plan = || LinkPlan {
+                rate: Some(BitRate::from_mbps(8000)), // a byte each nanosecond
+                burst: None,
+                delay: Duration::from_nanos(17),
+                queue: Queue::new(&settings, None, 0, ""),
+            };
+            let mut now = 0;
+            let arrivals: Vec<_> = waits.iter().map(|(wait, size)| { now += wait; (now, *size) }).collect();
+            let mut link = Link::new(plan());
+            prop_assert!(matches!(link.order, Order::Arrival(_)));
+            let gate = Gate { queue: plan().queue, waits: false, bucket: None };
+            let mut gated = Link { order: Order::Gate(Box::new(gate)), ..Link::new(plan()) };
+            prop_assert_eq!(passage(&mut link, &arrivals), passage(&mut gated, &arrivals));
+        }
     }
 }

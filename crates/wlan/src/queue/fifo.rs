@@ -69,6 +69,12 @@ impl Fifo {
         self.line.push_back(id);
     }
 
+    /// Its room, where an overflow drops the arrival: then who comes in stays in, and is sent in its turn.
+    #[must_use]
+    pub fn tail_room(&self) -> Option<Room> {
+        self.refuses().then_some(self.room)
+    }
+
     /// Drops this packet or others; whether it fits then.
     #[inline(never)]
     fn make_room(&mut self, id: PacketId, size: u64, packets: &Packets, dropped: &mut Dropped) -> bool {

@@ -53,6 +53,7 @@ pub use paced::Paced;
 pub use per_flow::PerFlow;
 pub use python::Python;
 pub use red::Red;
+pub use room::Room;
 pub use routing_first::RoutingFirst;
 pub use scfq::Scfq;
 pub use sjf::Sjf;
@@ -61,7 +62,6 @@ pub use vq_red::VqRed;
 pub use wifair_config::Limit;
 
 use crate::dcf::BROADCAST;
-use room::Room;
 
 /// Why a packet was let go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

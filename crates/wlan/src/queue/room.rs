@@ -80,6 +80,11 @@ impl Room {
     pub const fn len(&self) -> usize {
         self.packets as usize
     }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.packets == 0
+    }
 }
 
 const fn exceeds(limit: Limit, packets: u64, bytes: u64) -> bool {
@@ -115,7 +120,7 @@ mod tests {
         room.enter(&mut packet(60, 0));
         assert!(room.fits(40) && !room.fits(41) && room.is_full());
         room.leave(60);
-        assert!(room.len() == 0 && room.fits(100));
+        assert!(room.is_empty() && room.fits(100));
     }
 
     /// RFC 8257, section 3.1: a packet that finds more than the threshold is marked.
