@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use wifair_engine::stream;
 use wifair_tcp::cc;
 use wifair_units::{BitRate, Bytes, Duration, Time};
-use wifair_wlan::dcf::{Links, RateSettings, SignalSettings, StationSettings};
+use wifair_wlan::dcf::{Access, Eifs, Links, RateSettings, SignalSettings, StationSettings};
+use wifair_wlan::phy::propagation::Fading;
 use wifair_wlan::phy::rate::Adaptation;
+use wifair_wlan::phy::{Capture, Reception};
 use wifair_wlan::queue::{self, Chosen, Queue, Site};
 use wifair_wlan::routing::NextHops;
 use wifair_wlan::scheme::{Facts, Schemes};
 
 use crate::Options;
-use crate::scenario::{self, Ap, Connection, Flow, Node, Protocol, Scenario, Step, Wlan};
+use crate::scenario::{self, Ap, Connection, ErrorsAt, Flow, Node, Protocol, Scenario, Step, Wlan};
 use crate::world::{
     CategoriesPlan, FlowPlan, Hop, Labels, LinkPlan, MediumPlan, Plan, RoutingPlan, StationCategories, Transport,
     Workload,
@@ -205,15 +207,45 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, channel: &Channel, queues
         RateSettings { adaptation, ladder: wlan.ladder(dsss), draws }
     });
     let adapted = nodes.iter().any(|node| adapts(node).0 != Adaptation::Fixed);
+    let stations: Vec<StationSettings> = stations.collect();
+    let is_lossy = |s: &StationSettings| s.data_error_to + s.data_error_from + s.control_error_to > 0.0;
+    let errors_for_all = wlan.errors_at == ErrorsAt::EveryStation && stations.iter().any(is_lossy);
+    let mut space = channel.hearing.clone().zip(signals);
+    if errors_for_all && space.is_none() && categories.is_none() {
+        // What bystanders make of a frame is the matter of the general medium.
+        space = Some(everybody(nodes, scenario, seed));
+    }
     MediumPlan {
+        errors_for_all,
         rates: if adapted { rates.collect() } else { vec![] },
-        access: wlan.access(file.stations.iter().any(|group| group.dsss_only)),
+        access: access(scenario, wlan, errors_for_all),
         hubs: (0..).zip(nodes).filter(|(_, node)| is_hub(node)).map(|(number, _)| number).collect(),
-        space: channel.hearing.clone().zip(signals),
-        stations: stations.collect(),
+        space,
+        stations,
         categories,
         schemes,
     }
+}
+
+/// Everybody reads everybody, and no frame beside another.
+fn everybody(nodes: &[Node], scenario: &Scenario, seed: u64) -> (Links, SignalSettings) {
+    let reception = Reception { capture: Capture::None, ..Reception::default() };
+    let chances = nodes.iter().map(|node| stream(seed, "signal", &scenario.name_of(*node))).collect();
+    let count = u32::try_from(nodes.len()).expect("nodes can be numbered");
+    (Links::full(count), SignalSettings { reception, fading: Fading::None, legacy: vec![], chances })
+}
+
+/// Rules of access, with what receivers make of EIFS where they lose frames one by one.
+fn access(scenario: &Scenario, wlan: &Wlan, errors_for_all: bool) -> Access {
+    let mut access = wlan.access(scenario.file.stations.iter().any(|group| group.dsss_only));
+    let nav = match &scenario.file.space {
+        Some(space) => space.reception.eifs_nav,
+        None => errors_for_all,
+    };
+    if nav && access.eifs == Eifs::AfterCollision {
+        access.eifs = Eifs::Nav;
+    }
+    access
 }
 
 /// Access categories of the access point or a station, with its own windows where it has some.

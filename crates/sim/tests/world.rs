@@ -145,6 +145,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
             access,
             hubs: vec![0],
             space: None,
+            errors_for_all: false,
             rates: vec![],
             stations: (0..=flows.len()).map(station).collect(),
             categories: None,

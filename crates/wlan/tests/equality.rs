@@ -317,6 +317,7 @@ fn capture() -> impl Strategy<Value = Reception> {
             capture_threshold: Db(threshold),
             interference,
             carrier_sense,
+            eifs_nav: false,
         })
 }
 
@@ -331,6 +332,29 @@ proptest! {
         assert_every_packet_ends_once(&space);
     }
 
+    /// Frames of one length: all who do not read a collision wait equally long. (A cell has no NAV after a collision
+    /// that could outlast an exchange, keep a CTS back, or make a new packet draw a backoff.)
+    #[test]
+    fn space_equals_cell_where_eifs_is_a_nav(scenario in scenario()) {
+        let mut scenario = scenario;
+        scenario.access.eifs = Eifs::Nav;
+        scenario.access.idle_access = IdleAccess::Backoff;
+        scenario.access.rts_threshold = Bytes(u64::MAX);
+        scenario.sizes.truncate(1);
+        scenario.broadcast_share = 0.0;
+        let settings = || {
+            let mut settings = settings(&scenario);
+            settings.iter_mut().for_each(|station| station.rate = BitRate::from_mbps(11));
+            settings
+        };
+        let cell = run!(Cell::new(scenario.access, 0, settings()), &scenario);
+        let space = Space::new(scenario.access, &[0], Links::full(scenario.stations), settings());
+        assert_same(&cell, &run!(space, &scenario));
+        assert_every_packet_ends_once(&cell);
+        let category = Category::dcf(scenario.cw.0, scenario.cw.1);
+        assert_same(&cell, &run!(edca(&scenario, settings(), &[category]), &scenario));
+    }
+
     #[test]
     fn powers_without_capture_change_nothing(scenario in scenario()) {
         let links = || Links::from_hearing(scenario.stations, hearing(scenario.seed));
@@ -343,6 +367,7 @@ proptest! {
             capture_threshold: Db(0.0),
             interference: Interference::Sum,
             carrier_sense: CarrierSense::Frame,
+            eifs_nav: false,
         };
         let with = run!(space().with_signals(signals(reception, scenario.stations, 1)), &scenario);
         assert_same(&without, &with);
@@ -357,6 +382,7 @@ proptest! {
             capture_threshold: Db(3.0),
             interference: Interference::Sum,
             carrier_sense: CarrierSense::Total,
+            eifs_nav: false,
         };
         let radios = vec![Radio::default(); scenario.stations as usize];
         let links = Links::from_radios(&radios, |_, _| Db(-80.0), Dbm(-100.0));

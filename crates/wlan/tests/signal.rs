@@ -5,7 +5,7 @@ mod common;
 use common::{Arrival, Run, at_us, chances, long_preamble, signals};
 use wifair_engine::stream;
 use wifair_units::{Db, Dbm, Duration, Metres, Time};
-use wifair_wlan::dcf::{Access, BROADCAST, Fate, FrameKind, Hearing, Links, SignalSettings};
+use wifair_wlan::dcf::{Access, BROADCAST, Eifs, Fate, FrameKind, Hearing, Links, SignalSettings};
 use wifair_wlan::phy::propagation::{Fading, Position, Propagation, two_ray};
 use wifair_wlan::phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils};
 
@@ -22,6 +22,7 @@ fn reception(capture: Capture, threshold: f64, interference: Interference) -> Re
         capture_threshold: Db(threshold),
         interference,
         carrier_sense: CarrierSense::Frame,
+        eifs_nav: false,
     }
 }
 
@@ -380,4 +381,59 @@ fn records_say_who_heard_a_frame_and_why_it_was_lost() {
     assert_eq!(tap.frames()[2].reserves, Duration::from_micros(10 + 248), "SIFS and ACK");
     tap.clear();
     assert!(tap.frames().is_empty());
+}
+
+/// ns-2 2.35 keeps EIFS (364 us with ACKs at 1 Mb/s) as a NAV, which DIFS (50 us) follows. In its traces (macTrace, nodes at 0,
+/// 100, 400 and 500 m that send to their neighbours) the third sends 414 us and whole slots after an ACK of the second, which it
+/// senses and cannot read; of equal stations in one cell bystanders and senders alike go on 414 us and whole slots after
+/// a collision, and a sender whose frame is the only last at its timeout.
+#[test]
+fn after_what_ns2_cannot_read_it_waits_as_in_its_traces() {
+    let long = 1000;
+    // Sender, size and begin of two broadcasts, and how long after the end of the last of them station 0 sends its own.
+    #[allow(clippy::type_complexity)]
+    let cases: [(&str, &[(u32, u16, u64)], u64); 5] = [
+        ("read", &[(1, long, 1000)], 50),
+        ("sensed", &[(2, long, 1000)], 414),
+        // 1000 bytes and 36 of headers take 946 us; 40 bytes take 248 us.
+        ("sensed, and another that is read soon after", &[(2, long, 1000), (1, 40, 2000)], 414 - (2248 - 1946)),
+        ("a weak one beside a strong one, and longer than that", &[(1, 40, 1000), (2, 1000, 1050)], 414),
+        ("one that begins during the weak one that was drowned", &[(1, 40, 1000), (2, 1000, 1050), (3, 40, 1500)], 414),
+    ];
+    for (what, frames, wait) in cases {
+        let access = Access { eifs: Eifs::Nav, ..long_preamble() };
+        let mut radios = vec![Radio { tx_power: Dbm(0.0), noise: Dbm(-200.0), ..Radio::default() }; 4];
+        radios[0].carrier_sense = Dbm(-95.0);
+        let links = Links::from_radios(
+            &radios,
+            |from, to| {
+                Db(match (from, to) {
+                    (1 | 3, 0) => -50.0,
+                    (2, 0) => -85.0,
+                    (0, _) => -60.0,
+                    _ => -200.0,
+                })
+            },
+            Dbm(-100.0),
+        );
+        let reception = reception(Capture::First, 10.0, Interference::Strongest);
+        let mut run = Run::new(access, links, (0, 0), 1).with(signals(reception, 4, 1));
+        run.space.set_tap(true);
+        for (sender, size, at) in frames {
+            run.until(at_us(*at));
+            run.offer(at_us(*at), *sender, BROADCAST, *size);
+        }
+        let now = frames.last().unwrap().2 + 1;
+        run.until(at_us(now));
+        run.offer(at_us(now), 0, BROADCAST, 40);
+        run.until(at_us(10_000));
+        let records = run.space.records().unwrap().frames();
+        let own = records.iter().find(|frame| frame.from == 0).unwrap().start;
+        let last = records.iter().filter(|frame| frame.from != 0).map(|frame| frame.end).max().unwrap();
+        assert_eq!(own - last, Duration::from_micros(wait), "{what}");
+        let read: Vec<u32> =
+            run.arrivals.iter().filter(|arrival| arrival.to == 0).map(|arrival| arrival.from).collect();
+        let expected: Vec<u32> = frames.iter().map(|frame| frame.0).filter(|sender| *sender != 2).collect();
+        assert_eq!(read, expected, "{what}");
+    }
 }

@@ -36,7 +36,7 @@ pub use network::{Flow, Member, Network, Node, Step, Wire};
 pub use routing::{Protocol, Routing};
 pub use seeds::Seeds;
 pub use space::{Mode, Path, Space};
-pub use wlan::{EifsRule, IdleRule, Preamble, Profile, Standard, Wlan};
+pub use wlan::{EifsRule, ErrorsAt, IdleRule, Preamble, Profile, Standard, Wlan};
 
 /// A scenario that can be run.
 #[derive(Clone, Debug, PartialEq)]

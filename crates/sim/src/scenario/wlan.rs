@@ -53,9 +53,23 @@ choice! {
         /// After a frame whose header was read and whose check sum is wrong.
         AfterError = "after-error" from "IEEE Std 802.11-2016, 10.3.2.3.7",
         /// After every collision as well.
-        AfterCollision = "after-collision" from "ns-2 2.35",
+        AfterCollision = "after-collision" from "many textbooks",
+        /// As a NAV: DIFS follows it, and no frame that is read ends it. After every frame that is sensed and not read, and to those
+        /// whose own frame met another that did not end before it.
+        Nav = "nav" from "ns-2 2.35, by experiment",
         /// Never.
         Off = "off",
+    }
+}
+
+choice! {
+    /// Where a given error probability strikes.
+    pub enum ErrorsAt {
+        /// At the receiver of a frame: all others read it.
+        Receiver = "receiver",
+        /// At every station that could read a frame, each by itself: who loses another's frame does not know its NAV and waits
+        /// EIFS. Bystanders take the probability of frames to them, the access point that of the sender.
+        EveryStation = "every-station" from "ns-2 2.35, error models on incoming interfaces",
     }
 }
 
@@ -176,6 +190,11 @@ table! {
         pub data_error: f64 = 0.0, "from 0 to 1" => is_probability;
         /// Probability that an RTS, CTS or ACK is not received.
         pub control_error: f64 = 0.0, "from 0 to 1" => is_probability;
+        /// Where these strike.
+        pub errors_at: ErrorsAt = match profile {
+            Profile::Standard => ErrorsAt::Receiver,
+            Profile::Ns2 => ErrorsAt::EveryStation,
+        }, by profile;
     }
     check(wlan, at) {
         windows(at, wlan.cw_min, wlan.cw_max);
@@ -286,6 +305,7 @@ impl Wlan {
             eifs: match self.eifs {
                 EifsRule::AfterError => Eifs::AfterError,
                 EifsRule::AfterCollision => Eifs::AfterCollision,
+                EifsRule::Nav => Eifs::Nav,
                 EifsRule::Off => Eifs::Off,
             },
             idle_access: match self.idle_access {

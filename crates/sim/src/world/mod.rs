@@ -186,7 +186,8 @@ impl World {
                 (None, None) => Medium::Cell(Cell::new(medium.access, medium.hubs[0], medium.stations)),
                 (Some((links, signals)), None) => {
                     let space = Space::new(medium.access, &medium.hubs, links, medium.stations);
-                    let space = space.with_signals(signals);
+                    let mut space = space.with_signals(signals);
+                    space.set_errors_for_all(medium.errors_for_all);
                     Medium::Space(if medium.rates.is_empty() { space } else { space.with_rates(medium.rates) })
                 }
                 (None, Some(categories)) => {

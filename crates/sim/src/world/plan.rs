@@ -60,6 +60,8 @@ pub struct MediumPlan {
     pub hubs: Vec<u32>,
     /// Who hears whom and how well; everybody everybody, if absent.
     pub space: Option<(Links, SignalSettings)>,
+    /// Whether bystanders lose frames to a given error probability as well; only with `space`.
+    pub errors_for_all: bool,
     /// How each station chooses its rates; empty if none does. Only with `space`.
     pub rates: Vec<RateSettings>,
     /// All stations, the access point among them.

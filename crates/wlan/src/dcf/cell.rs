@@ -816,10 +816,16 @@ impl Cell {
         if !met {
             senders.push(self.sender); // an RTS without answer
         }
-        let wait = if met && self.access.eifs == Eifs::AfterCollision { self.access.timing.eifs() } else { difs };
+        let wait = match self.access.eifs {
+            Eifs::AfterCollision if met => self.access.timing.eifs(),
+            Eifs::Nav if met => self.access.eifs() + difs,
+            _ => difs,
+        };
         self.idle_from(now + wait);
+        let last = senders.iter().filter(|sender| began + self.opening(**sender) == now).count();
         for &sender in &senders {
             let air = self.opening(sender);
+            let nav = self.access.nav_after_own(last > 1 || began + air < now);
             let state = &mut self.stations[sender as usize];
             if met {
                 state.counters.collisions += 1
@@ -834,11 +840,15 @@ impl Cell {
                 state.counters.delivered += 1;
                 state.contention.reset();
                 self.load(now, sender, packets, dropped, receiver);
-                self.back_off(sender, now + difs);
+                self.back_off(sender, now + nav + difs);
                 continue;
             }
             let by_rts = self.access.protects(frame.length);
-            let resumes = self.after_timeout(began + air, now);
+            let expired = began + air + self.access.answer_timeout;
+            let resumes = match self.access.eifs {
+                Eifs::Nav => expired.max(now + nav) + difs,
+                _ => self.after_timeout(began + air, now),
+            };
             self.fail(now, sender, by_rts, resumes, packets, dropped, given_up, receiver);
         }
         senders.clear();

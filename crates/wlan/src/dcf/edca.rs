@@ -722,11 +722,16 @@ impl Edca {
         let timing = self.access.timing;
         let senders = std::mem::take(&mut self.senders);
         let met = senders.len() > 1;
-        let extended = met && self.access.eifs == Eifs::AfterCollision;
         // EIFS - DIFS + AIFS (10.3.2.3.7).
-        self.idle_from(if extended { now + (timing.eifs() - timing.difs) } else { now });
+        self.idle_from(match self.access.eifs {
+            Eifs::AfterCollision if met => now + (timing.eifs() - timing.difs),
+            Eifs::Nav if met => now + self.access.eifs(),
+            _ => now,
+        });
+        let last = senders.iter().filter(|sender| self.began + self.opening(**sender) == now).count();
         for &sender in &senders {
             let (frame, air) = (self.frame(sender), self.opening(sender));
+            let nav = self.access.nav_after_own(last > 1 || self.began + air < now);
             let counters = &mut self.counters[sender / 2];
             *(if met { &mut counters.collisions } else { &mut counters.errors }) += 1;
             counters.collided += air;
@@ -736,12 +741,17 @@ impl Edca {
                 counters.delivered += 1;
                 let contender = &mut self.contenders[sender];
                 contender.contention.reset();
-                contender.from = now + contender.aifs;
+                contender.from = now + nav + contender.aifs;
                 self.load(now, sender, packets, dropped, receiver);
                 self.contenders[sender].draw();
             } else {
                 let by_rts = self.is_protected(&frame);
                 self.fail(now, sender, by_rts, self.began + air, packets, dropped, given_up, receiver);
+                let contender = &mut self.contenders[sender];
+                let expired = self.began + air + self.access.answer_timeout;
+                if self.access.eifs == Eifs::Nav {
+                    contender.from = expired.max(now + nav) + contender.aifs;
+                }
             }
         }
         self.senders = senders;

@@ -36,8 +36,12 @@ pub enum Eifs {
     /// PHY header is lost too, the PHY reports no frame, and DIFS applies. ns-3 does the same.
     #[default]
     AfterError,
-    /// After every collision as well, as in ns-2 and in many textbooks.
+    /// After every collision as well, as in many textbooks.
     AfterCollision,
+    /// As ns-2: EIFS is a NAV, so DIFS follows it and no frame that is read ends it. It is due after every frame that is
+    /// sensed and not read, and to those whose own frame met another that did not end before it. DIFS follows the timeout
+    /// of a sender, too.
+    Nav,
     /// Never.
     Off,
 }
@@ -126,6 +130,22 @@ impl Access {
         let excess = |exact: Duration| self.round_nav(exact).saturating_sub(exact);
         let after_data = excess(self.timing.sifs + ack);
         after_rts.map_or(after_data, |after_rts| after_data.max(excess(after_rts)))
+    }
+
+    /// EIFS, in the unit of the NAV where it is one; DIFS where there is none.
+    #[must_use]
+    pub fn eifs(&self) -> Duration {
+        match self.eifs {
+            Eifs::Off => self.timing.difs,
+            Eifs::Nav => self.round_nav(self.timing.eifs()),
+            Eifs::AfterError | Eifs::AfterCollision => self.timing.eifs(),
+        }
+    }
+
+    /// The NAV of a station whose own frame met another, from the end of the last of them; `outlasted`: its own is not
+    /// the only last.
+    pub(super) fn nav_after_own(&self, outlasted: bool) -> Duration {
+        if outlasted && self.eifs == Eifs::Nav { self.eifs() } else { Duration::ZERO }
     }
 
     /// Whether a frame of this length is preceded by RTS and CTS.

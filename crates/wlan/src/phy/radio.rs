@@ -40,8 +40,7 @@ choice! {
     pub enum Capture {
         /// None.
         None = "none",
-        /// The first that it senses, readable or not, if it is stronger than each later one by the threshold. The later one
-        /// is followed by EIFS, where collisions are.
+        /// The first that it senses, readable or not, if it is stronger than each later one by the threshold.
         First = "first" from "ns-2 2.35, mac/mac-802_11.cc",
         /// The first whose header it can read.
         Header = "header" from "ns-3, YansWifiPhy without frame capture",
@@ -97,6 +96,8 @@ table! {
         pub interference: Interference = Interference::Sum;
         /// What makes the medium busy.
         pub carrier_sense: CarrierSense = CarrierSense::Frame;
+        /// Where `wlan.eifs` is after-collision: whether it is `nav`, as it is in ns-2.
+        pub eifs_nav: bool = false;
     }
 }
 
@@ -110,6 +111,7 @@ impl Reception {
             capture_threshold: Db(10.0),
             interference: Interference::Strongest,
             carrier_sense: CarrierSense::Frame,
+            eifs_nav: true,
         }
     }
 }

@@ -21,9 +21,14 @@ impl Space {
         for &sender in &starters {
             let ear = &mut self.ears[sender as usize];
             if ear.receives != NOTHING {
-                let lost = std::mem::replace(&mut ear.receives, NOTHING);
+                let lost = ear.receives;
                 if !ear.spoilt {
                     disturb(&mut self.sendings[lost as usize], sender, &mut self.traffic);
+                }
+                // ns-2's goes on to follow what it cannot read any more.
+                ear.spoilt = true;
+                if !self.like_ns2 {
+                    ear.receives = NOTHING;
                 }
             }
             ear.sends = true;
@@ -41,7 +46,7 @@ impl Space {
                 to => {
                     let ear = &self.ears[to as usize];
                     let reads = ear.receives == sender && !ear.spoilt;
-                    !reads && (ear.sends || ear.sensed > 1 || ear.receives != NOTHING)
+                    !reads && (ear.sends || ear.sensed > 1 || (ear.receives != NOTHING && ear.receives != sender))
                 }
             };
             if met && !sending.met {
@@ -150,6 +155,7 @@ impl Space {
         } else if read {
             read = !self.is_lost(sender, &sending);
             self.ears[sending.to as usize].garbled = !read;
+            self.extend_nav(now, sending.to);
         }
         self.traffic.settle(&sending, read);
         if self.tap.is_some() {
@@ -184,6 +190,18 @@ impl Space {
         let from = self.errors[sender as usize].data_from;
         let errors = &mut self.errors[sending.to as usize];
         if sending.kind == Kind::Data { errors.loses_data(from) } else { errors.loses_control() }
+    }
+
+    /// Whether `station` loses a frame that is for another to a given error probability.
+    #[cold]
+    pub(super) fn is_overheard_wrong(&mut self, station: u32, sender: u32, sending: &Sending) -> bool {
+        let from = self.errors[sender as usize].data_from;
+        let errors = &mut self.errors[station as usize];
+        match sending.kind {
+            Kind::Data if self.stations[station as usize].hub.is_some() => errors.stream.chance(from),
+            Kind::Data => errors.stream.chance(errors.data_to),
+            _ => errors.loses_control(),
+        }
     }
 
     fn end_of_rts<R: Fn(&Packet) -> u32>(
@@ -280,6 +298,12 @@ impl Space {
     ) -> Heard {
         self.stations[sender as usize].stage = Stage::Rest;
         self.ears[sender as usize].engaged = false;
+        if self.eifs_is_nav && sending.kind == Kind::Cts {
+            // ns-2 awaits the data that it has admitted, also where these do not come.
+            let asked = self.stations[sending.to as usize].frame.as_ref().expect("a sender of RTS has a frame");
+            let until = now + self.access.timing.sifs + asked.air;
+            self.ears[sender as usize].set_nav(until, Time::NEVER);
+        }
         self.go_on(now, sender);
         let to = sending.to;
         if sending.kind == Kind::Ack {
@@ -370,7 +394,13 @@ impl Space {
             stage => unreachable!("an exchange that is over has failed or was a broadcast, not {stage:?}"),
         }
         let ear = &mut self.ears[index];
-        if timeout > Time::ZERO && self.access.timeout_without_difs && !ear.garbled && ear.nav_until() <= call.now {
+        if self.eifs_is_nav {
+            ear.fall_idle(call.now.max(timeout), &self.waits);
+        } else if timeout > Time::ZERO
+            && self.access.timeout_without_difs
+            && !ear.garbled
+            && ear.nav_until() <= call.now
+        {
             ear.from = timeout.max(call.now);
         } else {
             ear.fall_idle(call.now, &self.waits);

@@ -17,12 +17,13 @@
 //!   after the frame, not at its timeout. The backoff counts from the timeout on, or from a later interval.
 //! - Retry counts belong to the frame, and a CTS clears the short one, as in a `Cell`.
 //! - A station that is awaiting an answer does not answer others.
-//! - A given probability of frame errors strikes the receiver; all others read the frame.
+//! - A given probability of frame errors strikes the receiver, and all others read the frame, unless it is to strike all.
 
 mod calendar;
 mod ear;
 mod exchange;
 mod links;
+mod ns2;
 mod rates;
 mod reach;
 mod record;
@@ -128,6 +129,12 @@ pub struct Space {
     errors: Vec<Errors>,
     /// Powers, where links have them or chance is in play.
     signals: Option<Box<Signals>>,
+    /// Given errors strike every station that could read a frame, not its receiver alone.
+    errors_for_all: bool,
+    /// EIFS is a NAV.
+    eifs_is_nav: bool,
+    /// Receivers are those of ns-2.
+    like_ns2: bool,
     counters: Vec<Counters>,
     gauges: Vec<Gauge>,
     /// Who received the broadcast that was heard last.
@@ -171,8 +178,7 @@ impl Space {
     pub fn new(access: Access, hubs: &[u32], links: Links, stations: Vec<StationSettings>) -> Self {
         assert_eq!(links.stations(), stations.len(), "there are links for every station");
         let timing = access.timing;
-        let eifs = if access.eifs == Eifs::Off { timing.difs } else { timing.eifs() };
-        let waits = Waits::new(timing.slot, timing.difs, eifs, timing.preamble);
+        let waits = Waits::new(timing.slot, timing.difs, access.eifs(), timing.preamble);
         let guard_rate = access.protection.unwrap_or(timing.basic_rate);
         let nothing_sent = Sending {
             kind: Kind::Ack,
@@ -197,6 +203,9 @@ impl Space {
             queues: vec![],
             errors: vec![],
             signals: None,
+            errors_for_all: false,
+            eifs_is_nav: access.eifs == Eifs::Nav,
+            like_ns2: access.eifs == Eifs::Nav,
             receivers: vec![],
             starters: vec![],
             finished: vec![],
@@ -239,7 +248,9 @@ impl Space {
     /// If there are not as many streams as stations, or capture is asked for and the links have no powers.
     #[must_use]
     pub fn with_signals(mut self, settings: SignalSettings) -> Self {
-        self.signals = Some(Box::new(Signals::new(settings, &self.links)));
+        let signals = Signals::new(settings, &self.links);
+        self.like_ns2 = self.eifs_is_nav && signals.are_those_of_ns2();
+        self.signals = Some(Box::new(signals));
         self
     }
 
@@ -252,6 +263,12 @@ impl Space {
         assert_eq!(settings.len(), self.stations.len(), "every station has its rates");
         self.rates = Some(Box::new(Rates::new(settings)));
         self
+    }
+
+    /// Given probabilities of errors strike every station that could read a frame, each by itself, or its receiver alone.
+    /// A bystander draws with the probability of frames to it, an access point with that of frames from the sender.
+    pub fn set_errors_for_all(&mut self, all: bool) {
+        self.errors_for_all = all;
     }
 
     /// Keeps records of frames and backoffs, or not.

@@ -6,6 +6,7 @@ use super::super::{BROADCAST, Eifs};
 use super::calendar::Act;
 use super::ear::NOTHING;
 use super::links::Link;
+use super::ns2::Arrival;
 use super::traffic::disturb;
 use super::{Kind, Sending, Space};
 
@@ -30,6 +31,18 @@ impl Space {
             let link = self.links.at(place);
             let ear = &mut self.ears[link.to as usize];
             ear.sensed += 1;
+            if self.like_ns2 {
+                let was_idle = ear.sensed == 1 && !ear.sends;
+                if ear.contends && !ear.engaged && !was_idle {
+                    self.calendar.postpone(link.to, end);
+                }
+                let arrival = Arrival { sender, station: link.to, now, end, reads: link.reads, power: 1.0 };
+                readers += u32::from(self.arrive(None, &arrival));
+                if was_idle {
+                    self.fall_busy(now, link.to, end);
+                }
+                continue;
+            }
             if ear.sends {
                 continue;
             }
@@ -96,7 +109,10 @@ impl Space {
             }
             self.ears[station as usize].sensed -= 1;
             if self.ears[station as usize].receives == sender {
-                fate.read |= self.receive(station, sender, sending, check);
+                fate.read |= match self.like_ns2 {
+                    true => self.depart(now, station, sender, sending, check),
+                    false => self.receive(station, sender, sending, check),
+                };
             }
             if station == sending.to {
                 fate.sensed = true;
@@ -126,7 +142,11 @@ impl Space {
             return true;
         }
         if sending.to != BROADCAST {
-            ear.set_nav(sending.nav, check);
+            if self.errors_for_all && self.is_overheard_wrong(station, sender, sending) {
+                self.ears[station as usize].garbled = true;
+            } else {
+                self.ears[station as usize].set_nav(sending.nav, check);
+            }
             return false;
         }
         let from = self.errors[sender as usize].data_from;

@@ -12,6 +12,7 @@ use wifair_units::Time;
 use super::super::{BROADCAST, Eifs};
 use super::ear::NOTHING;
 use super::links::{Levels, Link, Links};
+use super::ns2::Arrival;
 use super::reach::Outcome;
 use super::traffic::disturb;
 use super::{Sending, Space};
@@ -136,8 +137,31 @@ impl Signals {
         !self.stands_out(level.received, level, power)
     }
 
+    /// Whether a receiver like that of ns-2 can do with them: it knows levels, and no bits.
+    pub fn are_those_of_ns2(&self) -> bool {
+        let captures = self.capture == Capture::First && self.interference == Interference::Strongest;
+        self.bits.is_none() && (captures || self.capture == Capture::None)
+    }
+
+    /// Whether a frame can be received beside another.
+    pub fn captures(&self) -> bool {
+        self.capture != Capture::None
+    }
+
+    /// Whether the frame that `station` receives stands out above one of this power.
+    pub fn drowns(&self, station: u32, power: f64) -> bool {
+        let level = &self.levels[station as usize];
+        self.stands_out(level.received, level, power)
+    }
+
+    /// Whether a frame of this power stands out above the one that `station` receives.
+    pub fn is_drowned(&self, station: u32, power: f64) -> bool {
+        let level = &self.levels[station as usize];
+        self.stands_out(power, level, level.received)
+    }
+
     /// `station` begins to receive a frame of this power.
-    fn follow(&mut self, station: u32, now: Time, power: f64) {
+    pub fn follow(&mut self, station: u32, now: Time, power: f64) {
         let level = &mut self.levels[station as usize];
         level.received = power;
         level.log_right = 0.0;
@@ -212,11 +236,16 @@ impl Space {
             let was_idle = ear.sensed == 0;
             ear.sensed += u32::from(senses);
             signals.weigh(index, &mut ear.sensed);
-            if ear.sends {
+            let sends = ear.sends;
+            if self.like_ns2 && senses {
+                let arrival = Arrival { sender, station: link.to, now, end, reads, power };
+                readers += u32::from(self.arrive(Some(&mut signals), &arrival));
+            }
+            if sends {
                 continue;
             }
-            let busy = ear.sensed > 0;
-            if self.meet(&mut signals, now, sender, link.to, power, senses, reads, was_idle) {
+            let busy = self.ears[index].sensed > 0;
+            if !self.like_ns2 && self.meet(&mut signals, now, sender, link.to, power, senses, reads, was_idle) {
                 readers += 1;
             }
             if was_idle && busy {
@@ -254,7 +283,7 @@ impl Space {
         reads: bool,
         was_idle: bool,
     ) -> bool {
-        let after_collision = self.access.eifs == Eifs::AfterCollision;
+        let after_collision = matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
         let ear = &mut self.ears[station as usize];
         let capture = signals.capture;
         let level = signals.levels[station as usize];
@@ -361,8 +390,12 @@ impl Space {
             // ns-2: whatever else was on the air, while another frame was received or one sent, leaves EIFS behind.
             ear.garbled |= senses && after_any && ear.receives != sender;
             if ear.receives == sender {
-                fate.read |= self.receive(station, sender, sending, check);
+                fate.read |= match self.like_ns2 {
+                    true => self.depart(now, station, sender, sending, check),
+                    false => self.receive(station, sender, sending, check),
+                };
             }
+            self.extend_nav(now, station);
             if station == sending.to {
                 fate.sensed = was_busy;
             } else if was_busy && self.ears[index].sensed == 0 {
