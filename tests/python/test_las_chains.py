@@ -117,7 +117,7 @@ GAP_OF_FOUR = (
     "without it 0.914, and our seeds give 0.910 to 0.915"
 )
 ONE_IN_A_HUNDRED = (
-    "Jain 0.9235 in ns-2, at least 0.9237 here: TCP gets 504 kb/s of 2533, in ns-2 500, with as many losses of datagrams "
+    "Jain 0.9235 in ns-2, at least 0.9237 here: TCP gets 504 kb/s of 2533, in ns-2 500, with as many lost datagrams "
     "(72 and 70), timeouts (13 and 13) and retransmissions (212 and 190) on either side"
 )
 NO_WAY = "in {runs} of 10 runs of ns-2 a flow has no way for a while: even the median is {median}"
