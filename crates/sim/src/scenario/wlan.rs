@@ -42,7 +42,7 @@ choice! {
     pub enum Preamble {
         /// 144 bits and a header of 48 bits, 192 us at 1 Mb/s.
         Long = "long" from "IEEE Std 802.11-2016, 16.2.2.2",
-        /// 72 bits at 1 Mb/s and a header of 48 bits at 2 Mb/s, 96 us.
+        /// 72 bits at 1 Mb/s and a header of 48 bits at 2 Mb/s, 96 us. Frames at 1 Mb/s have the long one all the same.
         Short = "short" from "IEEE Std 802.11-2016, 16.2.2.3",
     }
 }

@@ -88,6 +88,10 @@ pub struct Dsss {
 const DSSS_RATES: [BitRate; 4] =
     [BitRate::from_mbps(1), BitRate::from_mbps(2), BitRate::from_kbps(5_500), BitRate::from_mbps(11)];
 
+/// Long and short preamble of HR/DSSS with their headers (16.2.2.2, 16.2.2.3).
+const LONG: Duration = Duration::from_micros(192);
+const SHORT: Duration = Duration::from_micros(96);
+
 /// Rates that every OFDM station has.
 const MANDATORY_OFDM_RATES: [BitRate; 3] = [BitRate::from_mbps(6), BitRate::from_mbps(12), BitRate::from_mbps(24)];
 
@@ -100,7 +104,7 @@ impl Timing {
             slot,
             sifs,
             difs: sifs + slot * 2,
-            preamble: Duration::from_micros(if short_preamble { 96 } else { 192 }),
+            preamble: if short_preamble { SHORT } else { LONG },
             modulation: Modulation::Dsss { whole_microseconds: true },
             basic_rate,
             lowest_rate: BitRate::from_mbps(1),
@@ -160,9 +164,9 @@ impl Timing {
                 self.preamble_of(rate) + rate.time_for(length).round_up_to(Duration::from_micros(1))
             }
             Modulation::Dsss { whole_microseconds: true } => {
-                self.preamble + rate.time_for(length).round_up_to(Duration::from_micros(1))
+                self.preamble_of(rate) + rate.time_for(length).round_up_to(Duration::from_micros(1))
             }
-            Modulation::Dsss { whole_microseconds: false } => self.preamble + rate.time_for(length),
+            Modulation::Dsss { whole_microseconds: false } => self.preamble_of(rate) + rate.time_for(length),
             Modulation::Ofdm { signal_extension, whole_symbols: true } => {
                 let bits_per_symbol = rate.as_bps() * 4 / 1_000_000;
                 let symbols = (16 + 8 * length.0 + 6).div_ceil(bits_per_symbol);
@@ -186,13 +190,16 @@ impl Timing {
         matches!(self.modulation, Modulation::Dsss { .. }) || (self.dsss.is_some() && DSSS_RATES.contains(&rate))
     }
 
-    /// Preamble and header of a frame at `rate`.
+    /// Preamble and header of a frame at `rate`. The short ones of HR/DSSS are for 2, 5.5 and 11 Mb/s only (16.2.2.3), so
+    /// frames at 1 Mb/s have the long ones.
     #[must_use]
     pub fn preamble_of(&self, rate: BitRate) -> Duration {
-        match self.dsss {
-            Some(dsss) if self.is_dsss(rate) => dsss.preamble,
+        let by_dsss = self.is_dsss(rate);
+        let preamble = match self.dsss {
+            Some(dsss) if by_dsss => dsss.preamble,
             _ => self.preamble,
-        }
+        };
+        if by_dsss && preamble == SHORT && rate == DSSS_RATES[0] { LONG } else { preamble }
     }
 
     /// Silence at the end of a frame at `rate`.
@@ -255,7 +262,7 @@ impl Timing {
     /// the end of preamble and header.
     #[must_use]
     pub fn ack_timeout(&self) -> Duration {
-        self.sifs + self.slot + self.preamble
+        self.sifs + self.slot + self.preamble_of(self.basic_rate)
     }
 }
 
@@ -312,6 +319,21 @@ mod tests {
         assert_eq!(timing.ack(), Duration::from_micros(192 + 56));
         assert_eq!(timing.eifs(), Duration::from_micros(10 + 50 + 192 + 112));
         assert_eq!(timing.ack_timeout(), Duration::from_micros(10 + 20 + 192));
+    }
+
+    /// 16.2.2.3: the short preamble is for 2, 5.5 and 11 Mb/s. An ACK takes 96 + 56 us at 2 Mb/s and 192 + 112 us at 1 Mb/s,
+    /// also the one that EIFS reckons with.
+    #[test]
+    fn a_frame_at_1_mbps_has_the_long_preamble() {
+        let mbps = BitRate::from_mbps;
+        let short = Timing::hr_dsss(mbps(2), true);
+        assert_eq!((short.ack(), short.ack_to(mbps(1))), (Duration::from_micros(152), Duration::from_micros(304)));
+        assert_eq!(short.eifs(), Duration::from_micros(10 + 50 + 304));
+        assert_eq!(Timing::hr_dsss(mbps(1), true).ack_timeout(), Duration::from_micros(10 + 20 + 192));
+        let g = Timing::erp_ofdm(mbps(24));
+        let mixed = Timing { dsss: Some(Dsss { preamble: short.preamble, basic_rate: mbps(2) }), ..g };
+        assert_eq!(mixed.frame(Bytes(14), mbps(1)), Duration::from_micros(304));
+        assert_eq!(mixed.frame(Bytes(14), mbps(2)), Duration::from_micros(152));
     }
 
     #[test]
