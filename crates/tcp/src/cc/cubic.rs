@@ -11,13 +11,13 @@
 //! ```
 //!
 //! After a timeout and after a slow start without loss the plateau is where congestion avoidance begins (sections 4.8
-//! and 4.10). Time in which the window does not limit what is sent does not count (section 4.2.3). HyStart++ (RFC 9406)
-//! is a setting.
+//! and 4.10). Time in which the window does not limit what is sent does not count (sections 4.2 and 5.8). HyStart and
+//! HyStart++ (RFC 9406) are settings.
 
 use wifair_config::table;
 use wifair_units::Time;
 
-use crate::cc::hystart::HyStart;
+use crate::cc::hystart::{HyStart, Variant};
 use crate::cc::{Ack, CongestionControl, Start, Window};
 
 table! {
@@ -33,8 +33,8 @@ table! {
         pub fast_convergence: bool = true;
         /// Not slower than Reno.
         pub reno_friendly: bool = true;
-        /// HyStart++ ends slow start (RFC 9406).
-        pub hystart: bool = false;
+        /// What ends slow start before a loss; Linux has `classic`.
+        pub hystart: Variant = Variant::None;
     }
 }
 
@@ -53,7 +53,7 @@ struct Epoch {
 pub struct Cubic {
     params: Params,
     window: Window,
-    hystart: Option<HyStart>,
+    hystart: HyStart,
     w_max: f64,
     /// The window at the last loss; up to it Reno is slower (section 4.3).
     cwnd_prior: f64,
@@ -71,7 +71,7 @@ pub fn new(params: &Params, start: Start) -> Cubic {
     Cubic {
         params: params.clone(),
         window: Window::new(start),
-        hystart: params.hystart.then(HyStart::default),
+        hystart: HyStart::new(&params.hystart),
         w_max: 0.0,
         cwnd_prior: f64::INFINITY,
         epoch: None,
@@ -128,7 +128,7 @@ impl Cubic {
         self.congestion();
         self.window.reduce(keep * in_flight.min(self.window.cwnd));
         self.level = false;
-        self.hystart = None;
+        self.hystart = HyStart::None;
     }
 }
 
@@ -147,10 +147,8 @@ impl CongestionControl for Cubic {
         }
         if !self.window.in_slow_start() {
             self.avoid_congestion(ack);
-        } else if let Some(hystart) = &mut self.hystart {
-            hystart.grow(&mut self.window, ack);
         } else {
-            self.window.add(ack.segments);
+            self.hystart.grow(&mut self.window, ack);
         }
     }
 
@@ -166,14 +164,14 @@ impl CongestionControl for Cubic {
         self.congestion();
         self.window.collapse(self.params.beta * in_flight.min(self.window.cwnd));
         self.level = true;
-        self.hystart = None;
+        self.hystart = HyStart::None;
     }
 
     fn on_recovery_exit(&mut self, at_most: f64) {
         self.window.limit(at_most);
     }
 
-    /// The curve goes on as if no time had passed (section 4.2.3); the stretch of silence ends with the next ACK.
+    /// The curve goes on as if no time had passed (section 4.2); the stretch of silence ends with the next ACK.
     fn on_idle_restart(&mut self, at_most: f64) {
         self.window.limit(at_most);
         self.epoch = None;
@@ -195,7 +193,7 @@ impl CongestionControl for Cubic {
     }
 
     fn wants_every_rtt(&self) -> bool {
-        self.params.hystart
+        self.params.hystart != Variant::None
     }
 }
 

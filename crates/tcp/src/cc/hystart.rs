@@ -1,9 +1,64 @@
-//! HyStart++: leaves slow start when the round-trip time rises, by way of a few slower rounds.
+//! Ends of slow start before a loss: HyStart, and HyStart++ by way of a few slower rounds.
 //!
-//! Source: P. Balasubramanian, Y. Huang and M. Olson, RFC 9406, 2023, section 4.2, with its recommended constants. The
-//! bound L on the segments that an ACK adds is the sender's rule for byte counting.
+//! [`PlusPlus`]: P. Balasubramanian, Y. Huang and M. Olson, RFC 9406, 2023, section 4.2, with the constants
+//! of section 4.3. The bound L on the segments that an ACK adds is the sender's rule for byte counting.
+//!
+//! [`Classic`]: S. Ha and I. Rhee, "Taming the Elephants: New TCP Slow Start", Computer Networks 55(9), 2011, with the
+//! constants of Linux's CUBIC: from 16 segments up slow start ends
+//!
+//! - when ACKs that follow each other within 2 ms have come for longer than half the smallest round-trip time since the
+//!   round began (ACK train; Linux adds up to half a millisecond for segments that offload sends at once), or
+//! - when the smallest of more than eight round-trip times of a round exceeds the smallest of all by an eighth of it, at
+//!   least 4 and at most 16 ms (delay).
+
+use wifair_config::choice;
+use wifair_units::{Duration, Time};
 
 use crate::cc::{Ack, Delays, Round, Window};
+
+choice! {
+    /// What ends slow start before a loss.
+    pub enum Variant {
+        /// Nothing: slow start ends with a loss or at the threshold.
+        None = "none" from "RFC 5681, section 3.1",
+        /// Trains of ACKs, and a rising round-trip time.
+        Classic = "classic" from "S. Ha and I. Rhee, Taming the Elephants, 2011; Linux",
+        /// A rising round-trip time, and then a few slower rounds.
+        PlusPlus = "plus-plus" from "RFC 9406",
+    }
+}
+
+/// State of the chosen end of slow start.
+#[derive(Clone, Debug)]
+pub enum HyStart {
+    /// As [`Variant::None`].
+    None,
+    /// As [`Variant::Classic`].
+    Classic(Classic),
+    /// As [`Variant::PlusPlus`].
+    PlusPlus(PlusPlus),
+}
+
+impl HyStart {
+    /// At the start of a connection.
+    #[must_use]
+    pub fn new(variant: &Variant) -> Self {
+        match variant {
+            Variant::None => Self::None,
+            Variant::Classic => Self::Classic(Classic::default()),
+            Variant::PlusPlus => Self::PlusPlus(PlusPlus::default()),
+        }
+    }
+
+    /// Slow start for an ACK; sets the threshold of `window` when slow start is over.
+    pub fn grow(&mut self, window: &mut Window, ack: &Ack) {
+        match self {
+            Self::None => window.add(ack.segments),
+            Self::Classic(classic) => classic.grow(window, ack),
+            Self::PlusPlus(plus_plus) => plus_plus.grow(window, ack),
+        }
+    }
+}
 
 /// Bounds of the rise that ends slow start, in seconds.
 const THRESHOLD: (f64, f64) = (0.004, 0.016);
@@ -15,10 +70,86 @@ const SAMPLES: u32 = 8;
 const GROWTH_DIVISOR: f64 = 4.0;
 /// Rounds of conservative slow start.
 const ROUNDS: u32 = 5;
+/// The window, in segments, from which on a train or a delay ends classic slow start.
+const LOW_WINDOW: f64 = 16.0;
+/// ACKs further apart than this do not belong to a train, in seconds.
+const ACK_DELTA: f64 = 0.002;
+
+/// The rise of the round-trip time over `base` that ends slow start; both in seconds.
+fn rise(base: f64) -> f64 {
+    (base / DIVISOR).clamp(THRESHOLD.0, THRESHOLD.1)
+}
+
+/// Bytes whose sending Linux adds to the length of a train, at most a millisecond: segments that offload sends at once.
+const OFFLOAD: (f64, f64) = (4.0 * 65_536.0, 0.001);
+
+/// State of HyStart of 2011.
+#[derive(Clone, Debug)]
+pub struct Classic {
+    round: Round,
+    /// Smallest round-trip time, in seconds.
+    base: f64,
+    /// Smallest of the round, and its samples; below 16 segments nothing is looked at.
+    min: f64,
+    samples: u32,
+    /// When the round began.
+    begin: Time,
+    /// The last ACK of the train.
+    last: Time,
+}
+
+impl Default for Classic {
+    fn default() -> Self {
+        Self {
+            round: Round::default(),
+            base: f64::INFINITY,
+            min: f64::INFINITY,
+            samples: 0,
+            begin: Time::ZERO,
+            last: Time::ZERO,
+        }
+    }
+}
+
+impl Classic {
+    fn grow(&mut self, window: &mut Window, ack: &Ack) {
+        if self.round.ends(ack) {
+            (self.begin, self.last) = (ack.now, ack.now);
+            (self.min, self.samples) = (f64::INFINITY, 0);
+        }
+        let rtt = ack.rtt.map_or(f64::INFINITY, Duration::as_secs);
+        self.base = self.base.min(rtt);
+        if window.cwnd >= LOW_WINDOW && (self.train(window.cwnd, ack) || self.delayed(rtt)) {
+            window.ssthresh = window.cwnd;
+        } else {
+            window.add(ack.segments);
+        }
+    }
+
+    /// Whether ACKs without a gap have come for half the smallest round-trip time.
+    fn train(&mut self, cwnd: f64, ack: &Ack) -> bool {
+        let close = ack.now.saturating_since(self.last).as_secs() <= ACK_DELTA;
+        if close {
+            self.last = ack.now;
+        }
+        // Linux's pacing rate in slow start, though nothing is paced: twice the window in a round trip.
+        let burst = OFFLOAD.0 * ack.srtt.as_secs() / (2.0 * cwnd * ack.mss);
+        close && ack.now.saturating_since(self.begin).as_secs() > (self.base + burst.min(OFFLOAD.1)) / 2.0
+    }
+
+    fn delayed(&mut self, rtt: f64) -> bool {
+        self.min = self.min.min(rtt);
+        if self.samples < SAMPLES && rtt.is_finite() {
+            self.samples += 1;
+            return false;
+        }
+        self.samples >= SAMPLES && self.min.is_finite() && self.min > self.base + rise(self.base)
+    }
+}
 
 /// State of HyStart++.
 #[derive(Clone, Debug, Default)]
-pub struct HyStart {
+pub struct PlusPlus {
     round: Round,
     delays: Delays,
     /// Smallest of the last round, in seconds.
@@ -27,9 +158,8 @@ pub struct HyStart {
     conservative: Option<(f64, u32)>,
 }
 
-impl HyStart {
-    /// Slow start for an ACK; sets the threshold of `window` when slow start is over.
-    pub fn grow(&mut self, window: &mut Window, ack: &Ack) {
+impl PlusPlus {
+    fn grow(&mut self, window: &mut Window, ack: &Ack) {
         if self.round.ends(ack) {
             self.last_min = self.delays.min.is_finite().then_some(self.delays.min);
             self.delays.clear();
@@ -45,11 +175,8 @@ impl HyStart {
         self.delays.sample(ack);
         let enough = self.delays.count() >= SAMPLES;
         match (self.conservative, self.last_min) {
-            (None, Some(last)) if enough => {
-                let rise = (last / DIVISOR).clamp(THRESHOLD.0, THRESHOLD.1);
-                if self.delays.min >= last + rise {
-                    self.conservative = Some((self.delays.min, ROUNDS));
-                }
+            (None, Some(last)) if enough && self.delays.min >= last + rise(last) => {
+                self.conservative = Some((self.delays.min, ROUNDS));
             }
             (Some((baseline, _)), _) if enough && self.delays.min < baseline => self.conservative = None,
             _ => {}
@@ -69,10 +196,10 @@ mod tests {
     /// conservative slow start at the eighth sample of the round, and five rounds later slow start is over.
     #[test]
     fn a_rise_of_an_eighth_leads_through_five_slower_rounds_out_of_slow_start() {
-        let mut hystart = HyStart::default();
+        let mut hystart = PlusPlus::default();
         let mut window = Window::new(Start::with_window(16.0));
         let mut una = 0;
-        let mut round = |hystart: &mut HyStart, window: &mut Window, rtt: f64| {
+        let mut round = |hystart: &mut PlusPlus, window: &mut Window, rtt: f64| {
             let before = window.cwnd;
             for i in 1..=16 {
                 // All segments of the next round are sent when this one begins.
@@ -94,9 +221,50 @@ mod tests {
         assert!(window.ssthresh.is_finite());
     }
 
+    /// By hand: segments 1 ms apart, a round-trip time of 40 ms. The ACKs of a round of 16 take 15 ms, less than half
+    /// the round trip; of one of 32 the 22nd comes 21 ms after the first.
+    #[test]
+    fn a_train_of_half_the_round_trip_ends_slow_start() {
+        let mut classic = Classic::default();
+        let mut window = Window::new(Start::with_window(16.0));
+        let mut una = 0;
+        for (round, acks) in [(0, 16), (1, 21)] {
+            for i in 0..acks {
+                una += 1;
+                let now = 0.04 * f64::from(round + 1) + 0.001 * f64::from(i);
+                classic.grow(&mut window, &ack(now, 0.040, una, if round == 0 { 16 } else { 48 }));
+            }
+        }
+        assert_eq!((window.cwnd, window.ssthresh), (53.0, f64::INFINITY));
+        classic.grow(&mut window, &ack(0.101, 0.040, una + 1, 48));
+        assert_eq!((window.cwnd, window.ssthresh), (53.0, 53.0));
+    }
+
+    /// By hand: the ACKs of a round come 3 ms apart, so they are no train; 40 ms give a threshold of 45 ms, and the ninth
+    /// sample of a round of 45.5 ms ends slow start. A sample of 44 ms among them hinders it.
+    #[test]
+    fn a_rise_of_an_eighth_ends_slow_start() {
+        let ends = |fastest: f64| {
+            let mut classic = Classic::default();
+            let mut window = Window::new(Start::with_window(16.0));
+            for i in 1..=16_u32 {
+                classic.grow(&mut window, &ack(0.003 * f64::from(i), 0.040, i.into(), 16));
+            }
+            let mut round = |i: u32, rtt: f64| {
+                classic.grow(&mut window, &ack(0.1 + 0.003 * f64::from(i), rtt, (16 + i).into(), 48));
+                window.ssthresh
+            };
+            for i in 1..=8 {
+                assert!(round(i, if i == 4 { fastest } else { 0.0455 }).is_infinite());
+            }
+            round(9, 0.0455)
+        };
+        assert_eq!((ends(0.0455), ends(0.044)), (40.0, f64::INFINITY));
+    }
+
     #[test]
     fn slow_start_resumes_when_the_round_trip_time_falls_again() {
-        let mut hystart = HyStart { conservative: Some((0.05, 5)), last_min: Some(0.05), ..HyStart::default() };
+        let mut hystart = PlusPlus { conservative: Some((0.05, 5)), last_min: Some(0.05), ..PlusPlus::default() };
         let mut window = Window::new(Start::with_window(16.0));
         for i in 1..=8 {
             hystart.grow(&mut window, &ack(0.0, 0.049, i, 100));

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use wifair_config::choice;
 use wifair_units::{Duration, Time};
 
-mod hystart;
+pub mod hystart;
 mod round;
 #[cfg(test)]
 mod testing;
