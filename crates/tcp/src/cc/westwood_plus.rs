@@ -12,7 +12,7 @@
 //! | filter | departs from the paper |
 //! |---|---|
 //! | `paper` | - |
-//! | `linux` | Linux's tcp_westwood: a round is the last round-trip time by the clock, at least 50 ms; two filters with a = 7/8 follow each other; the first sample is taken as it is |
+//! | `linux` | Linux's tcp_westwood: a round is the last round-trip time by the clock, at least 50 ms; two filters with a = 7/8 follow each other; the first sample is taken as it is; a loss leaves half the window, and the end of recovery `BWE * RTTmin`; a timeout measures RTTmin anew; round-trip times are rounded up to whole ticks of the clock (`tick`): with HZ = 100 a path of 20.3 ms counts as 30 ms |
 //! | `ns2` | tcp_westwood of Linux 2.6.22 as ns-2's Agent/TCP/Linux runs it: as `linux`, but in whole milliseconds and bytes per millisecond, rounded down; RTTmin is the smallest *smoothed* round-trip time, so that a connection which meets a full queue never learns the base; the threshold is half the window, and the window returns to it when recovery ends above `BWE * RTTmin`; slow start still holds when the window equals the threshold, and acknowledged bytes let it grow by whole segments |
 
 use wifair_config::{choice, table};
@@ -40,6 +40,8 @@ table! {
         pub filter: Filter = Filter::Paper;
         /// Weight of the old estimate in the paper's filter.
         pub keep: f64 = 0.9, "between 0 and 1" => |v| (0.0..1.0).contains(v);
+        /// Tick of the clock by which `linux` measures, the kernel's 1 / HZ; zero is exact.
+        pub tick: Duration = Duration::ZERO, "at most 100 ms" => |v| *v <= Duration::from_millis(100);
     }
 }
 
@@ -55,6 +57,7 @@ fn whole_ms(time: Duration) -> f64 {
 pub(super) struct Estimate {
     filter: Filter,
     keep: f64,
+    tick: Duration,
     /// In bytes per second.
     pub(super) bandwidth: f64,
     inner: f64,
@@ -69,6 +72,7 @@ impl Estimate {
         Self {
             filter: params.filter,
             keep: params.keep,
+            tick: params.tick,
             bandwidth: 0.0,
             inner: 0.0,
             bytes: 0.0,
@@ -80,9 +84,10 @@ impl Estimate {
 
     #[inline]
     pub(super) fn ack(&mut self, ack: &Ack) {
-        if self.filter == Filter::Ns2 {
-            self.ack_as_ns2(ack);
-            return;
+        match self.filter {
+            Filter::Paper => {}
+            Filter::Linux => return self.ack_as_linux(ack),
+            Filter::Ns2 => return self.ack_as_ns2(ack),
         }
         self.bytes += self.counter.arrived(ack);
         let ends = self.round.ends(ack);
@@ -93,15 +98,37 @@ impl Estimate {
             return;
         };
         let elapsed = ack.now.saturating_since(since);
-        let over = match self.filter {
-            Filter::Paper => ends,
-            Filter::Linux | Filter::Ns2 => elapsed > ack.rtt.unwrap_or(ack.srtt).max(SHORTEST),
-        };
-        if over && elapsed > Duration::ZERO {
-            self.sample(self.bytes / elapsed.as_secs());
+        if ends && elapsed > Duration::ZERO {
+            let sample = self.bytes / elapsed.as_secs();
+            self.bandwidth = self.keep * self.bandwidth + (1.0 - self.keep) * sample;
             self.bytes = 0.0;
             self.since = Some(ack.now);
         }
+    }
+
+    /// A round-trip time by Linux's clock, in seconds: rounded up to whole ticks.
+    fn by_clock(&self, rtt: Duration) -> f64 {
+        let tick = self.tick.as_nanos().max(1);
+        rtt.as_nanos().div_ceil(tick) as f64 * tick as f64 * 1e-9
+    }
+
+    /// By Linux's clock; the ACK that ends a round belongs to the next one.
+    fn ack_as_linux(&mut self, ack: &Ack) {
+        let since = *self.since.get_or_insert(ack.now);
+        let tick = self.tick.as_nanos().max(1);
+        let elapsed = (ack.now.as_nanos() / tick - since.as_nanos() / tick) as f64 * tick as f64 * 1e-9;
+        if elapsed > self.by_clock(ack.rtt.unwrap_or(ack.srtt)).max(SHORTEST.as_secs()) {
+            let sample = self.bytes / elapsed;
+            if self.inner == 0.0 && self.bandwidth == 0.0 {
+                (self.inner, self.bandwidth) = (sample, sample);
+            } else {
+                self.inner = (7.0 * self.inner + sample) / 8.0;
+                self.bandwidth = (7.0 * self.bandwidth + self.inner) / 8.0;
+            }
+            self.bytes = 0.0;
+            self.since = Some(ack.now);
+        }
+        self.bytes += self.counter.arrived(ack);
     }
 
     /// In whole milliseconds; the ACK that ends a round belongs to the next one.
@@ -122,20 +149,6 @@ impl Estimate {
         }
         self.bytes += self.counter.arrived(ack);
     }
-
-    fn sample(&mut self, sample: f64) {
-        match self.filter {
-            Filter::Paper => self.bandwidth = self.keep * self.bandwidth + (1.0 - self.keep) * sample,
-            Filter::Linux | Filter::Ns2 if self.inner == 0.0 && self.bandwidth == 0.0 => {
-                self.inner = sample;
-                self.bandwidth = sample;
-            }
-            Filter::Linux | Filter::Ns2 => {
-                self.inner = (7.0 * self.inner + sample) / 8.0;
-                self.bandwidth = (7.0 * self.bandwidth + self.inner) / 8.0;
-            }
-        }
-    }
 }
 
 /// State of Westwood+.
@@ -144,9 +157,10 @@ pub struct WestwoodPlus {
     window: Window,
     estimate: Estimate,
     pipe: f64,
-    /// With [`Filter::Ns2`] the smallest smoothed round-trip time, in whole milliseconds, and segments acknowledged
-    /// since the window grew.
-    smoothed: f64,
+    /// With [`Filter::Ns2`] the smallest smoothed round-trip time, in whole milliseconds, with [`Filter::Linux`] the
+    /// smallest since the last timeout by its clock, in seconds.
+    least: f64,
+    /// With [`Filter::Ns2`] segments acknowledged since the window grew.
     acks: f64,
 }
 
@@ -157,7 +171,7 @@ pub fn new(params: &Params, start: Start) -> WestwoodPlus {
         window: Window::new(start),
         estimate: Estimate::new(params),
         pipe: 2.0,
-        smoothed: f64::INFINITY,
+        least: f64::INFINITY,
         acks: 0.0,
     }
 }
@@ -165,8 +179,8 @@ pub fn new(params: &Params, start: Start) -> WestwoodPlus {
 impl WestwoodPlus {
     fn ack_as_ns2(&mut self, ack: &Ack) {
         if ack.srtt > Duration::ZERO {
-            self.smoothed = self.smoothed.min(whole_ms(ack.srtt));
-            self.pipe = libm::floor(self.estimate.bandwidth * 1e-3 * self.smoothed / ack.mss).max(2.0);
+            self.least = self.least.min(whole_ms(ack.srtt));
+            self.pipe = libm::floor(self.estimate.bandwidth * 1e-3 * self.least / ack.mss).max(2.0);
         }
         self.acks += ack.bytes as f64 / ack.mss;
         if ack.in_recovery || !ack.window_limited || ack.segments <= 0.0 {
@@ -179,6 +193,10 @@ impl WestwoodPlus {
             self.acks -= self.window.cwnd;
             self.window.add(1.0);
         }
+    }
+
+    const fn is_linux(&self) -> bool {
+        matches!(self.estimate.filter, Filter::Linux)
     }
 
     const fn is_ns2(&self) -> bool {
@@ -200,6 +218,9 @@ impl CongestionControl for WestwoodPlus {
     fn on_recovery_exit(&mut self, at_most: f64) {
         if self.is_ns2() {
             self.window.set(self.window.cwnd.max(self.window.ssthresh));
+        } else if self.is_linux() {
+            self.window.ssthresh = self.pipe;
+            self.window.set(self.pipe);
         }
         self.window.limit(at_most);
     }
@@ -219,7 +240,12 @@ impl CongestionControl for WestwoodPlus {
             self.ack_as_ns2(ack);
             return;
         }
-        if ack.min_rtt != Duration::MAX {
+        if self.is_linux() {
+            self.least = self.least.min(ack.rtt.map_or(f64::INFINITY, |rtt| self.estimate.by_clock(rtt)));
+            if self.least.is_finite() {
+                self.pipe = libm::floor(self.estimate.bandwidth * self.least / ack.mss).max(2.0);
+            }
+        } else if ack.min_rtt != Duration::MAX {
             self.pipe = self.estimate.bandwidth * ack.min_rtt.as_secs() / ack.mss;
         }
         if !ack.in_recovery && ack.window_limited {
@@ -232,6 +258,8 @@ impl CongestionControl for WestwoodPlus {
             self.window.reduce(libm::floor(self.window.cwnd / 2.0));
             self.window.set(self.pipe);
             self.acks = 0.0;
+        } else if self.is_linux() {
+            self.window.reduce(libm::floor(self.window.cwnd / 2.0));
         } else {
             self.window.reduce(self.pipe);
         }
@@ -243,6 +271,7 @@ impl CongestionControl for WestwoodPlus {
             self.acks = 0.0;
         } else {
             self.window.collapse(self.pipe);
+            self.least = f64::INFINITY;
         }
     }
 }
@@ -278,6 +307,25 @@ mod tests {
             cc.on_ack(&ack(at, 0.1, 10 * i + 1, 10 * i + 10));
             assert_relative_eq!(cc.estimate.bandwidth, expected, max_relative = 1e-9);
         }
+    }
+
+    /// By hand, HZ = 100: a round-trip time of 20.3 ms counts as three ticks. 60 segments of 1000 B in 60 ms are 1 MB/s,
+    /// which fill 30 of 30 ms. A loss at 50 segments leaves 25, the end of recovery what fills the path.
+    #[test]
+    fn linux_rounds_up_to_ticks_and_decides_at_the_end_of_recovery() {
+        let params = Params { filter: Filter::Linux, tick: Duration::from_millis(10), ..Params::default() };
+        let mut cc = new(&params, Start { ssthresh: 2.0, ..Start::with_window(50.0) });
+        for i in 0..=60_u64 {
+            cc.on_ack(&ack(0.105 + 0.001 * i as f64, 0.0203, i, i + 50));
+        }
+        assert_relative_eq!(cc.estimate.bandwidth, 1e6, max_relative = 0.1);
+        let pipe = libm::floor(cc.estimate.bandwidth * 0.03 / 1000.0);
+        cc.window.cwnd = 50.0;
+        cc.on_loss(50.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (25.0, 25.0));
+        cc.on_recovery_exit(f64::INFINITY);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (pipe, pipe));
+        assert!((27.0..=30.0).contains(&pipe), "{pipe}");
     }
 
     /// A trace of ns-2's Agent/TCP/Linux: threshold 2, so one ACK of slow start and then three for the next segment. A
