@@ -337,7 +337,7 @@ mod tests {
         Some((ack.ack, blocks.collect()))
     }
 
-    /// RFC 2018, section 5, second case, offsets less 5000: the first segment of eight is lost.
+    /// RFC 2018, section 7, second case, offsets less 5000: the first segment of eight is lost.
     #[test]
     fn one_block_grows_while_one_segment_is_missing() {
         let mut receiver = receiver("sack = true");
@@ -346,7 +346,7 @@ mod tests {
         }
     }
 
-    /// RFC 2018, section 5, third case, offsets less 5000: the second, fourth, sixth and eighth segment are lost, then
+    /// RFC 2018, section 7, third case, offsets less 5000: the second, fourth, sixth and eighth segment are lost, then
     /// the fourth and the second arrive.
     #[test]
     fn the_newest_block_stands_first() {

@@ -12,6 +12,9 @@
 //! What is modelled: the rate control on top of this crate's reliable transport, with its ACKs in place of the
 //! control channel: an error is a segment that the sender takes for lost. There is no window; the one shown is what the
 //! rate fills in four round trips, and 64 segments, so that it does not bind.
+//!
+//! As with the program, the target is yours to set near the rate of the path: from 650 Mb/s it takes many reports to come
+//! down. What is lost again when it is repeated needs `stack = "modern"` (RACK); other stacks wait for timeouts.
 
 use wifair_config::table;
 use wifair_units::{BitRate, Duration, Time};
