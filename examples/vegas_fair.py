@@ -19,23 +19,20 @@ class VegasFair(wifair.CongestionControl):
 
     def on_send(self, payload: int, end: int) -> None:
         paused = self.now_ns - self.last_ns >= self.pause_ns
-        self.session = payload if paused else self.session + payload
+        self.last_ns, self.session = self.now_ns, payload + (0 if paused else self.session)
         self.raised = paused or (self.raised and self.session < self.intro_length)
-        self.last_ns = self.now_ns
 
     def on_ack(self, ack: wifair.Ack) -> None:
-        if ack.segments > 0.0 and not ack.duplicate:
-            transit = (ack.nxt - ack.una) / ack.mss + 1.0
-            if ack.una > self.end:  # the first segment of the last round trip is acknowledged
-                begin, self.end = self.end, ack.nxt
-                if not ack.in_recovery:
-                    self.decide((ack.nxt - begin) / ack.mss, transit)
-                self.rtt_sum, self.rtts = 0.0, 0
-            if not ack.in_recovery and ack.window_limited:
-                if self.increment >= 1.0 and self.cwnd >= self.ssthresh:
-                    self.increment = 0.0
-                if self.cwnd - transit <= 2.0:
-                    self.cwnd += self.increment * ack.segments
+        transit = (ack.nxt - ack.una) / ack.mss + 1.0
+        if ack.una > self.end:  # the first segment of the last round trip is acknowledged
+            if not ack.in_recovery:
+                self.decide((ack.nxt - self.end) / ack.mss, transit)
+            self.end, self.rtt_sum, self.rtts = ack.nxt, 0.0, 0
+        if ack.segments and ack.window_limited and not ack.in_recovery:
+            if self.increment >= 1.0 and self.cwnd >= self.ssthresh:
+                self.increment = 0.0
+            if self.cwnd - transit <= 2.0:
+                self.cwnd += self.increment * ack.segments
         if ack.rtt_s:
             self.base = min(self.base, ack.rtt_s)
             self.rtt_sum, self.rtts = self.rtt_sum + ack.rtt_s, self.rtts + 1
@@ -45,23 +42,21 @@ class VegasFair(wifair.CongestionControl):
         if slow_start:  # the window doubles every other round trip
             self.doubling = not self.doubling
             self.increment = float(self.doubling)
-        if not self.rtts:
-            return
-        rtt = self.rtt_sum / self.rtts
-        if sent <= 1.0:
-            self.base = rtt
-        queued = math.floor((transit / self.base - sent / rtt) * self.base + 0.5)
-        if slow_start and self.doubling and queued > self.gamma:
-            self.increment, self.ssthresh, self.cwnd = 0.0, 2.0, max(self.cwnd * 0.875, 2.0)
-        elif not slow_start:
-            self.increment = 1.0 / self.cwnd if queued < self.alpha + self.raised else 0.0
-            if queued > self.beta + 2 * self.raised:
-                self.cwnd, self.increment = max(self.cwnd - 1.0, 2.0), 0.0
+        if self.rtts:
+            rtt = self.rtt_sum / self.rtts
+            self.base = rtt if sent <= 1.0 else self.base
+            queued = math.floor((transit / self.base - sent / rtt) * self.base + 0.5)
+            if slow_start and self.doubling and queued > self.gamma:
+                self.increment, self.ssthresh, self.cwnd = 0.0, 2.0, max(self.cwnd * 0.875, 2.0)
+            elif not slow_start and queued > self.beta + 2 * self.raised:
+                self.increment, self.cwnd = 0.0, max(self.cwnd - 1.0, 2.0)
+            elif not slow_start:
+                self.increment = 1.0 / self.cwnd if queued < self.alpha + self.raised else 0.0
 
     def on_loss(self, in_flight: float) -> None:
         window = min(self.cwnd, max(in_flight, 2.0))
-        kept = math.floor(window) - math.floor(window) // 4
-        self.cwnd, self.ssthresh = kept if window > 3.0 else 2.0, 2.0
+        self.cwnd = math.floor(window) - math.floor(window) // 4 if window > 3.0 else 2.0
+        self.ssthresh = 2.0
 
     def on_timeout(self, in_flight: float) -> None:
         self.cwnd, self.ssthresh = 2.0, max(2.0, math.floor(in_flight / 2.0))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import wifair
-from model import NARROW, Case, Comparison, Rule, goodput, lookup, read, starved
+from model import NARROW, Case, Comparison, Rule, goodput, held, lookup, read, starved
 
 NS2 = """
 duration = "65 s"
@@ -81,7 +81,7 @@ udp.rate = "12 Mb/s"
 
 
 def tcp() -> Iterator[Case]:
-    rows = read("cell.csv")
+    rows, still = read("cell.csv"), read("ns2_still.csv")
     for program, text, ns2 in (
         ("ns-2", NS2, "b-ns2"),
         ("ns-2 SACK", NS2, "b-ns2-sack"),
@@ -97,15 +97,17 @@ def tcp() -> Iterator[Case]:
                     # Where there are runs that start when ns-2 has routes, they count.
                     routed = lookup(rows, "jain", case=f"{ns2}-start20", **keys)
                     keys["case"] = f"{ns2}-start20" if routed else ns2
+                    known = {"tcp": "Sack1" if program == "ns-2 SACK" else "Newreno", "direction": direction}
+                    known |= {"case": "cell" if ns2.startswith("b-ns2") else "", "n": str(n), "queue": str(queue)}
                     theirs = {
-                        quantity: lookup(rows, metric, **keys)
+                        quantity: (lookup(still, metric, **known), lookup(rows, metric, **keys))
                         for quantity, metric in (
                             ("goodput [Mb/s]", "goodput_mbps"),
                             ("Jain", "jain"),
                             ("starved", "starved_flows"),
                         )
                     }
-                    if not theirs["Jain"]:
+                    if not any(theirs["Jain"]):
                         continue
                     scenario = base.with_(
                         {
@@ -117,14 +119,17 @@ def tcp() -> Iterator[Case]:
                     )
 
                     def measure(
-                        results: wifair.Results, theirs: dict[str, list[float]] = theirs, program: str = program
+                        results: wifair.Results,
+                        theirs: dict[str, tuple[list[float], list[float]]] = theirs,
+                        source: str = program.split(maxsplit=1)[0],
                     ) -> Iterable[Comparison]:
-                        source = program.split(maxsplit=1)[0]
-                        quantity = "goodput [Mb/s]"
-                        yield Comparison(quantity, goodput(results), {source: theirs[quantity]}, Rule.MEAN, 0.05)
                         jain = np.asarray(results.cells["jain_index"], dtype=float)
-                        yield Comparison("Jain", jain, {source: theirs["Jain"]}, Rule.RANGE, NARROW)
-                        yield Comparison("starved", starved(results), {source: theirs["starved"]}, Rule.COUNT, 2.0)
+                        for quantity, ours, rule, tolerance in (
+                            ("goodput [Mb/s]", goodput(results), Rule.MEAN, 0.05),
+                            ("Jain", jain, Rule.RANGE, NARROW),
+                            ("starved", starved(results), Rule.COUNT, 2.0),
+                        ):
+                            yield from held(quantity, ours, *theirs[quantity], rule, tolerance, source)
 
                     labels = {"program": program, "direction": direction, "n": n, "queue": queue}
                     yield Case(labels, scenario, measure, fast=n == 4 and queue == 50)

@@ -153,6 +153,21 @@ def lookup(rows: Iterable[Mapping[str, str]], metric: str, **keys: object) -> li
     ]
 
 
+def held(
+    quantity: str,
+    ours: Values,
+    still: Sequence[float],
+    recorded: Sequence[float],
+    rule: Rule,
+    tolerance: float = NARROW,
+    source: str = "ns-2",
+) -> Iterator[Comparison]:
+    """Hold to ns-2 with ways and addresses that are known, where there are such runs; what DSDV and ARP do is shown."""
+    yield Comparison(quantity, ours, {source: still or recorded}, rule, tolerance)
+    if still and recorded:
+        yield Comparison(quantity, ours, {"ns-2 with DSDV": recorded}, Rule.SHOWN)
+
+
 def goodput(results: wifair.Results) -> Values:
     """Aggregate of each seed, in Mb/s."""
     return np.asarray(results.cells["goodput_bps"], dtype=float) / 1e6
