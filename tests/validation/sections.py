@@ -71,9 +71,9 @@ SECTIONS = (
         "oda2012",
         "Uploads over 802.11g and 220 ms (oda2012, Fig. 2 and 6): ns-2",
         "NewReno, Compound (in ns-2's integers) and Linux's Reno; IP bytes counted; queues of 50, 200 and 600 packets; "
-        "from 100 to 300 s, as ns-2's runs are. The stations lie on a circle of 5 m around the access point, as in ns-2's "
-        "script: with ns-2's capture at 10 dB a neighbour of one that collides reads its frame and spares itself EIFS, "
-        "the access point never does, so that it loses a tenth of its air and more uploads starve than in a cell "
+        "from 100 to 300 s, as ns-2's runs are. The stations lie on a circle of 5 m around the access point, as in "
+        "ns-2's script: with ns-2's capture at 10 dB a neighbour of one that collides reads its frame and waits no "
+        "EIFS, the access point does, so that it sends a twentieth less and more uploads starve than in a cell "
         "(NewReno, 200 packets: 5.6 in the cell, 7.7 on the circle, 8.5 in ns-2). " + STILL,
         ns2.oda2012,
         levels=(GOODPUT,),
