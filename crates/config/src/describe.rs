@@ -6,7 +6,7 @@ use crate::json::Json;
 use crate::table::CLASS;
 
 /// A table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Description {
     /// What it is: the doc comment of its declaration.
     pub doc: String,
@@ -187,6 +187,12 @@ impl Description {
     pub fn all_names(&self) -> Vec<&'static str> {
         let variants = self.variants().filter(|variant| variant.params.as_ref().is_some_and(|p| !p.keys.is_empty()));
         self.keys.iter().map(|key| key.name).chain(variants.map(|variant| variant.name)).collect()
+    }
+
+    /// Which of its tables has the `key` that it has not itself.
+    pub(crate) fn table_with(&self, key: &str) -> Option<&'static str> {
+        let has = |outer: &&Key| matches!(outer.shape.inner(), Shape::Table(table) if table.find(key).is_some());
+        self.keys.iter().find(has).map(|outer| outer.name)
     }
 
     fn variants(&self) -> impl Iterator<Item = &Variant> {

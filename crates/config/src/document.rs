@@ -105,6 +105,12 @@ impl Node {
         if let Content::Table(entries) = &self.content { entries } else { &[] }
     }
 
+    /// The highest rank of anything in it.
+    #[must_use]
+    pub fn highest_rank(&self) -> Rank {
+        self.entries().iter().map(|entry| entry.node.highest_rank()).max().unwrap_or(self.rank)
+    }
+
     /// The elements, none where this is not a list.
     #[must_use]
     pub fn list(&self) -> &[Self] {
@@ -501,8 +507,9 @@ impl Change<'_> {
         match (kind, step) {
             (Found::Table(description), Step::Key(key)) => {
                 let Some(inner) = description.find(key) else {
-                    let known = description.all_names();
-                    return error(format!("unknown key `{}` in {parent}", shown(key)), hint(key, &known));
+                    let note = self.elsewhere(key, span, description);
+                    let note = note.unwrap_or_else(|| hint(key, &description.all_names()));
+                    return error(format!("unknown key `{}` in {parent}", shown(key)), note);
                 };
                 match inner {
                     Found::List(_) if !rest.is_empty() && node.get(key).is_none() => {
@@ -548,7 +555,8 @@ impl Change<'_> {
                 if description.find(key).is_none() {
                     let names = nodes.iter().filter_map(|node| node.get("name").and_then(Node::text));
                     let known: Vec<&str> = names.chain(description.all_names()).collect();
-                    return error(format!("no name or key `{}` in {parent}", shown(key)), hint(key, &known));
+                    let note = self.elsewhere(key, span, description).unwrap_or_else(|| hint(key, &known));
+                    return error(format!("no name or key `{}` in {parent}", shown(key)), note);
                 }
                 nodes.iter_mut().try_for_each(|child| self.apply(child, steps, Found::Table(description)))
             }
@@ -561,5 +569,11 @@ impl Change<'_> {
             }
             _ => error(format!("{parent} has no parts"), String::new()),
         }
+    }
+
+    /// The path as it was meant, where one of the `table`'s own tables has the `key` that stands at `span`.
+    fn elsewhere(&self, key: &str, span: &Range<usize>, table: &Description) -> Option<String> {
+        let outer = table.table_with(key)?;
+        Some(format!("write {}{outer}.{}", &self.path[..span.start], &self.path[span.start..]))
     }
 }

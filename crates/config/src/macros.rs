@@ -95,8 +95,9 @@ macro_rules! __table {
                 if !fields.is_good() {
                     return ::std::option::Option::None;
                 }
-                let read = Self { $($field),* };
-                $( fields.check(|$at| { let $value = &read; $body }); )?
+                #[allow(unused_mut)] // without a check
+                let mut read = Self { $($field),* };
+                $( fields.check(|$at| { let $value = &mut read; $body }); )?
                 fields.is_good().then_some(read)
             }
 

@@ -1,6 +1,7 @@
 //! Collects what is wrong while a tree is read.
 
-use crate::document::{Content, Node, Place};
+use crate::describe::{Description, Found, Shape};
+use crate::document::{Content, Node, Place, Rank};
 use crate::problem::{Problem, Spot};
 use crate::source::Source;
 use crate::table::{At, Fields, Table};
@@ -12,17 +13,20 @@ pub struct Reader {
     pub(crate) problems: Vec<Problem>,
     /// Keys on the way from the top to the table that is being read.
     labels: Vec<String>,
+    /// What can be written at the top.
+    top: fn() -> Description,
 }
 
 impl Reader {
     pub(crate) fn new(sources: Vec<Source>) -> Self {
-        Self { sources, problems: Vec::new(), labels: Vec::new() }
+        Self { sources, problems: Vec::new(), labels: Vec::new(), top: Description::default }
     }
 
     pub(crate) fn read_root<T: Table>(&mut self, root: &Node) -> Option<T> {
+        self.top = T::describe;
         let mut fields = Fields::new(root, self);
         let value = T::read_fields(&mut fields, None);
-        if fields.finish() { value } else { None }
+        if fields.finish(T::describe) { value } else { None }
     }
 
     /// Reads the table `node`, the value of `key` or an element of the list `key`.
@@ -46,7 +50,7 @@ impl Reader {
         self.enter(node, key, element, |reader| {
             let mut fields = Fields::new(node, reader);
             let value = T::read_fields(&mut fields, base);
-            if fields.finish() { value } else { None }
+            if fields.finish(T::describe) { value } else { None }
         })
     }
 
@@ -88,6 +92,19 @@ impl Reader {
         if label.is_empty() { label } else { format!(" in {label}") }
     }
 
+    /// Where the unknown `key` of a `table` would be right: in one of its tables, or at the top.
+    pub(crate) fn elsewhere(&self, key: &str, table: &Description) -> Option<String> {
+        if let Some(outer) = table.table_with(key) {
+            return Some(format!("write {outer}.{key}"));
+        }
+        let top = (!self.labels.is_empty()).then(self.top)?;
+        Some(match top.find(key)? {
+            Found::Table(_) => format!("`{key}` is a table of its own: [{key}]"),
+            Found::List(Shape::Table(_)) => format!("`{key}` are tables of their own: [[{key}]]"),
+            _ => format!("`{key}` belongs at the top, before the first [table]"),
+        })
+    }
+
     /// The line at `place` with a note; nothing for a place that nobody wrote.
     #[must_use]
     pub fn spot(&self, place: &Place, note: &str) -> Option<Spot> {
@@ -125,6 +142,32 @@ impl Reader {
         let before = self.problems.len();
         check(&mut At::new(node, self));
         self.problems.len() == before
+    }
+
+    /// Reports what `table` says under `key`, for `choice` is `chosen` and not `needed`; says whether it found nothing.
+    /// Where who chose overruled who wrote `key`, it may stay.
+    pub(crate) fn without_effect(
+        &mut self,
+        table: &Node,
+        key: &str,
+        what: &str,
+        choice: &str,
+        (chosen, needed): (Option<&str>, &str),
+    ) -> bool {
+        let Some(entry) = table.entry(key) else { return true };
+        let choosing = table.get(choice);
+        if entry.node.rank <= Rank::Inherited || choosing.is_some_and(|node| node.rank > entry.node.highest_rank()) {
+            return true;
+        }
+        let why = match (chosen, choosing) {
+            (None, _) => format!("{choice} is not set"),
+            (Some(chosen), None) => format!("{choice} is \"{chosen}\" by default"),
+            (Some(chosen), Some(_)) => format!("{choice} is \"{chosen}\""),
+        };
+        let note = format!("for {choice} = \"{needed}\" only");
+        let places = [(Some(&entry.place), note.as_str()), (choosing.map(|node| &node.place), why.as_str())];
+        self.clash(Some(key), &format!("{what}{}", self.in_label()), &places);
+        false
     }
 
     /// Reports values that do not fit together, each with its note; notes on what nobody wrote go to the end.

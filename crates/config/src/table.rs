@@ -1,6 +1,7 @@
 //! Tables of named fields: what `table!` implements.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 use crate::describe::{Description, Key, Shape, doc_text};
 use crate::document::{Content, Entry, Node, Place};
@@ -188,24 +189,11 @@ impl<'n, 'r> Fields<'n, 'r> {
         if self.reader.read_table::<T>(node, name, None).is_none() {
             self.good = false;
         }
-        let choice = self.node.get(key);
-        if choice.is_some() && chosen.is_none() {
+        if self.node.get(key).is_some() && chosen.is_none() {
             return; // the choice itself is wrong
         }
-        let overruled = choice.is_some_and(|choice| choice.rank > highest_rank(node));
-        if !overruled && node.rank > crate::Rank::Inherited {
-            self.good = false;
-            let entry = self.node.entry(name);
-            let message = format!("`{name}` is set but not chosen{}", self.reader.in_label());
-            let note = format!("for {key} = \"{name}\" only");
-            let why = match (chosen, choice) {
-                (None, _) => format!("{key} is not set"),
-                (Some(chosen), None) => format!("{key} is \"{chosen}\" by default"),
-                (Some(chosen), Some(_)) => format!("{key} is \"{chosen}\""),
-            };
-            let places = [(entry.map(|e| &e.place), note.as_str()), (choice.map(|c| &c.place), why.as_str())];
-            self.reader.clash(Some(name), &message, &places);
-        }
+        let what = format!("`{name}` is set but not chosen");
+        self.good &= self.reader.without_effect(self.node, name, &what, key, (chosen, name));
     }
 
     /// Hands the table to a check of several of its keys.
@@ -214,24 +202,19 @@ impl<'n, 'r> Fields<'n, 'r> {
     }
 
     /// Reports keys that nobody asked for, and says whether all was right.
-    pub(crate) fn finish(self) -> bool {
+    pub(crate) fn finish(self, describe: fn() -> Description) -> bool {
         let mut good = self.good;
         for entry in self.node.entries() {
             if !self.used.contains(&entry.name) {
                 good = false;
                 let message = format!("unknown key `{}`{}", crate::problem::shown(&entry.name), self.reader.in_label());
-                let note = hint(&entry.name, &self.known);
+                let elsewhere = self.reader.elsewhere(&entry.name, &describe());
+                let note = elsewhere.unwrap_or_else(|| hint(&entry.name, &self.known));
                 self.reader.problem(&entry.place, Some(&entry.name), &message, &note);
             }
         }
         good
     }
-}
-
-/// The highest rank of anything in `node`.
-fn highest_rank(node: &Node) -> crate::Rank {
-    let inner = node.entries().iter().map(|entry| highest_rank(&entry.node)).max();
-    inner.map_or(node.rank, |inner| if node.entries().is_empty() { node.rank } else { inner })
 }
 
 /// The variant of a choice that stands for a class which the user wrote, with the parameter `class`. Such a class can
@@ -283,6 +266,22 @@ impl<'a> At<'a> {
         let places: Vec<_> =
             keys.iter().map(|(key, note)| (self.node.at(key).map(|node| &node.place), *note)).collect();
         self.reader.clash(keys.first().map(|(key, _)| *key), message, &places);
+    }
+
+    /// Takes the `value` of `key` away where `choice`, now `chosen`, is not `needed`: it means nothing there, which is an
+    /// error unless who chose overruled who wrote it.
+    pub fn only_for<T, C: Display + PartialEq>(
+        &mut self,
+        key: &str,
+        value: &mut Option<T>,
+        choice: &str,
+        (chosen, needed): (C, C),
+    ) {
+        if chosen != needed && value.take().is_some() {
+            let (chosen, needed) = (chosen.to_string(), needed.to_string());
+            let what = format!("`{key}` has no effect");
+            self.reader.without_effect(self.node, key, &what, choice, (Some(&chosen), &needed));
+        }
     }
 
     /// Whether somebody wrote `key`.

@@ -87,11 +87,36 @@ table! {
     }
 }
 
+choice! {
+    /// Where a time comes from.
+    pub enum Origin {
+        /// It is given.
+        Given = "given",
+        /// It is measured.
+        Measured = "measured",
+    }
+}
+
+table! {
+    /// A meter.
+    pub struct Meter {
+        /// Where the time comes from.
+        pub source: Origin = Origin::Measured;
+        /// The time, where it is given.
+        pub time: Option<Duration> = None;
+    }
+    check(meter, at) {
+        at.only_for("time", &mut meter.time, "source", (meter.source, Origin::Given));
+    }
+}
+
 table! {
     /// The access point.
     pub struct Ap {
         /// Its queue.
         pub queue: Queue = Queue { limit: Limit::Packets(100), ..Queue::default() };
+        /// Its meter.
+        pub meter: Meter;
     }
 }
 
@@ -323,6 +348,65 @@ fn an_override_of_a_choice_leaves_the_parameters_of_others_unused() {
     // What is left unused must still be right.
     let text = "[ap]\nqueue.discipline = 'red'\nqueue.red.min_threshold = 5\n";
     assert!(read(text, &["ap.queue.discipline=codel"]).is_err());
+}
+
+#[test]
+fn a_value_that_a_choice_leaves_without_effect_is_refused() {
+    refused(
+        "[ap]\nmeter.time = '1 ms'\n",
+        &[],
+        "
+error: `time` has no effect in `meter` of [ap]
+ --> a.toml:2:7
+2 | meter.time = '1 ms'
+  |       ^^^^ for source = \"given\" only
+  = source is \"measured\" by default
+",
+    );
+    assert!(read("", &["ap.meter.time=1ms", "ap.meter.source=measured"]).is_err());
+    // Who overrules the choice need not take the value away, and what is kept of both reads the same again.
+    let given = "[ap]\nmeter.source = 'given'\nmeter.time = '1 ms'\n";
+    let measured = read(given, &["ap.meter.source=measured"]).unwrap();
+    assert_eq!(measured.ap.meter.time, None);
+    assert_eq!(read(&measured.to_toml(), &[]).unwrap(), measured);
+    assert_eq!(read(given, &[]).unwrap().ap.meter.time, Some(Duration::from_millis(1)));
+}
+
+#[test]
+fn a_key_in_the_wrong_table_is_told_where_it_belongs() {
+    refused(
+        "[ap]\nmtu = '1000 B'\nlimit = '5 packets'\n\n[ap.queue]\nap.x = 1\n[ap.stations]\n",
+        &["ap.limit=5 packets", "ap.discipline.x=1"],
+        "
+error: unknown key `limit` in `ap`
+ --> --set ap.limit=5 packets
+  |           ^^^^^ write ap.queue.limit
+
+error: unknown key `discipline` in `ap`
+ --> --set ap.discipline.x=1
+  |           ^^^^^^^^^^ write ap.queue.discipline.x
+
+error: unknown key `mtu` in [ap]
+ --> a.toml:2:1
+2 | mtu = '1000 B'
+  | ^^^ `mtu` belongs at the top, before the first [table]
+
+error: unknown key `limit` in [ap]
+ --> a.toml:3:1
+3 | limit = '5 packets'
+  | ^^^^^ write queue.limit
+
+error: unknown key `ap` in `queue` of [ap]
+ --> a.toml:6:1
+6 | ap.x = 1
+  | ^^ `ap` is a table of its own: [ap]
+
+error: unknown key `stations` in [ap]
+ --> a.toml:7:5
+7 | [ap.stations]
+  |     ^^^^^^^^ `stations` are tables of their own: [[stations]]
+",
+    );
 }
 
 #[test]

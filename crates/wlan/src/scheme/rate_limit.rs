@@ -52,6 +52,7 @@ table! {
         if params.mode == Mode::Static && params.rate.is_none() {
             at.problem("mode", "`mode` is \"static\" but no `rate` is given", "write rate = \"2 Mb/s\"");
         }
+        at.only_for("rate", &mut params.rate, "mode", (params.mode, Mode::Static));
     }
 }
 

@@ -70,6 +70,9 @@ table! {
         if params.mu == Mu::Given && params.service_time.is_none() {
             at.problem("mu", "`mu` is \"given\" but no `service_time` is", "write service_time = \"3868 us\"");
         }
+        at.only_for("given_rtt", &mut params.given_rtt, "rtt", (params.rtt, Source::Given));
+        at.only_for("ping_every", &mut params.ping_every, "rtt", (params.rtt, Source::Ping));
+        at.only_for("service_time", &mut params.service_time, "mu", (params.mu, Mu::Given));
     }
 }
 
