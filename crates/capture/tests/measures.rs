@@ -57,6 +57,32 @@ fn what_held_a_sender_back_is_told() {
     }
 }
 
+/// At the access point's wire, in front of the queue that drops ACKs: the sender's timer expires after 1, 2 and 4 s, and half a
+/// second after the last ACK it has something new. Of 7.5 s between data 7 are the network's.
+#[test]
+fn a_sender_whose_ack_got_lost_behind_the_capture_point_waits_for_the_network() {
+    let [client, server] = ends(false);
+    let mut steps = vec![
+        (0, Tcp { seq: 0, flags: flag::SYN, window: 60_000, ..Tcp::between(client, server) }),
+        (10 * MS, Tcp { ack: 1, flags: flag::SYN | flag::ACK, window: 60_000, ..Tcp::between(server, client) }),
+    ];
+    for (at, seq) in [(100, 1), (1_100, 1), (3_100, 1), (7_100, 1), (7_600, 1_001)] {
+        let data = Tcp { seq, ack: 1, flags: flag::ACK, payload: 1_000, ..Tcp::between(client, server) };
+        steps.push((at * MS, data));
+        let ack = Tcp { seq: 1, ack: seq + 1_000, flags: flag::ACK, window: 60_000, ..Tcp::between(server, client) };
+        steps.push(((at + 10) * MS, ack));
+    }
+    for (id, (_, tcp)) in steps.iter_mut().enumerate() {
+        tcp.ip_id = id as u16 + 1;
+        tcp.options = Options::default();
+    }
+    let file = talk::capture(&steps, Wrap::Raw, 1_000 * MS, 100);
+    let analysis = analyze(&file[..], Settings::default(), |_, _| true).expect("it is a capture");
+    assert_eq!(number(&analysis, 0, 0, "rexmt_spurious_pkts"), 3.0);
+    let network = number(&analysis, 0, 0, "limited_by_congestion");
+    assert!((network - 7.0 / 7.5).abs() < 1e-9, "{network}");
+}
+
 /// The slow reader's 14 zero windows were probed 14 times (tshark: 14 keep-alives); tcptrace sees none of these.
 #[test]
 fn empty_probes_of_a_zero_window_are_counted() {

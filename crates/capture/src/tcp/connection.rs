@@ -364,6 +364,8 @@ impl Connection {
                 let turn = if other.history.rtt.count > 0 { other.history.rtt.min * 1e3 } else { 0.0 };
                 me.judge_wait(nanos, context.pause, turn, unique);
                 me.bins.add(context.bin, unique);
+            } else if again && !verdict.probe {
+                me.wait_for_repair(nanos);
             }
             me.last_data = nanos;
             if again && !verdict.probe {

@@ -333,6 +333,14 @@ impl Side {
         self.rtt.add(nanos);
     }
 
+    /// Data goes out again, with nothing new in it: until now the sender waited for an ACK, even where one had passed
+    /// the capture point and was lost behind it.
+    #[inline]
+    pub(crate) fn wait_for_repair(&mut self, nanos: u64) {
+        let wait = nanos.saturating_sub(self.last_data);
+        self.limits.congestion = self.limits.congestion.saturating_add(wait);
+    }
+
     /// Data with something new in it goes out: judges what the time since the last of it was spent on.
     ///
     /// `turn` is the time from the capture point to this end and back.
