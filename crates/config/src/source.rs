@@ -79,6 +79,13 @@ impl Source {
         &self.text
     }
 
+    /// Where begins what a user wrote: behind `--duration` that is the value alone, and `duration=` is implied.
+    fn implied(&self) -> usize {
+        let path = if self.is_file { None } else { self.name.strip_prefix("--") };
+        let implied = path.filter(|path| self.text.strip_prefix(path).is_some_and(|rest| rest.starts_with('=')));
+        implied.map_or(0, |path| path.len() + 1)
+    }
+
     /// The line that holds `span`, with a note under it.
     #[must_use]
     pub fn spot(&self, span: Range<usize>, note: &str) -> Spot {
@@ -89,8 +96,9 @@ impl Source {
             }
             at
         };
-        let (start, end) = (floor(span.start), floor(span.end).max(floor(span.start)));
-        let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let start = floor(span.start).max(self.implied());
+        let end = floor(span.end).max(start);
+        let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1).max(self.implied());
         let line_end = self.text[start..].find('\n').map_or(self.text.len(), |at| start + at);
         let line = self.text[..line_start].matches('\n').count() + 1;
         let column = self.text[line_start..start].chars().count() + 1;

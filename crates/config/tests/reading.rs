@@ -497,6 +497,15 @@ error: `limit` has no unit
 }
 
 #[test]
+fn an_option_for_one_key_is_shown_without_the_key() {
+    let mut document = Document::parse(Source::file("a.toml", TWO));
+    document.set(&[Override::new("--mtu", "mtu=100")], &Cell::describe());
+    let problems = document.read::<Cell>().unwrap_err().to_string();
+    let expected = "error: `mtu` has no unit\n --> --mtu 100\n  |        ^^^ write \"100 B\" or \"100 kB\"\n";
+    assert_eq!(problems, expected);
+}
+
+#[test]
 fn forgotten_quotes_and_broken_lines_are_recognised() {
     refused(
         "mtu = 20 B # about\nstandard = '802.11x'\n[[stations]\nname = 'a'\n",

@@ -133,6 +133,12 @@ impl Wanted {
         let positive = |what: &str, value: Duration| {
             if value > Duration::ZERO { Ok(value) } else { Err(format!("{what} is not above 0")) }
         };
+        let (from, to) = (optional("start", &self.from_time)?, optional("end", &self.to_time)?);
+        if let (Some(from), Some(to)) = (from, to)
+            && from >= to
+        {
+            return Err(format!("from {from} to {to} there is nothing: write an end after the start"));
+        }
         Ok(Settings {
             pause: positive("pause", time("pause", &self.pause)?)?,
             bin: optional("bin", &self.bin)?.map(|bin| positive("bin", bin)).transpose()?,
@@ -140,8 +146,8 @@ impl Wanted {
             filter: Filter {
                 hosts: self.hosts.iter().map(|text| host(text)).collect::<Result<_, _>>()?,
                 ports: self.ports.clone(),
-                from: optional("start", &self.from_time)?,
-                to: optional("end", &self.to_time)?,
+                from,
+                to,
             },
             fair_share: self
                 .fair_share
