@@ -8,7 +8,7 @@ row! {
     pub struct FlowOutcome {
         /// Name of the flow.
         pub name: String,
-        /// `up`, `down` or `wired`: the way of its data seen from the stations.
+        /// `up` or `down`: the way of its data seen from the stations; `peer` between two of them, `wired` elsewhere.
         pub direction: String,
         /// New payload handed to the application, over the measured time [bit/s].
         pub goodput_bps: f64,

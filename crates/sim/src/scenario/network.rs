@@ -588,7 +588,7 @@ impl Builder<'_> {
                         return;
                     }
                     let direction = match (from, to) {
-                        (Node::Station(_), Node::Station(_)) => Direction::Wired,
+                        (Node::Station(_), Node::Station(_)) => Direction::Peer,
                         (Node::Station(_), _) => Direction::Up,
                         (_, Node::Station(_)) => Direction::Down,
                         _ => Direction::Wired,

@@ -126,7 +126,9 @@ pub enum Direction {
     Up,
     /// To a station.
     Down,
-    /// Not over the air, or between stations.
+    /// Between stations.
+    Peer,
+    /// Not over the air.
     Wired,
 }
 

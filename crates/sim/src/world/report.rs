@@ -134,6 +134,7 @@ impl World {
             direction: match direction {
                 Direction::Up => "up",
                 Direction::Down => "down",
+                Direction::Peer => "peer",
                 Direction::Wired => "wired",
             }
             .to_owned(),
