@@ -7,8 +7,6 @@ import math
 import re
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -16,12 +14,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from command import started
 from wifair import reproduce
 from wifair.cli import main
 from wifair.reproduce import Effort, Estimate, page, session
 from wifair.sweeps import Store
-
-COMMAND = (sys.executable, "-m", "wifair")
 
 CLAIMS = {"jung2016": 36, "lee2007": 23, "kemerlis2006": 24, "oda2012": 20, "las": 23}
 """Claims of each paper in the project's ledger, 126 in all."""
@@ -112,13 +109,12 @@ def test_results_of_a_store_are_those_of_memory(tmp_path: Path) -> None:
 
 def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
     store = tmp_path / "store"
-    command = [*COMMAND, "reproduce", "lee2007", "--store", str(store), "--quiet"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not finished(store) and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    _, message = process.communicate(timeout=60)
+    with started("reproduce", "lee2007", "--store", store, "--quiet") as process:
+        deadline = time.monotonic() + 60
+        while not finished(store) and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, message = process.communicate(timeout=60)
     assert process.returncode == 130, message
     before = finished(store)
     assert before

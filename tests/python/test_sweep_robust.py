@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 import wifair
+from command import started
 from wifair.sweeps import Key, Progress, Runs, Store, compute, engines, task
 from wifair.sweeps.points import Points
 from wifair.sweeps.query import ask, select
@@ -161,9 +162,8 @@ def test_what_a_killed_process_had_begun_is_taken_over(long: Path, expected: tup
 
 def test_ctrl_c(long: Path, expected: tuple[str, str], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "wifair", "sweep", str(long), "--vary", "stations.count=1..4"]
-    command += ["--seeds", f"1..{SEEDS}", "--out", str(out), "--threads", "1"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    command = ["sweep", long, "--vary", "stations.count=1..4", "--seeds", f"1..{SEEDS}", "--out", out, "--threads", 1]
+    with started(*command) as process:
         while stored_lightly(out) < 5:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)

@@ -18,6 +18,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 import wifair
+from command import started
 
 WIFAIR = [sys.executable, "-m", "wifair"]
 TEXT = """\
@@ -126,9 +127,9 @@ def test_a_full_disk_is_one_clear_error(file: Path, tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_leaves_what_it_had_simulated(file: Path, tmp_path: Path) -> None:
-    command = [*WIFAIR, "run", str(file), "--duration", "100000 s", "--pcap", "c", "--pcap-at", "sta1,air"]
+    command = ["run", file, "--duration", "100000 s", "--pcap", "c", "--pcap-at", "sta1,air", "--pcap-snap", 160]
     air = tmp_path / "c" / "air.pcap"
-    with subprocess.Popen([*command, "--pcap-snap", "160"], cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
+    with started(*command, cwd=tmp_path) as process:
         while not air.exists() or air.stat().st_size < 1_000_000:
             assert process.poll() is None
             time.sleep(0.05)

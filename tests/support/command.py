@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 COMMAND = [sys.executable, "-m", "wifair"]
@@ -17,3 +19,14 @@ def wifair(*args: object, stdin: str | None = None, code: int = 0, cwd: Path | N
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout, done.stderr
+
+
+@contextmanager
+def started(*args: object, cwd: Path | None = None) -> Iterator[subprocess.Popen[str]]:
+    """Start the command; whatever a test finds, no process is left behind."""
+    command = [*COMMAND, *map(str, args)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
