@@ -22,8 +22,8 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/build: $(STAMPS)/venv pyproject.toml $(RUST)
-	@echo '[2/2] Rust core: about a minute the first time'
-	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet
+	@echo '[2/2] Rust core: some minutes the first time'
+	@PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet
 	@touch $@
 
 $(STAMPS)/plot: $(STAMPS)/venv
