@@ -18,8 +18,8 @@ __all__ = ["page", "text"]
 
 MOST_FLOWS = 40
 MOST_STATIONS = 20
-NARROWEST = 12
-"""Columns that an endpoint gets at least."""
+NARROWEST = 21
+"""Columns that an endpoint gets at least: those of 255.255.255.255:65535, for what is cut tells hosts apart."""
 
 
 def text(capture: Capture, width: int | None = None) -> str:
@@ -34,26 +34,22 @@ def text(capture: Capture, width: int | None = None) -> str:
 
 
 def _head(capture: Capture) -> list[str]:
-    counts = capture.document["capture"]
-    connections = len(capture.document["connections"])
-    plural = "" if connections == 1 else "s"
-    packets = "1 packet" if counts["packets"] == 1 else f"{counts['packets']:,} packets"
-    line = f"{capture.path}: {packets}, {time(capture.duration_s)}, {connections} TCP connection{plural}"
-    lines = [line]
+    counts, wlan = capture.document["capture"], capture.document.get("wlan", {})
+    packets = _count(counts["packets"], "packet")
+    connections = _count(len(capture.document["connections"]), "TCP connection")
+    lines = [f"{capture.path}: {packets}, {time(capture.duration_s)}, {connections}"]
     notes = [
-        (counts["copies_dropped"], "copies of packets left out (--keep-copies counts them)"),
-        (capture.document.get("wlan", {}).get("retry_copies_dropped", 0), "frames sent again though they had arrived"),
-        (capture.document.get("wlan", {}).get("bad_fcs", 0), "frames with a wrong check sequence left out"),
-        (capture.document.get("wlan", {}).get("protected", 0), "encrypted frames"),
-        (counts["filtered"], "packets left out by the filter"),
-        (counts["back_in_time"], "packets out of the order of time"),
-        (counts["short"] + counts["malformed"], "packets too short or contradictory"),
-        (counts["unknown_link"], "packets of links that are not understood"),
+        (counts["copies_dropped"], "packet", "left out as a copy (--keep-copies counts all)"),
+        (wlan.get("retry_copies_dropped", 0), "frame", "sent again after it had arrived"),
+        (wlan.get("bad_fcs", 0), "frame", "with a wrong check sequence left out"),
+        (wlan.get("protected", 0), "encrypted frame", ""),
+        (counts["filtered"], "packet", "left out by the filter"),
+        (counts["back_in_time"], "packet", "out of the order of time"),
+        (counts["short"] + counts["malformed"], "packet", "too short or contradictory"),
+        (counts["unknown_link"], "packet", "of links that are not understood"),
+        (sum(i["dropped"] or 0 for i in counts["interfaces"]), "packet", "lost while capturing: figures are too low"),
     ]
-    lines += [f"{count:,} {what}" for count, what in notes if count]
-    lost = [i["dropped"] for i in counts["interfaces"] if i["dropped"]]
-    if lost:
-        lines.append(f"{sum(lost):,} packets were lost while capturing: figures are too low")
+    lines += [f"{_count(count, what)} {rest}".rstrip() for count, what, rest in notes if count]
     return lines
 
 
@@ -160,6 +156,10 @@ def _short(name: str, room: int) -> str:
         return name
     tail = (room - 1) * 2 // 3
     return name[: room - 1 - tail] + "\u2026" + name[-tail:]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _size(count: int) -> str:

@@ -381,7 +381,7 @@ def _block(baseline: str, candidate: str, rows: list[Difference]) -> str:
     elif any(not math.isnan(d.difference.half_width) for d in rows):
         basis = "95 % intervals of independent runs (Welch)"
     else:
-        basis = "no intervals: they need two runs of each"
+        return "\n".join([*lines, "(no intervals: they need two runs of each)"])
     return "\n".join([*lines, f"({basis}; higher, lower: the interval leaves out zero)"])
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tomllib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,6 +33,8 @@ STARVED = 0.1
 """A flow below this part of the mean goodput counts as starved, as in the tables."""
 FEW = 6
 """Names that a sentence lists."""
+KEPT = "\N{NO-BREAK SPACE}"
+"""Stands between a number and its unit while lines are broken."""
 NEAR_S = 1e-3
 """Round-trip times below this are those of a capture at the receiver: they say nothing."""
 
@@ -94,7 +97,7 @@ class Explanation:
         lines = [self.name, ""]
         for one in self.findings:
             lines += textwrap.wrap(
-                one.text,
+                re.sub(r"(?<=\d) (?=\S)", KEPT, one.text),
                 width,
                 initial_indent=one.topic.ljust(label),
                 subsequent_indent=" " * label,
@@ -104,7 +107,7 @@ class Explanation:
         if advice:
             lines += ["", "What may help; `wifair compare FILE --against CHANGE` shows whether it does:"]
             lines += [f"  {change}" for change in advice]
-        return "\n".join(lines)
+        return "\n".join(lines).replace(KEPT, " ")
 
     def __repr__(self) -> str:
         return self.text()
@@ -250,6 +253,9 @@ def _shares(r: _Records) -> Iterator[Finding]:
         text += f". Jain's index is {jain:.3f}"
     yield Finding("goodput", text + ".", {"goodput_bps": total, "jain_index": jain})
 
+    if "starved" in r.raw:
+        yield from _starved_in_capture(r)
+        return
     raw = np.asarray(r.raw["goodput_bps"], dtype=np.float64)
     starved: dict[str, int] = {}
     for seed in np.unique(r.raw["seed"]):
@@ -271,6 +277,23 @@ def _shares(r: _Records) -> Iterator[Finding]:
             "starved",
             f"Less than a tenth of the mean goes to {', '.join(parts)}.{asked}",
             {"starved_fraction": r.cell.get("starved_fraction", math.nan)},
+        )
+
+
+def _starved_in_capture(r: _Records) -> Iterator[Finding]:
+    """Tell starved flows from those that had nothing more to send, which a capture shows."""
+    names = [str(name) for name in r.raw["name"]]
+    goodput, starved = r.raw["goodput_bps"], r.raw["starved"]
+    figures = {"starved_fraction": r.cell.get("starved_fraction", math.nan)}
+    hungry = [name for name, is_starved in zip(names, starved) if is_starved]
+    if hungry:
+        yield Finding("starved", f"Less than a tenth of an equal share goes to {_some(hungry)}.", figures)
+    little = goodput < STARVED * goodput.mean()
+    modest = [name for name, is_little, is_starved in zip(names, little, starved) if is_little and not is_starved]
+    if modest:
+        gets = "get" if len(modest) > 1 else "gets"
+        yield Finding(
+            "modest", f"{_some(modest)} {gets} less than a tenth of the mean, but had no more to send.", figures
         )
 
 
@@ -515,7 +538,7 @@ def _each(r: _Records) -> str:
 
 
 def _some(names: list[str]) -> str:
-    return _list(names) if len(names) <= FEW else f"{', '.join(names[:FEW])} and {len(names) - FEW} more"
+    return _list(names) if len(names) <= FEW + 1 else f"{', '.join(names[:FEW])} and {len(names) - FEW} more"
 
 
 def _list(parts: list[str]) -> str:

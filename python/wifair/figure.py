@@ -24,7 +24,7 @@ UNITS = (("_bps", 1e-6, "Mb/s"), ("_s", 1e3, "ms"))
 """Endings of names, and the units in which they are drawn."""
 
 # Colours that colour-blind readers can tell apart: M. Okabe and K. Ito, "Color universal design", 2008.
-COLOURS = {"up": "#D55E00", "down": "#0072B2", "wired": "#009E73"}
+COLOURS = {"up": "#D55E00", "down": "#0072B2", "wired": "#009E73", "peer": "#CC79A7"}
 LINES = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000"]
 
 
@@ -69,12 +69,16 @@ def save(results: Results, path: str | os.PathLike[str]) -> None:
     OSError
         If the file cannot be written.
     """
-    with_series = results.series is not None
-    figure = _figure(7, 6.5 if with_series else 3.4)
-    axes = figure.subplots(3 if with_series else 1, 1, squeeze=False)[:, 0]
+    panels = 1 if results.series is None else 2 if results.queues is None or not results.queues.rows else 3
+    figure = _figure(7, (3.4, 5.0, 6.5)[panels - 1])
+    axes = figure.subplots(panels, 1, squeeze=False)[:, 0]
     _goodput(axes[0], results)
-    if with_series:
-        _over_time(axes[1], axes[2], results)
+    if panels > 1:
+        _windows(axes[1], results)
+    if panels > 2:
+        _queue(axes[2], results)
+    if panels > 1:
+        axes[-1].set_xlabel("time [s]")
     figure.savefig(path, dpi=150)
 
 
@@ -163,22 +167,27 @@ def _goodput(axes: Any, results: Results) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _over_time(windows: Any, queues: Any, results: Results) -> None:
+def _windows(axes: Any, results: Results) -> None:
     assert results.series is not None
-    assert results.queues is not None
-    seed = results.seeds[0]
-    series = results.series.where(seed=seed)
+    series = results.series.where(seed=results.seeds[0])
     for number, flow in enumerate(dict.fromkeys(series["flow"].tolist())):
         if number == MOST_LINES:
             break
         one = series.where(flow=flow)
-        windows.plot(one["time_s"], one["cwnd"], color=LINES[number], linewidth=0.8, label=str(flow))
-    windows.set_ylabel("cwnd [segments]")
-    windows.legend(frameon=False, ncols=4, fontsize="small")
-    one = results.queues.where(seed=seed)
-    queues.plot(one["time_s"], one["packets"], color=LINES[0], linewidth=0.8)
-    queues.set_ylabel("AP queue [packets]")
-    queues.set_xlabel("time [s]")
-    for axes in (windows, queues):
-        axes.set_ylim(bottom=0)
-        axes.spines[["top", "right"]].set_visible(False)
+        axes.plot(one["time_s"], one["cwnd"], color=LINES[number], linewidth=0.8, label=str(flow))
+    axes.set_ylabel("cwnd [segments]")
+    axes.legend(frameon=False, ncols=MOST_LINES, fontsize="x-small", loc="lower left", bbox_to_anchor=(0, 1))
+    _plain(axes)
+
+
+def _queue(axes: Any, results: Results) -> None:
+    assert results.queues is not None
+    one = results.queues.where(seed=results.seeds[0])
+    axes.plot(one["time_s"], one["packets"], color=LINES[0], linewidth=0.8)
+    axes.set_ylabel("AP queue [packets]")
+    _plain(axes)
+
+
+def _plain(axes: Any) -> None:
+    axes.set_ylim(bottom=0)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -178,6 +178,8 @@ def _rate_unit(bps: float) -> tuple[str, float]:
 def time(seconds: float) -> str:
     if math.isnan(seconds):
         return NOTHING
+    if 0 < seconds < 1e-4:
+        return f"{1e6 * seconds:.3g} µs"
     return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 

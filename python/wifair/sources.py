@@ -68,6 +68,10 @@ def _folder(place: Path) -> list[tuple[str, Found]]:
 
         found = read_results(place)
         return [(place.name or found.scenario.name, found)]
+    from wifair.sweeps.schema import FILE  # noqa: PLC0415
+
+    if (place / FILE).is_file():
+        raise ResultsError(f"`{place}` is the store of a sweep: `wifair results {place}` shows it")
     from wifair.measure.errors import MeasureError  # noqa: PLC0415
     from wifair.measure.results import Measurement  # noqa: PLC0415
 

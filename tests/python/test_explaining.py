@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 from command import wifair
 from wifair import Scenario, explain, gallery, read_capture, run
-from wifair.explaining import Explanation
+from wifair.cli import main
+from wifair.explaining import Explanation, Finding
 
 CAPTURES = Path(__file__).parents[1] / "data" / "captures"
 
@@ -67,6 +69,17 @@ def test_a_capture() -> None:
     assert "congestion window 100.0 %" in found["limits"]
 
 
+def test_who_has_nothing_more_to_send_is_not_starved() -> None:
+    found = topics(explain(read_capture(CAPTURES / "d_intermittent_ap.pcap.gz")))
+    assert "10.10.9.2:5002>10.10.1.3:44358 gets less than a tenth" in found["modest"]
+    assert "starved" not in found
+
+
+def test_a_number_and_its_unit_stay_in_one_line() -> None:
+    explanation = Explanation("a", [Finding("air", "Data takes 66.0 % of the time.", {})])
+    assert explanation.text(19).splitlines()[2:] == ["air  Data takes", "     66.0 % of the", "     time."]
+
+
 def test_the_command(tmp_path: Path, file: Path) -> None:
     out, err = wifair("explain", file, "--seeds", "1..2")
     assert err == ""
@@ -75,6 +88,15 @@ def test_the_command(tmp_path: Path, file: Path) -> None:
     assert document["findings"][0]["topic"] == "goodput"
     wifair("run", file, "--out", tmp_path / "out")
     assert "2 flows get" in wifair("explain", tmp_path / "out")[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "start", "expected"),
+    [("reproduce", "jun", "jung2016"), ("list", "c", "cc"), ("init", "hot", "hot-spot")],
+)
+def test_names_are_completed(command: str, start: str, expected: str) -> None:
+    found = ShellComplete(main, {}, "wifair", "_WIFAIR_COMPLETE").get_completions([command], start)
+    assert expected in [item.value for item in found]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import struct
 from pathlib import Path
 
 import pytest
 from command import wifair
 
-# Command line, and parts of the message. In it are: two.toml (right), wrong.toml, empty.pcap, notes.txt, full/.
+# Command line, and parts of the message. In it are: two.toml (right), wrong.toml, empty.pcap, real.pcap,
+# notes.txt, full/, store/ (of a sweep).
 WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
     "run": [
         ("none.toml", ("cannot read `none.toml`", "no such file")),
@@ -20,6 +22,11 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("two.toml --set duration='1000 h' --figure run.zip", ("`.zip` is no kind of figure", ".svg")),
         ("two.toml --set duration='1000 h' --figure none/run.svg", ("cannot write `none/run.svg`", "no such file")),
         ("two.toml --set duration='1000 h' --out notes.txt", ("`notes.txt` is a file",)),
+        ("two.toml --series-step '10 ms'", ("--series-step needs --series",)),
+        ("two.toml --format csv", ("--format needs --out",)),
+        ("two.toml --duration 10", ("--> --duration 10", "10 ms")),
+        ("two.toml --set flows.cc=vegas", ("no name or key `cc`", "write flows.tcp.cc")),
+        ("two.toml --set sweep.seeds=3", ("unknown key `seeds`",)),
         ("two.toml --set name='\"a\\u001b[31mb\"'", ("name", "control characters")),
     ],
     "check": [
@@ -34,6 +41,8 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("empty.pcap", ("empty.pcap", "empty")),
         ("notes.txt", ("notes.txt", "not a capture")),
         ("", ("FILE",)),
+        ("real.pcap --format svg", ("--format needs --plot",)),
+        ("real.pcap --from '9 s' --to '2 s'", ("from 9 s to 2 s", "nothing")),
     ],
     "compare": [
         ("two.toml", ("second SOURCE", "--against")),
@@ -41,6 +50,7 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("two.toml notes.txt", ("notes.txt", "neither a scenario", "nor a capture")),
         ("two.toml full", ("full", "wifair run --out")),
         ("two.toml --against ap.queue.disciplin=las", ("disciplin", "did you mean")),
+        ("real.pcap real.pcap --seeds 1..3", ("--seeds", "for scenarios", "none")),
         ("two.toml two.toml --duration '1000 h' --figure x.zip", (".zip",)),
         ("two.toml two.toml --duration '1000 h' --csv none/x.csv", ("cannot write `none/x.csv`",)),
     ],
@@ -49,6 +59,7 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("notes.txt", ("neither a scenario",)),
         ("wrong.toml", ("wrong.toml:5",)),
         ("full --seeds 1", ("--seeds", "`full` is none")),
+        ("store", ("`store` is the store of a sweep", "wifair results store")),
     ],
     "init": [
         ("hotspot", ("no scenario `hotspot`", "hot-spot")),
@@ -83,12 +94,19 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
 }
 
 
+HEADER = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+"""A capture without packets."""
+
+
 @pytest.fixture
 def folder(tmp_path: Path, text: str) -> Path:
     (tmp_path / "two.toml").write_text(text)
     (tmp_path / "wrong.toml").write_text('duration = "3 s"\n\n[wlan]\nstandard = "802.11b"\ndata_rate = "11 Mb/x"\n')
     (tmp_path / "empty.pcap").write_bytes(b"")
     (tmp_path / "notes.txt").write_text("Lorem ipsum dolor sit amet, consectetur adipisici elit.\n")
+    (tmp_path / "real.pcap").write_bytes(HEADER)
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "runs.sqlite").touch()
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").write_text("mine")
     return tmp_path

@@ -17,19 +17,19 @@ __all__ = ["main"]
 
 # Name, module and summary of each command: only the one that is called is imported.
 COMMANDS = {
-    "run": ("wifair.cli.run", "Simulate a scenario and show who got what."),
-    "analyze": ("wifair.cli.analyze", "Analyse packet captures: who got what, why, and how fair it was."),
-    "compare": ("wifair.cli.compare", "Show how scenarios, results or captures differ, with intervals."),
-    "check": ("wifair.cli.describe", "Check a scenario without running it."),
-    "completion": ("wifair.cli.completion", "Print a script that completes commands and options in a shell."),
-    "explain": ("wifair.cli.explain", "Say in words what happened in a run or a capture, and why."),
     "init": ("wifair.cli.init", "Write a commented scenario to start from."),
-    "measure": ("wifair.measure.commands", "Measure on a real network what a scenario describes."),
-    "list": ("wifair.cli.describe", "List what can be chosen in a scenario, each with its source."),
-    "reproduce": ("wifair.cli.reproduce", "Rerun papers: their figures, and a verdict on each of their claims."),
-    "results": ("wifair.cli.results", "Show, filter, plot, export and merge what sweeps computed."),
-    "schema": ("wifair.cli.describe", "Print the JSON Schema of scenario files."),
+    "check": ("wifair.cli.describe", "Check a scenario without running it."),
+    "run": ("wifair.cli.run", "Simulate a scenario and show who got what."),
+    "explain": ("wifair.cli.explain", "Say in words what happened in a run or a capture, and why."),
+    "compare": ("wifair.cli.compare", "Show how scenarios, results or captures differ, with intervals."),
     "sweep": ("wifair.cli.sweep", "Simulate a scenario for many parameters and seeds."),
+    "results": ("wifair.cli.results", "Show, filter, plot, export and merge what sweeps computed."),
+    "analyze": ("wifair.cli.analyze", "Analyse packet captures: who got what, why, and how fair it was."),
+    "measure": ("wifair.measure.commands", "Measure on a real network what a scenario describes."),
+    "reproduce": ("wifair.cli.reproduce", "Rerun papers: their figures, and a verdict on each of their claims."),
+    "list": ("wifair.cli.describe", "List what can be chosen in a scenario, each with its source."),
+    "schema": ("wifair.cli.describe", "Print the JSON Schema of scenario files."),
+    "completion": ("wifair.cli.completion", "Print a script that completes commands and options in a shell."),
 }
 
 
@@ -72,8 +72,9 @@ def main() -> None:
 
     \b
     Examples:
-      wifair run hot_spot.toml
-      wifair run hot_spot.toml --set stations.count=20 --seeds 1..10
+      wifair init hot-spot
+      wifair run hot-spot.toml --set stations.count=20 --seeds 1..10
+      wifair explain hot-spot.toml
       wifair analyze capture.pcapng
-      wifair list
+      wifair list cc
     """  # noqa: D301 (click's mark for text that is not refilled)

@@ -92,6 +92,8 @@ def analyze_command(
     """  # noqa: D301
     if packets and not (csv_dir or parquet_dir):
         raise click.UsageError("--packets needs --csv or --parquet to put the rows into")
+    if formats and not plot_dir:
+        raise click.UsageError("--format needs --plot")
     if len(files) > 1 and html_file:
         raise click.UsageError("--html takes one capture")
     if files.count("-") > 1:

@@ -61,8 +61,11 @@ def compare_command(
       wifair compare simulated.toml measured/ capture.pcapng --figure differences.pdf
     """  # noqa: D301
     from wifair.comparing import compare  # noqa: PLC0415
+    from wifair.sources import is_scenario  # noqa: PLC0415
 
     sources, names = _sources(files, others, duration, changes)
+    if (seeds is not None or duration is not None or changes) and not any(map(is_scenario, files)):
+        raise click.UsageError("--seeds, --duration and --set are for scenarios: there is none")
     if csv_file is not None:
         check_file(csv_file)
     if figure is not None:

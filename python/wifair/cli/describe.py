@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from wifair import _core
 from wifair.cli.common import WRONG, echo_json, fail
 from wifair.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["check_command", "list_command", "schema_command"]
 
@@ -76,32 +79,40 @@ def schema_command(markdown: bool) -> None:
     click.echo(_core.reference() if markdown else _core.schema())
 
 
+def _complete(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
+    ends = dict.fromkeys(key.rpartition(".")[2] for key, *_ in _core.catalogue())
+    return [end for end in ends if end.startswith(start)]
+
+
 @click.command(name="list")
-@click.argument("kind", required=False)
+@click.argument("kind", required=False, shell_complete=_complete)
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def list_command(kind: str | None, as_json: bool) -> None:
     """List what can be chosen in a scenario: congestion controls, queues, standards and so on.
 
-    KIND is a key or its end, as in `cc` or `queue.discipline`. What is known from an outline only, so that details
-    had to be guessed, is marked.
+    KIND is a key or its end, as in `cc` or `queue.discipline`, what keys are in, as in `queues`, or the name of one
+    thing, as in `vegas`. What is known from an outline only, so that details had to be guessed, is marked.
 
     \b
     Examples:
       wifair list
       wifair list cc
+      wifair list queues
+      wifair list vegas
     """  # noqa: D301
     entries = [Item(*item) for item in _core.catalogue()]
     paths = list(dict.fromkeys(entry.key for entry in entries))
     if kind is not None:
-        chosen = [path for path in paths if path == kind or path.endswith(f".{kind}")]
-        if not chosen:
+        found = _chosen(entries, kind)
+        if not found:
             from difflib import get_close_matches  # noqa: PLC0415
 
-            ends = {path.rpartition(".")[2] for path in paths}
-            near = get_close_matches(kind, [*ends, *paths], n=1)
-            hint = f": did you mean `{near[0]}`?" if near else f": there are {', '.join(sorted(ends))}"
-            fail(f"nothing to choose at `{kind}`{hint}", WRONG)
-        paths = chosen
+            words = {entry.key.rpartition(".")[2] for entry in entries}
+            near = get_close_matches(kind, [*words, *paths, *(entry.name for entry in entries)], n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(sorted(words))}"
+            fail(f"nothing to choose at `{kind}`: {hint}", WRONG)
+        entries = found
+        paths = [path for path in paths if any(entry.key == path for entry in entries)]
     if as_json:
         echo_json([entry._asdict() for entry in entries if entry.key in paths])
         return
@@ -109,6 +120,21 @@ def list_command(kind: str | None, as_json: bool) -> None:
         if number:
             click.echo()
         _show(path, [entry for entry in entries if entry.key == path])
+
+
+def _chosen(entries: list[Item], kind: str) -> list[Item]:
+    """Find what `kind` may mean: a key or its end, a name, or the table that keys are in, also in the plural."""
+    part = kind.lower().removesuffix("s")
+    meanings: tuple[Callable[[Item], bool], ...] = (
+        lambda entry: entry.key == kind or entry.key.endswith(f".{kind}"),
+        lambda entry: entry.name == kind,
+        lambda entry: entry.key.split(".")[-2:-1] == [part],
+    )
+    for means in meanings:
+        found = [entry for entry in entries if means(entry)]
+        if found:
+            return found
+    return []
 
 
 def _show(path: str, entries: list[Item]) -> None:

@@ -15,8 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["reproduce_command"]
 
 
+def _complete(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
+    from wifair import papers  # noqa: PLC0415
+
+    return [key for key in papers.KEYS if key.startswith(start)]
+
+
 @click.command(name="reproduce")
-@click.argument("what", nargs=-1, metavar="[PAPER[/EXPERIMENT]]...")
+@click.argument("what", nargs=-1, metavar="[PAPER[/EXPERIMENT]]...", shell_complete=_complete)
 @click.option(
     "--full/--quick", "full", help="The papers' durations and repetitions, or a look within seconds (default)."
 )

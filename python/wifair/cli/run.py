@@ -41,7 +41,7 @@ __all__ = ["run_command"]
 )
 @click.option("--force", is_flag=True, help="Replace earlier results in DIR.")
 @click.option("--series", is_flag=True, help="Also sample cwnd, ssthresh, srtt, goodput and AP queue over time.")
-@click.option("--series-step", metavar="TIME", default="100 ms", show_default=True, help="Time between samples.")
+@click.option("--series-step", metavar="TIME", help="Time between samples; 100 ms by default.")
 @click.option("--plot", is_flag=True, help="Also show the goodput of the flows as bars.")
 @click.option("--figure", metavar="FILE", type=click.Path(), help="Draw a figure: .png, .svg or .pdf.")
 @click.option("--pcap", metavar="DIR", type=click.Path(), help="Write captures into a folder, one for each point.")
@@ -75,7 +75,7 @@ def run_command(
     formats: tuple[str, ...],
     force: bool,
     series: bool,
-    series_step: str,
+    series_step: str | None,
     plot: bool,
     figure: str | None,
     pcap: str | None,
@@ -105,6 +105,10 @@ def run_command(
     """  # noqa: D301
     if series and not (as_json or out or figure):
         raise click.UsageError("--series needs --json, --out or --figure to put the series into")
+    if series_step and not series:
+        raise click.UsageError("--series-step needs --series")
+    if formats and not out:
+        raise click.UsageError("--format needs --out")
     captures = _captures(pcap, pcap_at, pcap_snap, pcap_format, force)
     _check_air(frames, timeline, start or end, force)
     from wifair import Scenario, run  # noqa: PLC0415
@@ -126,7 +130,7 @@ def run_command(
                     scenario,
                     seeds=seeds,
                     threads=threads,
-                    series=series_step if series else None,
+                    series=(series_step or "100 ms") if series else None,
                     progress=not quiet,
                     pcap=captures,
                     frames=span,
