@@ -7,6 +7,7 @@ import math
 import re
 import signal
 import sqlite3
+import sys
 import time
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -141,6 +142,13 @@ def test_unknown_names_get_a_suggestion() -> None:
     done = CliRunner().invoke(main, ["reproduce", "jung"])
     assert done.exit_code == 2
     assert "no paper `jung`: did you mean `jung2016`?" in done.stderr
+
+
+def test_a_report_without_figures_says_what_they_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = CliRunner().invoke(main, ["reproduce", "lee2007/fig2a", "--out", str(tmp_path / "report")])
+    assert done.exit_code == 0
+    assert "/index.html (without figures, which need matplotlib: pip install 'wifair[plot]')" in done.stdout
 
 
 def test_report_is_complete_and_needs_no_network(tmp_path: Path) -> None:

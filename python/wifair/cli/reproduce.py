@@ -73,9 +73,17 @@ def reproduce_command(
     else:
         click.echo(text(outcome))
         if out is not None:
-            click.echo(f"report: {out}/index.html")
+            click.echo(f"report: {out}/index.html{_without_figures()}")
     if outcome.broken():
         sys.exit(FAILED)
+
+
+def _without_figures() -> str:
+    try:
+        import matplotlib  # noqa: F401, PLC0415
+    except ImportError:
+        return " (without figures, which need matplotlib: pip install 'wifair[plot]')"
+    return ""
 
 
 def _prepare(out: str) -> None:
