@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
+from colorsys import hls_to_rgb
 from html import escape
 from typing import TextIO
 
@@ -58,12 +59,14 @@ def draw(name: str, box: Box, x: float, depth: int, scale: float, total: int) ->
     if width < NARROWEST:
         return []
     hue = sum(name.split("::", maxsplit=1)[0].encode()) * 37 % 60
+    # As numbers: not all that draws SVG knows hsl().
+    colour = "#" + "".join(f"{round(255 * part):02x}" for part in hls_to_rgb(hue / 360, 0.72, 0.7))
     label = name if len(name) * 6.2 < width - 6 else name.rsplit("::", maxsplit=1)[-1]
     label = label if len(label) * 6.2 < width - 6 else ""
     y = depth * ROW
     out = [
         f'<g><title>{escape(name)}: {100 * box.samples / total:.1f} %</title><rect x="{x:.1f}" y="{y}" '
-        f'width="{width:.1f}" height="{ROW - 1}" rx="2" fill="hsl({hue},70%,72%)"/>'
+        f'width="{width:.1f}" height="{ROW - 1}" rx="2" fill="{colour}"/>'
         + (f'<text x="{x + 3:.1f}" y="{y + 13}">{escape(label)}</text>' if label else "")
         + "</g>"
     ]
