@@ -26,7 +26,7 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("two.toml --format csv", ("--format needs --out",)),
         ("two.toml --duration 10", ("--> --duration 10", "10 ms")),
         ("two.toml --set flows.cc=vegas", ("no name or key `cc`", "write flows.tcp.cc")),
-        ("two.toml --set sweep.seeds=3", ("unknown key `seeds`",)),
+        ("two.toml --set sweep.seeds=3", ("unknown key `seeds`", "write seeds")),
         ("two.toml --set name='\"a\\u001b[31mb\"'", ("name", "control characters")),
     ],
     "check": [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,8 +25,15 @@ def wifair(*args: object, stdin: str | None = None, code: int = 0, cwd: Path | N
 @contextmanager
 def started(*args: object, cwd: Path | None = None) -> Iterator[subprocess.Popen[str]]:
     """Start the command; whatever a test finds, no process is left behind."""
-    command = [*COMMAND, *map(str, args)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd) as process:
+    # Tests that run in the background ignore Ctrl-C, and would hand that on.
+    with subprocess.Popen(
+        [*COMMAND, *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    ) as process:
         try:
             yield process
         finally:

@@ -189,10 +189,12 @@ impl Description {
         self.keys.iter().map(|key| key.name).chain(variants.map(|variant| variant.name)).collect()
     }
 
-    /// Which of its tables has the `key` that it has not itself.
+    /// Which of its tables has the `key` that it has not itself, or else the parameters of which variant, if of one only.
     pub(crate) fn table_with(&self, key: &str) -> Option<&'static str> {
         let has = |outer: &&Key| matches!(outer.shape.inner(), Shape::Table(table) if table.find(key).is_some());
-        self.keys.iter().find(has).map(|outer| outer.name)
+        let table = self.keys.iter().find(has).map(|outer| outer.name);
+        let mut variants = self.variants().filter(|v| v.params.as_ref().is_some_and(|table| table.find(key).is_some()));
+        table.or_else(|| variants.next().filter(|_| variants.next().is_none()).map(|only| only.name))
     }
 
     fn variants(&self) -> impl Iterator<Item = &Variant> {

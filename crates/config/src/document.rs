@@ -466,7 +466,7 @@ fn apply(root: &mut Node, text: &str, source: u32, top: &Description) -> Result<
         _ => Node { content: Content::Text(trimmed.to_owned()), place: Place::default(), rank: Rank::Override },
     };
     mark(&mut value, source, &span);
-    Change { path, value: &value, written: trimmed, source }.apply(root, &steps, Found::Table(top))
+    Change { path, value: &value, written: trimmed, source, top }.apply(root, &steps, Found::Table(top))
 }
 
 /// All of an override stands at its value.
@@ -489,6 +489,7 @@ struct Change<'a> {
     value: &'a Node,
     written: &'a str,
     source: u32,
+    top: &'a Description,
 }
 
 impl Change<'_> {
@@ -571,9 +572,12 @@ impl Change<'_> {
         }
     }
 
-    /// The path as it was meant, where one of the `table`'s own tables has the `key` that stands at `span`.
+    /// The path as it was meant, where one of the `table`'s own tables has the `key` that stands at `span`, or the top.
     fn elsewhere(&self, key: &str, span: &Range<usize>, table: &Description) -> Option<String> {
-        let outer = table.table_with(key)?;
-        Some(format!("write {}{outer}.{}", &self.path[..span.start], &self.path[span.start..]))
+        let (before, after) = self.path.split_at(span.start);
+        match table.table_with(key) {
+            Some(outer) => Some(format!("write {before}{outer}.{after}")),
+            None => self.top.find(key).filter(|_| !before.is_empty()).map(|_| format!("write {after}")),
+        }
     }
 }

@@ -376,7 +376,7 @@ error: `time` has no effect in `meter` of [ap]
 fn a_key_in_the_wrong_table_is_told_where_it_belongs() {
     refused(
         "[ap]\nmtu = '1000 B'\nlimit = '5 packets'\n\n[ap.queue]\nap.x = 1\n[ap.stations]\n",
-        &["ap.limit=5 packets", "ap.discipline.x=1"],
+        &["ap.limit=5 packets", "ap.discipline.x=1", "ap.mtu=1 B", "ap.queue.target=1 ms"],
         "
 error: unknown key `limit` in `ap`
  --> --set ap.limit=5 packets
@@ -385,6 +385,14 @@ error: unknown key `limit` in `ap`
 error: unknown key `discipline` in `ap`
  --> --set ap.discipline.x=1
   |           ^^^^^^^^^^ write ap.queue.discipline.x
+
+error: unknown key `mtu` in `ap`
+ --> --set ap.mtu=1 B
+  |           ^^^ write mtu
+
+error: unknown key `target` in `ap.queue`
+ --> --set ap.queue.target=1 ms
+  |                 ^^^^^^ write ap.queue.codel.target
 
 error: unknown key `mtu` in [ap]
  --> a.toml:2:1
