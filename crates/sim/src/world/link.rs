@@ -17,6 +17,9 @@ use wifair_wlan::queue::{Cause, Discipline, Dropped, Queue, Room};
 
 use super::plan::LinkPlan;
 
+/// Packets on a line of whose arrival no event tells, before somebody looks for those that have arrived.
+const FULL_SINK: usize = 64;
+
 /// See the [module](self).
 #[derive(Debug)]
 pub(super) struct Link {
@@ -172,6 +175,12 @@ impl Link {
     /// Whether no event tells of what arrives.
     pub(super) fn is_sink(&self) -> bool {
         self.sink
+    }
+
+    /// Whether it is time to take out what has arrived.
+    #[inline]
+    pub(super) fn is_sink_full(&self) -> bool {
+        self.sink && self.line.len() >= FULL_SINK
     }
 
     /// Takes out a packet that arrives before `end`, of which no event tells.

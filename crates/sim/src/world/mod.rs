@@ -91,6 +91,8 @@ pub struct World {
     watch: Option<Box<Watch>>,
     /// Somebody looks at packets on their way: schemes, or a watch.
     attended: bool,
+    /// Nobody does, and ways are laid out.
+    plain: bool,
     flows: Vec<Flow>,
     connections: Vec<Connection>,
     /// Connections that have ended, and when.
@@ -211,6 +213,7 @@ impl World {
             media,
             links,
             attended: !points.is_empty(),
+            plain: points.is_empty() && routing.is_none(),
             points,
             routing,
             routing_at_warm_up: Sent::default(),
@@ -442,6 +445,18 @@ impl World {
         let (heard, steps) =
             medium.advance(&mut self.now, bound, &mut self.packets, &mut self.dropped, &mut self.given_up, receiver);
         self.events += steps - 1;
+        match heard {
+            Heard::Packet { id, .. } if self.plain => self.forward(id), // nothing else can have happened
+            Heard::Nothing if self.plain && self.dropped.is_empty() && self.given_up.is_empty() => {
+                self.wake_sources(index);
+            }
+            _ => self.tell(index, heard),
+        }
+    }
+
+    /// A medium has gone on.
+    #[inline(never)]
+    fn tell(&mut self, index: usize, heard: Heard) {
         if self.watch.is_some() {
             self.watch_air(index);
         }
@@ -509,7 +524,7 @@ impl World {
         let packet = &mut self.packets[id];
         packet.hop += 1;
         let hop = packet.hop;
-        if !self.attended {
+        if self.plain || !self.attended {
             self.go_on(id, hop);
         } else if self.pass(id) {
             self.dispatch(id);
@@ -541,7 +556,7 @@ impl World {
                 let link = &mut self.links[index];
                 if link.send(self.now, id, &mut self.packets, &mut self.dropped) {
                     self.heads.set(FIRST_MEDIUM + self.media.len() + index, link.next());
-                    if link.is_sink() {
+                    if link.is_sink_full() {
                         self.sink(index, self.now);
                     }
                     if !self.dropped.is_empty() {

@@ -125,6 +125,7 @@ impl World {
         }
         self.watch = Some(watch);
         self.attended = true;
+        self.plain = false;
         self.defer_nothing();
     }
 

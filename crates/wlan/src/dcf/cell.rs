@@ -406,16 +406,27 @@ impl Cell {
         } else {
             packet.bytes() + state.overhead
         };
-        let (mut rate, mut ack) = (state.rate, state.ack);
-        if to == BROADCAST {
-            rate = self.access.broadcast_rate;
-        } else if at_hub {
-            let other = &self.stations[to as usize];
-            (rate, ack) = (other.rate, other.ack);
+        if to == BROADCAST || at_hub {
+            self.put_in_hand_at_rate_of(to, station, id, length);
+            return true;
         }
+        let (rate, ack) = (state.rate, state.ack);
+        let air = self.airs.of(&self.access.timing, length, rate);
+        state.frame = Some(Frame { id, to, length, rate, air, ack, received: false });
+        true
+    }
+
+    /// The next frame of `station`, which goes at the rate of its receiver.
+    #[inline(always)]
+    fn put_in_hand_at_rate_of(&mut self, to: u32, station: u32, id: PacketId, length: Bytes) {
+        let (rate, ack) = if to == BROADCAST {
+            (self.access.broadcast_rate, self.stations[station as usize].ack)
+        } else {
+            let other = &self.stations[to as usize];
+            (other.rate, other.ack)
+        };
         let air = self.airs.of(&self.access.timing, length, rate);
         self.stations[station as usize].frame = Some(Frame { id, to, length, rate, air, ack, received: false });
-        true
     }
 
     /// Tells the queues at both ends what the frame of `station` cost that is done with.
@@ -544,7 +555,7 @@ impl Cell {
             if is_recorded {
                 self.record(at, packets);
             }
-            if self.phase == Phase::Idle {
+            if let Phase::Idle = self.phase {
                 self.start(at);
                 if is_recorded || self.next >= bound {
                     break;
@@ -552,17 +563,16 @@ impl Cell {
                 at = self.next;
                 steps += 1;
             }
-            if self.phase == (Phase::Data { spoilt: false }) {
-                heard = self.receive(at);
-            } else if self.phase == (Phase::Ack { lost: false }) {
-                self.finish(at, packets, dropped, &receiver);
-            } else {
-                heard = self.advance_rarely(at, packets, dropped, given_up, &receiver);
+            match self.phase {
+                Phase::Data { spoilt: false } => heard = self.receive(at),
+                Phase::Ack { lost: false } => self.finish(at, packets, dropped, &receiver),
+                _ => heard = self.advance_rarely(at, packets, dropped, given_up, &receiver),
+            }
+            if heard != Heard::Nothing || !dropped.is_empty() || !given_up.is_empty() || !self.dry.is_empty() {
+                break;
             }
             bound = bound.min(self.sleepers.next());
-            let is_told =
-                heard != Heard::Nothing || !dropped.is_empty() || !given_up.is_empty() || !self.dry.is_empty();
-            if is_told || self.next >= bound {
+            if self.next >= bound {
                 break;
             }
             at = self.next;
@@ -729,14 +739,27 @@ impl Cell {
         let state = &mut self.stations[sender as usize];
         state.counters.attempts += 1;
         let frame = state.sent();
-        let (to, air) = (frame.to, frame.air);
+        let air = frame.air;
+        if self.lossy || frame.to == BROADCAST || self.access.protects(frame.length) {
+            self.start_otherwise(now);
+            return;
+        }
+        self.phase = Phase::Data { spoilt: false };
+        self.next = now + air;
+    }
+
+    /// The only sender begins with an RTS, or with a frame that may be lost or is for everyone.
+    #[inline(never)]
+    fn start_otherwise(&mut self, now: Time) {
+        let sender = self.sender;
+        let Frame { to, air, length, .. } = *self.stations[sender as usize].sent();
         if to == BROADCAST {
             self.phase = Phase::Broadcast;
             self.next = now + air;
             return;
         }
         let mut begins = now;
-        if self.access.protects(frame.length) {
+        if self.access.protects(length) {
             if self.lossy && (self.is_control_lost(to) || self.is_control_lost(sender)) {
                 self.miss_answer_to_rts(now);
                 return;
@@ -752,6 +775,7 @@ impl Cell {
     /// Loners that are due send, the others go back to the common count.
     fn settle_loners(&mut self, now: Time) {
         let slot = self.access.timing.slot;
+        let before = self.senders.len();
         for loner in &self.loners {
             if loner.waits && loner.due(slot) == now {
                 self.senders.push(loner.station);
@@ -770,7 +794,9 @@ impl Cell {
             }
         }
         self.loners.clear();
-        self.senders.sort_unstable();
+        if self.senders.len() > before {
+            self.senders.sort_unstable();
+        }
     }
 
     fn is_data_lost(&mut self, from: u32, to: u32) -> bool {
@@ -778,6 +804,7 @@ impl Cell {
         self.stations[to as usize].errors.loses_data(p)
     }
 
+    #[inline(never)]
     fn is_control_lost(&mut self, to: u32) -> bool {
         self.stations[to as usize].errors.loses_control()
     }
@@ -822,28 +849,31 @@ impl Cell {
             _ => difs,
         };
         self.idle_from(now + wait);
-        let last = senders.iter().filter(|sender| began + self.opening(**sender) == now).count();
+        let last = match self.access.eifs {
+            Eifs::Nav => senders.iter().filter(|sender| began + self.opening(**sender) == now).count(),
+            _ => 0, // nobody asks
+        };
         for &sender in &senders {
-            let air = self.opening(sender);
-            let nav = self.access.nav_after_own(last > 1 || began + air < now);
             let state = &mut self.stations[sender as usize];
+            let Frame { id, to, length, air, .. } = *state.sent();
+            let by_rts = to != BROADCAST && self.access.protects(length);
+            let air = if by_rts { self.access.timing.rts() } else { air };
+            let nav = self.access.nav_after_own(last > 1 || began + air < now);
             if met {
                 state.counters.collisions += 1
             } else {
                 state.counters.errors += 1
             }
             state.counters.collided += air;
-            let frame = state.sent();
-            if frame.to == BROADCAST {
+            if to == BROADCAST {
                 // Nobody answers a broadcast, so its sender does not know.
-                given_up.push((sender, frame.id));
+                given_up.push((sender, id));
                 state.counters.delivered += 1;
                 state.contention.reset();
                 self.load(now, sender, packets, dropped, receiver);
                 self.back_off(sender, now + nav + difs);
                 continue;
             }
-            let by_rts = self.access.protects(frame.length);
             let expired = began + air + self.access.answer_timeout;
             let resumes = match self.access.eifs {
                 Eifs::Nav => expired.max(now + nav) + difs,
@@ -860,11 +890,18 @@ impl Cell {
     #[inline(always)]
     fn receive(&mut self, now: Time) -> Heard {
         let sender = self.sender;
-        let frame = self.stations[sender as usize].frame.as_mut().expect("a sender has a frame");
+        let Station { frame, counters, .. } = &mut self.stations[sender as usize];
+        let frame = frame.as_mut().expect("a sender has a frame");
         let heard = if frame.received { Heard::Nothing } else { Heard::Packet { to: frame.to, id: frame.id } };
         frame.received = true;
         let ack = frame.ack;
-        self.account_exchange(now, sender, false);
+        if self.access.protects(frame.length) {
+            self.account_exchange(now, sender, false);
+        } else {
+            self.air.data += frame.air;
+            counters.data += frame.air;
+            self.accounted = now;
+        }
         let lost = self.lossy && self.is_control_lost(sender);
         self.phase = Phase::Ack { lost };
         self.next = now + self.access.timing.sifs + ack;
@@ -872,7 +909,7 @@ impl Cell {
     }
 
     /// Books a data frame that ends at `now`, with what preceded it.
-    #[inline]
+    #[inline(never)]
     fn account_exchange(&mut self, now: Time, sender: u32, spoilt: bool) {
         let Station { frame, counters, .. } = &mut self.stations[sender as usize];
         let frame = frame.as_ref().expect("a sender has a frame");
@@ -899,7 +936,7 @@ impl Cell {
         self.succeed(now, sender, packets, dropped, receiver);
     }
 
-    #[inline]
+    #[inline(always)]
     fn account_ack(&mut self, now: Time, sender: u32) {
         let state = &mut self.stations[sender as usize];
         let ack = state.sent().ack;
@@ -981,6 +1018,7 @@ impl Cell {
     }
 
     /// `sender` draws a backoff that begins at `resumes`.
+    #[inline(always)]
     fn back_off(&mut self, sender: u32, resumes: Time) {
         let state = &mut self.stations[sender as usize];
         let slots = u64::from(state.contention.draw());
@@ -1039,6 +1077,7 @@ impl Cell {
 
     /// `sender` got no answer; it contends again from `resumes` on, with the same frame or the next.
     #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
     fn fail(
         &mut self,
         now: Time,
@@ -1051,16 +1090,30 @@ impl Cell {
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         let state = &mut self.stations[sender as usize];
-        let frame = state.sent();
-        let (id, received, length) = (frame.id, frame.received, frame.length);
+        let length = state.sent().length;
         if state.contention.fail(&self.access, by_rts, length) {
-            state.counters.given_up += 1;
-            if !received {
-                given_up.push((sender, id));
-            }
-            self.load(now, sender, packets, dropped, receiver);
+            self.give_up(now, sender, packets, dropped, given_up, receiver);
         }
         self.back_off(sender, resumes);
+    }
+
+    /// That was the last attempt.
+    #[inline(never)]
+    fn give_up(
+        &mut self,
+        now: Time,
+        sender: u32,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        given_up: &mut Vec<(u32, PacketId)>,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) {
+        let state = &mut self.stations[sender as usize];
+        state.counters.given_up += 1;
+        if let Some(Frame { id, received: false, .. }) = state.frame {
+            given_up.push((sender, id));
+        }
+        self.load(now, sender, packets, dropped, receiver);
     }
 
     /// Finds out who is next.

@@ -39,6 +39,11 @@ impl Medium {
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
+        if let Self::Cell(cell) = self { cell.next() } else { self.next_of_others() }
+    }
+
+    #[inline(never)]
+    fn next_of_others(&self) -> Time {
         each!(self, medium => medium.next())
     }
 

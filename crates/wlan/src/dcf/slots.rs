@@ -116,8 +116,14 @@ impl Slots {
             self.stations -= 1;
             station = self.next[station as usize];
         }
-        if into.len() > already + 1 {
-            into[already..].sort_unstable();
+        match &mut into[already..] {
+            [] | [_] => {}
+            [first, second] => {
+                if first > second {
+                    std::mem::swap(first, second);
+                }
+            }
+            more => more.sort_unstable(),
         }
     }
 }

@@ -186,6 +186,7 @@ impl Contention {
     }
 
     /// An attempt got no answer; `by_rts`: it was an RTS. Whether that was the last one allowed (10.3.4.4).
+    #[inline]
     pub fn fail(&mut self, access: &Access, by_rts: bool, length: Bytes) -> bool {
         let exhausted = if by_rts || !access.protects(length) {
             self.short_retries += 1;

@@ -19,7 +19,7 @@ pub struct Gauge {
 
 impl Gauge {
     /// From `now` on the queue holds `level` packets, and no further packet would fit if `full`.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, now: Time, level: usize, full: bool) {
         let lasted = now - self.since;
         self.integral += self.level * lasted.as_nanos();
@@ -33,7 +33,7 @@ impl Gauge {
     }
 
     /// Looks at a queue after a change.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn look(&mut self, now: Time, queue: &Queue) {
         let (level, full) = match queue {
             Queue::Fifo(fifo) => (fifo.len(), fifo.is_full()),
