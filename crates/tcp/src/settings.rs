@@ -93,9 +93,10 @@ table! {
         pub quick_acks: u32 = if stack == Stack::Modern { 16 } else { 0 }, by stack;
         /// Shortest retransmission timeout.
         pub min_rto: Duration = if stack == Stack::Rfc { ms(1000) } else { ms(200) }, by stack;
-        /// Timeout before the first measurement.
+        /// Timeout before the first measurement. RFC 6298, rule 2.1, has 1 s; what is shorter than a round trip only
+        /// sends again in vain.
         pub initial_rto: Duration = if stack == Stack::Ns2 { ms(3000) } else { ms(1000) }, by stack,
-            "more than 0 s" => |rto| *rto > Duration::ZERO;
+            "at least 1 ms" => |rto| *rto >= ms(1);
         /// Longest retransmission timeout, backoff included.
         pub max_rto: Duration = if stack == Stack::Modern { ms(120_000) } else { ms(60_000) }, by stack,
             "at least min_rto and initial_rto" => |rto| *rto >= min_rto && *rto >= initial_rto;
@@ -257,6 +258,21 @@ mod tests {
         assert_eq!((sender.habits.rtt.min_rto, sender.habits.receive_window), (ms(1000), 50_000));
         assert_eq!((sender.habits.initial_ssthresh, sender.habits.recovery), (50.0, Recovery::Reno));
         assert_eq!((receiver.ack_every, receiver.sack), (1, false));
+    }
+
+    /// RFC 6298 has a first timeout of 1 s (rule 2.1) and a longest of 60 s at least (rule 2.5). With 1 ns for both a
+    /// sender did nothing but send again.
+    #[test]
+    fn a_timeout_is_no_shorter_than_a_millisecond() {
+        for rto in ["1 ns", "999 us"] {
+            let refused = read(&format!("min_rto = '0 s'\ninitial_rto = '{rto}'\nmax_rto = '{rto}'")).unwrap_err();
+            assert!(refused.contains("at least 1 ms"), "{refused}");
+        }
+        assert!(read("min_rto = '0 s'\nmax_rto = '1 ns'").unwrap_err().contains("at least min_rto and initial_rto"));
+        assert_eq!(
+            read("min_rto = '0 s'\ninitial_rto = '1 ms'\nmax_rto = '1 ms'").expect("it is right").max_rto,
+            ms(1)
+        );
     }
 
     #[test]
