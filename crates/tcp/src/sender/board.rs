@@ -114,6 +114,8 @@ pub struct Board {
     examined: u64,
     /// Losses are found by time: then `arrived_above` is not kept.
     by_time: bool,
+    /// Somebody asks when what arrives was sent.
+    timed: bool,
     /// Segments from `examined` on that have arrived.
     arrived_above: u32,
     /// Highest number that has arrived, plus one.
@@ -128,8 +130,8 @@ pub struct Board {
 
 impl Board {
     /// An empty scoreboard for segments of `mss` bytes; losses are found `by_time` or by counting; with
-    /// `rate` it samples the delivery rate.
-    pub fn new(mss: u64, by_time: bool, rate: bool) -> Self {
+    /// `rate` it samples the delivery rate; with `timestamps` the sender measures each delivery.
+    pub fn new(mss: u64, by_time: bool, rate: bool, timestamps: bool) -> Self {
         Self {
             segments: VecDeque::new(),
             first: 0,
@@ -140,6 +142,7 @@ impl Board {
             lost: 0,
             examined: 0,
             by_time,
+            timed: by_time || rate || timestamps,
             arrived_above: 0,
             highest_arrived: 0,
             queue: BinaryHeap::new(),
@@ -208,6 +211,9 @@ impl Board {
     fn deliver(&mut self, now: Time, index: usize, min_rtt: Duration, delivery: &mut Delivery) {
         let segment = self.segments[index];
         delivery.bytes += u64::from(segment.len);
+        if !self.timed {
+            return;
+        }
         if let Some(rate) = &mut self.rate {
             rate.deliver(index, segment.sent);
         }

@@ -758,6 +758,8 @@ impl Sender {
                 self.segment(now, seq, self.mss, packet);
                 return true;
             }
+        } else if let Some(leaves) = self.poll_open(now, packet) {
+            return leaves;
         }
         self.poll_more(now).is_some_and(|segment| {
             *packet = segment;

@@ -12,7 +12,7 @@ use wifair_units::{Duration, Time};
 
 use super::board::{Board, Delivery};
 use super::prr::Prr;
-use super::{Phase, Sender, Told, due};
+use super::{Phase, Sender, State, Told, due};
 use crate::cc::CongestionControl;
 use crate::clock;
 use crate::config::{Habits, Recovery, ReduceFrom};
@@ -40,7 +40,7 @@ pub struct Selective {
 impl Selective {
     pub fn new(habits: &Habits, rate: bool) -> Self {
         Self {
-            board: Board::new(u64::from(habits.mss), habits.recovery == Recovery::Rack, rate),
+            board: Board::new(u64::from(habits.mss), habits.recovery == Recovery::Rack, rate, habits.timestamps),
             prr: Prr::default(),
             reorder_at: Time::NEVER,
             probe_at: Time::NEVER,
@@ -329,6 +329,28 @@ impl Sender {
         } else {
             self.window.saturating_sub(s.board.in_flight())
         }
+    }
+
+    /// The usual case of [`Sender::poll_into`] with a scoreboard: there is data, nothing is known to be lost, and a full
+    /// segment of new data leaves, or the window is full. `None` where there is more to think about.
+    #[inline]
+    pub(super) fn poll_open(&mut self, now: Time, packet: &mut Packet) -> Option<bool> {
+        let (seq, end) = (self.nxt, self.nxt + self.mss);
+        let board = &mut self.selective.as_mut()?.board;
+        let in_flight = board.in_flight();
+        let usual = self.state == State::Established && self.phase == Phase::Open && self.due == 0 && !self.paces;
+        let new = seq == self.max && end <= self.supplied && end <= self.una + self.rwnd;
+        if !usual || !new || in_flight == 0 || board.lost() > 0 || self.habits.recovery != Recovery::Sack {
+            return None;
+        }
+        if in_flight + self.mss > self.window {
+            self.window_limited = true;
+            return Some(false);
+        }
+        board.push(now, end, self.mss);
+        self.nxt = end;
+        self.segment(now, seq, self.mss, packet);
+        Some(true)
     }
 
     /// The next segment that may leave.
