@@ -88,7 +88,7 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
     ],
     "measure": [
         ("run none.toml --out m", ("none.toml",)),
-        ("run two.toml --out m", ("two.toml",)),
+        ("run two.toml --out m", ("`two.toml` is a scenario, for `wifair run`", "[[cases]]")),
         ("dance", ("dance",)),
     ],
 }

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wifair.cli.common import FAILED, INTERRUPTED, WRONG, fail
+from wifair.errors import ScenarioError
 from wifair.measure import secret as secrets
 from wifair.measure.errors import MeasureError, reason
 from wifair.measure.wire import NAME, PORT
@@ -196,8 +197,12 @@ def run_command(
     from wifair.measure.plan import Plan  # noqa: PLC0415
 
     host, port = _address(server)
-    with _errors():
+    try:
         plan = Plan.from_file(file, overrides=changes)
+    except ScenarioError as error:
+        if {"flows", "wlan"} & {problem.key for problem in error.problems}:
+            fail(f"`{file}` is a scenario, for `wifair run`: what is measured is a plan, with [[cases]]", WRONG)
+        raise
     for name in stations:
         if name not in plan.stations:
             fail(f"--as {name}: the plan has {', '.join(plan.stations)}", WRONG)
