@@ -170,12 +170,11 @@ def _goodput(axes: Any, results: Results) -> None:
 def _windows(axes: Any, results: Results) -> None:
     assert results.series is not None
     series = results.series.where(seed=results.seeds[0])
-    for number, flow in enumerate(dict.fromkeys(series["flow"].tolist())):
-        if number == MOST_LINES:
-            break
+    flows = list(dict.fromkeys(series["flow"].tolist()))
+    for number, flow in enumerate(flows[:MOST_LINES]):
         one = series.where(flow=flow)
         axes.plot(one["time_s"], one["cwnd"], color=LINES[number], linewidth=0.8, label=str(flow))
-    axes.set_ylabel("cwnd [segments]")
+    axes.set_ylabel("cwnd [segments]" if len(flows) <= MOST_LINES else f"cwnd of {MOST_LINES} flows [segments]")
     axes.legend(frameon=False, ncols=MOST_LINES, fontsize="x-small", loc="lower left", bbox_to_anchor=(0, 1))
     _plain(axes)
 
