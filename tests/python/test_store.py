@@ -20,8 +20,6 @@ from wifair.sweeps import Key, Progress, Request, Runs, Store, compute, engines,
 from wifair.sweeps.query import select
 from wifair.sweeps.schema import FILE
 
-Simulate = Callable[..., task.Computed]
-
 
 @pytest.fixture
 def scenario(text: str) -> wifair.Scenario:

@@ -78,13 +78,6 @@ impl BitRate {
         self.0
     }
 
-    /// In Mb/s.
-    #[must_use]
-    #[allow(clippy::cast_precision_loss)]
-    pub fn as_mbps(self) -> f64 {
-        self.0 as f64 * 1e-6
-    }
-
     /// Time to send `size` at this rate, rounded up to the next nanosecond.
     ///
     /// ```
@@ -139,14 +132,6 @@ impl fmt::Display for Dbm {
 /// A ratio of powers, in dB.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Db(pub f64);
-
-impl Db {
-    /// The ratio itself.
-    #[must_use]
-    pub fn as_ratio(self) -> f64 {
-        10f64.powf(self.0 / 10.0)
-    }
-}
 
 impl Add<Db> for Dbm {
     type Output = Self;

@@ -10,8 +10,6 @@ from wifair.measure.errors import ProtocolError
 
 __all__ = ["flag", "number", "optional", "records", "table", "text", "texts", "whole"]
 
-MISSING = object()
-
 
 def text(message: Mapping[str, Any], key: str, *, most: int = 200) -> str:
     """Get a printable string of at most `most` characters."""

@@ -76,17 +76,6 @@ pub enum Step {
     },
 }
 
-impl Step {
-    /// The same step in the other direction.
-    #[must_use]
-    pub const fn reversed(self) -> Self {
-        match self {
-            Self::Air { from, to } => Self::Air { from: to, to: from },
-            Self::Wire { wire, reverse } => Self::Wire { wire, reverse: !reverse },
-        }
-    }
-}
-
 /// A flow of data between two nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
