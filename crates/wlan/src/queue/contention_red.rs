@@ -18,13 +18,12 @@
 //! waited. On a chain of seven nodes these values drop far too much (docs/schemes.md): retries are common there, each
 //! hop drops up to `max_p`, and over six hops 47 % get lost. Set the thresholds above the retries that are usual.
 
-use std::collections::VecDeque;
-
 use wifair_config::table;
 use wifair_engine::Stream;
 use wifair_packet::{PacketId, Packets};
 use wifair_units::Time;
 
+use super::held::Held;
 use super::red::spare;
 use super::room::Room;
 use super::{AirUse, Cause, Discipline, Dropped, Site};
@@ -50,12 +49,10 @@ table! {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct ContentionRed {
-    room: Room,
+    line: Held,
     params: Params,
     draws: Stream,
-    line: VecDeque<PacketId>,
     retries: f64,
-    ready: Time,
 }
 
 impl ContentionRed {
@@ -63,12 +60,10 @@ impl ContentionRed {
     #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
-            room: Room::new(site.limit, None),
+            line: Held::new(Room::new(site.limit, None)),
             params: params.clone(),
             draws: site.stream(),
-            line: VecDeque::new(),
             retries: 0.0,
-            ready: Time::ZERO,
         }
     }
 
@@ -80,24 +75,15 @@ impl ContentionRed {
 
 impl Discipline for ContentionRed {
     fn enqueue(&mut self, _now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        let packet = &mut packets[id];
-        if self.draws.chance(self.probability()) && !spare(packet, self.params.ecn, true) {
+        if self.draws.chance(self.probability()) && !spare(&mut packets[id], self.params.ecn, true) {
             dropped.push((id, Cause::Early));
-        } else if self.room.fits(packet.bytes().0) {
-            self.room.enter(packet);
-            self.line.push_back(id);
         } else {
-            dropped.push((id, Cause::Overflow));
+            self.line.put(id, packets, dropped);
         }
     }
 
     fn dequeue(&mut self, now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
-        if now < self.ready {
-            return None;
-        }
-        let id = self.line.pop_front()?;
-        self.room.leave(packets[id].bytes().0);
-        Some(id)
+        self.line.take(now, packets)
     }
 
     fn len(&self) -> usize {
@@ -105,11 +91,11 @@ impl Discipline for ContentionRed {
     }
 
     fn is_full(&self) -> bool {
-        self.room.is_full()
+        self.line.is_full()
     }
 
     fn ready(&self) -> Time {
-        self.ready
+        self.line.ready
     }
 
     fn wants_air(&self) -> bool {
@@ -123,7 +109,7 @@ impl Discipline for ContentionRed {
         let retries = f64::from(used.attempts.saturating_sub(1));
         self.retries += self.params.weight * (retries - self.retries);
         if self.params.pacing && self.retries >= self.params.min_retries {
-            self.ready = now + used.air / u64::from(used.attempts.max(1));
+            self.line.ready = now + used.air / u64::from(used.attempts.max(1));
         }
     }
 

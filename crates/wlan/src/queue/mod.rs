@@ -17,6 +17,7 @@ mod fq;
 mod fq_codel;
 mod gauge;
 mod heap;
+mod held;
 mod las;
 mod lines;
 mod paced;

@@ -20,8 +20,8 @@ use wifair_engine::Stream;
 use wifair_packet::{Kind, PacketId, Packets};
 use wifair_units::{BitRate, Duration, Time};
 
-use super::room::Room;
-use super::{Cause, Discipline, Dropped, Site};
+use super::held::Held;
+use super::{Discipline, Dropped, Site};
 
 table! {
     /// A wait after each packet.
@@ -48,12 +48,10 @@ table! {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Paced {
-    room: Room,
+    line: Held,
     params: Params,
     rate: Option<BitRate>,
     draws: Stream,
-    line: VecDeque<PacketId>,
-    ready: Time,
     /// What was sent within the window: when, and bytes.
     sent: VecDeque<(Time, u64)>,
     sent_bytes: u64,
@@ -64,12 +62,10 @@ impl Paced {
     #[must_use]
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
-            room: site.room(),
+            line: Held::new(site.room()),
             params: params.clone(),
             rate: site.rate,
             draws: site.stream(),
-            line: VecDeque::new(),
-            ready: Time::ZERO,
             sent: VecDeque::new(),
             sent_bytes: 0,
         }
@@ -99,28 +95,18 @@ impl Paced {
         };
         let random = Duration::from_secs_f64(delay.as_secs() * spread * self.draws.uniform());
         let air = self.rate.map_or(Duration::ZERO, |rate| rate.time_for(wifair_units::Bytes(size)));
-        self.ready = now + air + delay + random;
+        self.line.ready = now + air + delay + random;
     }
 }
 
 impl Discipline for Paced {
     fn enqueue(&mut self, _now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
-        let packet = &mut packets[id];
-        if self.room.fits(packet.bytes().0) {
-            self.room.enter(packet);
-            self.line.push_back(id);
-        } else {
-            dropped.push((id, Cause::Overflow));
-        }
+        self.line.put(id, packets, dropped);
     }
 
     fn dequeue(&mut self, now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
-        if now < self.ready {
-            return None;
-        }
-        let id = self.line.pop_front()?;
+        let id = self.line.take(now, packets)?;
         let packet = &packets[id];
-        self.room.leave(packet.bytes().0);
         if packet.kind != Kind::Routing {
             self.hold_back(now, packet.bytes().0);
         }
@@ -132,11 +118,11 @@ impl Discipline for Paced {
     }
 
     fn is_full(&self) -> bool {
-        self.room.is_full()
+        self.line.is_full()
     }
 
     fn ready(&self) -> Time {
-        self.ready
+        self.line.ready
     }
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {

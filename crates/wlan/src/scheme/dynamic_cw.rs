@@ -17,7 +17,7 @@
 
 use wifair_config::table;
 use wifair_packet::{Kind, Packet};
-use wifair_units::Duration;
+use wifair_units::{Duration, Time};
 
 use super::access::{Categories, Category, First, Plan};
 use super::counter::FlowCounter;
@@ -36,18 +36,49 @@ table! {
 }
 
 /// CWmin with which one contender sends as often as `n` with `cw_min`.
-pub fn window_for(n: u32, cw_min: u32, floor: u32) -> u32 {
+fn window_for(n: u32, cw_min: u32, floor: u32) -> u32 {
     let n = n.max(1);
     ((cw_min + n / 2) / n).max(floor).min(cw_min)
+}
+
+/// The access point's CWmin, which shrinks with the number of flows that are seen.
+#[derive(Clone, Debug)]
+pub struct SharedWindow {
+    /// What a station contends with.
+    pub station: Category,
+    floor: u32,
+    flows: FlowCounter,
+    cw_min: u32,
+}
+
+impl SharedWindow {
+    /// A window of the station's, not below `floor`; a flow counts for `period`.
+    pub fn new(station: Category, floor: u32, period: Duration) -> Self {
+        Self { cw_min: station.cw_min, station, floor, flows: FlowCounter::new(period) }
+    }
+
+    /// A packet of a flow that counts has passed: asks for another window if that makes one.
+    pub fn see(&mut self, now: Time, flow: u32, requests: &mut Vec<Request>) {
+        self.flows.see(now, flow);
+        let cw_min = window_for(self.flows.count(), self.station.cw_min, self.floor);
+        if cw_min != self.cw_min {
+            self.cw_min = cw_min;
+            requests.push(Request::Contend { ap: Category { cw_min, ..self.station.clone() } });
+        }
+    }
+
+    /// Shows the flows as `name`, and the window.
+    pub fn show(&self, name: &'static str, see: &mut dyn FnMut(&'static str, f64)) {
+        see(name, f64::from(self.flows.count()));
+        see("cw_min_slots", f64::from(self.cw_min));
+    }
 }
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct DynamicCw {
-    params: Params,
-    station: Category,
-    flows: FlowCounter,
-    cw_min: u32,
+    count_acks: bool,
+    window: SharedWindow,
 }
 
 impl DynamicCw {
@@ -55,10 +86,8 @@ impl DynamicCw {
     #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         Self {
-            params: params.clone(),
-            station: Category::dcf(facts.cw_min, facts.cw_max),
-            flows: FlowCounter::new(params.period),
-            cw_min: facts.cw_min,
+            count_acks: params.count_acks,
+            window: SharedWindow::new(Category::dcf(facts.cw_min, facts.cw_max), params.floor, params.period),
         }
     }
 }
@@ -67,28 +96,23 @@ impl Scheme for DynamicCw {
     fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict {
         let counts = match packet.kind {
             Kind::Data | Kind::Udp => true,
-            Kind::Ack => self.params.count_acks,
+            Kind::Ack => self.count_acks,
             Kind::Routing | Kind::Icmp => false,
         };
         if counts && at.toward == Toward::Air {
-            self.flows.see(at.now, packet.flow);
-            let cw_min = window_for(self.flows.count(), self.station.cw_min, self.params.floor);
-            if cw_min != self.cw_min {
-                self.cw_min = cw_min;
-                requests.push(Request::Contend { ap: Category { cw_min, ..self.station.clone() } });
-            }
+            self.window.see(at.now, packet.flow, requests);
         }
         Verdict::Forward
     }
 
     fn access(&self) -> Option<Plan> {
-        let categories = Categories { ordinary: self.station.clone(), first: self.station.clone() };
+        let station = &self.window.station;
+        let categories = Categories { ordinary: station.clone(), first: station.clone() };
         Some(Plan { goes_first: First::None, ap: categories.clone(), stations: categories })
     }
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        see("n_down", f64::from(self.flows.count()));
-        see("cw_min_slots", f64::from(self.cw_min));
+        self.window.show("n_down", see);
     }
 }
 

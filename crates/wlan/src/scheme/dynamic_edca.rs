@@ -17,8 +17,7 @@ use wifair_packet::{Kind, Packet};
 use wifair_units::Duration;
 
 use super::access::{Categories, Category, First, Plan};
-use super::counter::FlowCounter;
-use super::dynamic_cw::window_for;
+use super::dynamic_cw::SharedWindow;
 use super::{Facts, Passage, Request, Scheme, Verdict};
 
 table! {
@@ -36,46 +35,34 @@ table! {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct DynamicEdca {
-    params: Params,
-    station: Category,
-    flows: FlowCounter,
-    cw_min: u32,
+    real_time: Category,
+    window: SharedWindow,
 }
 
 impl DynamicEdca {
     /// At an access point.
     #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
-        Self {
-            params: params.clone(),
-            station: Category { aifsn: 3, ..Category::dcf(facts.cw_min, facts.cw_max) },
-            flows: FlowCounter::new(params.period),
-            cw_min: facts.cw_min,
-        }
+        let station = Category { aifsn: 3, ..Category::dcf(facts.cw_min, facts.cw_max) };
+        Self { real_time: params.real_time.clone(), window: SharedWindow::new(station, params.floor, params.period) }
     }
 }
 
 impl Scheme for DynamicEdca {
     fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict {
         if matches!(packet.kind, Kind::Data | Kind::Ack) {
-            self.flows.see(at.now, packet.flow);
-            let cw_min = window_for(self.flows.count(), self.station.cw_min, self.params.floor);
-            if cw_min != self.cw_min {
-                self.cw_min = cw_min;
-                requests.push(Request::Contend { ap: Category { cw_min, ..self.station.clone() } });
-            }
+            self.window.see(at.now, packet.flow, requests);
         }
         Verdict::Forward
     }
 
     fn access(&self) -> Option<Plan> {
-        let categories = Categories { ordinary: self.station.clone(), first: self.params.real_time.clone() };
+        let categories = Categories { ordinary: self.window.station.clone(), first: self.real_time.clone() };
         Some(Plan { goes_first: First::Udp, ap: categories.clone(), stations: categories })
     }
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        see("n", f64::from(self.flows.count()));
-        see("cw_min_slots", f64::from(self.cw_min));
+        self.window.show("n", see);
     }
 }
 
