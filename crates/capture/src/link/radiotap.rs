@@ -165,7 +165,7 @@ impl Rate {
     /// ```
     /// use wifair_capture::link::radiotap::Rate;
     /// assert_eq!(Rate::Legacy(11).bits_per_second(), 5_500_000.0);
-    /// // IEEE 802.11-2020, tables 19-27 and 21-30.
+    /// // IEEE 802.11-2020, 19.5 (table 19-27) and 21.5 (the table for 80 MHz and two streams).
     /// assert_eq!(Rate::Ht { mcs: 7, wide: false, short_guard: false }.bits_per_second(), 65e6);
     /// let vht = Rate::Vht { mcs: 9, streams: 2, width: 80, short_guard: true };
     /// assert!((vht.bits_per_second() - 866.7e6).abs() < 0.05e6);
