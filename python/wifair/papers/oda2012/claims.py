@@ -65,6 +65,12 @@ def _in_settings(table: Table, test: Test, reason: str, fails: str) -> Judgement
     return judged(False, measured, reason, fails=f"{reason} {fails}")
 
 
+def _in_settings_at_least(table: Table, quantity: str, least: float) -> tuple[dict[str, Estimate], list[str]]:
+    """Get a quantity by setting, and the settings in which it is `least` or more."""
+    values = {str(setting): table(quantity, setting=setting) for setting in table.distinct("setting")}
+    return values, [setting for setting, value in values.items() if value.mean >= least]
+
+
 def _at(values: Mapping[int, Estimate], nodes: Iterable[int]) -> list[Estimate]:
     return [values[n] for n in nodes if n in values]
 
@@ -110,9 +116,7 @@ def _access(tables: Tables) -> Judgement:
 
 @judges("f3_dwnd_zero")
 def _dwnd_zero(tables: Tables) -> Judgement:
-    table = tables["fig3"]
-    share = {str(setting): table("zero_share", setting=setting) for setting in table.distinct("setting")}
-    holding = [setting for setting, value in share.items() if value.mean >= 0.95]
+    share, holding = _in_settings_at_least(tables["fig3"], "zero_share", 0.95)
     return judged(
         MAIN in holding,
         share,
@@ -159,9 +163,7 @@ def _full(tables: Tables) -> Judgement:
 
 @judges("f5_dwnd_before_overflow")
 def _before_overflow(tables: Tables) -> Judgement:
-    table = tables["fig5"]
-    share = {str(setting): table("overflow_zero", setting=setting) for setting in table.distinct("setting")}
-    holding = [setting for setting, value in share.items() if value.mean >= 0.95]
+    share, holding = _in_settings_at_least(tables["fig5"], "overflow_zero", 0.95)
     return judged(
         MAIN in holding,
         share,
