@@ -219,3 +219,9 @@ def test_all_mistakes_of_the_points_are_shown(text: str, tmp_path: Path) -> None
     assert f"--> {file}:{line}:9 stations.count=two" in str(caught.value)
     assert "stations.count=four" in str(caught.value)
     assert len(caught.value.problems) == 2
+
+
+@pytest.mark.parametrize("given", [{"design": "random"}, {"sample_seed": 2}, {"most_seeds": 9}])
+def test_what_changes_nothing_is_refused(scenario: wifair.Scenario, given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"`{next(iter(given))}`.* nothing"):
+        wifair.sweep(scenario, vary=VARY, seeds=[1], **given)

@@ -188,6 +188,9 @@ def test_failures_are_kept_and_told(file: Path, tmp_path: Path, monkeypatch: pyt
         (["--stop-when", "ci(jian_index) < 0.1"], "no figure `jian_index`\n --> --stop-when"),
         (["--stop-when", "ci(jain) < 0.1"], "1 seeds are too few"),
         (["--design", "square"], "latin-hypercube, random"),
+        (["--design", "random"], "--design changes nothing: no parameter has a distribution"),
+        (["--sample-seed", "2"], "--sample-seed changes nothing"),
+        (["--most-seeds", "20"], "--most-seeds needs --stop-when"),
         (["--shard", "0/4"], "`0/4` is no shard: write I/N"),
         (["--points", "none.csv"], "cannot read `none.csv`: no such file"),
         (["--threads", "1", "--processes", "1"], "exclude each other"),
@@ -209,6 +212,14 @@ def test_bad_stores_and_questions(file: Path, grid: Path, tmp_path: Path) -> Non
         "no column `countt`: did you mean `stations.count`?"
         in wifair("results", grid, "--where", "countt=2", code=2)[1]
     )
+    for use, unused in (
+        (["--x", "count", "--y", "jain", "--plot", "x.svg"], ["--csv", "x.csv"]),
+        (["--csv", "-"], ["--show", "jain"]),
+        (["--failed"], ["--where", "count=2"]),
+        (["--scenario", "a"], ["--json"]),
+        ([], ["--x", "count"]),
+    ):
+        assert unused[0] in wifair("results", grid, *use, *unused, code=2)[1]
     assert "`count>>3` is no condition" in wifair("results", grid, "--where", "count>>3", code=2)[1]
     assert "`count=` is no condition" in wifair("results", grid, "--where", "count=", code=2)[1]
     same = ("results", grid, "--runs", "--json", "--where")

@@ -27,6 +27,7 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("two.toml --duration 10", ("--> --duration 10", "10 ms")),
         ("two.toml --set flows.cc=vegas", ("no name or key `cc`", "write flows.tcp.cc")),
         ("two.toml --set sweep.seeds=3", ("unknown key `seeds`", "write seeds")),
+        ("two.toml --seed 1 --seeds 2,3", ("--seed and --seeds", "exclude")),
         ("two.toml --set name='\"a\\u001b[31mb\"'", ("name", "control characters")),
     ],
     "check": [

@@ -163,6 +163,12 @@ impl Scenario {
         self.inner.file.sweep.most_seeds
     }
 
+    /// How often its sweep draws what has a distribution.
+    #[getter]
+    fn samples(&self) -> Option<u32> {
+        self.inner.file.sweep.samples
+    }
+
     /// Tables that its sweep keeps.
     #[getter]
     fn tables(&self) -> Vec<&'static str> {

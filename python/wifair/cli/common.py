@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from wifair.errors import Interrupted, RunError, ScenarioError, StoppedError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 __all__ = [
     "FAILED",
@@ -27,6 +28,7 @@ __all__ = [
     "fail",
     "guarded",
     "reason",
+    "refuse_unused",
 ]
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
@@ -79,6 +81,14 @@ def check_figure(path: str) -> None:
     except (ImportError, ValueError) as error:
         fail(str(error), WRONG)
     check_file(path)
+
+
+def refuse_unused(options: Iterable[str], why: str) -> None:
+    """Refuse parameters, by name, that the command line gives although they would change nothing."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        if parameter.name in options and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{parameter.opts[0]} {why}")
 
 
 def guarded(call: Callable[[], object]) -> object:

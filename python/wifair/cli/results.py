@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wifair.cli.common import FAILED, WRONG, echo_json, fail, reason
+from wifair.cli.common import FAILED, WRONG, echo_json, fail, reason, refuse_unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,6 +19,17 @@ if TYPE_CHECKING:
     from wifair.sweeps.store import Store
 
 __all__ = ["results_command"]
+
+
+# Parameters of each use of the command.
+TAKEN = {
+    "--scenario": {"scenario"},
+    "--failed": {"failed", "as_json"},
+    "--plot": {"where", "table", "plot", "x", "y", "by"},
+    "--csv or --parquet": {"where", "table", "csv_file", "parquet_file", "group"},
+    "a table": {"where", "table", "group", "show", "each", "rows", "as_json"},
+}
+OPTIONS = set().union(*TAKEN.values())
 
 
 class Dispatch(click.Command):
@@ -85,6 +96,15 @@ def results_command(
     """  # noqa: D301
     from wifair.sweeps.store import Store  # noqa: PLC0415
 
+    drawing = plot is not None or bool(x or y or by)
+    uses = {
+        "--scenario": scenario is not None,
+        "--failed": failed,
+        "--plot": drawing,
+        "--csv or --parquet": csv_file is not None or parquet_file is not None,
+    }
+    mode = next((use for use, wanted in uses.items() if wanted), "a table")
+    refuse_unused(OPTIONS - TAKEN[mode], f"changes nothing of {mode}")
     with Store(directory, create=False) as store:
         try:
             if scenario is not None:
@@ -93,7 +113,7 @@ def results_command(
                 _failures(store, as_json)
             else:
                 look = _Look(store, where, table)
-                if plot is not None or x or y or by:
+                if drawing:
                     look.plot(plot, x, _names(y), _names(by))
                 elif csv_file is not None or parquet_file is not None:
                     look.export(csv_file, parquet_file, _names(group))

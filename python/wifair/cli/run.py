@@ -26,7 +26,7 @@ __all__ = ["run_command"]
 
 @click.command(name="run")
 @click.argument("file", type=click.Path(allow_dash=True))
-@click.option("--seed", "seeds", type=Seeds(), metavar="N", help="Seed of the run; by default as FILE says, or 1.")
+@click.option("--seed", type=Seeds(), metavar="N", help="Seed of the run; by default as FILE says, or 1.")
 @click.option("--seeds", "seeds", type=Seeds(), metavar="LIST", help="One run for each: 1..10 or 1,2,5.")
 @click.option("--duration", metavar="TIME", help="Simulated time, as in '100 s'.")
 @click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change a parameter; may be repeated.")
@@ -67,6 +67,7 @@ __all__ = ["run_command"]
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
 def run_command(
     file: str,
+    seed: list[int] | None,
     seeds: list[int] | None,
     duration: str | None,
     changes: tuple[str, ...],
@@ -105,6 +106,8 @@ def run_command(
     """  # noqa: D301
     if series and not (as_json or out or figure):
         raise click.UsageError("--series needs --json, --out or --figure to put the series into")
+    if seeds is not None and seed is not None:
+        raise click.UsageError("--seed and --seeds exclude each other")
     if series_step and not series:
         raise click.UsageError("--series-step needs --series")
     if formats and not out:
@@ -128,7 +131,7 @@ def run_command(
             with _writes():
                 results: Results | None = run(
                     scenario,
-                    seeds=seeds,
+                    seeds=seeds or seed,
                     threads=threads,
                     series=(series_step or "100 ms") if series else None,
                     progress=not quiet,
@@ -150,7 +153,7 @@ def run_command(
                 click.echo("\n" + bars(results, shutil.get_terminal_size().columns), err=as_json)
     if interrupted:
         done = 0 if results is None else len(results.seeds)
-        click.echo(f"interrupted: {done} of {len(seeds or scenario.seeds)} runs had finished", err=True)
+        click.echo(f"interrupted: {done} of {len(seeds or seed or scenario.seeds)} runs had finished", err=True)
         sys.exit(INTERRUPTED)
 
 

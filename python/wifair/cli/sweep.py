@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wifair.cli.common import FAILED, INTERRUPTED, WRONG, Seeds, complain, echo_json, fail, reason
+from wifair.cli.common import FAILED, INTERRUPTED, WRONG, Seeds, complain, echo_json, fail, reason, refuse_unused
 from wifair.errors import Interrupted, StoppedError
 
 if TYPE_CHECKING:
@@ -128,6 +128,12 @@ def sweep_command(
         rules,
         shard,
     )
+    if not asked.points.drawn:
+        refuse_unused(["design", "sample_seed"], "changes nothing: no parameter has a distribution")
+    if not asked.rules:
+        refuse_unused(["most_seeds"], "needs --stop-when")
+    if dry_run:
+        refuse_unused(["as_json"], "changes nothing of --dry-run")
     kept = [name for name in tables if name != "nothing"] if tables else default_tables
     if dry_run:
         _dry_run(asked, out, kept, series, threads or processes)

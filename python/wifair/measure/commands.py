@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wifair.cli.common import FAILED, INTERRUPTED, WRONG, fail
+from wifair.cli.common import FAILED, INTERRUPTED, WRONG, fail, refuse_unused
 from wifair.errors import ScenarioError
 from wifair.measure import secret as secrets
 from wifair.measure.errors import MeasureError, reason
@@ -208,6 +208,7 @@ def run_command(
             fail(f"--as {name}: the plan has {', '.join(plan.stations)}", WRONG)
     cases = _cases(plan, wanted)
     if only_check:
+        refuse_unused(["as_json", "out", "resume"], "changes nothing of --check")
         _show(plan, cases)
         return
     places = {plan.cases[index].place for index in cases}
@@ -293,8 +294,7 @@ def _measure(
         finished = any(row.get("kind") == "repetition" for row in journal.rows)
         if finished:
             _log(f"error: {error}")
-            _tables(folder, False)
-            sys.exit(FAILED)
+            return False
         raise
     finally:
         journal.close()
@@ -324,7 +324,7 @@ def report_command(folder: Path, case: str | None, as_json: bool, figure: Path |
             except (OSError, ImportError, ValueError) as error:
                 raise MeasureError(f"cannot draw `{figure}`: {error}") from None
         if as_json:
-            click.echo(measurement.to_json().rstrip("\n"))
+            click.echo((measurement if case is None else measurement.cases[case]).to_json().rstrip("\n"))
         else:
             click.echo(repr(measurement if case is None else measurement.cases[case]))
 

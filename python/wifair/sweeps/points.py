@@ -71,6 +71,11 @@ class Points:
         """What is varied."""
         return [*self._plan.paths, *self._dependent]
 
+    @property
+    def drawn(self) -> bool:
+        """Whether a parameter is drawn: only then the number of samples is set."""
+        return self._base._core.samples is not None
+
     def labels(self, index: int) -> dict[str, Label]:
         """Paths and values of a point."""
         labels = {path: label_of(text) for _, path, text in self._plan.point(index)}

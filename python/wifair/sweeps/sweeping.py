@@ -276,9 +276,9 @@ def sweep(
     samples : int, optional
         How often to draw the parameters that have a distribution.
     design : {"latin-hypercube", "random"}, optional
-        How the samples lie.
+        How the samples lie; Latin hypercube by default.
     sample_seed : int, optional
-        Seed of the samples.
+        Seed of the samples; 1 by default.
     seeds : int or iterable of int, optional
         Seeds of each point; those of the scenario by default.
     stop_when : str or iterable of str, optional
@@ -303,7 +303,7 @@ def sweep(
     ScenarioError
         If the scenario, or one of the points, cannot be run.
     ValueError
-        If seeds or another argument make no sense.
+        If seeds or another argument make no sense, or change nothing.
     StoreError, StoppedError, Interrupted
         See `wifair.sweeps.compute`.
 
@@ -336,6 +336,10 @@ def sweep(
         most_seeds=base._core.most_seeds,
         shard=Shard.parse(shard) if isinstance(shard, str) else Shard(*shard) if shard else WHOLE,
     )
+    if not asked.points.drawn and (design is not None or sample_seed is not None):
+        raise ValueError("`design` and `sample_seed` change nothing: no parameter has a distribution")
+    if not asked.rules and most_seeds is not None:
+        raise ValueError("`most_seeds` changes nothing without `stop_when`")
     kept = list(base._core.tables if tables is None else tables)
     kept_of(kept, series)  # before anything is made
     with ExitStack() as stack:

@@ -201,6 +201,8 @@ def test_the_study_of_kemerlis2006_can_be_run() -> None:
     assert result.output.splitlines()[1] == (
         "  A and B, up, RTS 2346 B: ares up, apollo up; RTS threshold 2346 B; ares at A, apollo at B"
     )
+    result = CliRunner().invoke(main, ["measure", "run", str(EXAMPLE), "--check", "--json"])
+    assert (result.exit_code, "--json changes nothing of --check" in result.output) == (2, True)
 
 
 def ends(first_s: float, last_s: float, size: int, *, started_s: float = 0.0) -> dict[str, Any]:
