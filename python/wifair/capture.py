@@ -252,7 +252,24 @@ class Capture:
     def xplot(self, directory: str | os.PathLike[str]) -> list[Path]:
         """Write the graphs that ``xplot.org`` shows: time-sequence, outstanding data, round-trip times, goodput.
 
-        Needs packets. Files are named ``1_a2b_tsg.xpl``: connection, direction, graph. Returns those written.
+        Needs packets. Files are named ``1_a2b_tsg.xpl``: connection, direction, graph.
+
+        Parameters
+        ----------
+        directory : str or path
+            The folder, made if there is none. Files of these names are replaced.
+
+        Returns
+        -------
+        list of Path
+            What was written.
+
+        Raises
+        ------
+        ValueError
+            If the packets were not kept.
+        OSError
+            If a file cannot be written.
         """
         self._need_packets()
         folder = Path(directory)
@@ -269,14 +286,51 @@ class Capture:
         return written
 
     def plot(self, directory: str | os.PathLike[str], *, formats: Sequence[str] = ("png",)) -> list[Path]:
-        """Draw goodput and fairness over time, and each flow; needs packets and matplotlib. Returns the files."""
+        """Draw goodput and fairness over time, and each flow; needs packets and matplotlib.
+
+        Parameters
+        ----------
+        directory : str or path
+            The folder, made if there is none. Files of these names are replaced.
+        formats : sequence of {"png", "svg", "pdf"}, default ("png",)
+            Each figure is written in all of them.
+
+        Returns
+        -------
+        list of Path
+            What was written.
+
+        Raises
+        ------
+        ValueError
+            If the packets were not kept.
+        ImportError
+            If there is no matplotlib.
+        OSError
+            If a file cannot be written.
+        """
         from wifair.capture_figure import save  # noqa: PLC0415
 
         self._need_packets()
         return save(self, directory, formats)
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a self-contained HTML page that works offline; needs packets and matplotlib."""
+        """Write a self-contained HTML page that works offline; needs packets and matplotlib.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which is replaced if it is there.
+
+        Raises
+        ------
+        ValueError
+            If the packets were not kept.
+        ImportError
+            If there is no matplotlib.
+        OSError
+            If the file cannot be written.
+        """
         from wifair.capture_report import page  # noqa: PLC0415
 
         self._need_packets()

@@ -61,7 +61,23 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         return dict(self._about)
 
     def where(self, **values: object) -> Columns:
-        """Rows in which columns have the given values: ``flows.where(seed=1, direction="up")``."""
+        """Rows in which columns have the given values: ``flows.where(seed=1, direction="up")``.
+
+        Parameters
+        ----------
+        **values
+            A value by the name of its column; all must hold.
+
+        Returns
+        -------
+        Columns
+            All columns of these rows, in their order; none if no row fits.
+
+        Raises
+        ------
+        KeyError
+            If there is no such column.
+        """
         mask = np.ones(self._rows, dtype=bool)
         for name, value in values.items():
             mask &= np.asarray(self[name] == value)
@@ -82,7 +98,13 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         return out.getvalue()
 
     def to_arrow(self) -> Any:
-        """As ``pyarrow.Table``, the meanings of the columns in the metadata of its fields. Needs pyarrow."""
+        """As ``pyarrow.Table``, the meanings of the columns in the metadata of its fields.
+
+        Raises
+        ------
+        ImportError
+            If there is no pyarrow.
+        """
         pa = _library("pyarrow", "parquet")
         fields, arrays = [], []
         for name, column in self._data.items():
@@ -93,11 +115,23 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
     def to_pandas(self) -> Any:
-        """As ``pandas.DataFrame``. Needs pandas."""
+        """As ``pandas.DataFrame``.
+
+        Raises
+        ------
+        ImportError
+            If there is no pandas.
+        """
         return _library("pandas").DataFrame(self._data)
 
     def to_polars(self) -> Any:
-        """As ``polars.DataFrame``. Needs polars."""
+        """As ``polars.DataFrame``.
+
+        Raises
+        ------
+        ImportError
+            If there is no polars.
+        """
         return _library("polars").DataFrame(self._data)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

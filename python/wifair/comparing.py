@@ -173,7 +173,18 @@ class Comparison:
         return Columns({key: np.array([row[key] for row in rows]) for key in ABOUT}, ABOUT)
 
     def values(self, figure: str) -> dict[str, dict[int, float]]:
-        """Values of a figure by name and seed."""
+        """Values of a figure by name and seed.
+
+        Parameters
+        ----------
+        figure : str
+            Its name, as in the table.
+
+        Returns
+        -------
+        dict
+            For each of what is compared its values by seed, NaN left out; empty where it has no such figure.
+        """
         return {side.name: side.values(figure) for side in self._sides}
 
     def to_dict(self) -> dict[str, Any]:
@@ -192,7 +203,18 @@ class Comparison:
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def text(self, *, everything: bool = False) -> str:
-        """Show it as tables; `everything` shows all figures instead of the most telling ones."""
+        """Show it as tables.
+
+        Parameters
+        ----------
+        everything : bool, default False
+            Show all figures instead of the most telling ones.
+
+        Returns
+        -------
+        str
+            A table for each of the others.
+        """
         blocks = []
         for side in self._sides[1:]:
             rows = [d for d in self.differences if d.candidate == side.name and (everything or _tells(d))]
@@ -200,7 +222,22 @@ class Comparison:
         return "\n\n".join(blocks)
 
     def save_figure(self, path: str | os.PathLike[str]) -> None:
-        """Draw the most telling figures, a point for each seed, lines between equal seeds: .png, .svg or .pdf."""
+        """Draw the most telling figures, a point for each seed, lines between equal seeds.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, by whose end it is PNG, SVG or PDF. It is replaced if it is there.
+
+        Raises
+        ------
+        ValueError
+            If its end is another.
+        ImportError
+            If there is no matplotlib.
+        OSError
+            If the file cannot be written.
+        """
         from wifair.figure import save_comparison  # noqa: PLC0415
 
         save_comparison(self, path)

@@ -90,7 +90,18 @@ class Explanation:
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def text(self, width: int = 100) -> str:
-        """Show it in lines of at most `width` characters."""
+        """Show the findings, a paragraph each.
+
+        Parameters
+        ----------
+        width : int, default 100
+            Characters of a line at most.
+
+        Returns
+        -------
+        str
+            The name, and the findings with their topics in front.
+        """
         import textwrap  # noqa: PLC0415
 
         label = max((len(one.topic) for one in self.findings), default=0) + 2

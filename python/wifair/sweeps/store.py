@@ -126,7 +126,18 @@ class Store:
         return f"<Store {str(self.path)!r}: {self.count()} runs>"
 
     def count(self, status: str = "done") -> int:
-        """Count the runs of this version that are ``done`` or ``failed``."""
+        """Count the runs of this version.
+
+        Parameters
+        ----------
+        status : {"done", "failed"}
+            Those that finished, or failed.
+
+        Returns
+        -------
+        int
+            Their number.
+        """
         query = "SELECT count(*) FROM runs WHERE version = ? AND status = ?"
         return int(self._db.execute(query, (VERSION, status)).fetchone()[0])
 
@@ -177,7 +188,18 @@ class Store:
         return None if row[0] is None else float(row[0])
 
     def failures(self, version: str | None = None) -> list[tuple[str, int, dict[str, Label], str]]:
-        """List the runs that failed: hash, seed, labels of each point, and message."""
+        """List the runs that failed.
+
+        Parameters
+        ----------
+        version : str, optional
+            Only those of this version of wifair.
+
+        Returns
+        -------
+        list of tuple
+            Hash of the scenario, seed, labels of the point, and message; a run of several points comes with each.
+        """
         query = (
             "SELECT r.scenario, r.seed, p.labels, r.message FROM runs r LEFT JOIN points p ON p.scenario = r.scenario "
             "WHERE r.status = 'failed' AND (? IS NULL OR r.version = ?) ORDER BY p.point, r.seed"
@@ -186,7 +208,20 @@ class Store:
         return [(scenario, seed, json.loads(labels or "{}"), message) for scenario, seed, labels, message in rows]
 
     def values(self, scenario: str, figures: Sequence[str]) -> list[tuple[Any, ...]]:
-        """Read figures of the finished runs of a scenario, each row with the seed in front; None for NaN."""
+        """Read figures of the finished runs of a scenario.
+
+        Parameters
+        ----------
+        scenario : str
+            Its hash.
+        figures : sequence of str
+            Columns of the table of runs.
+
+        Returns
+        -------
+        list of tuple
+            Seed and figures of each run, by seed; None for NaN. Empty if there is no run or no such figure.
+        """
         if not set(figures) <= set(self.columns("runs")):
             return []  # no run has finished yet
         names = ", ".join(["seed", *map(quoted, figures)])
