@@ -38,29 +38,22 @@ CELL: dict[str, Any] = {
 }
 
 
+def datagrams(name: str, station: str, rate: str, payload: str) -> dict[str, Any]:
+    """Describe a UDP flow towards a station."""
+    udp = {"rate": rate, "payload": payload}
+    ends = {"station": station, "server": "server", "direction": "down"}
+    return {"name": name, **ends, "transport": "udp", "udp": udp}
+
+
 def with_voice() -> dict[str, Any]:
     """Add a telephone call towards one more station: 64 kb/s in packets of 160 B."""
-    call = {
-        "name": "call",
-        "station": "phone",
-        "server": "server",
-        "direction": "down",
-        "transport": "udp",
-        "udp": {"rate": "64 kb/s", "payload": "160 B"},
-    }
+    call = datagrams("call", "phone", "64 kb/s", "160 B")
     return {**CELL, "stations": [*CELL["stations"], {"name": "phone"}], "flows": [*CELL["flows"], call]}
 
 
 def with_flood() -> dict[str, Any]:
     """Leave the uploads out and add a UDP flow towards one more station that sends more than the air can carry."""
-    flood = {
-        "name": "flood",
-        "station": "greedy",
-        "server": "server",
-        "direction": "down",
-        "transport": "udp",
-        "udp": {"rate": "8 Mb/s", "payload": "1000 B"},
-    }
+    flood = datagrams("flood", "greedy", "8 Mb/s", "1000 B")
     return {**CELL, "stations": [*CELL["stations"], {"name": "greedy"}], "flows": [CELL["flows"][1], flood]}
 
 
