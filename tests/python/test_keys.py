@@ -208,6 +208,12 @@ WMAX = {"ap.scheme.window": "wmax-over-n"}
 LIMIT = {"ap.scheme.uplink": "rate-limit", "ap.scheme.rate-limit.rate": "1 Mb/s"}
 RED = {"X.discipline": "red", "X.limit": "60 kB", "X.red.min_threshold": "4 kB", "X.red.max_threshold": "20 kB"}
 
+# Values that do not stand alone, and what is set with them.
+TOGETHER: dict[tuple[str, str], dict[str, Any]] = {
+    ("flows.transport", "udp"): UDP,
+    ("flows.workload", "transfer"): {"flows.workload": "transfer", "flows.transfer.size": "100 kB"},
+    ("ap.scheme.rate-limit.mode", "static"): LIMIT | {"ap.scheme.rate-limit.mode": "static"},
+}
 # Keys, the scenario in which they show, what else is set there, and values if not those that the type suggests.
 CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     ("fair_share_base", "cell", PERIODIC, []),
@@ -246,7 +252,8 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
         WMAX | {"ap.scheme.wmax-over-n.mu": "given", "ap.scheme.wmax-over-n.service_time": "2 ms"},
         [],
     ),
-    (r"ap\.scheme\.rate-limit\.mode", "cell", LIMIT, ["static"]),
+    (r"ap\.scheme\.rate-limit\.mode", "cell", {"ap.scheme.uplink": "rate-limit"}, ["static"]),
+    (r"(flows\.)?tcp\.westwood-plus\.tick", "wired", {"tcp.westwood-plus.filter": "linux"}, []),
     (r"ap\.scheme\.rate-limit\.rate", "cell", LIMIT | {"ap.scheme.rate-limit.mode": "static"}, []),
     (r"ap\.scheme\.dynamic-edca\.real_time\..*", "cell", UDP, []),
     (r"ap\.queue\.contention-red\.ecn", "downloads", {"wlan.data_error": 0.2}, []),
@@ -375,10 +382,7 @@ def shows(path: str, name: str, settings: dict[str, Any], candidates: list[Any])
     if known is None:
         return False
     for value in candidates:
-        if path in ("flows.transport", "flows.workload"):  # these do not stand alone
-            more = UDP if value == "udp" else {"flows.workload": "transfer", "flows.transfer.size": "100 kB"}
-        else:
-            more = {path: value}
+        more = TOGETHER.get((path, str(value)), {path: value})
         try:
             changed = known[0].with_(more)
         except ScenarioError:
