@@ -37,6 +37,9 @@ const LONGEST: usize = 1000;
 
 impl Template {
     /// Reads `text[span]`.
+    ///
+    /// # Errors
+    /// A brace that is not closed, or what is no expression.
     pub fn parse(text: &str, span: Range<usize>) -> Result<Self, Fault> {
         let mut pieces = Vec::new();
         let mut at = span.start;

@@ -8,6 +8,9 @@ use super::Fault;
 const DEEPEST: usize = 64;
 
 /// The parts of `text[within]` between the separators, without the space around them.
+///
+/// # Errors
+/// A quote or bracket that has no partner, or nesting that is too deep.
 pub fn split(text: &str, within: Range<usize>, separator: char) -> Result<Vec<Range<usize>>, Fault> {
     let mut parts = Vec::new();
     let mut start = within.start;
@@ -22,6 +25,9 @@ pub fn split(text: &str, within: Range<usize>, separator: char) -> Result<Vec<Ra
 }
 
 /// Where `wanted` first stands in `text[within]`.
+///
+/// # Errors
+/// As [`split`].
 pub fn find(text: &str, within: Range<usize>, wanted: char) -> Result<Option<usize>, Fault> {
     Ok(outside(text, within)?.into_iter().find(|(_, c)| *c == wanted).map(|(at, _)| at))
 }
