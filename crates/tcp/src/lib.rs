@@ -27,8 +27,8 @@ pub use settings::{Settings, Stack};
 /// Bytes of the timestamp option with its padding (RFC 7323, appendix A).
 const TIMESTAMP_OPTION: u16 = 12;
 
-/// The clock of timestamps: microseconds, which wrap after 71 minutes (RFC 7323, section 5.4, asks for 1 ms or
-/// more because of the wrap only).
+/// The clock of timestamps: microseconds, which wrap after 71 minutes (RFC 7323, section 5.4, asks for 1 ms to 1 s, so
+/// that they wrap late).
 #[inline]
 const fn clock(now: Time) -> u32 {
     (now.as_nanos() / 1000) as u32

@@ -124,7 +124,7 @@ table! {
             Stack::Rfc => Growth::OneSegment,
             Stack::Modern => Growth::Bytes,
         }, by stack;
-        /// Whether the window grows only while it limits what is sent (RFC 7661, section 4.3, in its simplest form).
+        /// Whether the window grows only while it limits what is sent (RFC 7661, section 4.4, in its simplest form).
         pub validate_window: bool = stack != Stack::Ns2, by stack;
         /// From what the window is reduced on loss.
         pub reduce_from: ReduceFrom =

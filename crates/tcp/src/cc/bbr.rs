@@ -433,7 +433,7 @@ mod tests {
         assert!((3..=4).contains(&probes), "{probes} probes of the round-trip time in 40 s");
     }
 
-    /// Section 4.3.1: startup doubles the rate each round, so 10 segments a round reach 100 in the fourth.
+    /// Section 4.3.2.1: startup doubles the rate each round, so 10 segments a round reach 100 in the fourth.
     #[test]
     fn startup_doubles_each_round() {
         let mut cc = new(&Params::default(), start());

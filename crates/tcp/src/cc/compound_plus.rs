@@ -1,7 +1,7 @@
 //! Compound TCP+: Compound whose loss window stops growing, or shrinks, while the delay window is zero.
 //!
 //! Source: H. Oda, H. Hisamatsu and H. Noborio, "Compound TCP+: A Solution for Compound TCP Unfairness in Wireless
-//! LAN", 2012, section 4.1, equations 7 to 9. As [`compound`], but in congestion avoidance:
+//! LAN", 2012, sections 4.1 and 4.2, equations 7 to 9. As [`compound`], but in congestion avoidance:
 //!
 //! ```text
 //! dwnd > 0: ACK: cwnd += 1 / swnd

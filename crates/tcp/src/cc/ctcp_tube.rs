@@ -1,8 +1,9 @@
 //! CTCP-TUBE: Compound that tunes gamma by the queue that a Reno flow would have found at the last losses.
 //!
 //! Source: K. Tan, J. Song, M. Sridharan and C.-Y. Ho, "CTCP-TUBE: Improving TCP-Friendliness Over Low-Buffered Network
-//! Links", 2008, and the same authors' draft-sridharan-tcpm-ctcp-02, 2008, on the automatic selection of gamma (both
-//! read through a public ns-3 implementation of the draft, whose constants are used):
+//! Links", 2008, and M. Sridharan, K. Tan, D. Bansal and D. Thaler, draft-sridharan-tcpm-ctcp-02, 2008, on the
+//! automatic selection of gamma (both read through a public ns-3 implementation of the draft, whose constants are
+//! used):
 //!
 //! ```text
 //! round: diff_reno = (cwnd / base - cwnd / rtt) * base,   cwnd without dwnd

@@ -108,10 +108,10 @@ mod tests {
         assert_relative_eq!(cc.cwnd(), cwnd * (1.0 - 0.96875 / 2.0), max_relative = 1e-9);
     }
 
-    /// M. Alizadeh et al., "Data Center TCP (DCTCP)", 2010, section 3.3, equations 4 to 8, for one flow: the queue swings
-    /// below K + 1 by sqrt(2 (C RTT + K)) / 2. With C RTT = 100 and K = 20 that is 7.7 segments, from 13 to 21. The pipe
-    /// adds a segment in service, the window is counted in whole ones, and the cut comes a round trip late, by a segment
-    /// of growth: three segments in all.
+    /// M. Alizadeh et al., "Data Center TCP (DCTCP)", 2010, section 3.3, equations 4 to 10, for one flow: the queue
+    /// swings below K + 1 by sqrt(2 (C RTT + K)) / 2. With C RTT = 100 and K = 20 that is 7.7 segments, from 13 to 21.
+    /// The pipe adds a segment in service, the window is counted in whole ones, and the cut comes a round trip late, by
+    /// a segment of growth: three segments in all.
     #[test]
     fn the_queue_swings_as_the_fluid_model_says() {
         let mut cc = new(&Params::default(), Start { ssthresh: 100.0, ..Start::with_window(10.0) });

@@ -1,6 +1,6 @@
 //! HighSpeed TCP: the larger the window, the faster it grows and the less of it a loss costs.
 //!
-//! Source: S. Floyd, RFC 3649, 2003, section 5. Above `low_window` (38) up to `high_window` (83000):
+//! Source: S. Floyd, RFC 3649, 2003, sections 5 and 7. Above `low_window` (38) up to `high_window` (83000):
 //!
 //! ```text
 //! b(w) = (high_decrease - 1/2) (log w - log low_window) / (log high_window - log low_window) + 1/2
@@ -142,7 +142,7 @@ mod tests {
         }
     }
 
-    /// RFC 3649, table 2: 263 segments at p = 1e-4. The table is for the steady state of a fluid; the pipe's cycle is
+    /// RFC 3649, table 3: 263 segments at p = 1e-4. The table is for the steady state of a fluid; the pipe's cycle is
     /// two rounds longer than its 38, by which its window is smaller: at most 2/38.
     #[test]
     fn mean_window_under_periodic_loss_matches_the_response_function() {

@@ -1,6 +1,7 @@
 //! LEDBAT: fills what others leave, and keeps its own queueing delay at a target.
 //!
-//! Source: S. Shalunov, G. Hazel, J. Iyengar and M. Kuehlewind, RFC 6817, 2012, section 2.4.2:
+//! Source: S. Shalunov, G. Hazel, J. Iyengar and M. Kuehlewind, RFC 6817, 2012, section 2.4.2, with the values of
+//! section 2.5:
 //!
 //! ```text
 //! queueing delay = current delay - base delay,   off_target = (target - queueing delay) / target

@@ -101,7 +101,7 @@ pub struct Ack {
     pub mss: f64,
 }
 
-/// A sample of the delivery rate (N. Cardwell et al., draft-cheng-iccrg-delivery-rate-estimation-02, section 3.3).
+/// A sample of the delivery rate (Y. Cheng et al., draft-cheng-iccrg-delivery-rate-estimation-02, section 3.3).
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {
     /// Delivery rate, in bytes per second.

@@ -8,8 +8,8 @@
 //! that only moves forward: below it every segment has arrived, is lost or was sent again. Segments that were sent
 //! again stand in a queue by their time.
 //!
-//! Departure: RFC 6675 calls a segment lost when three segments above it have arrived, or more than two segments'
-//! bytes; here the segments count whatever their size, as in Linux.
+//! Departure: RFC 6675 calls a segment lost when three separate ranges above it have arrived, or more bytes than two
+//! full segments hold; here segments count, whatever their size and place, as in Linux.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -81,7 +81,7 @@ pub struct Delivery {
     pub duplicate: Option<(u64, u64)>,
 }
 
-/// The transmission that was delivered last among those sent last (RFC 8985, section 5.2).
+/// The transmission that was delivered last among those sent last (RFC 8985, section 5.3).
 #[derive(Clone, Copy, Debug, Default)]
 struct Rack {
     sent: Time,
@@ -352,7 +352,8 @@ impl Board {
         self.queue.push(Reverse(self.first + index as u64));
     }
 
-    /// RFC 6675, section 4, IsLost: `threshold` segments above have arrived. Returns how many are newly lost.
+    /// RFC 6675, section 4, IsLost, in segments: `threshold` of them above have arrived. Returns how many are newly
+    /// lost.
     pub fn lose_below(&mut self, threshold: u32) -> u32 {
         let mut newly = 0;
         while self.arrived_above >= threshold {

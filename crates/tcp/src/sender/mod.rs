@@ -1,8 +1,8 @@
 //! The sending end: what may leave, and what to send again.
 //!
 //! Sources: RFC 9293 (windows, probes), RFC 5681 (congestion control, fast retransmit and fast recovery), RFC 6582
-//! (NewReno, the careful variant: an ACK has to cover more than `recover`), RFC 6298 (timer), RFC 3042 (limited
-//! transmit), RFC 7323 (timestamps), RFC 3168 (ECN).
+//! (NewReno, which RFC 2582 calls the careful variant: an ACK has to cover more than `recover`), RFC 6298 (timer),
+//! RFC 3042 (limited transmit), RFC 7323 (timestamps), RFC 3168 (ECN).
 //!
 //! Departures: the timer restarts at fast retransmit, as in BSD, Linux and ns-2; after a timeout the sender goes
 //! back to the first unacknowledged byte and sends on from there; `SYN` and `FIN` take no offset.

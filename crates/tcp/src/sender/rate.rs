@@ -1,6 +1,6 @@
 //! Samples of the delivery rate, for congestion controls that ask for them.
 //!
-//! Source: N. Cardwell, Y. Cheng, S. Hassas Yeganeh and V. Jacobson, draft-cheng-iccrg-delivery-rate-estimation-02,
+//! Source: Y. Cheng, N. Cardwell, S. Hassas Yeganeh and V. Jacobson, draft-cheng-iccrg-delivery-rate-estimation-02,
 //! 2022, section 3. The rate is what was delivered between the sending of a segment and its ACK, over the longer of the
 //! times in which that was sent and acknowledged.
 
@@ -83,7 +83,7 @@ impl Rate {
         let (mark, send_time) = self.newest.take()?;
         let ack_time = now.saturating_since(mark.delivered_at);
         let interval = send_time.max(ack_time);
-        // Section 3.4.3: less than a round trip cannot be.
+        // Section 3.3: less than a round trip cannot be.
         if interval < min_rtt || interval == Duration::ZERO {
             return None;
         }

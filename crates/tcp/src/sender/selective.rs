@@ -139,7 +139,7 @@ impl Sender {
             }
             any = true;
             let (start, end) = (offset(start), offset(end));
-            // RFC 2883, section 4: the first block reports a duplicate when it lies below the ACK or in the second.
+            // RFC 2883, section 5: the first block reports a duplicate when it lies below the ACK or in the second.
             let within = |&(s, e): &(u32, u32)| s != e && offset(s) <= start && end <= offset(e);
             if i == 0 && (start < packet.ack || packet.sack.get(1).is_some_and(within)) {
                 delivery.duplicate = Some((start, end));
