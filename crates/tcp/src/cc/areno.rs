@@ -1,8 +1,7 @@
 //! TCP Adaptive Reno: Reno's window plus one that probes, faster the less congested the path looks.
 //!
 //! Source: H. Shimonishi, T. Hama and T. Murase, "TCP-Adaptive Reno for Improving Efficiency-Friendliness Tradeoffs of
-//! TCP Congestion Control Algorithm", 2006, sections 2 and 3, read through public reimplementations for ns-3 that agree
-//! with each other:
+//! TCP Congestion Control Algorithm", 2006, read through public reimplementations for ns-3 that agree with each other:
 //!
 //! ```text
 //! RTT_cong = a RTT_cong + (1 - a) RTT at the loss,   a = 0.85

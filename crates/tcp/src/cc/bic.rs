@@ -1,8 +1,8 @@
 //! BIC: a binary search for the window of the last loss, then probing beyond it.
 //!
 //! Source: L. Xu, K. Harfoush and I. Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks",
-//! 2004, section III, with the constants and the smoothing of the authors' Linux module (tcp_bic), which is what most
-//! comparisons have measured. In a round trip the window grows, with d = (W_max - cwnd) / 4, by
+//! 2004, with the constants and the smoothing of the authors' Linux module (tcp_bic), which is what most comparisons
+//! have measured. In a round trip the window grows, with d = (W_max - cwnd) / 4, by
 //!
 //! ```text
 //! below W_max:  16 where d > 16;  d;  4 / 20 where d <= 1

@@ -1,8 +1,8 @@
 //! Compound TCP: a window of Reno and a window that delay drives, added up.
 //!
 //! Source: K. Tan, J. Song, Q. Zhang and M. Sridharan, "A Compound TCP Approach for High-speed and Long Distance
-//! Networks", 2006, sections III and IV, as written down by H. Oda, H. Hisamatsu and H. Noborio, "Compound TCP+", 2012,
-//! section 3.1, equations 1 to 6:
+//! Networks", 2006, as written down by H. Oda, H. Hisamatsu and H. Noborio, "Compound TCP+", 2012, section 3.1,
+//! equations 1 to 6:
 //!
 //! ```text
 //! (1) swnd = cwnd + dwnd

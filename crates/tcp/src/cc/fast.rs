@@ -1,16 +1,16 @@
 //! FAST TCP: drives the window to where `alpha` segments wait in the queue.
 //!
 //! Source: D. X. Wei, C. Jin, S. H. Low and S. Hegde, "FAST TCP: Motivation, Architecture, Algorithms, Performance",
-//! 2006, section IV-B, equation 2:
+//! 2006:
 //!
 //! ```text
 //! w = min(2 w, (1 - gamma) w + gamma (base / rtt * w + alpha))
 //! ```
 //!
-//! `rtt` is a moving average with the weight min(3 / w, 1/4) for a sample (section IV-A). The window is set once a
-//! round trip; the paper spreads the change over it. The rule doubles the window at most, so it serves as slow start
-//! too, and the slow-start threshold is only shown. A loss halves the window (the paper leaves recovery to Reno).
-//! The paper gives no default of `alpha`; 20 fits the WLANs of this simulator, long fat paths want 100 and more.
+//! `rtt` is a moving average with the weight min(3 / w, 1/4) for a sample. The window is set once a round trip; the
+//! paper spreads the change over it. The rule doubles the window at most, so it serves as slow start too, and the
+//! slow-start threshold is only shown. A loss halves the window (the paper leaves recovery to Reno). The paper gives no
+//! default of `alpha`; 20 fits the WLANs of this simulator, long fat paths want 100 and more.
 
 use wifair_config::table;
 
@@ -49,7 +49,7 @@ pub fn new(params: &Params, start: Start) -> Fast {
     }
 }
 
-/// Equation 2.
+/// The window of the next round trip.
 pub(super) fn next_window(w: f64, base: f64, rtt: f64, alpha: f64, gamma: f64) -> f64 {
     ((1.0 - gamma) * w + gamma * (base / rtt * w + alpha)).min(2.0 * w)
 }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::cc::testing::Pipe;
 
-    /// Equation 2 rests where w (1 - base / rtt) = alpha. The empty pipe holds 101 segments, one of them in service, so
+    /// The window rests where w (1 - base / rtt) = alpha. The empty pipe holds 101 segments, one of them in service, so
     /// the window goes to 121; it is counted in whole segments.
     #[test]
     fn the_queue_settles_at_alpha() {
@@ -99,7 +99,7 @@ mod tests {
 
     /// By hand: 100 segments at twice the base: 50 + (50 + 20) / 2 = 85; without queue 110; from 4 segments 8.
     #[test]
-    fn equation_two_by_hand() {
+    fn next_window_by_hand() {
         assert_relative_eq!(next_window(100.0, 0.1, 0.2, 20.0, 0.5), 85.0);
         assert_relative_eq!(next_window(100.0, 0.1, 0.1, 20.0, 0.5), 110.0);
         assert_relative_eq!(next_window(4.0, 0.1, 0.1, 20.0, 0.5), 8.0);

@@ -1,8 +1,8 @@
 //! TCP-Fusion: grows by the measured bandwidth while the queue is short, never slower than Reno.
 //!
 //! Source: K. Kaneko, T. Fujikawa, Z. Su and J. Katto, "TCP-Fusion: A Hybrid Congestion Control Algorithm for
-//! High-speed Networks", 2007, section 3, read through a public reimplementation for ns-3. For each acknowledged
-//! segment, in congestion avoidance:
+//! High-speed Networks", 2007, read through a public reimplementation for ns-3. For each acknowledged segment, in
+//! congestion avoidance:
 //!
 //! ```text
 //! diff = cwnd (rtt - base) / rtt,   alpha = cwnd D_min / rtt,   W_inc = bandwidth D_inc / mss

@@ -1,7 +1,7 @@
 //! H-TCP: the longer ago the last loss is, the faster the window grows.
 //!
-//! Source: D. Leith and R. Shorten, "H-TCP: TCP for High-Speed and Long-Distance Networks", 2004, and D. Leith,
-//! draft-leith-tcp-htcp-06, 2008, sections 2 and 3. With D seconds since the last loss and D_L = 1 s:
+//! Source: D. Leith and R. Shorten, "H-TCP: TCP for High-Speed and Long-Distance Networks", 2004, and
+//! draft-leith-tcp-htcp-06, 2008. With D seconds since the last loss and D_L = 1 s:
 //!
 //! ```text
 //! a = 1 for D <= D_L, else 1 + 10 (D - D_L) + (D - D_L)^2 / 4

@@ -1,7 +1,6 @@
 //! TCP Hybla: a long round-trip time does not slow the window down.
 //!
-//! Source: C. Caini and R. Firrincieli, "TCP Hybla: A TCP Enhancement for Heterogeneous Networks", 2004, section 3,
-//! equations 4 to 6:
+//! Source: C. Caini and R. Firrincieli, "TCP Hybla: A TCP Enhancement for Heterogeneous Networks", 2004:
 //!
 //! ```text
 //! rho = max(RTT / RTT_0, 1),   RTT_0 = 25 ms
@@ -90,7 +89,7 @@ mod tests {
     use super::*;
     use crate::cc::testing::{Pipe, ack};
 
-    /// Equations 4 to 6 by hand: at 100 ms rho = 4, so 15 segments an ACK in slow start and 16 / cwnd after it.
+    /// By hand: at 100 ms rho = 4, so 15 segments an ACK in slow start and 16 / cwnd after it.
     #[test]
     fn increments_by_hand() {
         let mut cc = new(&Params::default(), Start { ssthresh: 30.0, ..Start::with_window(10.0) });

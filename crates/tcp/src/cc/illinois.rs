@@ -1,8 +1,7 @@
 //! TCP-Illinois: loss decides when the window shrinks, delay decides by how much and how fast it grows.
 //!
 //! Source: S. Liu, T. Basar and R. Srikant, "TCP-Illinois: A Loss- and Delay-Based Congestion Control Algorithm for
-//! High-Speed Networks", 2008, sections 3.1 and 3.2. With `da` the mean queueing delay of the last round and `dm` the
-//! largest ever:
+//! High-Speed Networks", 2008. With `da` the mean queueing delay of the last round and `dm` the largest ever:
 //!
 //! ```text
 //! alpha = alpha_max for da <= dm / 100, else k1 / (k2 + da): alpha_min = 0.3 at da = dm, alpha_max = 10

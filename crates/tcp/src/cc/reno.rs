@@ -1,8 +1,8 @@
 //! TCP Reno: slow start, a segment more each round trip, half the flight on loss.
 //!
-//! Source: M. Allman, V. Paxson and E. Blanton, RFC 5681, 2009, section 3.1, equations 2 to 4. Under periodic
-//! loss, one segment in 1/p, the mean window is (M. Mathis, J. Semke, J. Mahdavi and T. Ott, "The Macroscopic
-//! Behavior of the TCP Congestion Avoidance Algorithm", 1997, equation 2, without delayed ACKs)
+//! Source: M. Allman, V. Paxson and E. Blanton, RFC 5681, 2009, section 3.1, equations 2 to 4. Under periodic loss, one
+//! segment in 1/p, the mean window is (M. Mathis, J. Semke, J. Mahdavi and T. Ott, "The Macroscopic Behavior of the TCP
+//! Congestion Avoidance Algorithm", 1997, for an ACK to every segment)
 //!
 //! ```text
 //! W = sqrt(3 / (2 p)) = 1.22 / sqrt(p)                                         [segments]
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(cc.cwnd(), 10.0);
     }
 
-    /// Mathis et al. 1997, equation 2: W = 1.22/sqrt(p), for a sawtooth between half the peak and the peak, peak/2
+    /// Mathis et al. 1997, periodic loss: W = 1.22/sqrt(p), for a sawtooth between half the peak and the peak, peak/2
     /// rounds long, that loses one segment in 1/p. The pipe's cycle is two rounds longer: the loss is noticed a round
     /// late and recovery takes a round without growth. That is a fraction 4/peak of the cycle.
     #[test]
@@ -134,9 +134,9 @@ mod tests {
         assert_relative_eq!(mean, expected, max_relative = 4.0 / peak);
     }
 
-    /// Mathis et al. 1997, table 1: W = 1.31/sqrt(p) where each segment is lost with probability p, independently. The
-    /// error of the mean comes from twenty batches of some hundred losses each; the rounds of recovery count as above,
-    /// 4/peak of the mean, and the peak is 4/3 of it.
+    /// Mathis et al. 1997, random loss: W = 1.31/sqrt(p) where each segment is lost with probability p, independently.
+    /// The error of the mean comes from twenty batches of some hundred losses each; the rounds of recovery count as
+    /// above, 4/peak of the mean, and the peak is 4/3 of it.
     #[test]
     fn mean_window_under_independent_loss_matches_the_square_root_law() {
         let p = 2e-4_f64;

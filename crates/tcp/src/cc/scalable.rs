@@ -1,6 +1,6 @@
 //! Scalable TCP: the window grows by a fixed fraction each round trip, so recovery takes the same time at any size.
 //!
-//! Source: T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", 2003, section 3:
+//! Source: T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", 2003:
 //!
 //! ```text
 //! ACK: cwnd += a,   loss: cwnd -= b cwnd,   a = 0.01, b = 1/8;   Reno while cwnd is below the legacy window (16)

@@ -1,7 +1,7 @@
 //! TCP Tahoe: slow start, a segment more each round trip, back to one segment on any loss.
 //!
 //! Source: V. Jacobson, "Congestion Avoidance and Control", 1988, sections 1 and 3; K. Fall and S. Floyd,
-//! "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", 1996, section 2.
+//! "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", 1996.
 
 use crate::cc::window::by_window;
 use crate::cc::{Ack, CongestionControl, Start, Window};
@@ -36,7 +36,7 @@ impl CongestionControl for Tahoe {
         self.window.collapse(in_flight / 2.0);
     }
 
-    /// RFC 3168, section 6.1.2: a mark is no sign that the pipe has run empty, so the window is only halved.
+    /// RFC 3168, section 6.1.2: a mark halves the window. It is no sign that the pipe has run empty.
     fn on_ecn(&mut self, in_flight: f64) {
         self.window.reduce(in_flight / 2.0);
     }
@@ -50,7 +50,7 @@ impl CongestionControl for Tahoe {
 mod tests {
     use super::*;
 
-    /// Fall and Floyd 1996, section 2: Tahoe slow-starts after every loss.
+    /// Fall and Floyd 1996: Tahoe slow-starts after every loss.
     #[test]
     fn a_loss_leads_back_to_slow_start() {
         let mut cc = new(Start::with_window(16.0));

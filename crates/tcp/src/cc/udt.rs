@@ -1,7 +1,7 @@
 //! UDT: the sending rate grows each 10 ms by a step that depends on the unused capacity, and falls by a ninth on loss.
 //!
-//! Source: Y. Gu and R. L. Grossman, "UDT: UDP-based Data Transfer for High-Speed Wide Area Networks", 2007, section 3,
-//! and Y. Gu, draft-gg-udt-03, 2010, section 5 (native congestion control):
+//! Source: Y. Gu and R. L. Grossman, "UDT: UDP-based Data Transfer for High-Speed Wide Area Networks", 2007, and Y. Gu,
+//! draft-gg-udt-03, 2010 (its native congestion control):
 //!
 //! ```text
 //! each SYN = 10 ms, in packets: inc = max(10^ceil(log10(B)) * 1.5e-6 / mss, 1 / mss),   B = unused capacity in bit/s
@@ -90,7 +90,7 @@ fn increment(spare: f64, mss: f64) -> f64 {
 impl Udt {
     fn interval(&mut self, elapsed: f64) {
         let rate = self.bytes as f64 / elapsed;
-        // The receiver smooths its report with 7/8 (draft-gg-udt-03, section 5.3).
+        // The receiver smooths its report with 7/8 (draft-gg-udt-03).
         self.rate = if self.rate == 0.0 { rate } else { 0.875 * self.rate + 0.125 * rate };
         self.peak = self.peak.max(self.rate);
         let acked = self.bytes as f64 / self.mss;
@@ -192,7 +192,8 @@ mod tests {
     use super::*;
     use crate::cc::testing::Pipe;
 
-    /// Y. Gu and R. L. Grossman, 2007, table 1: packets of 1500 bytes a SYN for unused capacities in Mb/s.
+    /// Y. Gu and R. L. Grossman, 2007, the table of increments: packets of 1500 bytes a SYN for unused capacities in
+    /// Mb/s.
     #[test]
     fn the_increase_matches_the_table_of_the_paper() {
         for (mbps, inc) in

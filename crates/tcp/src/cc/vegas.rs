@@ -20,8 +20,8 @@
 //! | `linux` | smallest sample of the round; `diff` divides by `base` where the paper divides by `rtt`; slow start doubles every round and ends at the window that fits the rate; Reno below three samples a round, and half the window after a loss |
 //!
 //! After duplicate ACKs three quarters of the window are kept and after a timeout slow start begins from two segments
-//! (U. Hengartner, J. Bolliger and T. Gross, "TCP Vegas Revisited", 2000, section II; ns-2 does the same); Linux follows
-//! Reno in both. The finer retransmission timer, looked at when a duplicate ACK comes in, is the sender's: it asks
+//! (U. Hengartner, J. Bolliger and T. Gross, "TCP Vegas Revisited", 2000; ns-2 does the same); Linux follows Reno in
+//! both. The finer retransmission timer, looked at when a duplicate ACK comes in, is the sender's: it asks
 //! [`CongestionControl::wants_fine_timer`].
 
 use wifair_config::{choice, table};

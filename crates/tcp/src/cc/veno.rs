@@ -1,7 +1,7 @@
 //! TCP Veno: Reno that takes a loss without a queue for a bit error.
 //!
 //! Source: C. P. Fu and S. C. Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", 2003,
-//! sections II-A and II-B:
+//! section II:
 //!
 //! ```text
 //! N = cwnd (rtt - base) / rtt

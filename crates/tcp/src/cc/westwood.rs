@@ -1,8 +1,8 @@
 //! TCP Westwood: after a loss the window falls to what the measured bandwidth fills, not to a half.
 //!
 //! Source: S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi and R. Wang, "TCP Westwood: Bandwidth Estimation for
-//! Enhanced Transport over Wireless Links", 2001, sections 2.1 to 2.4. ACK k, which says that `d` bytes arrived, gives
-//! the sample `b`, and a filter with the time constant `tau` smooths it:
+//! Enhanced Transport over Wireless Links", 2001. ACK k, which says that `d` bytes arrived, gives the sample `b`, and a
+//! filter with the time constant `tau` smooths it:
 //!
 //! ```text
 //! b(k)   = d / delta,                      delta = t(k) - t(k-1)
@@ -10,10 +10,10 @@
 //! loss:    ssthresh = BWE * RTTmin / mss
 //! ```
 //!
-//! Where no ACK comes for `tau / m`, samples of zero are taken in its stead (section 2.3). A duplicate ACK counts a
-//! segment, which the next cumulative ACK leaves out (section 2.2). ACKs of the same instant make one sample. The
-//! threshold is at least two segments. Recovery is Reno's; `westwood-nr`, called WestwoodNR in ns-2's contributed module, is
-//! the same window with NewReno's.
+//! Where no ACK comes for `tau / m`, samples of zero are taken in its stead. A duplicate ACK counts a segment, which
+//! the next cumulative ACK leaves out. ACKs of the same instant make one sample. The threshold is at least two
+//! segments. Recovery is Reno's; `westwood-nr`, called WestwoodNR in ns-2's contributed module, is the same window with
+//! NewReno's.
 
 use wifair_config::table;
 use wifair_units::{Duration, Time};
@@ -31,7 +31,7 @@ table! {
     }
 }
 
-/// Bytes that an ACK tells to have arrived (section 2.2): duplicates count, and are not counted again.
+/// Bytes that an ACK tells to have arrived: duplicates count, and are not counted again.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counter {
     accounted_for: f64,

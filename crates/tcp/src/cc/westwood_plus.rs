@@ -1,7 +1,7 @@
 //! TCP Westwood+: Westwood with one bandwidth sample each round trip, which ACK compression does not spoil.
 //!
 //! Source: L. A. Grieco and S. Mascolo, "Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP
-//! Congestion Control", 2004, section 2:
+//! Congestion Control", 2004:
 //!
 //! ```text
 //! b(k)   = bytes acknowledged in the round / its length

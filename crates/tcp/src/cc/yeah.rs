@@ -1,8 +1,8 @@
 //! YeAH-TCP: Scalable while the queue is short, Reno while it is long, and the queue is drained in between.
 //!
-//! Source: A. Baiocchi, A. P. Castellani and F. Vacirca, "YeAH-TCP: Yet Another Highspeed TCP", 2007, section 2; the
-//! details that the paper leaves open follow the first author group's Linux module (tcp_yeah). Once a round trip, with
-//! the smallest sample of at least three:
+//! Source: A. Baiocchi, A. P. Castellani and F. Vacirca, "YeAH-TCP: Yet Another Highspeed TCP", 2007; the details that
+//! the paper leaves open follow the first author group's Linux module (tcp_yeah). Once a round trip, with the smallest
+//! sample of at least three:
 //!
 //! ```text
 //! Q = cwnd (rtt - base) / rtt,   L = (rtt - base) / base
