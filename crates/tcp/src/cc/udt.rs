@@ -1,7 +1,7 @@
 //! UDT: the sending rate grows each 10 ms by a step that depends on the unused capacity, and falls by a ninth on loss.
 //!
 //! Source: Y. Gu and R. L. Grossman, "UDT: UDP-based Data Transfer for High-Speed Wide Area Networks", 2007, and Y. Gu,
-//! draft-gg-udt-03, 2010 (its native congestion control):
+//! draft-gg-udt-03, 2010, section 7.2:
 //!
 //! ```text
 //! each SYN = 10 ms, in packets: inc = max(10^ceil(log10(B)) * 1.5e-6 / mss, 1 / mss),   B = unused capacity in bit/s
@@ -12,8 +12,10 @@
 //!
 //! What is modelled: the rate and window control of UDT on top of this crate's reliable transport, so ACKs come for
 //! segments, not each 10 ms, retransmission is TCP's, and a loss event is a fast recovery. The random further decreases
-//! within a congestion period are left out. UDT measures the capacity of the link by packet pairs, which need a receiver
-//! that takes part; here it is a setting, or else the largest rate at which segments were acknowledged.
+//! within a congestion period are left out. The draft ends the start at the first ACK; here it lasts until a loss, as
+//! in UDT's own program, which also ends it at a largest window. UDT measures the capacity of the link by packet pairs,
+//! which need a receiver that takes part; here it is a setting, or else the largest rate at which segments were
+//! acknowledged.
 
 use wifair_config::table;
 use wifair_units::{BitRate, Time};
@@ -90,7 +92,7 @@ fn increment(spare: f64, mss: f64) -> f64 {
 impl Udt {
     fn interval(&mut self, elapsed: f64) {
         let rate = self.bytes as f64 / elapsed;
-        // The receiver smooths its report with 7/8 (draft-gg-udt-03).
+        // What the receiver reports is smoothed with 7/8 (draft-gg-udt-03, section 6.2).
         self.rate = if self.rate == 0.0 { rate } else { 0.875 * self.rate + 0.125 * rate };
         self.peak = self.peak.max(self.rate);
         let acked = self.bytes as f64 / self.mss;
