@@ -204,7 +204,7 @@ pub trait CongestionControl: fmt::Debug + Send {
     }
 
     /// Whether the sender looks at a finer retransmission timer when a duplicate ACK comes in, and at the first two
-    /// ACKs after a retransmission (L. Brakmo and L. Peterson, 1995, section III-A).
+    /// ACKs after a retransmission (L. Brakmo and L. Peterson, 1995).
     fn wants_fine_timer(&self) -> bool {
         false
     }

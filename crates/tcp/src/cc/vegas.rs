@@ -1,7 +1,7 @@
 //! TCP Vegas: keeps between `alpha` and `beta` segments of its own in the queue.
 //!
-//! Source: L. Brakmo and L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", 1995,
-//! sections III-B and III-C. Once a round trip, with `base` the smallest round-trip time:
+//! Source: L. Brakmo and L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", 1995:
+//! congestion avoidance and modified slow start. Once a round trip, with `base` the smallest round-trip time:
 //!
 //! ```text
 //! expected = window / base,   actual = sent in the round / rtt
@@ -287,9 +287,9 @@ mod tests {
         new(&Params { variant, ..Params::default() }, Start { ssthresh, ..Start::with_window(2.0) })
     }
 
-    /// Brakmo and Peterson 1995, section III-B: between alpha and beta extra segments in the network, here 1 and 3. The
-    /// empty pipe holds 100 segments and the one in service adds no delay, so the window settles between 101 and 104.
-    /// ns-2 rounds the backlog to whole segments: half a segment on either side.
+    /// Brakmo and Peterson 1995: between alpha and beta extra segments in the network, here 1 and 3. The empty pipe
+    /// holds 100 segments and the one in service adds no delay, so the window settles between 101 and 104. ns-2 rounds
+    /// the backlog to whole segments: half a segment on either side.
     #[test]
     fn backlog_stays_between_alpha_and_beta() {
         for (variant, low, high) in
@@ -305,7 +305,7 @@ mod tests {
         }
     }
 
-    /// Section III-C: the window doubles every other round and stays as it is in between.
+    /// The modified slow start: the window doubles every other round and stays as it is in between.
     #[test]
     fn slow_start_doubles_every_other_round() {
         for variant in [Variant::Paper, Variant::Ns2] {

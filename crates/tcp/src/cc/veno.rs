@@ -1,7 +1,6 @@
 //! TCP Veno: Reno that takes a loss without a queue for a bit error.
 //!
-//! Source: C. P. Fu and S. C. Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", 2003,
-//! section II:
+//! Source: C. P. Fu and S. C. Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", 2003:
 //!
 //! ```text
 //! N = cwnd (rtt - base) / rtt

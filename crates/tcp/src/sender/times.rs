@@ -1,9 +1,9 @@
 //! When each segment was sent, for a sender without scoreboard whose congestion control wants to know.
 //!
 //! Source of the fine timer: L. Brakmo and L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global
-//! Internet", 1995, section III-A. When a duplicate ACK comes in, or one of the first two new ACKs after a
-//! retransmission, the first segment is sent again if it is older than a timeout of an exact clock; and the window is
-//! reduced only for a segment that was sent after the last reduction.
+//! Internet", 1995, the new retransmission mechanism. When a duplicate ACK comes in, or one of the first two new ACKs
+//! after a retransmission, the first segment is sent again if it is older than a timeout of an exact clock; and the
+//! window is reduced only for a segment that was sent after the last reduction.
 
 use std::collections::VecDeque;
 
