@@ -274,3 +274,23 @@ fn frames_are_protected_where_there_are_80211b_stations() {
     assert!((longer - 258e-6).abs() < 5e-6, "{longer} s");
     assert_eq!(goodput("protection = '2 Mb/s'", false), goodput("", true));
 }
+
+/// A frame that the end of the warm-up cuts may be lost to errors, and nothing at all be read after it.
+#[test]
+fn a_run_in_which_no_frame_is_read_has_a_report() {
+    let text = |warm_up_us: u32| {
+        format!(
+            "duration = '100 ms'\nwarm_up = '{warm_up_us} us'\nwlan.standard = '802.11b'\nwlan.cw_max = 31\n\
+             space.reception.spoils = 'bits'\nspace.reception.capture_threshold = '-20 dB'\n\
+             space.gains = [['0 dB', '-90 dB'], ['-90 dB', '0 dB']]\nspace.radio.noise = '-70 dBm'\n\
+             [[servers]]\nname = 'server'\n[[stations]]\nname = 'sta'\nqueue.limit = '1 packet'\n\
+             [[flows]]\nname = 'up'\nstation = 'sta'\ntransport = 'udp'\nudp.rate = '9 Mb/s'\nstop = '40 ms'\n"
+        )
+    };
+    for step in 0..20 {
+        let cell = outcome(&text(20_000 + 200 * step)).cell;
+        assert_eq!(cell.air_data, 0.0);
+        let used = [cell.air_ack, cell.air_rts_cts, cell.air_collision, cell.air_error, cell.air_reuse, cell.air_idle];
+        assert!((used.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{cell:?}");
+    }
+}

@@ -215,14 +215,14 @@ impl World {
     fn air(&self) -> AirTime {
         let mut sum = AirTime::default();
         for (medium, before) in self.media.iter().zip(&self.air_at_warm_up) {
-            let air = medium.air_time(self.now);
-            sum.data += air.data - before.data;
-            sum.ack += air.ack - before.ack;
-            sum.rts_cts += air.rts_cts - before.rts_cts;
-            sum.collision += air.collision - before.collision;
-            sum.error += air.error - before.error;
-            sum.reuse += air.reuse - before.reuse;
-            sum.idle += air.idle - before.idle;
+            let air = medium.air_time(self.now).since(before);
+            sum.data += air.data;
+            sum.ack += air.ack;
+            sum.rts_cts += air.rts_cts;
+            sum.collision += air.collision;
+            sum.error += air.error;
+            sum.reuse += air.reuse;
+            sum.idle += air.idle;
         }
         sum
     }

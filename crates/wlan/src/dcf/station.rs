@@ -81,6 +81,43 @@ impl AirTime {
     pub fn total(&self) -> Duration {
         self.data + self.ack + self.rts_cts + self.collision + self.error + self.reuse + self.idle
     }
+
+    /// What was added since `earlier`. A frame that was on the air then counted as one that is read: where it was not, that
+    /// time is taken off errors and collisions.
+    ///
+    /// ```
+    /// # use wifair_units::Duration;
+    /// # use wifair_wlan::dcf::AirTime;
+    /// let ms = Duration::from_millis;
+    /// let cut = AirTime { data: ms(7), ..AirTime::default() };
+    /// let lost = AirTime { data: ms(6), error: ms(3), ..AirTime::default() };
+    /// assert_eq!(lost.since(&cut), AirTime { error: ms(2), ..AirTime::default() });
+    /// ```
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut missing = Duration::ZERO;
+        let mut added = |now: Duration, before: Duration| {
+            missing += before.saturating_sub(now);
+            now.saturating_sub(before)
+        };
+        let data = added(self.data, earlier.data);
+        let ack = added(self.ack, earlier.ack);
+        let rts_cts = added(self.rts_cts, earlier.rts_cts);
+        let mut without = |now: Duration, before: Duration| {
+            let part = missing.min(now - before);
+            missing = missing - part;
+            now - before - part
+        };
+        Self {
+            data,
+            ack,
+            rts_cts,
+            error: without(self.error, earlier.error),
+            collision: without(self.collision, earlier.collision),
+            reuse: self.reuse - earlier.reuse,
+            idle: self.idle - earlier.idle,
+        }
+    }
 }
 
 /// What has been received when a medium was called.
