@@ -14,7 +14,7 @@ use wifair_wlan::routing::NextHops;
 use wifair_wlan::scheme::{Facts, Schemes};
 
 use crate::Options;
-use crate::scenario::{self, Ap, Connection, ErrorsAt, Flow, Node, Protocol, Scenario, Step, Wlan};
+use crate::scenario::{self, Ap, Connection, ErrorsAt, Flow, Node, Protocol, Scenario, Standard, Step, Wlan};
 use crate::world::{
     CategoriesPlan, FlowPlan, Hop, Labels, LinkPlan, MediumPlan, Plan, RoutingPlan, StationCategories, Transport,
     Workload,
@@ -161,7 +161,8 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, channel: &Channel, queues
                 queue.routing_first |= params.priority;
             }
             let mut settings = station(wlan, &member.name, queues, group.cw_min, group.cw_max, &queue);
-            if let Some(rate) = group.data_rate {
+            let dsss = wlan.standard == Standard::G && group.dsss_only;
+            if let Some(rate) = group.data_rate.or(dsss.then_some(BitRate::from_mbps(11))) {
                 settings.rate = rate;
             }
             settings.data_error_from = group.data_error_up.unwrap_or(wlan.data_error);

@@ -275,6 +275,42 @@ fn frames_are_protected_where_there_are_80211b_stations() {
     assert_eq!(goodput("protection = '2 Mb/s'", false), goodput("", true));
 }
 
+/// They send at 11 Mb/s unless told otherwise, and not with OFDM, whose answers they could not read.
+#[test]
+fn stations_of_80211b_send_no_ofdm() {
+    let text = |standard: &str, rate: &str| {
+        format!(
+            "duration = '1 s'\nwlan.standard = '{standard}'\n[space]\n[[servers]]\nname = 'server'\n[[stations]]\nname = 'old'\n\
+             dsss_only = true\n{rate}\n[[flows]]\nname = 'up'\nstation = 'old'\ntransport = 'udp'\nudp.rate = '1 Mb/s'\n"
+        )
+    };
+    let usual = outcome(&text("802.11g", ""));
+    assert_eq!(usual.cell.frames_given_up, 0);
+    assert_eq!(format!("{usual:?}"), format!("{:?}", outcome(&text("802.11g", "data_rate = '11 Mb/s'"))));
+    let told = problems(&text("802.11g", "data_rate = '54 Mb/s'"));
+    assert!(told.contains("802.11b has no rate of 54 Mb/s") && told.contains("one of 1, 2, 5.5, 11 Mb/s"), "{told}");
+    let told = problems(&text("802.11a", "data_rate = '11 Mb/s'"));
+    assert!(told.contains("`dsss_only` does not apply"), "{told}");
+}
+
+/// A slip of the sign: no path amplifies.
+#[test]
+fn gains_above_0_db_are_refused() {
+    let text = |space: &str| {
+        format!(
+            "duration = '1 s'\nwlan.standard = '802.11b'\nspace.mode = 'ad-hoc'\n{space}\n[[stations]]\nname = 'n'\ncount = 2\n\
+             [[flows]]\nname = 'f'\nfrom = 'n1'\nto = 'n2'\n"
+        )
+    };
+    for space in [
+        "space.gains = [['0 dB', '90 dB'], ['-90 dB', '0 dB']]",
+        "[[space.paths]]\nfrom = 'n1'\nto = 'n2'\ngain = '90 dB'",
+    ] {
+        let told = problems(&text(space));
+        assert!(told.contains("0 dB or less"), "{told}");
+    }
+}
+
 /// A frame that the end of the warm-up cuts may be lost to errors, and nothing at all be read after it.
 #[test]
 fn a_run_in_which_no_frame_is_read_has_a_report() {

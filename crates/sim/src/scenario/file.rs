@@ -117,7 +117,7 @@ table! {
         pub dsss_only: bool = false;
         /// How they choose their rates, if not as `[wlan]` says; with `[space]`.
         pub rate_adaptation: Option<Adaptation> = None;
-        /// Rate of data frames from and to each, if not that of `[wlan]`.
+        /// Rate of data frames from and to each, if not that of `[wlan]`, or 11 Mb/s if they are `dsss_only` in 802.11g.
         pub data_rate: Option<BitRate> = None;
         /// Least contention window, if not that of `[wlan]`.
         pub cw_min: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);

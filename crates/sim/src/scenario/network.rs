@@ -11,7 +11,7 @@ use wifair_wlan::scheme::Access;
 use super::file::{Direction as Dir, File, Flows, Transport};
 use super::routing::Protocol;
 use super::space::is_ad_hoc;
-use super::wlan::{Wlan, windows};
+use super::wlan::{Standard, Wlan, windows};
 use crate::world::Direction;
 
 /// Stations, servers or flows in all; more are a slip.
@@ -241,6 +241,10 @@ impl Builder<'_> {
             self.windows(&path, group.cw_min, group.cw_max, wlan);
             if let (Some(rate), Some(node)) = (group.data_rate, self.root.at(&path)) {
                 self.good &= self.reader.check(node, |at| wlan.check_rate(at, "data_rate", rate, group.dsss_only));
+            }
+            if group.dsss_only && wlan.standard == Standard::A {
+                let note = "802.11b is in 2.4 GHz, and `wlan.standard` is \"802.11a\"";
+                self.problem(&format!("{path}.dsss_only"), "`dsss_only` does not apply", note);
             }
         }
     }

@@ -36,7 +36,7 @@ table! {
         /// Who receives.
         pub to: String;
         /// Gain of the path, antennas not counted, instead of what follows from the distance.
-        pub gain: Option<Db> = None;
+        pub gain: Option<Db> = None, "0 dB or less" => |gain| gain.is_none_or(|gain| gain.0 <= 0.0);
         /// Whether nothing at all arrives.
         pub deaf: bool = false;
         /// Probability that a frame is not noticed, though it arrives: carrier sense fails.
@@ -69,7 +69,7 @@ table! {
         pub ignored: Dbm = Dbm(-110.0);
         /// Gain of the path from each node (a row) to each node (a column), antennas not counted, instead of what follows from
         /// distances: access points first, then stations as they are listed. A node's gain to itself counts for nothing.
-        pub gains: Vec<Vec<Db>> = Vec::new();
+        pub gains: Vec<Vec<Db>> = Vec::new(), "0 dB or less" => |rows| rows.iter().flatten().all(|gain| gain.0 <= 0.0);
         /// Paths of which more is known.
         pub paths: Vec<Path> = Vec::new();
     }

@@ -235,8 +235,11 @@ const DSSS_RATES: [BitRate; 4] =
 impl Wlan {
     /// Reports a rate that the standard does not have; `dsss`: for a station of 802.11b in an 802.11g network. DSSS takes any rate, as its air time is plain division.
     pub(super) fn check_rate(&self, at: &mut At<'_>, key: &str, rate: BitRate, dsss: bool) {
-        let dsss = dsss && DSSS_RATES.contains(&rate);
-        if self.standard.is_ofdm() && !dsss && !OFDM_RATES.contains(&(rate.as_bps() / 1_000_000)) {
+        if self.standard.is_ofdm() && dsss {
+            if !DSSS_RATES.contains(&rate) {
+                at.problem(key, &format!("802.11b has no rate of {rate}"), "one of 1, 2, 5.5, 11 Mb/s");
+            }
+        } else if self.standard.is_ofdm() && !OFDM_RATES.contains(&(rate.as_bps() / 1_000_000)) {
             let message = format!("{} has no rate of {rate}", self.standard);
             let rates: Vec<String> = OFDM_RATES.iter().map(u64::to_string).collect();
             at.problem(key, &message, &format!("one of {} Mb/s", rates.join(", ")));
