@@ -386,9 +386,10 @@ fn records_say_who_heard_a_frame_and_why_it_was_lost() {
 /// ns-2 2.35 keeps EIFS (364 us with ACKs at 1 Mb/s) as a NAV, which DIFS (50 us) follows. In its traces (macTrace, nodes at 0,
 /// 100, 400 and 500 m that send to their neighbours) the third sends 414 us and whole slots after an ACK of the second, which it
 /// senses and cannot read; of equal stations in one cell bystanders and senders alike go on 414 us and whole slots after
-/// a collision, and a sender whose frame is the only last at its timeout.
+/// a collision, and a sender whose frame is the only last at its timeout. The cases with two frames follow what is known of
+/// its MAC, and no trace.
 #[test]
-fn after_what_ns2_cannot_read_it_waits_as_in_its_traces() {
+fn after_what_ns2_cannot_read_it_waits_eifs_and_difs() {
     let long = 1000;
     // Sender, size and begin of two broadcasts, and how long after the end of the last of them station 0 sends its own.
     #[allow(clippy::type_complexity)]
