@@ -154,9 +154,12 @@ fn told(frame: &FrameRecord) -> Told {
 }
 
 macro_rules! run {
-    ($medium:expr, $scenario:expr) => {{
+    ($medium:expr, $scenario:expr) => {
+        run!($medium, $scenario, true)
+    };
+    ($medium:expr, $scenario:expr, $tapped:expr) => {{
         let (mut medium, scenario) = ($medium, $scenario);
-        medium.set_tap(true);
+        medium.set_tap($tapped);
         let mut chance = stream(scenario.seed, "offers", "all");
         let mut packets = Packets::default();
         let (mut dropped, mut given_up, mut seen) = (vec![], vec![], vec![]);
@@ -219,14 +222,15 @@ macro_rules! run {
             seen.extend(given_up.drain(..).map(|(station, id)| Seen::GivenUp(now, station, id)));
             seen.extend(dropped.drain(..).map(|(id, cause)| Seen::Dropped(now, id, cause)));
         }
-        let tap = medium.tap().expect("records are kept");
-        // Whatever the order in which they were made.
-        let mut frames: Vec<_> = tap.frames().iter().map(told).collect();
-        frames.sort_by_key(|frame| (frame.0, frame.1.0));
-        seen.extend(frames.into_iter().map(Seen::Frame));
-        let mut backoffs: Vec<_> = tap.backoffs().to_vec();
-        backoffs.sort_by_key(|backoff| (backoff.from, backoff.station));
-        seen.extend(backoffs.into_iter().map(Seen::Backoff));
+        if let Some(tap) = medium.tap() {
+            // Whatever the order in which they were made.
+            let mut frames: Vec<_> = tap.frames().iter().map(told).collect();
+            frames.sort_by_key(|frame| (frame.0, frame.1.0));
+            seen.extend(frames.into_iter().map(Seen::Frame));
+            let mut backoffs: Vec<_> = tap.backoffs().to_vec();
+            backoffs.sort_by_key(|backoff| (backoff.from, backoff.station));
+            seen.extend(backoffs.into_iter().map(Seen::Backoff));
+        }
         seen
     }};
 }
@@ -321,6 +325,18 @@ fn capture() -> impl Strategy<Value = Reception> {
         })
 }
 
+/// Radios of different powers, and losses that differ by direction.
+fn random_links(scenario: &Scenario) -> Links {
+    let radios: Vec<Radio> = (0..scenario.stations)
+        .map(|station| {
+            let mut draws = stream(scenario.seed, "radio", &station.to_string());
+            Radio { tx_power: Dbm(20.0 * draws.uniform()), ..Radio::default() }
+        })
+        .collect();
+    let loss = |from: u32, to: u32| Db(-70.0 - 40.0 * stream(scenario.seed, "loss", &format!("{from}/{to}")).uniform());
+    Links::from_radios(&radios, loss, Dbm(-105.0))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
@@ -399,14 +415,7 @@ proptest! {
         (data_error, control_error, miss) in (0.0..0.5, 0.0..0.5, 0.0..0.5),
         fades in any::<bool>(),
     ) {
-        let radios: Vec<Radio> = (0..scenario.stations)
-            .map(|station| {
-                let mut draws = stream(scenario.seed, "radio", &station.to_string());
-                Radio { tx_power: Dbm(20.0 * draws.uniform()), ..Radio::default() }
-            })
-            .collect();
-        let loss = |from: u32, to: u32| Db(-70.0 - 40.0 * stream(scenario.seed, "loss", &format!("{from}/{to}")).uniform());
-        let links = Links::from_radios(&radios, loss, Dbm(-105.0)).with_misses(|_, _| miss);
+        let links = random_links(&scenario).with_misses(|_, _| miss);
         let mut settings = settings(&scenario);
         for station in &mut settings {
             station.data_error_to = data_error;
@@ -421,6 +430,21 @@ proptest! {
         };
         let space = Space::new(scenario.access, &[0], links, settings).with_signals(signals);
         assert_every_packet_ends_once(&run!(space, &scenario));
+    }
+
+    /// Frames that only confirm a NAV are passed over, unless backoffs are recorded.
+    #[test]
+    fn records_change_nothing(scenario in scenario(), reception in capture(), protected in any::<bool>()) {
+        let mut scenario = scenario;
+        scenario.access.protection = protected.then_some(BitRate::from_mbps(11));
+        let space = || {
+            let space = Space::new(scenario.access, &[0], random_links(&scenario), settings(&scenario));
+            space.with_signals(signals(reception.clone(), scenario.stations, 1))
+        };
+        let with = run!(space(), &scenario);
+        let without = run!(space(), &scenario, false);
+        let recorded = with.iter().filter(|seen| matches!(seen, Seen::Frame(_) | Seen::Backoff(_))).count();
+        assert_same(&with[..with.len() - recorded], &without);
     }
 
     /// One category, DIFS, one frame at a time.

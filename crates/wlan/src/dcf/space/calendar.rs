@@ -11,21 +11,26 @@ pub enum Act {
     Begin,
 }
 
-/// One time for each station, and the first of them.
+/// What is certain, in its order, and for each station the end of its backoff, and the first of all.
 ///
 /// Stations that hear a frame put off their backoff and take it up again, some dozens at a time, and hardly one of those
 /// times is ever reached. So the times lie in plain blocks, about as many as a block has times, and a change costs one comparison; only a block
 /// that lost its earliest time is searched again when the first of all is asked for.
 #[derive(Clone, Debug)]
 pub struct Calendar {
-    /// Twice the time, plus one for [`Act::Begin`]; padded to whole blocks.
-    keys: Vec<u64>,
+    /// Ends of frames and answers: twice the time, plus one for [`Act::Begin`], and the station; the first comes last.
+    certain: Vec<(u64, u32)>,
+    /// Ends of backoffs; padded to whole blocks.
+    backoffs: Vec<u64>,
     /// Logarithm of the times in a block.
     bits: u32,
-    /// Not above any key of the block; equal to the smallest if the block is not stale.
+    /// Not above any time of the block; equal to the earliest if the block is not stale.
     least: Vec<u64>,
     /// One bit a block: whether it must be searched.
     stale: Vec<u64>,
+    /// The least of all, unless something has changed.
+    first: u64,
+    changed: bool,
 }
 
 const NEVER: u64 = u64::MAX;
@@ -42,107 +47,127 @@ impl Calendar {
         let bits = if stations <= 64 { 3 } else { stations.ilog2().div_ceil(2) };
         let blocks = stations.div_ceil(1 << bits).max(1);
         Self {
-            keys: vec![NEVER; blocks << bits],
+            certain: vec![],
+            backoffs: vec![NEVER; blocks << bits],
             bits,
             least: vec![NEVER; blocks],
             stale: vec![0; blocks.div_ceil(64)],
+            first: NEVER,
+            changed: false,
         }
     }
 
-    /// `station` acts at `time`, and not when it was going to before.
+    /// `station` acts at `time` whatever happens, and not when its backoff would have ended.
     #[inline]
-    pub fn set(&mut self, station: u32, time: Time, act: Act) {
-        self.put(station, key(time, act));
+    pub fn plan(&mut self, station: u32, time: Time, act: Act) {
+        self.clear(station);
+        let entry = (key(time, act), station);
+        let after = self.certain.iter().rev().take_while(|other| **other < entry).count();
+        self.certain.insert(self.certain.len() - after, entry);
     }
 
-    /// `station` is not going to act.
+    /// The backoff of `station` ends at `time`, and not when it was going to before.
+    #[inline]
+    pub fn set(&mut self, station: u32, time: Time) {
+        self.put(station, time.as_nanos());
+    }
+
+    /// `station` has no backoff that ends.
     #[inline]
     pub fn clear(&mut self, station: u32) {
         self.put(station, NEVER);
     }
 
-    /// `station` does not act until `end`. What it was going to do later may stay: it is set anew before.
+    /// The backoff of `station` does not end until `end`. If it was going to later that may stay: it is set anew before.
     #[inline]
     pub fn postpone(&mut self, station: u32, end: Time) {
-        if self.keys[station as usize] <= key(end, Act::Begin) {
+        if self.backoffs[station as usize] <= end.as_nanos() {
             self.clear(station);
         }
     }
 
     /// The times of a block.
     #[inline]
-    fn keys_of(&self, block: usize) -> &[u64] {
-        &self.keys[block << self.bits..(block + 1) << self.bits]
+    fn backoffs_of(&self, block: usize) -> &[u64] {
+        &self.backoffs[block << self.bits..(block + 1) << self.bits]
     }
 
     #[inline]
-    fn put(&mut self, station: u32, key: u64) {
+    fn put(&mut self, station: u32, time: u64) {
         let index = station as usize;
         let block = index >> self.bits;
-        let old = std::mem::replace(&mut self.keys[index], key);
-        if old == key {
+        let old = std::mem::replace(&mut self.backoffs[index], time);
+        if old == time {
             return;
         }
-        if key <= self.least[block] {
-            self.least[block] = key;
+        if time <= self.least[block] {
+            self.least[block] = time;
+            self.changed = true;
         } else if old == self.least[block] {
             self.stale[block / 64] |= 1 << (block % 64);
+            self.changed = true;
         }
     }
 
     /// The first time at which somebody acts.
     #[inline]
     pub fn next(&mut self) -> Time {
-        let least = self.least();
-        if least == NEVER { Time::NEVER } else { Time::from_nanos(least / 2) }
+        let certain = self.certain.last().map_or(NEVER, |(key, _)| key / 2);
+        let next = certain.min(self.least());
+        if next == NEVER { Time::NEVER } else { Time::from_nanos(next) }
     }
 
+    /// The first time at which a backoff ends.
     #[inline]
     fn least(&mut self) -> u64 {
-        for word in 0..self.stale.len() {
-            let mut bits = std::mem::take(&mut self.stale[word]);
-            while bits != 0 {
-                let block = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                self.least[block] = self.keys_of(block).iter().fold(NEVER, |least, key| least.min(*key));
+        if std::mem::take(&mut self.changed) {
+            for word in 0..self.stale.len() {
+                let mut bits = std::mem::take(&mut self.stale[word]);
+                while bits != 0 {
+                    let block = word * 64 + bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    self.least[block] = self.backoffs_of(block).iter().fold(NEVER, |least, time| least.min(*time));
+                }
             }
+            self.first = self.least.iter().fold(NEVER, |least, time| least.min(*time));
         }
-        self.least.iter().fold(NEVER, |least, key| least.min(*key))
+        self.first
     }
 
-    /// Takes out all stations that act so at `now`, which is not later than [`Calendar::next`], lowest number first.
-    pub fn take(&mut self, now: Time, act: Act, into: &mut Vec<u32>) {
-        let due = key(now, act);
+    /// Takes out all stations that begin to send at `now`, lowest number first. Nothing is due before.
+    pub fn take(&mut self, now: Time, into: &mut Vec<u32>) {
+        let begin = key(now, Act::Begin);
+        while let Some((_, station)) = self.certain.pop_if(|(key, _)| *key == begin) {
+            into.push(station);
+        }
+        let due = now.as_nanos();
         if self.least() != due {
             return;
         }
+        let answers = into.len();
         for block in 0..self.least.len() {
             if self.least[block] != due {
                 continue;
             }
             for index in block << self.bits..(block + 1) << self.bits {
-                if self.keys[index] == due {
-                    self.keys[index] = NEVER;
+                if self.backoffs[index] == due {
+                    self.backoffs[index] = NEVER;
                     into.push(u32::try_from(index).expect("stations are numbered in 32 bits"));
                 }
             }
             self.stale[block / 64] |= 1 << (block % 64);
+            self.changed = true;
+        }
+        if answers > 0 {
+            into.sort_unstable();
         }
     }
 
-    /// Takes out the lowest station whose frame ends at `now`, which is not later than [`Calendar::next`].
+    /// Takes out the lowest station whose frame ends at `now`, before which nothing is due.
     #[inline]
     pub fn take_end(&mut self, now: Time) -> Option<u32> {
-        let due = key(now, Act::End);
-        if self.least() != due {
-            return None;
-        }
-        let block = self.least.iter().position(|key| *key == due).expect("the least of all is the least of a block");
-        let place = self.keys_of(block).iter().position(|key| *key == due).expect("a block holds its least");
-        let index = (block << self.bits) + place;
-        let station = u32::try_from(index).expect("stations are numbered in 32 bits");
-        self.clear(station);
-        Some(station)
+        let end = key(now, Act::End);
+        self.certain.pop_if(|(key, _)| *key == end).map(|(_, station)| station)
     }
 }
 
@@ -156,29 +181,35 @@ mod tests {
         /// Against a plain list, searched from end to end.
         #[test]
         fn the_first_to_act_is_found(
-            changes in prop::collection::vec((0_u32..150, prop::option::of(0_u64..40), any::<bool>()), 1..200),
+            changes in prop::collection::vec((0_u32..150, prop::option::of(0_u64..40), 0..3), 1..200),
         ) {
             let mut calendar = Calendar::new(150);
-            let mut plain: Vec<Option<(Time, Act)>> = vec![None; 150];
-            let rank = |(time, act): (Time, Act)| (time, act == Act::Begin);
-            for (station, time, ends) in changes {
-                let act = if ends { Act::End } else { Act::Begin };
-                plain[station as usize] = time.map(|t| (Time::from_nanos(t), act));
-                match time {
-                    Some(t) => calendar.set(station, Time::from_nanos(t), act),
-                    None => calendar.clear(station),
+            // Time, act, and whether it is certain.
+            let mut plain: Vec<Option<(Time, Act, bool)>> = vec![None; 150];
+            let rank = |(time, act, _): (Time, Act, bool)| (time, act == Act::Begin);
+            for (station, time, kind) in changes {
+                let index = station as usize;
+                if plain[index].is_none_or(|(.., certain)| !certain) {
+                    let act = if kind == 0 { Act::End } else { Act::Begin };
+                    match time.map(Time::from_nanos) {
+                        Some(t) if kind < 2 => calendar.plan(station, t, act),
+                        Some(t) => calendar.set(station, t),
+                        None => calendar.clear(station),
+                    }
+                    plain[index] = time.map(|t| (Time::from_nanos(t), act, kind < 2));
                 }
                 let first = plain.iter().flatten().min_by_key(|entry| rank(**entry)).copied();
-                prop_assert_eq!(calendar.next(), first.map_or(Time::NEVER, |(t, _)| t));
-                let Some((now, act)) = first.filter(|_| station % 3 == 0) else { continue };
-                let due: Vec<u32> = (0..150).filter(|s| plain[*s as usize] == Some((now, act))).collect();
-                if act == Act::End {
-                    prop_assert_eq!(calendar.take_end(now), Some(due[0]));
+                prop_assert_eq!(calendar.next(), first.map_or(Time::NEVER, |(t, ..)| t));
+                let Some(first) = first.filter(|_| station % 3 == 0) else { continue };
+                let same = |s: &u32| plain[*s as usize].is_some_and(|entry| rank(entry) == rank(first));
+                let due: Vec<u32> = (0..150).filter(same).collect();
+                if first.1 == Act::End {
+                    prop_assert_eq!(calendar.take_end(first.0), Some(due[0]));
                     plain[due[0] as usize] = None;
                 } else {
-                    prop_assert_eq!(calendar.take_end(now), None);
+                    prop_assert_eq!(calendar.take_end(first.0), None);
                     let mut taken = vec![];
-                    calendar.take(now, Act::Begin, &mut taken);
+                    calendar.take(first.0, &mut taken);
                     prop_assert_eq!(&taken, &due);
                     due.iter().for_each(|s| plain[*s as usize] = None);
                 }

@@ -2,12 +2,8 @@
 
 use wifair_units::{Duration, Time};
 
-/// No frame is being received.
-pub const NOTHING: u32 = u32::MAX;
-
-/// The part of a station that every frame in its range touches: one cache line.
+/// The part of a station that frames in its range touch, beside the sets of [`super::signal::Signals`].
 #[derive(Clone, Debug)]
-#[repr(align(64))]
 pub struct Ear {
     /// Slots of the backoff count from here on, while the medium stays idle.
     pub from: Time,
@@ -15,20 +11,12 @@ pub struct Ear {
     pub nav: Time,
     /// When the NAV may be forgotten because what an RTS announced does not follow; [`Time::NEVER`]: not at all.
     pub nav_check: Time,
-    /// When the frame began that is being received.
+    /// When a frame began to be received while none was, if it still is.
     pub since: Time,
-    /// Who sends the frame that is being received, or [`NOTHING`].
+    /// Who sends the frame that is being received, if any is.
     pub receives: u32,
-    /// Frames of others that it senses.
-    pub sensed: u32,
     /// Slots of the backoff that are left.
     pub left: u32,
-    /// The frame that is being received will not be read.
-    pub spoilt: bool,
-    /// The last frame was not read: EIFS is due.
-    pub garbled: bool,
-    /// Has a frame on the air.
-    pub sends: bool,
     /// Takes part in an exchange, so that its backoff stands still.
     pub engaged: bool,
     /// Its exchange is over, and it goes on when the medium is idle.
@@ -60,12 +48,8 @@ impl Ear {
             nav: Time::ZERO,
             nav_check: Time::NEVER,
             since: Time::ZERO,
-            receives: NOTHING,
-            sensed: 0,
+            receives: 0,
             left: 0,
-            spoilt: false,
-            garbled: false,
-            sends: false,
             engaged: false,
             waits: false,
             contends: false,
@@ -77,12 +61,6 @@ impl Ear {
     #[inline]
     pub fn nav_until(&self) -> Time {
         self.nav.min(self.nav_check)
-    }
-
-    /// Physical or virtual carrier sense.
-    #[inline]
-    pub fn is_busy(&self, now: Time) -> bool {
-        self.sensed > 0 || self.engaged || now < self.nav_until()
     }
 
     /// A frame begins while nothing else was heard. Whether a backoff must be drawn.
@@ -107,10 +85,11 @@ impl Ear {
         self.nav_check = Time::NEVER;
     }
 
-    /// The medium is idle from `now`: slots count after DIFS or EIFS (10.3.2.3.7: without regard to the NAV).
+    /// The medium is idle from `now`: slots count after DIFS, or EIFS if the last frame was `garbled` (10.3.2.3.7:
+    /// without regard to the NAV).
     #[inline]
-    pub fn fall_idle(&mut self, now: Time, waits: &Waits) {
-        self.from = now + if self.garbled { waits.eifs } else { waits.difs };
+    pub fn fall_idle(&mut self, now: Time, garbled: bool, waits: &Waits) {
+        self.from = now + if garbled { waits.eifs } else { waits.difs };
         let nav = self.nav_until();
         if nav > now {
             self.from = self.from.max(nav + waits.difs);

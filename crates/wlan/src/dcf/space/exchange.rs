@@ -5,7 +5,6 @@ use wifair_units::{Duration, Time};
 
 use super::super::{BROADCAST, Heard};
 use super::calendar::Act;
-use super::ear::NOTHING;
 use super::traffic::disturb;
 use super::{Call, Kind, Sending, Space, Stage};
 
@@ -14,26 +13,25 @@ impl Space {
     pub(super) fn begin(&mut self, now: Time) {
         let mut starters = std::mem::take(&mut self.starters);
         starters.clear();
-        self.calendar.take(now, Act::Begin, &mut starters);
+        self.calendar.take(now, &mut starters);
         if !starters.is_empty() {
             self.traffic.account(now, &mut self.sendings);
         }
         for &sender in &starters {
             let ear = &mut self.ears[sender as usize];
-            if ear.receives != NOTHING {
-                let lost = ear.receives;
-                if !ear.spoilt {
-                    disturb(&mut self.sendings[lost as usize], sender, &mut self.traffic);
+            let signals = &mut self.signals;
+            if signals.receiving.has(sender) {
+                if !signals.spoilt.has(sender) {
+                    disturb(&mut self.sendings[ear.receives as usize], sender, &mut self.traffic);
                 }
                 // ns-2's goes on to follow what it cannot read any more.
-                ear.spoilt = true;
-                if !self.like_ns2 {
-                    ear.receives = NOTHING;
-                }
+                signals.spoilt.put(sender, true);
+                signals.receiving.put(sender, self.like_ns2);
             }
-            ear.sends = true;
             ear.engaged = true;
-            ear.garbled = false;
+            signals.sends.put(sender, true);
+            self.held.release(sender);
+            signals.garbled.put(sender, false);
         }
         for &sender in &starters {
             self.send(now, sender);
@@ -44,9 +42,11 @@ impl Space {
             let met = match sending.to {
                 _ if sending.is_for_all() => sending.readers == 0 && self.traffic.frames > 1,
                 to => {
-                    let ear = &self.ears[to as usize];
-                    let reads = ear.receives == sender && !ear.spoilt;
-                    !reads && (ear.sends || ear.sensed > 1 || (ear.receives != NOTHING && ear.receives != sender))
+                    let signals = &self.signals;
+                    let receives = signals.receiving.has(to).then(|| self.ears[to as usize].receives);
+                    let reads = receives == Some(sender) && !signals.spoilt.has(to);
+                    let receives_other = receives.is_some_and(|other| other != sender);
+                    !reads && (receives_other || signals.sends.has(to) || signals.is_crowded(to))
                 }
             };
             if met && !sending.met {
@@ -99,14 +99,10 @@ impl Space {
         };
         self.sendings[sender as usize] =
             Sending { kind, to, rate, start: now, end, nav, readers: 0, met: false, alone: Duration::ZERO };
-        self.calendar.set(sender, end, Act::End);
+        self.calendar.plan(sender, end, Act::End);
         self.traffic.frames += 1;
         self.traffic.sum += u64::from(sender);
-        if self.signals.is_some() {
-            self.reach_by_signal(now, sender, end);
-        } else {
-            self.reach(now, sender, end);
-        }
+        self.reach(now, sender, end);
     }
 
     /// `sender`, which contended, opens an exchange. With which frame.
@@ -141,21 +137,21 @@ impl Space {
         self.traffic.sum -= u64::from(sender);
         let mut sending = self.sendings[sender as usize];
         self.traffic.met -= u32::from(sending.met);
-        self.ears[sender as usize].sends = false;
+        self.signals.sends.put(sender, false);
         self.finished.clear();
-        let fate = match self.signals {
-            Some(_) => self.fade_by_signal(now, sender, &sending),
-            None => self.fade(now, sender, &sending),
-        };
+        let fate = self.fade(now, sender, &sending);
         let mut read = fate.read;
         sending.met |= fate.met;
         self.sendings[sender as usize].met = sending.met;
         if sending.to == BROADCAST {
             read = !self.receivers.is_empty();
-        } else if read {
-            read = !self.is_lost(sender, &sending);
-            self.ears[sending.to as usize].garbled = !read;
-            self.extend_nav(now, sending.to);
+        } else {
+            self.held.release(sending.to);
+            if read {
+                read = !self.is_lost(sender, &sending);
+                self.signals.garbled.put(sending.to, !read);
+                self.extend_nav(now, sending.to);
+            }
         }
         self.traffic.settle(&sending, read);
         if self.tap.is_some() {
@@ -274,15 +270,16 @@ impl Space {
     /// `station` sends a frame to `peer` after SIFS.
     fn plan(&mut self, now: Time, station: u32, kind: Kind, peer: u32) {
         self.ears[station as usize].engaged = true;
+        self.held.release(station);
         let state = &mut self.stations[station as usize];
         state.stage = Stage::Due(kind);
         state.peer = peer;
-        self.calendar.set(station, now + self.access.timing.sifs, Act::Begin);
+        self.calendar.plan(station, now + self.access.timing.sifs, Act::Begin);
     }
 
     /// A frame that concerned `station` has ended.
     fn go_on(&mut self, now: Time, station: u32) {
-        if self.ears[station as usize].sensed == 0 {
+        if !self.signals.is_busy(station) {
             self.fall_idle(now, station);
         }
     }
@@ -324,6 +321,7 @@ impl Space {
     /// A frame is done: contention window and retries return to their start, a backoff follows whether there is
     /// another frame or not (10.3.4.3).
     fn succeed<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) {
+        self.alert.put(station, true);
         self.counters[station as usize].delivered += 1;
         if let Some(rates) = &mut self.rates {
             rates.report(call.now, station, true);
@@ -345,6 +343,7 @@ impl Space {
         let sending = self.sendings[index];
         let frame = self.stations[index].frame.expect("a sender has a frame");
         self.ears[index].waits = false;
+        self.alert.put(station, true);
         let mut timeout = Time::ZERO;
         match self.stations[index].stage {
             Stage::Sent => {
@@ -394,20 +393,17 @@ impl Space {
             stage => unreachable!("an exchange that is over has failed or was a broadcast, not {stage:?}"),
         }
         let ear = &mut self.ears[index];
+        let garbled = self.signals.garbled.has(station);
         if self.eifs_is_nav {
-            ear.fall_idle(call.now.max(timeout), &self.waits);
-        } else if timeout > Time::ZERO
-            && self.access.timeout_without_difs
-            && !ear.garbled
-            && ear.nav_until() <= call.now
-        {
+            ear.fall_idle(call.now.max(timeout), garbled, &self.waits);
+        } else if timeout > Time::ZERO && self.access.timeout_without_difs && !garbled && ear.nav_until() <= call.now {
             ear.from = timeout.max(call.now);
         } else {
-            ear.fall_idle(call.now, &self.waits);
+            ear.fall_idle(call.now, garbled, &self.waits);
             ear.from = ear.from.max(timeout);
         }
         if ear.contends {
-            self.calendar.set(station, ear.due(&self.waits), Act::Begin);
+            self.calendar.set(station, ear.due(&self.waits));
         }
     }
 }

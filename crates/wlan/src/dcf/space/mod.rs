@@ -22,22 +22,27 @@
 mod calendar;
 mod ear;
 mod exchange;
+mod held;
 mod links;
 mod ns2;
 mod rates;
 mod reach;
 mod record;
+mod rows;
+mod sets;
 mod signal;
 mod traffic;
 
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use self::calendar::{Act, Calendar};
+use self::calendar::Calendar;
 use self::ear::{Ear, Waits};
+use self::held::Held;
 pub use self::links::{Hearing, Links};
 pub use self::rates::RateSettings;
 use self::rates::Rates;
+use self::sets::Stations;
 pub use self::signal::SignalSettings;
 use self::signal::Signals;
 use self::traffic::Traffic;
@@ -127,8 +132,12 @@ pub struct Space {
     stations: Vec<Station>,
     queues: Vec<Queue>,
     errors: Vec<Errors>,
-    /// Powers, where links have them or chance is in play.
-    signals: Option<Box<Signals>>,
+    signals: Signals,
+    /// Whom frames do not concern for a while.
+    held: Held,
+    /// Who has a backoff, a frame to send, or a NAV that may be forgotten, and some who had: a busy medium changes nothing
+    /// for all others.
+    alert: Stations,
     /// Given errors strike every station that could read a frame, not its receiver alone.
     errors_for_all: bool,
     /// EIFS is a NAV.
@@ -198,11 +207,13 @@ impl Space {
             sendings: vec![nothing_sent; stations.len()],
             counters: vec![Counters::default(); stations.len()],
             gauges: vec![Gauge::default(); hubs.len()],
+            signals: Signals::without_powers(&links),
+            held: Held::new(stations.len()),
+            alert: Stations::none(stations.len()),
             links,
             stations: vec![],
             queues: vec![],
             errors: vec![],
-            signals: None,
             errors_for_all: false,
             eifs_is_nav: access.eifs == Eifs::Nav,
             like_ns2: access.eifs == Eifs::Nav,
@@ -248,9 +259,8 @@ impl Space {
     /// If there are not as many streams as stations, or capture is asked for and the links have no powers.
     #[must_use]
     pub fn with_signals(mut self, settings: SignalSettings) -> Self {
-        let signals = Signals::new(settings, &self.links);
-        self.like_ns2 = self.eifs_is_nav && signals.are_those_of_ns2();
-        self.signals = Some(Box::new(signals));
+        self.signals = Signals::new(settings, &self.links);
+        self.like_ns2 = self.eifs_is_nav && self.signals.are_those_of_ns2();
         self
     }
 
@@ -274,6 +284,7 @@ impl Space {
     /// Keeps records of frames and backoffs, or not.
     pub fn set_tap(&mut self, on: bool) {
         self.tap = on.then(Box::default);
+        self.held = Held::new(self.stations.len());
     }
 
     /// What was recorded, if records are kept.
@@ -341,8 +352,8 @@ impl Space {
         let mut traffic = self.traffic.clone();
         let mut sendings = self.sendings.clone();
         traffic.account(now, &mut sendings);
-        for (sending, ear) in sendings.iter().zip(&self.ears) {
-            if ear.sends {
+        for (station, sending) in (0..).zip(&sendings) {
+            if self.signals.sends.has(station) {
                 traffic.settle(sending, true);
             }
         }
@@ -432,15 +443,18 @@ impl Space {
 
     /// A station that had nothing to send contends for the medium.
     fn request(&mut self, now: Time, station: u32) {
+        self.held.release(station);
+        self.alert.put(station, true);
         let ear = &mut self.ears[station as usize];
         let contention = &mut self.stations[station as usize].contention;
         ear.contends = true;
-        if ear.is_busy(now) {
+        let is_engaged = ear.engaged || self.signals.is_busy(station);
+        if is_engaged || now < ear.nav_until() {
             // 10.3.4.2: the medium is busy, so a backoff is due, unless one is pending already.
             if ear.left == 0 {
                 ear.left = contention.draw();
             }
-            if ear.sensed > 0 || ear.engaged {
+            if is_engaged {
                 return;
             }
         } else {
@@ -459,7 +473,7 @@ impl Space {
                 }
             }
         }
-        self.calendar.set(station, ear.due(&self.waits), Act::Begin);
+        self.calendar.set(station, ear.due(&self.waits));
     }
 
     /// Goes on at the time of [`Space::next`], and says what was received.

@@ -11,10 +11,9 @@
 
 use wifair_units::Time;
 
-use super::ear::NOTHING;
-use super::signal::Signals;
+use super::Space;
+use super::sets::{each, place};
 use super::traffic::disturb;
-use super::{Sending, Space};
 
 /// A frame that begins at a station.
 #[derive(Clone, Copy, Debug)]
@@ -32,43 +31,42 @@ pub struct Arrival {
 
 impl Space {
     /// A frame arrives that its hearer senses. Whether it will be read, if nothing more happens.
-    pub(super) fn arrive(&mut self, signals: Option<&mut Signals>, frame: &Arrival) -> bool {
+    pub(super) fn arrive(&mut self, frame: &Arrival) -> bool {
         let Arrival { sender, station, now, end, reads, power } = *frame;
         let ear = &mut self.ears[station as usize];
-        let readable = reads && !ear.sends;
-        let other = ear.receives;
-        let mut signals = signals.filter(|signals| signals.captures());
-        if other == NOTHING {
+        let signals = &mut self.signals;
+        let readable = reads && !signals.sends.has(station);
+        if !signals.receiving.has(station) {
             ear.receives = sender;
             ear.since = now;
-            ear.spoilt = !readable;
-            if let Some(signals) = signals {
-                signals.follow(station, now, power);
-            }
+            signals.receiving.put(station, true);
+            signals.spoilt.put(station, !readable);
+            signals.follow(station, now, power);
             return readable;
         }
-        let was_read = !ear.spoilt;
+        let other = ear.receives;
+        let was_read = !signals.spoilt.has(station);
         let other_end = self.sendings[other as usize].end;
         let mut follows = end > other_end;
         let mut clear = false;
-        if let Some(signals) = &mut signals {
+        if signals.captures() {
             if signals.drowns(station, power) {
                 ear.set_nav(end + self.waits.eifs, Time::NEVER);
+                self.held.release(station);
                 return false;
             }
             if ear.since == now && signals.is_drowned(station, power) {
                 // It is the first of the two.
                 ear.set_nav(other_end + self.waits.eifs, Time::NEVER);
+                self.held.release(station);
                 follows = true;
                 clear = readable;
             }
         }
-        ear.spoilt = !clear;
+        signals.spoilt.put(station, !clear);
         if follows {
             ear.receives = sender;
-            if let Some(signals) = signals {
-                signals.follow(station, now, power);
-            }
+            signals.follow(station, now, power);
         }
         if was_read {
             disturb(&mut self.sendings[other as usize], station, &mut self.traffic);
@@ -76,25 +74,20 @@ impl Space {
         clear
     }
 
-    /// The frame that `station` was following ends. Whether `station` is its receiver and could read it.
-    pub(super) fn depart(&mut self, now: Time, station: u32, sender: u32, sending: &Sending, check: Time) -> bool {
-        let sends_on = self.ears[station as usize].sends && self.sendings[station as usize].end > now;
-        if sends_on {
-            self.ears[station as usize].receives = NOTHING;
-            return false;
-        }
-        let read = self.receive(station, sender, sending, check);
-        self.extend_nav(now, station);
-        read
+    /// Those of a word whose own frame goes on, so that they do not notice the end of the one that they followed.
+    pub(super) fn who_send_on(&self, now: Time, word: usize, follow: u64) -> u64 {
+        let sending = each(word, follow & self.signals.sends.of(word));
+        let goes_on = sending.filter(|station| self.sendings[*station as usize].end > now);
+        goes_on.fold(0, |bits, station| bits | place(station).1)
     }
 
     /// `station` could not read the last frame: EIFS is due, and where it is a NAV that is set.
     #[inline]
     pub(super) fn extend_nav(&mut self, now: Time, station: u32) {
-        let ear = &mut self.ears[station as usize];
-        if self.eifs_is_nav && ear.garbled {
-            ear.set_nav(now + self.waits.eifs, Time::NEVER);
-            ear.garbled = false;
+        if self.eifs_is_nav && self.signals.garbled.has(station) {
+            self.ears[station as usize].set_nav(now + self.waits.eifs, Time::NEVER);
+            self.signals.garbled.put(station, false);
+            self.held.release(station);
         }
     }
 }

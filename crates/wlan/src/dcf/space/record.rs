@@ -8,13 +8,12 @@ use super::super::tap::{Fate, FrameKind, FrameRecord};
 use super::{Kind, Sending, Space};
 
 impl Space {
-    /// `station` hears the end of the frame of `sender`, which it `reads` if nothing is in its way; `by_bits`: it did not,
-    /// and only because of wrong bits.
+    /// `station` hears the end of a frame, which it `receives`, and `reads` if nothing is in its way; `by_bits`: it did not, and
+    /// only because of wrong bits.
     #[cold]
-    pub(super) fn record_hearer(&mut self, station: u32, sender: u32, reads: bool, by_bits: bool) {
-        let ear = &self.ears[station as usize];
-        let fate = match ear.receives == sender {
-            true if !ear.spoilt => Fate::Read,
+    pub(super) fn record_hearer(&mut self, station: u32, receives: bool, reads: bool, by_bits: bool) {
+        let fate = match receives {
+            true if !self.signals.spoilt.has(station) => Fate::Read,
             _ if by_bits || !reads => Fate::Error,
             _ => Fate::Collision,
         };

@@ -1,0 +1,143 @@
+//! Sets of stations, a bit each, so that what many stations do alike takes one step for 64 of them.
+
+/// Stations by their numbers, 64 in a word.
+#[derive(Clone, Debug)]
+pub struct Stations(Vec<u64>);
+
+/// The word of a station, and its bit there.
+#[inline]
+pub const fn place(station: u32) -> (usize, u64) {
+    (station as usize / 64, 1 << (station % 64))
+}
+
+impl Stations {
+    /// None of so many.
+    pub fn none(stations: usize) -> Self {
+        Self(vec![0; stations.div_ceil(64)])
+    }
+
+    #[inline]
+    pub fn has(&self, station: u32) -> bool {
+        let (word, bit) = place(station);
+        self.0[word] & bit != 0
+    }
+
+    #[inline]
+    pub fn put(&mut self, station: u32, is_in: bool) {
+        let (word, bit) = place(station);
+        self.0[word] = self.0[word] & !bit | if is_in { bit } else { 0 };
+    }
+
+    /// Those of a word.
+    #[inline]
+    pub fn of(&self, word: usize) -> u64 {
+        self.0[word]
+    }
+
+    #[inline]
+    pub fn of_mut(&mut self, word: usize) -> &mut u64 {
+        &mut self.0[word]
+    }
+}
+
+/// The stations of a word that `bits` has, in the order of their numbers.
+#[inline]
+pub fn each(word: usize, mut bits: u64) -> impl Iterator<Item = u32> {
+    #[allow(clippy::cast_possible_truncation)] // there are fewer than 2^32 stations
+    let first = word as u32 * 64;
+    std::iter::from_fn(move || {
+        let station = (bits != 0).then(|| first + bits.trailing_zeros());
+        bits &= bits.wrapping_sub(1);
+        station
+    })
+}
+
+/// Binary digits of a count: no station is reached by 65536 frames at once.
+const DIGITS: usize = 16;
+
+/// Small numbers of 64 stations, digit by digit, so that all of them change in a few steps.
+#[derive(Clone, Debug, Default)]
+struct Count {
+    /// Whose number is not zero.
+    any: u64,
+    /// Digits that were ever needed.
+    used: usize,
+    digits: [u64; DIGITS],
+}
+
+/// A small number for each station.
+#[derive(Clone, Debug)]
+pub struct Tally(Vec<Count>);
+
+impl Tally {
+    /// Zero for so many stations.
+    pub fn new(stations: usize) -> Self {
+        Self(vec![Count::default(); stations.div_ceil(64)])
+    }
+
+    /// One more for these.
+    #[inline]
+    pub fn add(&mut self, word: usize, bits: u64) {
+        let count = &mut self.0[word];
+        count.any |= bits;
+        let (mut carry, mut place) = (bits, 0);
+        while carry != 0 {
+            let digit = &mut count.digits[place];
+            (*digit, carry) = (*digit ^ carry, *digit & carry);
+            place += 1;
+        }
+        count.used = count.used.max(place);
+    }
+
+    /// One less for these, none of whom has zero.
+    #[inline]
+    pub fn remove(&mut self, word: usize, bits: u64) {
+        let Count { any, used, digits } = &mut self.0[word];
+        let mut borrow = bits;
+        *any = 0;
+        for digit in &mut digits[..*used] {
+            (*digit, borrow) = (*digit ^ borrow, !*digit & borrow);
+            *any |= *digit;
+        }
+    }
+
+    /// Those of a word whose number is not zero.
+    #[inline]
+    pub fn any(&self, word: usize) -> u64 {
+        self.0[word].any
+    }
+
+    /// Those of a word whose number is two or more.
+    #[inline]
+    pub fn several(&self, word: usize) -> u64 {
+        self.0[word].digits[1..].iter().fold(0, |any, digit| any | digit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Against plain numbers.
+        #[test]
+        fn a_tally_counts(changes in prop::collection::vec(any::<u64>(), 1..40)) {
+            let mut tally = Tally::new(200);
+            let mut plain = [0_i32; 64];
+            for (sign, bits) in changes.iter().map(|bits| (1, bits)).chain(changes.iter().map(|bits| (-1, bits))) {
+                if sign > 0 { tally.add(2, *bits) } else { tally.remove(2, *bits) }
+                for station in each(0, *bits) {
+                    plain[station as usize] += sign;
+                }
+                let which = |wanted: fn(i32) -> bool| {
+                    (0..64).filter(|bit| wanted(plain[*bit])).fold(0_u64, |bits, bit| bits | 1 << bit)
+                };
+                prop_assert_eq!(tally.any(2), which(|count| count > 0));
+                prop_assert_eq!(tally.several(2), which(|count| count > 1));
+            }
+            prop_assert_eq!(tally.any(1), 0);
+        }
+    }
+}
