@@ -166,13 +166,14 @@ class _Lanes:
                 self._bar(reader, start, end, -0.2, 0.14, label="NAV", **style)
 
     def frames(self, frames: Columns) -> None:
+        has_tcp = bool({"data", "ack"} & set(frames["packet"].tolist()))
         names = ("start_s", "end_s", "kind", "sender", "fate", "packet", "retry", "receiver")
         for start, end, kind, sender, fate, packet, retry, receiver in zip(*(frames[name].tolist() for name in names)):
             if kind == "ack":
                 key = "mac_ack"
             elif kind == "data":
                 key = packet if packet in ("data", "ack") else "other"
-                if not packet:  # its receiver has it already
+                if not packet and has_tcp:  # its receiver has it already
                     key = "data" if end - start > 0.0005 else "ack"
             else:
                 key = kind
