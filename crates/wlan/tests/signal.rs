@@ -383,6 +383,24 @@ fn records_say_who_heard_a_frame_and_why_it_was_lost() {
     assert!(tap.frames().is_empty());
 }
 
+/// Station 0 fails to notice what 1 sends to it; at station 2 it is 18 dB below what is sensed, which makes no hearer of it.
+#[test]
+fn records_tell_what_was_not_noticed_from_what_was_not_read() {
+    let radios = vec![Radio::default(); 3];
+    let gain = |from: u32, to: u32| Db(if from.max(to) == 2 { -120.0 } else { -60.0 });
+    let links = Links::from_radios(&radios, gain, Dbm(-110.0)).with_misses(|from, _| f64::from(from));
+    let reception = reception(Capture::Header, 10.0, Interference::Sum);
+    let access = Access { short_retry_limit: 1, ..long_preamble() };
+    let mut run = Run::new(access, links, (0, 0), 1).with(signals(reception, 3, 1));
+    run.space.set_tap(true);
+    run.offer(at_us(1000), 1, 0, 1000);
+    run.until(at_us(100_000));
+    let tap = run.space.tap().unwrap();
+    let [frame] = tap.frames() else { panic!("one attempt, no answer: {:?}", tap.frames()) };
+    let heard: Vec<_> = tap.hearers(frame).unwrap().iter().map(|h| (h.station, h.fate)).collect();
+    assert_eq!((frame.fate, heard), (Fate::Deaf, vec![(0, Fate::Deaf)]));
+}
+
 /// ns-2 2.35 keeps EIFS (364 us with ACKs at 1 Mb/s) as a NAV, which DIFS (50 us) follows. In its traces (macTrace, nodes at 0,
 /// 100, 400 and 500 m that send to their neighbours) the third sends 414 us and whole slots after an ACK of the second, which it
 /// senses and cannot read; of equal stations in one cell bystanders and senders alike go on 414 us and whole slots after

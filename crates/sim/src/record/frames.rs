@@ -42,7 +42,7 @@ row! {
         pub payload_bytes: u64,
         /// Stations that could read it, but for its receiver; `*`: all others.
         pub read_by: String,
-        /// Stations that sensed it and could not read it, with the reason; `*`: all others.
+        /// Stations that sensed it and could not read it, or could and did not notice it, with the reason; `*`: all others.
         pub spoilt_at: String,
     }
 }

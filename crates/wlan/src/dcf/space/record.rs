@@ -8,12 +8,14 @@ use super::super::tap::{Fate, FrameKind, FrameRecord};
 use super::{Kind, Sending, Space};
 
 impl Space {
-    /// `station` hears the end of a frame, which it `receives`, and `reads` if nothing is in its way; `by_bits`: it did not, and
-    /// only because of wrong bits.
+    /// A frame ends at `station`, which `senses` it, and `reads` it if nothing is in its way; `receives`: it follows it;
+    /// `by_bits`: it did not read it, and only because of wrong bits.
     #[cold]
-    pub(super) fn record_hearer(&mut self, station: u32, receives: bool, reads: bool, by_bits: bool) {
+    pub(super) fn record_hearer(&mut self, station: u32, receives: bool, (senses, reads): (bool, bool), by_bits: bool) {
         let fate = match receives {
             true if !self.signals.spoilt.has(station) => Fate::Read,
+            false if !senses && !reads => return,
+            false if !senses => Fate::Deaf,
             _ if by_bits || !reads => Fate::Error,
             _ => Fate::Collision,
         };

@@ -574,8 +574,8 @@ impl Space {
         if self.tap.is_some() {
             for station in each(word, reach.reached) {
                 let reads = self.links.hearing(sender, station) == Hearing::Reads;
-                let receives = follow & place(station).1 != 0;
-                self.record_hearer(station, receives, reads, by_bits & place(station).1 != 0);
+                let (_, bit) = place(station);
+                self.record_hearer(station, follow & bit != 0, (reach.senses & bit != 0, reads), by_bits & bit != 0);
             }
         }
         let sends_on = if self.like_ns2 { self.who_send_on(now, word, follow) } else { 0 };
