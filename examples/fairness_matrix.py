@@ -28,6 +28,8 @@ ALGORITHMS = [
     "hybla", "illinois", "veno", "fast", "yeah", "fusion", "areno", "shimonishi", "ack-loss", "ledbat", "bbr",
     "bbr3",
 ]  # fmt: skip
+# The receivers delay ACKs: without a loss each covers two segments.
+PARAMETERS: dict[str, dict[str, object]] = {"ack-loss": {"segments_per_ack": 2}}
 
 COMMON = """
 duration = "60 s"
@@ -96,9 +98,13 @@ def scenario(place: str) -> wifair.Scenario:
 
 def share(base: wifair.Scenario, a: str, b: str, seeds: int) -> tuple[float, float]:
     """Run a pair: the part of the goodput that `a` gets, and the goodput of both [Mb/s], means over the seeds."""
-    flows = wifair.run(
-        base.with_({"flows.a.tcp.cc": a, "flows.b.tcp.cc": b}), seeds=range(1, seeds + 1), threads=1
-    ).flows
+    changes: dict[str, object] = {}
+    for flow, algorithm in (("a", a), ("b", b)):
+        changes[f"flows.{flow}.tcp.cc"] = algorithm
+        changes |= {
+            f"flows.{flow}.tcp.{algorithm}.{key}": value for key, value in PARAMETERS.get(algorithm, {}).items()
+        }
+    flows = wifair.run(base.with_(changes), seeds=range(1, seeds + 1), threads=1).flows
     first, second = (flows.where(name=name)["goodput_bps"] for name in ("a", "b"))
     return float(np.mean(first / (first + second))), float(np.mean(first + second)) / 1e6
 
