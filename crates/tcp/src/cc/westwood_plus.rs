@@ -40,8 +40,14 @@ table! {
         pub filter: Filter = Filter::Paper;
         /// Weight of the old estimate in the paper's filter.
         pub keep: f64 = 0.9, "between 0 and 1" => |v| (0.0..1.0).contains(v);
-        /// Tick of the clock by which `linux` measures, the kernel's 1 / HZ; zero is exact.
-        pub tick: Duration = Duration::ZERO, "at most 100 ms" => |v| *v <= Duration::from_millis(100);
+        /// Tick of the clock by which `linux` measures, the kernel's 1 / HZ; without one it measures exactly.
+        pub tick: Option<Duration> = None;
+    }
+    check(params, at) {
+        at.only_for("tick", &mut params.tick, "filter", (params.filter, Filter::Linux));
+        if params.tick.is_some_and(|tick| tick == Duration::ZERO || tick > Duration::from_millis(100)) {
+            at.problem("tick", "a tick is above 0 and at most 100 ms", "write tick = \"4 ms\" for HZ = 250");
+        }
     }
 }
 
@@ -72,7 +78,7 @@ impl Estimate {
         Self {
             filter: params.filter,
             keep: params.keep,
-            tick: params.tick,
+            tick: params.tick.unwrap_or(Duration::ZERO),
             bandwidth: 0.0,
             inner: 0.0,
             bytes: 0.0,
@@ -313,7 +319,7 @@ mod tests {
     /// which fill 30 of 30 ms. A loss at 50 segments leaves 25, the end of recovery what fills the path.
     #[test]
     fn linux_rounds_up_to_ticks_and_decides_at_the_end_of_recovery() {
-        let params = Params { filter: Filter::Linux, tick: Duration::from_millis(10), ..Params::default() };
+        let params = Params { filter: Filter::Linux, tick: Some(Duration::from_millis(10)), ..Params::default() };
         let mut cc = new(&params, Start { ssthresh: 2.0, ..Start::with_window(50.0) });
         for i in 0..=60_u64 {
             cc.on_ack(&ack(0.105 + 0.001 * i as f64, 0.0203, i, i + 50));
