@@ -37,4 +37,4 @@ def test_a_wheel_from_the_source_distribution(tmp_path: Path) -> None:
     assert call(command, "--version", cwd=tmp_path).startswith("wifair ")
     call(command, "init", "hot-spot", cwd=tmp_path)
     assert "Jain's index" in call(command, "run", "hot-spot.toml", "--duration", "10 s", cwd=tmp_path)
-    assert "holds" in call(command, "reproduce", "lee2007/fig3", cwd=tmp_path)
+    assert "holds" in call(command, "reproduce", "lee2007/fig2a", cwd=tmp_path)
