@@ -6,7 +6,8 @@ __version__: str
 __source__: str
 MAX_BYTES: int
 
-RawColumn = tuple[str, str, tuple[str, bytes] | list[str]]
+RawData = tuple[str, bytes] | list[str]
+RawColumn = tuple[str, str, RawData]
 
 Rule = tuple[str, str, float, bool]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -24,6 +23,8 @@ def key(name: object) -> str:
 
 def text(string: str) -> str:
     """Write a basic string: JSON's escapes are TOML's, but for DEL and surrogates."""
+    import json  # noqa: PLC0415
+
     return json.dumps(string, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -15,13 +15,12 @@ import numpy as np
 
 from wifair import _core
 from wifair.columns import Columns
+from wifair.results import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
-
-    from wifair._core import RawColumn
 
 __all__ = ["Capture", "read_capture"]
 
@@ -62,13 +61,13 @@ class Capture:
     @cached_property
     def connections(self) -> Columns:
         """A row for each direction of each connection, with every figure; `about` tells what they mean."""
-        return _columns(self._core.directions())
+        return table(self._core.directions())
 
     @cached_property
     def packets(self) -> Columns | None:
         """A row for each TCP segment, if they were asked for."""
         columns = self._core.packets()
-        return None if columns is None else _columns(columns)
+        return None if columns is None else table(columns)
 
     @property
     def duration_s(self) -> float:
@@ -509,12 +508,6 @@ class _bar:  # noqa: N801
     def __exit__(self, *_: object) -> None:
         if self.wanted:
             self.bar.close()
-
-
-def _columns(raw: list[RawColumn]) -> Columns:
-    from wifair.results import array  # noqa: PLC0415
-
-    return Columns({name: array(data) for name, _, data in raw}, {name: about for name, about, _ in raw})
 
 
 def _name(flow: dict[str, Any]) -> str:

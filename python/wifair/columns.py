@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import html
 import importlib
-import io
 import math
+import sys
+from array import array
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from numpy.typing import NDArray
 
+    from wifair._core import RawData
+
 __all__ = ["Columns"]
 
 SHOWN_ROWS = 10
+NUMBER_BYTES = 8
+CODES = {"<f8": "d", "<u8": "Q"}
 
 
 class Columns(Mapping[str, "NDArray[Any]"]):
@@ -29,20 +30,50 @@ class Columns(Mapping[str, "NDArray[Any]"]):
     that reads Arrow streams takes it as it is: ``polars.DataFrame(columns)`` (with pyarrow installed).
     """
 
-    def __init__(self, data: Mapping[str, NDArray[Any]], about: Mapping[str, str] | None = None) -> None:
-        """Make a table of columns `data`; `about` says what they mean."""
+    def __init__(self, data: Mapping[str, NDArray[Any] | RawData], about: Mapping[str, str] | None = None) -> None:
+        """Make a table of columns `data`, arrays or what the core hands over; `about` says what they mean.
+
+        What the core hands over becomes an array when somebody asks for it: a command that only prints does without
+        NumPy, whose import takes longer than many a run.
+        """
         self._data = dict(data)
         self._about = dict(about or {})
-        lengths = {len(column) for column in self._data.values()}
+        lengths = {_rows(column) for column in self._data.values()}
         if len(lengths) > 1:
             raise ValueError(f"columns of different length: {sorted(lengths)}")
         self._rows = lengths.pop() if lengths else 0
 
     def __getitem__(self, name: str) -> NDArray[Any]:
+        column = self._column(name)
+        if isinstance(column, (list, tuple)):
+            self._data[name] = column = _array(column)
+        return column
+
+    def _column(self, name: str) -> NDArray[Any] | RawData:
         try:
             return self._data[name]
         except KeyError:
             raise KeyError(f"no column {name!r}: there are {', '.join(self._data)}") from None
+
+    def to_list(self, name: str) -> list[Any]:
+        """Give a column as plain Python values, NaN included.
+
+        Raises
+        ------
+        KeyError
+            If there is no such column.
+        """
+        column = self._column(name)
+        if isinstance(column, list):
+            return list(column)
+        if isinstance(column, tuple):
+            kind, data = column
+            numbers = array(CODES[kind], data)
+            if sys.byteorder == "big":
+                numbers.byteswap()
+            return numbers.tolist()
+        values: list[Any] = column.tolist()
+        return values
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._data)
@@ -78,22 +109,27 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         KeyError
             If there is no such column.
         """
+        import numpy as np  # noqa: PLC0415
+
         mask = np.ones(self._rows, dtype=bool)
         for name, value in values.items():
             mask &= np.asarray(self[name] == value)
-        return Columns({name: column[mask] for name, column in self._data.items()}, self._about)
+        return Columns({name: column[mask] for name, column in self.items()}, self._about)
 
     def records(self) -> list[dict[str, Any]]:
         """Rows as dicts of plain Python values; None for NaN and infinity."""
-        lists = [[_plain(value) for value in column.tolist()] for column in self._data.values()]
+        lists = [[_plain(value) for value in self.to_list(name)] for name in self]
         return [dict(zip(self._data, row)) for row in zip(*lists)]
 
     def to_csv(self) -> str:
         """As CSV with a header; numbers in full, nothing for NaN."""
+        import csv  # noqa: PLC0415
+        import io  # noqa: PLC0415
+
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self._data)
-        lists = [["" if _is_nan(value) else value for value in column.tolist()] for column in self._data.values()]
+        lists = [["" if _is_nan(value) else value for value in self.to_list(name)] for name in self]
         writer.writerows(zip(*lists))
         return out.getvalue()
 
@@ -107,11 +143,11 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         """
         pa = _library("pyarrow", "parquet")
         fields, arrays = [], []
-        for name, column in self._data.items():
-            array = pa.array(column.tolist() if column.dtype.kind == "U" else column)
+        for name, column in self.items():
+            values = pa.array(column.tolist() if column.dtype.kind == "U" else column)
             meaning = {"meaning": self._about[name]} if name in self._about else None
-            fields.append(pa.field(name, array.type, metadata=meaning))
-            arrays.append(array)
+            fields.append(pa.field(name, values.type, metadata=meaning))
+            arrays.append(values)
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
     def to_pandas(self) -> Any:
@@ -122,7 +158,7 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         ImportError
             If there is no pandas.
         """
-        return _library("pandas").DataFrame(self._data)
+        return _library("pandas").DataFrame(dict(self))
 
     def to_polars(self) -> Any:
         """As ``polars.DataFrame``.
@@ -132,7 +168,7 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         ImportError
             If there is no polars.
         """
-        return _library("polars").DataFrame(self._data)
+        return _library("polars").DataFrame(dict(self))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
@@ -145,6 +181,8 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         return "\n".join([*lines, *self._more()])
 
     def _repr_html_(self) -> str:
+        import html  # noqa: PLC0415
+
         head = "".join(
             f'<th title="{html.escape(self._about.get(name, ""), quote=True)}">{html.escape(name)}</th>'
             for name in self._data
@@ -157,10 +195,20 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
     def _head(self) -> list[tuple[object, ...]]:
-        return list(zip(*(column[:SHOWN_ROWS].tolist() for column in self._data.values())))
+        return list(zip(*(column[:SHOWN_ROWS].tolist() for column in self.values())))
 
     def _more(self) -> list[str]:
         return [f"... {self._rows} rows"] if self._rows > SHOWN_ROWS else []
+
+
+def _rows(column: NDArray[Any] | RawData) -> int:
+    return len(column[1]) // NUMBER_BYTES if isinstance(column, tuple) else len(column)
+
+
+def _array(data: RawData) -> NDArray[Any]:
+    import numpy as np  # noqa: PLC0415
+
+    return np.array(data, dtype=np.str_) if isinstance(data, list) else np.frombuffer(data[1], dtype=data[0]).copy()
 
 
 def _library(name: str, extra: str | None = None) -> ModuleType:

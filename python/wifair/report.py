@@ -5,14 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from wifair.statistics import mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
 
     from wifair.results import Results
     from wifair.saved import SavedResults
@@ -65,7 +61,7 @@ def _flows(results: Results | SavedResults) -> list[str]:
     names, goodput = _by_flow(results, "goodput_bps")
     total = sum(goodput)
     columns.append(("flow", names))
-    columns.append(("direction", [str(d) for d in results.flows["direction"][: len(names)]]))
+    columns.append(("direction", results.flows.to_list("direction")[: len(names)]))
     columns.append(("goodput", [rate(value) for value in goodput]))
     columns.append(("share", [percent(value / total) if total else NOTHING for value in goodput]))
     shown: tuple[tuple[str, str, Callable[[float], str]], ...] = (
@@ -134,10 +130,9 @@ def _cell(results: Results | SavedResults) -> list[str]:
 
 def _by_flow(results: Results | SavedResults, column: str) -> tuple[list[str], list[float]]:
     """Names of the flows, and the mean of a column over the seeds for each."""
-    flows = len(results.flows["name"]) // len(results.seeds)
-    names = [str(name) for name in results.flows["name"][:flows]]
-    values: NDArray[np.float64] = np.asarray(results.flows[column], dtype=np.float64).reshape(-1, flows)
-    return names, [mean_interval(values[:, flow].tolist()).mean for flow in range(flows)]
+    flows = results.flows.rows // len(results.seeds)
+    values = results.flows.to_list(column)
+    return results.flows.to_list("name")[:flows], [mean_interval(values[flow::flows]).mean for flow in range(flows)]
 
 
 def _ranges(seeds: Sequence[int]) -> str:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import html
-import json
 import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from wifair._core import __version__
 from wifair.columns import Columns
@@ -18,9 +14,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
-    from wifair._core import Outcome, RawColumn
+    from wifair._core import Outcome, RawColumn, RawData
     from wifair.scenario import Scenario
 
 __all__ = ["FORMAT", "Results"]
@@ -88,7 +82,7 @@ class Results:
     @cached_property
     def summary(self) -> dict[str, Interval]:
         """Mean over the seeds and half width of the 95 % interval (Student t) of every figure of the cell."""
-        return {name: mean_interval(column.tolist()) for name, column in self.cells.items() if name != "seed"}
+        return {name: mean_interval(self.cells.to_list(name)) for name in self.cells if name != "seed"}
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values, in the layout of ``wifair run --json``; None for what there is not.
@@ -121,6 +115,8 @@ class Results:
 
     def to_json(self) -> str:
         """Write the same as JSON text; the same results give the same bytes."""
+        import json  # noqa: PLC0415
+
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def save(
@@ -157,6 +153,8 @@ class Results:
         return text(self)
 
     def _repr_html_(self) -> str:
+        import html  # noqa: PLC0415
+
         seeds = ", ".join(map(str, self.seeds))
         rows = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{interval.mean:.6g}</td><td>{interval.half_width:.3g}</td></tr>"
@@ -170,48 +168,54 @@ class Results:
         )
 
 
-def array(data: tuple[str, bytes] | list[str]) -> NDArray[Any]:
-    """Make an array of what the core hands over for a column."""
-    return np.array(data, dtype=np.str_) if isinstance(data, list) else np.frombuffer(data[1], dtype=data[0])
+def table(columns: Iterable[RawColumn]) -> Columns:
+    """Make a table of what the core hands over."""
+    columns = list(columns)
+    return Columns({name: data for name, _, data in columns}, {name: meaning for name, meaning, _ in columns})
 
 
 def _stack(tables: list[tuple[int, list[RawColumn]]]) -> Columns:
     """Tables of several seeds as one, the seed in front."""
     about = {"seed": "Seed of the run."}
-    parts: dict[str, list[NDArray[Any]]] = {"seed": []}
+    parts: dict[str, list[RawData]] = {"seed": []}
     for seed, columns in tables:
-        arrays = {name: array(data) for name, _, data in columns}
-        rows = len(next(iter(arrays.values()))) if arrays else 0
-        parts["seed"].append(np.full(rows, seed, dtype=np.uint64))
-        for name, meaning, _ in columns:
+        rows = table(columns).rows
+        parts["seed"].append(("<u8", seed.to_bytes(8, "little") * rows))
+        for name, meaning, data in columns:
             about[name] = meaning
-            parts.setdefault(name, []).append(arrays[name])
-    return Columns({name: np.concatenate(arrays) for name, arrays in parts.items() if arrays}, about)
+            parts.setdefault(name, []).append(data)
+    return Columns({name: _joined(data) for name, data in parts.items() if data}, about)
+
+
+def _joined(parts: list[RawData]) -> RawData:
+    """Columns of the same kind as one."""
+    numbers = [part for part in parts if isinstance(part, tuple)]
+    if numbers:
+        return numbers[0][0], b"".join(data for _, data in numbers)
+    return [text for part in parts if isinstance(part, list) for text in part]
 
 
 def _with_goodput(series: Columns, step_s: float) -> Columns:
-    goodput = 8 * series["received_bytes"].astype(np.float64) / step_s
+    goodput = 8 * series["received_bytes"].astype(float) / step_s
     about = {**series.about, "goodput_bps": "New payload handed to the application since the sample before [bit/s]."}
     return Columns({**series, "goodput_bps": goodput}, about)
 
 
 def _run(outcome: Outcome) -> dict[str, Any]:
-    def records(columns: list[RawColumn]) -> list[dict[str, object]]:
-        return Columns({name: array(data) for name, _, data in columns}).records()
-
     run = {
         "seed": outcome["seed"],
         "measured_s": outcome["measured_s"],
         "events": outcome["events"],
-        "cell": records(outcome["cell"])[0],
-        "flows": records(outcome["flows"]),
-        "stations": records(outcome["stations"]),
-        "sessions": records(outcome["sessions"]),
+        "cell": table(outcome["cell"]).records()[0],
+        "flows": table(outcome["flows"]).records(),
+        "stations": table(outcome["stations"]).records(),
+        "sessions": table(outcome["sessions"]).records(),
     }
     for name in ("series", "queues"):
         columns: list[RawColumn] | None = outcome[name]
         if columns is not None:
-            run[name] = {name: [_finite(v) for v in array(data).tolist()] for name, _, data in columns}
+            over_time = table(columns)
+            run[name] = {name: [_finite(v) for v in over_time.to_list(name)] for name in over_time}
     return run
 
 

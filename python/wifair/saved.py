@@ -74,7 +74,7 @@ class SavedResults:
     @cached_property
     def summary(self) -> dict[str, Interval]:
         """Mean over the seeds and half width of the 95 % interval (Student t) of every figure of the cell."""
-        return {name: mean_interval(column.tolist()) for name, column in self.cells.items() if name != "seed"}
+        return {name: mean_interval(self.cells.to_list(name)) for name in self.cells if name != "seed"}
 
     def __repr__(self) -> str:
         from wifair.report import text  # noqa: PLC0415

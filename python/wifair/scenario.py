@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import html
 import sys
 from collections.abc import Mapping
 from functools import cached_property
@@ -195,6 +193,8 @@ class Scenario:
         named = self._core.classes()
         if not named:
             return self._core.hash()
+        import hashlib  # noqa: PLC0415
+
         from wifair.extending import digest, find  # noqa: PLC0415
 
         sources = digest(find(name, base, self._folder) for name, base in named)
@@ -214,6 +214,8 @@ class Scenario:
         return f"<Scenario {self.name!r}: {self.summary}{changes}>"
 
     def _repr_html_(self) -> str:
+        import html  # noqa: PLC0415
+
         return f"<b>{html.escape(self.name)}</b>: {html.escape(self.summary)}<pre>{html.escape(self.text)}</pre>"
 
 

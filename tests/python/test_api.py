@@ -82,6 +82,15 @@ def test_results_are_columns(scenario: wifair.Scenario) -> None:
         results.flows["goodput"]
 
 
+def test_columns_are_lists_too(scenario: wifair.Scenario) -> None:
+    flows = wifair.run(scenario, seeds=[1, 2]).flows
+    for name in flows:
+        before = flows.to_list(name)
+        assert before == flows[name].tolist() == flows.to_list(name), name
+    with pytest.raises(KeyError, match="no column 'goodput'"):
+        flows.to_list("goodput")
+
+
 def test_air_time_adds_up(scenario: wifair.Scenario) -> None:
     cells = wifair.run(scenario).cells
     shares = [cells[name] for name in cells if name.startswith("air_")]

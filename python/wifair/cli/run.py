@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -148,6 +147,8 @@ def run_command(
             _draw_air(results, frames, timeline, start, end)
             click.echo(results.to_json().rstrip("\n") if as_json else repr(results))
             if plot:
+                import shutil  # noqa: PLC0415
+
                 from wifair.report import bars  # noqa: PLC0415
 
                 click.echo("\n" + bars(results, shutil.get_terminal_size().columns), err=as_json)
