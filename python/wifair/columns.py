@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from wifair._core import RawData
 
-__all__ = ["Columns"]
+__all__ = ["Columns", "plain_values"]
 
 SHOWN_ROWS = 10
 NUMBER_BYTES = 8
@@ -64,14 +64,8 @@ class Columns(Mapping[str, "NDArray[Any]"]):
             If there is no such column.
         """
         column = self._column(name)
-        if isinstance(column, list):
-            return list(column)
-        if isinstance(column, tuple):
-            kind, data = column
-            numbers = array(CODES[kind], data)
-            if sys.byteorder == "big":
-                numbers.byteswap()
-            return numbers.tolist()
+        if isinstance(column, (list, tuple)):
+            return plain_values(column)
         values: list[Any] = column.tolist()
         return values
 
@@ -199,6 +193,16 @@ class Columns(Mapping[str, "NDArray[Any]"]):
 
     def _more(self) -> list[str]:
         return [f"... {self._rows} rows"] if self._rows > SHOWN_ROWS else []
+
+
+def plain_values(data: RawData) -> list[Any]:
+    """Read what the core hands over for a column, without NumPy."""
+    if isinstance(data, list):
+        return list(data)
+    numbers = array(CODES[data[0]], data[1])
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tolist()
 
 
 def _rows(column: NDArray[Any] | RawData) -> int:

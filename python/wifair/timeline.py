@@ -38,7 +38,25 @@ LOSSES = {"collision": ("xxxx", "collision"), "error": ("....", "error"), "unhea
 
 
 def usual_span(scenario: Scenario, start: str | None, end: str | None) -> tuple[str, str]:
-    """From when to when is drawn: 20 ms from the end of the warm-up, where nothing else is said."""
+    """Find out from when to when is drawn.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What is run.
+    start, end : str or None
+        Times since the start of the run, as in ``"5 s"``; the end of the warm-up and 20 ms after the start by default.
+
+    Returns
+    -------
+    (str, str)
+        The same in whole nanoseconds, as `run` takes them for its frames.
+
+    Raises
+    ------
+    ScenarioError
+        If one of them is no time.
+    """
     first = round(scenario._core.warm_up_s * 1e9) if start is None else _core.time_of_run("--from", start)
     last = first + USUAL_NS if end is None else _core.time_of_run("--to", end)
     return (f"{first} ns", f"{last} ns")

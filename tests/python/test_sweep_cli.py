@@ -82,7 +82,7 @@ def test_more_seeds_until_the_interval_is_narrow(file: Path, tmp_path: Path) -> 
 
 def test_a_dry_run_counts_and_estimates(file: Path, grid: Path, tmp_path: Path) -> None:
     out, err = wifair("sweep", file, *GRID, "--dry-run", "--duration", "1000000 s")
-    assert re.fullmatch(r"12 runs \(4 points, 3 seeds\): about [\d.]+ (s|min) on \d+ cores?\n", out)
+    assert re.fullmatch(r"12 runs \(4 points, 3 seeds\): about [\d.]+ (s|min|h) on \d+ cores?\n", out)
     assert err == ""
     shutil.copytree(grid, tmp_path / "out")
     out, _ = wifair("sweep", file, *GRID, "--seeds", "1..4", "--out", tmp_path / "out", "--dry-run", "--threads", 1)

@@ -15,8 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
+from wifair.columns import plain_values
 from wifair.errors import StoppedError, StoreError
 from wifair.sweeps import schema
 from wifair.sweeps.schema import quoted
@@ -25,7 +24,7 @@ from wifair.sweeps.task import VERSION
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from wifair._core import RawColumn
+    from wifair._core import RawColumn, RawData
     from wifair.scenario import Scenario
     from wifair.sweeps.task import Computed
 
@@ -174,15 +173,48 @@ class Store:
         return [name for name in self.columns("runs") if name not in FIXED]
 
     def columns(self, table: str) -> list[str]:
-        """List the columns of a table; none if there is no such table."""
+        """List the columns of a table.
+
+        Parameters
+        ----------
+        table : str
+            ``"runs"``, ``"points"``, or a table that was kept, as `Kept` names it.
+
+        Returns
+        -------
+        list of str
+            Names in the order of the database; empty if there is no such table.
+        """
         return [row[1] for row in self._db.execute(f"PRAGMA main.table_info({quoted(table)})")]
 
     def meanings(self, table: str) -> dict[str, str]:
-        """Say what the columns of a table mean."""
+        """Say what the columns of a table mean.
+
+        Parameters
+        ----------
+        table : str
+            As in `columns`.
+
+        Returns
+        -------
+        dict of str to str
+            A sentence with the unit for each column that has one; empty if there is no such table.
+        """
         return dict(self._db.execute("SELECT name, meaning FROM meanings WHERE source = ?", (table,)).fetchall())
 
     def wall_s(self, scenario: str) -> float | None:
-        """Mean time that finished runs of a scenario took [s]; None if there are none."""
+        """Give the mean time that finished runs of a scenario took, by this version of wifair.
+
+        Parameters
+        ----------
+        scenario : str
+            `Scenario.hash`.
+
+        Returns
+        -------
+        float or None
+            Wall-clock time of a run [s]; None if none has finished.
+        """
         query = "SELECT avg(wall_s) FROM runs WHERE scenario = ? AND version = ? AND status = 'done'"
         row = self._db.execute(query, (scenario, VERSION)).fetchone()
         return None if row[0] is None else float(row[0])
@@ -231,7 +263,18 @@ class Store:
     # Who computes what
 
     def done(self, kept: Sequence[Kept] = ()) -> set[Key]:
-        """List the runs of this version that have finished, with at least these tables."""
+        """List the runs that have finished, by this version of wifair.
+
+        Parameters
+        ----------
+        kept : sequence of Kept, optional
+            Tables that must have been kept of a run for it to count, each with its detail (the step of a series).
+
+        Returns
+        -------
+        set of Key
+            ``scenario`` (its hash) and ``seed`` of each.
+        """
         query, values = _finished(kept)
         return {Key(*row) for row in self._db.execute(f"SELECT scenario, seed {query}", values)}
 
@@ -398,7 +441,8 @@ class Store:
         """Names and rows of columns as the core gives them, after making place for them."""
         kinds = {name: _raw_kind(data) for name, _, data in columns}
         self._fit(table, kinds, {name: meaning for name, meaning, _ in columns})
-        return list(kinds), zip(*(_raw_list(data) for _, _, data in columns))
+        # SQLite has no NaN, and takes it for NULL.
+        return list(kinds), zip(*(plain_values(data) for _, _, data in columns))
 
     def _insert(self, table: str, names: Sequence[str], rows: Iterable[tuple[object, ...]]) -> int:
         places = ", ".join("?" * len(names))
@@ -455,7 +499,7 @@ class Store:
 
 def values_of(columns: list[RawColumn]) -> dict[str, Any]:
     """Read the first row of a table of the core."""
-    return {name: _raw_list(data)[0] for name, _, data in columns}
+    return {name: plain_values(data)[0] for name, _, data in columns}
 
 
 def _finished(kept: Sequence[Kept]) -> tuple[str, list[object]]:
@@ -479,15 +523,10 @@ def _runs(pid: int) -> bool:
     return True
 
 
-def _raw_kind(data: tuple[str, bytes] | list[str]) -> str:
+def _raw_kind(data: RawData) -> str:
     if isinstance(data, list):
         return "TEXT"
     return "REAL" if data[0] == "<f8" else "INTEGER"
-
-
-def _raw_list(data: tuple[str, bytes] | list[str]) -> list[Any]:
-    """Values as Python has them; SQLite has no NaN and takes it for NULL."""
-    return data if isinstance(data, list) else np.frombuffer(data[1], data[0]).tolist()
 
 
 def _kind(value: Label) -> str:
