@@ -14,6 +14,7 @@ from reasons import reason
 from wifair.reproduce import style
 
 CAPTURES = "Captures: tcptrace"
+RECORDED = "Of ns-2's runs as recorded, with DSDV: "
 HEAD = """# Validation
 
 wifair beside other programs, theory and real stacks, at the same settings. This page is written by `make validate`,
@@ -23,7 +24,9 @@ which runs every row with 20 seeds (`tests/validation`); the references are in `
 Ours is the mean over the seeds, with the least and the greatest in brackets. A row agrees when its aggregate lies
 within the tolerance, and ns-2's or ns-3's index inside the range of our seeds (or within 1 % of their mean, where seeds
 hardly matter). Of {total} comparisons that are held to something {agree} agree; the others are marked, each with its
-reason or the word that there is none.
+reason or the word that there is none. Where ns-2 was run again with its routing and address resolution kept out, those
+runs count; its runs as recorded stand beside them, and of these {free_total} comparisons {free_agree} agree by the same
+rules.
 
 """
 
@@ -42,6 +45,8 @@ def cell(one: Comparison, source: str) -> str:
 def verdict(section: Section, row: Row, one: Comparison, source: str, notes: list[str]) -> str:
     if one.rule is Rule.SHOWN:
         return "shown"
+    if not one.binding:
+        return "shown; yes" if one.agrees(source) else "shown; no"
     if one.agrees(source):
         return "yes"
     text = reason(section.name, row.labels, one.quantity) or "**not expected**"
@@ -69,12 +74,11 @@ def table(section: Section, rows: Sequence[Row]) -> str:
     return text
 
 
-def count(rows: Sequence[Row]) -> tuple[int, int]:
-    """Comparisons held to something, and those that agree."""
-    held = [
-        (one, source) for row in rows for one in row.comparisons for source in one.theirs if one.rule is not Rule.SHOWN
-    ]
-    return len(held), sum(one.agrees(source) for one, source in held)
+def count(rows: Sequence[Row], *, binding: bool) -> tuple[int, int]:
+    """Comparisons held to something, and those that agree; or those that do not bind."""
+    held = [one for row in rows for one in row.comparisons if one.rule is not Rule.SHOWN and one.binding is binding]
+    agree = [one.agrees(source) for one in held for source in one.theirs]
+    return len(agree), sum(agree)
 
 
 def draw(section: Section, rows: Sequence[Row], path: Path) -> None:
@@ -98,14 +102,14 @@ def draw(section: Section, rows: Sequence[Row], path: Path) -> None:
 def _differences(axes: Any, section: Section, rows: Sequence[Row]) -> None:
     seen: dict[str, list[tuple[int, float]]] = {}
     tolerance = 0.0
-    for at, row in enumerate(rows):
+    for at, row in enumerate(rows, start=1):
         for one in row.comparisons:
             for source in one.theirs:
                 if one.quantity in section.levels:
                     name = source if len(section.levels) == 1 else one.quantity
                     seen.setdefault(name, []).append((at, 100 * one.difference(source)))
                     tolerance = max(tolerance, 100 * one.tolerance)
-    axes.axhspan(-tolerance, tolerance, color="0.93", label=f"{tolerance:g} %")
+    axes.axhspan(-tolerance, tolerance, facecolor="0.9", edgecolor="0.6", linewidth=0.5, label=f"{tolerance:g} %")
     axes.axhline(0, color="black", linewidth=0.6)
     for colour, (name, points) in zip(style.COLOURS, seen.items()):
         axes.plot(*zip(*points, strict=True), "o", markersize=3, color=colour, label=name)
@@ -115,7 +119,7 @@ def _differences(axes: Any, section: Section, rows: Sequence[Row]) -> None:
 
 
 def _ranges(axes: Any, section: Section, rows: Sequence[Row]) -> None:
-    found = [(at, one) for at, row in enumerate(rows) if (one := row.one(section.index)) is not None]
+    found = [(at, one) for at, row in enumerate(rows, start=1) if (one := row.one(section.index)) is not None]
     at = [place for place, _ in found]
     axes.vlines(
         at, *zip(*(one.range for _, one in found), strict=True), color="#0072B2", linewidth=3, label="wifair, 20 seeds"
@@ -154,9 +158,11 @@ def section_text(section: Section, rows: Sequence[Row], folder: Path) -> str:
     """One section of the page; its figure is written beside."""
     figure = folder / "figures" / f"validation-{section.name}.svg"
     draw(section, rows, figure)
-    held, agree = count(rows)
+    held, agree = count(rows, binding=True)
+    recorded, agree_recorded = count(rows, binding=False)
+    free = f"{RECORDED}{agree_recorded} of {recorded} agree.\n\n" if recorded else ""
     return (
-        f"## {section.title}\n\n{section.text}\n\n{agree} of {held} agree.\n\n"
+        f"## {section.title}\n\n{section.text}\n\n{agree} of {held} agree.\n\n{free}"
         f"![Differences and ranges](figures/{figure.name})\n\n{table(section, rows)}"
     )
 
@@ -165,6 +171,13 @@ def page(old: str, new: Sequence[str], order: Sequence[str]) -> str:
     """Put new sections in the place of the old ones; `order` are the titles."""
     found = {text.split("\n", 1)[0].removeprefix("## "): text for text in [*re.split(r"\n(?=## )", old)[1:], *new]}
     texts = [found[title].strip() for title in [*order, CAPTURES] if title in found]
-    counts = [re.search(r"^(\d+) of (\d+) agree\.$", text, re.M) for text in texts]
-    agree, total = (sum(int(one[group]) for one in counts if one) for group in (1, 2))
-    return HEAD.format(total=total, agree=agree) + "\n\n".join(texts) + "\n"
+    agree, total = _sum(texts, "")
+    free_agree, free_total = _sum(texts, RECORDED)
+    head = HEAD.format(total=total, agree=agree, free_total=free_total, free_agree=free_agree)
+    return head + "\n\n".join(texts) + "\n"
+
+
+def _sum(texts: Sequence[str], start: str) -> tuple[int, int]:
+    """Add up what the sections say that agrees, of how many."""
+    counts = [re.search(rf"^{start}(\d+) of (\d+) agree\.$", text, re.M) for text in texts]
+    return sum(int(one[1]) for one in counts if one), sum(int(one[2]) for one in counts if one)

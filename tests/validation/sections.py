@@ -11,8 +11,8 @@ GOODPUT = "goodput [Mb/s]"
 STILL = (
     "ns-2's own DSDV and ARP take part in its runs: ways lead through other stations or are missing, an ARP request is "
     "a broadcast that collides, and its answer is dropped by the full queue of the access point, so that a flow waits "
-    "for its third or fourth SYN (all seen in traces). Nothing of this is 802.11 or TCP, and nothing of it is "
-    "modelled. So where there are such runs `ns-2` has ways that DSDV found before the first flow and that then stay, "
+    "for its third or fourth SYN (all seen in traces). Nothing of this is 802.11 or TCP, and none of it happens in a "
+    "cell here. So where there are such runs `ns-2` has ways that DSDV found before the first flow and that then stay, "
     "and addresses that are known; its runs as recorded are shown as `ns-2 with DSDV`."
 )
 
