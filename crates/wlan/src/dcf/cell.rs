@@ -127,9 +127,12 @@ pub struct Cell {
     /// Stations whose feed did not keep up with the air.
     dry: Vec<u32>,
     ledger: Ledger,
-    air: AirTime,
-    /// [`AirTime`] is accounted up to here.
-    accounted: Time,
+    /// Air time beside that which the counters of the stations tell: RTS and CTS, of collisions, and of data frames that an
+    /// error spoilt.
+    rts_cts: Duration,
+    collision: Duration,
+    spoilt: Duration,
+    /// RTS, CTS and the gaps behind them.
     protection: Duration,
 }
 
@@ -161,8 +164,9 @@ impl Cell {
             sleepers: Sleepers::new(),
             dry: vec![],
             ledger: Ledger::new(stations.iter().map(|station| &station.queue), stations.len()),
-            air: AirTime::default(),
-            accounted: Time::ZERO,
+            rts_cts: Duration::ZERO,
+            collision: Duration::ZERO,
+            spoilt: Duration::ZERO,
             protection: timing.rts() + timing.sifs + timing.cts() + timing.sifs,
         };
         for station in stations {
@@ -218,26 +222,37 @@ impl Cell {
     /// What the air was used for until `now`.
     #[must_use]
     pub fn air_time(&self, now: Time) -> AirTime {
-        let mut air = self.air;
-        let since = now.saturating_since(self.accounted);
+        let sum = |part: fn(&Counters) -> Duration| {
+            self.stations.iter().fold(Duration::ZERO, |sum, station| sum + part(&station.counters))
+        };
+        let mut air = AirTime {
+            data: sum(|counters| counters.data) - self.spoilt,
+            ack: sum(|counters| counters.control) - self.rts_cts,
+            rts_cts: self.rts_cts,
+            collision: self.collision,
+            error: self.spoilt,
+            ..AirTime::default()
+        };
         // Of an exchange under way, what has passed of it.
+        let timing = &self.access.timing;
         match self.phase {
-            Phase::Idle => air.idle += since,
-            Phase::Collision { .. } => air.collision += since,
+            Phase::Idle => {}
+            Phase::Collision { began } => air.collision += now - began,
             Phase::Data { .. } | Phase::Broadcast => {
-                let timing = &self.access.timing;
-                let frame = self.stations[self.sender as usize].frame.expect("a sender has a frame");
-                let mut left = since;
+                let frame = self.stations[self.sender as usize].sent();
+                let is_protected = self.is_protected(frame);
+                let opening = if is_protected { self.protection } else { Duration::ZERO };
+                let mut left = now - (self.next - frame.air - opening);
                 let mut spend = |part: Duration| {
                     let spent = part.min(left);
-                    left = left.saturating_sub(spent);
+                    left = left - spent;
                     spent
                 };
-                if self.is_protected(&frame) {
+                if is_protected {
                     air.rts_cts += spend(timing.rts());
-                    air.idle += spend(timing.sifs);
+                    spend(timing.sifs);
                     air.rts_cts += spend(timing.cts());
-                    air.idle += spend(timing.sifs);
+                    spend(timing.sifs);
                 }
                 if matches!(self.phase, Phase::Data { spoilt: true }) {
                     air.error += spend(frame.air);
@@ -246,11 +261,10 @@ impl Cell {
                 }
             }
             Phase::Ack { .. } => {
-                let gap = self.access.timing.sifs.min(since);
-                air.idle += gap;
-                air.ack += since - gap;
+                air.ack += now.saturating_since(self.next - self.stations[self.sender as usize].sent().ack)
             }
         }
+        air.idle = now - Time::ZERO - air.total();
         air
     }
 
@@ -599,7 +613,7 @@ impl Cell {
             Phase::Broadcast => {
                 let from = self.sender;
                 let frame = self.stations[from as usize].frame.expect("a sender has a frame");
-                self.account_exchange(now, from, false);
+                self.account_exchange(from, false);
                 self.succeed(now, from, packets, dropped, receiver);
                 self.receivers.clear();
                 self.receivers.extend((0..).take(self.stations.len()).filter(|station| *station != from));
@@ -689,8 +703,6 @@ impl Cell {
         {
             self.count = slot;
             self.sender = alone;
-            self.air.idle += now - self.accounted;
-            self.accounted = now;
             self.start_alone(now);
             return;
         }
@@ -710,8 +722,6 @@ impl Cell {
         if !self.loners.is_empty() {
             self.settle_loners(now);
         }
-        self.air.idle += now - self.accounted;
-        self.accounted = now;
         self.sender = self.senders[0];
         if self.met() {
             self.collide(now);
@@ -835,8 +845,7 @@ impl Cell {
         given_up: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
-        self.air.collision += now - self.accounted;
-        self.accounted = now;
+        self.collision += now - began;
         let difs = self.access.timing.difs;
         let mut senders = std::mem::take(&mut self.senders);
         let met = senders.len() > 1;
@@ -896,11 +905,9 @@ impl Cell {
         frame.received = true;
         let ack = frame.ack;
         if self.access.protects(frame.length) {
-            self.account_exchange(now, sender, false);
+            self.account_exchange(sender, false);
         } else {
-            self.air.data += frame.air;
             counters.data += frame.air;
-            self.accounted = now;
         }
         let lost = self.lossy && self.is_control_lost(sender);
         self.phase = Phase::Ack { lost };
@@ -908,42 +915,34 @@ impl Cell {
         heard
     }
 
-    /// Books a data frame that ends at `now`, with what preceded it.
+    /// Books a data frame that ends, with what preceded it.
     #[inline(never)]
-    fn account_exchange(&mut self, now: Time, sender: u32, spoilt: bool) {
+    fn account_exchange(&mut self, sender: u32, spoilt: bool) {
         let Station { frame, counters, .. } = &mut self.stations[sender as usize];
         let frame = frame.as_ref().expect("a sender has a frame");
         if frame.to != BROADCAST && self.access.protects(frame.length) {
-            let gaps = self.access.timing.sifs * 2;
-            self.air.idle += gaps;
-            self.air.rts_cts += self.protection - gaps;
-            counters.control += self.protection - gaps;
+            let rts_cts = self.protection - self.access.timing.sifs * 2;
+            self.rts_cts += rts_cts;
+            counters.control += rts_cts;
         }
         if spoilt {
-            self.air.error += frame.air;
-        } else {
-            self.air.data += frame.air;
+            self.spoilt += frame.air;
         }
         counters.data += frame.air;
-        self.accounted = now;
     }
 
     /// The ACK ends and is received.
     #[inline(always)]
     fn finish(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receiver: &impl Fn(&Packet) -> u32) {
         let sender = self.sender;
-        self.account_ack(now, sender);
+        self.account_ack(sender);
         self.succeed(now, sender, packets, dropped, receiver);
     }
 
     #[inline(always)]
-    fn account_ack(&mut self, now: Time, sender: u32) {
+    fn account_ack(&mut self, sender: u32) {
         let state = &mut self.stations[sender as usize];
-        let ack = state.sent().ack;
-        state.counters.control += ack;
-        self.air.idle += self.access.timing.sifs;
-        self.air.ack += ack;
-        self.accounted = now;
+        state.counters.control += state.sent().ack;
     }
 
     /// The medium falls idle; slots are counted from `origin` on.
@@ -1055,11 +1054,11 @@ impl Cell {
         let (sifs, difs) = (self.access.timing.sifs, self.access.timing.difs);
         self.stations[sender as usize].counters.errors += 1;
         let ended = if self.phase == (Phase::Ack { lost: true }) {
-            self.account_ack(now, sender);
+            self.account_ack(sender);
             self.idle_from(now + difs);
             now - frame.ack - sifs
         } else {
-            self.account_exchange(now, sender, true);
+            self.account_exchange(sender, true);
             // The NAV of the others covers the ACK that does not come.
             self.idle_from(now + sifs + frame.ack + difs);
             now
