@@ -104,8 +104,6 @@ pub struct Cell {
     /// Frames may be spoilt by a given probability.
     lossy: bool,
     slots: Slots,
-    /// Idle slots counted so far, up to `origin`.
-    count: u64,
     /// The next idle slot begins here, unless somebody sends before.
     origin: Time,
     /// Until when a rounded NAV outlasts its exchange.
@@ -141,14 +139,12 @@ impl Cell {
     #[must_use]
     pub fn new(access: Access, hub: u32, stations: Vec<StationSettings>) -> Self {
         let timing = &access.timing;
-        let widest = stations.iter().map(|s| u64::from(s.cw_max)).max().unwrap_or(0);
         let mut cell = Self {
             access,
             hub,
-            slots: Slots::new(stations.len(), widest),
+            slots: Slots::new(stations.len()),
             stations: vec![],
             lossy: false,
-            count: 0,
             origin: Time::ZERO + timing.difs,
             nav: Time::ZERO,
             loners: vec![],
@@ -471,14 +467,13 @@ impl Cell {
         let state = &mut self.stations[station as usize];
         if self.phase != Phase::Idle {
             // 10.3.4.2: the medium is busy, so a backoff is due, unless one is pending already.
-            if state.backoff_end <= self.count {
-                state.backoff_end = self.count + u64::from(state.contention.draw());
-            }
-            self.slots.insert(station, state.backoff_end);
+            let pending = state.backoff_end.checked_sub(self.slots.count()).filter(|slots| *slots > 0);
+            let slots = pending.unwrap_or_else(|| u64::from(state.contention.draw()));
+            state.backoff_end = self.slots.insert(station, slots);
             return;
         }
         let passed = now.saturating_since(self.origin).div_floor(slot);
-        if state.backoff_end > self.count + passed {
+        if state.backoff_end > self.slots.count() + passed {
             let target = state.backoff_end;
             self.wait_for_slot(station, target);
             return;
@@ -496,7 +491,7 @@ impl Cell {
         } else if now < self.nav {
             // Busy to all but sender and receiver, which are loners.
             let state = &mut self.stations[station as usize];
-            state.backoff_end = self.count + u64::from(state.contention.draw());
+            state.backoff_end = self.slots.count() + u64::from(state.contention.draw());
             let target = state.backoff_end;
             self.wait_for_slot(station, target);
             return;
@@ -515,8 +510,9 @@ impl Cell {
 
     /// `station` will send in slot `target` of the idle medium, unless somebody is before it.
     fn wait_for_slot(&mut self, station: u32, target: u64) {
-        self.slots.insert(station, target);
-        let time = self.origin + self.access.timing.slot * (target - self.count);
+        let ahead = target - self.slots.count();
+        self.slots.insert(station, ahead);
+        let time = self.origin + self.access.timing.slot * ahead;
         if time <= self.next {
             self.next = time;
             self.next_slot = Some(target);
@@ -655,7 +651,7 @@ impl Cell {
                 for (station, state) in (0..).zip(&self.stations).filter(|(_, state)| state.frame.is_some()) {
                     match self.loners.iter().find(|loner| loner.station == station) {
                         Some(loner) if loner.slots > 0 => tap.backoff(station, loner.from, now),
-                        None if state.backoff_end > self.count => tap.backoff(station, self.origin, now),
+                        None if state.backoff_end > self.slots.count() => tap.backoff(station, self.origin, now),
                         _ => {}
                     }
                 }
@@ -699,12 +695,13 @@ impl Cell {
     fn start(&mut self, now: Time) {
         if let Some(slot) = self.next_slot
             && self.loners.is_empty()
-            && let Some(alone) = self.slots.take_only(slot)
         {
-            self.count = slot;
-            self.sender = alone;
-            self.start_alone(now);
-            return;
+            self.slots.count_to(slot);
+            if let Some(alone) = self.slots.take_only(slot) {
+                self.sender = alone;
+                self.start_alone(now);
+                return;
+            }
         }
         self.start_together(now);
     }
@@ -714,10 +711,11 @@ impl Cell {
     fn start_together(&mut self, now: Time) {
         self.senders.clear();
         if let Some(slot) = self.next_slot {
-            self.count = slot;
+            self.slots.count_to(slot);
             self.slots.take(slot, &mut self.senders);
         } else {
-            self.count += now.saturating_since(self.origin).div_floor(self.access.timing.slot);
+            let passed = now.saturating_since(self.origin).div_floor(self.access.timing.slot);
+            self.slots.count_to(self.slots.count() + passed);
         }
         if !self.loners.is_empty() {
             self.settle_loners(now);
@@ -798,9 +796,9 @@ impl Cell {
             } else {
                 u64::from(state.contention.draw())
             };
-            state.backoff_end = self.count + left;
+            state.backoff_end = self.slots.count() + left;
             if loner.waits {
-                self.slots.insert(loner.station, state.backoff_end);
+                self.slots.insert(loner.station, left);
             }
         }
         self.loners.clear();
@@ -972,10 +970,10 @@ impl Cell {
         self.phase = Phase::Idle;
         self.origin = resumes;
         state.contention.reset();
-        state.backoff_end = self.count + u64::from(state.contention.draw());
-        let target = state.backoff_end;
+        let slots = u64::from(state.contention.draw());
+        state.backoff_end = self.slots.count() + slots;
         if self.load_here(now, sender, packets, dropped, receiver) {
-            self.slots.insert(sender, target);
+            self.slots.insert(sender, slots);
         }
         self.reschedule();
     }
@@ -1009,8 +1007,8 @@ impl Cell {
             if waits {
                 self.slots.remove(frame.to, state.backoff_end);
             }
-            let slots = state.backoff_end.saturating_sub(self.count);
-            state.backoff_end = self.count;
+            let slots = state.backoff_end.saturating_sub(self.slots.count());
+            state.backoff_end = self.slots.count();
             self.loners.push(Loner { station: frame.to, from: resumes, slots, drew: true, waits });
         }
         self.reschedule();
@@ -1023,12 +1021,12 @@ impl Cell {
         let slots = u64::from(state.contention.draw());
         let waits = state.frame.is_some();
         if resumes == self.origin {
-            state.backoff_end = self.count + slots;
+            state.backoff_end = self.slots.count() + slots;
             if waits {
-                self.slots.insert(sender, state.backoff_end);
+                self.slots.insert(sender, slots);
             }
         } else {
-            state.backoff_end = self.count;
+            state.backoff_end = self.slots.count();
             self.loners.push(Loner { station: sender, from: resumes, slots, drew: true, waits });
         }
     }
@@ -1119,8 +1117,9 @@ impl Cell {
     #[inline(always)]
     fn reschedule(&mut self) {
         let slot = self.access.timing.slot;
-        self.next_slot = self.slots.first_from(self.count);
-        self.next = self.next_slot.map_or(Time::NEVER, |target| self.origin + slot * (target - self.count));
+        let ahead = self.slots.ahead();
+        self.next_slot = ahead.map(|ahead| self.slots.count() + ahead);
+        self.next = ahead.map_or(Time::NEVER, |ahead| self.origin + slot * ahead);
         for loner in &self.loners {
             if loner.waits && loner.due(slot) < self.next {
                 self.next = loner.due(slot);

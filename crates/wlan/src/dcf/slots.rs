@@ -4,45 +4,89 @@
 //! decrements, a station has the number of the slot in which it will send, on a count that stands still
 //! while the medium is busy: freezing and resuming cost nothing, and the next sender is the first slot taken.
 
+/// Slots ahead that have a bucket of their own: all of the usual contention windows.
+const RING: usize = 1024;
+const WORD: usize = u64::BITS as usize;
+
 /// Stations by the number of the slot in which they send: a ring of buckets and a bitmap of those in use.
 #[derive(Clone, Debug)]
 pub struct Slots {
+    /// Idle slots counted so far. Nobody sends in one before.
+    count: u64,
     /// First station in each bucket, [`NOBODY`] if none.
-    first: Vec<u32>,
+    first: [u32; RING],
+    /// One bit a bucket.
+    used: [u64; RING / WORD],
     /// The next station in the same bucket.
     next: Vec<u32>,
-    /// One bit a bucket.
-    used: Vec<u64>,
-    mask: u64,
-    stations: usize,
+    /// Stations that lie ahead of the whole ring, with their slots.
+    far: Vec<(u64, u32)>,
 }
 
 const NOBODY: u32 = u32::MAX;
 
+/// The bucket of a slot.
+#[allow(clippy::cast_possible_truncation)]
+const fn bucket_of(slot: u64) -> usize {
+    slot as usize % RING
+}
+
 impl Slots {
-    /// For `stations` stations that look at most `horizon` slots ahead.
+    /// For `stations` stations.
     #[must_use]
-    pub fn new(stations: usize, horizon: u64) -> Self {
-        let size = (horizon + 1).next_power_of_two().max(64);
-        let buckets = usize::try_from(size).expect("a contention window fits memory");
-        Self {
-            first: vec![NOBODY; buckets],
-            next: vec![NOBODY; stations],
-            used: vec![0; buckets / 64],
-            mask: size - 1,
-            stations: 0,
+    pub fn new(stations: usize) -> Self {
+        let (first, used) = ([NOBODY; RING], [0; RING / WORD]);
+        Self { count: 0, first, used, next: vec![NOBODY; stations], far: vec![] }
+    }
+
+    /// Idle slots counted so far.
+    #[inline]
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Counts on, to a slot before which nobody sends.
+    #[inline]
+    pub fn count_to(&mut self, slot: u64) {
+        self.count = slot;
+        if !self.far.is_empty() {
+            self.come_near();
         }
     }
 
-    /// `station` will send in `slot`.
+    /// `station` will send after `backoff` more slots, in the slot that is returned.
     #[inline]
-    #[allow(clippy::cast_possible_truncation)]
-    pub fn insert(&mut self, station: u32, slot: u64) {
-        let bucket = (slot & self.mask) as usize;
+    pub fn insert(&mut self, station: u32, backoff: u64) -> u64 {
+        let slot = self.count + backoff;
+        if backoff < RING as u64 {
+            self.enter(station, slot);
+        } else {
+            self.far.push((slot, station));
+        }
+        slot
+    }
+
+    #[inline]
+    fn enter(&mut self, station: u32, slot: u64) {
+        let bucket = bucket_of(slot);
         self.next[station as usize] = self.first[bucket];
         self.first[bucket] = station;
-        self.used[bucket / 64] |= 1 << (bucket % 64);
-        self.stations += 1;
+        self.used[bucket / WORD] |= 1 << (bucket % WORD);
+    }
+
+    /// Enters those into the ring that it has come near to.
+    #[cold]
+    fn come_near(&mut self) {
+        let end = self.count + RING as u64;
+        let mut far = std::mem::take(&mut self.far);
+        far.retain(|&(slot, station)| {
+            if slot < end {
+                self.enter(station, slot);
+            }
+            slot >= end
+        });
+        self.far = far;
     }
 
     /// Takes `station`, which is to send in `slot`, out again.
@@ -50,11 +94,15 @@ impl Slots {
     /// # Panics
     /// If it is not there.
     pub fn remove(&mut self, station: u32, slot: u64) {
-        let bucket = (slot & self.mask) as usize;
+        if let Some(place) = self.far.iter().position(|far| *far == (slot, station)) {
+            self.far.swap_remove(place);
+            return;
+        }
+        let bucket = bucket_of(slot);
         if self.first[bucket] == station {
             self.first[bucket] = self.next[station as usize];
             if self.first[bucket] == NOBODY {
-                self.used[bucket / 64] &= !(1 << (bucket % 64));
+                self.used[bucket / WORD] &= !(1 << (bucket % WORD));
             }
         } else {
             let mut before = self.first[bucket] as usize;
@@ -63,57 +111,50 @@ impl Slots {
             }
             self.next[before] = self.next[station as usize];
         }
-        self.stations -= 1;
     }
 
-    /// The first slot at or after `from` in which somebody sends. Every station lies within the horizon of `from`.
+    /// How many slots are idle until somebody sends.
     #[inline]
     #[must_use]
-    #[allow(clippy::cast_possible_truncation)]
-    pub fn first_from(&self, from: u64) -> Option<u64> {
-        if self.stations == 0 {
-            return None;
-        }
-        let start = (from & self.mask) as usize;
-        let (mut word, bit) = (start / 64, start % 64);
-        let mut bits = self.used[word] & (u64::MAX << bit);
-        let mut passed = 0; // words looked at
-        while bits == 0 {
-            word = if word + 1 == self.used.len() { 0 } else { word + 1 };
-            passed += 1;
-            debug_assert!(passed <= self.used.len(), "a station is in a bucket");
-            bits = self.used[word];
-        }
-        let bucket = word as u64 * 64 + u64::from(bits.trailing_zeros());
-        Some(from + (bucket.wrapping_sub(from) & self.mask))
+    pub fn ahead(&self) -> Option<u64> {
+        let start = bucket_of(self.count);
+        let here = self.used[start / WORD] >> (start % WORD);
+        if here != 0 { Some(u64::from(here.trailing_zeros())) } else { self.further_ahead(start) }
     }
 
-    /// Takes out the station that sends in `slot`, if it is the only one.
+    /// The same, where it is another word that has the slot, or none.
+    #[inline(never)]
+    fn further_ahead(&self, start: usize) -> Option<u64> {
+        let in_ring = (1..=RING / WORD).find_map(|words| {
+            let bits = self.used[(start / WORD + words) % (RING / WORD)];
+            let ahead = words * WORD - start % WORD;
+            (bits != 0).then(|| ahead as u64 + u64::from(bits.trailing_zeros()))
+        });
+        in_ring.or_else(|| self.far.iter().map(|(slot, _)| slot - self.count).min())
+    }
+
+    /// Takes out the station that sends in `slot`, in which somebody does, if it is the only one.
     #[inline]
-    #[allow(clippy::cast_possible_truncation)]
     pub fn take_only(&mut self, slot: u64) -> Option<u32> {
-        let bucket = (slot & self.mask) as usize;
+        let bucket = bucket_of(slot);
         let station = self.first[bucket];
-        if station == NOBODY || self.next[station as usize] != NOBODY {
+        if self.next[station as usize] != NOBODY {
             return None;
         }
         self.first[bucket] = NOBODY;
-        self.used[bucket / 64] &= !(1 << (bucket % 64));
-        self.stations -= 1;
+        self.used[bucket / WORD] &= !(1 << (bucket % WORD));
         Some(station)
     }
 
     /// Takes out all stations that send in `slot`, lowest number first.
     #[inline]
-    #[allow(clippy::cast_possible_truncation)]
     pub fn take(&mut self, slot: u64, into: &mut Vec<u32>) {
-        let bucket = (slot & self.mask) as usize;
+        let bucket = bucket_of(slot);
         let mut station = std::mem::replace(&mut self.first[bucket], NOBODY);
-        self.used[bucket / 64] &= !(1 << (bucket % 64));
+        self.used[bucket / WORD] &= !(1 << (bucket % WORD));
         let already = into.len();
         while station != NOBODY {
             into.push(station);
-            self.stations -= 1;
             station = self.next[station as usize];
         }
         match &mut into[already..] {
@@ -135,25 +176,30 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a plain list of `(slot, station)`.
+        /// Against a plain list of `(slot, station)`, within the ring and ahead of it.
         #[test]
         fn the_first_slot_taken_is_found(
-            rounds in prop::collection::vec(prop::collection::vec(0_u64..1024, 0..4), 1..50),
+            horizon in prop::sample::select(vec![16_u64, 1024, 5000]),
+            rounds in prop::collection::vec((prop::collection::vec(0_u64..5000, 0..4), any::<bool>()), 1..50),
         ) {
-            let mut slots = Slots::new(20, 1023);
+            let mut slots = Slots::new(20);
             let (mut plain, mut free): (Vec<(u64, u32)>, Vec<u32>) = (vec![], (0..20).collect());
-            let mut count = 3;
-            for draws in rounds {
+            slots.count_to(3);
+            for (draws, leave) in rounds {
                 for draw in draws {
                     if let Some(station) = free.pop() {
-                        slots.insert(station, count + draw);
-                        plain.push((count + draw, station));
+                        let backoff = draw % horizon;
+                        plain.push((slots.insert(station, backoff), station));
                     }
                 }
+                if leave && let Some((slot, station)) = plain.pop() {
+                    slots.remove(station, slot);
+                    free.push(station);
+                }
                 let expected = plain.iter().map(|(slot, _)| *slot).min();
-                prop_assert_eq!(slots.first_from(count), expected);
+                prop_assert_eq!(slots.ahead().map(|ahead| slots.count() + ahead), expected);
                 if let Some(slot) = expected {
-                    count = slot;
+                    slots.count_to(slot);
                     let mut senders: Vec<u32> = slots.take_only(slot).into_iter().collect();
                     if senders.is_empty() {
                         slots.take(slot, &mut senders);
