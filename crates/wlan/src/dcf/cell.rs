@@ -30,6 +30,8 @@ use crate::queue::{AirUse, Discipline, Dropped, Gauge, Queue};
 #[derive(Clone, Debug)]
 struct Station {
     frame: Option<Frame>,
+    /// Nothing can come between its frame and the ACK: no RTS, no error, and it is for one station.
+    is_plain: bool,
     /// The slot in which the pending backoff ends, on the shared count; in the past if it has ended.
     backoff_end: u64,
     contention: Contention,
@@ -84,12 +86,16 @@ impl Loner {
 enum Phase {
     /// Nobody sends.
     Idle,
-    /// A data frame (with what precedes it) is on the air, to be received or spoilt at the end.
-    Data { spoilt: bool },
+    /// A data frame (with what precedes it) is on the air, and will be received.
+    Data,
+    /// The frame was received and the ACK is on its way, or due.
+    Ack,
+    /// A data frame is on the air that an error will spoil.
+    Spoilt,
+    /// The frame was received, but the sender does not get the ACK.
+    LostAck,
     /// A broadcast frame is on the air.
     Broadcast,
-    /// The frame was received and the ACK is on its way, or due; `lost`: the sender does not get it.
-    Ack { lost: bool },
     /// Several frames are on the air.
     Collision { began: Time },
 }
@@ -103,6 +109,8 @@ pub struct Cell {
     stations: Vec<Station>,
     /// Frames may be spoilt by a given probability.
     lossy: bool,
+    /// An exchange has consequences beside a backoff: the NAV is rounded, or a queue wants to know what was used of the air.
+    has_sequel: bool,
     slots: Slots,
     /// The next idle slot begins here, unless somebody sends before.
     origin: Time,
@@ -139,12 +147,13 @@ impl Cell {
     #[must_use]
     pub fn new(access: Access, hub: u32, stations: Vec<StationSettings>) -> Self {
         let timing = &access.timing;
+        let ledger = Ledger::new(stations.iter().map(|station| &station.queue), stations.len());
         let mut cell = Self {
-            access,
             hub,
             slots: Slots::new(stations.len()),
             stations: vec![],
             lossy: false,
+            has_sequel: ledger.is_wanted() || access.nav_unit > Duration::ZERO,
             origin: Time::ZERO + timing.difs,
             nav: Time::ZERO,
             loners: vec![],
@@ -159,17 +168,19 @@ impl Cell {
             tap: None,
             sleepers: Sleepers::new(),
             dry: vec![],
-            ledger: Ledger::new(stations.iter().map(|station| &station.queue), stations.len()),
+            ledger,
             rts_cts: Duration::ZERO,
             collision: Duration::ZERO,
             spoilt: Duration::ZERO,
             protection: timing.rts() + timing.sifs + timing.cts() + timing.sifs,
+            access,
         };
         for station in stations {
             let errors = Errors::new(&station);
             cell.lossy |= errors.are_possible();
             cell.stations.push(Station {
                 frame: None,
+                is_plain: false,
                 backoff_end: 0,
                 contention: Contention::new(&station),
                 rate: station.rate,
@@ -234,7 +245,7 @@ impl Cell {
         match self.phase {
             Phase::Idle => {}
             Phase::Collision { began } => air.collision += now - began,
-            Phase::Data { .. } | Phase::Broadcast => {
+            Phase::Data | Phase::Spoilt | Phase::Broadcast => {
                 let frame = self.stations[self.sender as usize].sent();
                 let is_protected = self.is_protected(frame);
                 let opening = if is_protected { self.protection } else { Duration::ZERO };
@@ -250,13 +261,13 @@ impl Cell {
                     air.rts_cts += spend(timing.cts());
                     spend(timing.sifs);
                 }
-                if matches!(self.phase, Phase::Data { spoilt: true }) {
+                if self.phase == Phase::Spoilt {
                     air.error += spend(frame.air);
                 } else {
                     air.data += spend(frame.air);
                 }
             }
-            Phase::Ack { .. } => {
+            Phase::Ack | Phase::LostAck => {
                 air.ack += now.saturating_since(self.next - self.stations[self.sender as usize].sent().ack)
             }
         }
@@ -373,10 +384,13 @@ impl Cell {
         dropped: &mut Dropped,
         receiver: &impl Fn(&Packet) -> u32,
     ) -> bool {
+        if self.ledger.is_wanted() {
+            self.tell_air(now, station);
+        }
         self.load_here(now, station, packets, dropped, receiver)
     }
 
-    /// The same, for the one place where it is needed most.
+    /// The same where nobody wants to know about the air, for the one place where it is needed most.
     #[inline(always)]
     fn load_here(
         &mut self,
@@ -386,57 +400,60 @@ impl Cell {
         dropped: &mut Dropped,
         receiver: &impl Fn(&Packet) -> u32,
     ) -> bool {
-        if self.ledger.is_wanted() {
-            self.tell_air(now, station);
-        }
         let at_hub = station == self.hub;
         let state = &mut self.stations[station as usize];
         if state.feed.is_some() {
             state.pour(now + Duration::from_nanos(1), packets);
         }
-        let packet = match &mut state.queue {
-            Queue::Fifo(fifo) => fifo.dequeue(now, packets, dropped),
-            other => other.dequeue(now, packets, dropped),
+        let taken = match &mut state.queue {
+            Queue::Fifo(fifo) => fifo.take(packets),
+            other => other.dequeue(now, packets, dropped).map(|id| (id, &packets[id])),
         };
         if at_hub {
             self.hub_queue.look(now, &state.queue);
         }
-        let Some(id) = packet else {
-            state.frame = None;
-            if state.feed.is_some() {
-                self.dry.push(station);
-            }
-            self.sleepers.note(now, station, &state.queue);
+        let Some((id, packet)) = taken else {
+            self.fall_silent(now, station);
             return false;
         };
-        let packet = &packets[id];
         let to = receiver(packet);
         let length = if packet.kind == Kind::Routing {
             frame_length(&self.access.timing, packet, Bytes(0))
         } else {
             packet.bytes() + state.overhead
         };
-        if to == BROADCAST || at_hub {
-            self.put_in_hand_at_rate_of(to, station, id, length);
-            return true;
+        match &mut state.frame {
+            // As the one before: so are its times.
+            Some(frame) if (frame.to, frame.length) == (to, length) => {
+                frame.id = id;
+                frame.received = false;
+            }
+            _ => self.put_in_hand(station, id, to, length),
         }
-        let (rate, ack) = (state.rate, state.ack);
-        let air = self.airs.of(&self.access.timing, length, rate);
-        state.frame = Some(Frame { id, to, length, rate, air, ack, received: false });
         true
     }
 
-    /// The next frame of `station`, which goes at the rate of its receiver.
+    /// The next frame of `station`, which goes at the rate of its receiver if it is the access point.
     #[inline(always)]
-    fn put_in_hand_at_rate_of(&mut self, to: u32, station: u32, id: PacketId, length: Bytes) {
-        let (rate, ack) = if to == BROADCAST {
-            (self.access.broadcast_rate, self.stations[station as usize].ack)
-        } else {
-            let other = &self.stations[to as usize];
-            (other.rate, other.ack)
-        };
+    fn put_in_hand(&mut self, station: u32, id: PacketId, to: u32, length: Bytes) {
+        let whose = if station == self.hub && to != BROADCAST { to } else { station };
+        let Station { rate, ack, .. } = self.stations[whose as usize];
+        let rate = if to == BROADCAST { self.access.broadcast_rate } else { rate };
         let air = self.airs.of(&self.access.timing, length, rate);
-        self.stations[station as usize].frame = Some(Frame { id, to, length, rate, air, ack, received: false });
+        let state = &mut self.stations[station as usize];
+        state.is_plain = !self.lossy && to != BROADCAST && !self.access.protects(length);
+        state.frame = Some(Frame { id, to, length, rate, air, ack, received: false });
+    }
+
+    /// `station` has nothing more to send.
+    #[inline(never)]
+    fn fall_silent(&mut self, now: Time, station: u32) {
+        let state = &mut self.stations[station as usize];
+        state.frame = None;
+        if state.feed.is_some() {
+            self.dry.push(station);
+        }
+        self.sleepers.note(now, station, &state.queue);
     }
 
     /// Tells the queues at both ends what the frame of `station` cost that is done with.
@@ -557,37 +574,43 @@ impl Cell {
         }
         let mut at = *now;
         let mut steps = 1;
-        let mut heard = Heard::Nothing;
         let mut bound = bound.min(self.sleepers.next());
-        let is_recorded = self.tap.is_some();
+        if self.tap.is_some() {
+            self.record(at, packets);
+            bound = Time::ZERO; // one phase at a time
+        }
         // The usual phases stand in the order in which they follow each other.
-        loop {
-            if is_recorded {
-                self.record(at, packets);
-            }
-            if let Phase::Idle = self.phase {
-                self.start(at);
-                if is_recorded || self.next >= bound {
-                    break;
+        let heard = loop {
+            if self.phase == Phase::Ack {
+                self.finish(at, packets, dropped, &receiver);
+                bound = bound.min(self.sleepers.next());
+                if self.next >= bound || !dropped.is_empty() || !self.dry.is_empty() {
+                    break Heard::Nothing;
                 }
                 at = self.next;
                 steps += 1;
             }
-            match self.phase {
-                Phase::Data { spoilt: false } => heard = self.receive(at),
-                Phase::Ack { lost: false } => self.finish(at, packets, dropped, &receiver),
-                _ => heard = self.advance_rarely(at, packets, dropped, given_up, &receiver),
+            if self.phase == Phase::Idle {
+                self.start(at);
+                if self.next >= bound {
+                    break Heard::Nothing;
+                }
+                at = self.next;
+                steps += 1;
             }
-            if heard != Heard::Nothing || !dropped.is_empty() || !given_up.is_empty() || !self.dry.is_empty() {
-                break;
+            if self.phase == Phase::Data {
+                break self.receive(at);
             }
+            let heard = self.advance_rarely(at, packets, dropped, given_up, &receiver);
             bound = bound.min(self.sleepers.next());
-            if self.next >= bound {
-                break;
+            let is_news =
+                heard != Heard::Nothing || !dropped.is_empty() || !given_up.is_empty() || !self.dry.is_empty();
+            if is_news || self.next >= bound {
+                break heard;
             }
             at = self.next;
             steps += 1;
-        }
+        };
         *now = at;
         (heard, steps)
     }
@@ -603,19 +626,17 @@ impl Cell {
         receiver: &impl Fn(&Packet) -> u32,
     ) -> Heard {
         match self.phase {
-            Phase::Idle | Phase::Data { spoilt: false } | Phase::Ack { lost: false } => {
-                unreachable!("the usual phases are dealt with")
-            }
+            Phase::Idle | Phase::Data | Phase::Ack => unreachable!("the usual phases are dealt with"),
             Phase::Broadcast => {
                 let from = self.sender;
                 let frame = self.stations[from as usize].frame.expect("a sender has a frame");
                 self.account_exchange(from, false);
-                self.succeed(now, from, packets, dropped, receiver);
+                self.succeed(now, packets, dropped, receiver);
                 self.receivers.clear();
                 self.receivers.extend((0..).take(self.stations.len()).filter(|station| *station != from));
                 Heard::Broadcast { from, id: frame.id }
             }
-            Phase::Data { spoilt: true } | Phase::Ack { lost: true } => {
+            Phase::Spoilt | Phase::LostAck => {
                 self.miss(now, packets, dropped, given_up, receiver);
                 Heard::Nothing
             }
@@ -656,15 +677,10 @@ impl Cell {
                     }
                 }
             }
-            Phase::Data { spoilt } => {
-                let fate = if spoilt { Fate::Error } else { Fate::Read };
-                tap.exchange(now, &self.attempt(self.sender, packets), fate);
-            }
-            Phase::Broadcast => tap.exchange(now, &self.attempt(self.sender, packets), Fate::Read),
-            Phase::Ack { lost } => {
-                let fate = if lost { Fate::Error } else { Fate::Read };
-                tap.ack(now, &self.attempt(self.sender, packets), fate);
-            }
+            Phase::Data | Phase::Broadcast => tap.exchange(now, &self.attempt(self.sender, packets), Fate::Read),
+            Phase::Spoilt => tap.exchange(now, &self.attempt(self.sender, packets), Fate::Error),
+            Phase::Ack => tap.ack(now, &self.attempt(self.sender, packets), Fate::Read),
+            Phase::LostAck => tap.ack(now, &self.attempt(self.sender, packets), Fate::Error),
             Phase::Collision { began } => {
                 let fate = if self.met() { Fate::Collision } else { Fate::Error };
                 for &sender in self.on_air() {
@@ -746,14 +762,12 @@ impl Cell {
         let sender = self.sender;
         let state = &mut self.stations[sender as usize];
         state.counters.attempts += 1;
-        let frame = state.sent();
-        let air = frame.air;
-        if self.lossy || frame.to == BROADCAST || self.access.protects(frame.length) {
+        if state.is_plain {
+            self.phase = Phase::Data;
+            self.next = now + state.sent().air;
+        } else {
             self.start_otherwise(now);
-            return;
         }
-        self.phase = Phase::Data { spoilt: false };
-        self.next = now + air;
     }
 
     /// The only sender begins with an RTS, or with a frame that may be lost or is for everyone.
@@ -776,7 +790,7 @@ impl Cell {
             begins += self.protection;
         }
         let spoilt = self.lossy && self.is_data_lost(sender, to);
-        self.phase = Phase::Data { spoilt };
+        self.phase = if spoilt { Phase::Spoilt } else { Phase::Data };
         self.next = begins + air;
     }
 
@@ -896,25 +910,32 @@ impl Cell {
     /// The data frame ends and is received.
     #[inline(always)]
     fn receive(&mut self, now: Time) -> Heard {
-        let sender = self.sender;
-        let Station { frame, counters, .. } = &mut self.stations[sender as usize];
-        let frame = frame.as_mut().expect("a sender has a frame");
-        let heard = if frame.received { Heard::Nothing } else { Heard::Packet { to: frame.to, id: frame.id } };
-        frame.received = true;
-        let ack = frame.ack;
-        if self.access.protects(frame.length) {
-            self.account_exchange(sender, false);
-        } else {
-            counters.data += frame.air;
+        let state = &mut self.stations[self.sender as usize];
+        if !state.is_plain {
+            return self.receive_otherwise(now);
         }
+        let frame = state.frame.as_mut().expect("a sender has a frame");
+        frame.received = true;
+        state.counters.data += frame.air;
+        self.phase = Phase::Ack;
+        self.next = now + self.access.timing.sifs + frame.ack;
+        Heard::Packet { to: frame.to, id: frame.id }
+    }
+
+    /// The same where the frame followed a CTS, or frames may be lost.
+    #[inline(never)]
+    fn receive_otherwise(&mut self, now: Time) -> Heard {
+        let sender = self.sender;
+        self.account_exchange(sender, false);
         let lost = self.lossy && self.is_control_lost(sender);
-        self.phase = Phase::Ack { lost };
-        self.next = now + self.access.timing.sifs + ack;
-        heard
+        let frame = self.stations[sender as usize].frame.as_mut().expect("a sender has a frame");
+        self.phase = if lost { Phase::LostAck } else { Phase::Ack };
+        self.next = now + self.access.timing.sifs + frame.ack;
+        let is_new = !std::mem::replace(&mut frame.received, true);
+        if is_new { Heard::Packet { to: frame.to, id: frame.id } } else { Heard::Nothing }
     }
 
     /// Books a data frame that ends, with what preceded it.
-    #[inline(never)]
     fn account_exchange(&mut self, sender: u32, spoilt: bool) {
         let Station { frame, counters, .. } = &mut self.stations[sender as usize];
         let frame = frame.as_ref().expect("a sender has a frame");
@@ -933,14 +954,22 @@ impl Cell {
     #[inline(always)]
     fn finish(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receiver: &impl Fn(&Packet) -> u32) {
         let sender = self.sender;
-        self.account_ack(sender);
-        self.succeed(now, sender, packets, dropped, receiver);
-    }
-
-    #[inline(always)]
-    fn account_ack(&mut self, sender: u32) {
         let state = &mut self.stations[sender as usize];
         state.counters.control += state.sent().ack;
+        if self.has_sequel {
+            self.succeed(now, packets, dropped, receiver);
+            return;
+        }
+        state.counters.delivered += 1;
+        state.contention.reset();
+        let slots = u64::from(state.contention.draw());
+        state.backoff_end = self.slots.count() + slots;
+        self.phase = Phase::Idle;
+        self.origin = now + self.access.timing.difs;
+        if self.load_here(now, sender, packets, dropped, receiver) {
+            self.slots.insert(sender, slots);
+        }
+        self.reschedule();
     }
 
     /// The medium falls idle; slots are counted from `origin` on.
@@ -950,46 +979,16 @@ impl Cell {
     }
 
     /// A frame is done: contention window and retries return to their start, a backoff follows whether there is
-    /// another frame or not (10.3.4.3).
-    #[inline(always)]
-    fn succeed(
-        &mut self,
-        now: Time,
-        sender: u32,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        receiver: &impl Fn(&Packet) -> u32,
-    ) {
+    /// another frame or not (10.3.4.3). Where the NAV of bystanders is rounded, sender and receiver, who have none, may resume
+    /// before them.
+    #[inline(never)]
+    fn succeed(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receiver: &impl Fn(&Packet) -> u32) {
+        let sender = self.sender;
         let resumes = now + self.access.timing.difs;
         let state = &mut self.stations[sender as usize];
+        let frame = *state.sent();
         state.counters.delivered += 1;
-        if self.access.nav_unit > Duration::ZERO {
-            self.succeed_by_rounded_nav(now, sender, packets, dropped, receiver);
-            return;
-        }
-        self.phase = Phase::Idle;
-        self.origin = resumes;
         state.contention.reset();
-        let slots = u64::from(state.contention.draw());
-        state.backoff_end = self.slots.count() + slots;
-        if self.load_here(now, sender, packets, dropped, receiver) {
-            self.slots.insert(sender, slots);
-        }
-        self.reschedule();
-    }
-
-    /// The same where the NAV of bystanders is rounded: sender and receiver, who have none, may resume before them.
-    #[inline(never)]
-    fn succeed_by_rounded_nav(
-        &mut self,
-        now: Time,
-        sender: u32,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        receiver: &impl Fn(&Packet) -> u32,
-    ) {
-        let resumes = now + self.access.timing.difs;
-        let frame = self.stations[sender as usize].frame.expect("a sender has a frame");
         let after_rts = self.is_protected(&frame).then(|| {
             let timing = &self.access.timing;
             timing.sifs * 3 + timing.cts() + frame.air + frame.ack
@@ -997,7 +996,6 @@ impl Cell {
         let unicast = frame.to != BROADCAST;
         let excess = if unicast { self.access.nav_excess(frame.ack, after_rts) } else { Duration::ZERO };
         self.idle_from(resumes + excess);
-        self.stations[sender as usize].contention.reset();
         self.load(now, sender, packets, dropped, receiver);
         self.back_off(sender, resumes);
         if excess > Duration::ZERO {
@@ -1051,8 +1049,8 @@ impl Cell {
         let frame = self.stations[sender as usize].frame.expect("a sender has a frame");
         let (sifs, difs) = (self.access.timing.sifs, self.access.timing.difs);
         self.stations[sender as usize].counters.errors += 1;
-        let ended = if self.phase == (Phase::Ack { lost: true }) {
-            self.account_ack(sender);
+        let ended = if self.phase == Phase::LostAck {
+            self.stations[sender as usize].counters.control += frame.ack;
             self.idle_from(now + difs);
             now - frame.ack - sifs
         } else {

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use wifair_config::{choice, table};
-use wifair_packet::{PacketId, Packets};
+use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::Time;
 
 use super::room::Room;
@@ -69,6 +69,15 @@ impl Fifo {
         self.line.push_back(id);
     }
 
+    /// Hands out the packet to send next, and shows it.
+    #[inline(always)]
+    pub(crate) fn take<'a>(&mut self, packets: &'a Packets) -> Option<(PacketId, &'a Packet)> {
+        let id = self.line.pop_front()?;
+        let packet = &packets[id];
+        self.room.leave(packet.bytes().0);
+        Some((id, packet))
+    }
+
     /// Its room, where an overflow drops the arrival: then who comes in stays in, and is sent in its turn.
     #[must_use]
     pub fn tail_room(&self) -> Option<Room> {
@@ -103,9 +112,7 @@ impl Discipline for Fifo {
 
     #[inline(always)]
     fn dequeue(&mut self, _now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
-        let id = self.line.pop_front()?;
-        self.room.leave(packets[id].bytes().0);
-        Some(id)
+        self.take(packets).map(|(id, _)| id)
     }
 
     #[inline]
@@ -130,7 +137,7 @@ mod tests {
     fn run(limit: Limit, drop: Victim, sizes: &[u16]) -> (Vec<u64>, Vec<u64>) {
         let mut bench = Bench::new(Fifo::new(&Params { drop }, &Site { limit, ..Bench::<Fifo>::SITE }));
         for (seq, size) in (0..).zip(sizes) {
-            bench.put(wifair_packet::Packet { seq, size: *size, ..Default::default() });
+            bench.put(Packet { seq, size: *size, ..Default::default() });
         }
         let sent = bench.drain();
         (sent.iter().map(|p| p.seq).collect(), bench.lost.iter().map(|p| p.seq).collect())
