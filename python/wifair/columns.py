@@ -9,6 +9,8 @@ from array import array
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from wifair import _core
+
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -117,15 +119,7 @@ class Columns(Mapping[str, "NDArray[Any]"]):
 
     def to_csv(self) -> str:
         """As CSV with a header; numbers in full, nothing for NaN."""
-        import csv  # noqa: PLC0415
-        import io  # noqa: PLC0415
-
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self._data)
-        lists = [["" if _is_nan(value) else value for value in self.to_list(name)] for name in self]
-        writer.writerows(zip(*lists))
-        return out.getvalue()
+        return _core.csv_text(list(self._data), [_raw(column) for column in self._data.values()])
 
     def to_arrow(self) -> Any:
         """As ``pyarrow.Table``, the meanings of the columns in the metadata of its fields.
@@ -195,6 +189,17 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         return [f"... {self._rows} rows"] if self._rows > SHOWN_ROWS else []
 
 
+def _raw(column: NDArray[Any] | RawData) -> RawData:
+    """Turn an array into what the core hands over: texts where it is not of numbers with eight bytes."""
+    if isinstance(column, (list, tuple)):
+        return column
+    if column.dtype.str in CODES:
+        return column.dtype.str, column.tobytes()
+    if column.dtype.kind == "f":
+        return "<f8", column.astype("<f8").tobytes()
+    return ["" if value is None else str(value) for value in column.tolist()]
+
+
 def plain_values(data: RawData) -> list[Any]:
     """Read what the core hands over for a column, without NumPy."""
     if isinstance(data, list):
@@ -221,10 +226,6 @@ def _library(name: str, extra: str | None = None) -> ModuleType:
     except ImportError:
         source = f"'wifair[{extra}]'" if extra else name
         raise ImportError(f"this needs {name}: pip install {source}") from None
-
-
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and math.isnan(value)
 
 
 def _plain(value: object) -> object:

@@ -57,17 +57,13 @@ class Folder:
             self._write_table(name, columns)
         for name, text in results.sources.items():
             (self._work / name).write_text(text, encoding="utf-8")
-        document = results.to_dict()
         provenance: dict[str, Any] = {
-            "format": document["format"],
-            "version": __version__,
-            "scenario": document["scenario"],
-            "seeds": document["seeds"],
+            **results._origin(),
             "command": command,
             "columns": {name: columns.about for name, columns in results.tables.items()},
         }
         self._write_json(PROVENANCE, provenance)
-        self._write_json("summary.json", document["summary"])
+        self._write_json("summary.json", results._summary())
 
     def write_capture(self, capture: Capture, *, command: str | None = None) -> None:
         """Fill the folder with the tables of `capture`, and its JSON."""

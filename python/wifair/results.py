@@ -96,6 +96,11 @@ class Results:
             ``queues`` (lists by column). ``summary`` has ``mean`` and ``ci95`` (half width of the 95 % interval)
             for every figure of ``cell``.
         """
+        runs = [_run(outcome) for outcome in self._outcomes]
+        return {**self._origin(), "runs": runs, "summary": self._summary()}
+
+    def _origin(self) -> dict[str, Any]:
+        """Say what was run, by which version."""
         return {
             "format": FORMAT,
             "version": __version__,
@@ -106,11 +111,12 @@ class Results:
                 "overrides": list(self.scenario.overrides),
             },
             "seeds": list(self.seeds),
-            "runs": [_run(outcome) for outcome in self._outcomes],
-            "summary": {
-                name: {"mean": _finite(interval.mean), "ci95": _finite(interval.half_width)}
-                for name, interval in self.summary.items()
-            },
+        }
+
+    def _summary(self) -> dict[str, Any]:
+        return {
+            name: {"mean": _finite(interval.mean), "ci95": _finite(interval.half_width)}
+            for name, interval in self.summary.items()
         }
 
     def to_json(self) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import _thread
+import csv
+import io
 import json
+import math
 import pickle
 import threading
 from pathlib import Path
@@ -11,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import wifair
+from hypothesis import given
+from hypothesis import strategies as st
 
 TABLE = {
     "name": "two uploads",
@@ -89,6 +94,34 @@ def test_columns_are_lists_too(scenario: wifair.Scenario) -> None:
         assert before == flows[name].tolist() == flows.to_list(name), name
     with pytest.raises(KeyError, match="no column 'goodput'"):
         flows.to_list("goodput")
+
+
+def _as_csv_writes(table: wifair.Columns) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table)
+    rows = zip(*(column.tolist() for column in table.values()), strict=True)
+    writer.writerows(["" if isinstance(value, float) and math.isnan(value) else value for value in row] for row in rows)
+    return out.getvalue()
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"))  # csv quotes \r only since Python 3.13
+
+
+@given(st.lists(st.tuples(st.floats(), st.integers(0, 2**64 - 1), TEXTS), min_size=1))
+def test_csv_is_that_of_python(rows: list[tuple[float, int, str]]) -> None:
+    numbers, counts, texts = zip(*rows, strict=True)
+    table = wifair.Columns(
+        {
+            "a number": np.array(numbers),
+            'a "count", from the core': ("<u8", np.array(counts, np.uint64).tobytes()),
+            "text": list(texts),
+            "single": np.array(counts, np.float32),
+            "flag": np.array(counts, np.uint64) > 5,
+        }
+    )
+    assert table.to_csv() == _as_csv_writes(table)
+    assert wifair.Columns({"text": list(texts)}).to_csv() == _as_csv_writes(wifair.Columns({"text": np.array(texts)}))
 
 
 def test_air_time_adds_up(scenario: wifair.Scenario) -> None:

@@ -1,24 +1,87 @@
 //! Rows of figures as columns for NumPy: names, meanings, and either texts or the bytes of an array.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
-use wifair_sim::record::{Figure, Row};
+use wifair_sim::record::{Figure, Row, csv};
+
+/// The data of a column, as they are handed over.
+#[derive(FromPyObject)]
+pub enum Data {
+    /// Kind and bytes of an array.
+    Array(PyBackedStr, PyBackedBytes),
+    /// Texts.
+    Texts(Vec<PyBackedStr>),
+}
+
+/// A table of columns as CSV.
+#[pyfunction]
+pub fn csv_text(names: Vec<PyBackedStr>, columns: Vec<Data>) -> PyResult<String> {
+    let columns: Vec<csv::Column<'_>> = columns
+        .iter()
+        .map(|data| match data {
+            Data::Texts(texts) => csv::Column::Texts(texts.iter().map(|text| &**text).collect()),
+            Data::Array(kind, bytes) if **kind == *"<u8" => csv::Column::Counts(bytes),
+            Data::Array(_, bytes) => csv::Column::Numbers(bytes),
+        })
+        .collect();
+    let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+    if names.len() != columns.len() || columns.iter().any(|column| column.rows() != columns[0].rows()) {
+        return Err(PyValueError::new_err("every column has a name, and all are of equal length"));
+    }
+    Ok(csv::table(&names, &columns))
+}
+
+/// A column that grows row by row.
+enum Growing<'py> {
+    Texts(Bound<'py, PyList>),
+    Counts(Vec<u8>),
+    Numbers(Vec<u8>),
+}
+
+impl<'py> Growing<'py> {
+    fn starting(py: Python<'py>, first: &Figure, rows: usize) -> Self {
+        match first {
+            Figure::Text(_) => Self::Texts(PyList::empty(py)),
+            Figure::Count(_) => Self::Counts(Vec::with_capacity(8 * rows)),
+            Figure::Number(_) => Self::Numbers(Vec::with_capacity(8 * rows)),
+        }
+    }
+
+    fn push(&mut self, figure: &Figure) -> PyResult<()> {
+        match (self, figure) {
+            (Self::Texts(list), Figure::Text(text)) => list.append(text)?,
+            (Self::Counts(bytes), Figure::Count(count)) => bytes.extend(count.to_le_bytes()),
+            (Self::Numbers(bytes), Figure::Number(number)) => bytes.extend(number.to_le_bytes()),
+            _ => unreachable!("a column holds figures of one kind"),
+        }
+        Ok(())
+    }
+
+    fn finish(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Self::Texts(list) => Ok(list.into_any()),
+            Self::Counts(bytes) => array(py, "<u8", &bytes),
+            Self::Numbers(bytes) => array(py, "<f8", &bytes),
+        }
+    }
+}
 
 /// The columns of a table as a list of `(name, meaning, data)`; data is a list of texts, or `(dtype, bytes)`.
 pub fn of_rows<'py, R: Row>(py: Python<'py>, rows: &[R]) -> PyResult<Bound<'py, PyList>> {
-    let figures: Vec<Vec<Figure>> = rows.iter().map(Row::figures).collect();
+    let mut growing: Vec<Growing<'_>> = match rows.first() {
+        Some(first) => first.figures().iter().map(|figure| Growing::starting(py, figure, rows.len())).collect(),
+        None => R::COLUMNS.iter().map(|_| Growing::Numbers(vec![])).collect(),
+    };
+    for row in rows {
+        for (column, figure) in growing.iter_mut().zip(row.figures()) {
+            column.push(&figure)?;
+        }
+    }
     let columns = PyList::empty(py);
-    for (index, (name, about)) in R::COLUMNS.iter().enumerate() {
-        let cells = figures.iter().map(|row| &row[index]);
-        let data = match figures.first().map(|row| &row[index]) {
-            Some(Figure::Text(_)) => {
-                let texts = cells.map(|cell| if let Figure::Text(text) = cell { text.as_str() } else { "" });
-                PyList::new(py, texts)?.into_any()
-            }
-            Some(Figure::Count(_)) => counts(py, cells.map(|cell| if let Figure::Count(n) = cell { *n } else { 0 }))?,
-            _ => numbers(py, cells.map(|cell| if let Figure::Number(x) = cell { *x } else { f64::NAN }))?,
-        };
-        columns.append(column(py, name, about.trim(), data)?)?;
+    for (data, (name, about)) in growing.into_iter().zip(R::COLUMNS) {
+        columns.append(column(py, name, about.trim(), data.finish(py)?)?)?;
     }
     Ok(columns)
 }

@@ -16,6 +16,8 @@ mod _core {
     #[pymodule_export]
     use crate::capture::{Capture, read_capture};
     #[pymodule_export]
+    use crate::columns::csv_text;
+    #[pymodule_export]
     use crate::control::Control;
     #[pymodule_export]
     use crate::extend::{Ack, CongestionControl, Packet, QueueDiscipline};

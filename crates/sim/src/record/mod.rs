@@ -1,5 +1,6 @@
 //! Results as rows of named figures, each figure declared once with its meaning and unit.
 
+pub mod csv;
 mod frames;
 mod outcome;
 

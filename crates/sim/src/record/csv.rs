@@ -1,0 +1,134 @@
+//! Columns as CSV: RFC 4180 with line feeds alone, numbers as Python writes them.
+
+use std::fmt::Write as _;
+
+/// A column of a table.
+#[derive(Debug)]
+pub enum Column<'a> {
+    /// Texts.
+    Texts(Vec<&'a str>),
+    /// Whole numbers, eight bytes each, the lowest first.
+    Counts(&'a [u8]),
+    /// Numbers, eight bytes each, the lowest first; nothing is written for NaN.
+    Numbers(&'a [u8]),
+}
+
+impl Column<'_> {
+    /// Number of its rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Texts(texts) => texts.len(),
+            Self::Counts(bytes) | Self::Numbers(bytes) => bytes.len() / 8,
+        }
+    }
+
+    fn write(&self, row: usize, out: &mut String) {
+        match self {
+            Self::Texts(texts) => write_text(texts[row], out),
+            Self::Counts(bytes) => push(out, u64::from_le_bytes(word(bytes, row))),
+            Self::Numbers(bytes) => write_number(f64::from_le_bytes(word(bytes, row)), out),
+        }
+    }
+}
+
+fn word(bytes: &[u8], row: usize) -> [u8; 8] {
+    bytes[8 * row..8 * row + 8].try_into().expect("eight bytes are asked for")
+}
+
+/// A line with the names, and one for each row.
+///
+/// # Panics
+/// If there are not as many names as columns, or columns differ in length.
+#[must_use]
+pub fn table(names: &[&str], columns: &[Column<'_>]) -> String {
+    assert_eq!(names.len(), columns.len(), "every column has a name");
+    if columns.is_empty() {
+        return "\n".into();
+    }
+    let rows = columns[0].rows();
+    assert!(columns.iter().all(|column| column.rows() == rows), "columns are of equal length");
+    let mut out = String::with_capacity(12 * columns.len() * (rows + 1));
+    line(names.iter(), &mut out, |name, out| write_text(name, out));
+    for row in 0..rows {
+        line(columns.iter(), &mut out, |column, out| column.write(row, out));
+    }
+    out
+}
+
+fn line<T>(cells: impl Iterator<Item = T>, out: &mut String, mut write: impl FnMut(T, &mut String)) {
+    for (place, cell) in cells.enumerate() {
+        if place > 0 {
+            out.push(',');
+        }
+        write(cell, out);
+    }
+    if out.is_empty() || out.ends_with('\n') {
+        out.push_str("\"\""); // an empty line would be none
+    }
+    out.push('\n');
+}
+
+fn write_text(text: &str, out: &mut String) {
+    if !text.contains([',', '"', '\n', '\r']) {
+        out.push_str(text);
+        return;
+    }
+    out.push('"');
+    for part in text.split_inclusive('"') {
+        out.push_str(part);
+        if part.ends_with('"') {
+            out.push('"');
+        }
+    }
+    out.push('"');
+}
+
+/// The shortest text that gives the number again; an exponent has a sign and two digits or more.
+fn write_number(number: f64, out: &mut String) {
+    if number.is_nan() {
+        return;
+    }
+    let start = out.len();
+    push(out, format_args!("{number:?}"));
+    if let Some(place) = out[start..].find('e') {
+        let exponent: i32 = out[start + place + 1..].parse().expect("a whole number follows the e");
+        out.truncate(start + place);
+        push(out, format_args!("e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs()));
+    }
+}
+
+fn push(out: &mut String, value: impl std::fmt::Display) {
+    write!(out, "{value}").expect("a string takes everything");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(numbers: &[f64]) -> Vec<u8> {
+        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    }
+
+    /// What Python's `csv` and `repr` give.
+    #[test]
+    fn numbers_are_written_as_python_writes_them() {
+        let numbers =
+            [0.0, -0.0, 1.0, 0.1, 1e-4, 1.5e-5, 1e15, 1e16, 123_456_789_012_345_680.0, 5e-324, 1e100, f64::INFINITY];
+        let data = bytes(&numbers);
+        let expected = "x\n0.0\n-0.0\n1.0\n0.1\n0.0001\n1.5e-05\n1000000000000000.0\n1e+16\n1.2345678901234568e+17\n5e-324\n\
+                        1e+100\ninf\n";
+        assert_eq!(table(&["x"], &[Column::Numbers(&data)]), expected);
+    }
+
+    #[test]
+    fn texts_are_quoted_where_they_must_be() {
+        let counts: Vec<u8> = [7, u64::MAX].into_iter().flat_map(u64::to_le_bytes).collect();
+        let numbers = bytes(&[f64::NAN, 2.5]);
+        let columns =
+            [Column::Texts(vec!["plain", "a,b \"c\"\nd"]), Column::Counts(&counts), Column::Numbers(&numbers)];
+        let expected = "name,n,\"x, y\"\nplain,7,\n\"a,b \"\"c\"\"\nd\",18446744073709551615,2.5\n";
+        assert_eq!(table(&["name", "n", "x, y"], &columns), expected);
+        assert_eq!(table(&["x"], &[Column::Texts(vec!["", "a"])]), "x\n\"\"\na\n");
+    }
+}
