@@ -143,11 +143,11 @@ impl World {
     /// A packet has reached the other end of its connection.
     #[inline(never)]
     pub(super) fn arrive(&mut self, id: PacketId) {
-        if self.packets[id].kind == Kind::Icmp {
+        let now = self.now;
+        let packet = &self.packets[id];
+        if packet.kind == Kind::Icmp {
             return self.turn_echo(id);
         }
-        self.packets.release(id);
-        let packet = &self.packets[id];
         let index = packet.flow as usize;
         let connection = &mut self.connections[index];
         let counters = &mut connection.counters;
@@ -155,11 +155,12 @@ impl World {
             (Ends::Tcp { receiver, .. }, Kind::Data) => {
                 counters.data_arrived += 1;
                 counters.payload_arrived += u64::from(packet.payload);
-                receiver.on_packet(self.now, packet);
+                receiver.on_packet(now, packet);
                 counters.received = receiver.delivered();
+                self.packets.release(id);
                 let mut user = None;
                 if let Some(sessions) = &mut connection.sessions
-                    && sessions.follow_receiver(self.now, receiver.delivered())
+                    && sessions.follow_receiver(now, receiver.delivered())
                 {
                     user = connection.user;
                 }
@@ -171,7 +172,8 @@ impl World {
             }
             (Ends::Tcp { sender, .. }, Kind::Ack) => {
                 counters.acks_arrived += 1;
-                sender.on_packet(self.now, packet);
+                sender.on_packet(now, packet);
+                self.packets.release(id);
                 if let Some(rtt) = sender.rtt_sample() {
                     self.flows[connection.flow as usize].rtt.add(rtt);
                 }
@@ -183,30 +185,40 @@ impl World {
                 counters.received += u64::from(packet.payload);
                 let flow = connection.flow as usize;
                 if self.flows[flow].workload == Workload::Outside {
-                    self.arrived.push_back((self.now, flow, *packet));
+                    self.arrived.push_back((now, flow, *packet));
                 }
+                self.packets.release(id);
             }
-            (Ends::Tcp { .. }, _) => {}
+            (Ends::Tcp { .. }, _) => self.packets.release(id),
         }
     }
 
     /// Sends what a sender may send now, and notes how far it has come.
     #[inline]
     pub(super) fn pump(&mut self, index: usize) {
+        let now = self.now;
         loop {
             let connection = &mut self.connections[index];
             let Ends::Tcp { sender, .. } = &mut connection.ends else { return };
             let hop = connection.forward;
-            let Some(id) = self.packets.insert_with(|packet| {
-                let leaves = sender.poll_into(self.now, packet);
-                packet.hop = hop;
-                leaves
-            }) else {
-                break;
+            let id = if sender.is_running() {
+                self.packets.insert_with(|packet| {
+                    sender.write(now, packet);
+                    packet.hop = hop;
+                })
+            } else if let Some(packet) = sender.poll(now) {
+                self.packets.insert(Packet { hop, ..packet })
+            } else {
+                return self.settle(index);
             };
             connection.counters.data_sent += 1;
             self.launch(id, hop);
         }
+    }
+
+    /// Notes how far a sender has come that has sent what it may send now.
+    #[inline(always)]
+    fn settle(&mut self, index: usize) {
         let now = self.now;
         let connection = &mut self.connections[index];
         let Ends::Tcp { sender, .. } = &mut connection.ends else { return };
@@ -215,8 +227,7 @@ impl World {
         if let Some(sessions) = &mut connection.sessions {
             sessions.follow_sender(now, sender.sent(), sender.una());
             if connection.single && !connection.ended && sender.una() == sender.supplied() && deadline == Time::NEVER {
-                self.end_connection(index);
-                return;
+                return self.end_connection(index);
             }
         }
         self.set_timer(2 * index, deadline);
@@ -233,19 +244,19 @@ impl World {
     /// Sends the ACKs that a receiver has to send now.
     #[inline(always)]
     pub(super) fn acknowledge(&mut self, index: usize) {
+        let now = self.now;
         loop {
             let connection = &mut self.connections[index];
             let Ends::Tcp { receiver, .. } = &mut connection.ends else { return };
-            let hop = connection.reverse;
-            let Some(id) = self.packets.insert_with(|packet| {
-                let leaves = receiver.poll_into(self.now, packet);
-                packet.hop = hop;
-                leaves
-            }) else {
+            if !receiver.is_due() {
                 let deadline = receiver.deadline();
-                self.set_timer(2 * index + 1, deadline);
-                return;
-            };
+                return self.set_timer(2 * index + 1, deadline);
+            }
+            let hop = connection.reverse;
+            let id = self.packets.insert_with(|packet| {
+                receiver.write(now, packet);
+                packet.hop = hop;
+            });
             connection.counters.acks_sent += 1;
             self.launch(id, hop);
         }

@@ -443,6 +443,17 @@ algorithms! {
         from "you; see Extending" in python, NewReno;
 }
 
+impl Algorithm {
+    /// As [`CongestionControl::on_ack`]; returns the window after it, so that there is one jump for both.
+    #[inline]
+    pub(crate) fn hear(&mut self, ack: &Ack) -> f64 {
+        dispatch!(self, cc => {
+            cc.on_ack(ack);
+            cc.cwnd()
+        })
+    }
+}
+
 impl CongestionControl for Algorithm {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {

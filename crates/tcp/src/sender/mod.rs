@@ -86,10 +86,6 @@ pub struct Counts {
     pub fast_retransmits: u64,
     /// Retransmissions or timeouts that turned out to be needless.
     pub spurious: u64,
-    /// Segments with data, retransmissions included.
-    pub segments: u64,
-    /// ACKs that came in.
-    pub acks: u64,
 }
 
 /// The sender of a connection.
@@ -107,8 +103,12 @@ pub struct Sender {
     recover: u64,
     /// What may be in flight as far as the congestion control is concerned, in bytes; kept by [`Sender::refresh`].
     window: u64,
-    /// The offset up to which the windows let new data leave; kept by [`Sender::refresh`].
-    limit: u64,
+    /// The congestion window, in segments; kept by [`Sender::tell`] and [`Sender::steer`].
+    cwnd: f64,
+    /// The offset at which what may be in flight ends, and the one up to which full segments leave with nothing to think
+    /// about, 0 where there is something; kept by [`Sender::refresh`].
+    reach: u64,
+    run: u64,
     /// What fast recovery adds to the window, in bytes; below zero after many partial ACKs.
     inflation: i64,
     mss: u64,
@@ -143,7 +143,7 @@ pub struct Sender {
     pace_at: Time,
     pace_waits: bool,
     paces: bool,
-    /// Neither pacing nor selective ACKs: what leaves next is a matter of the windows alone.
+    /// Neither pacing nor timers of segments: what new data leaves is a matter of the windows alone.
     plain: bool,
     last_send: Time,
     /// The segment that is being timed ends here and left then; 0 for none.
@@ -158,11 +158,10 @@ pub struct Sender {
     selective: Option<Box<Selective>>,
     times: Option<Box<Times>>,
     cc: Algorithm,
-    flow: u32,
+    /// What all its segments have in common.
+    blank: Packet,
     habits: Habits,
     counts: Counts,
-    last_new_sent: Time,
-    last_acked: Time,
 }
 
 impl Sender {
@@ -197,6 +196,7 @@ impl Sender {
         let by_sack = matches!(habits.recovery, Recovery::Sack | Recovery::Rack);
         let paces =
             habits.pacing || cc.pacing_rate().is_some() || cc.rules_recovery() || matches!(cc, Algorithm::Custom(_));
+        let options = if habits.timestamps && habits.count_options { TIMESTAMP_OPTION } else { 0 };
         Self {
             una: 0,
             nxt: 0,
@@ -205,7 +205,9 @@ impl Sender {
             rwnd: 0,
             recover: 0,
             window: 0,
-            limit: 0,
+            cwnd: cc.cwnd(),
+            reach: 0,
+            run: 0,
             inflation: 0,
             mss: u64::from(habits.mss),
             mss_f64: f64::from(habits.mss),
@@ -228,7 +230,7 @@ impl Sender {
             pace_at: Time::ZERO,
             pace_waits: false,
             paces,
-            plain: !by_sack && !paces,
+            plain: !paces && habits.recovery != Recovery::Rack,
             last_send: Time::ZERO,
             timed: 0,
             timed_at: Time::ZERO,
@@ -240,11 +242,15 @@ impl Sender {
             times: (!by_sack && (cc.wants_fine_timer() || cc.wants_every_rtt() || cc.wants_rate_samples()))
                 .then(|| Box::new(Times::new(habits.rtt, cc.wants_fine_timer(), cc.wants_rate_samples()))),
             cc,
-            flow,
+            blank: Packet {
+                flow,
+                size: habits.header + options,
+                flags: flag::ACK,
+                kind: Kind::Data,
+                ..Packet::default()
+            },
             habits: *habits,
             counts: Counts::default(),
-            last_new_sent: Time::ZERO,
-            last_acked: Time::ZERO,
         }
     }
 
@@ -283,6 +289,7 @@ impl Sender {
     /// The application hands down nothing more, and takes back what was never sent; the connection stays.
     pub fn fall_silent(&mut self) {
         self.supplied = self.max;
+        self.run = 0;
     }
 
     /// The application is done: a FIN follows the last byte, where the configuration has one.
@@ -305,12 +312,27 @@ impl Sender {
         }
     }
 
-    /// Computes the window in bytes. It is at least a segment, so that an empty path always takes one.
+    /// Computes the window in bytes, and how far it lets segments run. It is at least a segment, so that an empty path
+    /// always takes one.
     #[inline(always)]
     fn refresh(&mut self) {
-        let cwnd = (self.cc.cwnd() * self.mss_f64) as i64;
-        self.window = cwnd.saturating_add(self.inflation).max(0).cast_unsigned().clamp(self.mss, self.max_window);
-        self.limit = self.una.saturating_add(self.window.min(self.rwnd));
+        let cwnd = (self.cwnd * self.mss_f64) as i64;
+        let window = cwnd.saturating_add(self.inflation).max(0).cast_unsigned();
+        self.window = window.min(self.max_window).max(self.mss);
+        let (in_flight, clear) = match &self.selective {
+            None => (self.nxt - self.una, self.dup_acks == 0),
+            Some(s) => (s.in_flight(), !s.has_lost() && self.phase == Phase::Open && self.nxt == self.max),
+        };
+        self.reach = (self.nxt + self.window).saturating_sub(in_flight);
+        let end = self.reach.min(self.una.saturating_add(self.rwnd));
+        let usual = self.plain && clear && in_flight > 0 && self.due == 0 && self.state == State::Established;
+        self.run = if usual && end.saturating_add(self.mss) <= self.supplied { end } else { 0 };
+    }
+
+    /// Tells the congestion control what may change its window.
+    fn steer(&mut self, event: impl FnOnce(&mut Algorithm)) {
+        event(&mut self.cc);
+        self.cwnd = self.cc.cwnd();
     }
 
     /// `bytes` in segments.
@@ -340,7 +362,6 @@ impl Sender {
     /// A segment came in from the data receiver.
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
         self.sample = None;
-        self.counts.acks += 1;
         self.process(now, packet);
         self.refresh();
     }
@@ -392,7 +413,6 @@ impl Sender {
         if packet.has(flag::FIN) && self.closing && self.una == self.supplied {
             self.finish();
             self.due = due::ACK;
-            self.last_acked = now;
         }
     }
 
@@ -417,7 +437,7 @@ impl Sender {
         self.rwnd = self.offered(packet.window);
         if self.syn_again {
             // RFC 5681, section 3.1: one segment after a lost SYN. RFC 6298, rule 5.7: three seconds.
-            self.cc.on_idle_restart(1.0);
+            self.steer(|cc| cc.on_idle_restart(1.0));
             if !self.habits.ns2_recovery {
                 self.rtt.restart_from(Duration::from_secs(3));
             }
@@ -463,7 +483,6 @@ impl Sender {
         let acked = packet.ack - self.una;
         self.una = packet.ack;
         self.nxt = self.nxt.max(packet.ack);
-        self.last_acked = now;
         let mut restart_timer = true;
         let mut in_recovery = false;
         if self.phase != Phase::Open {
@@ -516,7 +535,7 @@ impl Sender {
     /// The loss or timeout was none (RFC 4015).
     fn undo(&mut self) {
         self.counts.spurious += 1;
-        self.cc.on_spurious();
+        self.steer(Algorithm::on_spurious);
         self.phase = Phase::Open;
         self.inflation = 0;
         self.due &= !due::HEAD;
@@ -543,7 +562,7 @@ impl Sender {
             // partial ACKs took off the window stays off.
             let at_most = if self.habits.ns2_recovery {
                 if self.inflation < 0 {
-                    self.cc.cwnd() - self.segments(self.inflation.unsigned_abs())
+                    self.cwnd - self.segments(self.inflation.unsigned_abs())
                 } else {
                     f64::INFINITY
                 }
@@ -553,7 +572,7 @@ impl Sender {
             self.phase = Phase::Open;
             self.inflation = 0;
             self.due &= !due::HEAD;
-            self.cc.on_recovery_exit(at_most);
+            self.steer(|cc| cc.on_recovery_exit(at_most));
             return true;
         }
         // RFC 6582, section 3.2, step 3, partial acknowledgement.
@@ -579,7 +598,7 @@ impl Sender {
         };
         let one_way_delay =
             self.habits.timestamps.then(|| Duration::from_micros(u64::from(packet.ts_val.wrapping_sub(packet.ts_ecr))));
-        self.cc.on_ack(&Ack {
+        self.cwnd = self.cc.hear(&Ack {
             now,
             segments,
             bytes: told.acked,
@@ -622,7 +641,8 @@ impl Sender {
     fn enter_recovery(&mut self, now: Time) {
         self.counts.fast_retransmits += 1;
         if self.times.as_mut().is_none_or(|times| times.reduces(now)) {
-            self.cc.on_loss(self.reduction_base(self.habits.recovery == Recovery::Tahoe));
+            let base = self.reduction_base(self.habits.recovery == Recovery::Tahoe);
+            self.steer(|cc| cc.on_loss(base));
         }
         self.recover = self.max;
         self.partial = false;
@@ -644,7 +664,7 @@ impl Sender {
     /// tells only there.
     fn reduction_base(&self, slow_start: bool) -> f64 {
         if self.habits.reduce_from == ReduceFrom::Window {
-            let window = self.cc.cwnd().min(self.habits.max_cwnd).min(self.segments(self.rwnd));
+            let window = self.cwnd().min(self.segments(self.rwnd));
             if slow_start && self.habits.ns2_recovery { 2.0 * (window / 2.0).floor() } else { window }
         } else {
             // RFC 5681, section 3.2, step 2: without what limited transmit sent.
@@ -656,7 +676,8 @@ impl Sender {
     #[inline(never)]
     fn on_echo(&mut self) {
         if self.habits.ecn && self.una > self.ecn_recover && self.phase == Phase::Open {
-            self.cc.on_ecn(self.reduction_base(false));
+            let base = self.reduction_base(false);
+            self.steer(|cc| cc.on_ecn(base));
             self.ecn_recover = self.max;
             self.cwr = true;
         }
@@ -691,7 +712,7 @@ impl Sender {
             return;
         }
         if !self.outstanding() {
-            self.cc.on_idle_restart(1.0);
+            self.steer(|cc| cc.on_idle_restart(1.0));
             self.rto_at = now.saturating_add(self.rtt.rto());
             return;
         }
@@ -701,12 +722,13 @@ impl Sender {
             self.syn_again = true;
             if self.habits.ns2_recovery {
                 // To ns-2 the SYN is a segment like others; the window was one.
-                self.cc.on_rto(0.0);
+                self.steer(|cc| cc.on_rto(0.0));
             }
         } else if self.max > self.una {
             // RFC 5681, section 3.1: only the first timeout of a segment reduces `ssthresh`.
             if self.timed_out != Some(self.una) || self.habits.ns2_recovery {
-                self.cc.on_rto(self.reduction_base(true));
+                let base = self.reduction_base(true);
+                self.steer(|cc| cc.on_rto(base));
             }
             self.timed_out = Some(self.una);
             self.phase = Phase::Loss;
@@ -735,36 +757,35 @@ impl Sender {
     /// The next segment that may leave.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Packet> {
-        let mut packet = Packet::default();
-        self.poll_into(now, &mut packet).then_some(packet)
+        if self.is_running() {
+            let mut packet = Packet::default();
+            self.write(now, &mut packet);
+            return Some(packet);
+        }
+        if self.run > 0 {
+            // The usual case: there is data, and the windows are full.
+            self.window_limited = self.nxt + self.mss > self.reach;
+            return None;
+        }
+        self.poll_more(now)
     }
 
-    /// As [`Sender::poll`]: writes the segment, and returns whether there is one.
+    /// Whether a full segment leaves next with nothing to think about, by [`Sender::write`].
     #[inline]
-    pub fn poll_into(&mut self, now: Time, packet: &mut Packet) -> bool {
-        let next = self.nxt + self.mss;
-        if self.plain && self.due == 0 && self.dup_acks == 0 && next <= self.supplied {
-            let in_flight = self.nxt - self.una;
-            if self.limit < next {
-                // The usual case: there is data, and the windows are full.
-                if in_flight > 0 && self.rwnd > 0 {
-                    self.window_limited = in_flight + self.mss > self.window;
-                    return false;
-                }
-            } else if in_flight > 0 && self.state == State::Established {
-                // A full segment of new data that fits.
-                let seq = self.nxt;
-                self.nxt = next;
-                self.segment(now, seq, self.mss, packet);
-                return true;
-            }
-        } else if let Some(leaves) = self.poll_open(now, packet) {
-            return leaves;
+    #[must_use]
+    pub const fn is_running(&self) -> bool {
+        self.nxt + self.mss <= self.run
+    }
+
+    /// As [`Sender::poll`], when the sender [is running](Sender::is_running): writes the segment into `packet`.
+    #[inline]
+    pub fn write(&mut self, now: Time, packet: &mut Packet) {
+        let seq = self.nxt;
+        self.nxt = seq + self.mss;
+        if let Some(s) = &mut self.selective {
+            s.push(now, self.nxt, self.mss);
         }
-        self.poll_more(now).is_some_and(|segment| {
-            *packet = segment;
-            true
-        })
+        self.segment(now, seq, self.mss, packet);
     }
 
     #[inline(never)]
@@ -869,7 +890,7 @@ impl Sender {
             }
             IdleRestart::Never | IdleRestart::TimerRunsOn => return,
         };
-        self.cc.on_idle_restart(at_most);
+        self.steer(|cc| cc.on_idle_restart(at_most));
         self.last_send = now;
         self.refresh();
     }
@@ -927,21 +948,8 @@ impl Sender {
     /// A segment without payload.
     #[inline]
     fn header(&self, now: Time, flags: u8) -> Packet {
-        let mut packet = Packet {
-            seq: self.nxt,
-            flow: self.flow,
-            size: self.habits.header,
-            flags,
-            kind: Kind::Data,
-            ..Packet::default()
-        };
-        if self.habits.timestamps {
-            packet.ts_val = clock(now);
-            if self.habits.count_options {
-                packet.size += TIMESTAMP_OPTION;
-            }
-        }
-        packet
+        let ts_val = if self.habits.timestamps { clock(now) } else { 0 };
+        Packet { seq: self.nxt, ts_val, flags, ..self.blank }
     }
 
     /// The data segment `seq .. seq + len`, with all that sending it entails.
@@ -955,10 +963,13 @@ impl Sender {
     #[inline(always)]
     fn segment(&mut self, now: Time, seq: u64, len: u64, packet: &mut Packet) {
         let end = seq + len;
-        *packet = self.header(now, flag::ACK);
+        *packet = self.blank;
         packet.seq = seq;
         packet.payload = len as u16;
         packet.size += len as u16;
+        if self.habits.timestamps {
+            packet.ts_val = clock(now);
+        }
         if seq < self.max {
             packet.flags |= flag::RETRANSMISSION;
             self.counts.retransmissions += 1;
@@ -979,7 +990,6 @@ impl Sender {
                 self.timed = end;
                 self.timed_at = now;
             }
-            self.last_new_sent = now;
             let before = seq - self.una;
             if let Some(times) = &mut self.times {
                 times.push(now, end, before);
@@ -992,15 +1002,20 @@ impl Sender {
         // ns-2's timer, which runs on through a pause, starts anew with the first segment after it, except in its Vegas.
         let starts_timer = self.rto_at == Time::NEVER || (self.max == self.una && !self.cc.wants_fine_timer());
         self.max = self.max.max(end);
-        self.counts.segments += 1;
         self.last_send = now;
         if starts_timer {
             self.rto_at = now.saturating_add(self.rtt.rto());
         }
         self.cc.on_send(now, len, end);
-        if self.paces
-            && let Some(rate) = self.pacing_rate()
-        {
+        if self.paces {
+            self.pace(now, len);
+        }
+    }
+
+    /// A segment of `len` bytes has left: when the next one may.
+    fn pace(&mut self, now: Time, len: u64) {
+        self.cwnd = self.cc.cwnd(); // what is defined outside may have changed it
+        if let Some(rate) = self.pacing_rate() {
             let gap = Duration::from_secs_f64(len as f64 / rate.max(1.0));
             self.pace_at = self.pace_at.max(now).saturating_add(gap);
         }
@@ -1010,7 +1025,7 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn cwnd(&self) -> f64 {
-        self.cc.cwnd().min(self.habits.max_cwnd)
+        self.cwnd.min(self.habits.max_cwnd)
     }
 
     /// The part of the congestion window that delay drives, in segments; zero where none does.
@@ -1070,12 +1085,6 @@ impl Sender {
         self.selective.as_ref().map_or(self.nxt - self.una, |selective| selective.in_flight())
     }
 
-    /// Receive window, in bytes.
-    #[must_use]
-    pub const fn receive_window(&self) -> u64 {
-        self.rwnd
-    }
-
     /// How far the connection has come.
     #[must_use]
     pub const fn state(&self) -> State {
@@ -1086,24 +1095,6 @@ impl Sender {
     #[must_use]
     pub const fn counts(&self) -> &Counts {
         &self.counts
-    }
-
-    /// When the last byte that was new was sent first.
-    #[must_use]
-    pub const fn last_new_sent(&self) -> Time {
-        self.last_new_sent
-    }
-
-    /// When [`Sender::una`] moved last.
-    #[must_use]
-    pub const fn last_acked(&self) -> Time {
-        self.last_acked
-    }
-
-    /// The congestion control.
-    #[must_use]
-    pub const fn algorithm(&self) -> &Algorithm {
-        &self.cc
     }
 }
 
