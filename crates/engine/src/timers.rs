@@ -59,7 +59,7 @@ impl Timers {
 
     /// Sets the timer of `owner` to go off at `deadline`, wherever it stood before; [`Time::NEVER`] stops it.
     /// Returns whether [`Timers::next`] may be nearer than it was.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, owner: usize, deadline: Time) -> bool {
         let timer = &mut self.timers[owner];
         timer.deadline = deadline;

@@ -136,36 +136,24 @@ impl Packets {
     /// If more than 2^32 packets are alive.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
-        let slot = self.vacant();
-        self.slots[slot as usize] = packet;
-        self.take(slot)
+        let (id, slot) = self.add();
+        *slot = packet;
+        id
     }
 
-    /// Takes in a packet that `write` writes, over another that is gone.
+    /// Takes in a packet that is yet to be written: so far it is another one that is gone.
     ///
     /// # Panics
     /// If more than 2^32 packets are alive.
     #[inline(always)]
-    pub fn insert_with(&mut self, write: impl FnOnce(&mut Packet)) -> PacketId {
-        let slot = self.vacant();
-        write(&mut self.slots[slot as usize]);
-        self.take(slot)
-    }
-
-    /// The slot to be taken next.
-    #[inline]
-    fn vacant(&mut self) -> u32 {
+    pub fn add(&mut self) -> (PacketId, &mut Packet) {
         if self.offered == 0 {
             self.next_word();
         }
-        self.base + self.offered.trailing_zeros()
-    }
-
-    #[inline]
-    fn take(&mut self, slot: u32) -> PacketId {
+        let slot = self.base + self.offered.trailing_zeros();
         self.offered &= self.offered - 1;
         self.alive += 1;
-        PacketId(slot)
+        (PacketId(slot), &mut self.slots[slot as usize])
     }
 
     /// Goes on to the next word with a free slot. Some more slots are kept than packets are alive, so that the way there is

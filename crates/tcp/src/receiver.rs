@@ -221,12 +221,12 @@ impl Receiver {
     pub fn write(&mut self, now: Time, packet: &mut Packet) {
         *packet = self.blank;
         let mut echo = self.echo;
-        if let Some(earlier) = self.earlier.take() {
-            (packet.ack, echo) = earlier;
-            packet.flags = flag::ACK;
+        if self.earlier.is_some() {
+            echo = self.put_earlier(packet);
         } else {
             packet.ack = self.next;
-            packet.flags = std::mem::take(&mut self.reply);
+            packet.flags = self.reply;
+            self.reply = 0;
             self.ack_at = Time::NEVER;
             self.unacked = 0;
             self.quick_acks = self.quick_acks.saturating_sub(1);
@@ -245,6 +245,14 @@ impl Receiver {
             packet.ts_val = clock(now);
             packet.ts_ecr = self.ts_recent;
         }
+    }
+
+    /// Writes the ACK that leaves before the one that is due, and returns whether it echoes a mark.
+    #[cold]
+    fn put_earlier(&mut self, packet: &mut Packet) -> bool {
+        let Some((ack, echo)) = self.earlier.take() else { return false };
+        (packet.ack, packet.flags) = (ack, flag::ACK);
+        echo
     }
 
     /// RFC 2018, section 4, and RFC 2883, section 4. Offsets count from the ACK and wrap for duplicates below it.

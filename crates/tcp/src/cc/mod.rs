@@ -447,12 +447,21 @@ impl Algorithm {
     /// As [`CongestionControl::on_ack`]; returns the window after it, so that there is one jump for both.
     #[inline]
     pub(crate) fn hear(&mut self, ack: &Ack) -> f64 {
-        dispatch!(self, cc => {
-            cc.on_ack(ack);
-            cc.cwnd()
-        })
+        dispatch!(self, cc => cc.hear(ack))
     }
 }
+
+/// An ACK and the window after it, for each algorithm a function of its own: so the simple ones do not save the registers
+/// that others need.
+trait Hear: CongestionControl {
+    #[inline(never)]
+    fn hear(&mut self, ack: &Ack) -> f64 {
+        self.on_ack(ack);
+        self.cwnd()
+    }
+}
+
+impl<T: CongestionControl + ?Sized> Hear for T {}
 
 impl CongestionControl for Algorithm {
     #[inline]

@@ -131,6 +131,8 @@ pub struct Sender {
     syn_again: bool,
     /// The window was what limited the last [`Sender::poll`].
     window_limited: bool,
+    /// A window grows that is not used.
+    grows_unused: bool,
     /// Cut for a congestion mark up to here.
     ecn_recover: u64,
     /// The next new segment says that the window was reduced.
@@ -158,8 +160,10 @@ pub struct Sender {
     selective: Option<Box<Selective>>,
     times: Option<Box<Times>>,
     cc: Algorithm,
-    /// What all its segments have in common.
-    blank: Packet,
+    /// What all its full segments have in common.
+    full: Packet,
+    /// There is more to say in segments, or to remember of them.
+    annotates: bool,
     habits: Habits,
     counts: Counts,
 }
@@ -196,6 +200,7 @@ impl Sender {
         let by_sack = matches!(habits.recovery, Recovery::Sack | Recovery::Rack);
         let paces =
             habits.pacing || cc.pacing_rate().is_some() || cc.rules_recovery() || matches!(cc, Algorithm::Custom(_));
+        let keeps_times = !by_sack && (cc.wants_fine_timer() || cc.wants_every_rtt() || cc.wants_rate_samples());
         let options = if habits.timestamps && habits.count_options { TIMESTAMP_OPTION } else { 0 };
         Self {
             una: 0,
@@ -223,6 +228,7 @@ impl Sender {
             probing: false,
             syn_again: false,
             window_limited: false,
+            grows_unused: !habits.validate_window,
             ecn_recover: 0,
             cwr: false,
             rto_at: Time::NEVER,
@@ -239,16 +245,18 @@ impl Sender {
             timed_out: None,
             again: None,
             selective: by_sack.then(|| Box::new(Selective::new(habits, cc.wants_rate_samples()))),
-            times: (!by_sack && (cc.wants_fine_timer() || cc.wants_every_rtt() || cc.wants_rate_samples()))
+            times: keeps_times
                 .then(|| Box::new(Times::new(habits.rtt, cc.wants_fine_timer(), cc.wants_rate_samples()))),
             cc,
-            blank: Packet {
+            full: Packet {
                 flow,
-                size: habits.header + options,
+                payload: habits.mss,
+                size: habits.header + options + habits.mss,
                 flags: flag::ACK,
                 kind: Kind::Data,
                 ..Packet::default()
             },
+            annotates: habits.timestamps || habits.ecn || keeps_times,
             habits: *habits,
             counts: Counts::default(),
         }
@@ -317,8 +325,8 @@ impl Sender {
     #[inline(always)]
     fn refresh(&mut self) {
         let cwnd = (self.cwnd * self.mss_f64) as i64;
-        let window = cwnd.saturating_add(self.inflation).max(0).cast_unsigned();
-        self.window = window.min(self.max_window).max(self.mss);
+        let window = if self.inflation == 0 { cwnd } else { cwnd.saturating_add(self.inflation).max(0) };
+        self.window = window.cast_unsigned().min(self.max_window).max(self.mss);
         let (in_flight, clear) = match &self.selective {
             None => (self.nxt - self.una, self.dup_acks == 0),
             Some(s) => (s.in_flight(), !s.has_lost() && self.phase == Phase::Open && self.nxt == self.max),
@@ -381,16 +389,9 @@ impl Sender {
 
     #[inline(always)]
     fn process(&mut self, now: Time, packet: &Packet) {
-        if self.state != State::Established || packet.has(flag::SYN) {
-            self.process_other(now, packet);
-            return;
-        }
-        if self.probing && packet.ack == self.max + 1 {
-            // The receiver took the byte of a probe.
-            self.max += 1;
-            self.nxt = self.max;
-        }
-        if packet.ack < self.una || packet.ack > self.max {
+        let new = self.una < packet.ack && packet.ack <= self.max;
+        let usual = self.run > 0 && new && packet.flags == flag::ACK;
+        if !usual && !self.accepts(now, packet) {
             return;
         }
         let rwnd = self.offered(packet.window);
@@ -403,6 +404,30 @@ impl Sender {
         } else if self.max > self.una && !window_changed {
             self.on_dup_ack(now, packet);
         }
+        if !usual {
+            self.look_at_ends(now, packet);
+        }
+    }
+
+    /// Whether an ACK is to be looked at, one that may be unusual: those of the start are dealt with here, and what is old
+    /// or for what was never sent is nothing.
+    #[inline(never)]
+    fn accepts(&mut self, now: Time, packet: &Packet) -> bool {
+        if self.state != State::Established || packet.has(flag::SYN) {
+            self.process_other(now, packet);
+            return false;
+        }
+        if self.probing && packet.ack == self.max + 1 {
+            // The receiver took the byte of a probe.
+            self.max += 1;
+            self.nxt = self.max;
+        }
+        (self.una..=self.max).contains(&packet.ack)
+    }
+
+    /// What an ACK that may be unusual says of a closed window, and of the end.
+    #[inline(never)]
+    fn look_at_ends(&mut self, now: Time, packet: &Packet) {
         if self.probing && self.rwnd > 0 {
             self.probing = false;
             self.rtt.end_backoff();
@@ -496,14 +521,16 @@ impl Sender {
         }
         self.dup_acks = 0;
         self.limited_sent = 0;
-        let min_rtt = self.rtt.min();
-        let rate = self.times.as_mut().and_then(|times| times.rate_sample(now, acked, min_rtt));
+        let mut rate = None;
+        if let Some(times) = &mut self.times {
+            rate = times.rate_sample(now, acked, self.rtt.min());
+            if times.is_late_at_ack(now) {
+                self.due |= due::HEAD;
+            }
+        }
         let in_flight = self.nxt - self.una;
         let told = Told { acked, delivered: acked, in_flight, in_recovery, rate, ..Told::default() };
         self.tell(now, packet, &told);
-        if self.times.as_mut().is_some_and(|times| times.is_late_at_ack(now)) {
-            self.due |= due::HEAD;
-        }
         if packet.has(flag::ECE) {
             self.on_echo();
         }
@@ -612,7 +639,7 @@ impl Sender {
             delivered: self.una + told.sacked,
             lost: f64::from(told.lost),
             rate: told.rate,
-            window_limited: self.window_limited || !self.habits.validate_window,
+            window_limited: self.window_limited | self.grows_unused,
             ecn_echo: packet.has(flag::ECE),
             in_recovery: told.in_recovery,
             duplicate: told.acked == 0,
@@ -762,12 +789,7 @@ impl Sender {
             self.write(now, &mut packet);
             return Some(packet);
         }
-        if self.run > 0 {
-            // The usual case: there is data, and the windows are full.
-            self.window_limited = self.nxt + self.mss > self.reach;
-            return None;
-        }
-        self.poll_more(now)
+        if self.is_held() { None } else { self.poll_more(now) }
     }
 
     /// Whether a full segment leaves next with nothing to think about, by [`Sender::write`].
@@ -777,15 +799,26 @@ impl Sender {
         self.nxt + self.mss <= self.run
     }
 
+    /// Whether there is data, and the windows are full: nothing leaves next. Not so, too, where that takes some thought.
+    #[inline]
+    pub const fn is_held(&mut self) -> bool {
+        let held = self.run > 0 && !self.is_running();
+        if held {
+            self.window_limited = self.nxt + self.mss > self.reach;
+        }
+        held
+    }
+
     /// As [`Sender::poll`], when the sender [is running](Sender::is_running): writes the segment into `packet`.
     #[inline]
     pub fn write(&mut self, now: Time, packet: &mut Packet) {
-        let seq = self.nxt;
-        self.nxt = seq + self.mss;
+        let end = self.nxt + self.mss;
+        *packet = Packet { seq: self.nxt, ..self.full };
+        self.nxt = end;
         if let Some(s) = &mut self.selective {
-            s.push(now, self.nxt, self.mss);
+            s.push(now, end, self.mss);
         }
-        self.segment(now, seq, self.mss, packet);
+        self.note_segment(now, end, packet);
     }
 
     #[inline(never)]
@@ -949,66 +982,66 @@ impl Sender {
     #[inline]
     fn header(&self, now: Time, flags: u8) -> Packet {
         let ts_val = if self.habits.timestamps { clock(now) } else { 0 };
-        Packet { seq: self.nxt, ts_val, flags, ..self.blank }
+        Packet { seq: self.nxt, ts_val, flags, payload: 0, size: self.full.size - self.full.payload, ..self.full }
     }
 
     /// The data segment `seq .. seq + len`, with all that sending it entails.
+    #[inline(never)]
     fn segment_of(&mut self, now: Time, seq: u64, len: u64) -> Packet {
-        let mut packet = Packet::default();
-        self.segment(now, seq, len, &mut packet);
-        packet
-    }
-
-    /// Writes the data segment `seq .. seq + len`, with all that sending it entails.
-    #[inline(always)]
-    fn segment(&mut self, now: Time, seq: u64, len: u64, packet: &mut Packet) {
-        let end = seq + len;
-        *packet = self.blank;
-        packet.seq = seq;
-        packet.payload = len as u16;
-        packet.size += len as u16;
-        if self.habits.timestamps {
-            packet.ts_val = clock(now);
-        }
-        if seq < self.max {
-            packet.flags |= flag::RETRANSMISSION;
-            self.counts.retransmissions += 1;
-            self.timed = 0;
-            let in_flight = self.nxt - self.una;
-            if let Some(times) = &mut self.times {
-                times.send_again(now, seq, end, in_flight);
-            }
-            if self.habits.timestamps && seq == self.una && self.again.is_none_or(|(first, _)| first != seq) {
-                self.again = Some((seq, clock(now)));
-            }
-        } else {
-            if self.habits.ecn {
-                packet.flags |= if self.cwr { flag::ECT | flag::CWR } else { flag::ECT };
-                self.cwr = false;
-            }
-            if self.timed == 0 && !self.habits.timestamps {
-                self.timed = end;
-                self.timed_at = now;
-            }
-            let before = seq - self.una;
-            if let Some(times) = &mut self.times {
-                times.push(now, end, before);
-            }
-        }
+        let (end, payload) = (seq + len, len as u16);
+        let mut packet = Packet { seq, payload, size: self.full.size - self.full.payload + payload, ..self.full };
         if end == self.supplied && self.closing && self.habits.fin {
             packet.flags |= flag::FIN;
             self.fin_sent = true;
         }
         // ns-2's timer, which runs on through a pause, starts anew with the first segment after it, except in its Vegas.
-        let starts_timer = self.rto_at == Time::NEVER || (self.max == self.una && !self.cc.wants_fine_timer());
-        self.max = self.max.max(end);
-        self.last_send = now;
-        if starts_timer {
+        if self.rto_at == Time::NEVER || (self.max == self.una && !self.cc.wants_fine_timer()) {
             self.rto_at = now.saturating_add(self.rtt.rto());
         }
-        self.cc.on_send(now, len, end);
+        self.note_segment(now, end, &mut packet);
         if self.paces {
             self.pace(now, len);
+        }
+        packet
+    }
+
+    /// What the sender remembers of any data segment that leaves; it ends at `end`.
+    #[inline(always)]
+    fn note_segment(&mut self, now: Time, end: u64, packet: &mut Packet) {
+        let again = packet.seq < self.max;
+        if again {
+            packet.flags |= flag::RETRANSMISSION;
+            self.counts.retransmissions += 1;
+            self.timed = 0;
+        } else if self.timed == 0 {
+            (self.timed, self.timed_at) = (end, now);
+        }
+        if self.annotates {
+            self.annotate(now, end, again, packet);
+        }
+        self.max = self.max.max(end);
+        self.last_send = now;
+        self.cc.on_send(now, packet.payload.into(), end);
+    }
+
+    /// Writes timestamp and ECN's bits into a data segment that ends at `end`, and enters it in the list of times.
+    #[inline(never)]
+    fn annotate(&mut self, now: Time, end: u64, again: bool, packet: &mut Packet) {
+        let seq = packet.seq;
+        if self.habits.timestamps {
+            packet.ts_val = clock(now);
+            if again && seq == self.una && self.again.is_none_or(|(first, _)| first != seq) {
+                self.again = Some((seq, packet.ts_val));
+            }
+        }
+        if self.habits.ecn && !again {
+            packet.flags |= if self.cwr { flag::ECT | flag::CWR } else { flag::ECT };
+            self.cwr = false;
+        }
+        match &mut self.times {
+            Some(times) if again => times.send_again(now, seq, end, self.nxt - self.una),
+            Some(times) => times.push(now, end, seq - self.una),
+            None => {}
         }
     }
 
@@ -1025,7 +1058,7 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn cwnd(&self) -> f64 {
-        self.cwnd.min(self.habits.max_cwnd)
+        if self.cwnd < self.habits.max_cwnd { self.cwnd } else { self.habits.max_cwnd }
     }
 
     /// The part of the congestion window that delay drives, in segments; zero where none does.
