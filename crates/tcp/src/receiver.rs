@@ -109,7 +109,7 @@ impl Receiver {
             self.ack_now();
         }
         if self.is_finished() {
-            self.ack_now();
+            self.reply = flag::ACK | flag::FIN;
         }
     }
 
@@ -118,7 +118,7 @@ impl Receiver {
     fn begins_or_ends(&mut self, packet: &Packet) -> bool {
         if packet.has(flag::SYN) {
             self.ts_recent = packet.ts_val;
-            self.reply = flag::SYN | flag::ACK;
+            self.reply = flag::SYN | self.ack_flags();
             return false;
         }
         if packet.has(flag::FIN) {
@@ -216,27 +216,13 @@ impl Receiver {
         self.reply != 0 || self.earlier.is_some()
     }
 
-    /// As [`Receiver::poll`], when [one is due](Receiver::is_due): writes it into `packet`.
+    /// As [`Receiver::poll`], when [one is due](Receiver::is_due): writes it into `packet`, and returns whether another one
+    /// is.
     #[inline]
-    pub fn write(&mut self, now: Time, packet: &mut Packet) {
+    pub fn write(&mut self, now: Time, packet: &mut Packet) -> bool {
         *packet = self.blank;
-        let mut echo = self.echo;
-        if self.earlier.is_some() {
-            echo = self.put_earlier(packet);
-        } else {
-            packet.ack = self.next;
-            packet.flags = self.reply;
-            self.reply = 0;
-            self.ack_at = Time::NEVER;
-            self.unacked = 0;
-            self.quick_acks = self.quick_acks.saturating_sub(1);
-            if self.is_finished() {
-                packet.flags |= flag::FIN;
-            }
-            if self.config.sack && (self.duplicate.is_some() || !self.ahead.is_empty()) {
-                self.put_blocks(packet);
-            }
-        }
+        let early = self.earlier.is_some();
+        let echo = if early { self.put_earlier(packet) } else { self.put_reply(packet) };
         self.last_ack = packet.ack;
         if echo {
             packet.flags |= flag::ECE;
@@ -245,6 +231,24 @@ impl Receiver {
             packet.ts_val = clock(now);
             packet.ts_ecr = self.ts_recent;
         }
+        early && self.reply != 0
+    }
+
+    /// Writes the ACK that is due, and returns whether it echoes a mark.
+    #[inline]
+    fn put_reply(&mut self, packet: &mut Packet) -> bool {
+        packet.ack = self.next;
+        packet.flags = self.reply;
+        self.reply = 0;
+        self.ack_at = Time::NEVER;
+        self.unacked = 0;
+        if self.quick_acks > 0 {
+            self.quick_acks -= 1;
+        }
+        if self.config.sack && (self.duplicate.is_some() || !self.ahead.is_empty()) {
+            self.put_blocks(packet);
+        }
+        self.echo
     }
 
     /// Writes the ACK that leaves before the one that is due, and returns whether it echoes a mark.
@@ -291,8 +295,20 @@ impl Receiver {
     pub fn on_timer(&mut self, now: Time) {
         if now >= self.ack_at {
             self.ack_at = Time::NEVER;
-            self.ack_now();
+            self.reply = self.ack_flags();
         }
+    }
+
+    /// Whether [`Receiver::deadline`] is ever set.
+    #[inline]
+    #[must_use]
+    pub const fn has_timer(&self) -> bool {
+        self.config.ack_every > 1
+    }
+
+    /// An ACK acknowledges the FIN too, once it has come.
+    const fn ack_flags(&self) -> u8 {
+        if self.is_finished() { flag::ACK | flag::FIN } else { flag::ACK }
     }
 
     /// The window, in bytes from the next offset expected on.

@@ -163,19 +163,19 @@ impl World {
         counters.payload_arrived += u64::from(packet.payload);
         receiver.on_packet(self.now, packet);
         counters.received = receiver.delivered();
+        let has_timer = receiver.has_timer();
         let (answers, hop) = (receiver.is_due(), connection.reverse);
+        let mut more = false;
         if answers {
             counters.acks_sent += 1;
-            receiver.write(self.now, packet);
+            more = receiver.write(self.now, packet);
             packet.hop = hop;
         } else {
             self.packets.release(id);
         }
-        let (more, deadline) = (receiver.is_due(), receiver.deadline());
         let user = if connection.sessions.is_some() { connection.follow_receiver(self.now) } else { None };
-        let flow = connection.flow as usize;
-        if !more {
-            self.set_timer(2 * index + 1, deadline);
+        if has_timer && !more {
+            self.set_receiver_timer(index);
         }
         if answers {
             self.launch(id, hop);
@@ -184,7 +184,7 @@ impl World {
             self.acknowledge(index);
         }
         if let Some(user) = user {
-            self.object_arrived(flow, user);
+            self.object_arrived(self.connections[index].flow as usize, user);
         }
     }
 
@@ -279,14 +279,19 @@ impl World {
         loop {
             let connection = &mut self.connections[index];
             let Ends::Tcp { receiver, .. } = &mut connection.ends else { return };
-            let Some(packet) = receiver.poll(self.now) else {
-                let deadline = receiver.deadline();
-                return self.set_timer(2 * index + 1, deadline);
-            };
+            let Some(packet) = receiver.poll(self.now) else { return self.set_receiver_timer(index) };
             let hop = connection.reverse;
             connection.counters.acks_sent += 1;
             let id = self.packets.insert(Packet { hop, ..packet });
             self.launch(id, hop);
+        }
+    }
+
+    #[inline]
+    fn set_receiver_timer(&mut self, index: usize) {
+        if let Ends::Tcp { receiver, .. } = &self.connections[index].ends {
+            let deadline = receiver.deadline();
+            self.set_timer(2 * index + 1, deadline);
         }
     }
 

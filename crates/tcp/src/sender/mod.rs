@@ -164,6 +164,8 @@ pub struct Sender {
     full: Packet,
     /// There is more to say in segments, or to remember of them.
     annotates: bool,
+    /// Each new ACK measures the round-trip time.
+    measures_each: bool,
     habits: Habits,
     counts: Counts,
 }
@@ -256,6 +258,7 @@ impl Sender {
                 kind: Kind::Data,
                 ..Packet::default()
             },
+            measures_each: habits.timestamps || keeps_times,
             annotates: habits.timestamps || habits.ecn || keeps_times,
             habits: *habits,
             counts: Counts::default(),
@@ -482,7 +485,7 @@ impl Sender {
     }
 
     /// RTT by timestamps (RFC 7323, section 4.1) or by the one segment that is timed (Karn's algorithm).
-    #[inline(always)]
+    #[inline(never)]
     fn measure(&mut self, now: Time, packet: &Packet) {
         if self.habits.timestamps {
             let micros = clock(now).wrapping_sub(packet.ts_ecr);
@@ -504,18 +507,22 @@ impl Sender {
 
     #[inline(always)]
     fn on_new_ack(&mut self, now: Time, packet: &Packet) {
-        self.measure(now, packet);
+        if self.measures_each || (self.timed != 0 && packet.ack >= self.timed) {
+            self.measure(now, packet);
+        }
         let acked = packet.ack - self.una;
         self.una = packet.ack;
         self.nxt = self.nxt.max(packet.ack);
-        let mut restart_timer = true;
         let mut in_recovery = false;
-        if self.phase != Phase::Open {
+        if self.phase == Phase::Open {
+            self.restart_timer(now, true);
+        } else {
             if self.is_spurious(packet.ack - acked, packet) {
                 self.undo();
             }
             in_recovery = self.phase == Phase::Recovery;
-            restart_timer = self.on_new_ack_in_recovery(acked);
+            let restart = self.on_new_ack_in_recovery(acked);
+            self.restart_timer(now, restart);
             // In ns-2 the ACK that ends recovery lets the window grow.
             in_recovery &= self.phase == Phase::Recovery || !self.habits.ns2_recovery;
         }
@@ -534,7 +541,6 @@ impl Sender {
         if packet.has(flag::ECE) {
             self.on_echo();
         }
-        self.restart_timer(now, restart_timer);
         self.finish_without_fin();
     }
 
@@ -810,10 +816,11 @@ impl Sender {
     }
 
     /// As [`Sender::poll`], when the sender [is running](Sender::is_running): writes the segment into `packet`.
-    #[inline]
+    #[inline(always)]
     pub fn write(&mut self, now: Time, packet: &mut Packet) {
         let end = self.nxt + self.mss;
-        *packet = Packet { seq: self.nxt, ..self.full };
+        *packet = self.full;
+        packet.seq = self.nxt;
         self.nxt = end;
         if let Some(s) = &mut self.selective {
             s.push(now, end, self.mss);
