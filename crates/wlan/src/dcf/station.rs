@@ -222,10 +222,10 @@ impl Contention {
         self.short_retries = 0;
     }
 
-    /// An attempt got no answer; `by_rts`: it was an RTS. Whether that was the last one allowed (10.3.4.4).
+    /// An attempt got no answer, which the short or the long count tells. Whether that was the last one allowed (10.3.4.4).
     #[inline]
-    pub fn fail(&mut self, access: &Access, by_rts: bool, length: Bytes) -> bool {
-        let exhausted = if by_rts || !access.protects(length) {
+    pub fn fail(&mut self, access: &Access, is_short: bool) -> bool {
+        let exhausted = if is_short {
             self.short_retries += 1;
             self.short_retries >= access.short_retry_limit
         } else {
