@@ -426,7 +426,9 @@ impl Cell {
     ) -> bool {
         let at_hub = station == self.hub;
         let state = &mut self.stations[station as usize];
-        if state.feed.is_some() {
+        if let Some(feed) = &state.feed
+            && feed.next <= now
+        {
             state.pour(now + Duration::from_nanos(1), packets);
         }
         let taken = match &mut state.queue {

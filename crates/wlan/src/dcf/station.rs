@@ -163,7 +163,8 @@ pub(super) struct Contention {
     long_retries: u8,
     cw_min: u32,
     cw_max: u32,
-    exclude_cw: bool,
+    /// Values that are drawn from if the window is zero: 1, or 0 where CW itself is excluded.
+    least_values: u32,
     backoff: Stream,
 }
 
@@ -175,7 +176,7 @@ impl Contention {
             long_retries: 0,
             cw_min: settings.cw_min,
             cw_max: settings.cw_max,
-            exclude_cw: settings.exclude_cw,
+            least_values: u32::from(!settings.exclude_cw),
             backoff: settings.backoff.clone(),
         }
     }
@@ -192,8 +193,7 @@ impl Contention {
     /// Slots of a new backoff.
     #[inline]
     pub fn draw(&mut self) -> u32 {
-        let values = if self.exclude_cw { self.cw.max(1) } else { self.cw + 1 };
-        self.backoff.below(values)
+        self.backoff.below((self.cw + self.least_values).max(1))
     }
 
     /// A frame is done: the next starts afresh.
