@@ -40,6 +40,12 @@ impl<T> DelayLine<T> {
         self.line.pop_front().map(|(_, what)| what)
     }
 
+    /// Takes the next thing out if it arrives before `end`, and says when.
+    #[inline]
+    pub fn pop_before(&mut self, end: Time) -> Option<(Time, T)> {
+        if self.next() < end { self.line.pop_front() } else { None }
+    }
+
     /// Things under way.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -63,9 +69,8 @@ mod tests {
         assert_eq!(line.next(), Time::NEVER);
         line.push(Time::from_nanos(3), 'a');
         line.push(Time::from_nanos(3), 'b');
-        assert_eq!(
-            (line.next(), line.pop(), line.pop(), line.pop()),
-            (Time::from_nanos(3), Some('a'), Some('b'), None)
-        );
+        assert_eq!((line.next(), line.pop_before(Time::from_nanos(3))), (Time::from_nanos(3), None));
+        assert_eq!(line.pop_before(Time::from_nanos(4)), Some((Time::from_nanos(3), 'a')));
+        assert_eq!((line.pop(), line.pop()), (Some('b'), None));
     }
 }

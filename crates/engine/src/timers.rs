@@ -14,21 +14,14 @@ use wifair_units::Time;
 /// equally long, as those of datagrams at one rate, never see the heap.
 #[derive(Clone, Debug)]
 pub struct Timers {
-    timers: Vec<Timer>,
+    /// When each timer is to go off.
+    deadlines: Vec<Time>,
+    /// The entry of the queue that stands for each timer, never later than its deadline.
+    queued: Vec<Time>,
     run: VecDeque<Entry>,
     heap: BinaryHeap<Reverse<Entry>>,
     next: Entry,
 }
-
-#[derive(Clone, Copy, Debug)]
-struct Timer {
-    /// When it is to go off.
-    deadline: Time,
-    /// The entry of the queue that stands for it, never later than its deadline.
-    queued: Time,
-}
-
-const STOPPED: Timer = Timer { deadline: Time::NEVER, queued: Time::NEVER };
 
 /// A time above, an owner below: timers of one instant go off by their number.
 type Entry = u128;
@@ -48,29 +41,34 @@ impl Timers {
     /// `owners` timers, none of them set.
     #[must_use]
     pub fn new(owners: usize) -> Self {
-        Self { timers: vec![STOPPED; owners], run: VecDeque::new(), heap: BinaryHeap::new(), next: NONE }
+        Self {
+            deadlines: vec![Time::NEVER; owners],
+            queued: vec![Time::NEVER; owners],
+            run: VecDeque::new(),
+            heap: BinaryHeap::new(),
+            next: NONE,
+        }
     }
 
     /// Adds an owner and returns its number.
     pub fn add(&mut self) -> usize {
-        self.timers.push(STOPPED);
-        self.timers.len() - 1
+        self.deadlines.push(Time::NEVER);
+        self.queued.push(Time::NEVER);
+        self.deadlines.len() - 1
     }
 
     /// Sets the timer of `owner` to go off at `deadline`, wherever it stood before; [`Time::NEVER`] stops it.
     /// Returns whether [`Timers::next`] may be nearer than it was.
-    #[inline(always)]
+    #[inline]
     pub fn set(&mut self, owner: usize, deadline: Time) -> bool {
-        let timer = &mut self.timers[owner];
-        timer.deadline = deadline;
-        deadline < timer.queued && self.enqueue(owner, deadline)
+        self.deadlines[owner] = deadline;
+        deadline < self.queued[owner] && self.enqueue(owner, deadline)
     }
 
     /// Returns whether it is the first now.
-    #[inline(never)]
     #[allow(clippy::cast_possible_truncation)]
     fn enqueue(&mut self, owner: usize, deadline: Time) -> bool {
-        self.timers[owner].queued = deadline;
+        self.queued[owner] = deadline;
         let entry = entry(deadline, owner as u32);
         if self.run.back().is_none_or(|last| *last < entry) {
             self.run.push_back(entry);
@@ -107,14 +105,13 @@ impl Timers {
         let heap = self.heap.peek().map_or(NONE, |Reverse(entry)| *entry);
         self.next = self.run.front().map_or(heap, |run| heap.min(*run));
         let owner = head as u32 as usize;
-        let timer = &mut self.timers[owner];
-        if timer.queued != time_of(head) {
+        if self.queued[owner] != time_of(head) {
             return None; // an entry that a nearer deadline has overtaken
         }
-        timer.queued = Time::NEVER;
-        let deadline = timer.deadline;
+        self.queued[owner] = Time::NEVER;
+        let deadline = self.deadlines[owner];
         if deadline <= now {
-            timer.deadline = Time::NEVER;
+            self.deadlines[owner] = Time::NEVER;
             return Some(owner);
         }
         if deadline < Time::NEVER {

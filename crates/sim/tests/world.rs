@@ -26,12 +26,72 @@ struct Setup {
     data_error: f64,
     control_error: f64,
     delay_ms: u64,
+    wires: Wires,
+    tcp: Tcp,
+    /// A flow of datagrams from the first station to the last over the access point, which sends one each so many us.
+    relayed_us: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Wires {
+    /// Each flow has a server with a wire of its own.
+    several: bool,
+    /// All flows go on over one wire more.
+    longer: bool,
+    mbps: Option<u64>,
+    /// The wires to the access point are token buckets.
+    shaped: bool,
+    /// What waits for a wire.
+    queue: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Tcp {
+    ack_delay_ms: Option<u64>,
+    min_rto_ms: u64,
+    pacing: bool,
+    sack: bool,
+}
+
+impl Tcp {
+    fn settings(self, window: u64) -> Settings {
+        Settings {
+            receive_window: Limit::Packets(window),
+            delayed_ack: self.ack_delay_ms.is_some(),
+            ack_delay: Duration::from_millis(self.ack_delay_ms.unwrap_or(1)),
+            min_rto: Duration::from_millis(self.min_rto_ms),
+            pacing: self.pacing,
+            sack: self.sack,
+            ..Settings::default()
+        }
+    }
+}
+
+impl Wires {
+    /// The wires of a flow from its station on.
+    fn way(self, flow: usize, flows: usize) -> Vec<u32> {
+        let first = if self.several { 2 * flow as u32 } else { 0 };
+        if self.longer { vec![first, 2 * flows as u32] } else { vec![first] }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Carrier {
     Tcp { window: u64, transfer: Option<u64>, fresh: bool },
     Udp { size: u16, interval_us: u64 },
+}
+
+fn wires() -> impl Strategy<Value = Wires> {
+    let mbps = prop::option::of(prop_oneof![Just(1_u64), Just(10), Just(100)]);
+    let shaped = prop_oneof![3 => Just(false), 1 => Just(true)];
+    (any::<bool>(), any::<bool>(), mbps, shaped, prop_oneof![1_u64..10, Just(100)])
+        .prop_map(|(several, longer, mbps, shaped, queue)| Wires { several, longer, mbps, shaped, queue })
+}
+
+fn tcp() -> impl Strategy<Value = Tcp> {
+    let min_rto_ms = prop_oneof![Just(1000_u64), 1_u64..300];
+    (prop::option::of(0_u64..150), min_rto_ms, any::<bool>(), any::<bool>())
+        .prop_map(|(ack_delay_ms, min_rto_ms, pacing, sack)| Tcp { ack_delay_ms, min_rto_ms, pacing, sack })
 }
 
 fn setups() -> impl Strategy<Value = Setup> {
@@ -46,13 +106,15 @@ fn setups() -> impl Strategy<Value = Setup> {
     (
         (any::<u64>(), prop::collection::vec((any::<bool>(), carrier), 1..7), limit, 1_u64..60),
         (prop_oneof![Just(0_u64), Just(300), Just(3000)], eifs, prop_oneof![Just(1_u32), Just(15), Just(31)]),
-        (prop_oneof![3 => Just(0.0), 1 => 0.0_f64..0.6], prop_oneof![3 => Just(0.0), 1 => 0.0_f64..0.4], 0_u64..60),
+        (prop_oneof![3 => Just(0.0), 1 => 0.0_f64..0.6], prop_oneof![3 => Just(0.0), 1 => 0.0_f64..0.4]),
+        (prop_oneof![1 => Just(0_u64), 3 => 0_u64..60], wires(), tcp(), prop::option::of(500_u64..20_000)),
     )
         .prop_map(
             |(
                 (seed, flows, ap_queue, station_queue),
                 (rts_threshold, eifs, cw_min),
-                (data_error, control_error, delay_ms),
+                (data_error, control_error),
+                (delay_ms, wires, tcp, relayed_us),
             )| {
                 Setup {
                     seed,
@@ -65,6 +127,9 @@ fn setups() -> impl Strategy<Value = Setup> {
                     data_error,
                     control_error,
                     delay_ms,
+                    wires,
+                    tcp,
+                    relayed_us,
                 }
             },
         )
@@ -88,21 +153,25 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
         backoff: stream(setup.seed, "backoff", &index.to_string()),
         errors: stream(setup.seed, "error", &index.to_string()),
     };
-    let link = || LinkPlan {
-        rate: Some(BitRate::from_mbps(10)),
-        burst: None,
+    let wires = setup.wires;
+    let link = |to_ap: bool| LinkPlan {
+        rate: wires.mbps.map(BitRate::from_mbps),
+        burst: (wires.shaped && to_ap).then_some(Bytes(3000)),
         delay: Duration::from_millis(setup.delay_ms),
-        queue: Queue::fifo(Limit::Packets(100)),
+        queue: Queue::fifo(Limit::Packets(wires.queue)),
     };
+    let count = setup.flows.len();
     let flow = |index: usize, (up, carrier): (bool, Carrier)| {
         let sta = index as u32 + 1;
-        let upwards = vec![Hop::Air { medium: 0, from: sta, to: 0 }, Hop::Wire(0), Hop::End];
-        let downwards = vec![Hop::Wire(1), Hop::Air { medium: 0, from: 0, to: sta }, Hop::End];
+        let mut upwards = vec![Hop::Air { medium: 0, from: sta, to: 0 }];
+        upwards.extend(wires.way(index, count).into_iter().map(Hop::Wire));
+        let mut downwards: Vec<Hop> = upwards.iter().rev().map(|hop| hop.reversed()).collect();
+        upwards.push(Hop::End);
+        downwards.push(Hop::End);
         let (forward, reverse) = if up { (upwards, downwards) } else { (downwards, upwards) };
         let (transport, workload) = match carrier {
             Carrier::Tcp { window, transfer, fresh } => {
-                let settings = Settings { receive_window: Limit::Packets(window), ..Settings::default() };
-                let (sender, receiver) = settings.resolve();
+                let (sender, receiver) = setup.tcp.settings(window).resolve();
                 let workload = match transfer {
                     None => Workload::Endless,
                     Some(bytes) if fresh => {
@@ -130,10 +199,25 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
             stop: Time::NEVER,
         }
     };
-    let flows: Vec<FlowPlan> = setup.flows.iter().enumerate().map(|(index, way)| flow(index, *way)).collect();
+    let mut flows: Vec<FlowPlan> = setup.flows.iter().enumerate().map(|(index, way)| flow(index, *way)).collect();
+    if let Some(interval_us) = setup.relayed_us
+        && count > 1
+    {
+        let hops = |from: u32, to: u32| {
+            vec![Hop::Air { medium: 0, from, to: 0 }, Hop::Air { medium: 0, from: 0, to }, Hop::End]
+        };
+        let relayed = flow(0, (true, Carrier::Udp { size: 500, interval_us }));
+        flows.push(FlowPlan {
+            name: "relayed".to_owned(),
+            direction: Direction::Peer,
+            forward: hops(1, count as u32),
+            reverse: hops(count as u32, 1),
+            ..relayed
+        });
+    }
     let labels = Labels {
         flows: flows.iter().map(|flow| (flow.name.clone(), flow.direction)).collect(),
-        stations: vec![(0..=flows.len()).map(|index| format!("s{index}")).collect()],
+        stations: vec![(0..=count).map(|index| format!("s{index}")).collect()],
         seed: setup.seed,
         fair_share_base: None,
     };
@@ -147,11 +231,11 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
             space: None,
             errors_for_all: false,
             rates: vec![],
-            stations: (0..=flows.len()).map(station).collect(),
+            stations: (0..=count).map(station).collect(),
             categories: None,
             schemes: vec![Schemes::default()],
         }],
-        links: vec![link(), link()],
+        links: (0..=count).flat_map(|_| [link(false), link(true)]).collect(),
         flows,
         sample_every: None,
     };
@@ -174,11 +258,12 @@ proptest! {
     #[test]
     fn every_packet_is_accounted_for(setup in setups()) {
         let (plan, _) = plan(&setup);
+        let flows = plan.flows.len();
         let mut world = World::new(plan);
         for step in 1..=6 {
             world.run_until(Time::from_nanos(END.as_nanos() / 6 * step));
             let (mut sent, mut gone) = (0, 0);
-            for flow in 0..setup.flows.len() {
+            for flow in 0..flows {
                 let c = world.counters(flow);
                 sent += c.data_sent + c.acks_sent;
                 gone += c.data_arrived + c.acks_arrived;
@@ -269,6 +354,9 @@ fn packets_can_be_put_in_and_taken_out() {
         data_error: 0.0,
         control_error: 0.0,
         delay_ms: 0,
+        wires: Wires { several: false, longer: false, mbps: Some(10), shaped: false, queue: 100 },
+        tcp: Tcp { ack_delay_ms: None, min_rto_ms: 1000, pacing: false, sack: false },
+        relayed_us: None,
     });
     plan.flows[0].workload = Workload::Outside;
     let mut world = World::new(plan);

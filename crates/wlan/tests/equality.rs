@@ -190,7 +190,7 @@ macro_rules! run {
                 seen.push(Seen::State(now, counters, air, held));
             } else {
                 match medium.advance(now, &mut packets, &mut dropped, &mut given_up, receiver) {
-                    Heard::Nothing => {}
+                    Heard::Nothing | Heard::Thirst => {}
                     Heard::Packet { to, id } => {
                         seen.push(Seen::Packet(now, to, id));
                         // The next offers sometimes come at an instant at which the medium changes.

@@ -5,6 +5,8 @@
 //! - datagrams that come to a full queue which only they enter (see [`Feed`]),
 //! - datagrams that arrive at the far end of a wire which nothing else uses.
 //!
+//! Wires to a busy access point are looked at late as well: see [`super::late`].
+//!
 //! Results are those that events would give; where packets are looked at on their way (see [`super::watch`]), or access points
 //! have schemes, nothing is put off.
 
@@ -15,6 +17,7 @@ use wifair_wlan::queue::Discipline;
 
 use super::World;
 use super::flow::Ends;
+use super::late::Late;
 use super::measure::Loss;
 use super::plan::{Hop, Transport, Workload};
 
@@ -43,6 +46,7 @@ impl World {
         for (link, is_sink) in self.links.iter_mut().zip(sinks) {
             link.set_sink(is_sink);
         }
+        self.find_late();
     }
 
     /// The medium and station that a flow starts from, if no other way leads through that queue.
@@ -60,6 +64,7 @@ impl World {
         for link in &mut self.links {
             link.set_sink(false);
         }
+        self.late = Late::never();
     }
 
     /// A source of datagrams of which the next comes at `next` is left to the queue that it has filled, if it has. Returns
@@ -95,10 +100,20 @@ impl World {
         true
     }
 
-    /// Sources whose queues ran empty set their timers again.
+    /// Stations have nothing more to send that were not told of everything.
     #[inline]
     pub(super) fn wake_sources(&mut self, medium: usize) {
         while let Some(station) = self.media[medium].as_cell().and_then(|cell| cell.take_dry()) {
+            self.ran_dry(medium, station);
+        }
+    }
+
+    /// The source that filled its queue sets its timer again, or wires tell of what they bring.
+    #[inline(never)]
+    fn ran_dry(&mut self, medium: usize, station: u32) {
+        if self.late.is_on && self.late.lead_to(medium, station) {
+            self.be_in_time();
+        } else {
             self.end_feed(medium, station);
         }
     }
@@ -133,6 +148,9 @@ impl World {
     /// Whatever was put off and happens before `end` happens now.
     #[inline(never)]
     pub(super) fn catch_up(&mut self, end: Time) {
+        if self.late.is_on {
+            self.make_up(end);
+        }
         for index in 0..self.media.len() {
             let Some(cell) = self.media[index].as_cell() else { continue };
             cell.pour(end, &mut self.packets);
@@ -153,13 +171,11 @@ impl World {
 
     /// Datagrams that arrive before `end` at the far end of a wire have arrived.
     pub(super) fn sink(&mut self, link: usize, end: Time) {
-        while let Some(id) = self.links[link].take_arrived(end) {
-            self.packets.release(id);
-            let packet = &self.packets[id];
-            let counters = &mut self.connections[packet.flow as usize].counters;
+        while let Some(datagram) = self.links[link].take_sunk(end) {
+            let counters = &mut self.connections[datagram.connection as usize].counters;
             counters.data_arrived += 1;
-            counters.payload_arrived += u64::from(packet.payload);
-            counters.received += u64::from(packet.payload);
+            counters.payload_arrived += u64::from(datagram.payload);
+            counters.received += u64::from(datagram.payload);
             self.events += 1;
         }
     }

@@ -17,7 +17,7 @@ use wifair_wlan::queue::{Cause, Discipline, Dropped, Queue, Room};
 
 use super::plan::LinkPlan;
 
-/// Packets on a line of whose arrival no event tells, before somebody looks for those that have arrived.
+/// Datagrams on a line that are only counted, before somebody looks for those that have arrived.
 const FULL_SINK: usize = 64;
 
 /// See the [module](self).
@@ -34,8 +34,15 @@ pub(super) struct Link {
     rate: Option<BitRate>,
     /// When [`Link::advance`] is to be called next.
     next: Time,
-    /// What arrives is taken out by [`Link::take_arrived`] at any later time.
-    sink: bool,
+    /// Datagrams that were sent, if nobody wants more of them than to count them when they have arrived.
+    sink: Option<DelayLine<Datagram>>,
+}
+
+/// What remains of a datagram that is only counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Datagram {
+    pub(super) connection: u32,
+    pub(super) payload: u16,
 }
 
 /// Who is sent next.
@@ -68,6 +75,13 @@ struct Bucket {
     /// What the burst takes at the rate.
     burst: Duration,
     full_at: Time,
+}
+
+impl Datagram {
+    #[inline]
+    fn of(packet: &Packet) -> Self {
+        Self { connection: packet.flow, payload: packet.payload }
+    }
 }
 
 impl Waiting {
@@ -119,7 +133,7 @@ impl Link {
             order,
             rate: plan.rate,
             next: Time::NEVER,
-            sink: false,
+            sink: None,
         }
     }
 
@@ -140,53 +154,91 @@ impl Link {
         place.1
     }
 
-    /// Takes in a packet. Returns whether something was dropped or [`Link::next`] may have changed.
-    #[inline]
+    /// Takes in a packet. Returns whether something was dropped, [`Link::next`] may have changed, or a sink is full.
+    #[inline(always)]
     pub(super) fn send(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) -> bool {
+        if now < self.free_at || self.has_gate() {
+            return self.send_later(now, id, packets, dropped);
+        }
+        self.free_at = now + self.air(packets[id].size);
+        self.let_go(self.free_at + self.delay, id, packets)
+    }
+
+    /// Takes in a packet that may have to wait.
+    #[inline(never)]
+    fn send_later(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) -> bool {
         let Order::Arrival(waiting) = &mut self.order else {
             return self.send_by_gate(now, id, packets, dropped);
         };
         let packet = &mut packets[id];
-        let start = if now < self.free_at {
-            if !waiting.join(now, self.free_at, packet) {
-                dropped.push((id, Cause::Overflow));
-                return true;
-            }
-            self.free_at
-        } else {
-            now
-        };
+        if !waiting.join(now, self.free_at, packet) {
+            dropped.push((id, Cause::Overflow));
+            return true;
+        }
         let size = packet.size;
-        self.free_at = start + self.air(size);
-        let arrival = self.free_at + self.delay;
+        let air = self.air(size);
+        self.free_at += air;
+        self.let_go(self.free_at + self.delay, id, packets)
+    }
+
+    /// A packet has been sent that will arrive at `arrival`. Returns whether that is the next to arrive, or a sink is full.
+    #[inline(always)]
+    fn let_go(&mut self, arrival: Time, id: PacketId, packets: &mut Packets) -> bool {
+        if let Some(sink) = &mut self.sink {
+            sink.push(arrival, Datagram::of(&packets[id]));
+            packets.release(id);
+            return sink.len() >= FULL_SINK;
+        }
         self.line.push(arrival, id);
         let first = self.next == Time::NEVER;
-        if first && !self.sink {
+        if first {
             self.next = arrival;
         }
         first
     }
 
-    /// From now on no event tells of what arrives, or again one does; before anything has been sent.
+    /// From now on what arrives is only counted, or again it is more than that; before anything has been sent.
     pub(super) fn set_sink(&mut self, sink: bool) {
-        self.sink = sink;
+        self.sink = sink.then(DelayLine::default);
     }
 
-    /// Whether no event tells of what arrives.
+    /// Whether what arrives is only counted.
     pub(super) fn is_sink(&self) -> bool {
-        self.sink
+        self.sink.is_some()
     }
 
     /// Whether it is time to take out what has arrived.
     #[inline]
     pub(super) fn is_sink_full(&self) -> bool {
-        self.sink && self.line.len() >= FULL_SINK
+        self.sink.as_ref().is_some_and(|sink| sink.len() >= FULL_SINK)
     }
 
-    /// Takes out a packet that arrives before `end`, of which no event tells.
+    /// Takes out a datagram that arrives before `end` where they are only counted.
     #[inline]
-    pub(super) fn take_arrived(&mut self, end: Time) -> Option<PacketId> {
-        if self.line.next() < end { self.line.pop() } else { None }
+    pub(super) fn take_sunk(&mut self, end: Time) -> Option<Datagram> {
+        self.sink.as_mut()?.pop_before(end).map(|(_, datagram)| datagram)
+    }
+
+    /// Datagrams that are no packets any more.
+    pub(super) fn sunk(&self) -> usize {
+        self.sink.as_ref().map_or(0, DelayLine::len)
+    }
+
+    /// Takes out a packet that arrives before `end`, of which no event tells; then [`Link::look`] is to be called.
+    #[inline]
+    pub(super) fn take_arrived(&mut self, end: Time) -> Option<(Time, PacketId)> {
+        self.line.pop_before(end)
+    }
+
+    /// From the end of sending to the arrival.
+    pub(super) fn delay(&self) -> Duration {
+        self.delay
+    }
+
+    /// Whether who waits is sent by events.
+    #[inline]
+    pub(super) fn has_gate(&self) -> bool {
+        matches!(self.order, Order::Gate(_))
     }
 
     /// Goes on at the time of [`Link::next`], and returns a packet that has arrived.
@@ -218,7 +270,7 @@ impl Link {
         true
     }
 
-    fn transmit(&mut self, now: Time, id: PacketId, packets: &Packets) {
+    fn transmit(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
         let air = self.air(packets[id].size);
         let Order::Gate(gate) = &mut self.order else { return };
         let sent = match &mut gate.bucket {
@@ -233,7 +285,7 @@ impl Link {
                 sent
             }
         };
-        self.line.push(sent + self.delay, id);
+        self.let_go(sent + self.delay, id, packets);
     }
 
     #[inline(never)]
@@ -251,19 +303,25 @@ impl Link {
         arrived
     }
 
-    fn look(&mut self) {
-        let Order::Gate(gate) = &mut self.order else { return };
-        gate.waits = !gate.queue.is_empty();
-        let arrival = if self.sink { Time::NEVER } else { self.line.next() };
-        self.next = if gate.waits { arrival.min(self.free_at.max(gate.queue.ready())) } else { arrival };
+    /// What is to happen next is looked for again.
+    #[inline]
+    pub(super) fn look(&mut self) {
+        self.next = self.line.next();
+        if let Order::Gate(gate) = &mut self.order {
+            gate.waits = !gate.queue.is_empty();
+            if gate.waits {
+                self.next = self.next.min(self.free_at.max(gate.queue.ready()));
+            }
+        }
     }
 
     /// Packets in the queue and on the line.
     pub(super) fn packets_held(&self) -> usize {
-        match &self.order {
-            Order::Arrival(_) => self.line.len(),
-            Order::Gate(gate) => self.line.len() + gate.queue.len(),
-        }
+        let waiting = match &self.order {
+            Order::Arrival(_) => 0, // on the line already
+            Order::Gate(gate) => gate.queue.len(),
+        };
+        waiting + self.line.len() + self.sunk()
     }
 }
 

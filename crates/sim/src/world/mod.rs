@@ -9,6 +9,7 @@
 
 mod deferred;
 mod flow;
+mod late;
 mod link;
 mod measure;
 mod plan;
@@ -29,6 +30,7 @@ use wifair_wlan::dcf::{AirTime, Cell, Counters, Edca, EdcaSettings, Heard, Mediu
 use wifair_wlan::queue::{Cause, Dropped};
 
 use flow::{Connection, Ends, Flow};
+use late::Late;
 use link::Link;
 use point::Point;
 use routing::{Routing, Sent};
@@ -110,6 +112,7 @@ pub struct World {
     echoes_gone: u64,
     /// Packets put in from outside that have arrived.
     arrived: VecDeque<(Time, usize, Packet)>,
+    late: Late,
     events: u64,
 }
 
@@ -221,6 +224,7 @@ impl World {
             echoes_sent: 0,
             echoes_gone: 0,
             arrived: VecDeque::new(),
+            late: Late::never(),
             series: Series { last: vec![[0; 3]; flows.len()], ..Series::default() },
             flows,
             connections: vec![],
@@ -252,7 +256,7 @@ impl World {
     /// The time of the next event.
     #[must_use]
     pub fn next(&self) -> Time {
-        self.heads.first().0
+        self.heads.first().0.min(self.late.next())
     }
 
     /// Events taken so far.
@@ -286,7 +290,7 @@ impl World {
     /// Packets that have been sent, and have neither arrived nor been lost.
     #[must_use]
     pub fn packets_under_way(&self) -> usize {
-        self.packets.len()
+        self.packets.len() + self.links.iter().map(Link::sunk).sum::<usize>()
     }
 
     /// Packets in queues, on lines and in the hands of stations: as many as are under way, unless one went astray.
@@ -342,7 +346,12 @@ impl World {
             self.events += 1;
             match source {
                 AGENDA => self.next_task(),
-                TIMERS => self.next_timer(),
+                TIMERS => {
+                    if self.late.is_on {
+                        self.make_up(time);
+                    }
+                    self.next_timer();
+                }
                 CONTROL => self.advance_control(),
                 _ if source < FIRST_MEDIUM + self.media.len() => self.advance_medium(source - FIRST_MEDIUM, until),
                 _ => self.advance_link(source - FIRST_MEDIUM - self.media.len()),
@@ -359,6 +368,9 @@ impl World {
     }
 
     fn next_task(&mut self) {
+        if self.late.is_on {
+            self.make_up(self.now);
+        }
         let task = self.agenda.pop().expect("the agenda has the task that it announced");
         if matches!(task, Task::EndWarmUp | Task::Sample | Task::Stop(_)) {
             self.catch_up(self.now);
@@ -401,7 +413,7 @@ impl World {
         self.heads.set(TIMERS, self.timers.next());
     }
 
-    #[inline(always)]
+    #[inline]
     fn set_timer(&mut self, owner: usize, deadline: Time) {
         if self.timers.set(owner, deadline) {
             self.look_at_timers();
@@ -433,6 +445,10 @@ impl World {
             }
             self.now = next;
             self.events += 1;
+            if self.late.is_on && self.media[index].as_cell().is_some_and(|cell| cell.is_thirsty(next)) {
+                self.quench(index);
+                bound = self.heads.earliest().min(until); // timers may have been set
+            }
         }
     }
 
@@ -444,8 +460,9 @@ impl World {
         let receiver = |packet: &Packet| next_station(hops, packet);
         let (heard, steps) =
             medium.advance(&mut self.now, bound, &mut self.packets, &mut self.dropped, &mut self.given_up, receiver);
-        self.events += steps - 1;
+        self.events = self.events + steps - 1;
         match heard {
+            Heard::Thirst => self.quench(index),
             Heard::Packet { id, .. } if self.plain => self.forward(id), // nothing else can have happened
             Heard::Nothing if self.plain && self.dropped.is_empty() && self.given_up.is_empty() => {
                 self.wake_sources(index);
@@ -468,6 +485,7 @@ impl World {
         }
         match heard {
             Heard::Nothing => self.wake_sources(index),
+            Heard::Thirst => self.quench(index),
             Heard::Packet { to, id } if self.routing.is_some() => {
                 let hop = self.moved(id, to);
                 if self.watch.is_some() {
@@ -550,18 +568,17 @@ impl World {
     #[inline(always)]
     fn go_on(&mut self, id: PacketId, hop: u32) {
         match self.hops[hop as usize] {
-            Hop::Air { medium, from, .. } => self.offer(usize::from(medium), from, id),
+            Hop::Air { medium, from, .. } => {
+                let index = usize::from(medium);
+                if !self.media[index].take_in(from, id, &mut self.packets) {
+                    self.offer(index, from, id);
+                }
+            }
             Hop::Wire(link) => {
                 let index = link as usize;
                 let link = &mut self.links[index];
                 if link.send(self.now, id, &mut self.packets, &mut self.dropped) {
-                    self.heads.set(FIRST_MEDIUM + self.media.len() + index, link.next());
-                    if link.is_sink_full() {
-                        self.sink(index, self.now);
-                    }
-                    if !self.dropped.is_empty() {
-                        self.lose_dropped(Loss::LinkQueue);
-                    }
+                    self.look_at_link(index);
                 }
             }
             Hop::NoWay { .. } => self.hold(id),
@@ -571,11 +588,16 @@ impl World {
 
     #[inline(never)]
     fn offer(&mut self, index: usize, from: u32, id: PacketId) {
+        if self.late.is_on && self.late.lead_to(index, from) {
+            self.make_up(self.now);
+        }
         let hops = &self.hops;
         let medium = &mut self.media[index];
         let receiver = |packet: &Packet| next_station(hops, packet);
         if medium.offer(self.now, from, id, &mut self.packets, &mut self.dropped, receiver) {
             self.heads.set(FIRST_MEDIUM + index, medium.next());
+        } else {
+            self.consider_late(index, from);
         }
         if !self.dropped.is_empty() {
             let at_hub = self.hubs[index].contains(&from);

@@ -60,23 +60,6 @@ impl Station {
     fn sent(&self) -> &Frame {
         self.frame.as_ref().expect("a sender has a frame")
     }
-
-    /// Draws a backoff that begins at `resumes`, on a medium whose slots are counted from `origin` on. This is station
-    /// `number`.
-    #[inline(always)]
-    fn back_off(&mut self, number: u32, resumes: Time, origin: Time, slots: &mut Slots, loners: &mut Vec<Loner>) {
-        let backoff = u64::from(self.contention.draw());
-        let waits = self.frame.is_some();
-        if resumes == origin {
-            self.backoff_end = slots.count() + backoff;
-            if waits {
-                slots.insert(number, backoff);
-            }
-        } else {
-            self.backoff_end = slots.count();
-            loners.push(Loner { station: number, from: resumes, slots: backoff, drew: true, waits });
-        }
-    }
 }
 
 /// A station whose slots do not lie on the grid of the others: after its own timeout, or one that sends at once.
@@ -149,6 +132,8 @@ pub struct Cell {
     sleepers: Sleepers,
     /// Stations whose feed did not keep up with the air.
     dry: Vec<u32>,
+    /// What has come to the access point before then is in its queue.
+    poured: Time,
     ledger: Ledger,
     /// Air time beside that which the counters of the stations tell: RTS and CTS, of collisions, and of data frames that an
     /// error spoilt.
@@ -157,8 +142,6 @@ pub struct Cell {
     spoilt: Duration,
     /// RTS, CTS and the gaps behind them.
     protection: Duration,
-    /// From the end of a collision until idle slots are counted.
-    after_collision: Duration,
 }
 
 impl Cell {
@@ -187,16 +170,12 @@ impl Cell {
             tap: None,
             sleepers: Sleepers::new(),
             dry: vec![],
+            poured: Time::NEVER,
             ledger,
             rts_cts: Duration::ZERO,
             collision: Duration::ZERO,
             spoilt: Duration::ZERO,
             protection: timing.rts() + timing.sifs + timing.cts() + timing.sifs,
-            after_collision: match access.eifs {
-                Eifs::AfterCollision => timing.eifs(),
-                Eifs::Nav => access.eifs() + timing.difs,
-                Eifs::AfterError | Eifs::Off => timing.difs,
-            },
             access,
         };
         for station in stations {
@@ -332,6 +311,19 @@ impl Cell {
         false
     }
 
+    /// A station other than the access point gets a packet to send, if that only makes its queue longer; else returns `false`,
+    /// and the packet is to be [offered](Cell::offer).
+    #[inline(always)]
+    pub fn take_in(&mut self, station: u32, id: PacketId, packets: &mut Packets) -> bool {
+        let state = &mut self.stations[station as usize];
+        let Queue::Fifo(fifo) = &mut state.queue else { return false };
+        let fits = state.frame.is_some() && station != self.hub && fifo.has_room(packets[id].size);
+        if fits {
+            fifo.append(id, packets);
+        }
+        fits
+    }
+
     /// From now on `feed` alone fills the queue of a station that has a frame in hand.
     ///
     /// # Panics
@@ -366,10 +358,61 @@ impl Cell {
         self.stations[station as usize].feed.take().map(|feed| *feed)
     }
 
-    /// A station that has nothing more to send, for its feed did not keep up. The caller takes the feed.
+    /// A station that has nothing more to send, for its feed did not keep up, or nothing came late to it. The caller takes
+    /// the feed, or tells of everything from now on.
     #[inline]
     pub fn take_dry(&mut self) -> Option<u32> {
         self.dry.pop()
+    }
+
+    /// Whether packets may come to the access point late, in the sense of [`Cell::come_late`], while it has a frame in hand:
+    /// its queue is FIFO and drops arrivals only.
+    #[must_use]
+    pub fn can_be_late(&self) -> bool {
+        matches!(&self.stations[self.hub as usize].queue, Queue::Fifo(fifo) if fifo.refuses())
+    }
+
+    /// Whether the access point has a frame in hand, and so many packets wait for it that it will be busy for a while.
+    #[inline]
+    #[must_use]
+    pub fn is_hub_behind(&self) -> bool {
+        let state = &self.stations[self.hub as usize];
+        let waiting = if let Queue::Fifo(fifo) = &state.queue { fifo.len() } else { state.queue.len() };
+        state.frame.is_some() && waiting >= 2
+    }
+
+    /// The access point has been told of what came to it before `time`. When it goes on to take a packet out later than that,
+    /// it asks for the rest by [`Heard::Thirst`]; with [`Time::NEVER`] it does not.
+    #[inline]
+    pub fn set_poured(&mut self, time: Time) {
+        self.poured = time;
+    }
+
+    /// Whether the access point will want to be told, if it is advanced at `time`, before anything else happens.
+    #[inline]
+    #[must_use]
+    pub fn is_thirsty(&self, time: Time) -> bool {
+        self.sender == self.hub && self.poured < time && self.phase == Phase::Ack
+    }
+
+    /// Packets came to the access point while it had a frame in hand: `next` gives them and their times, in order, and
+    /// `refuse` takes those for which there was no room.
+    #[inline]
+    pub fn come_late(
+        &mut self,
+        packets: &mut Packets,
+        mut next: impl FnMut(&mut Packets) -> Option<(Time, PacketId)>,
+        mut refuse: impl FnMut(&mut Packets, PacketId),
+    ) {
+        let Queue::Fifo(fifo) = &mut self.stations[self.hub as usize].queue else { return };
+        while let Some((then, id)) = next(packets) {
+            if fifo.has_room(packets[id].size) {
+                fifo.append(id, packets);
+                self.hub_queue.set(then, fifo.len(), fifo.is_full());
+            } else {
+                refuse(packets, id);
+            }
+        }
     }
 
     /// A station that had nothing to send has got a packet.
@@ -426,9 +469,7 @@ impl Cell {
     ) -> bool {
         let at_hub = station == self.hub;
         let state = &mut self.stations[station as usize];
-        if let Some(feed) = &state.feed
-            && feed.next <= now
-        {
+        if state.feed.is_some() {
             state.pour(now + Duration::from_nanos(1), packets);
         }
         let taken = match &mut state.queue {
@@ -476,7 +517,7 @@ impl Cell {
     fn fall_silent(&mut self, now: Time, station: u32) {
         let state = &mut self.stations[station as usize];
         state.frame = None;
-        if state.feed.is_some() {
+        if state.feed.is_some() || (station == self.hub && self.poured < Time::NEVER) {
             self.dry.push(station);
         }
         self.sleepers.note(now, station, &state.queue);
@@ -583,7 +624,7 @@ impl Cell {
     }
 
     /// Goes on at the time of [`Cell::next`], which is `now`, and then on and on before `bound`, until something was
-    /// received or lost. Moves `now`, and returns how many steps were taken.
+    /// received or lost, or the access point wants to know what came to it. Moves `now`, and returns how many steps were taken.
     #[inline(always)]
     pub fn go_on(
         &mut self,
@@ -608,6 +649,9 @@ impl Cell {
         // The usual phases stand in the order in which they follow each other.
         let heard = loop {
             if self.phase == Phase::Ack {
+                if self.poured < at && self.sender == self.hub {
+                    break Heard::Thirst;
+                }
                 self.finish(at, packets, dropped, &receiver);
                 bound = bound.min(self.sleepers.next());
                 if self.next >= bound || !dropped.is_empty() || !self.dry.is_empty() {
@@ -627,23 +671,24 @@ impl Cell {
             if self.phase == Phase::Data {
                 break self.receive(at);
             }
-            let broadcast = self.advance_rarely(at, packets, dropped, given_up, &receiver);
-            bound = bound.min(self.sleepers.next());
-            if let Some(id) = broadcast {
-                break Heard::Broadcast { from: self.sender, id };
+            if self.poured < at && self.is_hub_on_air() {
+                break Heard::Thirst;
             }
-            let is_news = !dropped.is_empty() || !given_up.is_empty() || !self.dry.is_empty();
+            let heard = self.advance_rarely(at, packets, dropped, given_up, &receiver);
+            bound = bound.min(self.sleepers.next());
+            let is_news =
+                heard != Heard::Nothing || !dropped.is_empty() || !given_up.is_empty() || !self.dry.is_empty();
             if is_news || self.next >= bound {
-                break Heard::Nothing;
+                break heard;
             }
             at = self.next;
             steps += 1;
         };
         *now = at;
-        (heard, steps)
+        (heard, steps - u64::from(heard == Heard::Thirst))
     }
 
-    /// What is not a part of a frame that is received and acknowledged. Returns the broadcast that was received, if one was.
+    /// What is not a part of a frame that is received and acknowledged.
     #[inline(never)]
     fn advance_rarely(
         &mut self,
@@ -652,22 +697,27 @@ impl Cell {
         dropped: &mut Dropped,
         given_up: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
-    ) -> Option<PacketId> {
+    ) -> Heard {
         match self.phase {
-            Phase::Collision { began } => self.resolve(now, began, packets, dropped, given_up, receiver),
-            Phase::Spoilt | Phase::LostAck => self.miss(now, packets, dropped, given_up, receiver),
+            Phase::Idle | Phase::Data | Phase::Ack => unreachable!("the usual phases are dealt with"),
             Phase::Broadcast => {
                 let from = self.sender;
-                let id = self.stations[from as usize].sent().id;
+                let frame = self.stations[from as usize].frame.expect("a sender has a frame");
                 self.account_exchange(from, false);
                 self.succeed(now, packets, dropped, receiver);
                 self.receivers.clear();
                 self.receivers.extend((0..).take(self.stations.len()).filter(|station| *station != from));
-                return Some(id);
+                Heard::Broadcast { from, id: frame.id }
             }
-            Phase::Idle | Phase::Data | Phase::Ack => unreachable!("the usual phases are dealt with"),
+            Phase::Spoilt | Phase::LostAck => {
+                self.miss(now, packets, dropped, given_up, receiver);
+                Heard::Nothing
+            }
+            Phase::Collision { began } => {
+                self.resolve(now, began, packets, dropped, given_up, receiver);
+                Heard::Nothing
+            }
         }
-        None
     }
 
     /// Keeps records of frames and backoffs, or not.
@@ -732,32 +782,29 @@ impl Cell {
     /// One or more stations begin to send.
     #[inline(always)]
     fn start(&mut self, now: Time) {
-        let mut alone = None;
-        if let Some(slot) = self.next_slot {
+        if let Some(slot) = self.next_slot
+            && self.loners.is_empty()
+        {
             self.slots.count_to(slot);
-            alone = self.slots.take_only(slot);
-            if let Some(sender) = alone
-                && self.loners.is_empty()
-            {
-                self.sender = sender;
+            if let Some(alone) = self.slots.take_only(slot) {
+                self.sender = alone;
                 self.start_alone(now);
                 return;
             }
         }
-        self.start_together(now, alone);
+        self.start_together(now);
     }
 
-    /// Stations begin to send, several of them or one that has been taken out `alone`; or loners, who go back to the common
-    /// count otherwise.
+    /// One or more stations begin to send, or stations that do not send now go back to the common count.
     #[inline(never)]
-    fn start_together(&mut self, now: Time, alone: Option<u32>) {
-        match (alone, self.next_slot) {
-            (Some(alone), _) => self.senders.push(alone),
-            (None, Some(slot)) => self.slots.take(slot, &mut self.senders),
-            (None, None) => {
-                let passed = now.saturating_since(self.origin).div_floor(self.access.timing.slot);
-                self.slots.count_to(self.slots.count() + passed);
-            }
+    fn start_together(&mut self, now: Time) {
+        self.senders.clear();
+        if let Some(slot) = self.next_slot {
+            self.slots.count_to(slot);
+            self.slots.take(slot, &mut self.senders);
+        } else {
+            let passed = now.saturating_since(self.origin).div_floor(self.access.timing.slot);
+            self.slots.count_to(self.slots.count() + passed);
         }
         if !self.loners.is_empty() {
             self.settle_loners(now);
@@ -775,6 +822,12 @@ impl Cell {
     #[inline]
     fn met(&self) -> bool {
         self.senders.len() > 1
+    }
+
+    /// Whether a frame of the access point is among them.
+    #[inline]
+    fn is_hub_on_air(&self) -> bool {
+        self.sender == self.hub || (self.met() && self.senders.contains(&self.hub))
     }
 
     /// Who sends.
@@ -884,80 +937,53 @@ impl Cell {
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         self.collision += now - began;
-        let met = self.met();
-        self.idle_from(now + if met { self.after_collision } else { self.access.timing.difs });
+        let difs = self.access.timing.difs;
+        let mut senders = std::mem::take(&mut self.senders);
+        let met = senders.len() > 1;
+        if !met {
+            senders.push(self.sender); // an RTS without answer
+        }
+        let wait = match self.access.eifs {
+            Eifs::AfterCollision if met => self.access.timing.eifs(),
+            Eifs::Nav if met => self.access.eifs() + difs,
+            _ => difs,
+        };
+        self.idle_from(now + wait);
         let last = match self.access.eifs {
-            Eifs::Nav => self.count_last(now, began),
+            Eifs::Nav => senders.iter().filter(|sender| began + self.opening(**sender) == now).count(),
             _ => 0, // nobody asks
         };
-        if !met {
-            self.resolve_one(now, began, last, self.sender, packets, dropped, given_up, receiver); // an RTS without answer
-        }
-        for place in 0..self.senders.len() {
-            let sender = self.senders[place];
+        for &sender in &senders {
             let state = &mut self.stations[sender as usize];
-            if !state.is_plain || self.access.eifs == Eifs::Nav {
-                self.resolve_one(now, began, last, sender, packets, dropped, given_up, receiver);
+            let Frame { id, to, length, air, .. } = *state.sent();
+            let by_rts = to != BROADCAST && self.access.protects(length);
+            let air = if by_rts { self.access.timing.rts() } else { air };
+            let nav = self.access.nav_after_own(last > 1 || began + air < now);
+            if met {
+                state.counters.collisions += 1
+            } else {
+                state.counters.errors += 1
+            }
+            state.counters.collided += air;
+            if to == BROADCAST {
+                // Nobody answers a broadcast, so its sender does not know.
+                given_up.push((sender, id));
+                state.counters.delivered += 1;
+                state.contention.reset();
+                self.load(now, sender, packets, dropped, receiver);
+                self.back_off(sender, now + nav + difs);
                 continue;
             }
-            let air = state.sent().air;
-            state.counters.collisions += 1;
-            state.counters.collided += air;
-            let resumes = self.access.after_timeout(began + air, now);
-            if state.contention.fail(&self.access, true) {
-                self.give_up(now, sender, resumes, packets, dropped, given_up, receiver);
-            } else {
-                state.back_off(sender, resumes, self.origin, &mut self.slots, &mut self.loners);
-            }
+            let expired = began + air + self.access.answer_timeout;
+            let resumes = match self.access.eifs {
+                Eifs::Nav => expired.max(now + nav) + difs,
+                _ => self.after_timeout(began + air, now),
+            };
+            self.fail(now, sender, by_rts, resumes, packets, dropped, given_up, receiver);
         }
-        self.senders.clear();
+        senders.clear();
+        self.senders = senders;
         self.reschedule();
-    }
-
-    /// Frames that end at `now`, of those that began at `began`.
-    #[inline(never)]
-    fn count_last(&self, now: Time, began: Time) -> usize {
-        self.on_air().iter().filter(|sender| began + self.opening(**sender) == now).count()
-    }
-
-    /// The same for one of the senders, who may have sent an RTS or to all, under whatever rules of EIFS.
-    #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
-    fn resolve_one(
-        &mut self,
-        now: Time,
-        began: Time,
-        last: usize,
-        sender: u32,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
-        receiver: &impl Fn(&Packet) -> u32,
-    ) {
-        let difs = self.access.timing.difs;
-        let ended = began + self.opening(sender);
-        let nav = self.access.nav_after_own(last > 1 || ended < now);
-        let met = self.met();
-        let state = &mut self.stations[sender as usize];
-        let Frame { id, to, length, .. } = *state.sent();
-        let unanswered = if met { &mut state.counters.collisions } else { &mut state.counters.errors };
-        *unanswered += 1;
-        state.counters.collided += ended - began;
-        if to == BROADCAST {
-            // Nobody answers a broadcast, so its sender does not know.
-            given_up.push((sender, id));
-            state.counters.delivered += 1;
-            state.contention.reset();
-            self.load(now, sender, packets, dropped, receiver);
-            self.back_off(sender, now + nav + difs);
-            return;
-        }
-        let by_rts = self.access.protects(length);
-        let resumes = match self.access.eifs {
-            Eifs::Nav => (ended + self.access.answer_timeout).max(now + nav) + difs,
-            _ => self.access.after_timeout(ended, now),
-        };
-        self.fail(now, sender, by_rts || !self.access.protects(length), resumes, packets, dropped, given_up, receiver);
     }
 
     /// The data frame ends and is received.
@@ -1066,9 +1092,20 @@ impl Cell {
     }
 
     /// `sender` draws a backoff that begins at `resumes`.
+    #[inline(always)]
     fn back_off(&mut self, sender: u32, resumes: Time) {
         let state = &mut self.stations[sender as usize];
-        state.back_off(sender, resumes, self.origin, &mut self.slots, &mut self.loners);
+        let slots = u64::from(state.contention.draw());
+        let waits = state.frame.is_some();
+        if resumes == self.origin {
+            state.backoff_end = self.slots.count() + slots;
+            if waits {
+                self.slots.insert(sender, slots);
+            }
+        } else {
+            state.backoff_end = self.slots.count();
+            self.loners.push(Loner { station: sender, from: resumes, slots, drew: true, waits });
+        }
     }
 
     /// No CTS comes. The others heard the RTS, and forget their NAV when no data frame follows (10.3.2.4).
@@ -1101,40 +1138,45 @@ impl Cell {
             self.idle_from(now + sifs + frame.ack + difs);
             now
         };
-        let resumes = self.access.after_timeout(ended, now);
-        self.fail(now, sender, !self.access.protects(frame.length), resumes, packets, dropped, given_up, receiver);
+        let resumes = self.after_timeout(ended, now);
+        self.fail(now, sender, false, resumes, packets, dropped, given_up, receiver);
         self.reschedule();
     }
 
-    /// `sender` got no answer; it contends again from `resumes` on, with the same frame or the next. `is_short`: its short
-    /// count has one more.
+    /// When a sender resumes whose frame ended at `ended` and got no answer, on a medium that is idle since `now`.
+    fn after_timeout(&self, ended: Time, now: Time) -> Time {
+        let expired = ended + self.access.answer_timeout;
+        if self.access.timeout_without_difs { expired.max(now) } else { expired.max(now + self.access.timing.difs) }
+    }
+
+    /// `sender` got no answer; it contends again from `resumes` on, with the same frame or the next.
     #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
     fn fail(
         &mut self,
         now: Time,
         sender: u32,
-        is_short: bool,
+        by_rts: bool,
         resumes: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
         given_up: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
-        if self.stations[sender as usize].contention.fail(&self.access, is_short) {
-            self.give_up(now, sender, resumes, packets, dropped, given_up, receiver);
-        } else {
-            self.back_off(sender, resumes);
+        let state = &mut self.stations[sender as usize];
+        let length = state.sent().length;
+        if state.contention.fail(&self.access, by_rts, length) {
+            self.give_up(now, sender, packets, dropped, given_up, receiver);
         }
+        self.back_off(sender, resumes);
     }
 
-    /// That was the last attempt; `sender` contends from `resumes` on with its next frame, if it has one.
-    #[allow(clippy::too_many_arguments)]
+    /// That was the last attempt.
     #[inline(never)]
     fn give_up(
         &mut self,
         now: Time,
         sender: u32,
-        resumes: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
         given_up: &mut Vec<(u32, PacketId)>,
@@ -1146,7 +1188,6 @@ impl Cell {
             given_up.push((sender, id));
         }
         self.load(now, sender, packets, dropped, receiver);
-        self.back_off(sender, resumes);
     }
 
     /// Finds out who is next.

@@ -66,6 +66,12 @@ impl Medium {
         true
     }
 
+    /// See [`Cell::take_in`]: what only the fast medium does.
+    #[inline(always)]
+    pub fn take_in(&mut self, station: u32, id: PacketId, packets: &mut Packets) -> bool {
+        if let Self::Cell(cell) = self { cell.take_in(station, id, packets) } else { false }
+    }
+
     /// Goes on at the time of [`Medium::next`], which is `now`, and then on and on before `bound`, until something was
     /// received or lost. Moves `now`, and returns how many steps were taken. Packets that were given up at a retry limit
     /// are added to `given_up` with their sender.
@@ -82,32 +88,29 @@ impl Medium {
         if let Self::Cell(cell) = self {
             return cell.go_on(now, bound, packets, dropped, given_up, receiver);
         }
-        let mut steps = 1;
-        let heard = self.advance_slowly(now, bound, &mut steps, packets, dropped, given_up, receiver);
-        (heard, steps)
+        self.advance_slowly(now, bound, packets, dropped, given_up, receiver)
     }
 
-    /// The same for all but the fast medium, which adds the steps after the first.
-    #[allow(clippy::too_many_arguments)]
+    /// The same for all but the fast medium.
     #[inline(never)]
     fn advance_slowly(
         &mut self,
         now: &mut Time,
         bound: Time,
-        steps: &mut u64,
         packets: &mut Packets,
         dropped: &mut Dropped,
         given_up: &mut Vec<(u32, PacketId)>,
         receiver: impl Fn(&Packet) -> u32,
-    ) -> Heard {
+    ) -> (Heard, u64) {
+        let mut steps = 1;
         each!(self, medium => loop {
             let heard = medium.advance(*now, packets, dropped, given_up, &receiver);
             let next = medium.next();
             if heard != Heard::Nothing || next >= bound || !dropped.is_empty() || !given_up.is_empty() {
-                return heard;
+                return (heard, steps);
             }
             *now = next;
-            *steps += 1;
+            steps += 1;
         })
     }
 

@@ -96,7 +96,7 @@ impl Run {
             let now = self.space.next();
             let mut dropped = vec![];
             match self.space.advance(now, &mut self.packets, &mut dropped, &mut given_up, |packet| packet.hop) {
-                Heard::Nothing => {}
+                Heard::Nothing | Heard::Thirst => {}
                 Heard::Packet { to, id } => {
                     let from = self.packets[id].flow;
                     self.arrivals.push(Arrival { at: now, from, to });

@@ -1,0 +1,401 @@
+//! Wires of which no event tells, as long as the access points that they lead to are busy.
+//!
+//! What comes by wire to an access point with a frame in hand changes nothing but its queue, so it is enough to look for what
+//! has come when the access point takes the next packet out. What arrives at the far end of a wire is seen by nobody but the
+//! transport there, whose answer leaves by wire in turn, so that can wait as long. When an access point finds its queue empty,
+//! the wires are sources of events again, until packets wait in all access points.
+//!
+//! What is late takes place in the order in which it would have as events, each at its own time; timers that were set meanwhile
+//! by what was late go off among it. Whatever else may meet it comes after it: tasks of applications, timers, packets that
+//! come to an access point over the air.
+//!
+//! A wire may be late if all its packets go on to wires that may, to the queue of an access point of the fast medium that is
+//! FIFO and drops arrivals, or to an end that answers by a wire that may; and if what enters it comes all late, or all as an
+//! event.
+
+use wifair_engine::Heads;
+use wifair_packet::{PacketId, Packets};
+use wifair_units::{Duration, Time};
+use wifair_wlan::dcf::Medium;
+use wifair_wlan::queue::Cause;
+
+use super::flow::Flow;
+use super::measure::Loss;
+use super::plan::{Hop, Transport, Workload};
+use super::{FIRST_MEDIUM, World};
+
+/// Which wires may be late, and whether they are.
+#[derive(Debug)]
+pub(super) struct Late {
+    /// The wires, in order.
+    links: Vec<usize>,
+    /// The media to whose access points they lead, and these.
+    hubs: Vec<(usize, u32)>,
+    /// Where each wire leads, by its number.
+    leads: Vec<Lead>,
+    /// When the next thing happens on each wire, by their numbers: on those that lead to hubs, and on all others.
+    to_hubs: Heads,
+    others: Heads,
+    /// What arrives at an end cannot bring about anything at an access point sooner than after this.
+    lookahead: Duration,
+    /// The wires are late: no event tells of them.
+    pub(super) is_on: bool,
+}
+
+/// Where a wire leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lead {
+    /// To the access point of a medium. Nothing follows from what arrives there before the access point looks, so that can
+    /// wait until all else is made up for.
+    Hub(usize),
+    /// To the end of every way over it.
+    End,
+    /// To several places, on by wire, or to an access point in a way that is not as simple.
+    On,
+}
+
+/// What finds out which wires may be late, until it does not change any more.
+struct Search<'a> {
+    hops: &'a [Hop],
+    links: Vec<bool>,
+    media: Vec<bool>,
+    changed: bool,
+}
+
+impl Late {
+    /// No wires are ever late.
+    pub(super) fn never() -> Self {
+        let heads = Heads::new(0, 0);
+        Self {
+            links: vec![],
+            hubs: vec![],
+            leads: vec![],
+            to_hubs: heads.clone(),
+            others: heads,
+            lookahead: Duration::ZERO,
+            is_on: false,
+        }
+    }
+
+    /// When the next thing happens on the wires that are late.
+    pub(super) fn next(&self) -> Time {
+        if self.is_on { self.to_hubs.earliest().min(self.others.earliest()) } else { Time::NEVER }
+    }
+
+    /// Says when the next thing happens on a wire.
+    fn set(&mut self, link: usize, time: Time) {
+        let heads = if let Lead::Hub(_) = self.leads[link] { &mut self.to_hubs } else { &mut self.others };
+        heads.set(link, time);
+    }
+
+    /// Whether wires that may be late lead to this station.
+    #[inline]
+    pub(super) fn lead_to(&self, medium: usize, station: u32) -> bool {
+        self.hubs.contains(&(medium, station))
+    }
+}
+
+impl<'a> Search<'a> {
+    /// The way that begins at `start`.
+    fn way(&self, start: u32) -> &'a [Hop] {
+        let way = &self.hops[start as usize..];
+        let end = way.iter().position(|hop| *hop == Hop::End).expect("a way ends somewhere");
+        &way[..=end]
+    }
+
+    fn is_late(&self, hop: Hop) -> bool {
+        matches!(hop, Hop::Wire(link) if self.links[link as usize])
+    }
+
+    /// Rules out what does not go together with the way from `start`, whose answers come by `back`.
+    fn narrow(&mut self, flow: &Flow, start: u32, back: u32) {
+        let (way, back) = (self.way(start), self.way(back));
+        for hops in way.windows(2) {
+            let Hop::Wire(link) = hops[0] else { continue };
+            let may = match hops[1] {
+                Hop::Wire(next) => self.links[next as usize],
+                Hop::Air { medium, .. } => self.media[usize::from(medium)],
+                Hop::NoWay { .. } => false,
+                Hop::End => match (&flow.transport, &flow.workload) {
+                    // Packets are taken out, users see objects, and numbers of connections become free in the order of events.
+                    (_, Workload::Outside | Workload::Web(_) | Workload::Sessions { fresh: true, .. }) => false,
+                    (Transport::Udp { .. }, _) => true,
+                    (Transport::Tcp { .. }, _) => self.is_late(back[0]),
+                },
+            };
+            if !may && std::mem::replace(&mut self.links[link as usize], false) {
+                self.changed = true;
+            }
+            if let Hop::Air { medium, .. } = hops[1]
+                && !self.links[link as usize]
+                && std::mem::replace(&mut self.media[usize::from(medium)], false)
+            {
+                self.changed = true;
+            }
+        }
+    }
+
+    /// What a way puts on each wire, whether that comes late.
+    fn entries(&self, flow: &Flow, start: u32, back: u32, mut note: impl FnMut(usize, bool)) {
+        let (way, back) = (self.way(start), self.way(back));
+        let mut before = match &flow.transport {
+            Transport::Tcp { .. } if back.len() > 1 => Some(back[back.len() - 2]),
+            _ => None, // nobody answers a datagram
+        };
+        for hop in way {
+            if let (Hop::Wire(link), Some(before)) = (hop, before) {
+                note(*link as usize, self.is_late(before));
+            }
+            before = Some(*hop);
+        }
+    }
+}
+
+impl World {
+    /// Finds out which wires may be late; nothing has happened yet.
+    pub(super) fn find_late(&mut self) {
+        let fits = |(index, medium): (usize, &Medium)| {
+            let Medium::Cell(cell) = medium else { return false };
+            let from_hub = |hop: &Hop| match hop {
+                Hop::Air { medium, from, .. } => usize::from(*medium) != index || self.hubs[index].contains(from),
+                _ => true,
+            };
+            let behind_wire = self.hops.windows(2).filter(|hops| matches!(hops[0], Hop::Wire(_)));
+            cell.can_be_late() && behind_wire.map(|hops| &hops[1]).all(from_hub)
+        };
+        let mut search = Search {
+            hops: &self.hops,
+            links: vec![true; self.links.len()],
+            media: self.media.iter().enumerate().map(fits).collect(),
+            changed: true,
+        };
+        while std::mem::take(&mut search.changed) {
+            let mut entered = vec![[false; 2]; self.links.len()];
+            for flow in &self.flows {
+                for (start, back) in [(flow.forward, flow.reverse), (flow.reverse, flow.forward)] {
+                    search.narrow(flow, start, back);
+                    search.entries(flow, start, back, |link, late| entered[link][usize::from(late)] = true);
+                }
+            }
+            for (link, entered) in entered.into_iter().enumerate() {
+                // What arrives at the end of a sink is looked at late anyhow, if all came to it in time.
+                let is_sink = self.links[link].is_sink() && !entered[1];
+                // What waits at a gate must be let through before more comes to it.
+                let must_be_told = entered[0] && self.links[link].has_gate();
+                if (entered == [true; 2] || is_sink || must_be_told)
+                    && std::mem::replace(&mut search.links[link], false)
+                {
+                    search.changed = true;
+                }
+            }
+        }
+        let all = |marks: &[bool]| (0..marks.len()).filter(|index| marks[*index]).collect::<Vec<_>>();
+        let places_behind = |link: usize| {
+            let behind =
+                self.hops.windows(2).filter(move |hops| matches!(hops[0], Hop::Wire(at) if at as usize == link));
+            behind.map(|hops| match hops[1] {
+                Hop::Air { medium, .. } => Lead::Hub(usize::from(medium)),
+                Hop::End => Lead::End,
+                Hop::Wire(_) | Hop::NoWay { .. } => Lead::On,
+            })
+        };
+        let links = all(&search.links);
+        let mut leads = vec![Lead::On; self.links.len()];
+        for &link in &links {
+            let mut behind = places_behind(link);
+            let first = behind.next().unwrap_or(Lead::On);
+            // Behind a gate there are events of which nothing arrives.
+            if !self.links[link].has_gate() && behind.all(|place| place == first) {
+                leads[link] = first;
+            }
+        }
+        let (mut hubs, mut lookahead) = (vec![], Duration::MAX);
+        for medium in all(&search.media) {
+            let hub = Lead::Hub(medium);
+            let wires = || links.iter().copied().filter(|link| places_behind(*link).any(|place| place == hub));
+            // Packets of one instant come in the order of their wires, unless what arrives brings about another at once.
+            let is_simple = wires().count() == 1 || wires().all(|link| self.links[link].delay() > Duration::ZERO);
+            if !is_simple || wires().any(|link| leads[link] != hub) {
+                leads.iter_mut().filter(|lead| **lead == hub).for_each(|lead| *lead = Lead::On);
+                lookahead = Duration::ZERO;
+            }
+            lookahead = wires().map(|link| self.links[link].delay()).fold(lookahead, Duration::min);
+            if wires().next().is_some() {
+                hubs.push((medium, self.hubs[medium][0]));
+            }
+        }
+        if !hubs.is_empty() {
+            for link in &links {
+                self.links[*link].set_sink(false);
+            }
+            let heads = Heads::new(0, self.links.len());
+            self.late = Late { links, hubs, leads, to_hubs: heads.clone(), others: heads, lookahead, is_on: false };
+        }
+    }
+
+    /// Something is to be seen to after a packet was put on a wire.
+    #[inline(never)]
+    pub(super) fn look_at_link(&mut self, index: usize) {
+        let link = &self.links[index];
+        if self.late.is_on && self.late.links.contains(&index) {
+            self.late.set(index, link.next());
+        } else {
+            self.heads.set(FIRST_MEDIUM + self.media.len() + index, link.next());
+        }
+        if link.is_sink_full() {
+            self.sink(index, self.now);
+        }
+        if !self.dropped.is_empty() {
+            self.lose_dropped(Loss::LinkQueue);
+        }
+    }
+
+    /// A station with a frame in hand has got a packet: if packets wait now in all access points to which wires lead, the wires
+    /// are late.
+    #[inline]
+    pub(super) fn consider_late(&mut self, medium: usize, station: u32) {
+        let is_behind =
+            |&(medium, _): &(usize, u32)| matches!(&self.media[medium], Medium::Cell(cell) if cell.is_hub_behind());
+        if !self.late.is_on && self.late.lead_to(medium, station) && self.late.hubs.iter().all(is_behind) {
+            self.be_late();
+        }
+    }
+
+    #[inline(never)]
+    fn be_late(&mut self) {
+        let late = &mut self.late;
+        late.is_on = true;
+        for position in 0..late.links.len() {
+            let link = late.links[position];
+            late.set(link, self.links[link].next());
+            self.heads.set(FIRST_MEDIUM + self.media.len() + link, Time::NEVER);
+        }
+        self.set_poured(Time::ZERO);
+    }
+
+    /// An access point has nothing to send: wires tell of everything at once.
+    pub(super) fn be_in_time(&mut self) {
+        self.make_up(self.now);
+        self.late.is_on = false;
+        for &link in &self.late.links {
+            self.heads.set(FIRST_MEDIUM + self.media.len() + link, self.links[link].next());
+        }
+        self.set_poured(Time::NEVER);
+    }
+
+    fn set_poured(&mut self, time: Time) {
+        for (medium, _) in &self.late.hubs {
+            if let Some(cell) = self.media[*medium].as_cell() {
+                cell.set_poured(time);
+            }
+        }
+    }
+
+    /// The access point of a medium takes a packet out now.
+    #[inline(never)]
+    pub(super) fn quench(&mut self, medium: usize) {
+        let now = self.now;
+        if now.saturating_since(self.late.others.earliest()) > self.late.lookahead {
+            self.make_up(now);
+        } else {
+            self.come_to_hubs(now);
+        }
+        if let Some(cell) = self.media[medium].as_cell() {
+            cell.set_poured(now);
+        }
+    }
+
+    /// Whatever is late and happens before `end` happens now.
+    #[inline(never)]
+    pub(super) fn make_up(&mut self, end: Time) {
+        let now = self.now;
+        loop {
+            let (time, link) = self.late.others.first();
+            let timer = self.timers.next(); // what others have set is not due yet
+            if timer.min(time) >= end {
+                break;
+            }
+            if timer <= time {
+                self.now = timer;
+                self.events += 1;
+                self.next_timer();
+            } else {
+                self.advance_late(link, time, end);
+            }
+        }
+        self.now = now;
+        self.come_to_hubs(end);
+    }
+
+    /// What is on its last wire to an access point before `end` comes there.
+    fn come_to_hubs(&mut self, end: Time) {
+        loop {
+            let (time, link) = self.late.to_hubs.first();
+            if time >= end {
+                break;
+            }
+            let others = self.late.to_hubs.first_without(link);
+            self.come_late(link, end.min(others.max(time + Duration::from_nanos(1))));
+        }
+    }
+
+    /// A wire goes on at `time`, and then on and on before `end`, until it is another's turn.
+    fn advance_late(&mut self, index: usize, mut time: Time, end: Time) {
+        let ends_here = self.late.leads[index] == Lead::End;
+        self.late.others.set(index, Time::NEVER);
+        loop {
+            self.now = time;
+            self.events += 1;
+            let link = &mut self.links[index];
+            let arrived = link.advance(time, &mut self.packets, &mut self.dropped);
+            time = link.next();
+            match arrived {
+                Some(id) if ends_here => self.arrive(id),
+                Some(id) => self.forward_late(id),
+                None if !self.dropped.is_empty() => self.lose_dropped(Loss::LinkQueue),
+                None => {}
+            }
+            if time >= end || time >= self.late.others.earliest() || time >= self.timers.next() {
+                self.late.others.set(index, time);
+                return;
+            }
+        }
+    }
+
+    /// What a wire brings to an access point before `end` has come.
+    fn come_late(&mut self, index: usize, end: Time) {
+        let link = &mut self.links[index];
+        let Lead::Hub(medium) = self.late.leads[index] else { return };
+        let Medium::Cell(cell) = &mut self.media[medium] else { return };
+        let (events, connections) = (&mut self.events, &mut self.connections);
+        let next = |packets: &mut Packets| {
+            let (then, id) = link.take_arrived(end)?;
+            *events += 1;
+            packets[id].hop += 1;
+            Some((then, id))
+        };
+        let refuse = |packets: &mut Packets, id| {
+            packets.release(id);
+            let packet = &packets[id];
+            connections[packet.flow as usize].counters.lose(packet.kind, Loss::ApQueue);
+        };
+        cell.come_late(&mut self.packets, next, refuse);
+        link.look();
+        self.late.to_hubs.set(index, link.next());
+    }
+
+    /// A packet has made a hop by wire.
+    fn forward_late(&mut self, id: PacketId) {
+        let packet = &mut self.packets[id];
+        packet.hop += 1;
+        let hop = packet.hop;
+        let Hop::Air { medium, .. } = self.hops[hop as usize] else { return self.go_on(id, hop) };
+        let Medium::Cell(cell) = &mut self.media[usize::from(medium)] else { return };
+        let mut arrived = Some((self.now, id));
+        let refuse = |_: &mut Packets, id| self.dropped.push((id, Cause::Overflow));
+        cell.come_late(&mut self.packets, |_| arrived.take(), refuse);
+        if !self.dropped.is_empty() {
+            self.lose_dropped(Loss::ApQueue);
+        }
+    }
+}
