@@ -600,6 +600,7 @@ impl Space {
             held &= !read;
         }
         self.held.release_all(word, (read | fall_idle) & !held);
+        let mut announced = 0;
         for station in each(word, read & !held) {
             if sending.to == BROADCAST {
                 self.receive_for_all(sender, station);
@@ -607,6 +608,7 @@ impl Space {
                 self.signals.garbled.put(station, true);
             } else {
                 self.ears[station as usize].set_nav(sending.nav, check);
+                announced |= place(station).1;
             }
             if check < Time::NEVER {
                 self.alert.put(station, true);
@@ -625,7 +627,7 @@ impl Space {
             hold |= if ear.engaged || ear.nav_check < Time::NEVER { 0 } else { place(station).1 };
         }
         if sending.to != BROADCAST && sending.nav > now && self.tap.is_none() {
-            self.held.hold(word, hold & read, sending.nav);
+            self.held.hold(word, hold & announced, sending.nav);
         }
     }
 
