@@ -153,11 +153,21 @@ fn told(frame: &FrameRecord) -> Told {
     )
 }
 
+/// A medium goes on: by one step, or by as many as it can take before a bound. What it has to tell, and how many there were.
+macro_rules! advance {
+    (step, $medium:ident, $now:ident, $bound:expr, $($rest:expr),*) => { ($medium.advance($now, $($rest),*), 1) };
+    (leap, $medium:ident, $now:ident, $bound:expr, $($rest:expr),*) => { $medium.go_on(&mut $now, $bound, $($rest),*) };
+}
+
 macro_rules! run {
     ($medium:expr, $scenario:expr) => {
         run!($medium, $scenario, true)
     };
-    ($medium:expr, $scenario:expr, $tapped:expr) => {{
+    ($medium:expr, $scenario:expr, $tapped:expr) => {
+        run!($medium, $scenario, $tapped, step).0
+    };
+    // What was seen, and how many steps the medium took.
+    ($medium:expr, $scenario:expr, $tapped:expr, $how:ident) => {{
         let (mut medium, scenario) = ($medium, $scenario);
         medium.set_tap($tapped);
         let mut chance = stream(scenario.seed, "offers", "all");
@@ -169,9 +179,9 @@ macro_rules! run {
         let mut steps = 0;
         let timing = &scenario.access.timing;
         while bursts < 60 || medium.next() < Time::NEVER {
-            steps += 1;
             assert!(steps < 100_000, "it comes to an end");
-            let now = next_burst.min(medium.next());
+            #[allow(unused_mut)] // by single steps it stays
+            let mut now = next_burst.min(medium.next());
             let mut offers = vec![];
             if next_burst == now {
                 bursts += 1;
@@ -189,7 +199,10 @@ macro_rules! run {
                 let held = (0..scenario.stations).map(|s| (medium.in_hand(s), medium.queue(s).len())).collect();
                 seen.push(Seen::State(now, counters, air, held));
             } else {
-                match medium.advance(now, &mut packets, &mut dropped, &mut given_up, receiver) {
+                let (heard, taken) =
+                    advance!($how, medium, now, next_burst, &mut packets, &mut dropped, &mut given_up, receiver);
+                steps += taken;
+                match heard {
                     Heard::Nothing | Heard::Thirst => {}
                     Heard::Packet { to, id } => {
                         seen.push(Seen::Packet(now, to, id));
@@ -231,7 +244,7 @@ macro_rules! run {
             backoffs.sort_by_key(|backoff| (backoff.from, backoff.station));
             seen.extend(backoffs.into_iter().map(Seen::Backoff));
         }
-        seen
+        (seen, steps)
     }};
 }
 
@@ -445,6 +458,45 @@ proptest! {
         let without = run!(space(), &scenario, false);
         let recorded = with.iter().filter(|seen| matches!(seen, Seen::Frame(_) | Seen::Backoff(_))).count();
         assert_same(&with[..with.len() - recorded], &without);
+    }
+
+    /// What meets nothing takes one step instead of two.
+    #[test]
+    fn leaps_are_as_good_as_steps(
+        scenario in scenario(),
+        reception in capture(),
+        (eifs_is_nav, protected, for_all) in any::<(bool, bool, bool)>(),
+        (data_error, control_error) in prop_oneof![Just((0.0, 0.0)), (0.0..0.5, 0.0..0.5)],
+        legacy in prop_oneof![Just(0), 1_u32..3],
+    ) {
+        let mut scenario = scenario;
+        if eifs_is_nav {
+            scenario.access.eifs = Eifs::Nav;
+        }
+        scenario.access.protection = protected.then_some(BitRate::from_mbps(11));
+        let space = || {
+            let mut settings = settings(&scenario);
+            for station in &mut settings {
+                station.data_error_to = data_error;
+                station.data_error_from = data_error;
+                station.control_error_to = control_error;
+            }
+            let mut signals = signals(reception.clone(), scenario.stations, 1);
+            if legacy > 0 {
+                signals.legacy = (0..scenario.stations).map(|station| station % legacy == 0).collect();
+            }
+            let space = Space::new(scenario.access, &[0], random_links(&scenario), settings);
+            let mut space = space.with_signals(signals);
+            space.set_errors_for_all(for_all);
+            space
+        };
+        let (by_steps, steps) = run!(space(), &scenario, false, step);
+        let (by_leaps, leaps) = run!(space(), &scenario, false, leap);
+        let (recorded, _) = run!(space(), &scenario, true, step);
+        let is_seen = |seen: &&Seen| !matches!(seen, Seen::Frame(_) | Seen::Backoff(_));
+        assert_same(&recorded.iter().filter(is_seen).cloned().collect::<Vec<_>>(), &by_steps);
+        assert_same(&by_steps, &by_leaps);
+        assert_eq!(steps, leaps);
     }
 
     /// One category, DIFS, one frame at a time.

@@ -102,6 +102,9 @@ impl Medium {
         given_up: &mut Vec<(u32, PacketId)>,
         receiver: impl Fn(&Packet) -> u32,
     ) -> (Heard, u64) {
+        if let Self::Space(space) = self {
+            return space.go_on(now, bound, packets, dropped, given_up, receiver);
+        }
         let mut steps = 1;
         each!(self, medium => loop {
             let heard = medium.advance(*now, packets, dropped, given_up, &receiver);

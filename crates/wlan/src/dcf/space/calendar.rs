@@ -117,6 +117,32 @@ impl Calendar {
         if next == NEVER { Time::NEVER } else { Time::from_nanos(next) }
     }
 
+    /// Whether nobody is certain to act.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.certain.is_empty()
+    }
+
+    /// Whether a backoff ends by `time`, apart from those of `spared`, which gives the stations of a word.
+    #[inline]
+    pub fn interrupts(&mut self, time: Time, spared: impl Fn(usize) -> u64) -> bool {
+        let time = time.as_nanos();
+        if self.least() > time {
+            return false;
+        }
+        for (block, least) in self.least.iter().enumerate() {
+            if *least > time {
+                continue;
+            }
+            for index in block << self.bits..(block + 1) << self.bits {
+                if self.backoffs[index] <= time && spared(index / 64) & 1 << (index % 64) == 0 {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
     /// The first time at which a backoff ends.
     #[inline]
     fn least(&mut self) -> u64 {

@@ -5,12 +5,15 @@ use wifair_units::{Duration, Time};
 
 use super::super::{BROADCAST, Heard};
 use super::calendar::Act;
+use super::reach::Outcome;
 use super::traffic::disturb;
 use super::{Call, Kind, Sending, Space, Stage};
 
 impl Space {
-    /// All who are due begin to send.
-    pub(super) fn begin(&mut self, now: Time) {
+    /// All who are due begin to send. If that is a single frame which nothing meets, it ends as well: before `bound`, to
+    /// which the call is moved on.
+    pub(super) fn begin<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>) -> Heard {
+        let now = call.now;
         let mut starters = std::mem::take(&mut self.starters);
         starters.clear();
         self.calendar.take(now, &mut starters);
@@ -18,47 +21,70 @@ impl Space {
             self.traffic.account(now, &mut self.sendings);
         }
         for &sender in &starters {
-            let ear = &mut self.ears[sender as usize];
-            let signals = &mut self.signals;
-            if signals.receiving.has(sender) {
-                if !signals.spoilt.has(sender) {
-                    disturb(&mut self.sendings[ear.receives as usize], sender, &mut self.traffic);
-                }
-                // ns-2's goes on to follow what it cannot read any more.
-                signals.spoilt.put(sender, true);
-                signals.receiving.put(sender, self.like_ns2);
+            self.turn_to_sending(sender);
+        }
+        let mut heard = Heard::Nothing;
+        if let [sender] = starters[..] {
+            let sending = self.compose(now, sender);
+            if self.stays_alone(sender, sending.end, bound, call) {
+                heard = self.send_alone(sender, sending, call);
+            } else {
+                self.send(sender, sending);
+                self.look_at_start(sender);
             }
-            ear.engaged = true;
-            signals.sends.put(sender, true);
-            self.held.release(sender);
-            signals.garbled.put(sender, false);
-        }
-        for &sender in &starters {
-            self.send(now, sender);
-        }
-        for &sender in &starters {
-            let sending = &self.sendings[sender as usize];
-            // Not read from the start: because of another frame, or is it too far?
-            let met = match sending.to {
-                _ if sending.is_for_all() => sending.readers == 0 && self.traffic.frames > 1,
-                to => {
-                    let signals = &self.signals;
-                    let receives = signals.receiving.has(to).then(|| self.ears[to as usize].receives);
-                    let reads = receives == Some(sender) && !signals.spoilt.has(to);
-                    let receives_other = receives.is_some_and(|other| other != sender);
-                    !reads && (receives_other || signals.sends.has(to) || signals.is_crowded(to))
-                }
-            };
-            if met && !sending.met {
-                self.sendings[sender as usize].met = true;
-                self.traffic.met += 1;
+        } else {
+            for &sender in &starters {
+                let sending = self.compose(now, sender);
+                self.send(sender, sending);
+            }
+            for &sender in &starters {
+                self.look_at_start(sender);
             }
         }
         self.starters = starters;
+        heard
     }
 
-    /// `sender` begins to send what it is going to.
-    fn send(&mut self, now: Time, sender: u32) {
+    /// `sender` is about to send, and hears nothing meanwhile.
+    fn turn_to_sending(&mut self, sender: u32) {
+        let ear = &mut self.ears[sender as usize];
+        let signals = &mut self.signals;
+        if signals.receiving.has(sender) {
+            if !signals.spoilt.has(sender) {
+                disturb(&mut self.sendings[ear.receives as usize], sender, &mut self.traffic);
+            }
+            // ns-2's goes on to follow what it cannot read any more.
+            signals.spoilt.put(sender, true);
+            signals.receiving.put(sender, self.like_ns2);
+        }
+        ear.engaged = true;
+        signals.sends.put(sender, true);
+        self.held.release(sender);
+        signals.garbled.put(sender, false);
+    }
+
+    /// Whether the frame that `sender` has begun is lost from the start, now that all have begun who were going to.
+    fn look_at_start(&mut self, sender: u32) {
+        let sending = &self.sendings[sender as usize];
+        // Not read from the start: because of another frame, or is it too far?
+        let met = match sending.to {
+            _ if sending.is_for_all() => sending.readers == 0 && self.traffic.frames > 1,
+            to => {
+                let signals = &self.signals;
+                let receives = signals.receiving.has(to).then(|| self.ears[to as usize].receives);
+                let reads = receives == Some(sender) && !signals.spoilt.has(to);
+                let receives_other = receives.is_some_and(|other| other != sender);
+                !reads && (receives_other || signals.sends.has(to) || signals.is_crowded(to))
+            }
+        };
+        if met && !sending.met {
+            self.sendings[sender as usize].met = true;
+            self.traffic.met += 1;
+        }
+    }
+
+    /// What `sender` sends that begins at `now`.
+    fn compose(&mut self, now: Time, sender: u32) -> Sending {
         let due = std::mem::replace(&mut self.stations[sender as usize].stage, Stage::Sends);
         let kind = match due {
             Stage::Due(kind) => kind,
@@ -97,12 +123,16 @@ impl Space {
             Kind::Cts => self.sendings[to as usize].nav,
             _ => end + self.access.round_nav(reserves),
         };
-        self.sendings[sender as usize] =
-            Sending { kind, to, rate, start: now, end, nav, readers: 0, met: false, alone: Duration::ZERO };
-        self.calendar.plan(sender, end, Act::End);
+        Sending { kind, to, rate, start: now, end, nav, readers: 0, met: false, alone: Duration::ZERO }
+    }
+
+    /// A frame of `sender` begins.
+    fn send(&mut self, sender: u32, sending: Sending) {
+        self.sendings[sender as usize] = sending;
+        self.calendar.plan(sender, sending.end, Act::End);
         self.traffic.frames += 1;
         self.traffic.sum += u64::from(sender);
-        self.reach(now, sender, end);
+        self.reach(sending.start, sender, sending.end);
     }
 
     /// `sender`, which contended, opens an exchange. With which frame.
@@ -140,6 +170,18 @@ impl Space {
         self.signals.sends.put(sender, false);
         self.finished.clear();
         let fate = self.fade(now, sender, &sending);
+        self.close(sender, &mut sending, fate, call)
+    }
+
+    /// A frame of `sender` has ended, and nobody hears it any more.
+    pub(super) fn close<R: Fn(&Packet) -> u32>(
+        &mut self,
+        sender: u32,
+        sending: &mut Sending,
+        fate: Outcome,
+        call: &mut Call<R>,
+    ) -> Heard {
+        let now = call.now;
         let mut read = fate.read;
         sending.met |= fate.met;
         self.sendings[sender as usize].met = sending.met;
@@ -148,14 +190,14 @@ impl Space {
         } else {
             self.held.release(sending.to);
             if read {
-                read = !self.is_lost(sender, &sending);
+                read = !self.is_lost(sender, sending);
                 self.signals.garbled.put(sending.to, !read);
                 self.extend_nav(now, sending.to);
             }
         }
-        self.traffic.settle(&sending, read);
+        self.traffic.settle(sending, read);
         if self.tap.is_some() {
-            self.record_frame(sender, &sending, fate.sensed, read, call.packets);
+            self.record_frame(sender, sending, fate.sensed, read, call.packets);
         }
         let heard = match sending.kind {
             Kind::Shield => {
@@ -163,12 +205,12 @@ impl Space {
                 self.plan(now, sender, Kind::Data, sender);
                 Heard::Nothing
             }
-            Kind::Rts => self.end_of_rts(now, sender, &sending, read, call),
-            Kind::Cts | Kind::Ack => self.end_of_answer(now, sender, &sending, read, call),
-            Kind::Data => self.end_of_data(now, sender, &sending, read, call),
+            Kind::Rts => self.end_of_rts(now, sender, sending, read, call),
+            Kind::Cts | Kind::Ack => self.end_of_answer(now, sender, sending, read, call),
+            Kind::Data => self.end_of_data(now, sender, sending, read, call),
         };
         if sending.to != BROADCAST && (fate.sensed || self.ears[sending.to as usize].waits) {
-            self.go_on(now, sending.to);
+            self.resume(now, sending.to);
         }
         if !self.finished.is_empty() {
             let mut finished = std::mem::take(&mut self.finished);
@@ -237,7 +279,7 @@ impl Space {
         if sending.to == BROADCAST {
             self.stations[sender as usize].stage = Stage::Sent;
             self.ears[sender as usize].waits = true;
-            self.go_on(now, sender);
+            self.resume(now, sender);
             return if is_new { Heard::Broadcast { from: sender, id } } else { Heard::Nothing };
         }
         self.answer(now, sender, sending, read.then_some(Kind::Ack), call);
@@ -264,7 +306,7 @@ impl Space {
         }
         self.stations[sender as usize].stage = Stage::Failed { met: sending.met };
         self.ears[sender as usize].waits = true;
-        self.go_on(now, sender);
+        self.resume(now, sender);
     }
 
     /// `station` sends a frame to `peer` after SIFS.
@@ -278,7 +320,7 @@ impl Space {
     }
 
     /// A frame that concerned `station` has ended.
-    fn go_on(&mut self, now: Time, station: u32) {
+    fn resume(&mut self, now: Time, station: u32) {
         if !self.signals.is_busy(station) {
             self.fall_idle(now, station);
         }
@@ -301,7 +343,7 @@ impl Space {
             let until = now + self.access.timing.sifs + asked.air;
             self.ears[sender as usize].set_nav(until, Time::NEVER);
         }
-        self.go_on(now, sender);
+        self.resume(now, sender);
         let to = sending.to;
         if sending.kind == Kind::Ack {
             self.counters[to as usize].control += sending.end - sending.start;

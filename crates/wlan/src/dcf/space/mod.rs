@@ -24,6 +24,7 @@ mod ear;
 mod exchange;
 mod held;
 mod links;
+mod lone;
 mod ns2;
 mod rates;
 mod reach;
@@ -175,6 +176,13 @@ struct Call<'a, R> {
     dropped: &'a mut Dropped,
     given_up: &'a mut Vec<(u32, PacketId)>,
     receiver: &'a R,
+}
+
+impl<R> Call<'_, R> {
+    /// Whether there is something to tell of packets that are lost.
+    fn has_losses(&self) -> bool {
+        !self.dropped.is_empty() || !self.given_up.is_empty()
+    }
 }
 
 impl Space {
@@ -485,20 +493,52 @@ impl Space {
         given_up: &mut Vec<(u32, PacketId)>,
         receiver: impl Fn(&Packet) -> u32,
     ) -> Heard {
-        let mut call = Call { now, packets, dropped, given_up, receiver: &receiver };
+        self.go_on(&mut { now }, now, packets, dropped, given_up, receiver).0
+    }
+
+    /// Goes on at the time of [`Space::next`], which is `now`, and then on and on before `bound`, until something was
+    /// received or lost. Moves `now`, and returns how many steps were taken.
+    pub fn go_on(
+        &mut self,
+        now: &mut Time,
+        bound: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        given_up: &mut Vec<(u32, PacketId)>,
+        receiver: impl Fn(&Packet) -> u32,
+    ) -> (Heard, u64) {
+        let mut call = Call { now: *now, packets, dropped, given_up, receiver: &receiver };
+        let mut steps = 0;
+        loop {
+            let heard = self.step(bound, &mut call, &mut steps);
+            let next = self.next();
+            if heard != Heard::Nothing || next >= bound || call.has_losses() {
+                *now = call.now;
+                return (heard, steps);
+            }
+            call.now = next;
+        }
+    }
+
+    /// Goes on at the time of the call, which is that of [`Space::next`]. A frame that meets no other moves it.
+    fn step<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>, steps: &mut u64) -> Heard {
         let mut heard = Heard::Nothing;
-        if now < self.next {
-            self.wake(&mut call);
+        *steps += 1;
+        if call.now < self.next {
+            self.wake(call);
             return heard;
         }
         while heard == Heard::Nothing {
-            match self.calendar.take_end(now) {
-                Some(sender) => heard = self.end(sender, &mut call),
-                None => {
-                    self.begin(now);
-                    break;
-                }
+            let now = call.now;
+            if let Some(sender) = self.calendar.take_end(now) {
+                heard = self.end(sender, call);
+                continue;
             }
+            heard = self.begin(bound, call);
+            if call.now == now {
+                break;
+            }
+            *steps += 1;
         }
         self.next = self.calendar.next();
         heard

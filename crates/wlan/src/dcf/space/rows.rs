@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::links::Links;
-use super::sets::place;
+use super::sets::{each, place};
 
 /// Stations in a block of powers.
 pub const BLOCK: usize = 8;
@@ -24,6 +24,8 @@ pub struct Reach {
     pub reached: u64,
     pub senses: u64,
     pub reads: u64,
+    /// Where it stands out from noise.
+    pub clear: u64,
 }
 
 impl Reach {
@@ -76,6 +78,7 @@ impl Rows {
                 reached: 0,
                 senses: 0,
                 reads: 0,
+                clear: !0,
             });
         }
         let reach = self.reaches.last_mut().expect("one was there or was made");
@@ -97,6 +100,15 @@ impl Rows {
         reach.reads = reach.reads & !bit | if reads { bit } else { 0 };
         let block = reach.powers as usize + usize::from(reach.offsets[to as usize % 64 / BLOCK]);
         self.powers[block][to as usize % BLOCK] = power;
+    }
+
+    /// Notes whom signals reach that do not stand out from noise, as `clear` tells of a station and a power.
+    pub fn find_clear(&mut self, clear: impl Fn(u32, f64) -> bool) {
+        for index in 0..self.reaches.len() {
+            let reach = self.reaches[index];
+            let noisy = each(reach.word as usize, reach.reached).filter(|to| !clear(*to, self.power(&reach, *to)));
+            self.reaches[index].clear = noisy.fold(!0, |bits, to| bits & !place(to).1);
+        }
     }
 
     /// Where the words of `sender` are.

@@ -58,10 +58,10 @@ struct Proof {
 #[derive(Clone, Debug)]
 pub(super) struct Signals {
     /// What arrives where; if it varies, of the frames under way.
-    rows: Rows,
+    pub(super) rows: Rows,
     bits: Option<&'static BitErrors>,
     /// Cannot read OFDM frames.
-    legacy: Stations,
+    pub(super) legacy: Stations,
     pub(super) capture: Capture,
     /// The capture threshold as a ratio.
     ratio: f64,
@@ -96,7 +96,7 @@ pub(super) struct Signals {
     /// Did not read what they received last: EIFS is due.
     pub(super) garbled: Stations,
     /// When a frame began last.
-    last_begin: Time,
+    pub(super) last_begin: Time,
 }
 
 /// A part by which sums of powers are safely wrong by less: rounding errors are smaller by many orders.
@@ -149,6 +149,10 @@ impl Signals {
         };
         for (station, is_legacy) in (0..).zip(legacy) {
             signals.legacy.put(station, is_legacy);
+        }
+        if signals.capture != Capture::None && signals.interference == Interference::Sum {
+            let Self { rows, levels, .. } = &mut signals;
+            rows.find_clear(|station, power| power >= ratio * levels[station as usize].noise);
         }
         signals
     }
@@ -212,6 +216,11 @@ impl Signals {
     pub fn are_those_of_ns2(&self) -> bool {
         let captures = self.capture == Capture::First && self.interference == Interference::Strongest;
         self.bits.is_none() && (captures || self.capture == Capture::None)
+    }
+
+    /// Whether a frame that meets no other does the same each time.
+    pub fn are_constant(&self, links: &Links) -> bool {
+        !self.fades && links.misses().is_empty() && self.bits.is_none() && !self.by_total
     }
 
     /// Whether a frame can be received beside another.

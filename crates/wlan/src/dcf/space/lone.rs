@@ -1,0 +1,136 @@
+//! Frames that meet no other.
+//!
+//! Most frames begin while nothing else is on the air, and end before anybody else can begin. Who reads such a frame and who
+//! is left with EIFS follows from its sender's links alone, and who stops counting slots takes it up again at a time that is
+//! known: so its begin and its end are one step.
+
+use wifair_packet::Packet;
+use wifair_units::Time;
+
+use super::super::{BROADCAST, Eifs, Heard};
+use super::reach::Outcome;
+use super::rows::Reach;
+use super::sets::{each, place};
+use super::{Call, Sending, Space};
+use crate::phy::Capture;
+
+impl Space {
+    /// Whether a frame that `sender` begins now has the air for itself until it ends, and nobody looks at it before.
+    pub(super) fn stays_alone<R>(&mut self, sender: u32, end: Time, bound: Time, call: &Call<R>) -> bool {
+        if self.traffic.frames > 0 || !self.calendar.is_open() || end >= bound || end >= self.sleepers.next() {
+            return false;
+        }
+        if self.tap.is_some() || call.has_losses() || !self.signals.are_constant(&self.links) {
+            return false;
+        }
+        let rows = &self.signals.rows;
+        let who_senses = |word| {
+            let mut reaches = rows.of(sender).map(|place| rows.at(place));
+            reaches.find(|reach| reach.word as usize == word).map_or(0, |reach| reach.senses)
+        };
+        !self.calendar.interrupts(end, who_senses)
+    }
+
+    /// `sender` sends a frame that has the air for itself.
+    pub(super) fn send_alone<R: Fn(&Packet) -> u32>(
+        &mut self,
+        sender: u32,
+        mut sending: Sending,
+        call: &mut Call<R>,
+    ) -> Heard {
+        call.now = sending.end;
+        self.traffic.accounted = sending.end;
+        sending.alone = sending.end - sending.start;
+        self.sendings[sender as usize] = sending;
+        self.signals.sends.put(sender, false);
+        self.signals.last_begin = sending.start;
+        self.finished.clear();
+        if sending.to == BROADCAST {
+            self.receivers.clear();
+        }
+        let dsss = self.access.timing.is_dsss(sending.rate);
+        let mut fate = Outcome::default();
+        for place in self.signals.rows.of(sender) {
+            let mut reach = self.signals.rows.at(place);
+            if !dsss {
+                reach.reads &= !self.signals.legacy.of(reach.word as usize);
+            }
+            self.pass_word(sender, &sending, &reach, &mut fate);
+        }
+        self.close(sender, &mut sending, fate, call)
+    }
+
+    /// What the frame does to 64 stations, from begin to end.
+    #[inline]
+    fn pass_word(&mut self, sender: u32, sending: &Sending, reach: &Reach, fate: &mut Outcome) {
+        let Sending { start, end, nav, .. } = *sending;
+        let word = reach.word as usize;
+        let senses = reach.senses;
+        let to = if sending.to / 64 == reach.word { place(sending.to).1 & reach.reached } else { 0 };
+        let reads = if self.like_ns2 { reach.reads } else { reach.reads & reach.clear };
+        fate.read |= reads & to != 0;
+        fate.sensed |= senses & to != 0;
+
+        // It begins.
+        let undisturbed = self.held.until(word, end);
+        let stopped = senses & !undisturbed & self.alert.of(word);
+        self.held.release_all(word, senses & !undisturbed);
+        if stopped & to != 0 {
+            self.fall_busy(start, sending.to, end);
+        }
+
+        // It ends.
+        let leaves_eifs =
+            self.signals.capture == Capture::First || matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
+        let garbled = self.signals.garbled.of_mut(word);
+        *garbled = *garbled & !reads | if leaves_eifs { senses & !reads } else { 0 };
+        if self.eifs_is_nav && *garbled & to != 0 {
+            self.extend_nav(end, sending.to);
+        }
+        let read = reads & !to;
+        let mut held = undisturbed & !self.signals.garbled.of(word);
+        if sending.to == BROADCAST || self.errors_for_all || self.held.until(word, nav) == 0 {
+            held &= !read;
+        }
+        let touched = senses & !to & !held;
+        self.held.release_all(word, touched);
+        let check = self.nav_check(end, sending);
+        let (mut asleep, mut announced, mut hold) = (0, 0, 0);
+        for station in each(word, touched) {
+            let (_, bit) = place(station);
+            let ear = &mut self.ears[station as usize];
+            if stopped & bit != 0 {
+                if ear.nav_check < Time::NEVER {
+                    ear.confirm_nav(start, &self.waits);
+                }
+                if ear.fall_busy(start, &self.waits) {
+                    ear.left = self.stations[station as usize].contention.draw();
+                }
+                if !ear.contends && ear.left == 0 {
+                    asleep |= bit;
+                }
+            }
+            if read & bit != 0 {
+                if sending.to == BROADCAST {
+                    self.receive_for_all(sender, station);
+                } else if self.errors_for_all && self.is_overheard_wrong(station, sender, sending) {
+                    self.signals.garbled.put(station, true);
+                } else {
+                    self.ears[station as usize].set_nav(nav, check);
+                    announced |= bit;
+                }
+            }
+            self.extend_nav(end, station);
+            self.fall_idle(end, station);
+            hold |= if self.ears[station as usize].nav_check < Time::NEVER { 0 } else { bit };
+        }
+        let alert = self.alert.of_mut(word);
+        *alert &= !asleep;
+        if check < Time::NEVER {
+            *alert |= read & !held;
+        }
+        if sending.to != BROADCAST && nav > end {
+            self.held.hold(word, hold & announced, nav);
+        }
+    }
+}
