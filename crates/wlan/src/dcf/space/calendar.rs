@@ -123,22 +123,20 @@ impl Calendar {
         self.certain.is_empty()
     }
 
-    /// Whether a backoff ends by `time`, apart from those of `spared`, which gives the stations of a word.
+    /// Whether the backoff of a station ends by `time` that is not `spared`.
     #[inline]
-    pub fn interrupts(&mut self, time: Time, spared: impl Fn(usize) -> u64) -> bool {
+    pub fn interrupts(&self, time: Time, spared: impl Fn(u32) -> bool) -> bool {
         let time = time.as_nanos();
-        if self.least() > time {
-            return false;
-        }
-        for (block, least) in self.least.iter().enumerate() {
-            if *least > time {
-                continue;
-            }
-            for index in block << self.bits..(block + 1) << self.bits {
-                if self.backoffs[index] <= time && spared(index / 64) & 1 << (index % 64) == 0 {
-                    return true;
+        let mut first = 0;
+        for (least, backoffs) in self.least.iter().zip(self.backoffs.chunks_exact(1 << self.bits)) {
+            if *least <= time {
+                for (end, station) in backoffs.iter().zip(first..) {
+                    if *end <= time && !spared(station) {
+                        return true;
+                    }
                 }
             }
+            first += 1 << self.bits;
         }
         false
     }
@@ -146,18 +144,25 @@ impl Calendar {
     /// The first time at which a backoff ends.
     #[inline]
     fn least(&mut self) -> u64 {
-        if std::mem::take(&mut self.changed) {
-            for word in 0..self.stale.len() {
-                let mut bits = std::mem::take(&mut self.stale[word]);
-                while bits != 0 {
-                    let block = word * 64 + bits.trailing_zeros() as usize;
-                    bits &= bits - 1;
-                    self.least[block] = self.backoffs_of(block).iter().fold(NEVER, |least, time| least.min(*time));
-                }
-            }
-            self.first = self.least.iter().fold(NEVER, |least, time| least.min(*time));
+        if self.changed {
+            self.search();
         }
         self.first
+    }
+
+    /// Searches what has changed.
+    #[inline(never)]
+    fn search(&mut self) {
+        self.changed = false;
+        for word in 0..self.stale.len() {
+            let mut bits = std::mem::take(&mut self.stale[word]);
+            while bits != 0 {
+                let block = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                self.least[block] = self.backoffs_of(block).iter().fold(NEVER, |least, time| least.min(*time));
+            }
+        }
+        self.first = self.least.iter().fold(NEVER, |least, time| least.min(*time));
     }
 
     /// Takes out all stations that begin to send at `now`, lowest number first. Nothing is due before.
@@ -171,19 +176,21 @@ impl Calendar {
             return;
         }
         let answers = into.len();
-        for block in 0..self.least.len() {
-            if self.least[block] != due {
+        let blocks = self.least.iter_mut().zip(self.backoffs.chunks_exact_mut(1 << self.bits));
+        for ((least, backoffs), first) in blocks.zip((0..).step_by(1 << self.bits)) {
+            if *least != due {
                 continue;
             }
-            for index in block << self.bits..(block + 1) << self.bits {
-                if self.backoffs[index] == due {
-                    self.backoffs[index] = NEVER;
-                    into.push(u32::try_from(index).expect("stations are numbered in 32 bits"));
+            *least = NEVER;
+            for (end, station) in backoffs.iter_mut().zip(first..) {
+                if *end == due {
+                    *end = NEVER;
+                    into.push(station);
                 }
+                *least = (*least).min(*end);
             }
-            self.stale[block / 64] |= 1 << (block % 64);
-            self.changed = true;
         }
+        self.changed = true;
         if answers > 0 {
             into.sort_unstable();
         }

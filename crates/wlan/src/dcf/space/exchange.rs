@@ -14,35 +14,32 @@ impl Space {
     /// which the call is moved on.
     pub(super) fn begin<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>) -> Heard {
         let now = call.now;
-        let mut starters = std::mem::take(&mut self.starters);
-        starters.clear();
-        self.calendar.take(now, &mut starters);
-        if !starters.is_empty() {
-            self.traffic.account(now, &mut self.sendings);
+        self.starters.clear();
+        self.calendar.take(now, &mut self.starters);
+        self.traffic.account(now, &mut self.sendings);
+        if let [sender] = self.starters[..] {
+            let sending = self.compose(now, sender);
+            if self.stays_alone(sender, sending.end, bound, call) {
+                return self.send_alone(sender, sending, call);
+            }
+            self.turn_to_sending(sender);
+            self.send(sender, sending);
+            self.look_at_start(sender);
+            return Heard::Nothing;
         }
+        let starters = std::mem::take(&mut self.starters);
         for &sender in &starters {
             self.turn_to_sending(sender);
         }
-        let mut heard = Heard::Nothing;
-        if let [sender] = starters[..] {
+        for &sender in &starters {
             let sending = self.compose(now, sender);
-            if self.stays_alone(sender, sending.end, bound, call) {
-                heard = self.send_alone(sender, sending, call);
-            } else {
-                self.send(sender, sending);
-                self.look_at_start(sender);
-            }
-        } else {
-            for &sender in &starters {
-                let sending = self.compose(now, sender);
-                self.send(sender, sending);
-            }
-            for &sender in &starters {
-                self.look_at_start(sender);
-            }
+            self.send(sender, sending);
+        }
+        for &sender in &starters {
+            self.look_at_start(sender);
         }
         self.starters = starters;
-        heard
+        Heard::Nothing
     }
 
     /// `sender` is about to send, and hears nothing meanwhile.
@@ -224,6 +221,7 @@ impl Space {
     }
 
     /// Whether a frame that its receiver could read is lost to a given error probability.
+    #[inline]
     fn is_lost(&mut self, sender: u32, sending: &Sending) -> bool {
         let from = self.errors[sender as usize].data_from;
         let errors = &mut self.errors[sending.to as usize];

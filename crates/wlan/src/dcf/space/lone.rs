@@ -7,28 +7,27 @@
 use wifair_packet::Packet;
 use wifair_units::Time;
 
-use super::super::{BROADCAST, Eifs, Heard};
+use super::super::{BROADCAST, Heard};
 use super::reach::Outcome;
 use super::rows::Reach;
 use super::sets::{each, place};
 use super::{Call, Sending, Space};
-use crate::phy::Capture;
 
 impl Space {
     /// Whether a frame that `sender` begins now has the air for itself until it ends, and nobody looks at it before.
-    pub(super) fn stays_alone<R>(&mut self, sender: u32, end: Time, bound: Time, call: &Call<R>) -> bool {
+    pub(super) fn stays_alone<R>(&self, sender: u32, end: Time, bound: Time, call: &Call<R>) -> bool {
         if self.traffic.frames > 0 || !self.calendar.is_open() || end >= bound || end >= self.sleepers.next() {
             return false;
         }
-        if self.tap.is_some() || call.has_losses() || !self.signals.are_constant(&self.links) {
+        if self.tap.is_some() || call.has_losses() || !self.signals.constant {
             return false;
         }
-        let rows = &self.signals.rows;
-        let who_senses = |word| {
-            let mut reaches = rows.of(sender).map(|place| rows.at(place));
-            reaches.find(|reach| reach.word as usize == word).map_or(0, |reach| reach.senses)
+        let reaches = self.signals.rows.row(sender);
+        let senses = |station| {
+            let (word, bit) = place(station);
+            reaches.iter().any(|reach| reach.word as usize == word && reach.senses & bit != 0)
         };
-        !self.calendar.interrupts(end, who_senses)
+        !self.calendar.interrupts(end, senses)
     }
 
     /// `sender` sends a frame that has the air for itself.
@@ -42,7 +41,9 @@ impl Space {
         self.traffic.accounted = sending.end;
         sending.alone = sending.end - sending.start;
         self.sendings[sender as usize] = sending;
-        self.signals.sends.put(sender, false);
+        self.ears[sender as usize].engaged = true;
+        self.held.release(sender);
+        self.signals.garbled.put(sender, false);
         self.signals.last_begin = sending.start;
         self.finished.clear();
         if sending.to == BROADCAST {
@@ -80,22 +81,29 @@ impl Space {
         }
 
         // It ends.
-        let leaves_eifs =
-            self.signals.capture == Capture::First || matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
         let garbled = self.signals.garbled.of_mut(word);
-        *garbled = *garbled & !reads | if leaves_eifs { senses & !reads } else { 0 };
+        *garbled = *garbled & !reads | if self.eifs_if_unread { senses & !reads } else { 0 };
         if self.eifs_is_nav && *garbled & to != 0 {
             self.extend_nav(end, sending.to);
         }
-        let read = reads & !to;
         let mut held = undisturbed & !self.signals.garbled.of(word);
         if sending.to == BROADCAST || self.errors_for_all || self.held.until(word, nav) == 0 {
-            held &= !read;
+            held &= !reads;
         }
         let touched = senses & !to & !held;
+        let read = reads & touched;
         self.held.release_all(word, touched);
+        let announced = if sending.to == BROADCAST || self.errors_for_all {
+            self.read_for_all(sender, sending, word, read)
+        } else {
+            read
+        };
         let check = self.nav_check(end, sending);
-        let (mut asleep, mut announced, mut hold) = (0, 0, 0);
+        let mut garbled = self.signals.garbled.of(word);
+        let eifs_by_nav = if self.eifs_is_nav { garbled & touched } else { 0 };
+        garbled &= !eifs_by_nav;
+        *self.signals.garbled.of_mut(word) = garbled;
+        let (mut asleep, mut checked) = (0, 0);
         for station in each(word, touched) {
             let (_, bit) = place(station);
             let ear = &mut self.ears[station as usize];
@@ -106,31 +114,39 @@ impl Space {
                 if ear.fall_busy(start, &self.waits) {
                     ear.left = self.stations[station as usize].contention.draw();
                 }
-                if !ear.contends && ear.left == 0 {
-                    asleep |= bit;
-                }
+                asleep |= if ear.contends || ear.left > 0 { 0 } else { bit };
             }
-            if read & bit != 0 {
-                if sending.to == BROADCAST {
-                    self.receive_for_all(sender, station);
-                } else if self.errors_for_all && self.is_overheard_wrong(station, sender, sending) {
-                    self.signals.garbled.put(station, true);
-                } else {
-                    self.ears[station as usize].set_nav(nav, check);
-                    announced |= bit;
-                }
+            if announced & bit != 0 {
+                ear.set_nav(nav, check);
             }
-            self.extend_nav(end, station);
-            self.fall_idle(end, station);
-            hold |= if self.ears[station as usize].nav_check < Time::NEVER { 0 } else { bit };
+            if eifs_by_nav & bit != 0 {
+                ear.set_nav(end + self.waits.eifs, Time::NEVER);
+            }
+            ear.fall_idle(end, garbled & bit != 0, &self.waits);
+            if ear.contends {
+                self.calendar.set(station, ear.due(&self.waits));
+            }
+            checked |= if ear.nav_check < Time::NEVER { bit } else { 0 };
         }
         let alert = self.alert.of_mut(word);
-        *alert &= !asleep;
-        if check < Time::NEVER {
-            *alert |= read & !held;
-        }
+        *alert = *alert & !asleep | if check < Time::NEVER { read } else { 0 };
         if sending.to != BROADCAST && nav > end {
-            self.held.hold(word, hold & announced, nav);
+            self.held.hold(word, announced & !checked, nav);
         }
+    }
+
+    /// Which of those who could read a frame do, where errors may strike each of them, or it is for all.
+    fn read_for_all(&mut self, sender: u32, sending: &Sending, word: usize, read: u64) -> u64 {
+        let mut announced = 0;
+        for station in each(word, read) {
+            if sending.to == BROADCAST {
+                self.receive_for_all(sender, station);
+            } else if self.is_overheard_wrong(station, sender, sending) {
+                self.signals.garbled.put(station, true);
+            } else {
+                announced |= place(station).1;
+            }
+        }
+        announced
     }
 }

@@ -51,6 +51,7 @@ use super::queues::{Ledger, Sleepers};
 use super::station::{AirTimes, Contention, Errors, Frame, frame_length};
 use super::tap::Tap;
 use super::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
+use crate::phy::Capture;
 use crate::queue::{AirUse, Discipline, Dropped, Gauge, Queue};
 
 /// What a frame is.
@@ -145,6 +146,8 @@ pub struct Space {
     eifs_is_nav: bool,
     /// Receivers are those of ns-2.
     like_ns2: bool,
+    /// EIFS follows every frame that is sensed and not read.
+    eifs_if_unread: bool,
     counters: Vec<Counters>,
     gauges: Vec<Gauge>,
     /// Who received the broadcast that was heard last.
@@ -225,6 +228,7 @@ impl Space {
             errors_for_all: false,
             eifs_is_nav: access.eifs == Eifs::Nav,
             like_ns2: access.eifs == Eifs::Nav,
+            eifs_if_unread: matches!(access.eifs, Eifs::AfterCollision | Eifs::Nav),
             receivers: vec![],
             starters: vec![],
             finished: vec![],
@@ -269,6 +273,7 @@ impl Space {
     pub fn with_signals(mut self, settings: SignalSettings) -> Self {
         self.signals = Signals::new(settings, &self.links);
         self.like_ns2 = self.eifs_is_nav && self.signals.are_those_of_ns2();
+        self.eifs_if_unread |= self.signals.capture == Capture::First;
         self
     }
 
@@ -529,16 +534,15 @@ impl Space {
             return heard;
         }
         while heard == Heard::Nothing {
-            let now = call.now;
-            if let Some(sender) = self.calendar.take_end(now) {
+            if let Some(sender) = self.calendar.take_end(call.now) {
                 heard = self.end(sender, call);
-                continue;
-            }
-            heard = self.begin(bound, call);
-            if call.now == now {
+            } else if self.calendar.next() > call.now {
                 break;
+            } else {
+                let begun = call.now;
+                heard = self.begin(bound, call);
+                *steps += u64::from(call.now > begun);
             }
-            *steps += 1;
         }
         self.next = self.calendar.next();
         heard

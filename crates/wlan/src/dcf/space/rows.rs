@@ -117,6 +117,12 @@ impl Rows {
         self.first[sender as usize] as usize..self.first[sender as usize + 1] as usize
     }
 
+    /// The words of `sender`.
+    #[inline]
+    pub fn row(&self, sender: u32) -> &[Reach] {
+        &self.reaches[self.of(sender)]
+    }
+
     #[inline]
     pub fn at(&self, place: usize) -> Reach {
         self.reaches[place]

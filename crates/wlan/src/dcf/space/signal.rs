@@ -73,6 +73,8 @@ pub(super) struct Signals {
     weighs: bool,
     fading: Fading,
     fades: bool,
+    /// A frame that meets no other does the same each time.
+    pub(super) constant: bool,
     chances: Vec<Stream>,
     levels: Vec<Level>,
     proofs: Vec<Proof>,
@@ -133,6 +135,7 @@ impl Signals {
             weighs,
             fading,
             fades,
+            constant: !fades && links.misses().is_empty() && reception.spoils != Spoils::Bits && !by_total,
             chances,
             levels,
             proofs: vec![Proof::default(); if reception.spoils == Spoils::Bits { stations } else { 0 }],
@@ -216,11 +219,6 @@ impl Signals {
     pub fn are_those_of_ns2(&self) -> bool {
         let captures = self.capture == Capture::First && self.interference == Interference::Strongest;
         self.bits.is_none() && (captures || self.capture == Capture::None)
-    }
-
-    /// Whether a frame that meets no other does the same each time.
-    pub fn are_constant(&self, links: &Links) -> bool {
-        !self.fades && links.misses().is_empty() && self.bits.is_none() && !self.by_total
     }
 
     /// Whether a frame can be received beside another.
