@@ -14,14 +14,21 @@ use wifair_units::Time;
 /// equally long, as those of datagrams at one rate, never see the heap.
 #[derive(Clone, Debug)]
 pub struct Timers {
-    /// When each timer is to go off.
-    deadlines: Vec<Time>,
-    /// The entry of the queue that stands for each timer, never later than its deadline.
-    queued: Vec<Time>,
+    timers: Vec<Timer>,
     run: VecDeque<Entry>,
     heap: BinaryHeap<Reverse<Entry>>,
     next: Entry,
 }
+
+#[derive(Clone, Copy, Debug)]
+struct Timer {
+    /// When it is to go off.
+    deadline: Time,
+    /// The entry of the queue that stands for it, never later than its deadline.
+    queued: Time,
+}
+
+const STOPPED: Timer = Timer { deadline: Time::NEVER, queued: Time::NEVER };
 
 /// A time above, an owner below: timers of one instant go off by their number.
 type Entry = u128;
@@ -41,34 +48,29 @@ impl Timers {
     /// `owners` timers, none of them set.
     #[must_use]
     pub fn new(owners: usize) -> Self {
-        Self {
-            deadlines: vec![Time::NEVER; owners],
-            queued: vec![Time::NEVER; owners],
-            run: VecDeque::new(),
-            heap: BinaryHeap::new(),
-            next: NONE,
-        }
+        Self { timers: vec![STOPPED; owners], run: VecDeque::new(), heap: BinaryHeap::new(), next: NONE }
     }
 
     /// Adds an owner and returns its number.
     pub fn add(&mut self) -> usize {
-        self.deadlines.push(Time::NEVER);
-        self.queued.push(Time::NEVER);
-        self.deadlines.len() - 1
+        self.timers.push(STOPPED);
+        self.timers.len() - 1
     }
 
     /// Sets the timer of `owner` to go off at `deadline`, wherever it stood before; [`Time::NEVER`] stops it.
     /// Returns whether [`Timers::next`] may be nearer than it was.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, owner: usize, deadline: Time) -> bool {
-        self.deadlines[owner] = deadline;
-        deadline < self.queued[owner] && self.enqueue(owner, deadline)
+        let timer = &mut self.timers[owner];
+        timer.deadline = deadline;
+        deadline < timer.queued && self.enqueue(owner, deadline)
     }
 
     /// Returns whether it is the first now.
+    #[inline(never)]
     #[allow(clippy::cast_possible_truncation)]
     fn enqueue(&mut self, owner: usize, deadline: Time) -> bool {
-        self.queued[owner] = deadline;
+        self.timers[owner].queued = deadline;
         let entry = entry(deadline, owner as u32);
         if self.run.back().is_none_or(|last| *last < entry) {
             self.run.push_back(entry);
@@ -105,13 +107,14 @@ impl Timers {
         let heap = self.heap.peek().map_or(NONE, |Reverse(entry)| *entry);
         self.next = self.run.front().map_or(heap, |run| heap.min(*run));
         let owner = head as u32 as usize;
-        if self.queued[owner] != time_of(head) {
+        let timer = &mut self.timers[owner];
+        if timer.queued != time_of(head) {
             return None; // an entry that a nearer deadline has overtaken
         }
-        self.queued[owner] = Time::NEVER;
-        let deadline = self.deadlines[owner];
+        timer.queued = Time::NEVER;
+        let deadline = timer.deadline;
         if deadline <= now {
-            self.deadlines[owner] = Time::NEVER;
+            timer.deadline = Time::NEVER;
             return Some(owner);
         }
         if deadline < Time::NEVER {

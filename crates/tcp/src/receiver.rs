@@ -23,7 +23,8 @@ const fn sack_option(blocks: u16) -> u16 {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     config: ReceiverConfig,
-    flow: u32,
+    /// What all its ACKs have in common.
+    blank: Packet,
     /// Next offset expected.
     next: u64,
     /// What arrived above `next`.
@@ -37,8 +38,8 @@ pub struct Receiver {
     quick_acks: u32,
     /// Delayed ACK.
     ack_at: Time,
-    /// Flags of an ACK that leaves at the next call of [`Receiver::poll`], where one does.
-    reply: Option<u8>,
+    /// Flags of an ACK that leaves at the next call of [`Receiver::poll`], 0 where none does.
+    reply: u8,
     /// Offset and echo of an ACK that leaves before it (RFC 8257, section 3.2).
     earlier: Option<(u64, bool)>,
     /// Timestamp to echo (RFC 7323, section 4.3), and whether it is that of the first segment not yet acknowledged.
@@ -46,19 +47,26 @@ pub struct Receiver {
     last_ack: u64,
     /// A mark shall be echoed.
     echo: bool,
-    /// Offset of a FIN.
-    fin: Option<u64>,
+    /// Offset of a FIN, [`u64::MAX`] before it has come.
+    fin: u64,
     duplicates: u64,
-    acks: u64,
 }
 
 impl Receiver {
     /// The receiver of flow number `flow`.
     #[must_use]
     pub fn new(config: &ReceiverConfig, flow: u32) -> Self {
+        let options = if config.timestamps && config.count_options { TIMESTAMP_OPTION } else { 0 };
+        let blank = Packet {
+            flow,
+            window: u16::try_from(config.buffer >> config.window_scale).unwrap_or(u16::MAX),
+            size: config.header + options,
+            kind: Kind::Ack,
+            ..Packet::default()
+        };
         Self {
             config: *config,
-            flow,
+            blank,
             next: 0,
             ahead: Ranges::default(),
             recent: [0; MAX_SACK_BLOCKS],
@@ -66,25 +74,21 @@ impl Receiver {
             unacked: 0,
             quick_acks: config.quick_acks,
             ack_at: Time::NEVER,
-            reply: None,
+            reply: 0,
             earlier: None,
             ts_recent: 0,
             last_ack: 0,
             echo: false,
-            fin: None,
+            fin: u64::MAX,
             duplicates: 0,
-            acks: 0,
         }
     }
 
     /// A segment came in from the data sender.
+    #[inline]
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
-        if packet.has(flag::SYN) {
-            self.ts_recent = packet.ts_val;
-            self.reply = Some(flag::SYN | flag::ACK);
-            return;
-        }
-        if packet.payload == 0 && !packet.has(flag::FIN) {
+        let plain = packet.payload > 0 && packet.flags & (flag::SYN | flag::FIN) == 0;
+        if !plain && !self.begins_or_ends(packet) {
             return;
         }
         if self.config.ecn {
@@ -95,23 +99,35 @@ impl Receiver {
             self.ts_recent = packet.ts_val;
         }
         let (start, end) = (packet.seq, packet.end());
-        if packet.has(flag::FIN) {
-            self.fin = Some(end);
-        }
         if start > self.next {
             self.on_ahead(start, end);
-        } else if end > self.next || (packet.has(flag::FIN) && packet.payload == 0) {
+        } else if end > self.next || !plain && packet.payload == 0 {
             self.on_next(now, end);
         } else {
             self.duplicates += 1;
             self.duplicate = Some((start, end));
             self.ack_now();
         }
-        if self.fin_reached() {
-            self.ack_now();
+        if self.is_finished() {
+            self.reply = flag::ACK | flag::FIN;
         }
     }
 
+    /// A segment without data, or with a SYN or FIN. Returns whether it takes a place in the stream.
+    #[cold]
+    fn begins_or_ends(&mut self, packet: &Packet) -> bool {
+        if packet.has(flag::SYN) {
+            self.ts_recent = packet.ts_val;
+            self.reply = flag::SYN | self.ack_flags();
+            return false;
+        }
+        if packet.has(flag::FIN) {
+            self.fin = packet.end();
+        }
+        packet.has(flag::FIN)
+    }
+
+    #[inline(never)]
     fn on_ahead(&mut self, start: u64, end: u64) {
         if end - self.next <= self.config.buffer {
             if self.ahead.around(start).is_some_and(|(_, known)| known >= end) {
@@ -127,6 +143,7 @@ impl Receiver {
         self.ack_now();
     }
 
+    #[inline]
     fn on_next(&mut self, now: Time, end: u64) {
         self.next = end.max(self.next);
         self.unacked += 1;
@@ -142,6 +159,7 @@ impl Receiver {
     }
 
     /// RFC 3168, section 6.1.3; RFC 8257, section 3.2.
+    #[inline(never)]
     fn on_ecn(&mut self, packet: &Packet) {
         let marked = packet.has(flag::CE);
         if self.config.echo_each_mark {
@@ -162,7 +180,7 @@ impl Receiver {
 
     #[inline]
     fn ack_now(&mut self) {
-        self.reply = Some(flag::ACK);
+        self.reply = flag::ACK;
     }
 
     /// Puts the range of `offset` first (RFC 2018, section 4).
@@ -184,55 +202,65 @@ impl Receiver {
     /// The next ACK that is due.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Packet> {
-        let mut packet = Packet::default();
-        self.poll_into(now, &mut packet).then_some(packet)
+        self.is_due().then(|| {
+            let mut packet = Packet::default();
+            self.write(now, &mut packet);
+            packet
+        })
     }
 
-    /// As [`Receiver::poll`]: writes the ACK, and returns whether there is one.
+    /// Whether an ACK is due.
     #[inline]
-    pub fn poll_into(&mut self, now: Time, packet: &mut Packet) -> bool {
-        if let Some((ack, echo)) = self.earlier.take() {
-            *packet = self.ack(now, ack, echo, flag::ACK);
-            return true;
-        }
-        let Some(flags) = self.reply.take() else { return false };
-        self.ack_at = Time::NEVER;
-        self.unacked = 0;
-        self.quick_acks = self.quick_acks.saturating_sub(1);
-        *packet = self.ack(now, self.next, self.echo, flags);
-        if self.fin_reached() {
-            packet.flags |= flag::FIN;
-        }
-        if self.config.sack {
-            self.put_blocks(packet);
-        }
-        true
+    #[must_use]
+    pub const fn is_due(&self) -> bool {
+        self.reply != 0 || self.earlier.is_some()
     }
 
+    /// As [`Receiver::poll`], when [one is due](Receiver::is_due): writes it into `packet`, and returns whether another one
+    /// is.
     #[inline]
-    fn ack(&mut self, now: Time, ack: u64, echo: bool, flags: u8) -> Packet {
-        self.last_ack = ack;
-        self.acks += 1;
-        let mut packet = Packet {
-            ack,
-            flow: self.flow,
-            window: u16::try_from(self.window() >> self.config.window_scale).unwrap_or(u16::MAX),
-            size: self.config.header,
-            flags: if echo { flags | flag::ECE } else { flags },
-            kind: Kind::Ack,
-            ..Packet::default()
-        };
+    pub fn write(&mut self, now: Time, packet: &mut Packet) -> bool {
+        *packet = self.blank;
+        let early = self.earlier.is_some();
+        let echo = if early { self.put_earlier(packet) } else { self.put_reply(packet) };
+        self.last_ack = packet.ack;
+        if echo {
+            packet.flags |= flag::ECE;
+        }
         if self.config.timestamps {
             packet.ts_val = clock(now);
             packet.ts_ecr = self.ts_recent;
-            if self.config.count_options {
-                packet.size += TIMESTAMP_OPTION;
-            }
         }
-        packet
+        early && self.reply != 0
+    }
+
+    /// Writes the ACK that is due, and returns whether it echoes a mark.
+    #[inline]
+    fn put_reply(&mut self, packet: &mut Packet) -> bool {
+        packet.ack = self.next;
+        packet.flags = self.reply;
+        self.reply = 0;
+        self.ack_at = Time::NEVER;
+        self.unacked = 0;
+        if self.quick_acks > 0 {
+            self.quick_acks -= 1;
+        }
+        if self.config.sack && (self.duplicate.is_some() || !self.ahead.is_empty()) {
+            self.put_blocks(packet);
+        }
+        self.echo
+    }
+
+    /// Writes the ACK that leaves before the one that is due, and returns whether it echoes a mark.
+    #[cold]
+    fn put_earlier(&mut self, packet: &mut Packet) -> bool {
+        let Some((ack, echo)) = self.earlier.take() else { return false };
+        (packet.ack, packet.flags) = (ack, flag::ACK);
+        echo
     }
 
     /// RFC 2018, section 4, and RFC 2883, section 4. Offsets count from the ACK and wrap for duplicates below it.
+    #[inline(never)]
     fn put_blocks(&mut self, packet: &mut Packet) {
         let mut blocks = 0;
         let relative =
@@ -267,8 +295,20 @@ impl Receiver {
     pub fn on_timer(&mut self, now: Time) {
         if now >= self.ack_at {
             self.ack_at = Time::NEVER;
-            self.ack_now();
+            self.reply = self.ack_flags();
         }
+    }
+
+    /// Whether [`Receiver::deadline`] is ever set.
+    #[inline]
+    #[must_use]
+    pub const fn has_timer(&self) -> bool {
+        self.config.ack_every > 1
+    }
+
+    /// An ACK acknowledges the FIN too, once it has come.
+    const fn ack_flags(&self) -> u8 {
+        if self.is_finished() { flag::ACK | flag::FIN } else { flag::ACK }
     }
 
     /// The window, in bytes from the next offset expected on.
@@ -277,8 +317,11 @@ impl Receiver {
         self.config.buffer
     }
 
-    fn fin_reached(&self) -> bool {
-        self.fin == Some(self.next)
+    /// Whether all has arrived, the FIN included.
+    #[inline]
+    #[must_use]
+    pub const fn is_finished(&self) -> bool {
+        self.fin == self.next
     }
 
     /// Bytes handed to the application, in order.
@@ -292,18 +335,6 @@ impl Receiver {
     #[must_use]
     pub const fn duplicates(&self) -> u64 {
         self.duplicates
-    }
-
-    /// ACKs sent.
-    #[must_use]
-    pub const fn acks(&self) -> u64 {
-        self.acks
-    }
-
-    /// Whether all has arrived, the FIN included.
-    #[must_use]
-    pub fn is_finished(&self) -> bool {
-        self.fin_reached()
     }
 
     /// Ranges that wait for what is before them.
@@ -384,7 +415,6 @@ mod tests {
         assert_eq!(answer(&mut receiver, 2000), None);
         receiver.on_timer(receiver.deadline());
         assert_eq!(receiver.poll(Time::ZERO).expect("the delay is over").ack, 2500);
-        assert_eq!(receiver.acks(), 4);
     }
 
     #[test]

@@ -141,113 +141,157 @@ impl World {
     }
 
     /// A packet has reached the other end of its connection.
-    #[inline(never)]
+    #[inline]
     pub(super) fn arrive(&mut self, id: PacketId) {
-        if self.packets[id].kind == Kind::Icmp {
-            return self.turn_echo(id);
+        match self.packets[id].kind {
+            Kind::Data => self.take_segment(id),
+            Kind::Ack => self.take_ack(id),
+            Kind::Icmp => self.turn_echo(id),
+            Kind::Udp | Kind::Routing => self.take_datagram(id),
         }
-        self.packets.release(id);
-        let packet = &self.packets[id];
+    }
+
+    /// A segment has reached the receiver. Its ACK, where it has one, takes its place in the arena.
+    #[inline(never)]
+    fn take_segment(&mut self, id: PacketId) {
+        let packet = &mut self.packets[id];
         let index = packet.flow as usize;
         let connection = &mut self.connections[index];
+        let Ends::Tcp { receiver, .. } = &mut connection.ends else { return self.packets.release(id) };
         let counters = &mut connection.counters;
-        match (&mut connection.ends, packet.kind) {
-            (Ends::Tcp { receiver, .. }, Kind::Data) => {
-                counters.data_arrived += 1;
-                counters.payload_arrived += u64::from(packet.payload);
-                receiver.on_packet(self.now, packet);
-                counters.received = receiver.delivered();
-                let mut user = None;
-                if let Some(sessions) = &mut connection.sessions
-                    && sessions.follow_receiver(self.now, receiver.delivered())
-                {
-                    user = connection.user;
-                }
-                let flow = connection.flow as usize;
-                self.acknowledge(index);
-                if let Some(user) = user {
-                    self.object_arrived(flow, user);
-                }
+        counters.data_arrived += 1;
+        counters.payload_arrived += u64::from(packet.payload);
+        receiver.on_packet(self.now, packet);
+        counters.received = receiver.delivered();
+        let has_timer = receiver.has_timer();
+        let (answers, hop) = (receiver.is_due(), connection.reverse);
+        let mut more = false;
+        if answers {
+            counters.acks_sent += 1;
+            more = receiver.write(self.now, packet);
+            packet.hop = hop;
+        } else {
+            self.packets.release(id);
+        }
+        let user = if connection.sessions.is_some() { connection.follow_receiver(self.now) } else { None };
+        if has_timer && !more {
+            self.set_receiver_timer(index);
+        }
+        if answers {
+            self.launch(id, hop);
+        }
+        if more {
+            self.acknowledge(index);
+        }
+        if let Some(user) = user {
+            self.object_arrived(self.connections[index].flow as usize, user);
+        }
+    }
+
+    /// An ACK has reached the sender. The segment that it lets go, where there is one, takes its place in the arena.
+    #[inline(never)]
+    fn take_ack(&mut self, id: PacketId) {
+        let packet = &mut self.packets[id];
+        let index = packet.flow as usize;
+        let connection = &mut self.connections[index];
+        let Ends::Tcp { sender, .. } = &mut connection.ends else { return self.packets.release(id) };
+        connection.counters.acks_arrived += 1;
+        sender.on_packet(self.now, packet);
+        if let Some(rtt) = sender.rtt_sample() {
+            self.flows[connection.flow as usize].rtt.add(rtt);
+        }
+        if !sender.is_running() {
+            self.packets.release(id);
+            return self.pump(index);
+        }
+        let hop = connection.forward;
+        connection.counters.data_sent += 1;
+        sender.write(self.now, packet);
+        packet.hop = hop;
+        let rests = sender.is_held();
+        if rests {
+            let deadline = connection.rest(self.now);
+            self.set_timer(2 * index, deadline);
+        }
+        self.launch(id, hop);
+        if !rests {
+            self.pump(index);
+        }
+    }
+
+    /// A datagram has reached the other end.
+    #[inline(never)]
+    fn take_datagram(&mut self, id: PacketId) {
+        self.packets.release(id);
+        let packet = &self.packets[id];
+        let connection = &mut self.connections[packet.flow as usize];
+        if let Ends::Udp { .. } = connection.ends {
+            let counters = &mut connection.counters;
+            counters.data_arrived += 1;
+            counters.payload_arrived += u64::from(packet.payload);
+            counters.received += u64::from(packet.payload);
+            let flow = connection.flow as usize;
+            if self.flows[flow].workload == Workload::Outside {
+                self.arrived.push_back((self.now, flow, *packet));
             }
-            (Ends::Tcp { sender, .. }, Kind::Ack) => {
-                counters.acks_arrived += 1;
-                sender.on_packet(self.now, packet);
-                if let Some(rtt) = sender.rtt_sample() {
-                    self.flows[connection.flow as usize].rtt.add(rtt);
-                }
-                self.pump(index);
-            }
-            (Ends::Udp { .. }, _) => {
-                counters.data_arrived += 1;
-                counters.payload_arrived += u64::from(packet.payload);
-                counters.received += u64::from(packet.payload);
-                let flow = connection.flow as usize;
-                if self.flows[flow].workload == Workload::Outside {
-                    self.arrived.push_back((self.now, flow, *packet));
-                }
-            }
-            (Ends::Tcp { .. }, _) => {}
         }
     }
 
     /// Sends what a sender may send now, and notes how far it has come.
-    #[inline]
+    #[inline(never)]
     pub(super) fn pump(&mut self, index: usize) {
         loop {
             let connection = &mut self.connections[index];
             let Ends::Tcp { sender, .. } = &mut connection.ends else { return };
             let hop = connection.forward;
-            let Some(id) = self.packets.insert_with(|packet| {
-                let leaves = sender.poll_into(self.now, packet);
+            let id = if sender.is_running() {
+                let (id, packet) = self.packets.add();
+                sender.write(self.now, packet);
                 packet.hop = hop;
-                leaves
-            }) else {
+                id
+            } else if let Some(packet) = sender.poll(self.now) {
+                self.packets.insert(Packet { hop, ..packet })
+            } else {
                 break;
             };
             connection.counters.data_sent += 1;
             self.launch(id, hop);
         }
-        let now = self.now;
         let connection = &mut self.connections[index];
-        let Ends::Tcp { sender, .. } = &mut connection.ends else { return };
-        connection.cwnd.set(now, sender.cwnd());
-        let deadline = sender.deadline();
-        if let Some(sessions) = &mut connection.sessions {
-            sessions.follow_sender(now, sender.sent(), sender.una());
-            if connection.single && !connection.ended && sender.una() == sender.supplied() && deadline == Time::NEVER {
-                self.end_connection(index);
-                return;
-            }
-        }
+        let deadline = connection.rest(self.now);
+        let is_over = connection.single && connection.is_over(deadline);
         self.set_timer(2 * index, deadline);
+        if is_over {
+            self.end_connection(index);
+        }
     }
 
     /// A connection has carried what it was opened for.
     #[allow(clippy::cast_possible_truncation)]
     fn end_connection(&mut self, index: usize) {
         self.connections[index].ended = true;
-        self.set_timer(2 * index, Time::NEVER);
         self.ended.push_back((self.now, index as u32));
     }
 
     /// Sends the ACKs that a receiver has to send now.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn acknowledge(&mut self, index: usize) {
         loop {
             let connection = &mut self.connections[index];
             let Ends::Tcp { receiver, .. } = &mut connection.ends else { return };
+            let Some(packet) = receiver.poll(self.now) else { return self.set_receiver_timer(index) };
             let hop = connection.reverse;
-            let Some(id) = self.packets.insert_with(|packet| {
-                let leaves = receiver.poll_into(self.now, packet);
-                packet.hop = hop;
-                leaves
-            }) else {
-                let deadline = receiver.deadline();
-                self.set_timer(2 * index + 1, deadline);
-                return;
-            };
             connection.counters.acks_sent += 1;
+            let id = self.packets.insert(Packet { hop, ..packet });
             self.launch(id, hop);
+        }
+    }
+
+    #[inline]
+    fn set_receiver_timer(&mut self, index: usize) {
+        if let Ends::Tcp { receiver, .. } = &self.connections[index].ends {
+            let deadline = receiver.deadline();
+            self.set_timer(2 * index + 1, deadline);
         }
     }
 
@@ -370,6 +414,31 @@ impl World {
     }
 }
 
+impl Connection {
+    /// Notes how far the sender has come that has sent what it may send now. Returns when its timer is to go off.
+    #[inline(always)]
+    fn rest(&mut self, now: Time) -> Time {
+        let Ends::Tcp { sender, .. } = &self.ends else { return Time::NEVER };
+        self.cwnd.set(now, sender.cwnd());
+        if let Some(sessions) = &mut self.sessions {
+            sessions.follow_sender(now, sender.sent(), sender.una());
+        }
+        sender.deadline()
+    }
+
+    /// Whether the connection has carried what it was opened for, and that was not known.
+    fn is_over(&self, deadline: Time) -> bool {
+        let Ends::Tcp { sender, .. } = &self.ends else { return false };
+        !self.ended && sender.una() == sender.supplied() && deadline == Time::NEVER
+    }
+
+    /// Notes how far the receiver has come. Returns the user who awaited what is complete now.
+    fn follow_receiver(&mut self, now: Time) -> Option<u32> {
+        let sessions = self.sessions.as_mut()?;
+        if sessions.follow_receiver(now, self.counters.received) { self.user } else { None }
+    }
+}
+
 impl Sessions {
     /// A session of `length` bytes that was scheduled for `start` begins.
     fn begin(&mut self, start: Time, length: u64) {
@@ -385,6 +454,7 @@ impl Sessions {
     }
 
     /// The sender has sent and got acknowledged so much of the stream.
+    #[inline(never)]
     fn follow_sender(&mut self, now: Time, sent: u64, acknowledged: u64) {
         while let Some(session) = self.due.get_mut(self.sent)
             && session.end <= sent

@@ -413,7 +413,7 @@ impl World {
         self.heads.set(TIMERS, self.timers.next());
     }
 
-    #[inline]
+    #[inline(always)]
     fn set_timer(&mut self, owner: usize, deadline: Time) {
         if self.timers.set(owner, deadline) {
             self.look_at_timers();

@@ -443,6 +443,26 @@ algorithms! {
         from "you; see Extending" in python, NewReno;
 }
 
+impl Algorithm {
+    /// As [`CongestionControl::on_ack`]; returns the window after it, so that there is one jump for both.
+    #[inline]
+    pub(crate) fn hear(&mut self, ack: &Ack) -> f64 {
+        dispatch!(self, cc => cc.hear(ack))
+    }
+}
+
+/// An ACK and the window after it, for each algorithm a function of its own: so the simple ones do not save the registers
+/// that others need.
+trait Hear: CongestionControl {
+    #[inline(never)]
+    fn hear(&mut self, ack: &Ack) -> f64 {
+        self.on_ack(ack);
+        self.cwnd()
+    }
+}
+
+impl<T: CongestionControl + ?Sized> Hear for T {}
+
 impl CongestionControl for Algorithm {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {

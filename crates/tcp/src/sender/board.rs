@@ -170,6 +170,12 @@ impl Board {
         self.lost
     }
 
+    /// Whether all that is known to have arrived was sent before the rest, and no retransmission is in flight.
+    #[inline]
+    pub fn is_in_order(&self) -> bool {
+        self.sacked == 0 && self.again.is_empty()
+    }
+
     /// Number behind the last segment.
     fn behind(&self) -> u64 {
         self.first + self.segments.len() as u64

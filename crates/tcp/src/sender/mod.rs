@@ -86,10 +86,6 @@ pub struct Counts {
     pub fast_retransmits: u64,
     /// Retransmissions or timeouts that turned out to be needless.
     pub spurious: u64,
-    /// Segments with data, retransmissions included.
-    pub segments: u64,
-    /// ACKs that came in.
-    pub acks: u64,
 }
 
 /// The sender of a connection.
@@ -107,8 +103,12 @@ pub struct Sender {
     recover: u64,
     /// What may be in flight as far as the congestion control is concerned, in bytes; kept by [`Sender::refresh`].
     window: u64,
-    /// The offset up to which the windows let new data leave; kept by [`Sender::refresh`].
-    limit: u64,
+    /// The congestion window, in segments; kept by [`Sender::tell`] and [`Sender::steer`].
+    cwnd: f64,
+    /// The offset at which what may be in flight ends, and the one up to which full segments leave with nothing to think
+    /// about, 0 where there is something; kept by [`Sender::refresh`].
+    reach: u64,
+    run: u64,
     /// What fast recovery adds to the window, in bytes; below zero after many partial ACKs.
     inflation: i64,
     mss: u64,
@@ -131,6 +131,8 @@ pub struct Sender {
     syn_again: bool,
     /// The window was what limited the last [`Sender::poll`].
     window_limited: bool,
+    /// A window grows that is not used.
+    grows_unused: bool,
     /// Cut for a congestion mark up to here.
     ecn_recover: u64,
     /// The next new segment says that the window was reduced.
@@ -143,7 +145,7 @@ pub struct Sender {
     pace_at: Time,
     pace_waits: bool,
     paces: bool,
-    /// Neither pacing nor selective ACKs: what leaves next is a matter of the windows alone.
+    /// Neither pacing nor timers of segments: what new data leaves is a matter of the windows alone.
     plain: bool,
     last_send: Time,
     /// The segment that is being timed ends here and left then; 0 for none.
@@ -158,11 +160,14 @@ pub struct Sender {
     selective: Option<Box<Selective>>,
     times: Option<Box<Times>>,
     cc: Algorithm,
-    flow: u32,
+    /// What all its full segments have in common.
+    full: Packet,
+    /// There is more to say in segments, or to remember of them.
+    annotates: bool,
+    /// Each new ACK measures the round-trip time.
+    measures_each: bool,
     habits: Habits,
     counts: Counts,
-    last_new_sent: Time,
-    last_acked: Time,
 }
 
 impl Sender {
@@ -197,6 +202,8 @@ impl Sender {
         let by_sack = matches!(habits.recovery, Recovery::Sack | Recovery::Rack);
         let paces =
             habits.pacing || cc.pacing_rate().is_some() || cc.rules_recovery() || matches!(cc, Algorithm::Custom(_));
+        let keeps_times = !by_sack && (cc.wants_fine_timer() || cc.wants_every_rtt() || cc.wants_rate_samples());
+        let options = if habits.timestamps && habits.count_options { TIMESTAMP_OPTION } else { 0 };
         Self {
             una: 0,
             nxt: 0,
@@ -205,7 +212,9 @@ impl Sender {
             rwnd: 0,
             recover: 0,
             window: 0,
-            limit: 0,
+            cwnd: cc.cwnd(),
+            reach: 0,
+            run: 0,
             inflation: 0,
             mss: u64::from(habits.mss),
             mss_f64: f64::from(habits.mss),
@@ -221,6 +230,7 @@ impl Sender {
             probing: false,
             syn_again: false,
             window_limited: false,
+            grows_unused: !habits.validate_window,
             ecn_recover: 0,
             cwr: false,
             rto_at: Time::NEVER,
@@ -228,7 +238,7 @@ impl Sender {
             pace_at: Time::ZERO,
             pace_waits: false,
             paces,
-            plain: !by_sack && !paces,
+            plain: !paces && habits.recovery != Recovery::Rack,
             last_send: Time::ZERO,
             timed: 0,
             timed_at: Time::ZERO,
@@ -237,14 +247,21 @@ impl Sender {
             timed_out: None,
             again: None,
             selective: by_sack.then(|| Box::new(Selective::new(habits, cc.wants_rate_samples()))),
-            times: (!by_sack && (cc.wants_fine_timer() || cc.wants_every_rtt() || cc.wants_rate_samples()))
+            times: keeps_times
                 .then(|| Box::new(Times::new(habits.rtt, cc.wants_fine_timer(), cc.wants_rate_samples()))),
             cc,
-            flow,
+            full: Packet {
+                flow,
+                payload: habits.mss,
+                size: habits.header + options + habits.mss,
+                flags: flag::ACK,
+                kind: Kind::Data,
+                ..Packet::default()
+            },
+            measures_each: habits.timestamps || keeps_times,
+            annotates: habits.timestamps || habits.ecn || keeps_times,
             habits: *habits,
             counts: Counts::default(),
-            last_new_sent: Time::ZERO,
-            last_acked: Time::ZERO,
         }
     }
 
@@ -283,6 +300,7 @@ impl Sender {
     /// The application hands down nothing more, and takes back what was never sent; the connection stays.
     pub fn fall_silent(&mut self) {
         self.supplied = self.max;
+        self.run = 0;
     }
 
     /// The application is done: a FIN follows the last byte, where the configuration has one.
@@ -305,12 +323,27 @@ impl Sender {
         }
     }
 
-    /// Computes the window in bytes. It is at least a segment, so that an empty path always takes one.
+    /// Computes the window in bytes, and how far it lets segments run. It is at least a segment, so that an empty path
+    /// always takes one.
     #[inline(always)]
     fn refresh(&mut self) {
-        let cwnd = (self.cc.cwnd() * self.mss_f64) as i64;
-        self.window = cwnd.saturating_add(self.inflation).max(0).cast_unsigned().clamp(self.mss, self.max_window);
-        self.limit = self.una.saturating_add(self.window.min(self.rwnd));
+        let cwnd = (self.cwnd * self.mss_f64) as i64;
+        let window = if self.inflation == 0 { cwnd } else { cwnd.saturating_add(self.inflation).max(0) };
+        self.window = window.cast_unsigned().min(self.max_window).max(self.mss);
+        let (in_flight, clear) = match &self.selective {
+            None => (self.nxt - self.una, self.dup_acks == 0),
+            Some(s) => (s.in_flight(), !s.has_lost() && self.phase == Phase::Open && self.nxt == self.max),
+        };
+        self.reach = (self.nxt + self.window).saturating_sub(in_flight);
+        let end = self.reach.min(self.una.saturating_add(self.rwnd));
+        let usual = self.plain && clear && in_flight > 0 && self.due == 0 && self.state == State::Established;
+        self.run = if usual && end.saturating_add(self.mss) <= self.supplied { end } else { 0 };
+    }
+
+    /// Tells the congestion control what may change its window.
+    fn steer(&mut self, event: impl FnOnce(&mut Algorithm)) {
+        event(&mut self.cc);
+        self.cwnd = self.cc.cwnd();
     }
 
     /// `bytes` in segments.
@@ -340,7 +373,6 @@ impl Sender {
     /// A segment came in from the data receiver.
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
         self.sample = None;
-        self.counts.acks += 1;
         self.process(now, packet);
         self.refresh();
     }
@@ -360,16 +392,9 @@ impl Sender {
 
     #[inline(always)]
     fn process(&mut self, now: Time, packet: &Packet) {
-        if self.state != State::Established || packet.has(flag::SYN) {
-            self.process_other(now, packet);
-            return;
-        }
-        if self.probing && packet.ack == self.max + 1 {
-            // The receiver took the byte of a probe.
-            self.max += 1;
-            self.nxt = self.max;
-        }
-        if packet.ack < self.una || packet.ack > self.max {
+        let new = self.una < packet.ack && packet.ack <= self.max;
+        let usual = self.run > 0 && new && packet.flags == flag::ACK;
+        if !usual && !self.accepts(now, packet) {
             return;
         }
         let rwnd = self.offered(packet.window);
@@ -382,6 +407,30 @@ impl Sender {
         } else if self.max > self.una && !window_changed {
             self.on_dup_ack(now, packet);
         }
+        if !usual {
+            self.look_at_ends(now, packet);
+        }
+    }
+
+    /// Whether an ACK is to be looked at, one that may be unusual: those of the start are dealt with here, and what is old
+    /// or for what was never sent is nothing.
+    #[inline(never)]
+    fn accepts(&mut self, now: Time, packet: &Packet) -> bool {
+        if self.state != State::Established || packet.has(flag::SYN) {
+            self.process_other(now, packet);
+            return false;
+        }
+        if self.probing && packet.ack == self.max + 1 {
+            // The receiver took the byte of a probe.
+            self.max += 1;
+            self.nxt = self.max;
+        }
+        (self.una..=self.max).contains(&packet.ack)
+    }
+
+    /// What an ACK that may be unusual says of a closed window, and of the end.
+    #[inline(never)]
+    fn look_at_ends(&mut self, now: Time, packet: &Packet) {
         if self.probing && self.rwnd > 0 {
             self.probing = false;
             self.rtt.end_backoff();
@@ -392,7 +441,6 @@ impl Sender {
         if packet.has(flag::FIN) && self.closing && self.una == self.supplied {
             self.finish();
             self.due = due::ACK;
-            self.last_acked = now;
         }
     }
 
@@ -417,7 +465,7 @@ impl Sender {
         self.rwnd = self.offered(packet.window);
         if self.syn_again {
             // RFC 5681, section 3.1: one segment after a lost SYN. RFC 6298, rule 5.7: three seconds.
-            self.cc.on_idle_restart(1.0);
+            self.steer(|cc| cc.on_idle_restart(1.0));
             if !self.habits.ns2_recovery {
                 self.rtt.restart_from(Duration::from_secs(3));
             }
@@ -437,7 +485,7 @@ impl Sender {
     }
 
     /// RTT by timestamps (RFC 7323, section 4.1) or by the one segment that is timed (Karn's algorithm).
-    #[inline(always)]
+    #[inline(never)]
     fn measure(&mut self, now: Time, packet: &Packet) {
         if self.habits.timestamps {
             let micros = clock(now).wrapping_sub(packet.ts_ecr);
@@ -459,36 +507,40 @@ impl Sender {
 
     #[inline(always)]
     fn on_new_ack(&mut self, now: Time, packet: &Packet) {
-        self.measure(now, packet);
+        if self.measures_each || (self.timed != 0 && packet.ack >= self.timed) {
+            self.measure(now, packet);
+        }
         let acked = packet.ack - self.una;
         self.una = packet.ack;
         self.nxt = self.nxt.max(packet.ack);
-        self.last_acked = now;
-        let mut restart_timer = true;
         let mut in_recovery = false;
-        if self.phase != Phase::Open {
+        if self.phase == Phase::Open {
+            self.restart_timer(now, true);
+        } else {
             if self.is_spurious(packet.ack - acked, packet) {
                 self.undo();
             }
             in_recovery = self.phase == Phase::Recovery;
-            restart_timer = self.on_new_ack_in_recovery(acked);
+            let restart = self.on_new_ack_in_recovery(acked);
+            self.restart_timer(now, restart);
             // In ns-2 the ACK that ends recovery lets the window grow.
             in_recovery &= self.phase == Phase::Recovery || !self.habits.ns2_recovery;
         }
         self.dup_acks = 0;
         self.limited_sent = 0;
-        let min_rtt = self.rtt.min();
-        let rate = self.times.as_mut().and_then(|times| times.rate_sample(now, acked, min_rtt));
+        let mut rate = None;
+        if let Some(times) = &mut self.times {
+            rate = times.rate_sample(now, acked, self.rtt.min());
+            if times.is_late_at_ack(now) {
+                self.due |= due::HEAD;
+            }
+        }
         let in_flight = self.nxt - self.una;
         let told = Told { acked, delivered: acked, in_flight, in_recovery, rate, ..Told::default() };
         self.tell(now, packet, &told);
-        if self.times.as_mut().is_some_and(|times| times.is_late_at_ack(now)) {
-            self.due |= due::HEAD;
-        }
         if packet.has(flag::ECE) {
             self.on_echo();
         }
-        self.restart_timer(now, restart_timer);
         self.finish_without_fin();
     }
 
@@ -516,7 +568,7 @@ impl Sender {
     /// The loss or timeout was none (RFC 4015).
     fn undo(&mut self) {
         self.counts.spurious += 1;
-        self.cc.on_spurious();
+        self.steer(Algorithm::on_spurious);
         self.phase = Phase::Open;
         self.inflation = 0;
         self.due &= !due::HEAD;
@@ -543,7 +595,7 @@ impl Sender {
             // partial ACKs took off the window stays off.
             let at_most = if self.habits.ns2_recovery {
                 if self.inflation < 0 {
-                    self.cc.cwnd() - self.segments(self.inflation.unsigned_abs())
+                    self.cwnd - self.segments(self.inflation.unsigned_abs())
                 } else {
                     f64::INFINITY
                 }
@@ -553,7 +605,7 @@ impl Sender {
             self.phase = Phase::Open;
             self.inflation = 0;
             self.due &= !due::HEAD;
-            self.cc.on_recovery_exit(at_most);
+            self.steer(|cc| cc.on_recovery_exit(at_most));
             return true;
         }
         // RFC 6582, section 3.2, step 3, partial acknowledgement.
@@ -579,7 +631,7 @@ impl Sender {
         };
         let one_way_delay =
             self.habits.timestamps.then(|| Duration::from_micros(u64::from(packet.ts_val.wrapping_sub(packet.ts_ecr))));
-        self.cc.on_ack(&Ack {
+        self.cwnd = self.cc.hear(&Ack {
             now,
             segments,
             bytes: told.acked,
@@ -593,7 +645,7 @@ impl Sender {
             delivered: self.una + told.sacked,
             lost: f64::from(told.lost),
             rate: told.rate,
-            window_limited: self.window_limited || !self.habits.validate_window,
+            window_limited: self.window_limited | self.grows_unused,
             ecn_echo: packet.has(flag::ECE),
             in_recovery: told.in_recovery,
             duplicate: told.acked == 0,
@@ -622,7 +674,8 @@ impl Sender {
     fn enter_recovery(&mut self, now: Time) {
         self.counts.fast_retransmits += 1;
         if self.times.as_mut().is_none_or(|times| times.reduces(now)) {
-            self.cc.on_loss(self.reduction_base(self.habits.recovery == Recovery::Tahoe));
+            let base = self.reduction_base(self.habits.recovery == Recovery::Tahoe);
+            self.steer(|cc| cc.on_loss(base));
         }
         self.recover = self.max;
         self.partial = false;
@@ -644,7 +697,7 @@ impl Sender {
     /// tells only there.
     fn reduction_base(&self, slow_start: bool) -> f64 {
         if self.habits.reduce_from == ReduceFrom::Window {
-            let window = self.cc.cwnd().min(self.habits.max_cwnd).min(self.segments(self.rwnd));
+            let window = self.cwnd().min(self.segments(self.rwnd));
             if slow_start && self.habits.ns2_recovery { 2.0 * (window / 2.0).floor() } else { window }
         } else {
             // RFC 5681, section 3.2, step 2: without what limited transmit sent.
@@ -656,7 +709,8 @@ impl Sender {
     #[inline(never)]
     fn on_echo(&mut self) {
         if self.habits.ecn && self.una > self.ecn_recover && self.phase == Phase::Open {
-            self.cc.on_ecn(self.reduction_base(false));
+            let base = self.reduction_base(false);
+            self.steer(|cc| cc.on_ecn(base));
             self.ecn_recover = self.max;
             self.cwr = true;
         }
@@ -691,7 +745,7 @@ impl Sender {
             return;
         }
         if !self.outstanding() {
-            self.cc.on_idle_restart(1.0);
+            self.steer(|cc| cc.on_idle_restart(1.0));
             self.rto_at = now.saturating_add(self.rtt.rto());
             return;
         }
@@ -701,12 +755,13 @@ impl Sender {
             self.syn_again = true;
             if self.habits.ns2_recovery {
                 // To ns-2 the SYN is a segment like others; the window was one.
-                self.cc.on_rto(0.0);
+                self.steer(|cc| cc.on_rto(0.0));
             }
         } else if self.max > self.una {
             // RFC 5681, section 3.1: only the first timeout of a segment reduces `ssthresh`.
             if self.timed_out != Some(self.una) || self.habits.ns2_recovery {
-                self.cc.on_rto(self.reduction_base(true));
+                let base = self.reduction_base(true);
+                self.steer(|cc| cc.on_rto(base));
             }
             self.timed_out = Some(self.una);
             self.phase = Phase::Loss;
@@ -735,36 +790,42 @@ impl Sender {
     /// The next segment that may leave.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Packet> {
-        let mut packet = Packet::default();
-        self.poll_into(now, &mut packet).then_some(packet)
+        if self.is_running() {
+            let mut packet = Packet::default();
+            self.write(now, &mut packet);
+            return Some(packet);
+        }
+        if self.is_held() { None } else { self.poll_more(now) }
     }
 
-    /// As [`Sender::poll`]: writes the segment, and returns whether there is one.
+    /// Whether a full segment leaves next with nothing to think about, by [`Sender::write`].
     #[inline]
-    pub fn poll_into(&mut self, now: Time, packet: &mut Packet) -> bool {
-        let next = self.nxt + self.mss;
-        if self.plain && self.due == 0 && self.dup_acks == 0 && next <= self.supplied {
-            let in_flight = self.nxt - self.una;
-            if self.limit < next {
-                // The usual case: there is data, and the windows are full.
-                if in_flight > 0 && self.rwnd > 0 {
-                    self.window_limited = in_flight + self.mss > self.window;
-                    return false;
-                }
-            } else if in_flight > 0 && self.state == State::Established {
-                // A full segment of new data that fits.
-                let seq = self.nxt;
-                self.nxt = next;
-                self.segment(now, seq, self.mss, packet);
-                return true;
-            }
-        } else if let Some(leaves) = self.poll_open(now, packet) {
-            return leaves;
+    #[must_use]
+    pub const fn is_running(&self) -> bool {
+        self.nxt + self.mss <= self.run
+    }
+
+    /// Whether there is data, and the windows are full: nothing leaves next. Not so, too, where that takes some thought.
+    #[inline]
+    pub const fn is_held(&mut self) -> bool {
+        let held = self.run > 0 && !self.is_running();
+        if held {
+            self.window_limited = self.nxt + self.mss > self.reach;
         }
-        self.poll_more(now).is_some_and(|segment| {
-            *packet = segment;
-            true
-        })
+        held
+    }
+
+    /// As [`Sender::poll`], when the sender [is running](Sender::is_running): writes the segment into `packet`.
+    #[inline(always)]
+    pub fn write(&mut self, now: Time, packet: &mut Packet) {
+        let end = self.nxt + self.mss;
+        *packet = self.full;
+        packet.seq = self.nxt;
+        self.nxt = end;
+        if let Some(s) = &mut self.selective {
+            s.push(now, end, self.mss);
+        }
+        self.note_segment(now, end, packet);
     }
 
     #[inline(never)]
@@ -869,7 +930,7 @@ impl Sender {
             }
             IdleRestart::Never | IdleRestart::TimerRunsOn => return,
         };
-        self.cc.on_idle_restart(at_most);
+        self.steer(|cc| cc.on_idle_restart(at_most));
         self.last_send = now;
         self.refresh();
     }
@@ -927,80 +988,74 @@ impl Sender {
     /// A segment without payload.
     #[inline]
     fn header(&self, now: Time, flags: u8) -> Packet {
-        let mut packet = Packet {
-            seq: self.nxt,
-            flow: self.flow,
-            size: self.habits.header,
-            flags,
-            kind: Kind::Data,
-            ..Packet::default()
-        };
-        if self.habits.timestamps {
-            packet.ts_val = clock(now);
-            if self.habits.count_options {
-                packet.size += TIMESTAMP_OPTION;
-            }
-        }
-        packet
+        let ts_val = if self.habits.timestamps { clock(now) } else { 0 };
+        Packet { seq: self.nxt, ts_val, flags, payload: 0, size: self.full.size - self.full.payload, ..self.full }
     }
 
     /// The data segment `seq .. seq + len`, with all that sending it entails.
+    #[inline(never)]
     fn segment_of(&mut self, now: Time, seq: u64, len: u64) -> Packet {
-        let mut packet = Packet::default();
-        self.segment(now, seq, len, &mut packet);
-        packet
-    }
-
-    /// Writes the data segment `seq .. seq + len`, with all that sending it entails.
-    #[inline(always)]
-    fn segment(&mut self, now: Time, seq: u64, len: u64, packet: &mut Packet) {
-        let end = seq + len;
-        *packet = self.header(now, flag::ACK);
-        packet.seq = seq;
-        packet.payload = len as u16;
-        packet.size += len as u16;
-        if seq < self.max {
-            packet.flags |= flag::RETRANSMISSION;
-            self.counts.retransmissions += 1;
-            self.timed = 0;
-            let in_flight = self.nxt - self.una;
-            if let Some(times) = &mut self.times {
-                times.send_again(now, seq, end, in_flight);
-            }
-            if self.habits.timestamps && seq == self.una && self.again.is_none_or(|(first, _)| first != seq) {
-                self.again = Some((seq, clock(now)));
-            }
-        } else {
-            if self.habits.ecn {
-                packet.flags |= if self.cwr { flag::ECT | flag::CWR } else { flag::ECT };
-                self.cwr = false;
-            }
-            if self.timed == 0 && !self.habits.timestamps {
-                self.timed = end;
-                self.timed_at = now;
-            }
-            self.last_new_sent = now;
-            let before = seq - self.una;
-            if let Some(times) = &mut self.times {
-                times.push(now, end, before);
-            }
-        }
+        let (end, payload) = (seq + len, len as u16);
+        let mut packet = Packet { seq, payload, size: self.full.size - self.full.payload + payload, ..self.full };
         if end == self.supplied && self.closing && self.habits.fin {
             packet.flags |= flag::FIN;
             self.fin_sent = true;
         }
         // ns-2's timer, which runs on through a pause, starts anew with the first segment after it, except in its Vegas.
-        let starts_timer = self.rto_at == Time::NEVER || (self.max == self.una && !self.cc.wants_fine_timer());
-        self.max = self.max.max(end);
-        self.counts.segments += 1;
-        self.last_send = now;
-        if starts_timer {
+        if self.rto_at == Time::NEVER || (self.max == self.una && !self.cc.wants_fine_timer()) {
             self.rto_at = now.saturating_add(self.rtt.rto());
         }
-        self.cc.on_send(now, len, end);
-        if self.paces
-            && let Some(rate) = self.pacing_rate()
-        {
+        self.note_segment(now, end, &mut packet);
+        if self.paces {
+            self.pace(now, len);
+        }
+        packet
+    }
+
+    /// What the sender remembers of any data segment that leaves; it ends at `end`.
+    #[inline(always)]
+    fn note_segment(&mut self, now: Time, end: u64, packet: &mut Packet) {
+        let again = packet.seq < self.max;
+        if again {
+            packet.flags |= flag::RETRANSMISSION;
+            self.counts.retransmissions += 1;
+            self.timed = 0;
+        } else if self.timed == 0 {
+            (self.timed, self.timed_at) = (end, now);
+        }
+        if self.annotates {
+            self.annotate(now, end, again, packet);
+        }
+        self.max = self.max.max(end);
+        self.last_send = now;
+        self.cc.on_send(now, packet.payload.into(), end);
+    }
+
+    /// Writes timestamp and ECN's bits into a data segment that ends at `end`, and enters it in the list of times.
+    #[inline(never)]
+    fn annotate(&mut self, now: Time, end: u64, again: bool, packet: &mut Packet) {
+        let seq = packet.seq;
+        if self.habits.timestamps {
+            packet.ts_val = clock(now);
+            if again && seq == self.una && self.again.is_none_or(|(first, _)| first != seq) {
+                self.again = Some((seq, packet.ts_val));
+            }
+        }
+        if self.habits.ecn && !again {
+            packet.flags |= if self.cwr { flag::ECT | flag::CWR } else { flag::ECT };
+            self.cwr = false;
+        }
+        match &mut self.times {
+            Some(times) if again => times.send_again(now, seq, end, self.nxt - self.una),
+            Some(times) => times.push(now, end, seq - self.una),
+            None => {}
+        }
+    }
+
+    /// A segment of `len` bytes has left: when the next one may.
+    fn pace(&mut self, now: Time, len: u64) {
+        self.cwnd = self.cc.cwnd(); // what is defined outside may have changed it
+        if let Some(rate) = self.pacing_rate() {
             let gap = Duration::from_secs_f64(len as f64 / rate.max(1.0));
             self.pace_at = self.pace_at.max(now).saturating_add(gap);
         }
@@ -1010,7 +1065,7 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn cwnd(&self) -> f64 {
-        self.cc.cwnd().min(self.habits.max_cwnd)
+        if self.cwnd < self.habits.max_cwnd { self.cwnd } else { self.habits.max_cwnd }
     }
 
     /// The part of the congestion window that delay drives, in segments; zero where none does.
@@ -1070,12 +1125,6 @@ impl Sender {
         self.selective.as_ref().map_or(self.nxt - self.una, |selective| selective.in_flight())
     }
 
-    /// Receive window, in bytes.
-    #[must_use]
-    pub const fn receive_window(&self) -> u64 {
-        self.rwnd
-    }
-
     /// How far the connection has come.
     #[must_use]
     pub const fn state(&self) -> State {
@@ -1086,24 +1135,6 @@ impl Sender {
     #[must_use]
     pub const fn counts(&self) -> &Counts {
         &self.counts
-    }
-
-    /// When the last byte that was new was sent first.
-    #[must_use]
-    pub const fn last_new_sent(&self) -> Time {
-        self.last_new_sent
-    }
-
-    /// When [`Sender::una`] moved last.
-    #[must_use]
-    pub const fn last_acked(&self) -> Time {
-        self.last_acked
-    }
-
-    /// The congestion control.
-    #[must_use]
-    pub const fn algorithm(&self) -> &Algorithm {
-        &self.cc
     }
 }
 

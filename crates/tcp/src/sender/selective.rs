@@ -12,7 +12,7 @@ use wifair_units::{Duration, Time};
 
 use super::board::{Board, Delivery};
 use super::prr::Prr;
-use super::{Phase, Sender, State, Told, due};
+use super::{Phase, Sender, Told, due};
 use crate::cc::CongestionControl;
 use crate::clock;
 use crate::config::{Habits, Recovery, ReduceFrom};
@@ -51,8 +51,21 @@ impl Selective {
         }
     }
 
+    #[inline]
     pub const fn in_flight(&self) -> u64 {
         self.board.in_flight()
+    }
+
+    /// Whether a segment is known to be lost.
+    #[inline]
+    pub const fn has_lost(&self) -> bool {
+        self.board.lost() > 0
+    }
+
+    /// A segment of `len` bytes of new data, up to `end`, leaves.
+    #[inline]
+    pub fn push(&mut self, now: Time, end: u64, len: u64) {
+        self.board.push(now, end, len);
     }
 
     /// Whether the segment that ends here is a tail loss probe that is out.
@@ -73,7 +86,6 @@ impl Sender {
         if acked > 0 {
             s.board.acknowledge(now, packet.ack, self.rtt.min(), &mut delivery);
             self.una = packet.ack;
-            self.last_acked = now;
             self.dup_acks = 0;
         }
         let blocks = self.read_blocks(now, packet, &mut s.board, &mut delivery);
@@ -96,7 +108,7 @@ impl Sender {
         let lost = self.find_losses(now, &mut s);
         if self.phase != Phase::Open && self.una >= self.recover {
             if self.phase == Phase::Recovery {
-                self.cc.on_recovery_exit(f64::INFINITY);
+                self.steer(|cc| cc.on_recovery_exit(f64::INFINITY));
                 s.board.on_recovery_exit();
             }
             self.phase = Phase::Open;
@@ -168,7 +180,17 @@ impl Sender {
     }
 
     /// Marks what is lost; returns how many segments newly are.
+    #[inline]
     fn find_losses(&mut self, now: Time, s: &mut Selective) -> u32 {
+        if self.dup_acks == 0 && s.board.is_in_order() {
+            s.reorder_at = Time::NEVER;
+            return 0;
+        }
+        self.find_losses_beyond_a_gap(now, s)
+    }
+
+    #[inline(never)]
+    fn find_losses_beyond_a_gap(&mut self, now: Time, s: &mut Selective) -> u32 {
         let threshold = self.habits.dup_threshold;
         let mut lost = if self.habits.recovery == Recovery::Rack {
             let in_recovery = self.phase != Phase::Open;
@@ -188,7 +210,8 @@ impl Sender {
     /// RFC 6675, section 5, step 4; `delivered` bytes by the ACK that tells of the loss.
     fn enter_recovery_selective(&mut self, now: Time, s: &mut Selective, delivered: u64) {
         self.counts.fast_retransmits += 1;
-        self.cc.on_loss(self.reduction_base_selective());
+        let base = self.reduction_base_selective();
+        self.steer(|cc| cc.on_loss(base));
         self.phase = Phase::Recovery;
         self.recover = self.max;
         self.timed = 0;
@@ -202,7 +225,7 @@ impl Sender {
     }
 
     fn reduction_base_selective(&self) -> f64 {
-        let window = self.cc.cwnd().min(self.habits.max_cwnd);
+        let window = self.cwnd();
         match self.habits.reduce_from {
             ReduceFrom::Window => window.min(self.segments(self.rwnd)),
             ReduceFrom::Flight => window.min(self.segments(self.max - self.una)),
@@ -226,8 +249,11 @@ impl Sender {
         } else if packet.ack > s.probe_end && s.probe_again {
             // The probe repaired a loss.
             s.probe_end = 0;
-            self.cc.on_loss(self.reduction_base_selective());
-            self.cc.on_recovery_exit(f64::INFINITY);
+            let base = self.reduction_base_selective();
+            self.steer(|cc| {
+                cc.on_loss(base);
+                cc.on_recovery_exit(f64::INFINITY);
+            });
         } else if packet.ack >= s.probe_end && (!s.probe_again || !(advances || blocks)) {
             s.probe_end = 0;
         }
@@ -329,28 +355,6 @@ impl Sender {
         } else {
             self.window.saturating_sub(s.board.in_flight())
         }
-    }
-
-    /// The usual case of [`Sender::poll_into`] with a scoreboard: there is data, nothing is known to be lost, and a full
-    /// segment of new data leaves, or the window is full. `None` where there is more to think about.
-    #[inline]
-    pub(super) fn poll_open(&mut self, now: Time, packet: &mut Packet) -> Option<bool> {
-        let (seq, end) = (self.nxt, self.nxt + self.mss);
-        let board = &mut self.selective.as_mut()?.board;
-        let in_flight = board.in_flight();
-        let usual = self.state == State::Established && self.phase == Phase::Open && self.due == 0 && !self.paces;
-        let new = seq == self.max && end <= self.supplied && end <= self.una + self.rwnd;
-        if !usual || !new || in_flight == 0 || board.lost() > 0 || self.habits.recovery != Recovery::Sack {
-            return None;
-        }
-        if in_flight + self.mss > self.window {
-            self.window_limited = true;
-            return Some(false);
-        }
-        board.push(now, end, self.mss);
-        self.nxt = end;
-        self.segment(now, seq, self.mss, packet);
-        Some(true)
     }
 
     /// The next segment that may leave.

@@ -1,3 +1,5 @@
+//! Whole connections against traces of ns-2, values worked by hand, and what holds whatever the path does.
+
 use proptest::prelude::*;
 use wifair_packet::flag;
 use wifair_units::BitRate;
@@ -107,15 +109,15 @@ fn a_window_that_is_known_from_the_start_can_still_be_cut_on_the_way() {
     let syn_ack = receiver.poll(Time::ZERO).expect("its ACK");
     assert_eq!(syn_ack.window, u16::MAX);
     sender.on_packet(Time::ZERO, &syn_ack);
-    assert_eq!(sender.receive_window(), 20_000);
+    assert_eq!(sender.rwnd, 20_000);
     sender.on_packet(Time::ZERO, &Packet { window: 5000, ..syn_ack });
     let data = sender.poll(Time::ZERO).expect("data");
     receiver.on_packet(Time::ZERO, &data);
     let ack = receiver.poll(Time::ZERO).expect("an ACK");
     sender.on_packet(Time::ZERO, &Packet { window: 5000, ..ack });
-    assert_eq!(sender.receive_window(), 5000);
+    assert_eq!(sender.rwnd, 5000);
     sender.on_packet(Time::ZERO, &ack);
-    assert_eq!(sender.receive_window(), 20_000);
+    assert_eq!(sender.rwnd, 20_000);
 }
 
 const STACKS: [&str; 9] = [
@@ -145,7 +147,7 @@ fn check(sender: &Sender, packet: &Packet) {
     if packet.has(flag::RETRANSMISSION) || packet.payload <= 1 {
         return;
     }
-    assert!(packet.end() <= sender.una() + sender.receive_window(), "beyond the receive window");
+    assert!(packet.end() <= sender.una() + sender.rwnd, "beyond the receive window");
     // Beyond the window, which holds inflation in recovery: two segments by limited transmit, and a tail loss probe.
     // Proportional rate reduction goes by what is delivered instead.
     let probe = sender.selective.as_ref().is_some_and(|s| s.is_probe(packet.end()));
