@@ -408,7 +408,7 @@ impl World {
         self.look_at_timers();
     }
 
-    #[inline]
+    #[inline(never)]
     fn look_at_timers(&mut self) {
         self.heads.set(TIMERS, self.timers.next());
     }

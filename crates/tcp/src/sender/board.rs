@@ -122,7 +122,8 @@ pub struct Board {
     highest_arrived: u64,
     /// Lost segments to be sent again, the lowest first; those that need not are removed late.
     queue: BinaryHeap<Reverse<u64>>,
-    /// Retransmissions in flight by the time of sending; those that came to an end are removed late.
+    /// Retransmissions in flight by the time of sending, where losses are found by it; those that came to an end are removed
+    /// late.
     again: VecDeque<(u64, Time)>,
     rack: Rack,
     rate: Option<Rate>,
@@ -170,7 +171,7 @@ impl Board {
         self.lost
     }
 
-    /// Whether all that is known to have arrived was sent before the rest, and no retransmission is in flight.
+    /// Whether nothing has arrived ahead of a gap, and no retransmission is waited for: then nothing is found to be lost.
     #[inline]
     pub fn is_in_order(&self) -> bool {
         self.sacked == 0 && self.again.is_empty()
@@ -250,6 +251,13 @@ impl Board {
         }
     }
 
+    /// Whether the ACK of a segment says nothing but that it has arrived: what has arrived did so in order, and nobody asks
+    /// when it was sent.
+    #[inline]
+    pub const fn is_simple(&self) -> bool {
+        self.sacked == 0 && !self.timed
+    }
+
     /// All before `una` has arrived.
     #[inline]
     pub fn acknowledge(&mut self, now: Time, una: u64, min_rtt: Duration, delivery: &mut Delivery) {
@@ -260,30 +268,42 @@ impl Board {
                 }
                 break;
             }
-            delivery.repaired |= segment.is(mark::TWICE);
-            if segment.is(mark::SACKED) {
-                self.sacked -= u64::from(segment.len);
-                self.sacked_segments -= 1;
-                if !self.by_time && self.first >= self.examined {
-                    self.arrived_above -= 1;
-                }
+            if segment.marks == 0 && !self.timed {
+                delivery.bytes += u64::from(segment.len);
+                self.in_flight -= u64::from(segment.len);
             } else {
-                self.deliver(now, 0, min_rtt, delivery);
-                self.in_flight -= segment.in_flight();
-                if segment.is(mark::LOST) {
-                    self.lost -= u64::from(segment.len);
-                }
+                self.acknowledge_first(now, &segment, min_rtt, delivery);
             }
             self.segments.pop_front();
             self.first += 1;
-            if let Some(rate) = &mut self.rate {
-                rate.pop();
-            }
         }
         self.examined = self.examined.max(self.first);
     }
 
+    /// The first segment is acknowledged, and there is more to say of it than its length.
+    #[inline(never)]
+    fn acknowledge_first(&mut self, now: Time, segment: &Segment, min_rtt: Duration, delivery: &mut Delivery) {
+        delivery.repaired |= segment.is(mark::TWICE);
+        if segment.is(mark::SACKED) {
+            self.sacked -= u64::from(segment.len);
+            self.sacked_segments -= 1;
+            if !self.by_time && self.first >= self.examined {
+                self.arrived_above -= 1;
+            }
+        } else {
+            self.deliver(now, 0, min_rtt, delivery);
+            self.in_flight -= segment.in_flight();
+            if segment.is(mark::LOST) {
+                self.lost -= u64::from(segment.len);
+            }
+        }
+        if let Some(rate) = &mut self.rate {
+            rate.pop();
+        }
+    }
+
     /// An ACK ends inside the first segment, as after a probe of one byte.
+    #[cold]
     fn cut(&mut self, una: u64, delivery: &mut Delivery) {
         let marks = self.segments[0].marks;
         self.change(0, 0, mark::SACKED | mark::LOST | mark::AGAIN);
@@ -559,7 +579,9 @@ impl Board {
         }
         self.change(index, mark::AGAIN | mark::TWICE, 0);
         self.segments[index].sent = now;
-        self.again.push_back((self.first + index as u64, now));
+        if self.by_time {
+            self.again.push_back((self.first + index as u64, now));
+        }
     }
 
     /// As [`Board::send_again`], for a segment not known as lost: it is not examined again.

@@ -400,7 +400,11 @@ impl Sender {
         let rwnd = self.offered(packet.window);
         let window_changed = rwnd != self.rwnd;
         self.rwnd = rwnd;
-        if self.selective.is_some() {
+        let in_order = match &mut self.selective {
+            None => true,
+            Some(s) => usual && s.acknowledge_in_order(now, packet),
+        };
+        if !in_order {
             self.on_ack_selective(now, packet, window_changed);
         } else if packet.ack > self.una {
             self.on_new_ack(now, packet);
@@ -535,7 +539,7 @@ impl Sender {
                 self.due |= due::HEAD;
             }
         }
-        let in_flight = self.nxt - self.una;
+        let in_flight = self.in_flight();
         let told = Told { acked, delivered: acked, in_flight, in_recovery, rate, ..Told::default() };
         self.tell(now, packet, &told);
         if packet.has(flag::ECE) {
@@ -1120,6 +1124,7 @@ impl Sender {
     }
 
     /// Bytes in flight, as far as the sender knows.
+    #[inline]
     #[must_use]
     pub fn in_flight(&self) -> u64 {
         self.selective.as_ref().map_or(self.nxt - self.una, |selective| selective.in_flight())

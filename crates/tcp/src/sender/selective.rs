@@ -62,6 +62,17 @@ impl Selective {
         self.board.lost() > 0
     }
 
+    /// Takes in an ACK for new data while nothing is known to be lost, if it says nothing but that all arrives in order;
+    /// returns whether it does.
+    #[inline]
+    pub fn acknowledge_in_order(&mut self, now: Time, packet: &Packet) -> bool {
+        let in_order = self.board.is_simple() && packet.sack[0] == (0, 0);
+        if in_order {
+            self.board.acknowledge(now, packet.ack, Duration::MAX, &mut Delivery::default());
+        }
+        in_order
+    }
+
     /// A segment of `len` bytes of new data, up to `end`, leaves.
     #[inline]
     pub fn push(&mut self, now: Time, end: u64, len: u64) {
