@@ -60,6 +60,23 @@ impl Station {
     fn sent(&self) -> &Frame {
         self.frame.as_ref().expect("a sender has a frame")
     }
+
+    /// Draws a backoff that begins at `resumes`, on a medium whose slots are counted from `origin` on. This is station
+    /// `number`.
+    #[inline(always)]
+    fn back_off(&mut self, number: u32, resumes: Time, origin: Time, slots: &mut Slots, loners: &mut Vec<Loner>) {
+        let backoff = u64::from(self.contention.draw());
+        let waits = self.frame.is_some();
+        if resumes == origin {
+            self.backoff_end = slots.count() + backoff;
+            if waits {
+                slots.insert(number, backoff);
+            }
+        } else {
+            self.backoff_end = slots.count();
+            loners.push(Loner { station: number, from: resumes, slots: backoff, drew: true, waits });
+        }
+    }
 }
 
 /// A station whose slots do not lie on the grid of the others: after its own timeout, or one that sends at once.
@@ -142,6 +159,8 @@ pub struct Cell {
     spoilt: Duration,
     /// RTS, CTS and the gaps behind them.
     protection: Duration,
+    /// From the end of a collision until idle slots are counted.
+    after_collision: Duration,
 }
 
 impl Cell {
@@ -176,6 +195,11 @@ impl Cell {
             collision: Duration::ZERO,
             spoilt: Duration::ZERO,
             protection: timing.rts() + timing.sifs + timing.cts() + timing.sifs,
+            after_collision: match access.eifs {
+                Eifs::AfterCollision => timing.eifs(),
+                Eifs::Nav => access.eifs() + timing.difs,
+                Eifs::AfterError | Eifs::Off => timing.difs,
+            },
             access,
         };
         for station in stations {
@@ -469,7 +493,9 @@ impl Cell {
     ) -> bool {
         let at_hub = station == self.hub;
         let state = &mut self.stations[station as usize];
-        if state.feed.is_some() {
+        if let Some(feed) = &state.feed
+            && feed.next <= now
+        {
             state.pour(now + Duration::from_nanos(1), packets);
         }
         let taken = match &mut state.queue {
@@ -674,12 +700,14 @@ impl Cell {
             if self.poured < at && self.is_hub_on_air() {
                 break Heard::Thirst;
             }
-            let heard = self.advance_rarely(at, packets, dropped, given_up, &receiver);
+            let broadcast = self.advance_rarely(at, packets, dropped, given_up, &receiver);
             bound = bound.min(self.sleepers.next());
-            let is_news =
-                heard != Heard::Nothing || !dropped.is_empty() || !given_up.is_empty() || !self.dry.is_empty();
+            if let Some(id) = broadcast {
+                break Heard::Broadcast { from: self.sender, id };
+            }
+            let is_news = !dropped.is_empty() || !given_up.is_empty() || !self.dry.is_empty();
             if is_news || self.next >= bound {
-                break heard;
+                break Heard::Nothing;
             }
             at = self.next;
             steps += 1;
@@ -688,7 +716,7 @@ impl Cell {
         (heard, steps - u64::from(heard == Heard::Thirst))
     }
 
-    /// What is not a part of a frame that is received and acknowledged.
+    /// What is not a part of a frame that is received and acknowledged. Returns the broadcast that was received, if one was.
     #[inline(never)]
     fn advance_rarely(
         &mut self,
@@ -697,27 +725,22 @@ impl Cell {
         dropped: &mut Dropped,
         given_up: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
-    ) -> Heard {
+    ) -> Option<PacketId> {
         match self.phase {
-            Phase::Idle | Phase::Data | Phase::Ack => unreachable!("the usual phases are dealt with"),
+            Phase::Collision { began } => self.resolve(now, began, packets, dropped, given_up, receiver),
+            Phase::Spoilt | Phase::LostAck => self.miss(now, packets, dropped, given_up, receiver),
             Phase::Broadcast => {
                 let from = self.sender;
-                let frame = self.stations[from as usize].frame.expect("a sender has a frame");
+                let id = self.stations[from as usize].sent().id;
                 self.account_exchange(from, false);
                 self.succeed(now, packets, dropped, receiver);
                 self.receivers.clear();
                 self.receivers.extend((0..).take(self.stations.len()).filter(|station| *station != from));
-                Heard::Broadcast { from, id: frame.id }
+                return Some(id);
             }
-            Phase::Spoilt | Phase::LostAck => {
-                self.miss(now, packets, dropped, given_up, receiver);
-                Heard::Nothing
-            }
-            Phase::Collision { began } => {
-                self.resolve(now, began, packets, dropped, given_up, receiver);
-                Heard::Nothing
-            }
+            Phase::Idle | Phase::Data | Phase::Ack => unreachable!("the usual phases are dealt with"),
         }
+        None
     }
 
     /// Keeps records of frames and backoffs, or not.
@@ -782,29 +805,32 @@ impl Cell {
     /// One or more stations begin to send.
     #[inline(always)]
     fn start(&mut self, now: Time) {
-        if let Some(slot) = self.next_slot
-            && self.loners.is_empty()
-        {
+        let mut alone = None;
+        if let Some(slot) = self.next_slot {
             self.slots.count_to(slot);
-            if let Some(alone) = self.slots.take_only(slot) {
-                self.sender = alone;
+            alone = self.slots.take_only(slot);
+            if let Some(sender) = alone
+                && self.loners.is_empty()
+            {
+                self.sender = sender;
                 self.start_alone(now);
                 return;
             }
         }
-        self.start_together(now);
+        self.start_together(now, alone);
     }
 
-    /// One or more stations begin to send, or stations that do not send now go back to the common count.
+    /// Stations begin to send, several of them or one that has been taken out `alone`; or loners, who go back to the common
+    /// count otherwise.
     #[inline(never)]
-    fn start_together(&mut self, now: Time) {
-        self.senders.clear();
-        if let Some(slot) = self.next_slot {
-            self.slots.count_to(slot);
-            self.slots.take(slot, &mut self.senders);
-        } else {
-            let passed = now.saturating_since(self.origin).div_floor(self.access.timing.slot);
-            self.slots.count_to(self.slots.count() + passed);
+    fn start_together(&mut self, now: Time, alone: Option<u32>) {
+        match (alone, self.next_slot) {
+            (Some(alone), _) => self.senders.push(alone),
+            (None, Some(slot)) => self.slots.take(slot, &mut self.senders),
+            (None, None) => {
+                let passed = now.saturating_since(self.origin).div_floor(self.access.timing.slot);
+                self.slots.count_to(self.slots.count() + passed);
+            }
         }
         if !self.loners.is_empty() {
             self.settle_loners(now);
@@ -937,53 +963,80 @@ impl Cell {
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         self.collision += now - began;
-        let difs = self.access.timing.difs;
-        let mut senders = std::mem::take(&mut self.senders);
-        let met = senders.len() > 1;
-        if !met {
-            senders.push(self.sender); // an RTS without answer
-        }
-        let wait = match self.access.eifs {
-            Eifs::AfterCollision if met => self.access.timing.eifs(),
-            Eifs::Nav if met => self.access.eifs() + difs,
-            _ => difs,
-        };
-        self.idle_from(now + wait);
+        let met = self.met();
+        self.idle_from(now + if met { self.after_collision } else { self.access.timing.difs });
         let last = match self.access.eifs {
-            Eifs::Nav => senders.iter().filter(|sender| began + self.opening(**sender) == now).count(),
+            Eifs::Nav => self.count_last(now, began),
             _ => 0, // nobody asks
         };
-        for &sender in &senders {
+        if !met {
+            self.resolve_one(now, began, last, self.sender, packets, dropped, given_up, receiver); // an RTS without answer
+        }
+        for place in 0..self.senders.len() {
+            let sender = self.senders[place];
             let state = &mut self.stations[sender as usize];
-            let Frame { id, to, length, air, .. } = *state.sent();
-            let by_rts = to != BROADCAST && self.access.protects(length);
-            let air = if by_rts { self.access.timing.rts() } else { air };
-            let nav = self.access.nav_after_own(last > 1 || began + air < now);
-            if met {
-                state.counters.collisions += 1
-            } else {
-                state.counters.errors += 1
-            }
-            state.counters.collided += air;
-            if to == BROADCAST {
-                // Nobody answers a broadcast, so its sender does not know.
-                given_up.push((sender, id));
-                state.counters.delivered += 1;
-                state.contention.reset();
-                self.load(now, sender, packets, dropped, receiver);
-                self.back_off(sender, now + nav + difs);
+            if !state.is_plain || self.access.eifs == Eifs::Nav {
+                self.resolve_one(now, began, last, sender, packets, dropped, given_up, receiver);
                 continue;
             }
-            let expired = began + air + self.access.answer_timeout;
-            let resumes = match self.access.eifs {
-                Eifs::Nav => expired.max(now + nav) + difs,
-                _ => self.after_timeout(began + air, now),
-            };
-            self.fail(now, sender, by_rts, resumes, packets, dropped, given_up, receiver);
+            let air = state.sent().air;
+            state.counters.collisions += 1;
+            state.counters.collided += air;
+            let resumes = self.access.after_timeout(began + air, now);
+            if state.contention.fail(&self.access, true) {
+                self.give_up(now, sender, resumes, packets, dropped, given_up, receiver);
+            } else {
+                state.back_off(sender, resumes, self.origin, &mut self.slots, &mut self.loners);
+            }
         }
-        senders.clear();
-        self.senders = senders;
+        self.senders.clear();
         self.reschedule();
+    }
+
+    /// Frames that end at `now`, of those that began at `began`.
+    #[inline(never)]
+    fn count_last(&self, now: Time, began: Time) -> usize {
+        self.on_air().iter().filter(|sender| began + self.opening(**sender) == now).count()
+    }
+
+    /// The same for one of the senders, who may have sent an RTS or to all, under whatever rules of EIFS.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn resolve_one(
+        &mut self,
+        now: Time,
+        began: Time,
+        last: usize,
+        sender: u32,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        given_up: &mut Vec<(u32, PacketId)>,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) {
+        let difs = self.access.timing.difs;
+        let ended = began + self.opening(sender);
+        let nav = self.access.nav_after_own(last > 1 || ended < now);
+        let met = self.met();
+        let state = &mut self.stations[sender as usize];
+        let Frame { id, to, length, .. } = *state.sent();
+        let unanswered = if met { &mut state.counters.collisions } else { &mut state.counters.errors };
+        *unanswered += 1;
+        state.counters.collided += ended - began;
+        if to == BROADCAST {
+            // Nobody answers a broadcast, so its sender does not know.
+            given_up.push((sender, id));
+            state.counters.delivered += 1;
+            state.contention.reset();
+            self.load(now, sender, packets, dropped, receiver);
+            self.back_off(sender, now + nav + difs);
+            return;
+        }
+        let by_rts = self.access.protects(length);
+        let resumes = match self.access.eifs {
+            Eifs::Nav => (ended + self.access.answer_timeout).max(now + nav) + difs,
+            _ => self.access.after_timeout(ended, now),
+        };
+        self.fail(now, sender, by_rts || !self.access.protects(length), resumes, packets, dropped, given_up, receiver);
     }
 
     /// The data frame ends and is received.
@@ -1092,20 +1145,9 @@ impl Cell {
     }
 
     /// `sender` draws a backoff that begins at `resumes`.
-    #[inline(always)]
     fn back_off(&mut self, sender: u32, resumes: Time) {
         let state = &mut self.stations[sender as usize];
-        let slots = u64::from(state.contention.draw());
-        let waits = state.frame.is_some();
-        if resumes == self.origin {
-            state.backoff_end = self.slots.count() + slots;
-            if waits {
-                self.slots.insert(sender, slots);
-            }
-        } else {
-            state.backoff_end = self.slots.count();
-            self.loners.push(Loner { station: sender, from: resumes, slots, drew: true, waits });
-        }
+        state.back_off(sender, resumes, self.origin, &mut self.slots, &mut self.loners);
     }
 
     /// No CTS comes. The others heard the RTS, and forget their NAV when no data frame follows (10.3.2.4).
@@ -1138,45 +1180,40 @@ impl Cell {
             self.idle_from(now + sifs + frame.ack + difs);
             now
         };
-        let resumes = self.after_timeout(ended, now);
-        self.fail(now, sender, false, resumes, packets, dropped, given_up, receiver);
+        let resumes = self.access.after_timeout(ended, now);
+        self.fail(now, sender, !self.access.protects(frame.length), resumes, packets, dropped, given_up, receiver);
         self.reschedule();
     }
 
-    /// When a sender resumes whose frame ended at `ended` and got no answer, on a medium that is idle since `now`.
-    fn after_timeout(&self, ended: Time, now: Time) -> Time {
-        let expired = ended + self.access.answer_timeout;
-        if self.access.timeout_without_difs { expired.max(now) } else { expired.max(now + self.access.timing.difs) }
-    }
-
-    /// `sender` got no answer; it contends again from `resumes` on, with the same frame or the next.
+    /// `sender` got no answer; it contends again from `resumes` on, with the same frame or the next. `is_short`: its short
+    /// count has one more.
     #[allow(clippy::too_many_arguments)]
-    #[inline(always)]
     fn fail(
         &mut self,
         now: Time,
         sender: u32,
-        by_rts: bool,
+        is_short: bool,
         resumes: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
         given_up: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
-        let state = &mut self.stations[sender as usize];
-        let length = state.sent().length;
-        if state.contention.fail(&self.access, by_rts, length) {
-            self.give_up(now, sender, packets, dropped, given_up, receiver);
+        if self.stations[sender as usize].contention.fail(&self.access, is_short) {
+            self.give_up(now, sender, resumes, packets, dropped, given_up, receiver);
+        } else {
+            self.back_off(sender, resumes);
         }
-        self.back_off(sender, resumes);
     }
 
-    /// That was the last attempt.
+    /// That was the last attempt; `sender` contends from `resumes` on with its next frame, if it has one.
+    #[allow(clippy::too_many_arguments)]
     #[inline(never)]
     fn give_up(
         &mut self,
         now: Time,
         sender: u32,
+        resumes: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
         given_up: &mut Vec<(u32, PacketId)>,
@@ -1188,6 +1225,7 @@ impl Cell {
             given_up.push((sender, id));
         }
         self.load(now, sender, packets, dropped, receiver);
+        self.back_off(sender, resumes);
     }
 
     /// Finds out who is next.

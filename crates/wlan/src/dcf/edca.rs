@@ -779,7 +779,7 @@ impl Edca {
         let late = contender.aifs.saturating_sub(self.access.timing.difs);
         let earliest = if self.access.timeout_without_difs { now } else { now + contender.aifs };
         contender.from = (expired + late).max(earliest);
-        if contender.contention.fail(&self.access, by_rts, frame.length) {
+        if contender.contention.fail(&self.access, by_rts || !self.access.protects(frame.length)) {
             self.counters[sender / 2].given_up += 1;
             if !frame.received {
                 given_up.push((number(sender / 2), frame.id));

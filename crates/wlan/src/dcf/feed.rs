@@ -32,11 +32,12 @@ impl Feed {
     /// Time from one datagram to the next, which is `interval` with `jitter`.
     #[inline]
     pub fn wait(interval: Duration, jitter: f64, draws: &mut Stream) -> Duration {
-        if jitter > 0.0 {
-            Duration::from_secs_f64(interval.as_secs() * (1.0 + jitter * (2.0 * draws.uniform() - 1.0)))
-        } else {
-            interval
-        }
+        if jitter > 0.0 { Self::jittered(interval, jitter, draws) } else { interval }
+    }
+
+    #[inline(never)]
+    fn jittered(interval: Duration, jitter: f64, draws: &mut Stream) -> Duration {
+        Duration::from_secs_f64(interval.as_secs() * (1.0 + jitter * (2.0 * draws.uniform() - 1.0)))
     }
 
     /// Puts what comes before `end` into the queue.

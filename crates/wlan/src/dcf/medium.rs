@@ -88,32 +88,37 @@ impl Medium {
         if let Self::Cell(cell) = self {
             return cell.go_on(now, bound, packets, dropped, given_up, receiver);
         }
-        self.advance_slowly(now, bound, packets, dropped, given_up, receiver)
+        let mut steps = 1;
+        let heard = self.advance_slowly(now, bound, &mut steps, packets, dropped, given_up, receiver);
+        (heard, steps)
     }
 
-    /// The same for all but the fast medium.
+    /// The same for all but the fast medium, which add to `steps` those after the first.
+    #[allow(clippy::too_many_arguments)]
     #[inline(never)]
     fn advance_slowly(
         &mut self,
         now: &mut Time,
         bound: Time,
+        steps: &mut u64,
         packets: &mut Packets,
         dropped: &mut Dropped,
         given_up: &mut Vec<(u32, PacketId)>,
         receiver: impl Fn(&Packet) -> u32,
-    ) -> (Heard, u64) {
+    ) -> Heard {
         if let Self::Space(space) = self {
-            return space.go_on(now, bound, packets, dropped, given_up, receiver);
+            let (heard, taken) = space.go_on(now, bound, packets, dropped, given_up, receiver);
+            *steps = taken;
+            return heard;
         }
-        let mut steps = 1;
         each!(self, medium => loop {
             let heard = medium.advance(*now, packets, dropped, given_up, &receiver);
             let next = medium.next();
             if heard != Heard::Nothing || next >= bound || !dropped.is_empty() || !given_up.is_empty() {
-                return (heard, steps);
+                return heard;
             }
             *now = next;
-            steps += 1;
+            *steps += 1;
         })
     }
 

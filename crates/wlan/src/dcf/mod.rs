@@ -22,7 +22,7 @@ pub use space::{Hearing, Links, RateSettings, SignalSettings, Space};
 pub use station::{AirTime, Counters, Heard, StationSettings};
 pub use tap::{BackoffRecord, Fate, FrameKind, FrameRecord, Hearer, Tap};
 
-use wifair_units::{BitRate, Bytes, Duration};
+use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use crate::phy::Timing;
 
@@ -146,6 +146,13 @@ impl Access {
     /// the only last.
     pub(super) fn nav_after_own(&self, outlasted: bool) -> Duration {
         if outlasted && self.eifs == Eifs::Nav { self.eifs() } else { Duration::ZERO }
+    }
+
+    /// When a sender resumes whose frame ended at `ended` and got no answer, on a medium that is idle since `now`.
+    #[inline]
+    pub(super) fn after_timeout(&self, ended: Time, now: Time) -> Time {
+        let expired = ended + self.answer_timeout;
+        if self.timeout_without_difs { expired.max(now) } else { expired.max(now + self.timing.difs) }
     }
 
     /// Whether a frame of this length is preceded by RTS and CTS.

@@ -165,7 +165,8 @@ pub(super) struct Contention {
     long_retries: u8,
     cw_min: u32,
     cw_max: u32,
-    exclude_cw: bool,
+    /// Values that are drawn from if the window is zero: 1, or 0 where CW itself is excluded.
+    least_values: u32,
     backoff: Stream,
 }
 
@@ -177,7 +178,7 @@ impl Contention {
             long_retries: 0,
             cw_min: settings.cw_min,
             cw_max: settings.cw_max,
-            exclude_cw: settings.exclude_cw,
+            least_values: u32::from(!settings.exclude_cw),
             backoff: settings.backoff.clone(),
         }
     }
@@ -194,8 +195,7 @@ impl Contention {
     /// Slots of a new backoff.
     #[inline]
     pub fn draw(&mut self) -> u32 {
-        let values = if self.exclude_cw { self.cw.max(1) } else { self.cw + 1 };
-        self.backoff.below(values)
+        self.backoff.below((self.cw + self.least_values).max(1))
     }
 
     /// A frame is done: the next starts afresh.
@@ -224,10 +224,10 @@ impl Contention {
         self.short_retries = 0;
     }
 
-    /// An attempt got no answer; `by_rts`: it was an RTS. Whether that was the last one allowed (10.3.4.4).
+    /// An attempt got no answer, which the short or the long count tells. Whether that was the last one allowed (10.3.4.4).
     #[inline]
-    pub fn fail(&mut self, access: &Access, by_rts: bool, length: Bytes) -> bool {
-        let exhausted = if by_rts || !access.protects(length) {
+    pub fn fail(&mut self, access: &Access, is_short: bool) -> bool {
+        let exhausted = if is_short {
             self.short_retries += 1;
             self.short_retries >= access.short_retry_limit
         } else {

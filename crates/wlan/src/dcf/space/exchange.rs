@@ -416,7 +416,7 @@ impl Space {
                 let counters = &mut self.counters[index];
                 let state = &mut self.stations[index];
                 state.stage = Stage::Rest;
-                if state.contention.fail(&self.access, by_rts, frame.length) {
+                if state.contention.fail(&self.access, by_rts || !self.access.protects(frame.length)) {
                     counters.given_up += 1;
                     if !frame.received {
                         call.given_up.push((station, frame.id));
