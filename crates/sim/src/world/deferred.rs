@@ -10,13 +10,12 @@
 //! Results are those that events would give; where packets are looked at on their way (see [`super::watch`]), or access points
 //! have schemes, nothing is put off.
 
-use wifair_packet::{Kind, Packet};
 use wifair_units::Time;
 use wifair_wlan::dcf::Feed;
 use wifair_wlan::queue::Discipline;
 
 use super::World;
-use super::flow::Ends;
+use super::flow::{Ends, datagram};
 use super::late::Late;
 use super::measure::Loss;
 use super::plan::{Hop, Transport, Workload};
@@ -76,7 +75,6 @@ impl World {
         self.media[medium].queue(station).is_full() && self.begin_feed(index, next, medium, station)
     }
 
-    #[allow(clippy::cast_possible_truncation)]
     fn begin_feed(&mut self, index: usize, next: Time, medium: usize, station: u32) -> bool {
         let connection = &self.connections[index];
         let flow = &self.flows[connection.flow as usize];
@@ -86,15 +84,7 @@ impl World {
             return false;
         };
         let Some(cell) = self.media[medium].as_cell().filter(|cell| cell.can_feed(station)) else { return false };
-        let packet = Packet {
-            seq: *sent,
-            flow: index as u32,
-            hop: flow.forward,
-            payload: *payload,
-            size: *size,
-            kind: Kind::Udp,
-            ..Packet::default()
-        };
+        let packet = datagram(flow, index, *sent, *payload, *size);
         let (interval, jitter, draws) = (*interval, *jitter, draws.clone());
         cell.feed(station, Feed { packet, next, interval, jitter, draws, came: 0, refused: 0 });
         true

@@ -296,7 +296,6 @@ impl World {
     }
 
     /// Sends a datagram and sets the timer for the next; the caller looks at the timers.
-    #[allow(clippy::cast_possible_truncation)]
     pub(super) fn send_datagram(&mut self, index: usize) {
         let now = self.now;
         let connection = &mut self.connections[index];
@@ -309,15 +308,7 @@ impl World {
         if flow.stopped || (flow.users.is_some() && flow.silent) {
             return;
         }
-        let packet = Packet {
-            seq: *sent,
-            flow: index as u32,
-            hop: flow.forward,
-            payload: *payload,
-            size: *size,
-            kind: Kind::Udp,
-            ..Packet::default()
-        };
+        let packet = datagram(flow, index, *sent, *payload, *size);
         *sent += u64::from(*payload);
         connection.counters.data_sent += 1;
         let wait = Feed::wait(*interval, *jitter, draws);
@@ -482,6 +473,13 @@ impl Sessions {
         }
         self.received > before
     }
+}
+
+/// The datagram of a flow that comes `sent` bytes behind the first one, on connection number `index`.
+#[inline]
+#[allow(clippy::cast_possible_truncation)]
+pub(super) fn datagram(flow: &Flow, index: usize, sent: u64, payload: u16, size: u16) -> Packet {
+    Packet { seq: sent, flow: index as u32, hop: flow.forward, payload, size, kind: Kind::Udp, ..Packet::default() }
 }
 
 /// Apart from what each ACK does: without timestamps there is a sample in a round trip.
