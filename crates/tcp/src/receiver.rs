@@ -101,8 +101,10 @@ impl Receiver {
         let (start, end) = (packet.seq, packet.end());
         if start > self.next {
             self.on_ahead(start, end);
-        } else if end > self.next || !plain && packet.payload == 0 {
+        } else if end > self.next {
             self.on_next(now, end);
+        } else if !plain && packet.payload == 0 {
+            self.on_next(now, self.next); // a FIN alone
         } else {
             self.duplicates += 1;
             self.duplicate = Some((start, end));
@@ -145,7 +147,7 @@ impl Receiver {
 
     #[inline]
     fn on_next(&mut self, now: Time, end: u64) {
-        self.next = end.max(self.next);
+        self.next = end;
         self.unacked += 1;
         if !self.ahead.is_empty() {
             self.next = self.ahead.take_up_to(self.next);
@@ -221,23 +223,9 @@ impl Receiver {
     #[inline]
     pub fn write(&mut self, now: Time, packet: &mut Packet) -> bool {
         *packet = self.blank;
-        let early = self.earlier.is_some();
-        let echo = if early { self.put_earlier(packet) } else { self.put_reply(packet) };
-        self.last_ack = packet.ack;
-        if echo {
-            packet.flags |= flag::ECE;
+        if self.earlier.is_some() {
+            return self.write_earlier(now, packet);
         }
-        if self.config.timestamps {
-            packet.ts_val = clock(now);
-            packet.ts_ecr = self.ts_recent;
-        }
-        early && self.reply != 0
-    }
-
-    /// Writes the ACK that is due, and returns whether it echoes a mark.
-    #[inline]
-    fn put_reply(&mut self, packet: &mut Packet) -> bool {
-        packet.ack = self.next;
         packet.flags = self.reply;
         self.reply = 0;
         self.ack_at = Time::NEVER;
@@ -245,18 +233,34 @@ impl Receiver {
         if self.quick_acks > 0 {
             self.quick_acks -= 1;
         }
+        self.acknowledge(now, self.next, self.echo, packet);
         if self.config.sack && (self.duplicate.is_some() || !self.ahead.is_empty()) {
             self.put_blocks(packet);
         }
-        self.echo
+        false
     }
 
-    /// Writes the ACK that leaves before the one that is due, and returns whether it echoes a mark.
+    /// Writes the ACK that leaves before the one that is due, and returns whether there is that one.
     #[cold]
-    fn put_earlier(&mut self, packet: &mut Packet) -> bool {
-        let Some((ack, echo)) = self.earlier.take() else { return false };
-        (packet.ack, packet.flags) = (ack, flag::ACK);
-        echo
+    fn write_earlier(&mut self, now: Time, packet: &mut Packet) -> bool {
+        if let Some((ack, echo)) = self.earlier.take() {
+            packet.flags = flag::ACK;
+            self.acknowledge(now, ack, echo, packet);
+        }
+        self.reply != 0
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, now: Time, ack: u64, echo: bool, packet: &mut Packet) {
+        packet.ack = ack;
+        self.last_ack = ack;
+        if echo {
+            packet.flags |= flag::ECE;
+        }
+        if self.config.timestamps {
+            packet.ts_val = clock(now);
+            packet.ts_ecr = self.ts_recent;
+        }
     }
 
     /// RFC 2018, section 4, and RFC 2883, section 4. Offsets count from the ACK and wrap for duplicates below it.

@@ -163,7 +163,6 @@ impl World {
         counters.payload_arrived += u64::from(packet.payload);
         receiver.on_packet(self.now, packet);
         counters.received = receiver.delivered();
-        let has_timer = receiver.has_timer();
         let (answers, hop) = (receiver.is_due(), connection.reverse);
         let mut more = false;
         if answers {
@@ -173,18 +172,31 @@ impl World {
         } else {
             self.packets.release(id);
         }
-        let user = if connection.sessions.is_some() { connection.follow_receiver(self.now) } else { None };
-        if has_timer && !more {
-            self.set_receiver_timer(index);
+        if more || connection.sessions.is_some() {
+            return self.end_segment(answers.then_some(id), index);
+        }
+        if receiver.has_timer() {
+            let deadline = receiver.deadline();
+            self.set_timer(2 * index + 1, deadline);
         }
         if answers {
             self.launch(id, hop);
         }
-        if more {
-            self.acknowledge(index);
+    }
+
+    /// A segment has reached the receiver, whose ACK is written, if there is one; another may be due, or sessions are
+    /// followed.
+    #[inline(never)]
+    fn end_segment(&mut self, ack: Option<PacketId>, index: usize) {
+        let connection = &mut self.connections[index];
+        let (flow, hop) = (connection.flow as usize, connection.reverse);
+        let user = connection.follow_receiver(self.now);
+        if let Some(id) = ack {
+            self.launch(id, hop);
         }
+        self.acknowledge(index);
         if let Some(user) = user {
-            self.object_arrived(self.connections[index].flow as usize, user);
+            self.object_arrived(flow, user);
         }
     }
 
@@ -279,19 +291,14 @@ impl World {
         loop {
             let connection = &mut self.connections[index];
             let Ends::Tcp { receiver, .. } = &mut connection.ends else { return };
-            let Some(packet) = receiver.poll(self.now) else { return self.set_receiver_timer(index) };
+            let Some(packet) = receiver.poll(self.now) else {
+                let deadline = receiver.deadline();
+                return self.set_timer(2 * index + 1, deadline);
+            };
             let hop = connection.reverse;
             connection.counters.acks_sent += 1;
             let id = self.packets.insert(Packet { hop, ..packet });
             self.launch(id, hop);
-        }
-    }
-
-    #[inline]
-    fn set_receiver_timer(&mut self, index: usize) {
-        if let Ends::Tcp { receiver, .. } = &self.connections[index].ends {
-            let deadline = receiver.deadline();
-            self.set_timer(2 * index + 1, deadline);
         }
     }
 

@@ -99,6 +99,8 @@ pub struct Sender {
     supplied: u64,
     /// Receive window in bytes, from `una` on.
     rwnd: u64,
+    /// The header field that told it last; none does before the first ACK.
+    window_field: u32,
     /// Where recovery ends.
     recover: u64,
     /// What may be in flight as far as the congestion control is concerned, in bytes; kept by [`Sender::refresh`].
@@ -210,6 +212,7 @@ impl Sender {
             max: 0,
             supplied: 0,
             rwnd: 0,
+            window_field: u32::MAX,
             recover: 0,
             window: 0,
             cwnd: cc.cwnd(),
@@ -330,14 +333,28 @@ impl Sender {
         let cwnd = (self.cwnd * self.mss_f64) as i64;
         let window = if self.inflation == 0 { cwnd } else { cwnd.saturating_add(self.inflation).max(0) };
         self.window = window.cast_unsigned().min(self.max_window).max(self.mss);
-        let (in_flight, clear) = match &self.selective {
-            None => (self.nxt - self.una, self.dup_acks == 0),
-            Some(s) => (s.in_flight(), !s.has_lost() && self.phase == Phase::Open && self.nxt == self.max),
+        self.reach = match &self.selective {
+            None => self.una + self.window,
+            Some(s) => (self.nxt + self.window).saturating_sub(s.in_flight()),
         };
-        self.reach = (self.nxt + self.window).saturating_sub(in_flight);
-        let end = self.reach.min(self.una.saturating_add(self.rwnd));
-        let usual = self.plain && clear && in_flight > 0 && self.due == 0 && self.state == State::Established;
-        self.run = if usual && end.saturating_add(self.mss) <= self.supplied { end } else { 0 };
+        self.run = if self.has_clear_way() {
+            let end = self.reach.min(self.una.saturating_add(self.rwnd));
+            if end.saturating_add(self.mss) <= self.supplied { end } else { 0 }
+        } else {
+            0
+        };
+    }
+
+    /// Whether nothing but the windows decides on the next segment.
+    #[inline(always)]
+    fn has_clear_way(&self) -> bool {
+        if !self.plain || self.due != 0 || self.state != State::Established {
+            return false;
+        }
+        match &self.selective {
+            None => self.nxt > self.una && self.dup_acks == 0,
+            Some(s) => s.in_flight() > 0 && !s.has_lost() && self.phase == Phase::Open && self.nxt == self.max,
+        }
     }
 
     /// Tells the congestion control what may change its window.
@@ -397,9 +414,7 @@ impl Sender {
         if !usual && !self.accepts(now, packet) {
             return;
         }
-        let rwnd = self.offered(packet.window);
-        let window_changed = rwnd != self.rwnd;
-        self.rwnd = rwnd;
+        let window_changed = u32::from(packet.window) != self.window_field && self.take_window(packet.window);
         let in_order = match &mut self.selective {
             None => true,
             Some(s) => usual && s.acknowledge_in_order(now, packet),
@@ -448,9 +463,18 @@ impl Sender {
         }
     }
 
+    /// Takes in a window from a header field; returns whether it is another one.
+    #[inline(never)]
+    fn take_window(&mut self, field: u16) -> bool {
+        let rwnd = self.offered(field);
+        let changed = rwnd != self.rwnd;
+        self.window_field = field.into();
+        self.rwnd = rwnd;
+        changed
+    }
+
     /// The receive window that a header field means, in bytes. A receiver whose window is known from the start
     /// leaves the field at its largest; what is less was written by somebody on the way, who is obeyed.
-    #[inline]
     fn offered(&self, field: u16) -> u64 {
         let offered = u64::from(field) << self.habits.window_scale;
         match (self.habits.window_known, field) {
@@ -466,7 +490,7 @@ impl Sender {
         self.rto_at = Time::NEVER;
         // The scale holds for all segments but the SYNs (RFC 7323, section 2.2); it is used here as well, so that the
         // initial window is not cut by a field of 16 bits.
-        self.rwnd = self.offered(packet.window);
+        self.take_window(packet.window);
         if self.syn_again {
             // RFC 5681, section 3.1: one segment after a lost SYN. RFC 6298, rule 5.7: three seconds.
             self.steer(|cc| cc.on_idle_restart(1.0));
