@@ -491,7 +491,6 @@ impl Cell {
         dropped: &mut Dropped,
         receiver: &impl Fn(&Packet) -> u32,
     ) -> bool {
-        let at_hub = station == self.hub;
         let state = &mut self.stations[station as usize];
         if let Some(feed) = &state.feed
             && feed.next <= now
@@ -502,9 +501,6 @@ impl Cell {
             Queue::Fifo(fifo) => fifo.take(packets),
             other => other.dequeue(now, packets, dropped).map(|id| (id, &packets[id])),
         };
-        if at_hub {
-            self.hub_queue.look(now, &state.queue);
-        }
         let Some((id, packet)) = taken else {
             self.fall_silent(now, station);
             return false;
@@ -522,6 +518,9 @@ impl Cell {
                 frame.received = false;
             }
             _ => self.put_in_hand(station, id, to, length),
+        }
+        if station == self.hub {
+            self.hub_queue.look(now, &self.stations[station as usize].queue);
         }
         true
     }
@@ -543,6 +542,9 @@ impl Cell {
     fn fall_silent(&mut self, now: Time, station: u32) {
         let state = &mut self.stations[station as usize];
         state.frame = None;
+        if station == self.hub {
+            self.hub_queue.look(now, &state.queue);
+        }
         if state.feed.is_some() || (station == self.hub && self.poured < Time::NEVER) {
             self.dry.push(station);
         }
@@ -678,9 +680,11 @@ impl Cell {
                 if self.poured < at && self.sender == self.hub {
                     break Heard::Thirst;
                 }
-                self.finish(at, packets, dropped, &receiver);
-                bound = bound.min(self.sleepers.next());
-                if self.next >= bound || !dropped.is_empty() || !self.dry.is_empty() {
+                let goes_on = self.finish(at, packets, dropped, &receiver);
+                if !goes_on {
+                    bound = bound.min(self.sleepers.next());
+                }
+                if self.next >= bound || !dropped.is_empty() || (!goes_on && !self.dry.is_empty()) {
                     break Heard::Nothing;
                 }
                 at = self.next;
@@ -1082,15 +1086,21 @@ impl Cell {
         counters.data += frame.air;
     }
 
-    /// The ACK ends and is received.
+    /// The ACK ends and is received. Returns whether the sender has another frame and nothing else can have happened.
     #[inline(always)]
-    fn finish(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receiver: &impl Fn(&Packet) -> u32) {
+    fn finish(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) -> bool {
         let sender = self.sender;
         let state = &mut self.stations[sender as usize];
         state.counters.control += state.sent().ack;
         if self.has_sequel {
             self.succeed(now, packets, dropped, receiver);
-            return;
+            return false;
         }
         state.counters.delivered += 1;
         state.contention.reset();
@@ -1098,10 +1108,12 @@ impl Cell {
         state.backoff_end = self.slots.count() + slots;
         self.phase = Phase::Idle;
         self.origin = now + self.access.timing.difs;
-        if self.load_here(now, sender, packets, dropped, receiver) {
+        let goes_on = self.load_here(now, sender, packets, dropped, receiver);
+        if goes_on {
             self.slots.insert(sender, slots);
         }
         self.reschedule();
+        goes_on
     }
 
     /// The medium falls idle; slots are counted from `origin` on.
@@ -1232,9 +1244,13 @@ impl Cell {
     #[inline(always)]
     fn reschedule(&mut self) {
         let slot = self.access.timing.slot;
-        let ahead = self.slots.ahead();
-        self.next_slot = ahead.map(|ahead| self.slots.count() + ahead);
-        self.next = ahead.map_or(Time::NEVER, |ahead| self.origin + slot * ahead);
+        if let Some(ahead) = self.slots.ahead() {
+            self.next_slot = Some(self.slots.count() + ahead);
+            self.next = self.origin + slot * ahead;
+        } else {
+            self.next_slot = None;
+            self.next = Time::NEVER;
+        }
         for loner in &self.loners {
             if loner.waits && loner.due(slot) < self.next {
                 self.next = loner.due(slot);

@@ -114,7 +114,7 @@ impl Slots {
     }
 
     /// How many slots are idle until somebody sends.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn ahead(&self) -> Option<u64> {
         let start = bucket_of(self.count);

@@ -10,18 +10,20 @@ const FULL_SIZE: u64 = 1500;
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
     /// Packets and bytes that fit; one of them is what the limit says, the other without bound.
-    most: (u64, u64),
+    most: (u32, u64),
     mark_above: Option<Limit>,
-    packets: u64,
+    packets: u32,
     bytes: u64,
 }
 
 impl Room {
     /// An empty room. An ECN-capable packet that comes in while more than `mark_above` is inside is marked.
+    #[allow(clippy::cast_possible_truncation)]
     pub const fn new(limit: Limit, mark_above: Option<Limit>) -> Self {
         let most = match limit {
-            Limit::Packets(packets) => (packets, u64::MAX),
-            Limit::Bytes(bytes) => (u64::MAX, bytes.0),
+            Limit::Packets(packets) if packets < u32::MAX as u64 => (packets as u32, u64::MAX),
+            Limit::Packets(_) => (u32::MAX, u64::MAX),
+            Limit::Bytes(bytes) => (u32::MAX, bytes.0),
         };
         Self { most, mark_above, packets: 0, bytes: 0 }
     }
@@ -53,7 +55,7 @@ impl Room {
     #[inline]
     pub fn enter(&mut self, packet: &mut Packet) {
         if let Some(threshold) = self.mark_above
-            && exceeds(threshold, self.packets, self.bytes)
+            && exceeds(threshold, self.packets.into(), self.bytes)
         {
             mark(packet);
         }
@@ -76,7 +78,6 @@ impl Room {
 
     /// Packets inside.
     #[inline]
-    #[allow(clippy::cast_possible_truncation)]
     pub const fn len(&self) -> usize {
         self.packets as usize
     }
