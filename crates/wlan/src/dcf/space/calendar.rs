@@ -2,6 +2,8 @@
 
 use wifair_units::Time;
 
+use super::sets::each_from;
+
 /// What a station does at its time. At one instant frames end before others begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
@@ -14,23 +16,31 @@ pub enum Act {
 /// What is certain, in its order, and for each station the end of its backoff, and the first of all.
 ///
 /// Stations that hear a frame put off their backoff and take it up again, some dozens at a time, and hardly one of those
-/// times is ever reached. So the times lie in plain blocks, about as many as a block has times, and a change costs one comparison; only a block
-/// that lost its earliest time is searched again when the first of all is asked for.
+/// times is ever reached. So the times lie in plain blocks, about as many as a block has times, and a change costs one
+/// comparison; only a block that lost its earliest time is searched again when the first of all is asked for.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     /// Ends of frames and answers: twice the time, plus one for [`Act::Begin`], and the station; the first comes last.
     certain: Vec<(u64, u32)>,
-    /// Ends of backoffs; padded to whole blocks.
+    /// Ends of backoffs.
     backoffs: Vec<u64>,
     /// Logarithm of the times in a block.
     bits: u32,
-    /// Not above any time of the block; equal to the earliest if the block is not stale.
-    least: Vec<u64>,
-    /// One bit a block: whether it must be searched.
-    stale: Vec<u64>,
+    blocks: Vec<Block>,
     /// The least of all, unless something has changed.
     first: u64,
     changed: bool,
+}
+
+/// Up to 64 backoffs.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    /// Not above any time of the block; equal to the earliest if the block is not stale.
+    least: u64,
+    /// Which of them end at all.
+    pending: u64,
+    /// It must be searched.
+    stale: bool,
 }
 
 const NEVER: u64 = u64::MAX;
@@ -44,14 +54,12 @@ impl Calendar {
     /// For so many stations, none of which is going to act.
     #[must_use]
     pub fn new(stations: usize) -> Self {
-        let bits = if stations <= 64 { 3 } else { stations.ilog2().div_ceil(2) };
-        let blocks = stations.div_ceil(1 << bits).max(1);
+        let bits = if stations <= 64 { 3 } else { stations.ilog2().div_ceil(2).min(6) };
         Self {
             certain: vec![],
-            backoffs: vec![NEVER; blocks << bits],
+            backoffs: vec![NEVER; stations],
             bits,
-            least: vec![NEVER; blocks],
-            stale: vec![0; blocks.div_ceil(64)],
+            blocks: vec![Block { least: NEVER, pending: 0, stale: false }; stations.div_ceil(1 << bits)],
             first: NEVER,
             changed: false,
         }
@@ -86,25 +94,20 @@ impl Calendar {
         }
     }
 
-    /// The times of a block.
-    #[inline]
-    fn backoffs_of(&self, block: usize) -> &[u64] {
-        &self.backoffs[block << self.bits..(block + 1) << self.bits]
-    }
-
     #[inline]
     fn put(&mut self, station: u32, time: u64) {
-        let index = station as usize;
-        let block = index >> self.bits;
-        let old = std::mem::replace(&mut self.backoffs[index], time);
+        let old = std::mem::replace(&mut self.backoffs[station as usize], time);
         if old == time {
             return;
         }
-        if time <= self.least[block] {
-            self.least[block] = time;
+        let block = &mut self.blocks[station as usize >> self.bits];
+        let bit = 1 << (station & ((1 << self.bits) - 1));
+        block.pending = if time == NEVER { block.pending & !bit } else { block.pending | bit };
+        if time <= block.least {
+            block.least = time;
             self.changed = true;
-        } else if old == self.least[block] {
-            self.stale[block / 64] |= 1 << (block % 64);
+        } else if old == block.least {
+            block.stale = true;
             self.changed = true;
         }
     }
@@ -127,18 +130,9 @@ impl Calendar {
     #[inline]
     pub fn interrupts(&self, time: Time, spared: impl Fn(u32) -> bool) -> bool {
         let time = time.as_nanos();
-        let mut first = 0;
-        for (least, backoffs) in self.least.iter().zip(self.backoffs.chunks_exact(1 << self.bits)) {
-            if *least <= time {
-                for (end, station) in backoffs.iter().zip(first..) {
-                    if *end <= time && !spared(station) {
-                        return true;
-                    }
-                }
-            }
-            first += 1 << self.bits;
-        }
-        false
+        let near = (0..).zip(&self.blocks).filter(|(_, block)| block.least <= time);
+        near.flat_map(|(number, block)| each_from(number << self.bits, block.pending))
+            .any(|station| self.backoffs[station as usize] <= time && !spared(station))
     }
 
     /// The first time at which a backoff ends.
@@ -154,15 +148,15 @@ impl Calendar {
     #[inline(never)]
     fn search(&mut self) {
         self.changed = false;
-        for word in 0..self.stale.len() {
-            let mut bits = std::mem::take(&mut self.stale[word]);
-            while bits != 0 {
-                let block = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                self.least[block] = self.backoffs_of(block).iter().fold(NEVER, |least, time| least.min(*time));
+        self.first = NEVER;
+        for (number, block) in (0..).zip(&mut self.blocks) {
+            if std::mem::take(&mut block.stale) {
+                let times =
+                    each_from(number << self.bits, block.pending).map(|station| self.backoffs[station as usize]);
+                block.least = times.fold(NEVER, u64::min);
             }
+            self.first = self.first.min(block.least);
         }
-        self.first = self.least.iter().fold(NEVER, |least, time| least.min(*time));
     }
 
     /// Takes out all stations that begin to send at `now`, lowest number first. Nothing is due before.
@@ -176,18 +170,19 @@ impl Calendar {
             return;
         }
         let answers = into.len();
-        let blocks = self.least.iter_mut().zip(self.backoffs.chunks_exact_mut(1 << self.bits));
-        for ((least, backoffs), first) in blocks.zip((0..).step_by(1 << self.bits)) {
-            if *least != due {
+        for (number, block) in (0..).zip(&mut self.blocks) {
+            if block.least != due {
                 continue;
             }
-            *least = NEVER;
-            for (end, station) in backoffs.iter_mut().zip(first..) {
+            block.least = NEVER;
+            for station in each_from(number << self.bits, block.pending) {
+                let end = &mut self.backoffs[station as usize];
                 if *end == due {
                     *end = NEVER;
+                    block.pending &= !(1 << (station & ((1 << self.bits) - 1)));
                     into.push(station);
                 }
-                *least = (*least).min(*end);
+                block.least = block.least.min(*end);
             }
         }
         self.changed = true;

@@ -6,51 +6,62 @@
 
 use wifair_units::Time;
 
-use super::sets::{Stations, place};
+use super::sets::place;
 
-/// For each word of stations those who are held, and until when: the NAV of each lasts as long, or longer, and its backoff is
-/// taken up DIFS after its end.
-#[derive(Clone, Debug)]
-pub struct Held {
-    stations: Stations,
-    until: Vec<Time>,
+/// Those of a word who are held, and until when: the NAV of each lasts as long, or longer, and its backoff is taken up DIFS
+/// after its end.
+#[derive(Clone, Copy, Debug)]
+pub struct Word {
+    stations: u64,
+    until: Time,
 }
+
+impl Word {
+    /// Those who are held at least until `time`.
+    #[inline]
+    pub fn until(&self, time: Time) -> u64 {
+        if time <= self.until { self.stations } else { 0 }
+    }
+
+    /// Some are held until `time`.
+    #[inline]
+    pub fn hold(&mut self, bits: u64, time: Time) {
+        if bits == 0 {
+            return;
+        }
+        if std::mem::replace(&mut self.until, time) != time {
+            self.stations = 0; // one time for all: the others are touched as usual
+        }
+        self.stations |= bits;
+    }
+
+    /// Some are not held any more.
+    #[inline]
+    pub fn release(&mut self, bits: u64) {
+        self.stations &= !bits;
+    }
+}
+
+/// The stations that are held, by words.
+#[derive(Clone, Debug)]
+pub struct Held(Vec<Word>);
 
 impl Held {
     /// None of so many.
     pub fn new(stations: usize) -> Self {
-        Self { stations: Stations::none(stations), until: vec![Time::ZERO; stations.div_ceil(64)] }
+        Self(vec![Word { stations: 0, until: Time::ZERO }; stations.div_ceil(64)])
     }
 
-    /// Those of a word who are held at least until `time`.
+    /// A word of them.
     #[inline]
-    pub fn until(&self, word: usize, time: Time) -> u64 {
-        if time <= self.until[word] { self.stations.of(word) } else { 0 }
-    }
-
-    /// Some of a word are held until `time`.
-    #[inline]
-    pub fn hold(&mut self, word: usize, bits: u64, time: Time) {
-        if bits == 0 {
-            return;
-        }
-        let stations = self.stations.of_mut(word);
-        if std::mem::replace(&mut self.until[word], time) != time {
-            *stations = 0; // one time for all: the others are touched as usual
-        }
-        *stations |= bits;
-    }
-
-    /// Some of a word are not held any more.
-    #[inline]
-    pub fn release_all(&mut self, word: usize, bits: u64) {
-        *self.stations.of_mut(word) &= !bits;
+    pub fn of_mut(&mut self, word: usize) -> &mut Word {
+        &mut self.0[word]
     }
 
     /// `station` is not held any more.
     #[inline]
     pub fn release(&mut self, station: u32) {
         let (word, bit) = place(station);
-        self.release_all(word, bit);
+        self.0[word].release(bit);
     }
 }

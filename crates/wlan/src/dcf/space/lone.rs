@@ -73,9 +73,10 @@ impl Space {
         fate.sensed |= senses & to != 0;
 
         // It begins.
-        let undisturbed = self.held.until(word, end);
+        let held = self.held.of_mut(word);
+        let undisturbed = held.until(end);
+        held.release(senses & !undisturbed);
         let stopped = senses & !undisturbed & self.alert.of(word);
-        self.held.release_all(word, senses & !undisturbed);
         if stopped & to != 0 {
             self.fall_busy(start, sending.to, end);
         }
@@ -86,18 +87,16 @@ impl Space {
         if self.eifs_is_nav && *garbled & to != 0 {
             self.extend_nav(end, sending.to);
         }
-        let mut held = undisturbed & !self.signals.garbled.of(word);
-        if sending.to == BROADCAST || self.errors_for_all || self.held.until(word, nav) == 0 {
-            held &= !reads;
+        let for_all = sending.to == BROADCAST || self.errors_for_all;
+        let held = self.held.of_mut(word);
+        let mut spared = undisturbed & !self.signals.garbled.of(word);
+        if for_all || held.until(nav) == 0 {
+            spared &= !reads;
         }
-        let touched = senses & !to & !held;
+        let touched = senses & !to & !spared;
         let read = reads & touched;
-        self.held.release_all(word, touched);
-        let announced = if sending.to == BROADCAST || self.errors_for_all {
-            self.read_for_all(sender, sending, word, read)
-        } else {
-            read
-        };
+        held.release(touched);
+        let announced = if for_all { self.read_for_all(sender, sending, word, read) } else { read };
         let check = self.nav_check(end, sending);
         let mut garbled = self.signals.garbled.of(word);
         let eifs_by_nav = if self.eifs_is_nav { garbled & touched } else { 0 };
@@ -131,7 +130,7 @@ impl Space {
         let alert = self.alert.of_mut(word);
         *alert = *alert & !asleep | if check < Time::NEVER { read } else { 0 };
         if sending.to != BROADCAST && nav > end {
-            self.held.hold(word, announced & !checked, nav);
+            self.held.of_mut(word).hold(announced & !checked, nav);
         }
     }
 

@@ -42,9 +42,14 @@ impl Stations {
 
 /// The stations of a word that `bits` has, in the order of their numbers.
 #[inline]
-pub fn each(word: usize, mut bits: u64) -> impl Iterator<Item = u32> {
+pub fn each(word: usize, bits: u64) -> impl Iterator<Item = u32> {
     #[allow(clippy::cast_possible_truncation)] // there are fewer than 2^32 stations
-    let first = word as u32 * 64;
+    each_from(word as u32 * 64, bits)
+}
+
+/// The stations that `bits` has, whose lowest bit is `first`.
+#[inline]
+pub fn each_from(first: u32, mut bits: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let station = (bits != 0).then(|| first + bits.trailing_zeros());
         bits &= bits.wrapping_sub(1);

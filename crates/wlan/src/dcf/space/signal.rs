@@ -470,12 +470,12 @@ impl Space {
         let Reach { reached, senses, .. } = *reach;
         let word = reach.word as usize;
         let listens = !self.signals.sends.of(word);
-        let held = self.held.until(word, end);
+        let held = self.held.of_mut(word).until(end);
         for station in each(word, fall_busy & !held & self.alert.of(word)) {
             self.fall_busy(now, station, end);
         }
         let busier = listens & was_busy & if self.signals.by_total { reached } else { senses };
-        self.held.release_all(word, (fall_busy | busier) & !held);
+        self.held.of_mut(word).release((fall_busy | busier) & !held);
         for station in each(word, busier & !held & self.alert.of(word)) {
             let ear = &self.ears[station as usize];
             if ear.contends && !ear.engaged {
@@ -601,12 +601,12 @@ impl Space {
         fate.read |= follow & !spoilt & to != 0;
         fate.sensed |= was_busy & to != 0;
         let fall_idle = was_busy & !signals.busy(word) & !to;
-        let mut held = self.held.until(word, now) & !self.signals.garbled.of(word);
+        let mut held = self.held.of_mut(word).until(now) & !self.signals.garbled.of(word);
         let read = follow & !spoilt & !to;
-        if sending.to == BROADCAST || self.errors_for_all || self.held.until(word, sending.nav) == 0 {
+        if sending.to == BROADCAST || self.errors_for_all || self.held.of_mut(word).until(sending.nav) == 0 {
             held &= !read;
         }
-        self.held.release_all(word, (read | fall_idle) & !held);
+        self.held.of_mut(word).release((read | fall_idle) & !held);
         let mut announced = 0;
         for station in each(word, read & !held) {
             if sending.to == BROADCAST {
@@ -634,7 +634,7 @@ impl Space {
             hold |= if ear.engaged || ear.nav_check < Time::NEVER { 0 } else { place(station).1 };
         }
         if sending.to != BROADCAST && sending.nav > now && self.tap.is_none() {
-            self.held.hold(word, hold & announced, sending.nav);
+            self.held.of_mut(word).hold(hold & announced, sending.nav);
         }
     }
 
