@@ -130,7 +130,9 @@ impl Space {
         let alert = self.alert.of_mut(word);
         *alert = *alert & !asleep | if check < Time::NEVER { read } else { 0 };
         if sending.to != BROADCAST && nav > end {
-            self.held.of_mut(word).hold(announced & !checked, nav);
+            // EIFS that is a NAV mostly covers the answer, too.
+            let covered = if nav <= end + self.waits.eifs { eifs_by_nav } else { 0 };
+            self.held.of_mut(word).hold((announced | covered) & !checked, nav);
         }
     }
 
