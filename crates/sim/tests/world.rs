@@ -43,6 +43,8 @@ struct Wires {
     shaped: bool,
     /// What waits for a wire.
     queue: u64,
+    /// There is nothing but wires.
+    alone: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -84,8 +86,9 @@ enum Carrier {
 fn wires() -> impl Strategy<Value = Wires> {
     let mbps = prop::option::of(prop_oneof![Just(1_u64), Just(10), Just(100)]);
     let shaped = prop_oneof![3 => Just(false), 1 => Just(true)];
-    (any::<bool>(), any::<bool>(), mbps, shaped, prop_oneof![1_u64..10, Just(100)])
-        .prop_map(|(several, longer, mbps, shaped, queue)| Wires { several, longer, mbps, shaped, queue })
+    let alone = prop_oneof![3 => Just(false), 1 => Just(true)];
+    (any::<bool>(), any::<bool>(), mbps, shaped, prop_oneof![1_u64..10, Just(100)], alone)
+        .prop_map(|(several, longer, mbps, shaped, queue, alone)| Wires { several, longer, mbps, shaped, queue, alone })
 }
 
 fn tcp() -> impl Strategy<Value = Tcp> {
@@ -157,7 +160,8 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
     let link = |to_ap: bool| LinkPlan {
         rate: wires.mbps.map(BitRate::from_mbps),
         burst: (wires.shaped && to_ap).then_some(Bytes(3000)),
-        delay: Duration::from_millis(setup.delay_ms),
+        // On wires alone that take no time, a flow without end would send all of it at once.
+        delay: Duration::from_millis(if wires.alone { setup.delay_ms.max(1) } else { setup.delay_ms }),
         queue: Queue::fifo(Limit::Packets(wires.queue)),
     };
     let count = setup.flows.len();
@@ -202,6 +206,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
     let mut flows: Vec<FlowPlan> = setup.flows.iter().enumerate().map(|(index, way)| flow(index, *way)).collect();
     if let Some(interval_us) = setup.relayed_us
         && count > 1
+        && !wires.alone
     {
         let hops = |from: u32, to: u32| {
             vec![Hop::Air { medium: 0, from, to: 0 }, Hop::Air { medium: 0, from: 0, to }, Hop::End]
@@ -215,13 +220,19 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
             ..relayed
         });
     }
+    if wires.alone {
+        for flow in &mut flows {
+            flow.forward.retain(|hop| !matches!(hop, Hop::Air { .. }));
+            flow.reverse.retain(|hop| !matches!(hop, Hop::Air { .. }));
+        }
+    }
     let labels = Labels {
         flows: flows.iter().map(|flow| (flow.name.clone(), flow.direction)).collect(),
         stations: vec![(0..=count).map(|index| format!("s{index}")).collect()],
         seed: setup.seed,
         fair_share_base: None,
     };
-    let plan = Plan {
+    let mut plan = Plan {
         routing: None,
         seed: setup.seed,
         warm_up: Time::from_nanos(500_000_000),
@@ -239,6 +250,9 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
         flows,
         sample_every: None,
     };
+    if wires.alone {
+        plan.media.clear();
+    }
     (plan, labels)
 }
 
@@ -354,7 +368,7 @@ fn packets_can_be_put_in_and_taken_out() {
         data_error: 0.0,
         control_error: 0.0,
         delay_ms: 0,
-        wires: Wires { several: false, longer: false, mbps: Some(10), shaped: false, queue: 100 },
+        wires: Wires { several: false, longer: false, mbps: Some(10), shaped: false, queue: 100, alone: false },
         tcp: Tcp { ack_delay_ms: None, min_rto_ms: 1000, pacing: false, sack: false },
         relayed_us: None,
     });

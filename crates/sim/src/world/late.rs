@@ -20,6 +20,7 @@ use wifair_wlan::dcf::Medium;
 use wifair_wlan::queue::Cause;
 
 use super::flow::Flow;
+use super::link::Link;
 use super::measure::Loss;
 use super::plan::{Hop, Transport, Workload};
 use super::{FIRST_MEDIUM, World};
@@ -33,7 +34,10 @@ pub(super) struct Late {
     hubs: Vec<(usize, u32)>,
     /// Where each wire leads, by its number.
     leads: Vec<Lead>,
-    /// When the next thing happens on each wire, by their numbers: on those that lead to hubs, and on all others.
+    /// The only wire that leads to a hub, if it is one.
+    only: Option<usize>,
+    /// When the next thing happens on each wire, by their numbers: on those that lead to hubs, unless it is the only one, and on all
+    /// others.
     to_hubs: Heads,
     others: Heads,
     /// What arrives at an end cannot bring about anything at an access point sooner than after this.
@@ -48,9 +52,10 @@ enum Lead {
     /// To the access point of a medium. Nothing follows from what arrives there before the access point looks, so that can
     /// wait until all else is made up for.
     Hub(usize),
-    /// To the end of every way over it.
+    /// To the end of every way over it, from where answers go by wires that nothing else enters, and that have no gate. What
+    /// arrives there concerns nobody but these ends, so it need not keep to its turn among the wires.
     End,
-    /// To several places, on by wire, or to an access point in a way that is not as simple.
+    /// To several places, on by wire, or where it is not as simple.
     On,
 }
 
@@ -70,16 +75,12 @@ impl Late {
             links: vec![],
             hubs: vec![],
             leads: vec![],
+            only: None,
             to_hubs: heads.clone(),
             others: heads,
             lookahead: Duration::ZERO,
             is_on: false,
         }
-    }
-
-    /// When the next thing happens on the wires that are late.
-    pub(super) fn next(&self) -> Time {
-        if self.is_on { self.to_hubs.earliest().min(self.others.earliest()) } else { Time::NEVER }
     }
 
     /// Says when the next thing happens on a wire.
@@ -135,8 +136,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What a way puts on each wire, whether that comes late.
-    fn entries(&self, flow: &Flow, start: u32, back: u32, mut note: impl FnMut(usize, bool)) {
+    /// The wires of a way, each with the hop by which comes what enters it, or what is answered so.
+    fn entries(&self, flow: &Flow, start: u32, back: u32, mut note: impl FnMut(usize, Hop)) {
         let (way, back) = (self.way(start), self.way(back));
         let mut before = match &flow.transport {
             Transport::Tcp { .. } if back.len() > 1 => Some(back[back.len() - 2]),
@@ -144,7 +145,7 @@ impl<'a> Search<'a> {
         };
         for hop in way {
             if let (Hop::Wire(link), Some(before)) = (hop, before) {
-                note(*link as usize, self.is_late(before));
+                note(*link as usize, before);
             }
             before = Some(*hop);
         }
@@ -174,7 +175,8 @@ impl World {
             for flow in &self.flows {
                 for (start, back) in [(flow.forward, flow.reverse), (flow.reverse, flow.forward)] {
                     search.narrow(flow, start, back);
-                    search.entries(flow, start, back, |link, late| entered[link][usize::from(late)] = true);
+                    let note = |link: usize, by| entered[link][usize::from(search.is_late(by))] = true;
+                    search.entries(flow, start, back, note);
                 }
             }
             for (link, entered) in entered.into_iter().enumerate() {
@@ -209,6 +211,22 @@ impl World {
                 leads[link] = first;
             }
         }
+        let mut entered_from = vec![vec![]; self.links.len()];
+        for flow in &self.flows {
+            for (start, back) in [(flow.forward, flow.reverse), (flow.reverse, flow.forward)] {
+                search.entries(flow, start, back, |link, by| entered_from[link].push(by));
+            }
+        }
+        for &link in &links {
+            let is_this = |hop: &Hop| matches!(hop, Hop::Wire(from) if *from as usize == link);
+            // What waits at a gate must be let through before more comes to it.
+            let is_free = |(entered, from): (&Link, &Vec<Hop>)| {
+                !from.iter().any(is_this) || (from.iter().all(is_this) && !entered.has_gate())
+            };
+            if leads[link] == Lead::End && !self.links.iter().zip(&entered_from).all(is_free) {
+                leads[link] = Lead::On;
+            }
+        }
         let (mut hubs, mut lookahead) = (vec![], Duration::MAX);
         for medium in all(&search.media) {
             let hub = Lead::Hub(medium);
@@ -224,13 +242,19 @@ impl World {
                 hubs.push((medium, self.hubs[medium][0]));
             }
         }
-        if !hubs.is_empty() {
-            for link in &links {
-                self.links[*link].set_sink(false);
-            }
-            let heads = Heads::new(0, self.links.len());
-            self.late = Late { links, hubs, leads, to_hubs: heads.clone(), others: heads, lookahead, is_on: false };
+        let has_media = !self.media.is_empty();
+        if links.is_empty() || (hubs.is_empty() && has_media) {
+            return;
         }
+        for link in &links {
+            self.links[*link].set_sink(false);
+        }
+        let mut to_hubs = links.iter().copied().filter(|link| matches!(leads[*link], Lead::Hub(_)));
+        let only = to_hubs.next().filter(|_| to_hubs.next().is_none());
+        let heads = Heads::new(0, self.links.len());
+        // Where there is nothing but wires, they are late from the beginning.
+        self.late =
+            Late { links, hubs, leads, only, to_hubs: heads.clone(), others: heads, lookahead, is_on: !has_media };
     }
 
     /// Something is to be seen to after a packet was put on a wire.
@@ -328,7 +352,11 @@ impl World {
     }
 
     /// What is on its last wire to an access point before `end` comes there.
+    #[inline]
     fn come_to_hubs(&mut self, end: Time) {
+        if let Some(link) = self.late.only {
+            return self.come_late(link, end);
+        }
         loop {
             let (time, link) = self.late.to_hubs.first();
             if time >= end {
@@ -336,6 +364,7 @@ impl World {
             }
             let others = self.late.to_hubs.first_without(link);
             self.come_late(link, end.min(others.max(time + Duration::from_nanos(1))));
+            self.late.to_hubs.set(link, self.links[link].next());
         }
     }
 
@@ -355,7 +384,7 @@ impl World {
                 None if !self.dropped.is_empty() => self.lose_dropped(Loss::LinkQueue),
                 None => {}
             }
-            if time >= end || time >= self.late.others.earliest() || time >= self.timers.next() {
+            if time >= end || time >= self.timers.next() || (!ends_here && time >= self.late.others.earliest()) {
                 self.late.others.set(index, time);
                 return;
             }
@@ -381,7 +410,6 @@ impl World {
         };
         cell.come_late(&mut self.packets, next, refuse);
         link.look();
-        self.late.to_hubs.set(index, link.next());
     }
 
     /// A packet has made a hop by wire.

@@ -256,7 +256,8 @@ impl World {
     /// The time of the next event.
     #[must_use]
     pub fn next(&self) -> Time {
-        self.heads.first().0.min(self.late.next())
+        let late = self.links.iter().filter(|_| self.late.is_on).map(Link::next);
+        late.fold(self.heads.earliest(), Time::min)
     }
 
     /// Events taken so far.
