@@ -678,6 +678,7 @@ impl Cell {
         let heard = loop {
             if self.phase == Phase::Ack {
                 if self.poured < at && self.sender == self.hub {
+                    steps -= 1;
                     break Heard::Thirst;
                 }
                 let goes_on = self.finish(at, packets, dropped, &receiver);
@@ -702,6 +703,7 @@ impl Cell {
                 break self.receive(at);
             }
             if self.poured < at && self.is_hub_on_air() {
+                steps -= 1;
                 break Heard::Thirst;
             }
             let broadcast = self.advance_rarely(at, packets, dropped, given_up, &receiver);
@@ -717,7 +719,7 @@ impl Cell {
             steps += 1;
         };
         *now = at;
-        (heard, steps - u64::from(heard == Heard::Thirst))
+        (heard, steps)
     }
 
     /// What is not a part of a frame that is received and acknowledged. Returns the broadcast that was received, if one was.
@@ -1047,28 +1049,28 @@ impl Cell {
     #[inline(always)]
     fn receive(&mut self, now: Time) -> Heard {
         let state = &mut self.stations[self.sender as usize];
-        if !state.is_plain {
-            return self.receive_otherwise(now);
-        }
         let frame = state.frame.as_mut().expect("a sender has a frame");
+        let heard = Heard::Packet { to: frame.to, id: frame.id };
+        if !state.is_plain {
+            return if self.receive_otherwise(now) { heard } else { Heard::Nothing };
+        }
         frame.received = true;
         state.counters.data += frame.air;
         self.phase = Phase::Ack;
         self.next = now + self.access.timing.sifs + frame.ack;
-        Heard::Packet { to: frame.to, id: frame.id }
+        heard
     }
 
-    /// The same where the frame followed a CTS, or frames may be lost.
+    /// The same where the frame followed a CTS, or frames may be lost. Returns whether the receiver did not have it before.
     #[inline(never)]
-    fn receive_otherwise(&mut self, now: Time) -> Heard {
+    fn receive_otherwise(&mut self, now: Time) -> bool {
         let sender = self.sender;
         self.account_exchange(sender, false);
         let lost = self.lossy && self.is_control_lost(sender);
         let frame = self.stations[sender as usize].frame.as_mut().expect("a sender has a frame");
         self.phase = if lost { Phase::LostAck } else { Phase::Ack };
         self.next = now + self.access.timing.sifs + frame.ack;
-        let is_new = !std::mem::replace(&mut frame.received, true);
-        if is_new { Heard::Packet { to: frame.to, id: frame.id } } else { Heard::Nothing }
+        !std::mem::replace(&mut frame.received, true)
     }
 
     /// Books a data frame that ends, with what preceded it.
