@@ -187,9 +187,12 @@ impl Space {
         } else {
             self.held.release(sending.to);
             if read {
-                read = !self.is_lost(sender, sending);
-                self.signals.garbled.put(sending.to, !read);
-                self.extend_nav(now, sending.to);
+                self.signals.garbled.put(sending.to, false);
+                if self.lossy && self.is_lost(sender, sending) {
+                    read = false;
+                    self.signals.garbled.put(sending.to, true);
+                    self.extend_nav(now, sending.to);
+                }
             }
         }
         self.traffic.settle(sending, read);
@@ -221,7 +224,6 @@ impl Space {
     }
 
     /// Whether a frame that its receiver could read is lost to a given error probability.
-    #[inline]
     fn is_lost(&mut self, sender: u32, sending: &Sending) -> bool {
         let from = self.errors[sender as usize].data_from;
         let errors = &mut self.errors[sending.to as usize];

@@ -134,6 +134,8 @@ pub struct Space {
     stations: Vec<Station>,
     queues: Vec<Queue>,
     errors: Vec<Errors>,
+    /// Frames may be lost to given probabilities.
+    lossy: bool,
     signals: Signals,
     /// Whom frames do not concern for a while.
     held: Held,
@@ -225,6 +227,7 @@ impl Space {
             stations: vec![],
             queues: vec![],
             errors: vec![],
+            lossy: false,
             errors_for_all: false,
             eifs_is_nav: access.eifs == Eifs::Nav,
             like_ns2: access.eifs == Eifs::Nav,
@@ -249,7 +252,9 @@ impl Space {
             access,
         };
         for (number, station) in (0..).zip(stations) {
-            space.errors.push(Errors::new(&station));
+            let errors = Errors::new(&station);
+            space.lossy |= errors.are_possible();
+            space.errors.push(errors);
             space.stations.push(Station {
                 frame: None,
                 stage: Stage::Rest,
