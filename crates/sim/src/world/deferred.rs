@@ -161,7 +161,8 @@ impl World {
 
     /// Datagrams that arrive before `end` at the far end of a wire have arrived.
     pub(super) fn sink(&mut self, link: usize, end: Time) {
-        while let Some(datagram) = self.links[link].take_sunk(end) {
+        let Some(sunk) = self.links[link].sunk_mut() else { return };
+        for datagram in sunk.drain_before(end) {
             let counters = &mut self.connections[datagram.connection as usize].counters;
             counters.data_arrived += 1;
             counters.payload_arrived += u64::from(datagram.payload);

@@ -213,10 +213,10 @@ impl Link {
         self.sink.as_ref().is_some_and(|sink| sink.len() >= FULL_SINK)
     }
 
-    /// Takes out a datagram that arrives before `end` where they are only counted.
+    /// The datagrams on the line, where they are only counted.
     #[inline]
-    pub(super) fn take_sunk(&mut self, end: Time) -> Option<Datagram> {
-        self.sink.as_mut()?.pop_before(end).map(|(_, datagram)| datagram)
+    pub(super) fn sunk_mut(&mut self) -> Option<&mut DelayLine<Datagram>> {
+        self.sink.as_mut()
     }
 
     /// Datagrams that are no packets any more.
