@@ -126,8 +126,11 @@ pub struct Cell {
     stations: Vec<Station>,
     /// Frames may be spoilt by a given probability.
     lossy: bool,
-    /// An exchange has consequences beside a backoff: the NAV is rounded, or a queue wants to know what was used of the air.
+    /// Every exchange has consequences beside a backoff: the NAV outlasts an ACK by rounding, or a queue wants to know what
+    /// was used of the air.
     has_sequel: bool,
+    /// The NAV of an RTS may outlast its exchange by rounding.
+    rounds_nav: bool,
     slots: Slots,
     /// The next idle slot begins here, unless somebody sends before.
     origin: Time,
@@ -169,12 +172,14 @@ impl Cell {
     pub fn new(access: Access, hub: u32, stations: Vec<StationSettings>) -> Self {
         let timing = &access.timing;
         let ledger = Ledger::new(stations.iter().map(|station| &station.queue), stations.len());
+        let outlasts = stations.iter().any(|s| access.nav_excess(timing.ack_to(s.rate), None) > Duration::ZERO);
         let mut cell = Self {
             hub,
             slots: Slots::new(stations.len()),
             stations: vec![],
             lossy: false,
-            has_sequel: ledger.is_wanted() || access.nav_unit > Duration::ZERO,
+            has_sequel: ledger.is_wanted() || outlasts,
+            rounds_nav: access.nav_unit > Duration::ZERO,
             origin: Time::ZERO + timing.difs,
             nav: Time::ZERO,
             loners: vec![],
@@ -1100,7 +1105,7 @@ impl Cell {
         let sender = self.sender;
         let state = &mut self.stations[sender as usize];
         state.counters.control += state.sent().ack;
-        if self.has_sequel {
+        if self.has_sequel || self.rounds_nav && !state.is_plain {
             self.succeed(now, packets, dropped, receiver);
             return false;
         }
