@@ -45,7 +45,7 @@ def uploads(stations: int, ns2_seconds: int, ns3_seconds: int, goal: str) -> Cas
     tcl = ("uploads.tcl", str(stations)) if ns2_seconds else ()
     program = ("uploads", str(stations)) if ns3_seconds else ()
     overrides = (f"stations.count={stations}",)
-    return Case(name, "uploads.toml", overrides, 10_000, tcl, ns2_seconds, program, ns3_seconds, goal)
+    return Case(name, "uploads.toml", overrides, 20_000, tcl, ns2_seconds, program, ns3_seconds, goal)
 
 
 def high_speed(cc: str, buffer: int) -> Case:
@@ -62,7 +62,6 @@ CASES = [
     Case(
         "802.11g, 20 saturated UDP uploads",
         "scenarios/saturated.toml",
-        seconds=5000,
         ns3=("saturated", "20"),
         ns3_seconds=5,
         goal="4,000",
