@@ -30,6 +30,8 @@ struct Setup {
     tcp: Tcp,
     /// A flow of datagrams from the first station to the last over the access point, which sends one each so many us.
     relayed_us: Option<u64>,
+    /// A connection from the server of the first flow to that of the second, by their wires and over no air, with this window.
+    across: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +113,7 @@ fn setups() -> impl Strategy<Value = Setup> {
         (prop_oneof![Just(0_u64), Just(300), Just(3000)], eifs, prop_oneof![Just(1_u32), Just(15), Just(31)]),
         (prop_oneof![3 => Just(0.0), 1 => 0.0_f64..0.6], prop_oneof![3 => Just(0.0), 1 => 0.0_f64..0.4]),
         (prop_oneof![1 => Just(0_u64), 3 => 0_u64..60], wires(), tcp(), prop::option::of(500_u64..20_000)),
+        prop::option::of(1_u64..40),
     )
         .prop_map(
             |(
@@ -118,6 +121,7 @@ fn setups() -> impl Strategy<Value = Setup> {
                 (rts_threshold, eifs, cw_min),
                 (data_error, control_error),
                 (delay_ms, wires, tcp, relayed_us),
+                across,
             )| {
                 Setup {
                     seed,
@@ -133,6 +137,7 @@ fn setups() -> impl Strategy<Value = Setup> {
                     wires,
                     tcp,
                     relayed_us,
+                    across,
                 }
             },
         )
@@ -218,6 +223,23 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
             forward: hops(1, count as u32),
             reverse: hops(count as u32, 1),
             ..relayed
+        });
+    }
+    if let Some(window) = setup.across
+        && count > 1
+        && wires.several
+        && !wires.longer
+        && (setup.delay_ms > 0 || wires.mbps.is_some())
+    // or all of it would be sent at once
+    {
+        let hops = |from: u32, to: u32| vec![Hop::Wire(from).reversed(), Hop::Wire(to), Hop::End];
+        let across = flow(0, (true, Carrier::Tcp { window, transfer: None, fresh: false }));
+        flows.push(FlowPlan {
+            name: "across".to_owned(),
+            direction: Direction::Wired,
+            forward: hops(0, 2),
+            reverse: hops(2, 0),
+            ..across
         });
     }
     if wires.alone {
@@ -371,6 +393,7 @@ fn packets_can_be_put_in_and_taken_out() {
         wires: Wires { several: false, longer: false, mbps: Some(10), shaped: false, queue: 100, alone: false },
         tcp: Tcp { ack_delay_ms: None, min_rto_ms: 1000, pacing: false, sack: false },
         relayed_us: None,
+        across: None,
     });
     plan.flows[0].workload = Workload::Outside;
     let mut world = World::new(plan);
