@@ -33,7 +33,7 @@ def short(name: str) -> str:
     """The last two parts of a path."""
     name = re.sub(r" \(inlined\)$|::\{closure#\d+\}|::h[0-9a-f]{16}$", "", name)
     name = re.sub(r"^<(.+?) as .+?>::", r"\1::", name)
-    name = re.sub(r"^<impl (.+?)>::", r"\1::", name)
+    name = re.sub(r"<impl (.+?)>::", r"\1::", name)
     name = re.sub(r"<[^<>]*>", "", re.sub(r"<[^<>]*>", "", name))
     return "::".join(re.sub(r"[<>]", "", name).split("::")[-2:])
 
