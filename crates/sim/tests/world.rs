@@ -229,8 +229,8 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
         && count > 1
         && wires.several
         && !wires.longer
+        // Or all of it would be sent at once.
         && (setup.delay_ms > 0 || wires.mbps.is_some())
-    // or all of it would be sent at once
     {
         let hops = |from: u32, to: u32| vec![Hop::Wire(from).reversed(), Hop::Wire(to), Hop::End];
         let across = flow(0, (true, Carrier::Tcp { window, transfer: None, fresh: false }));

@@ -1029,7 +1029,7 @@ impl Cell {
         let nav = self.access.nav_after_own(last > 1 || ended < now);
         let met = self.met();
         let state = &mut self.stations[sender as usize];
-        let Frame { id, to, length, .. } = *state.sent();
+        let Frame { id, to, .. } = *state.sent();
         let unanswered = if met { &mut state.counters.collisions } else { &mut state.counters.errors };
         *unanswered += 1;
         state.counters.collided += ended - began;
@@ -1042,12 +1042,12 @@ impl Cell {
             self.back_off(sender, now + nav + difs);
             return;
         }
-        let by_rts = self.access.protects(length);
         let resumes = match self.access.eifs {
             Eifs::Nav => (ended + self.access.answer_timeout).max(now + nav) + difs,
             _ => self.access.after_timeout(ended, now),
         };
-        self.fail(now, sender, by_rts || !self.access.protects(length), resumes, packets, dropped, given_up, receiver);
+        // An RTS, or a frame too short for one: the short count.
+        self.fail(now, sender, true, resumes, packets, dropped, given_up, receiver);
     }
 
     /// The data frame ends and is received.
