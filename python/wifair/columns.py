@@ -217,7 +217,9 @@ def _rows(column: NDArray[Any] | RawData) -> int:
 def _array(data: RawData) -> NDArray[Any]:
     import numpy as np  # noqa: PLC0415
 
-    return np.array(data, dtype=np.str_) if isinstance(data, list) else np.frombuffer(data[1], dtype=data[0]).copy()
+    if isinstance(data, list):
+        return np.array(data) if data else np.array(data, dtype=np.str_)
+    return np.frombuffer(data[1], dtype=data[0]).copy()
 
 
 def _library(name: str, extra: str | None = None) -> ModuleType:
