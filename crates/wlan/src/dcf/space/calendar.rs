@@ -2,7 +2,7 @@
 
 use wifair_units::Time;
 
-use super::sets::each_from;
+use super::sets::{each_from, place};
 
 /// What a station does at its time. At one instant frames end before others begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,13 +126,19 @@ impl Calendar {
         self.certain.is_empty()
     }
 
-    /// Whether the backoff of a station ends by `time` that is not `spared`.
+    /// Whether the backoff of a station ends by `time` that is not among the `spared` of its word, and at an instant in which it
+    /// `meets` something.
     #[inline]
-    pub fn interrupts(&self, time: Time, spared: impl Fn(u32) -> bool) -> bool {
-        let time = time.as_nanos();
-        let near = (0..).zip(&self.blocks).filter(|(_, block)| block.least <= time);
-        near.flat_map(|(number, block)| each_from(number << self.bits, block.pending))
-            .any(|station| self.backoffs[station as usize] <= time && !spared(station))
+    pub fn interrupts(&self, time: Time, spared: impl Fn(usize) -> u64, meets: impl Fn(u32, Time) -> bool) -> bool {
+        let near = (0..).zip(&self.blocks).filter(|(_, block)| block.least <= time.as_nanos());
+        let others = near.flat_map(|(number, block): (u32, _)| {
+            let first = number << self.bits;
+            let (word, bit) = place(first);
+            each_from(first, block.pending & !(spared(word) / bit))
+        });
+        others
+            .map(|station| (station, self.backoffs[station as usize]))
+            .any(|(station, end)| end <= time.as_nanos() && meets(station, Time::from_nanos(end)))
     }
 
     /// The first time at which a backoff ends.

@@ -19,6 +19,9 @@ impl Space {
         self.traffic.account(now, &mut self.sendings);
         if let [sender] = self.starters[..] {
             let sending = self.compose(now, sender);
+            if let Some(exchange) = self.whole_exchange(sender, &sending) {
+                return self.begin_exchange(exchange, sending, bound, call);
+            }
             if self.stays_alone(sender, sending.end, bound, call) {
                 return self.send_alone(sender, sending, call);
             }
@@ -43,7 +46,7 @@ impl Space {
     }
 
     /// `sender` is about to send, and hears nothing meanwhile.
-    fn turn_to_sending(&mut self, sender: u32) {
+    pub(super) fn turn_to_sending(&mut self, sender: u32) {
         let ear = &mut self.ears[sender as usize];
         let signals = &mut self.signals;
         if signals.receiving.has(sender) {
@@ -61,7 +64,7 @@ impl Space {
     }
 
     /// Whether the frame that `sender` has begun is lost from the start, now that all have begun who were going to.
-    fn look_at_start(&mut self, sender: u32) {
+    pub(super) fn look_at_start(&mut self, sender: u32) {
         let sending = &self.sendings[sender as usize];
         // Not read from the start: because of another frame, or is it too far?
         let met = match sending.to {
@@ -81,7 +84,7 @@ impl Space {
     }
 
     /// What `sender` sends that begins at `now`.
-    fn compose(&mut self, now: Time, sender: u32) -> Sending {
+    pub(super) fn compose(&mut self, now: Time, sender: u32) -> Sending {
         let due = std::mem::replace(&mut self.stations[sender as usize].stage, Stage::Sends);
         let kind = match due {
             Stage::Due(kind) => kind,
@@ -124,7 +127,7 @@ impl Space {
     }
 
     /// A frame of `sender` begins.
-    fn send(&mut self, sender: u32, sending: Sending) {
+    pub(super) fn send(&mut self, sender: u32, sending: Sending) {
         self.sendings[sender as usize] = sending;
         self.calendar.plan(sender, sending.end, Act::End);
         self.traffic.frames += 1;
@@ -362,7 +365,7 @@ impl Space {
 
     /// A frame is done: contention window and retries return to their start, a backoff follows whether there is
     /// another frame or not (10.3.4.3).
-    fn succeed<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) {
+    pub(super) fn succeed<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) {
         self.alert.put(station, true);
         self.counters[station as usize].delivered += 1;
         if let Some(rates) = &mut self.rates {

@@ -22,12 +22,7 @@ impl Space {
         if self.tap.is_some() || call.has_losses() || !self.signals.constant {
             return false;
         }
-        let reaches = self.signals.rows.row(sender);
-        let senses = |station| {
-            let (word, bit) = place(station);
-            reaches.iter().any(|reach| reach.word as usize == word && reach.senses & bit != 0)
-        };
-        !self.calendar.interrupts(end, senses)
+        !self.calendar.interrupts(end, |word| self.shares.at(sender, word).senses, |_, _| true)
     }
 
     /// `sender` sends a frame that has the air for itself.
@@ -49,6 +44,12 @@ impl Space {
         if sending.to == BROADCAST {
             self.receivers.clear();
         }
+        let fate = self.pass_to_all(sender, &sending, true);
+        self.close(sender, &mut sending, fate, call)
+    }
+
+    /// What the frame does to all whom it reaches, from begin to end; `with_receiver`: to its receiver, too, when it begins.
+    pub(super) fn pass_to_all(&mut self, sender: u32, sending: &Sending, with_receiver: bool) -> Outcome {
         let dsss = self.access.timing.is_dsss(sending.rate);
         let mut fate = Outcome::default();
         for place in self.signals.rows.of(sender) {
@@ -56,14 +57,14 @@ impl Space {
             if !dsss {
                 reach.reads &= !self.signals.legacy.of(reach.word as usize);
             }
-            self.pass_word(sender, &sending, &reach, &mut fate);
+            self.pass_word(sender, sending, &reach, with_receiver, &mut fate);
         }
-        self.close(sender, &mut sending, fate, call)
+        fate
     }
 
     /// What the frame does to 64 stations, from begin to end.
     #[inline]
-    fn pass_word(&mut self, sender: u32, sending: &Sending, reach: &Reach, fate: &mut Outcome) {
+    fn pass_word(&mut self, sender: u32, sending: &Sending, reach: &Reach, with_receiver: bool, fate: &mut Outcome) {
         let Sending { start, end, nav, .. } = *sending;
         let word = reach.word as usize;
         let senses = reach.senses;
@@ -77,7 +78,7 @@ impl Space {
         let undisturbed = held.until(end);
         held.release(senses & !undisturbed);
         let stopped = senses & !undisturbed & self.alert.of(word);
-        if stopped & to != 0 {
+        if with_receiver && stopped & to != 0 {
             self.fall_busy(start, sending.to, end);
         }
 

@@ -31,8 +31,10 @@ mod reach;
 mod record;
 mod rows;
 mod sets;
+mod shares;
 mod signal;
 mod traffic;
+mod whole;
 
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
@@ -44,9 +46,11 @@ pub use self::links::{Hearing, Links};
 pub use self::rates::RateSettings;
 use self::rates::Rates;
 use self::sets::Stations;
+use self::shares::Shares;
 pub use self::signal::SignalSettings;
 use self::signal::Signals;
 use self::traffic::Traffic;
+use self::whole::Exchange;
 use super::queues::{Ledger, Sleepers};
 use super::station::{AirTimes, Contention, Errors, Frame, frame_length};
 use super::tap::Tap;
@@ -137,6 +141,12 @@ pub struct Space {
     /// Frames may be lost to given probabilities.
     lossy: bool,
     signals: Signals,
+    /// Who hears whom, if that is always the same.
+    shares: Shares,
+    /// Data and their ACK can be one step: there are no errors, no protection and no records.
+    is_plain: bool,
+    /// An exchange that meets no other frame.
+    exchange: Option<Exchange>,
     /// Whom frames do not concern for a while.
     held: Held,
     /// Who has a backoff, a frame to send, or a NAV that may be forgotten, and some who had: a busy medium changes nothing
@@ -221,6 +231,9 @@ impl Space {
             counters: vec![Counters::default(); stations.len()],
             gauges: vec![Gauge::default(); hubs.len()],
             signals: Signals::without_powers(&links),
+            shares: Shares::default(),
+            is_plain: false,
+            exchange: None,
             held: Held::new(stations.len()),
             alert: Stations::none(stations.len()),
             links,
@@ -267,7 +280,17 @@ impl Space {
             });
             space.queues.push(station.queue);
         }
+        space.learn_shares();
         space
+    }
+
+    /// Finds out who hears whom, and whether exchanges can be one step.
+    fn learn_shares(&mut self) {
+        let stations = u32::try_from(self.stations.len()).expect("stations are numbered in 32 bits");
+        self.shares = Shares::new(stations, &self.signals.rows, !self.like_ns2);
+        let has_legacy = (0..stations).any(|station| self.signals.legacy.has(station));
+        let is_shielded = self.access.protection.is_some();
+        self.is_plain = self.signals.constant && self.tap.is_none() && !(self.lossy || has_legacy || is_shielded);
     }
 
     /// The same with powers, capture and chance: otherwise a frame that meets another which its receiver senses is lost.
@@ -279,6 +302,7 @@ impl Space {
         self.signals = Signals::new(settings, &self.links);
         self.like_ns2 = self.eifs_is_nav && self.signals.are_those_of_ns2();
         self.eifs_if_unread |= self.signals.capture == Capture::First;
+        self.learn_shares();
         self
     }
 
@@ -301,7 +325,9 @@ impl Space {
 
     /// Keeps records of frames and backoffs, or not.
     pub fn set_tap(&mut self, on: bool) {
+        self.take_apart();
         self.tap = on.then(Box::default);
+        self.learn_shares();
         self.held = Held::new(self.stations.len());
     }
 
@@ -369,6 +395,10 @@ impl Space {
     pub fn air_time(&self, now: Time) -> AirTime {
         let mut traffic = self.traffic.clone();
         let mut sendings = self.sendings.clone();
+        if let Some(exchange) = &self.exchange {
+            exchange.account(now, &mut traffic.air);
+            return traffic.air;
+        }
         traffic.account(now, &mut sendings);
         for (station, sending) in (0..).zip(&sendings) {
             if self.signals.sends.has(station) {
@@ -393,8 +423,11 @@ impl Space {
         self.queues[station as usize].enqueue(now, id, to, packets, dropped);
         let mut call = Call { now, packets, dropped, given_up: &mut vec![], receiver: &receiver };
         if self.stations[station as usize].frame.is_none() && self.load(station, &mut call) {
+            if self.exchange.is_some_and(|exchange| !exchange.is_answered_by(station)) {
+                self.take_apart();
+            }
             self.request(now, station);
-            self.next = self.calendar.next();
+            self.next = self.upcoming();
         } else if let Some(hub) = self.stations[station as usize].hub {
             self.read_gauge(now, station, hub);
         }
@@ -451,6 +484,7 @@ impl Space {
     /// Asks the queues again that held packets back until now.
     #[cold]
     fn wake<R: Fn(&Packet) -> u32>(&mut self, call: &mut Call<R>) {
+        self.take_apart();
         while let Some(station) = self.sleepers.wake(call.now) {
             if self.stations[station as usize].frame.is_none() && self.load(station, call) {
                 self.request(call.now, station);
@@ -538,7 +572,13 @@ impl Space {
             self.wake(call);
             return heard;
         }
-        while heard == Heard::Nothing {
+        if let Some(exchange) = self.exchange {
+            heard = self.continue_exchange(&exchange, bound, call);
+            *steps += u64::from(call.now > exchange.next());
+            self.next = self.upcoming();
+            return heard;
+        }
+        while heard == Heard::Nothing && self.exchange.is_none() {
             if let Some(sender) = self.calendar.take_end(call.now) {
                 heard = self.end(sender, call);
             } else if self.calendar.next() > call.now {
@@ -549,7 +589,12 @@ impl Space {
                 *steps += u64::from(call.now > begun);
             }
         }
-        self.next = self.calendar.next();
+        self.next = self.upcoming();
         heard
+    }
+
+    /// When something happens next, queues that hold packets back left aside.
+    fn upcoming(&mut self) -> Time {
+        self.exchange.as_ref().map_or_else(|| self.calendar.next(), Exchange::next)
     }
 }

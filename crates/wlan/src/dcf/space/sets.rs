@@ -10,6 +10,13 @@ pub const fn place(station: u32) -> (usize, u64) {
     (station as usize / 64, 1 << (station % 64))
 }
 
+/// The bit of a station in a word; none if it is in another.
+#[inline]
+pub const fn bit_in(word: usize, station: u32) -> u64 {
+    let (own, bit) = place(station);
+    if own == word { bit } else { 0 }
+}
+
 impl Stations {
     /// None of so many.
     pub fn none(stations: usize) -> Self {
