@@ -1,11 +1,8 @@
 //! What happens without being an event of its own, for it concerns nothing but counters.
 //!
-//! Two things are put off until somebody looks, or a packet comes to the same place:
-//!
-//! - datagrams that come to a full queue which only they enter (see [`Feed`]),
-//! - datagrams that arrive at the far end of a wire which nothing else uses.
-//!
-//! Wires to a busy access point are looked at late as well: see [`super::late`].
+//! Datagrams that come to a full queue which only they enter (see [`Feed`]) are put off until somebody looks, or the queue runs
+//! dry. Wires to a busy access point are looked at late as well: see [`super::late`]. What arrives at the far end of a wire may do so
+//! before its time: see [`super::early`].
 //!
 //! Results are those that events would give; where packets are looked at on their way (see [`super::watch`]), or access points
 //! have schemes, nothing is put off.
@@ -17,6 +14,7 @@ use wifair_wlan::queue::Discipline;
 use super::World;
 use super::flow::{Ends, datagram};
 use super::late::Late;
+use super::link::Early;
 use super::measure::Loss;
 use super::plan::{Hop, Transport, Workload};
 
@@ -26,25 +24,13 @@ impl World {
         if self.attended || self.routing.is_some() {
             return;
         }
-        let mut sinks = vec![true; self.links.len()];
         for flow in 0..self.flows.len() {
             let state = &self.flows[flow];
-            let is_udp = matches!(state.transport, Transport::Udp { .. });
-            for start in [state.forward, state.reverse] {
-                let way = &self.hops[start as usize..];
-                for hops in way.windows(2).take_while(|hops| hops[0] != Hop::End) {
-                    if let Hop::Wire(link) = hops[0] {
-                        sinks[link as usize] &= is_udp && state.workload != Workload::Outside && hops[1] == Hop::End;
-                    }
-                }
-            }
-            if is_udp && state.workload == Workload::Endless {
+            if matches!(state.transport, Transport::Udp { .. }) && state.workload == Workload::Endless {
                 self.flows[flow].alone_at = self.alone_at(flow);
             }
         }
-        for (link, is_sink) in self.links.iter_mut().zip(sinks) {
-            link.set_sink(is_sink);
-        }
+        self.find_early();
         self.find_late();
     }
 
@@ -61,7 +47,7 @@ impl World {
             flow.alone_at = None;
         }
         for link in &mut self.links {
-            link.set_sink(false);
+            link.set_early(Early::Never);
         }
         self.late = Late::never();
     }
@@ -151,23 +137,6 @@ impl World {
             for (connection, came, refused) in done {
                 self.book_feed(connection, came, refused);
             }
-        }
-        for link in 0..self.links.len() {
-            if self.links[link].is_sink() {
-                self.sink(link, end);
-            }
-        }
-    }
-
-    /// Datagrams that arrive before `end` at the far end of a wire have arrived.
-    pub(super) fn sink(&mut self, link: usize, end: Time) {
-        let Some(sunk) = self.links[link].sunk_mut() else { return };
-        for datagram in sunk.drain_before(end) {
-            let counters = &mut self.connections[datagram.connection as usize].counters;
-            counters.data_arrived += 1;
-            counters.payload_arrived += u64::from(datagram.payload);
-            counters.received += u64::from(datagram.payload);
-            self.events += 1;
         }
     }
 }

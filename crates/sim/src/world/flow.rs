@@ -153,16 +153,14 @@ impl World {
 
     /// A segment has reached the receiver. Its ACK, where it has one, takes its place in the arena.
     #[inline(never)]
-    fn take_segment(&mut self, id: PacketId) {
+    pub(super) fn take_segment(&mut self, id: PacketId) {
         let packet = &mut self.packets[id];
         let index = packet.flow as usize;
         let connection = &mut self.connections[index];
         let Ends::Tcp { receiver, .. } = &mut connection.ends else { return self.packets.release(id) };
         let counters = &mut connection.counters;
-        counters.data_arrived += 1;
-        counters.payload_arrived += u64::from(packet.payload);
+        counters.arrive(packet.payload);
         receiver.on_packet(self.now, packet);
-        counters.received = receiver.delivered();
         let (answers, hop) = (receiver.is_due(), connection.reverse);
         let mut more = false;
         if answers {
@@ -238,10 +236,7 @@ impl World {
         let packet = &self.packets[id];
         let connection = &mut self.connections[packet.flow as usize];
         if let Ends::Udp { .. } = connection.ends {
-            let counters = &mut connection.counters;
-            counters.data_arrived += 1;
-            counters.payload_arrived += u64::from(packet.payload);
-            counters.received += u64::from(packet.payload);
+            connection.counters.arrive(packet.payload);
             let flow = connection.flow as usize;
             if self.flows[flow].workload == Workload::Outside {
                 self.arrived.push_back((self.now, flow, *packet));
@@ -432,8 +427,8 @@ impl Connection {
 
     /// Notes how far the receiver has come. Returns the user who awaited what is complete now.
     fn follow_receiver(&mut self, now: Time) -> Option<u32> {
-        let sessions = self.sessions.as_mut()?;
-        if sessions.follow_receiver(now, self.counters.received) { self.user } else { None }
+        let (Some(sessions), Ends::Tcp { receiver, .. }) = (&mut self.sessions, &self.ends) else { return None };
+        if sessions.follow_receiver(now, receiver.delivered()) { self.user } else { None }
     }
 }
 
@@ -495,10 +490,15 @@ fn count_rtt(flow: &mut Flow, rtt: Duration) {
     flow.rtt.add(rtt);
 }
 
-/// Brings the counters of a connection up to date that its sender keeps.
+/// Brings the counters of a connection up to date that its ends keep, or that follow from others.
 pub(super) fn refresh(connection: &mut Connection) {
-    if let Ends::Tcp { sender, .. } = &connection.ends {
-        connection.counters.retransmissions = sender.counts().retransmissions;
-        connection.counters.timeouts = sender.counts().timeouts;
+    let counters = &mut connection.counters;
+    match &connection.ends {
+        Ends::Tcp { sender, receiver } => {
+            counters.retransmissions = sender.counts().retransmissions;
+            counters.timeouts = sender.counts().timeouts;
+            counters.received = receiver.delivered();
+        }
+        Ends::Udp { .. } => counters.received = counters.payload_arrived,
     }
 }

@@ -180,13 +180,9 @@ impl World {
                 }
             }
             for (link, entered) in entered.into_iter().enumerate() {
-                // What arrives at the end of a sink is looked at late anyhow, if all came to it in time.
-                let is_sink = self.links[link].is_sink() && !entered[1];
                 // What waits at a gate must be let through before more comes to it.
                 let must_be_told = entered[0] && self.links[link].has_gate();
-                if (entered == [true; 2] || is_sink || must_be_told)
-                    && std::mem::replace(&mut search.links[link], false)
-                {
+                if (entered == [true; 2] || must_be_told) && std::mem::replace(&mut search.links[link], false) {
                     search.changed = true;
                 }
             }
@@ -246,9 +242,6 @@ impl World {
         if links.is_empty() || (hubs.is_empty() && has_media) {
             return;
         }
-        for link in &links {
-            self.links[*link].set_sink(false);
-        }
         let mut to_hubs = links.iter().copied().filter(|link| matches!(leads[*link], Lead::Hub(_)));
         let only = to_hubs.next().filter(|_| to_hubs.next().is_none());
         let heads = Heads::new(0, self.links.len());
@@ -260,14 +253,12 @@ impl World {
     /// Something is to be seen to after a packet was put on a wire.
     #[inline(never)]
     pub(super) fn look_at_link(&mut self, index: usize) {
+        self.arrive_all_early(index);
         let link = &self.links[index];
         if self.late.is_on && self.late.links.contains(&index) {
             self.late.set(index, link.next());
         } else {
             self.heads.set(FIRST_MEDIUM + self.media.len() + index, link.next());
-        }
-        if link.is_sink_full() {
-            self.sink(index, self.now);
         }
         if !self.dropped.is_empty() {
             self.lose_dropped(Loss::LinkQueue);
@@ -376,14 +367,13 @@ impl World {
             self.now = time;
             self.events += 1;
             let link = &mut self.links[index];
-            let arrived = link.advance(time, &mut self.packets, &mut self.dropped);
-            time = link.next();
-            match arrived {
+            match link.advance(time, &mut self.packets, &mut self.dropped) {
                 Some(id) if ends_here => self.arrive(id),
                 Some(id) => self.forward_late(id),
                 None if !self.dropped.is_empty() => self.lose_dropped(Loss::LinkQueue),
                 None => {}
             }
+            time = self.links[index].next();
             if time >= end || time >= self.timers.next() || (!ends_here && time >= self.late.others.earliest()) {
                 self.late.others.set(index, time);
                 return;

@@ -17,9 +17,6 @@ use wifair_wlan::queue::{Cause, Discipline, Dropped, Queue, Room};
 
 use super::plan::LinkPlan;
 
-/// Datagrams on a line that are only counted, before somebody looks for those that have arrived.
-const FULL_SINK: usize = 64;
-
 /// See the [module](self).
 #[derive(Debug)]
 pub(super) struct Link {
@@ -34,15 +31,29 @@ pub(super) struct Link {
     rate: Option<BitRate>,
     /// When [`Link::advance`] is to be called next.
     next: Time,
-    /// Datagrams that were sent, if nobody wants more of them than to count them when they have arrived.
-    sink: Option<DelayLine<Datagram>>,
+    early: Early,
 }
 
-/// What remains of a datagram that is only counted.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Datagram {
-    pub(super) connection: u32,
-    pub(super) payload: u16,
+/// Whether what is put on a link may arrive at once, before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Early {
+    /// No.
+    Never,
+    /// Yes, unless a timer goes off before.
+    BeforeTimers,
+    /// Yes.
+    Always,
+}
+
+/// What became of a packet that was put on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Departure {
+    /// It is on its way.
+    OnItsWay,
+    /// It is on its way, or lost. The link is to be looked at.
+    Noteworthy,
+    /// It will arrive then and may do so at once: it is not on the line.
+    Arrives(Time),
 }
 
 /// Who is sent next.
@@ -75,13 +86,6 @@ struct Bucket {
     /// What the burst takes at the rate.
     burst: Duration,
     full_at: Time,
-}
-
-impl Datagram {
-    #[inline]
-    fn of(packet: &Packet) -> Self {
-        Self { connection: packet.flow, payload: packet.payload }
-    }
 }
 
 impl Waiting {
@@ -133,7 +137,7 @@ impl Link {
             order,
             rate: plan.rate,
             next: Time::NEVER,
-            sink: None,
+            early: Early::Never,
         }
     }
 
@@ -154,74 +158,73 @@ impl Link {
         place.1
     }
 
-    /// Takes in a packet. Returns whether something was dropped, [`Link::next`] may have changed, or a sink is full.
+    /// Takes in a packet, which may arrive at once if it arrives before `horizon`.
     #[inline(always)]
-    pub(super) fn send(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) -> bool {
+    pub(super) fn send(
+        &mut self,
+        now: Time,
+        horizon: Time,
+        id: PacketId,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+    ) -> Departure {
         if now < self.free_at || self.has_gate() {
-            return self.send_later(now, id, packets, dropped);
+            return self.send_later(now, horizon, id, packets, dropped);
         }
         self.free_at = now + self.air(packets[id].size);
-        self.let_go(self.free_at + self.delay, id, packets)
+        self.let_go(horizon, id)
     }
 
     /// Takes in a packet that may have to wait.
     #[inline(never)]
-    fn send_later(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) -> bool {
+    fn send_later(
+        &mut self,
+        now: Time,
+        horizon: Time,
+        id: PacketId,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+    ) -> Departure {
         let Order::Arrival(waiting) = &mut self.order else {
-            return self.send_by_gate(now, id, packets, dropped);
+            self.send_by_gate(now, id, packets, dropped);
+            return Departure::Noteworthy;
         };
         let packet = &mut packets[id];
         if !waiting.join(now, self.free_at, packet) {
             dropped.push((id, Cause::Overflow));
-            return true;
+            return Departure::Noteworthy;
         }
         let size = packet.size;
         let air = self.air(size);
         self.free_at += air;
-        self.let_go(self.free_at + self.delay, id, packets)
+        self.let_go(horizon, id)
     }
 
-    /// A packet has been sent that will arrive at `arrival`. Returns whether that is the next to arrive, or a sink is full.
+    /// A packet has been sent when the link becomes free.
     #[inline(always)]
-    fn let_go(&mut self, arrival: Time, id: PacketId, packets: &mut Packets) -> bool {
-        if let Some(sink) = &mut self.sink {
-            sink.push(arrival, Datagram::of(&packets[id]));
-            packets.release(id);
-            return sink.len() >= FULL_SINK;
-        }
-        self.line.push(arrival, id);
+    fn let_go(&mut self, horizon: Time, id: PacketId) -> Departure {
+        let arrival = self.free_at + self.delay;
         let first = self.next == Time::NEVER;
         if first {
+            if arrival < horizon {
+                return Departure::Arrives(arrival);
+            }
             self.next = arrival;
         }
-        first
+        self.line.push(arrival, id);
+        if first || arrival < horizon { Departure::Noteworthy } else { Departure::OnItsWay }
     }
 
-    /// From now on what arrives is only counted, or again it is more than that; before anything has been sent.
-    pub(super) fn set_sink(&mut self, sink: bool) {
-        self.sink = sink.then(DelayLine::default);
-    }
-
-    /// Whether what arrives is only counted.
-    pub(super) fn is_sink(&self) -> bool {
-        self.sink.is_some()
-    }
-
-    /// Whether it is time to take out what has arrived.
+    /// Whether what is put on the link may arrive at once.
     #[inline]
-    pub(super) fn is_sink_full(&self) -> bool {
-        self.sink.as_ref().is_some_and(|sink| sink.len() >= FULL_SINK)
+    pub(super) fn early(&self) -> Early {
+        self.early
     }
 
-    /// The datagrams on the line, where they are only counted.
-    #[inline]
-    pub(super) fn sunk_mut(&mut self) -> Option<&mut DelayLine<Datagram>> {
-        self.sink.as_mut()
-    }
-
-    /// Datagrams that are no packets any more.
-    pub(super) fn sunk(&self) -> usize {
-        self.sink.as_ref().map_or(0, DelayLine::len)
+    /// Says whether what is put on the link may arrive at once, which goes only without a gate.
+    pub(super) fn set_early(&mut self, early: Early) {
+        debug_assert!(early == Early::Never || !self.has_gate(), "when a gate lets a packet pass is not known before");
+        self.early = early;
     }
 
     /// Takes out a packet that arrives before `end`, of which no event tells; then [`Link::look`] is to be called.
@@ -255,8 +258,8 @@ impl Link {
     }
 
     #[inline(never)]
-    fn send_by_gate(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) -> bool {
-        let Order::Gate(gate) = &mut self.order else { return false };
+    fn send_by_gate(&mut self, now: Time, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) {
+        let Order::Gate(gate) = &mut self.order else { return };
         let idle = now >= self.free_at && !gate.waits;
         if idle && matches!(gate.queue, Queue::Fifo(_)) {
             self.transmit(now, id, packets); // as if it had passed through the queue
@@ -267,7 +270,6 @@ impl Link {
             }
         }
         self.look();
-        true
     }
 
     fn transmit(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
@@ -285,7 +287,7 @@ impl Link {
                 sent
             }
         };
-        self.let_go(sent + self.delay, id, packets);
+        self.line.push(sent + self.delay, id);
     }
 
     #[inline(never)]
@@ -321,7 +323,7 @@ impl Link {
             Order::Arrival(_) => 0, // on the line already
             Order::Gate(gate) => gate.queue.len(),
         };
-        waiting + self.line.len() + self.sunk()
+        waiting + self.line.len()
     }
 }
 
@@ -351,7 +353,7 @@ mod tests {
         for (start, count) in [(0, 10), (9500, 4)] {
             for _ in 0..count {
                 let id = packets.insert(Packet { size: 1000, ..Packet::default() });
-                link.send(at(start), id, &mut packets, &mut dropped);
+                link.send(at(start), Time::ZERO, id, &mut packets, &mut dropped);
             }
             while link.next() < Time::NEVER {
                 let now = link.next();
@@ -380,7 +382,7 @@ mod tests {
             let at = Time::from_nanos(at);
             go_on(link, at, &mut packets, &mut dropped);
             let id = packets.insert(Packet { seq, size, flags: flag::ECT, ..Packet::default() });
-            link.send(at, id, &mut packets, &mut dropped);
+            link.send(at, Time::ZERO, id, &mut packets, &mut dropped);
         }
         go_on(link, Time::NEVER, &mut packets, &mut dropped);
         assert_eq!(link.packets_held(), 0);

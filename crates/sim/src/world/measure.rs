@@ -55,6 +55,13 @@ pub struct FlowCounters {
 }
 
 impl FlowCounters {
+    /// A data packet has reached the other end.
+    #[inline]
+    pub(super) fn arrive(&mut self, payload: u16) {
+        self.data_arrived += 1;
+        self.payload_arrived += u64::from(payload);
+    }
+
     pub(super) fn lose(&mut self, kind: Kind, loss: Loss) {
         let losses = if kind == Kind::Ack { &mut self.acks_lost } else { &mut self.data_lost };
         losses[loss as usize] += 1;

@@ -8,6 +8,7 @@
 //! rewritten instead: see [`routing`].
 
 mod deferred;
+mod early;
 mod flow;
 mod late;
 mod link;
@@ -31,7 +32,7 @@ use wifair_wlan::queue::{Cause, Dropped};
 
 use flow::{Connection, Ends, Flow};
 use late::Late;
-use link::Link;
+use link::{Departure, Link};
 use point::Point;
 use routing::{Routing, Sent};
 use users::Users;
@@ -113,6 +114,10 @@ pub struct World {
     /// Packets put in from outside that have arrived.
     arrived: VecDeque<(Time, usize, Packet)>,
     late: Late,
+    /// What [`World::run_until`] was called with.
+    until: Time,
+    /// No application does anything before that, and nobody looks.
+    horizon: Time,
     events: u64,
 }
 
@@ -225,6 +230,8 @@ impl World {
             echoes_gone: 0,
             arrived: VecDeque::new(),
             late: Late::never(),
+            until: Time::ZERO,
+            horizon: Time::ZERO,
             series: Series { last: vec![[0; 3]; flows.len()], ..Series::default() },
             flows,
             connections: vec![],
@@ -291,7 +298,7 @@ impl World {
     /// Packets that have been sent, and have neither arrived nor been lost.
     #[must_use]
     pub fn packets_under_way(&self) -> usize {
-        self.packets.len() + self.links.iter().map(Link::sunk).sum::<usize>()
+        self.packets.len()
     }
 
     /// Packets in queues, on lines and in the hands of stations: as many as are under way, unless one went astray.
@@ -337,6 +344,8 @@ impl World {
 
     /// Takes all events up to `until`, that instant included. A run may be cut into any number of calls.
     pub fn run_until(&mut self, until: Time) {
+        self.until = until;
+        self.look_ahead();
         loop {
             let (time, source) = self.heads.first();
             if time > until {
@@ -362,10 +371,16 @@ impl World {
         self.catch_up(self.now + Duration::from_nanos(1));
     }
 
+    /// Finds out how far no application does anything, and nobody looks.
+    fn look_ahead(&mut self) {
+        self.horizon = self.agenda.next().min(self.until.saturating_add(Duration::from_nanos(1)));
+    }
+
     /// Puts a task on the agenda.
     fn enter(&mut self, time: Time, task: Task) {
         self.agenda.enter(time, task);
         self.heads.set(AGENDA, self.agenda.next());
+        self.horizon = self.horizon.min(time);
     }
 
     fn next_task(&mut self) {
@@ -388,6 +403,7 @@ impl World {
             Task::Sample => self.sample(),
         }
         self.heads.set(AGENDA, self.agenda.next());
+        self.look_ahead();
     }
 
     fn next_timer(&mut self) {
@@ -578,8 +594,11 @@ impl World {
             Hop::Wire(link) => {
                 let index = link as usize;
                 let link = &mut self.links[index];
-                if link.send(self.now, id, &mut self.packets, &mut self.dropped) {
-                    self.look_at_link(index);
+                let horizon = link.early().horizon(self.horizon, &self.timers);
+                match link.send(self.now, horizon, id, &mut self.packets, &mut self.dropped) {
+                    Departure::OnItsWay => {}
+                    Departure::Noteworthy => self.look_at_link(index),
+                    Departure::Arrives(time) => self.arrive_early(id, time),
                 }
             }
             Hop::NoWay { .. } => self.hold(id),
