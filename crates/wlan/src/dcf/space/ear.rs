@@ -11,8 +11,6 @@ pub struct Ear {
     pub nav: Time,
     /// When the NAV may be forgotten because what an RTS announced does not follow; [`Time::NEVER`]: not at all.
     pub nav_check: Time,
-    /// When a frame began to be received while none was, if it still is.
-    pub since: Time,
     /// Who sends the frame that is being received, if any is.
     pub receives: u32,
     /// Slots of the backoff that are left.
@@ -47,7 +45,6 @@ impl Ear {
             from: Time::ZERO + waits.difs,
             nav: Time::ZERO,
             nav_check: Time::NEVER,
-            since: Time::ZERO,
             receives: 0,
             left: 0,
             engaged: false,

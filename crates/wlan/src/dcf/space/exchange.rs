@@ -55,7 +55,9 @@ impl Space {
             }
             // ns-2's goes on to follow what it cannot read any more.
             signals.spoilt.put(sender, true);
-            signals.receiving.put(sender, self.like_ns2);
+            if !self.like_ns2 {
+                signals.leave(sender, ear.receives);
+            }
         }
         ear.engaged = true;
         signals.sends.put(sender, true);

@@ -39,7 +39,6 @@ impl Space {
         self.ears[sender as usize].engaged = true;
         self.held.release(sender);
         self.signals.garbled.put(sender, false);
-        self.signals.last_begin = sending.start;
         self.finished.clear();
         if sending.to == BROADCAST {
             self.receivers.clear();

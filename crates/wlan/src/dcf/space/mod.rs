@@ -33,6 +33,7 @@ mod rows;
 mod sets;
 mod shares;
 mod signal;
+mod threshold;
 mod traffic;
 mod whole;
 

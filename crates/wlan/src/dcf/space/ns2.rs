@@ -38,10 +38,11 @@ impl Space {
         let readable = reads && !signals.sends.has(station);
         if !signals.receiving.has(station) {
             ear.receives = sender;
-            ear.since = now;
+            let (word, bit) = place(station);
+            signals.fresh.add(word, now, bit);
             signals.receiving.put(station, true);
             signals.spoilt.put(station, !readable);
-            signals.follow(station, now, power);
+            signals.hear(station, power);
             return readable;
         }
         let other = ear.receives;
@@ -55,7 +56,7 @@ impl Space {
                 self.held.release(station);
                 return false;
             }
-            if ear.since == now && signals.is_drowned(station, power) {
+            if signals.fresh.has(station, now) && signals.is_drowned(station, power) {
                 // It is the first of the two.
                 ear.set_nav(other_end + self.waits.eifs, Time::NEVER);
                 self.held.release(station);
@@ -66,7 +67,7 @@ impl Space {
         signals.spoilt.put(station, !clear);
         if follows {
             ear.receives = sender;
-            signals.follow(station, now, power);
+            signals.hear(station, power);
         }
         if was_read {
             disturb(&mut self.sendings[other as usize], station, &mut self.traffic);

@@ -1,15 +1,12 @@
-//! Whom a sender's signal reaches, in words of 64 stations and powers of eight.
+//! Whom a sender's signal reaches, in words of 64 stations, and with which power.
 
 use std::ops::Range;
 
 use super::links::Links;
-use super::sets::{each, place};
+use super::sets::place;
 
-/// Stations in a block of powers.
-pub const BLOCK: usize = 8;
-
-/// Powers at the stations of a block, in mW; zero where nothing arrives.
-pub type Powers = [f64; BLOCK];
+/// Stations whose powers are reckoned together.
+const BLOCK: usize = 4;
 
 /// Some of the 64 stations of a word that a signal reaches, a bit each.
 #[derive(Clone, Copy, Debug)]
@@ -17,10 +14,9 @@ pub struct Reach {
     pub word: u32,
     /// Where the powers begin.
     powers: u32,
-    /// For each eight stations of the word the place of their powers after that; those that nothing reaches have none.
-    offsets: [u8; 64 / BLOCK],
-    /// One bit for each eight stations: whether the signal reaches any of them.
-    parts: u8,
+    /// The first station of the word that has a power, and how many have, in whole blocks; zero where nothing arrives.
+    first: u8,
+    lanes: u8,
     pub reached: u64,
     pub senses: u64,
     pub reads: u64,
@@ -29,16 +25,38 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Blocks that the signal reaches: where they are among all stations, where their powers are, and the bits of their stations.
+    /// Which of all stations have a power.
     #[inline]
-    pub fn blocks(&self) -> impl Iterator<Item = (usize, usize, u64)> + use<> {
-        let Self { word, powers, offsets, mut parts, .. } = *self;
-        std::iter::from_fn(move || {
-            let part = (parts != 0).then(|| parts.trailing_zeros() as usize)?;
-            parts &= parts - 1;
-            let powers = powers as usize + usize::from(offsets[part]);
-            Some((word as usize * (64 / BLOCK) + part, powers, 0xff << (part * BLOCK)))
-        })
+    pub fn stations(&self) -> Range<usize> {
+        let first = self.word as usize * 64 + usize::from(self.first);
+        first..first + usize::from(self.lanes)
+    }
+
+    /// The bits of these stations.
+    #[inline]
+    pub fn bits(&self) -> &'static [u64] {
+        const BITS: [u64; 64] = {
+            let mut bits = [1; 64];
+            let mut place = 1;
+            while place < 64 {
+                bits[place] = 2 * bits[place - 1];
+                place += 1;
+            }
+            bits
+        };
+        &BITS[usize::from(self.first)..][..usize::from(self.lanes)]
+    }
+
+    /// Where the powers are.
+    #[inline]
+    fn range(&self) -> Range<usize> {
+        self.powers as usize..self.powers as usize + usize::from(self.lanes)
+    }
+
+    /// Where the power at `to` is, which is reached.
+    #[inline]
+    fn at(&self, to: u32) -> usize {
+        self.powers as usize + to as usize % 64 - usize::from(self.first)
     }
 }
 
@@ -47,48 +65,57 @@ impl Reach {
 pub struct Rows {
     first: Vec<u32>,
     reaches: Vec<Reach>,
-    powers: Vec<Powers>,
+    /// In mW; zero where nothing arrives.
+    powers: Vec<f64>,
+    /// Up to which power of all frames together this one stands out, in mW.
+    bounds: Vec<f64>,
+}
+
+/// The size of blocks that hold so many stations.
+pub fn whole_blocks(stations: usize) -> usize {
+    stations.next_multiple_of(BLOCK)
 }
 
 impl Rows {
-    pub fn new(links: &Links) -> Self {
-        let mut rows = Self { first: vec![0], reaches: vec![], powers: vec![] };
+    /// `bound` tells of a station and a power up to which power of all frames together this one stands out.
+    pub fn new(links: &Links, bound: impl Fn(u32, f64) -> f64) -> Self {
+        let mut rows = Self { first: vec![0], reaches: vec![], powers: vec![], bounds: vec![] };
         for from in 0..u32::try_from(links.stations()).expect("stations are numbered in 32 bits") {
             let start = rows.reaches.len();
+            for word in links.of(from).chunk_by(|one, next| one.to / 64 == next.to / 64) {
+                let (low, high) = (word[0].to as usize % 64, word[word.len() - 1].to as usize % 64);
+                let first = low - low % BLOCK;
+                let lanes = whole_blocks(high + 1) - first;
+                let byte = |number: usize| u8::try_from(number).expect("a word has 64 stations");
+                rows.reaches.push(Reach {
+                    word: word[0].to / 64,
+                    powers: u32::try_from(rows.powers.len()).expect("fewer than 2^32 powers"),
+                    first: byte(first),
+                    lanes: byte(lanes),
+                    reached: word.iter().fold(0, |reached, link| reached | place(link.to).1),
+                    senses: 0,
+                    reads: 0,
+                    clear: 0,
+                });
+                rows.powers.resize(rows.powers.len() + lanes, 0.0);
+                rows.bounds.resize(rows.powers.len(), f64::NEG_INFINITY);
+            }
+            let mut at = start;
             for place in links.range(from) {
                 let link = links.at(place);
-                rows.enter(start, link.to);
-                rows.set(rows.reaches.len() - 1, link.to, links.power(place), link.senses, link.reads);
+                while rows.reaches[at].word != link.to / 64 {
+                    at += 1;
+                }
+                let power = links.power(place);
+                rows.set(at, link.to, power, link.senses, link.reads);
+                let reach = &mut rows.reaches[at];
+                let bound = bound(link.to, power);
+                reach.clear |= if power <= bound { self::place(link.to).1 } else { 0 };
+                rows.bounds[reach.at(link.to)] = bound;
             }
             rows.first.push(u32::try_from(rows.reaches.len()).expect("fewer words than links"));
         }
         rows
-    }
-
-    /// Makes room for `to`, which comes after all others of its row, which begins at `start`.
-    fn enter(&mut self, start: usize, to: u32) {
-        let (word, bit) = (to / 64, to as usize % 64);
-        let powers = u32::try_from(self.powers.len()).expect("fewer powers than links");
-        if self.reaches.len() == start || self.reaches.last().is_some_and(|reach| reach.word != word) {
-            self.reaches.push(Reach {
-                word,
-                powers,
-                offsets: [0; 64 / BLOCK],
-                parts: 0,
-                reached: 0,
-                senses: 0,
-                reads: 0,
-                clear: !0,
-            });
-        }
-        let reach = self.reaches.last_mut().expect("one was there or was made");
-        let part = bit / BLOCK;
-        if reach.reached >> (part * BLOCK) & 0xff == 0 {
-            reach.offsets[part] = u8::try_from(powers - reach.powers).expect("a word has eight blocks");
-            reach.parts |= 1 << part;
-            self.powers.push([0.0; BLOCK]);
-        }
-        reach.reached |= 1 << bit;
     }
 
     /// What arrives at `to`, which is one of those at `place`.
@@ -98,23 +125,19 @@ impl Rows {
         let (_, bit) = self::place(to);
         reach.senses = reach.senses & !bit | if senses { bit } else { 0 };
         reach.reads = reach.reads & !bit | if reads { bit } else { 0 };
-        let block = reach.powers as usize + usize::from(reach.offsets[to as usize % 64 / BLOCK]);
-        self.powers[block][to as usize % BLOCK] = power;
-    }
-
-    /// Notes whom signals reach that do not stand out from noise, as `clear` tells of a station and a power.
-    pub fn find_clear(&mut self, clear: impl Fn(u32, f64) -> bool) {
-        for index in 0..self.reaches.len() {
-            let reach = self.reaches[index];
-            let noisy = each(reach.word as usize, reach.reached).filter(|to| !clear(*to, self.power(&reach, *to)));
-            self.reaches[index].clear = noisy.fold(!0, |bits, to| bits & !place(to).1);
-        }
+        let at = reach.at(to);
+        self.powers[at] = power;
     }
 
     /// Where the words of `sender` are.
     #[inline]
     pub fn of(&self, sender: u32) -> Range<usize> {
         self.first[sender as usize] as usize..self.first[sender as usize + 1] as usize
+    }
+
+    /// How many words there are, of all senders.
+    pub fn words(&self) -> usize {
+        self.reaches.len()
     }
 
     /// The words of `sender`.
@@ -128,16 +151,27 @@ impl Rows {
         self.reaches[place]
     }
 
-    /// The powers of a block.
+    /// The powers at [`Reach::stations`].
     #[inline]
-    pub fn powers(&self, block: usize) -> &Powers {
-        &self.powers[block]
+    pub fn powers(&self, reach: &Reach) -> &[f64] {
+        &self.powers[reach.range()]
+    }
+
+    /// For each of them up to which power of all frames together this one stands out.
+    #[inline]
+    pub fn bounds(&self, reach: &Reach) -> &[f64] {
+        &self.bounds[reach.range()]
     }
 
     /// Power at `to`, which is reached.
     #[inline]
     pub fn power(&self, reach: &Reach, to: u32) -> f64 {
-        let bit = to as usize % 64;
-        self.powers[reach.powers as usize + usize::from(reach.offsets[bit / BLOCK])][bit % BLOCK]
+        self.powers[reach.at(to)]
+    }
+
+    /// Up to which power of all frames together at `to`, which is reached, this one stands out.
+    #[inline]
+    pub fn bound(&self, reach: &Reach, to: u32) -> f64 {
+        self.bounds[reach.at(to)]
     }
 }

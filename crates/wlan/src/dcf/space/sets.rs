@@ -1,5 +1,7 @@
 //! Sets of stations, a bit each, so that what many stations do alike takes one step for 64 of them.
 
+use wifair_units::Time;
+
 /// Stations by their numbers, 64 in a word.
 #[derive(Clone, Debug)]
 pub struct Stations(Vec<u64>);
@@ -44,6 +46,37 @@ impl Stations {
     #[inline]
     pub fn of_mut(&mut self, word: usize) -> &mut u64 {
         &mut self.0[word]
+    }
+}
+
+/// Stations to whom something happens at the same instant.
+#[derive(Clone, Debug)]
+pub struct Fresh(Vec<(Time, u64)>);
+
+impl Fresh {
+    /// None of so many.
+    pub fn none(stations: usize) -> Self {
+        Self(vec![(Time::NEVER, 0); stations.div_ceil(64)])
+    }
+
+    /// Those of a word to whom it happens `now`.
+    #[inline]
+    pub fn of(&self, word: usize, now: Time) -> u64 {
+        let (time, bits) = self.0[word];
+        if time == now { bits } else { 0 }
+    }
+
+    /// Now it happens to these, too.
+    #[inline]
+    pub fn add(&mut self, word: usize, now: Time, bits: u64) {
+        self.0[word] = (now, self.of(word, now) | bits);
+    }
+
+    /// Whether it happens to `station` now.
+    #[inline]
+    pub fn has(&self, station: u32, now: Time) -> bool {
+        let (word, bit) = place(station);
+        self.of(word, now) & bit != 0
     }
 }
 

@@ -14,8 +14,9 @@ use super::super::{BROADCAST, Eifs};
 use super::links::{Hearing, Links};
 use super::ns2::Arrival;
 use super::reach::Outcome;
-use super::rows::{BLOCK, Powers, Reach, Rows};
-use super::sets::{Stations, Tally, each, place};
+use super::rows::{Reach, Rows, whole_blocks};
+use super::sets::{Fresh, Stations, Tally, each, place};
+use super::threshold::Threshold;
 use super::traffic::disturb;
 use super::{Sending, Space};
 use crate::phy::propagation::Fading;
@@ -63,11 +64,7 @@ pub(super) struct Signals {
     /// Cannot read OFDM frames.
     pub(super) legacy: Stations,
     pub(super) capture: Capture,
-    /// The capture threshold as a ratio.
-    ratio: f64,
-    /// The largest part of a frame's power that certainly does not spoil it.
-    harmless: f64,
-    interference: Interference,
+    threshold: Threshold,
     by_total: bool,
     /// Powers make a difference.
     weighs: bool,
@@ -79,10 +76,9 @@ pub(super) struct Signals {
     levels: Vec<Level>,
     proofs: Vec<Proof>,
     /// Power of all frames together at each station, in mW.
-    all: Vec<Powers>,
-    /// Up to here the power of all frames together, or of a single other one, certainly does not spoil what is being
-    /// received.
-    limits: Vec<Powers>,
+    all: Vec<f64>,
+    /// Up to here the power of all frames together, or of a single other one, does not spoil what is being received.
+    limits: Vec<f64>,
     /// Frames that make up `all`.
     frames: Tally,
     /// Frames that each station senses.
@@ -93,16 +89,15 @@ pub(super) struct Signals {
     pub(super) sends: Stations,
     /// Receive a frame: their ear knows whose.
     pub(super) receiving: Stations,
+    /// Began to receive at this instant.
+    pub(super) fresh: Fresh,
+    /// Whom each frame is received by, if it still is, for every place in `rows`.
+    followers: Vec<u64>,
     /// Will not read what they are receiving.
     pub(super) spoilt: Stations,
     /// Did not read what they received last: EIFS is due.
     pub(super) garbled: Stations,
-    /// When a frame began last.
-    pub(super) last_begin: Time,
 }
-
-/// A part by which sums of powers are safely wrong by less: rounding errors are smaller by many orders.
-const MARGIN: f64 = 1e-9;
 
 impl Signals {
     pub fn new(settings: SignalSettings, links: &Links) -> Self {
@@ -117,20 +112,24 @@ impl Signals {
             "capture, fading, bit errors and sensing by power need powers"
         );
         let stations = links.stations();
-        let ratio = libm::pow(10.0, reception.capture_threshold.0 / 10.0);
+        let threshold = Threshold::new(&reception);
         let none = Stations::none(stations);
         let mut levels = vec![Level::default(); stations];
         for (level, levels) in levels.iter_mut().zip(links.levels()) {
             level.noise = levels.noise;
         }
+        let bound = |to, power| match fades {
+            true => f64::INFINITY,
+            false => threshold.bound(power, levels[to as usize].noise),
+        };
+        let rows = Rows::new(links, bound);
         let mut signals = Self {
-            rows: Rows::new(links),
+            followers: vec![0; rows.words()],
+            rows,
             bits: (reception.spoils == Spoils::Bits).then(BitErrors::tables),
             legacy: none.clone(),
             capture: reception.capture,
-            ratio,
-            harmless: (1.0 - MARGIN) / ratio,
-            interference: reception.interference,
+            threshold,
             by_total,
             weighs,
             fading,
@@ -139,23 +138,19 @@ impl Signals {
             chances,
             levels,
             proofs: vec![Proof::default(); if reception.spoils == Spoils::Bits { stations } else { 0 }],
-            all: vec![[0.0; BLOCK]; stations.div_ceil(BLOCK)],
-            limits: vec![[f64::INFINITY; BLOCK]; stations.div_ceil(BLOCK)],
+            all: vec![0.0; whole_blocks(stations)],
+            limits: vec![f64::INFINITY; whole_blocks(stations)],
             frames: Tally::new(stations),
             sensed: Tally::new(stations),
             over: none.clone(),
             sends: none.clone(),
             receiving: none.clone(),
+            fresh: Fresh::none(stations),
             spoilt: none.clone(),
             garbled: none,
-            last_begin: Time::NEVER,
         };
         for (station, is_legacy) in (0..).zip(legacy) {
             signals.legacy.put(station, is_legacy);
-        }
-        if signals.capture != Capture::None && signals.interference == Interference::Sum {
-            let Self { rows, levels, .. } = &mut signals;
-            rows.find_clear(|station, power| power >= ratio * levels[station as usize].noise);
         }
         signals
     }
@@ -190,34 +185,18 @@ impl Signals {
     /// Power of all frames together at a station.
     #[inline]
     fn all_at(&self, station: u32) -> f64 {
-        self.all[station as usize / BLOCK][station as usize % BLOCK]
+        self.all[station as usize]
     }
 
     /// Whether a frame of this power stands out; `other`: the power of a single other frame.
     #[inline]
     fn stands_out(&self, power: f64, station: u32, other: f64) -> bool {
-        match self.interference {
-            Interference::Sum => {
-                let noise = self.levels[station as usize].noise;
-                power >= self.ratio * (noise + (self.all_at(station) - power).max(0.0))
-            }
-            Interference::Strongest => power >= self.ratio * other,
-        }
-    }
-
-    /// Whether the frame that is being received is lost to one of this power that begins; `together`: at the same instant.
-    fn fails(&self, together: bool, reads: bool, power: f64, station: u32) -> bool {
-        let received = self.levels[station as usize].received;
-        if self.bits.is_some() && !together {
-            // Bits decide, unless the receiver turns to the new frame.
-            return self.capture == Capture::Late && reads && self.stands_out(power, station, received);
-        }
-        !self.stands_out(received, station, power)
+        self.threshold.is_met(power, self.levels[station as usize].noise, self.all_at(station), other)
     }
 
     /// Whether a receiver like that of ns-2 can do with them: it knows levels, and no bits.
     pub fn are_those_of_ns2(&self) -> bool {
-        let captures = self.capture == Capture::First && self.interference == Interference::Strongest;
+        let captures = self.capture == Capture::First && self.threshold.by == Interference::Strongest;
         self.bits.is_none() && (captures || self.capture == Capture::None)
     }
 
@@ -236,27 +215,54 @@ impl Signals {
         self.stands_out(power, station, self.levels[station as usize].received)
     }
 
-    /// `station` begins to receive a frame of this power.
+    /// `station` begins to receive the frame that arrives so.
     #[inline]
-    pub fn follow(&mut self, station: u32, now: Time, power: f64) {
-        let level = &mut self.levels[station as usize];
-        level.received = power;
-        let limit = &mut self.limits[station as usize / BLOCK][station as usize % BLOCK];
-        if let Some(proof) = self.proofs.get_mut(station as usize) {
+    fn follow(&mut self, station: u32, now: Time, reach: &Reach) {
+        let index = station as usize;
+        let power = self.rows.power(reach, station);
+        self.levels[index].received = power;
+        if let Some(proof) = self.proofs.get_mut(index) {
             *proof = Proof { log_right: 0.0, reckoned: now, disturbed: false };
         } else {
-            let others = power * self.harmless;
-            *limit = match self.interference {
-                Interference::Sum => others - level.noise * (1.0 + MARGIN) + power * (1.0 - MARGIN),
-                Interference::Strongest => others,
+            self.limits[index] = match self.threshold.by {
+                Interference::Sum if !self.fades => self.rows.bound(reach, station),
+                _ => self.find_limit(power, self.levels[index].noise),
             };
         }
     }
 
-    /// `station` receives nothing, or nothing that could still be spoilt.
+    /// Up to which power others do not spoil a frame of this power.
+    #[cold]
+    fn find_limit(&self, power: f64, noise: f64) -> f64 {
+        match self.threshold.by {
+            Interference::Sum => self.threshold.bound(power, noise),
+            Interference::Strongest => self.threshold.rival(power),
+        }
+    }
+
+    /// The same for a receiver like that of ns-2.
     #[inline]
-    fn forget_limit(&mut self, station: u32) {
-        self.limits[station as usize / BLOCK][station as usize % BLOCK] = f64::INFINITY;
+    pub fn hear(&mut self, station: u32, power: f64) {
+        self.levels[station as usize].received = power;
+    }
+
+    /// `station`, which receives the frame of `other`, turns to the one that arrives so.
+    fn turn(&mut self, station: u32, now: Time, other: u32, (at, reach): (usize, &Reach)) {
+        self.leave(station, other);
+        self.receiving.put(station, true);
+        self.followers[at] |= place(station).1;
+        self.follow(station, now, reach);
+    }
+
+    /// `station`, which receives the frame of `sender`, does not any more.
+    pub fn leave(&mut self, station: u32, sender: u32) {
+        let (word, bit) = place(station);
+        self.receiving.put(station, false);
+        for place in self.rows.of(sender) {
+            if self.rows.at(place).word as usize == word {
+                self.followers[place] &= !bit;
+            }
+        }
     }
 
     /// Reckons what bits went wrong in the frame that `station` is receiving, before what disturbs it changes.
@@ -285,31 +291,53 @@ impl Signals {
         proof.log_right += bits.log_survival(Mode::of(sending.rate, !dsss), sinr, data);
     }
 
-    /// The power of a frame arrives. Those whose reception it may spoil, and some whose it does not.
+    /// The power of a frame arrives. Where it stands out, if powers do not vary, and whose reception it spoils, if they are receiving.
     #[inline]
-    fn add(&mut self, reach: &Reach, links: &Links) -> u64 {
+    fn add(&mut self, reach: &Reach, links: &Links) -> (u64, u64) {
         let word = reach.word as usize;
         self.sensed.add(word, reach.senses);
         if !self.weighs {
-            return 0;
+            return (!0, 0);
         }
         self.frames.add(word, reach.reached);
-        let mut exceeded = 0;
-        let by_each = self.interference == Interference::Strongest;
-        for (block, powers, bits) in reach.blocks() {
-            let (all, powers) = (&mut self.all[block], self.rows.powers(powers));
-            for (all, power) in all.iter_mut().zip(powers) {
-                *all += power;
-            }
-            let others = if by_each { powers } else { all };
-            let exceeds =
-                others.iter().zip(&self.limits[block]).fold(false, |any, (other, limit)| any | (other > limit));
-            exceeded |= if exceeds { bits } else { 0 };
-        }
+        let arrival = match self.threshold.by {
+            Interference::Sum => self.add_powers(reach, |all, _| all),
+            Interference::Strongest => self.add_powers(reach, |_, power| power),
+        };
         if self.by_total {
             self.weigh(reach, links);
         }
-        exceeded
+        arrival
+    }
+
+    /// Where a frame stands out whose power was not known before, of these stations.
+    #[cold]
+    fn find_clear(&self, reach: &Reach, bits: u64) -> u64 {
+        let clear = each(reach.word as usize, bits).filter(|station| {
+            let power = self.rows.power(reach, *station);
+            self.stands_out(power, *station, self.all_at(*station) - power)
+        });
+        clear.fold(0, |bits, station| bits | place(station).1)
+    }
+
+    /// The same for the powers alone; `rival`: what of the power of all and that of the frame others must stand out above.
+    #[inline]
+    fn add_powers(&mut self, reach: &Reach, rival: impl Fn(f64, f64) -> f64) -> (u64, u64) {
+        // Slices of one length and no branches: compilers make vectors of that.
+        let (all, bits) = (&mut self.all[reach.stations()], reach.bits());
+        let limits = &self.limits[reach.stations()][..all.len()];
+        let (powers, bounds) = (&self.rows.powers(reach)[..all.len()], &self.rows.bounds(reach)[..all.len()]);
+        let bits = &bits[..all.len()];
+        let if_true = |is_so: bool, bit: u64| bit & u64::from(is_so).wrapping_neg();
+        let (mut clear, mut exceeded) = (0, 0);
+        for place in 0..all.len() {
+            let power = powers[place];
+            let sum = all[place] + power;
+            all[place] = sum;
+            clear |= if_true(sum <= bounds[place], bits[place]);
+            exceeded |= if_true(rival(sum, power) > limits[place], bits[place]);
+        }
+        (clear, exceeded & reach.reached)
     }
 
     /// The power of a frame is gone.
@@ -321,14 +349,12 @@ impl Signals {
             return;
         }
         self.frames.remove(word, reach.reached);
-        for (block, powers, _) in reach.blocks() {
-            for (all, power) in self.all[block].iter_mut().zip(self.rows.powers(powers)) {
-                *all -= power;
-            }
+        for (all, power) in self.all[reach.stations()].iter_mut().zip(self.rows.powers(reach)) {
+            *all -= power;
         }
         // Rounding must not outlast the frames.
         for station in each(word, reach.reached & !self.frames.any(word)) {
-            self.all[station as usize / BLOCK][station as usize % BLOCK] = 0.0;
+            self.all[station as usize] = 0.0;
         }
         if self.by_total {
             self.weigh(reach, links);
@@ -380,7 +406,6 @@ impl Space {
         if self.signals.fades || !self.links.misses().is_empty() {
             self.draw_arrivals(sender);
         }
-        let together = std::mem::replace(&mut self.signals.last_begin, now) == now;
         let dsss = self.access.timing.is_dsss(self.sendings[sender as usize].rate);
         let mut readers = 0;
         for place in self.signals.rows.of(sender) {
@@ -388,14 +413,14 @@ impl Space {
             if !dsss {
                 reach.reads &= !self.signals.legacy.of(reach.word as usize);
             }
-            readers += self.reach_word(now, sender, end, &reach, together);
+            readers += self.reach_word(now, sender, end, (place, &reach));
         }
         self.sendings[sender as usize].readers = readers;
     }
 
-    /// The same for 64 stations; `together`: it was not the first at this instant. How many read it, if nothing more happens.
+    /// The same for 64 stations, at their place in the rows. How many read it, if nothing more happens.
     #[inline]
-    fn reach_word(&mut self, now: Time, sender: u32, end: Time, reach: &Reach, together: bool) -> u32 {
+    fn reach_word(&mut self, now: Time, sender: u32, end: Time, (at, reach): (usize, &Reach)) -> u32 {
         let after_collision = matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
         let word = reach.word as usize;
         let Reach { senses, reads, reached, .. } = *reach;
@@ -403,51 +428,37 @@ impl Space {
         let signals = &mut self.signals;
         let capture = signals.capture;
         let was_busy = signals.busy(word);
-        let exceeded = signals.add(reach, &self.links);
+        let (clear, exceeded) = signals.add(reach, &self.links);
         let listens = !signals.sends.of(word);
         let fall_busy = listens & signals.busy(word) & !was_busy;
         if self.like_ns2 {
             return self.arrive_in_word(now, sender, end, reach, (was_busy, fall_busy));
         }
-        let free = listens & !signals.receiving.of(word);
-        let may_follow = free
+        let receiving = signals.receiving.of(word);
+        let free = listens & !receiving;
+        let clear = if signals.fades { signals.find_clear(reach, free & senses) } else { clear };
+        let follow = free
             & match capture {
                 Capture::None if after_collision => senses & !was_busy,
                 Capture::None => senses & reads & !was_busy,
                 Capture::First => senses & !was_busy,
-                Capture::Header | Capture::Late => reads,
+                Capture::Header | Capture::Late => reads & clear,
             };
-        let may_lose = signals.receiving.of(word)
-            & match capture {
-                Capture::None => senses,
-                _ if together => reached,
-                Capture::First | Capture::Header => exceeded & !signals.spoilt.of(word),
-                Capture::Late => exceeded & !signals.spoilt.of(word) | reads,
-            };
-        let (mut follow, mut clear) = (0, 0);
-        for station in each(word, may_follow) {
-            let (_, bit) = place(station);
-            let power = signals.rows.power(reach, station);
-            if capture == Capture::None || signals.stands_out(power, station, signals.all_at(station) - power) {
-                clear |= bit;
-            } else if capture != Capture::First {
-                continue;
-            }
-            follow |= bit;
-            let ear = &mut self.ears[station as usize];
-            (ear.receives, ear.since) = (sender, now);
-            signals.follow(station, now, power);
-        }
-        *signals.receiving.of_mut(word) |= follow;
-        let spoilt = signals.spoilt.of_mut(word);
-        *spoilt = *spoilt & !follow | follow & !(clear & reads);
+        let read = follow & clear & reads;
         if after_collision && matches!(capture, Capture::Header | Capture::Late) {
             *signals.garbled.of_mut(word) |= senses & free & !follow;
         }
-        let mut readers = (follow & clear & reads).count_ones();
-        for station in each(word, may_lose) {
-            readers += u32::from(self.meet(now, sender, station, reach));
+        let readers = read.count_ones() + self.meet_in_word(now, sender, (at, reach), receiving, exceeded);
+        let signals = &mut self.signals;
+        for station in each(word, follow) {
+            self.ears[station as usize].receives = sender;
+            signals.follow(station, now, reach);
         }
+        *signals.receiving.of_mut(word) |= follow;
+        signals.followers[at] |= follow;
+        signals.fresh.add(word, now, follow);
+        let spoilt = signals.spoilt.of_mut(word);
+        *spoilt = *spoilt & !follow | follow & !read;
         self.stop_backoffs(now, end, reach, (was_busy, fall_busy));
         readers
     }
@@ -496,57 +507,94 @@ impl Space {
         }
     }
 
-    /// A frame of `sender` arrives at `station`, which is receiving another. Whether it will be read instead, if nothing
-    /// more happens.
-    fn meet(&mut self, now: Time, sender: u32, station: u32, reach: &Reach) -> bool {
+    /// A frame of `sender` arrives at those of a word who are `receiving` others. How many will read it instead, if nothing
+    /// more happens; `exceeded`: for whom the power of others is more than the limit.
+    #[inline]
+    fn meet_in_word(&mut self, now: Time, sender: u32, row: (usize, &Reach), receiving: u64, exceeded: u64) -> u32 {
+        let (at, reach) = row;
+        let word = reach.word as usize;
+        let signals = &mut self.signals;
+        signals.followers[at] = 0;
+        let fresh = receiving & signals.fresh.of(word, now);
+        let reached = match signals.capture {
+            Capture::None => receiving & reach.senses,
+            _ => receiving & exceeded & !fresh,
+        };
+        let lost = reached & !signals.spoilt.of(word);
+        *signals.spoilt.of_mut(word) |= lost;
+        for station in each(word, lost) {
+            let other = self.ears[station as usize].receives;
+            disturb(&mut self.sendings[other as usize], station, &mut self.traffic);
+        }
+        let mut readers = 0;
+        for station in each(word, fresh & reach.reached) {
+            readers += u32::from(self.meet_at_once(now, sender, station, row));
+        }
+        if self.signals.capture == Capture::Late {
+            for station in each(word, receiving & !fresh & reach.reads) {
+                readers += u32::from(self.meet_late(now, sender, station, row));
+            }
+        }
+        readers
+    }
+
+    /// A frame of `sender` arrives at `station`, which is receiving another that began at the same instant. Whether it will
+    /// be read instead, if nothing more happens.
+    fn meet_at_once(&mut self, now: Time, sender: u32, station: u32, (at, reach): (usize, &Reach)) -> bool {
         let after_collision = matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
         let signals = &mut self.signals;
         let (_, bit) = place(station);
-        let reads = reach.reads & bit != 0;
-        let power = signals.rows.power(reach, station);
-        let ear = &mut self.ears[station as usize];
-        let capture = signals.capture;
-        let received = signals.levels[station as usize].received;
-        let other = ear.receives;
+        let other = self.ears[station as usize].receives;
         let was_read = !signals.spoilt.has(station);
-        let together = ear.since == now;
-        if capture == Capture::None {
-            signals.spoilt.put(station, true);
-            if together && !after_collision {
-                signals.receiving.put(station, false);
+        let headers_collide = !after_collision && signals.capture != Capture::First;
+        if signals.capture == Capture::None {
+            if reach.senses & bit != 0 && headers_collide {
+                signals.leave(station, other);
             }
-        } else if together && reads && power > received {
+            return false;
+        }
+        let power = signals.rows.power(reach, station);
+        let received = signals.levels[station as usize].received;
+        let is_first = reach.reads & bit != 0 && power > received;
+        let clear = if is_first {
             // The stronger of the two is the first.
-            let clear = signals.stands_out(power, station, received);
-            ear.receives = sender;
-            signals.spoilt.put(station, !clear);
-            signals.follow(station, now, power);
-            if !clear && !after_collision && capture != Capture::First {
-                signals.receiving.put(station, false);
-            }
-            if was_read {
-                disturb(&mut self.sendings[other as usize], station, &mut self.traffic);
-            }
-            return clear;
-        } else if signals.fails(together, reads, power, station) {
-            signals.spoilt.put(station, true);
-            signals.forget_limit(station);
-            if together && !after_collision && capture != Capture::First {
-                signals.receiving.put(station, false); // neither of two headers is read
-            }
+            self.ears[station as usize].receives = sender;
+            signals.turn(station, now, other, (at, reach));
+            signals.stands_out(power, station, received)
+        } else {
+            signals.stands_out(received, station, power)
+        };
+        signals.spoilt.put(station, !clear || !is_first && !was_read);
+        if !clear && headers_collide {
+            signals.leave(station, if is_first { sender } else { other }); // neither of two headers is read
         }
-        let is_spoilt = signals.spoilt.has(station);
-        let takes_over =
-            capture == Capture::Late && is_spoilt && !together && reads && signals.stands_out(power, station, received);
-        if takes_over {
-            (ear.receives, ear.since) = (sender, now);
-            signals.spoilt.put(station, false);
-            signals.follow(station, now, power);
-        }
-        if was_read && is_spoilt {
+        if was_read && (is_first || !clear) {
             disturb(&mut self.sendings[other as usize], station, &mut self.traffic);
         }
-        takes_over
+        is_first && clear
+    }
+
+    /// A frame of `sender` arrives at `station`, which is receiving another. Whether it takes over, and will be read, if
+    /// nothing more happens.
+    fn meet_late(&mut self, now: Time, sender: u32, station: u32, (at, reach): (usize, &Reach)) -> bool {
+        let signals = &mut self.signals;
+        let is_spoilt = signals.spoilt.has(station);
+        let power = signals.rows.power(reach, station);
+        let received = signals.levels[station as usize].received;
+        // As long as bits decide, no other frame spoils it but the one that takes over.
+        let takes_over = (is_spoilt || signals.bits.is_some()) && signals.stands_out(power, station, received);
+        if !takes_over {
+            return false;
+        }
+        let other = std::mem::replace(&mut self.ears[station as usize].receives, sender);
+        signals.turn(station, now, other, (at, reach));
+        signals.spoilt.put(station, false);
+        let (word, bit) = place(station);
+        signals.fresh.add(word, now, bit);
+        if !is_spoilt {
+            disturb(&mut self.sendings[other as usize], station, &mut self.traffic);
+        }
+        true
     }
 
     /// The frame of `sender` is over for all whom its signal reaches, except that its receiver (if it has one) does not go
@@ -559,22 +607,29 @@ impl Space {
         }
         for place in self.signals.rows.of(sender) {
             let reach = self.signals.rows.at(place);
-            self.fade_word(now, sender, sending, check, &reach, &mut fate);
+            self.fade_word(now, sender, sending, check, (place, &reach), &mut fate);
         }
         fate
     }
 
     /// The same for 64 stations; `check`: when they may forget the NAV.
     #[inline]
-    fn fade_word(&mut self, now: Time, sender: u32, sending: &Sending, check: Time, reach: &Reach, fate: &mut Outcome) {
+    fn fade_word(
+        &mut self,
+        now: Time,
+        sender: u32,
+        sending: &Sending,
+        check: Time,
+        (at, reach): (usize, &Reach),
+        fate: &mut Outcome,
+    ) {
         let word = reach.word as usize;
         let to = if sending.to / 64 == reach.word { place(sending.to).1 & reach.reached } else { 0 };
-        let mut follow = 0;
-        for station in each(word, self.signals.receiving.of(word) & (reach.senses | reach.reads)) {
-            if self.ears[station as usize].receives == sender {
-                follow |= place(station).1;
-                self.signals.forget_limit(station);
-            }
+        let mut follow = self.signals.followers[at];
+        if self.like_ns2 {
+            let receiving = each(word, self.signals.receiving.of(word) & (reach.senses | reach.reads));
+            let of_sender = receiving.filter(|station| self.ears[*station as usize].receives == sender);
+            follow = of_sender.fold(0, |bits, station| bits | place(station).1);
         }
         self.reckon_receptions(word, reach.reached, now);
         let by_bits = if self.signals.bits.is_some() { self.lose_bits(word, follow, to, fate) } else { 0 };

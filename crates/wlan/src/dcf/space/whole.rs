@@ -188,7 +188,6 @@ impl Space {
         self.exchange = None;
         exchange.account(end, &mut self.traffic.air);
         self.traffic.accounted = end;
-        self.signals.last_begin = ack_start;
         self.counters[sender as usize].control += end - ack_start;
         let (mut data, mut ack) = (self.shares.of(sender), self.shares.of(receiver));
         while let Some((data, ack)) = self.shares.next_of(&mut data, &mut ack) {
@@ -263,7 +262,6 @@ impl Space {
             self.send(sender, data);
             return self.look_at_start(sender);
         }
-        self.signals.last_begin = data.start;
         self.pass_to_all(sender, &data, false);
         if exchange.phase == Phase::Gap {
             return self.calendar.plan(receiver, ack_start, Act::Begin);
