@@ -2,7 +2,7 @@
 
 use wifair_units::Time;
 
-use super::sets::{each_from, place};
+use super::sets::each_from;
 
 /// What a station does at its time. At one instant frames end before others begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,13 +77,21 @@ impl Calendar {
     /// The backoff of `station` ends at `time`, and not when it was going to before.
     #[inline]
     pub fn set(&mut self, station: u32, time: Time) {
-        self.put(station, time.as_nanos());
+        let bit = self.bit(station);
+        self.put(station, time.as_nanos()).pending |= bit;
     }
 
     /// `station` has no backoff that ends.
     #[inline]
     pub fn clear(&mut self, station: u32) {
-        self.put(station, NEVER);
+        let bit = self.bit(station);
+        self.put(station, NEVER).pending &= !bit;
+    }
+
+    /// The bit of a station in its block.
+    #[inline]
+    const fn bit(&self, station: u32) -> u64 {
+        1 << (station & ((1 << self.bits) - 1))
     }
 
     /// The backoff of `station` does not end until `end`. If it was going to later that may stay: it is set anew before.
@@ -95,14 +103,9 @@ impl Calendar {
     }
 
     #[inline]
-    fn put(&mut self, station: u32, time: u64) {
+    fn put(&mut self, station: u32, time: u64) -> &mut Block {
         let old = std::mem::replace(&mut self.backoffs[station as usize], time);
-        if old == time {
-            return;
-        }
         let block = &mut self.blocks[station as usize >> self.bits];
-        let bit = 1 << (station & ((1 << self.bits) - 1));
-        block.pending = if time == NEVER { block.pending & !bit } else { block.pending | bit };
         if time <= block.least {
             block.least = time;
             self.changed = true;
@@ -110,6 +113,7 @@ impl Calendar {
             block.stale = true;
             self.changed = true;
         }
+        block
     }
 
     /// The first time at which somebody acts.
@@ -130,15 +134,19 @@ impl Calendar {
     /// `meets` something.
     #[inline]
     pub fn interrupts(&self, time: Time, spared: impl Fn(usize) -> u64, meets: impl Fn(u32, Time) -> bool) -> bool {
-        let near = (0..).zip(&self.blocks).filter(|(_, block)| block.least <= time.as_nanos());
-        let others = near.flat_map(|(number, block): (u32, _)| {
-            let first = number << self.bits;
-            let (word, bit) = place(first);
-            each_from(first, block.pending & !(spared(word) / bit))
-        });
-        others
-            .map(|station| (station, self.backoffs[station as usize]))
-            .any(|(station, end)| end <= time.as_nanos() && meets(station, Time::from_nanos(end)))
+        for (number, block) in (0..).zip(&self.blocks) {
+            if block.least > time.as_nanos() {
+                continue;
+            }
+            let start: u32 = number << self.bits;
+            for station in each_from(start, block.pending & !(spared(start as usize / 64) >> (start % 64))) {
+                let end = self.backoffs[station as usize];
+                if end <= time.as_nanos() && meets(station, Time::from_nanos(end)) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// The first time at which a backoff ends.
@@ -157,15 +165,17 @@ impl Calendar {
         self.first = NEVER;
         for (number, block) in (0..).zip(&mut self.blocks) {
             if std::mem::take(&mut block.stale) {
-                let times =
-                    each_from(number << self.bits, block.pending).map(|station| self.backoffs[station as usize]);
-                block.least = times.fold(NEVER, u64::min);
+                block.least = NEVER;
+                for station in each_from(number << self.bits, block.pending) {
+                    block.least = block.least.min(self.backoffs[station as usize]);
+                }
             }
             self.first = self.first.min(block.least);
         }
     }
 
     /// Takes out all stations that begin to send at `now`, lowest number first. Nothing is due before.
+    #[inline]
     pub fn take(&mut self, now: Time, into: &mut Vec<u32>) {
         let begin = key(now, Act::Begin);
         while let Some((_, station)) = self.certain.pop_if(|(key, _)| *key == begin) {
@@ -176,22 +186,21 @@ impl Calendar {
             return;
         }
         let answers = into.len();
+        self.changed = true;
         for (number, block) in (0..).zip(&mut self.blocks) {
             if block.least != due {
                 continue;
             }
-            block.least = NEVER;
+            block.stale = true;
             for station in each_from(number << self.bits, block.pending) {
                 let end = &mut self.backoffs[station as usize];
                 if *end == due {
                     *end = NEVER;
-                    block.pending &= !(1 << (station & ((1 << self.bits) - 1)));
+                    block.pending &= !(1 << (station % (1 << self.bits)));
                     into.push(station);
                 }
-                block.least = block.least.min(*end);
             }
         }
-        self.changed = true;
         if answers > 0 {
             into.sort_unstable();
         }

@@ -18,10 +18,11 @@ impl Space {
         self.calendar.take(now, &mut self.starters);
         self.traffic.account(now, &mut self.sendings);
         if let [sender] = self.starters[..] {
-            let sending = self.compose(now, sender);
-            if let Some(exchange) = self.whole_exchange(sender, &sending) {
-                return self.begin_exchange(exchange, sending, bound, call);
+            let kind = self.take_turn(now, sender);
+            if kind == Kind::Data && self.begins_exchange(now, sender) {
+                return self.leap_to_data_end(bound, call);
             }
+            let sending = self.compose(now, sender, kind);
             if self.stays_alone(sender, sending.end, bound, call) {
                 return self.send_alone(sender, sending, call);
             }
@@ -35,7 +36,8 @@ impl Space {
             self.turn_to_sending(sender);
         }
         for &sender in &starters {
-            let sending = self.compose(now, sender);
+            let kind = self.take_turn(now, sender);
+            let sending = self.compose(now, sender, kind);
             self.send(sender, sending);
         }
         for &sender in &starters {
@@ -85,14 +87,18 @@ impl Space {
         }
     }
 
-    /// What `sender` sends that begins at `now`.
-    pub(super) fn compose(&mut self, now: Time, sender: u32) -> Sending {
+    /// Which frame `sender` sends that begins at `now`.
+    pub(super) fn take_turn(&mut self, now: Time, sender: u32) -> Kind {
         let due = std::mem::replace(&mut self.stations[sender as usize].stage, Stage::Sends);
-        let kind = match due {
+        match due {
             Stage::Due(kind) => kind,
             Stage::Rest => self.open(now, sender),
             stage => unreachable!("a station that begins to send contends or answers, and is not {stage:?}"),
-        };
+        }
+    }
+
+    /// What `sender` sends that begins at `now`.
+    pub(super) fn compose(&self, now: Time, sender: u32, kind: Kind) -> Sending {
         let timing = &self.access.timing;
         let station = &self.stations[sender as usize];
         let (to, rate, air, reserves) = match kind {

@@ -26,6 +26,7 @@ mod held;
 mod links;
 mod lone;
 mod ns2;
+mod pairs;
 mod rates;
 mod reach;
 mod record;
@@ -44,6 +45,7 @@ use self::calendar::Calendar;
 use self::ear::{Ear, Waits};
 use self::held::Held;
 pub use self::links::{Hearing, Links};
+use self::pairs::Pairs;
 pub use self::rates::RateSettings;
 use self::rates::Rates;
 use self::sets::Stations;
@@ -144,6 +146,7 @@ pub struct Space {
     signals: Signals,
     /// Who hears whom, if that is always the same.
     shares: Shares,
+    pairs: Pairs,
     /// Data and their ACK can be one step: there are no errors, no protection and no records.
     is_plain: bool,
     /// An exchange that meets no other frame.
@@ -233,6 +236,7 @@ impl Space {
             gauges: vec![Gauge::default(); hubs.len()],
             signals: Signals::without_powers(&links),
             shares: Shares::default(),
+            pairs: Pairs::default(),
             is_plain: false,
             exchange: None,
             held: Held::new(stations.len()),
@@ -289,6 +293,7 @@ impl Space {
     fn learn_shares(&mut self) {
         let stations = u32::try_from(self.stations.len()).expect("stations are numbered in 32 bits");
         self.shares = Shares::new(stations, &self.signals.rows, !self.like_ns2);
+        self.pairs = Pairs::new(self.stations.len());
         let has_legacy = (0..stations).any(|station| self.signals.legacy.has(station));
         let is_shielded = self.access.protection.is_some();
         self.is_plain = self.signals.constant && self.tap.is_none() && !(self.lossy || has_legacy || is_shielded);
@@ -573,9 +578,10 @@ impl Space {
             self.wake(call);
             return heard;
         }
-        if let Some(exchange) = self.exchange {
-            heard = self.continue_exchange(&exchange, bound, call);
-            *steps += u64::from(call.now > exchange.next());
+        if self.exchange.is_some() {
+            let continued = call.now;
+            heard = self.continue_exchange(bound, call);
+            *steps += u64::from(call.now > continued);
             self.next = self.upcoming();
             return heard;
         }

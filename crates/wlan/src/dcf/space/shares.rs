@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::rows::Rows;
+use super::sets::place;
 
 /// Those of a word who hear a frame that meets no other.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,12 @@ impl Shares {
         let found = shares.iter().find(|share| share.word as usize == word);
         #[allow(clippy::cast_possible_truncation)]
         found.copied().unwrap_or(Share { word: word as u32, senses: 0, reads: 0 })
+    }
+
+    /// Whether `to` reads `from`.
+    pub fn is_read(&self, from: u32, to: u32) -> bool {
+        let (word, bit) = place(to);
+        self.at(from, word).reads & bit != 0
     }
 
     /// Takes the next word out of either row, and what both have in it.

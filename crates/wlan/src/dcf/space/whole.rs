@@ -10,9 +10,10 @@ use wifair_units::Time;
 
 use super::super::{AirTime, BROADCAST, Heard};
 use super::calendar::Act;
-use super::sets::{bit_in, each, place};
-use super::shares::Share;
-use super::{Call, Kind, Sending, Space, Stage};
+use super::ear::Waits;
+use super::pairs::Hears;
+use super::sets::place;
+use super::{Call, Kind, Space, Stage};
 
 /// How far an exchange has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ enum Phase {
 pub(super) struct Exchange {
     sender: u32,
     receiver: u32,
+    /// The number of the two among the pairs.
+    pair: u32,
     phase: Phase,
     start: Time,
     data_end: Time,
@@ -68,38 +71,33 @@ impl Exchange {
 }
 
 impl Space {
-    /// The exchange that `sender` opens with this frame, if nobody else begins to send before its ACK has ended.
-    pub(super) fn whole_exchange(&self, sender: u32, sending: &Sending) -> Option<Exchange> {
-        let Sending { kind, to: receiver, start, end: data_end, nav, .. } = *sending;
-        if !self.is_plain || kind != Kind::Data || receiver == BROADCAST || self.traffic.frames > 0 {
-            return None;
-        }
-        if !self.calendar.is_open() || self.ears[receiver as usize].engaged {
-            return None;
-        }
-        let is_read = |from, to| {
-            let (word, bit) = place(to);
-            self.shares.at(from, word).reads & bit != 0
-        };
-        if !is_read(sender, receiver) || !is_read(receiver, sender) {
-            return None;
+    /// Begins the exchange that `sender` opens with its data, if nobody else begins to send before the ACK has ended.
+    #[inline]
+    pub(super) fn begins_exchange(&mut self, start: Time, sender: u32) -> bool {
+        if !self.is_plain || self.traffic.frames > 0 || !self.calendar.is_open() {
+            return false;
         }
         let frame = self.stations[sender as usize].frame.as_ref().expect("a sender of data has a frame");
-        if self.access.protects(frame.length) {
-            return None;
+        let receiver = frame.to;
+        if receiver == BROADCAST || self.access.protects(frame.length) || self.ears[receiver as usize].engaged {
+            return false;
         }
+        let Some(pair) = self.pairs.find(sender, receiver, &self.shares) else { return false };
+        let data_end = start + frame.air;
         let ack_start = data_end + self.access.timing.sifs;
         let end = ack_start + frame.ack;
+        let nav = data_end + self.access.round_nav(end - data_end);
         // Who hears the data alone is silent until the ACK has ended: it knows the NAV, or waits EIFS.
         let nav_is_enough = nav + self.waits.difs > end;
         let eifs_is_enough = self.eifs_if_unread && data_end + self.waits.eifs > end;
         if !(nav_is_enough && eifs_is_enough) {
-            let (mut data, mut ack) = (self.shares.of(sender), self.shares.of(receiver));
-            while let Some((data, ack)) = self.shares.next_of(&mut data, &mut ack) {
-                let silent = if nav_is_enough { data.reads } else { 0 } | if eifs_is_enough { !data.reads } else { 0 };
-                if data.senses & !ack.senses & !silent & self.alert.of(data.word as usize) != 0 {
-                    return None;
-                }
+            let resumes = |station: u32, hears: Hears| {
+                let is_silent = if hears.reads_data { nav_is_enough } else { eifs_is_enough };
+                hears.data && !hears.ack && !is_silent && self.ears[station as usize].contends
+            };
+            let hearers = self.pairs.hearers(self.pairs.pair(pair));
+            if hearers.iter().any(|(station, hears)| resumes(*station, *hears)) {
+                return false;
             }
         }
         let spared = |word| self.shares.at(sender, word).senses;
@@ -108,56 +106,42 @@ impl Space {
             due <= ack_start || self.shares.at(receiver, word).senses & bit == 0
         };
         if self.calendar.interrupts(end, spared, meets) {
-            return None;
+            return false;
         }
-        Some(Exchange { sender, receiver, phase: Phase::Data, start, data_end, ack_start, end, nav })
-    }
-
-    /// `exchange` begins with this frame. It goes on at once if nobody looks before its data have ended.
-    pub(super) fn begin_exchange<R>(
-        &mut self,
-        exchange: Exchange,
-        sending: Sending,
-        bound: Time,
-        call: &mut Call<R>,
-    ) -> Heard {
-        let sender = exchange.sender;
-        self.sendings[sender as usize] = sending;
         self.ears[sender as usize].engaged = true;
         self.held.release(sender);
         self.signals.garbled.put(sender, false);
-        self.exchange = Some(exchange);
-        if exchange.data_end >= bound.min(self.sleepers.next()) || call.has_losses() {
-            return Heard::Nothing;
-        }
-        call.now = exchange.data_end;
-        self.receive_data(&exchange)
+        self.exchange =
+            Some(Exchange { sender, receiver, pair, phase: Phase::Data, start, data_end, ack_start, end, nav });
+        true
     }
 
-    /// `exchange`, which is under way, goes on at the time of the call, and past that if nobody looks before its end.
-    pub(super) fn continue_exchange<R: Fn(&Packet) -> u32>(
-        &mut self,
-        exchange: &Exchange,
-        bound: Time,
-        call: &mut Call<R>,
-    ) -> Heard {
+    /// The exchange that has begun goes on at once if nobody looks before its data have ended.
+    pub(super) fn leap_to_data_end<R>(&mut self, bound: Time, call: &mut Call<R>) -> Heard {
+        let Some(Exchange { data_end, .. }) = self.exchange else { return Heard::Nothing };
+        if data_end >= bound.min(self.sleepers.next()) || call.has_losses() {
+            return Heard::Nothing;
+        }
+        call.now = data_end;
+        self.receive_data()
+    }
+
+    /// The exchange under way goes on at the time of the call, and past that if nobody looks before its end.
+    pub(super) fn continue_exchange<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>) -> Heard {
+        let Some(exchange) = &mut self.exchange else { return Heard::Nothing };
         match exchange.phase {
-            Phase::Data => return self.receive_data(exchange),
-            Phase::Gap if exchange.end >= bound.min(self.sleepers.next()) => {
-                self.exchange = Some(Exchange { phase: Phase::Ack, ..*exchange });
-            }
-            Phase::Gap | Phase::Ack => {
-                call.now = exchange.end;
-                self.conclude_exchange(exchange, call);
-            }
+            Phase::Data => return self.receive_data(),
+            Phase::Gap if exchange.end >= bound.min(self.sleepers.next()) => exchange.phase = Phase::Ack,
+            Phase::Gap | Phase::Ack => self.conclude_exchange(call),
         }
         Heard::Nothing
     }
 
     /// The data have ended.
-    fn receive_data(&mut self, exchange: &Exchange) -> Heard {
+    fn receive_data(&mut self) -> Heard {
+        let Some(exchange) = &mut self.exchange else { return Heard::Nothing };
+        exchange.phase = Phase::Gap;
         let Exchange { sender, receiver, start, data_end, .. } = *exchange;
-        self.exchange = Some(Exchange { phase: Phase::Gap, ..*exchange });
         let ear = &mut self.ears[receiver as usize];
         if ear.nav_check < Time::NEVER {
             ear.confirm_nav(start, &self.waits);
@@ -183,91 +167,91 @@ impl Space {
     }
 
     /// The ACK has ended, and all go on who heard it or the data.
-    fn conclude_exchange<R: Fn(&Packet) -> u32>(&mut self, exchange: &Exchange, call: &mut Call<R>) {
-        let Exchange { sender, receiver, ack_start, end, .. } = *exchange;
-        self.exchange = None;
+    fn conclude_exchange<R: Fn(&Packet) -> u32>(&mut self, call: &mut Call<R>) {
+        let Some(exchange) = self.exchange.take() else { return };
+        let Exchange { sender, receiver, ack_start, end, .. } = exchange;
+        call.now = end;
         exchange.account(end, &mut self.traffic.air);
         self.traffic.accounted = end;
         self.counters[sender as usize].control += end - ack_start;
-        let (mut data, mut ack) = (self.shares.of(sender), self.shares.of(receiver));
-        while let Some((data, ack)) = self.shares.next_of(&mut data, &mut ack) {
-            self.pass_both(exchange, data, ack);
-        }
+        self.pass_both(&exchange);
         self.stations[receiver as usize].stage = Stage::Rest;
         self.ears[receiver as usize].engaged = false;
-        self.fall_idle(end, receiver);
+        self.go_on_after_own(end, receiver);
         self.succeed(sender, call);
-        self.fall_idle(end, sender);
+        self.go_on_after_own(end, sender);
     }
 
-    /// What the exchange leaves behind at 64 stations that hear its data or its ACK.
+    /// `station`, whose own frame nobody else's followed, takes up its backoff.
     #[inline]
-    fn pass_both(&mut self, exchange: &Exchange, data: Share, ack: Share) {
-        let Exchange { sender, receiver, start, data_end, ack_start, end, nav, .. } = *exchange;
-        let word = data.word as usize;
-        let hearers = (data.senses | ack.senses) & !bit_in(word, sender) & !bit_in(word, receiver);
-        self.held.of_mut(word).release(hearers);
-        let before = self.signals.garbled.of(word);
-        let after_data = self.garbled_after(before, data);
-        let eifs_by_data = if self.eifs_is_nav { after_data & data.senses } else { 0 };
-        let after_ack = self.garbled_after(after_data & !eifs_by_data, ack);
-        let eifs_by_ack = if self.eifs_is_nav { after_ack & ack.senses } else { 0 };
-        let garbled = after_ack & !eifs_by_ack;
-        *self.signals.garbled.of_mut(word) = before & !hearers | garbled & hearers;
-        let mut asleep = 0;
-        for station in each(word, hearers) {
-            let (_, bit) = place(station);
+    fn go_on_after_own(&mut self, end: Time, station: u32) {
+        let ear = &mut self.ears[station as usize];
+        ear.fall_idle(end, false, &self.waits);
+        if ear.contends {
+            self.calendar.set(station, ear.due(&self.waits));
+        }
+    }
+
+    /// What the exchange leaves behind at all who hear its data or its ACK.
+    fn pass_both(&mut self, exchange: &Exchange) {
+        let Exchange { pair, start, data_end, ack_start, end, nav, .. } = *exchange;
+        let Waits { difs, eifs, .. } = self.waits;
+        let pair = self.pairs.pair(pair);
+        for place in pair.words.clone() {
+            let hearers = self.pairs.word(place);
+            let word = hearers.word as usize;
+            self.held.of_mut(word).release(hearers.all);
+            let garbled = self.signals.garbled.of_mut(word);
+            *garbled &= !if self.eifs_if_unread { hearers.all } else { hearers.readers };
+            *garbled |= if self.eifs_if_unread && !self.eifs_is_nav { hearers.at_a_loss } else { 0 };
+        }
+        for &(station, hears) in self.pairs.hearers(pair) {
+            let busy = if hears.data { start } else { ack_start };
+            let (idle, read) = if hears.ack { (end, hears.reads_ack) } else { (data_end, hears.reads_data) };
             let ear = &mut self.ears[station as usize];
-            let busy = if data.senses & bit != 0 { start } else { ack_start };
             if ear.nav_check < Time::NEVER {
                 ear.confirm_nav(busy, &self.waits);
             }
             if ear.fall_busy(busy, &self.waits) {
                 ear.left = self.stations[station as usize].contention.draw();
             }
-            if data.reads & bit != 0 {
-                ear.set_nav(nav, Time::NEVER);
+            let mut from = idle + difs;
+            if hears.reads_data {
+                ear.nav = ear.nav.max(nav);
+            } else if self.eifs_is_nav && hears.data {
+                ear.nav = ear.nav.max(data_end + eifs);
             }
-            if eifs_by_data & bit != 0 {
-                ear.set_nav(data_end + self.waits.eifs, Time::NEVER);
+            if !read && self.eifs_is_nav {
+                ear.nav = ear.nav.max(idle + eifs);
+            } else if !read && self.signals.garbled.has(station) {
+                from = idle + eifs;
             }
-            if eifs_by_ack & bit != 0 {
-                ear.set_nav(end + self.waits.eifs, Time::NEVER);
-            }
-            let idle = if ack.senses & bit != 0 { end } else { data_end };
-            ear.fall_idle(idle, garbled & bit != 0, &self.waits);
+            ear.from = if ear.nav > idle { from.max(ear.nav + difs) } else { from };
             if ear.contends {
                 self.calendar.set(station, ear.due(&self.waits));
-            } else if ear.left == 0 {
-                asleep |= bit;
             }
         }
-        *self.alert.of_mut(word) &= !asleep;
-    }
-
-    /// Who has not read what arrived last, of those `before`, once a frame has ended that meets no other.
-    #[inline]
-    pub(super) fn garbled_after(&self, before: u64, heard: Share) -> u64 {
-        before & !heard.reads | if self.eifs_if_unread { heard.senses & !heard.reads } else { 0 }
     }
 
     /// The exchange under way, if there is one, becomes the frames that it consists of: somebody gets a frame to send
     /// who was not foreseen.
     pub(super) fn take_apart(&mut self) {
         let Some(exchange) = self.exchange.take() else { return };
-        let Exchange { sender, receiver, ack_start, .. } = exchange;
-        let data = self.sendings[sender as usize];
+        let Exchange { sender, receiver, start, ack_start, .. } = exchange;
+        let data = self.compose(start, sender, Kind::Data);
         if exchange.phase == Phase::Data {
             self.turn_to_sending(sender);
             self.send(sender, data);
             return self.look_at_start(sender);
         }
+        self.sendings[sender as usize] = data;
         self.pass_to_all(sender, &data, false);
         if exchange.phase == Phase::Gap {
             return self.calendar.plan(receiver, ack_start, Act::Begin);
         }
         self.traffic.account(ack_start, &mut self.sendings);
-        let ack = self.compose(ack_start, receiver);
+        let kind = self.take_turn(ack_start, receiver);
+        let ack = self.compose(ack_start, receiver, kind);
         self.turn_to_sending(receiver);
         self.send(receiver, ack);
         self.look_at_start(receiver);

@@ -1,0 +1,122 @@
+//! Who hears what of the exchange of two stations, where that is always the same.
+
+use std::ops::Range;
+
+use super::sets::{bit_in, each, place};
+use super::shares::{Share, Shares};
+
+/// What a station hears of an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hears {
+    pub data: bool,
+    /// Only what is heard is read.
+    pub reads_data: bool,
+    pub ack: bool,
+    pub reads_ack: bool,
+}
+
+/// Those of a word who hear an exchange.
+#[derive(Clone, Copy, Debug)]
+pub struct Hearers {
+    pub word: u32,
+    pub all: u64,
+    /// They read the data, or the ACK.
+    pub readers: u64,
+    /// They have not read what they heard last.
+    pub at_a_loss: u64,
+}
+
+/// Two stations that read each other.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    pub words: Range<usize>,
+    pub hearers: Range<usize>,
+}
+
+/// Pairs that have exchanged something.
+#[derive(Clone, Debug, Default)]
+pub struct Pairs {
+    /// For each sender those it sent to, in their order, and the number of the pair; none if one cannot read the other.
+    peers: Vec<Vec<(u32, Option<u32>)>>,
+    pairs: Vec<Pair>,
+    words: Vec<Hearers>,
+    hearers: Vec<(u32, Hears)>,
+}
+
+/// So many hearers are remembered, of all pairs together: beyond that exchanges are sent frame by frame.
+const MOST: usize = 1 << 20;
+
+impl Pairs {
+    /// None of so many stations.
+    pub fn new(stations: usize) -> Self {
+        Self { peers: vec![vec![]; stations], ..Self::default() }
+    }
+
+    /// The number of the pair of a sender and a receiver, if they read each other.
+    #[inline]
+    pub fn find(&mut self, sender: u32, receiver: u32, shares: &Shares) -> Option<u32> {
+        let peers = &self.peers[sender as usize];
+        match peers.binary_search_by_key(&receiver, |(peer, _)| *peer) {
+            Ok(place) => peers[place].1,
+            Err(place) => self.enter(place, sender, receiver, shares),
+        }
+    }
+
+    #[cold]
+    #[allow(clippy::cast_possible_truncation)] // there are no more pairs than hearers
+    fn enter(&mut self, place: usize, sender: u32, receiver: u32, shares: &Shares) -> Option<u32> {
+        let mutual = shares.is_read(sender, receiver) && shares.is_read(receiver, sender);
+        let pair = (mutual && self.hearers.len() < MOST).then(|| {
+            let (words, hearers) = (self.words.len(), self.hearers.len());
+            let (mut of_data, mut of_ack) = (shares.of(sender), shares.of(receiver));
+            while let Some((data, ack)) = shares.next_of(&mut of_data, &mut of_ack) {
+                self.learn(data, ack, [sender, receiver]);
+            }
+            self.pairs.push(Pair { words: words..self.words.len(), hearers: hearers..self.hearers.len() });
+            self.pairs.len() as u32 - 1
+        });
+        self.peers[sender as usize].insert(place, (receiver, pair));
+        pair
+    }
+
+    /// Notes who hears the exchange of these two in a word.
+    fn learn(&mut self, data: Share, ack: Share, ends: [u32; 2]) {
+        let word = data.word as usize;
+        let all = ends.iter().fold(data.senses | ack.senses, |all, end| all & !bit_in(word, *end));
+        let at_a_loss = ack.senses & !ack.reads | data.senses & !data.reads & !ack.senses;
+        self.words.push(Hearers {
+            word: data.word,
+            all,
+            readers: (data.reads | ack.reads) & all,
+            at_a_loss: at_a_loss & all,
+        });
+        for station in each(word, all) {
+            let has = |set| set & place(station).1 != 0;
+            let hears = Hears {
+                data: has(data.senses),
+                reads_data: has(data.reads),
+                ack: has(ack.senses),
+                reads_ack: has(ack.reads),
+            };
+            self.hearers.push((station, hears));
+        }
+    }
+
+    /// A pair by its number.
+    #[inline]
+    pub fn pair(&self, number: u32) -> &Pair {
+        &self.pairs[number as usize]
+    }
+
+    /// Those of a word at a place.
+    #[inline]
+    pub fn word(&self, place: usize) -> Hearers {
+        self.words[place]
+    }
+
+    /// All hearers of a pair, one after the other.
+    #[inline]
+    pub fn hearers(&self, pair: &Pair) -> &[(u32, Hears)] {
+        &self.hearers[pair.hearers.clone()]
+    }
+}
