@@ -175,7 +175,7 @@ impl Calendar {
     }
 
     /// Takes out all stations that begin to send at `now`, lowest number first. Nothing is due before.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, now: Time, into: &mut Vec<u32>) {
         let begin = key(now, Act::Begin);
         while let Some((_, station)) = self.certain.pop_if(|(key, _)| *key == begin) {

@@ -88,6 +88,7 @@ impl Space {
     }
 
     /// Which frame `sender` sends that begins at `now`.
+    #[inline(always)]
     pub(super) fn take_turn(&mut self, now: Time, sender: u32) -> Kind {
         let due = std::mem::replace(&mut self.stations[sender as usize].stage, Stage::Sends);
         match due {
@@ -373,6 +374,7 @@ impl Space {
 
     /// A frame is done: contention window and retries return to their start, a backoff follows whether there is
     /// another frame or not (10.3.4.3).
+    #[inline(always)]
     pub(super) fn succeed<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) {
         self.alert.put(station, true);
         self.counters[station as usize].delivered += 1;

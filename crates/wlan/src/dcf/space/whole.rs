@@ -72,7 +72,7 @@ impl Exchange {
 
 impl Space {
     /// Begins the exchange that `sender` opens with its data, if nobody else begins to send before the ACK has ended.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begins_exchange(&mut self, start: Time, sender: u32) -> bool {
         if !self.is_plain || self.traffic.frames > 0 || !self.calendar.is_open() {
             return false;
@@ -138,6 +138,7 @@ impl Space {
     }
 
     /// The data have ended.
+    #[inline(always)]
     fn receive_data(&mut self) -> Heard {
         let Some(exchange) = &mut self.exchange else { return Heard::Nothing };
         exchange.phase = Phase::Gap;
@@ -193,6 +194,7 @@ impl Space {
     }
 
     /// What the exchange leaves behind at all who hear its data or its ACK.
+    #[inline(always)]
     fn pass_both(&mut self, exchange: &Exchange) {
         let Exchange { pair, start, data_end, ack_start, end, nav, .. } = *exchange;
         let Waits { difs, eifs, .. } = self.waits;
