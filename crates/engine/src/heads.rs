@@ -19,6 +19,8 @@ const LATEST: u64 = u64::MAX >> PLACE_BITS;
 pub struct Heads {
     /// The last round. Its first place is that of the first of the rare sources.
     top: [u64; FAN],
+    /// The least of it.
+    first: u64,
     rare: Vec<u64>,
     /// The rounds before, where there are more than three frequent sources. The first has the next time of each, every later one
     /// the earliest of each four before.
@@ -36,7 +38,7 @@ impl Heads {
             groups = groups.div_ceil(FAN);
             rounds.push(vec![idle; groups]);
         }
-        Self { top: idle, rare: vec![LATEST; rare], rounds }
+        Self { top: idle, first: earliest(&idle), rare: vec![LATEST; rare], rounds }
     }
 
     /// Says when `source` has its next event ([`Time::NEVER`]: it has none).
@@ -56,13 +58,15 @@ impl Heads {
             position /= FAN;
         }
         self.top[(position + 1) % FAN] = key(time, position + 1);
+        self.first = earliest(&self.top);
     }
 
     #[inline(never)]
     fn set_rare(&mut self, source: usize, time: u64) {
         self.rare[source] = time;
-        let earliest = self.rare.iter().fold(LATEST, |least, time| least.min(*time));
-        self.top[0] = key(earliest, 0);
+        let least = self.rare.iter().fold(LATEST, |least, time| least.min(*time));
+        self.top[0] = key(least, 0);
+        self.first = earliest(&self.top);
     }
 
     /// The time of the next event of all, and its source.
@@ -70,8 +74,7 @@ impl Heads {
     #[must_use]
     #[allow(clippy::cast_possible_truncation)]
     pub fn first(&self) -> (Time, usize) {
-        let key = earliest(&self.top);
-        let (time, place) = (key >> PLACE_BITS, (key & PLACE) as usize);
+        let (time, place) = (self.first >> PLACE_BITS, (self.first & PLACE) as usize);
         (time_of(time), if place == 0 { self.first_rare(time) } else { self.first_frequent(place - 1) })
     }
 
@@ -87,7 +90,7 @@ impl Heads {
     #[inline]
     #[must_use]
     pub fn earliest(&self) -> Time {
-        time_of(earliest(&self.top) >> PLACE_BITS)
+        time_of(self.first >> PLACE_BITS)
     }
 
     #[inline(never)]
