@@ -82,6 +82,8 @@ pub struct World {
     now: Time,
     warm_up: Time,
     heads: Heads,
+    /// The medium that goes on now: when it does so next is looked for at the end.
+    on_turn: Option<usize>,
     packets: Packets,
     hops: Vec<Hop>,
     agenda: Agenda<Task>,
@@ -212,6 +214,7 @@ impl World {
             now: Time::ZERO,
             warm_up: plan.warm_up,
             heads: Heads::new(FIRST_MEDIUM, media.len() + links.len()),
+            on_turn: None,
             packets: Packets::default(),
             hops,
             agenda,
@@ -451,6 +454,7 @@ impl World {
     /// A medium goes on until `until`, or the next event of another source.
     #[inline(never)]
     fn advance_medium(&mut self, index: usize, until: Time) {
+        self.on_turn = Some(index);
         let mut bound = self.heads.first_without(FIRST_MEDIUM + index).min(until);
         loop {
             self.step_medium(index, bound);
@@ -458,6 +462,7 @@ impl World {
             bound = self.heads.earliest().min(until); // what was heard may have set off other sources
             if next >= bound {
                 self.heads.set(FIRST_MEDIUM + index, next);
+                self.on_turn = None;
                 return;
             }
             self.now = next;
@@ -615,7 +620,9 @@ impl World {
         let medium = &mut self.media[index];
         let receiver = |packet: &Packet| next_station(hops, packet);
         if medium.offer(self.now, from, id, &mut self.packets, &mut self.dropped, receiver) {
-            self.heads.set(FIRST_MEDIUM + index, medium.next());
+            if self.on_turn != Some(index) {
+                self.heads.set(FIRST_MEDIUM + index, medium.next());
+            }
         } else {
             self.consider_late(index, from);
         }
