@@ -477,6 +477,10 @@ impl cc::CongestionControl for Control {
         );
     }
 
+    fn wants_sends(&self) -> bool {
+        self.on_send.is_some()
+    }
+
     fn on_send(&mut self, now: Time, payload: u64, end: u64) {
         self.now = now;
         if self.on_send.is_some() {

@@ -149,7 +149,8 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// again, because RFC 5681, section 3.1, keeps `ssthresh`; ns-2 does.
     fn on_rto(&mut self, in_flight: f64);
 
-    /// A data segment was handed down; `end` is the offset behind its last byte, retransmissions included.
+    /// A data segment was handed down, if [`CongestionControl::wants_sends`]; `end` is the offset behind its last byte,
+    /// retransmissions included.
     fn on_send(&mut self, now: Time, payload: u64, end: u64) {
         let _ = (now, payload, end);
     }
@@ -195,6 +196,11 @@ pub trait CongestionControl: fmt::Debug + Send {
 
     /// Whether [`Ack::rate`] is needed.
     fn wants_rate_samples(&self) -> bool {
+        false
+    }
+
+    /// Whether [`CongestionControl::on_send`] is to be called. Asked once, at the start.
+    fn wants_sends(&self) -> bool {
         false
     }
 
@@ -444,9 +450,20 @@ algorithms! {
 }
 
 impl Algorithm {
-    /// As [`CongestionControl::on_ack`]; returns the window after it, so that there is one jump for both.
-    #[inline]
-    pub(crate) fn hear(&mut self, ack: &Ack) -> f64 {
+    /// As [`CongestionControl::on_ack`]; returns the window after it, so that there is one jump for both. For the usual
+    /// algorithm, which wants to know little of an ACK, `ack` is not called but becomes a part of it.
+    #[inline(always)]
+    pub(crate) fn hear(&mut self, ack: impl Fn() -> Ack) -> f64 {
+        if let Self::NewReno(reno) = self {
+            reno.on_ack(&ack());
+            reno.cwnd()
+        } else {
+            self.hear_all(&ack())
+        }
+    }
+
+    #[inline(never)]
+    fn hear_all(&mut self, ack: &Ack) -> f64 {
         dispatch!(self, cc => cc.hear(ack))
     }
 }
@@ -477,7 +494,6 @@ impl CongestionControl for Algorithm {
         dispatch!(self, cc => cc.on_rto(in_flight));
     }
 
-    #[inline]
     fn on_send(&mut self, now: Time, payload: u64, end: u64) {
         dispatch!(self, cc => cc.on_send(now, payload, end));
     }
@@ -523,6 +539,10 @@ impl CongestionControl for Algorithm {
 
     fn wants_rate_samples(&self) -> bool {
         dispatch!(self, cc => cc.wants_rate_samples())
+    }
+
+    fn wants_sends(&self) -> bool {
+        dispatch!(self, cc => cc.wants_sends())
     }
 
     fn wants_mark_per_packet(&self) -> bool {

@@ -70,6 +70,10 @@ pub fn new(params: &Params, start: Start) -> VegasFair {
 impl CongestionControl for VegasFair {
     by_inner!(vegas: on_ack, on_loss, on_rto);
 
+    fn wants_sends(&self) -> bool {
+        true
+    }
+
     fn on_send(&mut self, now: Time, payload: u64, _: u64) {
         let pause = self.last_sent.is_none_or(|last| now.saturating_since(last) >= self.params.pause_interval);
         if pause {

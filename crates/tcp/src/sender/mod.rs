@@ -205,6 +205,7 @@ impl Sender {
         let paces =
             habits.pacing || cc.pacing_rate().is_some() || cc.rules_recovery() || matches!(cc, Algorithm::Custom(_));
         let keeps_times = !by_sack && (cc.wants_fine_timer() || cc.wants_every_rtt() || cc.wants_rate_samples());
+        let wants_sends = cc.wants_sends();
         let options = if habits.timestamps && habits.count_options { TIMESTAMP_OPTION } else { 0 };
         Self {
             una: 0,
@@ -262,7 +263,7 @@ impl Sender {
                 ..Packet::default()
             },
             measures_each: habits.timestamps || keeps_times,
-            annotates: habits.timestamps || habits.ecn || keeps_times,
+            annotates: habits.timestamps || habits.ecn || keeps_times || wants_sends,
             habits: *habits,
             counts: Counts::default(),
         }
@@ -659,25 +660,27 @@ impl Sender {
         };
         let one_way_delay =
             self.habits.timestamps.then(|| Duration::from_micros(u64::from(packet.ts_val.wrapping_sub(packet.ts_ecr))));
-        self.cwnd = self.cc.hear(&Ack {
+        let Self { sample: rtt, una, max: nxt, window_limited, grows_unused, mss_f64: mss, .. } = *self;
+        let estimate = &self.rtt;
+        self.cwnd = self.cc.hear(|| Ack {
             now,
             segments,
             bytes: told.acked,
-            rtt: self.sample,
+            rtt,
             one_way_delay,
-            srtt: self.rtt.srtt(),
-            min_rtt: self.rtt.min(),
-            una: self.una,
-            nxt: self.max,
-            in_flight: self.segments(told.in_flight),
-            delivered: self.una + told.sacked,
+            srtt: estimate.srtt(),
+            min_rtt: estimate.min(),
+            una,
+            nxt,
+            in_flight: told.in_flight.cast_signed() as f64 / mss,
+            delivered: una + told.sacked,
             lost: f64::from(told.lost),
             rate: told.rate,
-            window_limited: self.window_limited | self.grows_unused,
+            window_limited: window_limited | grows_unused,
             ecn_echo: packet.has(flag::ECE),
             in_recovery: told.in_recovery,
             duplicate: told.acked == 0,
-            mss: self.mss_f64,
+            mss,
         });
     }
 
@@ -1056,10 +1059,10 @@ impl Sender {
         }
         self.max = self.max.max(end);
         self.last_send = now;
-        self.cc.on_send(now, packet.payload.into(), end);
     }
 
-    /// Writes timestamp and ECN's bits into a data segment that ends at `end`, and enters it in the list of times.
+    /// Writes timestamp and ECN's bits into a data segment that ends at `end`, enters it in the list of times, and tells the
+    /// congestion control.
     #[inline(never)]
     fn annotate(&mut self, now: Time, end: u64, again: bool, packet: &mut Packet) {
         let seq = packet.seq;
@@ -1078,6 +1081,7 @@ impl Sender {
             Some(times) => times.push(now, end, seq - self.una),
             None => {}
         }
+        self.cc.on_send(now, packet.payload.into(), end);
     }
 
     /// A segment of `len` bytes has left: when the next one may.
