@@ -137,6 +137,8 @@ pub struct Cell {
     /// Until when a rounded NAV outlasts its exchange.
     nav: Time,
     loners: Vec<Loner>,
+    /// When the first of them is to send that has a frame.
+    loners_due: Time,
     phase: Phase,
     /// Who is on the air: the only one, or the first of those that met, who are listed then.
     sender: u32,
@@ -183,6 +185,7 @@ impl Cell {
             origin: Time::ZERO + timing.difs,
             nav: Time::ZERO,
             loners: vec![],
+            loners_due: Time::NEVER,
             phase: Phase::Idle,
             sender: 0,
             senders: vec![],
@@ -346,9 +349,10 @@ impl Cell {
     pub fn take_in(&mut self, station: u32, id: PacketId, packets: &mut Packets) -> bool {
         let state = &mut self.stations[station as usize];
         let Queue::Fifo(fifo) = &mut state.queue else { return false };
-        let fits = state.frame.is_some() && station != self.hub && fifo.has_room(packets[id].size);
+        let packet = &mut packets[id];
+        let fits = state.frame.is_some() && station != self.hub && fifo.has_room(packet.size);
         if fits {
-            fifo.append(id, packets);
+            fifo.append(id, packet);
         }
         fits
     }
@@ -435,8 +439,9 @@ impl Cell {
     ) {
         let Queue::Fifo(fifo) = &mut self.stations[self.hub as usize].queue else { return };
         while let Some((then, id)) = next(packets) {
-            if fifo.has_room(packets[id].size) {
-                fifo.append(id, packets);
+            let packet = &mut packets[id];
+            if fifo.has_room(packet.size) {
+                fifo.append(id, packet);
                 self.hub_queue.set(then, fifo.len(), fifo.is_full());
             } else {
                 refuse(packets, id);
@@ -601,7 +606,7 @@ impl Cell {
             if loner.slots > 0 && loner.due(slot) > now {
                 loner.waits = true;
                 let due = loner.due(slot);
-                self.wait_for(due);
+                self.wait_for_loner(due);
                 return;
             }
             origin = self.loners.swap_remove(index).from;
@@ -621,7 +626,7 @@ impl Cell {
                 Loner { station, from, slots: u64::from(state.contention.draw()), drew: true, waits: true }
             }
         };
-        self.wait_for(loner.due(slot));
+        self.wait_for_loner(loner.due(slot));
         self.loners.push(loner);
     }
 
@@ -636,8 +641,9 @@ impl Cell {
         }
     }
 
-    /// Somebody will send at `time`, unless somebody else is before it.
-    fn wait_for(&mut self, time: Time) {
+    /// A loner will send at `time`, unless somebody else is before it.
+    fn wait_for_loner(&mut self, time: Time) {
+        self.loners_due = self.loners_due.min(time);
         if time < self.next {
             self.next = time;
             self.next_slot = None;
@@ -816,35 +822,34 @@ impl Cell {
     /// One or more stations begin to send.
     #[inline(always)]
     fn start(&mut self, now: Time) {
-        let mut alone = None;
-        if let Some(slot) = self.next_slot {
+        if let Some(slot) = self.next_slot
+            && now < self.loners_due
+        {
             self.slots.count_to(slot);
-            alone = self.slots.take_only(slot);
-            if let Some(sender) = alone
-                && self.loners.is_empty()
-            {
+            if let Some(sender) = self.slots.take_only(slot) {
+                if !self.loners.is_empty() {
+                    self.rejoin(now);
+                }
                 self.sender = sender;
                 self.start_alone(now);
                 return;
             }
         }
-        self.start_together(now, alone);
+        self.start_together(now);
     }
 
-    /// Stations begin to send, several of them or one that has been taken out `alone`; or loners, who go back to the common
-    /// count otherwise.
+    /// Several stations begin to send; or loners, one or more, and perhaps others in the same instant.
     #[inline(never)]
-    fn start_together(&mut self, now: Time, alone: Option<u32>) {
-        match (alone, self.next_slot) {
-            (Some(alone), _) => self.senders.push(alone),
-            (None, Some(slot)) => self.slots.take(slot, &mut self.senders),
-            (None, None) => {
-                let passed = now.saturating_since(self.origin).div_floor(self.access.timing.slot);
-                self.slots.count_to(self.slots.count() + passed);
-            }
+    fn start_together(&mut self, now: Time) {
+        if let Some(slot) = self.next_slot {
+            self.slots.count_to(slot);
+            self.slots.take(slot, &mut self.senders);
+        } else {
+            let passed = now.saturating_since(self.origin).div_floor(self.access.timing.slot);
+            self.slots.count_to(self.slots.count() + passed);
         }
         if !self.loners.is_empty() {
-            self.settle_loners(now);
+            self.send_loners(now);
         }
         self.sender = self.senders[0];
         if self.met() {
@@ -911,14 +916,29 @@ impl Cell {
     }
 
     /// Loners that are due send, the others go back to the common count.
-    fn settle_loners(&mut self, now: Time) {
+    #[inline(never)]
+    fn send_loners(&mut self, now: Time) {
         let slot = self.access.timing.slot;
         let before = self.senders.len();
-        for loner in &self.loners {
-            if loner.waits && loner.due(slot) == now {
-                self.senders.push(loner.station);
-                continue;
+        let senders = &mut self.senders;
+        self.loners.retain(|loner| {
+            let sends = loner.waits && loner.due(slot) == now;
+            if sends {
+                senders.push(loner.station);
             }
+            !sends
+        });
+        if self.senders.len() > before {
+            self.senders.sort_unstable();
+        }
+        self.rejoin(now);
+    }
+
+    /// Loners go back to the common count.
+    #[inline(never)]
+    fn rejoin(&mut self, now: Time) {
+        let slot = self.access.timing.slot;
+        for loner in &self.loners {
             let state = &mut self.stations[loner.station as usize];
             let left = if loner.drew {
                 let passed = if now > loner.from { (now - loner.from).div_floor(slot) } else { 0 };
@@ -932,9 +952,7 @@ impl Cell {
             }
         }
         self.loners.clear();
-        if self.senders.len() > before {
-            self.senders.sort_unstable();
-        }
+        self.loners_due = Time::NEVER;
     }
 
     fn is_data_lost(&mut self, from: u32, to: u32) -> bool {
@@ -955,9 +973,11 @@ impl Cell {
 
     fn collide(&mut self, now: Time) {
         let mut longest = Duration::ZERO;
-        for &sender in &self.senders {
-            longest = longest.max(self.opening(sender));
-            self.stations[sender as usize].counters.attempts += 1;
+        for place in 0..self.senders.len() {
+            let sender = self.senders[place];
+            let state = &mut self.stations[sender as usize];
+            state.counters.attempts += 1;
+            longest = longest.max(if state.is_plain { state.sent().air } else { self.opening(sender) });
         }
         self.phase = Phase::Collision { began: now };
         self.next = now + longest;
@@ -1258,11 +1278,20 @@ impl Cell {
             self.next_slot = None;
             self.next = Time::NEVER;
         }
-        for loner in &self.loners {
-            if loner.waits && loner.due(slot) < self.next {
-                self.next = loner.due(slot);
-                self.next_slot = None;
-            }
+        if !self.loners.is_empty() {
+            self.look_at_loners();
+        }
+    }
+
+    /// Finds out whether a loner is next.
+    #[inline(never)]
+    fn look_at_loners(&mut self) {
+        let slot = self.access.timing.slot;
+        let waiting = self.loners.iter().filter(|loner| loner.waits);
+        self.loners_due = waiting.map(|loner| loner.due(slot)).min().unwrap_or(Time::NEVER);
+        if self.loners_due < self.next {
+            self.next = self.loners_due;
+            self.next_slot = None;
         }
     }
 }

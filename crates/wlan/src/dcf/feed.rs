@@ -42,16 +42,23 @@ impl Feed {
 
     /// Puts what comes before `end` into the queue.
     pub(super) fn pour(&mut self, end: Time, queue: &mut Fifo, packets: &mut Packets) {
-        while self.next < end {
-            if queue.has_room(self.packet.size) {
-                let id = packets.insert(self.packet);
-                queue.append(id, packets);
-            } else {
-                self.refused += 1;
-            }
-            self.came += 1;
-            self.packet.seq += u64::from(self.packet.payload);
-            self.next += Self::wait(self.interval, self.jitter, &mut self.draws);
+        while self.next < end && queue.has_room(self.packet.size) {
+            let (id, packet) = packets.add();
+            *packet = self.packet;
+            queue.append(id, packet);
+            self.pass_on();
         }
+        while self.next < end {
+            self.refused += 1;
+            self.pass_on();
+        }
+    }
+
+    /// Goes on to the next datagram.
+    #[inline(always)]
+    fn pass_on(&mut self) {
+        self.came += 1;
+        self.packet.seq += u64::from(self.packet.payload);
+        self.next += Self::wait(self.interval, self.jitter, &mut self.draws);
     }
 }

@@ -64,8 +64,8 @@ impl Fifo {
 
     /// Takes in a packet that fits.
     #[inline]
-    pub(crate) fn append(&mut self, id: PacketId, packets: &mut Packets) {
-        self.room.enter(&mut packets[id]);
+    pub(crate) fn append(&mut self, id: PacketId, packet: &mut Packet) {
+        self.room.enter(packet);
         self.line.push_back(id);
     }
 
@@ -107,7 +107,7 @@ impl Discipline for Fifo {
         if !self.room.fits(size) && !self.make_room(id, size, packets, dropped) {
             return;
         }
-        self.append(id, packets);
+        self.append(id, &mut packets[id]);
     }
 
     #[inline(always)]
