@@ -43,7 +43,10 @@ impl<T> DelayLine<T> {
     /// Takes the next thing out if it arrives before `end`, and says when.
     #[inline]
     pub fn pop_before(&mut self, end: Time) -> Option<(Time, T)> {
-        if self.next() < end { self.line.pop_front() } else { None }
+        match self.line.front() {
+            Some((time, _)) if *time < end => self.line.pop_front(),
+            _ => None,
+        }
     }
 
     /// Things under way.

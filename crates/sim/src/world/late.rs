@@ -346,7 +346,10 @@ impl World {
     #[inline]
     fn come_to_hubs(&mut self, end: Time) {
         if let Some(link) = self.late.only {
-            return self.come_late(link, end);
+            if self.links[link].next() < end {
+                self.come_late(link, end);
+            }
+            return;
         }
         loop {
             let (time, link) = self.late.to_hubs.first();
@@ -387,18 +390,22 @@ impl World {
         let Lead::Hub(medium) = self.late.leads[index] else { return };
         let Medium::Cell(cell) = &mut self.media[medium] else { return };
         let (events, connections) = (&mut self.events, &mut self.connections);
-        let next = |packets: &mut Packets| {
-            let (then, id) = link.take_arrived(end)?;
-            *events += 1;
-            packets[id].hop += 1;
-            Some((then, id))
-        };
         let refuse = |packets: &mut Packets, id| {
             packets.release(id);
             let packet = &packets[id];
             connections[packet.flow as usize].counters.lose(packet.kind, Loss::ApQueue);
         };
-        cell.come_late(&mut self.packets, next, refuse);
+        cell.come_late(
+            &mut self.packets,
+            |packets| {
+                let (then, id) = link.take_arrived(end)?;
+                *events += 1;
+                let packet = &mut packets[id];
+                packet.hop += 1;
+                Some((then, id, packet))
+            },
+            refuse,
+        );
         link.look();
     }
 
@@ -411,7 +418,11 @@ impl World {
         let Medium::Cell(cell) = &mut self.media[usize::from(medium)] else { return };
         let mut arrived = Some((self.now, id));
         let refuse = |_: &mut Packets, id| self.dropped.push((id, Cause::Overflow));
-        cell.come_late(&mut self.packets, |_| arrived.take(), refuse);
+        cell.come_late(
+            &mut self.packets,
+            |packets| arrived.take().map(|(then, id)| (then, id, &mut packets[id])),
+            refuse,
+        );
         if !self.dropped.is_empty() {
             self.lose_dropped(Loss::ApQueue);
         }

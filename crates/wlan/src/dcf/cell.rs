@@ -434,12 +434,11 @@ impl Cell {
     pub fn come_late(
         &mut self,
         packets: &mut Packets,
-        mut next: impl FnMut(&mut Packets) -> Option<(Time, PacketId)>,
+        mut next: impl for<'a> FnMut(&'a mut Packets) -> Option<(Time, PacketId, &'a mut Packet)>,
         mut refuse: impl FnMut(&mut Packets, PacketId),
     ) {
         let Queue::Fifo(fifo) = &mut self.stations[self.hub as usize].queue else { return };
-        while let Some((then, id)) = next(packets) {
-            let packet = &mut packets[id];
+        while let Some((then, id, packet)) = next(packets) {
             if fifo.has_room(packet.size) {
                 fifo.append(id, packet);
                 self.hub_queue.set(then, fifo.len(), fifo.is_full());
