@@ -5,7 +5,7 @@ mod common;
 use common::{Arrival, Run, at_us, chances, long_preamble, signals};
 use wifair_engine::stream;
 use wifair_units::{Db, Dbm, Duration, Metres, Time};
-use wifair_wlan::dcf::{Access, BROADCAST, Eifs, Fate, FrameKind, Hearing, Links, SignalSettings};
+use wifair_wlan::dcf::{Access, BROADCAST, Counters, Eifs, Fate, FrameKind, Hearing, Links, SignalSettings};
 use wifair_wlan::phy::propagation::{Fading, Position, Propagation, two_ray};
 use wifair_wlan::phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils};
 
@@ -381,6 +381,23 @@ fn records_say_who_heard_a_frame_and_why_it_was_lost() {
     assert_eq!(tap.frames()[2].reserves, Duration::from_micros(10 + 248), "SIFS and ACK");
     tap.clear();
     assert!(tap.frames().is_empty());
+}
+
+/// Station 0 senses the frame of 1 and cannot read it; nobody else sends.
+#[test]
+fn a_frame_too_weak_to_be_read_meets_no_other_however_the_carrier_is_sensed() {
+    for carrier_sense in [CarrierSense::Frame, CarrierSense::Total] {
+        let radio = Radio { sensitivity: Dbm(-60.0), carrier_sense: Dbm(-95.0), ..Radio::default() };
+        let links = Links::from_radios(&vec![radio; 2], |_, _| Db(-90.0), Dbm(-100.0));
+        let reception = Reception { carrier_sense, ..reception(Capture::Header, 10.0, Interference::Sum) };
+        let access = Access { short_retry_limit: 1, ..long_preamble() };
+        let mut run = Run::new(access, links, (0, 0), 1).with(signals(reception, 2, 1));
+        run.offer(at_us(1000), 1, 0, 1000);
+        run.until(at_us(100_000));
+        let Counters { attempts, collisions, errors, .. } = *run.space.counters(1);
+        assert_eq!((attempts, collisions, errors), (1, 0, 1), "{carrier_sense:?}");
+        assert_eq!(run.space.air_time(at_us(100_000)).collision, Duration::ZERO, "{carrier_sense:?}");
+    }
 }
 
 /// Station 0 fails to notice what 1 sends to it; at station 2 it is 18 dB below what is sensed, which makes no hearer of it.

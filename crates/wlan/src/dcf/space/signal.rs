@@ -169,11 +169,11 @@ impl Signals {
         self.busy(word) & bit != 0
     }
 
-    /// Whether a station senses more than one frame.
+    /// Whether a station senses more than one frame, or several together.
     #[inline]
     pub fn is_crowded(&self, station: u32) -> bool {
         let (word, bit) = place(station);
-        (self.sensed.several(word) | self.sensed.any(word) & self.over.of(word)) & bit != 0
+        (self.sensed.several(word) | self.over.of(word) & self.frames.several(word)) & bit != 0
     }
 
     /// Those of a word who sense a frame.
