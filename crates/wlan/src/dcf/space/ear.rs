@@ -6,7 +6,9 @@ use wifair_units::{Duration, Time};
 #[derive(Clone, Debug)]
 pub struct Ear {
     /// Slots of the backoff count from here on, while the medium stays idle.
-    pub from: Time,
+    from: Time,
+    /// Since when the medium is idle, if `from` does not say so yet; [`Time::NEVER`]: it does.
+    idle: Time,
     /// The NAV: until when others have announced to use the medium.
     pub nav: Time,
     /// When the NAV may be forgotten because what an RTS announced does not follow; [`Time::NEVER`]: not at all.
@@ -43,6 +45,7 @@ impl Ear {
     pub fn new(waits: &Waits) -> Self {
         Self {
             from: Time::ZERO + waits.difs,
+            idle: Time::NEVER,
             nav: Time::ZERO,
             nav_check: Time::NEVER,
             receives: 0,
@@ -86,10 +89,37 @@ impl Ear {
     /// without regard to the NAV).
     #[inline]
     pub fn fall_idle(&mut self, now: Time, garbled: bool, waits: &Waits) {
-        self.from = now + if garbled { waits.eifs } else { waits.difs };
+        let from = now + if garbled { waits.eifs } else { waits.difs };
         let nav = self.nav_until();
-        if nav > now {
-            self.from = self.from.max(nav + waits.difs);
+        self.count_from(if nav > now { from.max(nav + waits.difs) } else { from });
+    }
+
+    /// Slots count from here on.
+    #[inline]
+    pub fn count_from(&mut self, from: Time) {
+        self.from = from;
+        self.idle = Time::NEVER;
+    }
+
+    /// From when on slots count, of a station that has some left or something to send.
+    #[inline]
+    pub fn from(&self) -> Time {
+        self.from
+    }
+
+    /// The medium is idle from `now` for a station that counts no slots: what follows is reckoned once it has something to
+    /// send.
+    #[inline]
+    pub fn is_idle_from(&mut self, now: Time) {
+        self.idle = now;
+    }
+
+    /// A station that counted no slots has something to send: what follows from an idle medium is reckoned now. Neither its
+    /// NAV nor `garbled` has changed since.
+    #[inline]
+    pub fn wake(&mut self, garbled: bool, waits: &Waits) {
+        if self.idle < Time::NEVER {
+            self.fall_idle(self.idle, garbled, waits);
         }
     }
 

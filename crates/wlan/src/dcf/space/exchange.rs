@@ -148,7 +148,7 @@ impl Space {
     fn open(&mut self, now: Time, sender: u32) -> Kind {
         let ear = &mut self.ears[sender as usize];
         if let Some(tap) = self.tap.as_mut().filter(|_| ear.left > 0) {
-            tap.backoff(sender, ear.from, now);
+            tap.backoff(sender, ear.from(), now);
         }
         ear.contends = false;
         ear.immediate = false;
@@ -349,6 +349,7 @@ impl Space {
     ) -> Heard {
         self.stations[sender as usize].stage = Stage::Rest;
         self.ears[sender as usize].engaged = false;
+        self.held.release(sender);
         if self.eifs_is_nav && sending.kind == Kind::Cts {
             // ns-2 awaits the data that it has admitted, also where these do not come.
             let asked = self.stations[sending.to as usize].frame.as_ref().expect("a sender of RTS has a frame");
@@ -452,10 +453,10 @@ impl Space {
         if self.eifs_is_nav {
             ear.fall_idle(call.now.max(timeout), garbled, &self.waits);
         } else if timeout > Time::ZERO && self.access.timeout_without_difs && !garbled && ear.nav_until() <= call.now {
-            ear.from = timeout.max(call.now);
+            ear.count_from(timeout.max(call.now));
         } else {
             ear.fall_idle(call.now, garbled, &self.waits);
-            ear.from = ear.from.max(timeout);
+            ear.count_from(ear.from().max(timeout));
         }
         if ear.contends {
             self.calendar.set(station, ear.due(&self.waits));

@@ -137,7 +137,7 @@ impl Space {
     }
 
     /// Which of those who could read a frame do, where errors may strike each of them, or it is for all.
-    fn read_for_all(&mut self, sender: u32, sending: &Sending, word: usize, read: u64) -> u64 {
+    pub(super) fn read_for_all(&mut self, sender: u32, sending: &Sending, word: usize, read: u64) -> u64 {
         let mut announced = 0;
         for station in each(word, read) {
             if sending.to == BROADCAST {

@@ -505,6 +505,7 @@ impl Space {
         self.alert.put(station, true);
         let ear = &mut self.ears[station as usize];
         let contention = &mut self.stations[station as usize].contention;
+        ear.wake(self.signals.garbled.has(station), &self.waits);
         ear.contends = true;
         let is_engaged = ear.engaged || self.signals.is_busy(station);
         if is_engaged || now < ear.nav_until() {
@@ -516,16 +517,16 @@ impl Space {
                 return;
             }
         } else {
-            let passed = self.waits.slots(now.saturating_since(ear.from));
+            let passed = self.waits.slots(now.saturating_since(ear.from()));
             if ear.left <= passed {
                 match self.access.idle_access {
                     IdleAccess::Immediate => {
-                        ear.from = ear.from.max(now);
+                        ear.count_from(ear.from().max(now));
                         ear.left = 0;
                         ear.immediate = true;
                     }
                     IdleAccess::Backoff => {
-                        ear.from = ear.from.max(now + self.waits.difs);
+                        ear.count_from(ear.from().max(now + self.waits.difs));
                         ear.left = contention.draw();
                     }
                 }

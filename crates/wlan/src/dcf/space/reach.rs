@@ -25,7 +25,7 @@ impl Space {
         }
         if !ear.engaged {
             if let Some(tap) = self.tap.as_mut().filter(|_| ear.contends && ear.left > 0) {
-                tap.backoff(station, ear.from, now);
+                tap.backoff(station, ear.from(), now);
             }
             if ear.fall_busy(now, &self.waits) {
                 ear.left = self.stations[station as usize].contention.draw();

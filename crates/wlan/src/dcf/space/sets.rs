@@ -121,7 +121,7 @@ impl Tally {
     }
 
     /// One more for these.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, word: usize, bits: u64) {
         let count = &mut self.0[word];
         count.any |= bits;

@@ -424,7 +424,9 @@ impl Space {
         let after_collision = matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
         let word = reach.word as usize;
         let Reach { senses, reads, reached, .. } = *reach;
-        self.reckon_receptions(word, reached, now);
+        if self.signals.bits.is_some() {
+            self.reckon_receptions(word, reached, now);
+        }
         let signals = &mut self.signals;
         let capture = signals.capture;
         let was_busy = signals.busy(word);
@@ -496,14 +498,11 @@ impl Space {
     }
 
     /// Reckons what bits went wrong until `now` at those of `reached`.
-    #[inline]
     fn reckon_receptions(&mut self, word: usize, reached: u64, now: Time) {
         let signals = &mut self.signals;
-        if signals.bits.is_some() {
-            for station in each(word, reached & signals.receiving.of(word) & !signals.spoilt.of(word)) {
-                let sending = &self.sendings[self.ears[station as usize].receives as usize];
-                signals.reckon(station, now, sending, &self.access.timing);
-            }
+        for station in each(word, reached & signals.receiving.of(word) & !signals.spoilt.of(word)) {
+            let sending = &self.sendings[self.ears[station as usize].receives as usize];
+            signals.reckon(station, now, sending, &self.access.timing);
         }
     }
 
@@ -631,7 +630,9 @@ impl Space {
             let of_sender = receiving.filter(|station| self.ears[*station as usize].receives == sender);
             follow = of_sender.fold(0, |bits, station| bits | place(station).1);
         }
-        self.reckon_receptions(word, reach.reached, now);
+        if self.signals.bits.is_some() {
+            self.reckon_receptions(word, reach.reached, now);
+        }
         let by_bits = if self.signals.bits.is_some() { self.lose_bits(word, follow, to, fate) } else { 0 };
         if self.tap.is_some() {
             for station in each(word, reach.reached) {
@@ -662,19 +663,14 @@ impl Space {
             held &= !read;
         }
         self.held.of_mut(word).release((read | fall_idle) & !held);
-        let mut announced = 0;
-        for station in each(word, read & !held) {
-            if sending.to == BROADCAST {
-                self.receive_for_all(sender, station);
-            } else if self.errors_for_all && self.is_overheard_wrong(station, sender, sending) {
-                self.signals.garbled.put(station, true);
-            } else {
-                self.ears[station as usize].set_nav(sending.nav, check);
-                announced |= place(station).1;
-            }
-            if check < Time::NEVER {
-                self.alert.put(station, true);
-            }
+        let told = read & !held;
+        let for_all = sending.to == BROADCAST || self.errors_for_all;
+        let announced = if for_all { self.read_for_all(sender, sending, word, told) } else { told };
+        for station in each(word, announced) {
+            self.ears[station as usize].set_nav(sending.nav, check);
+        }
+        if check < Time::NEVER {
+            *self.alert.of_mut(word) |= told;
         }
         if self.eifs_is_nav {
             for station in each(word, reach.reached & self.signals.garbled.of(word)) {
@@ -682,8 +678,13 @@ impl Space {
                 held &= !place(station).1;
             }
         }
-        let mut hold = 0;
-        for station in each(word, fall_idle & !held) {
+        let idle = fall_idle & !held;
+        let alert = self.alert.of(word);
+        let mut hold = idle & !alert;
+        for station in each(word, idle & !alert) {
+            self.ears[station as usize].is_idle_from(now);
+        }
+        for station in each(word, idle & alert) {
             self.fall_idle(now, station);
             let ear = &self.ears[station as usize];
             hold |= if ear.engaged || ear.nav_check < Time::NEVER { 0 } else { place(station).1 };

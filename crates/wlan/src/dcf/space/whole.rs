@@ -228,7 +228,7 @@ impl Space {
             } else if !read && self.signals.garbled.has(station) {
                 from = idle + eifs;
             }
-            ear.from = if ear.nav > idle { from.max(ear.nav + difs) } else { from };
+            ear.count_from(if ear.nav > idle { from.max(ear.nav + difs) } else { from });
             if ear.contends {
                 self.calendar.set(station, ear.due(&self.waits));
             }
