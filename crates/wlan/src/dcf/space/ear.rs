@@ -13,8 +13,6 @@ pub struct Ear {
     pub nav: Time,
     /// When the NAV may be forgotten because what an RTS announced does not follow; [`Time::NEVER`]: not at all.
     pub nav_check: Time,
-    /// Who sends the frame that is being received, if any is.
-    pub receives: u32,
     /// Slots of the backoff that are left.
     pub left: u32,
     /// Takes part in an exchange, so that its backoff stands still.
@@ -48,7 +46,6 @@ impl Ear {
             idle: Time::NEVER,
             nav: Time::ZERO,
             nav_check: Time::NEVER,
-            receives: 0,
             left: 0,
             engaged: false,
             waits: false,

@@ -6,6 +6,7 @@ use wifair_units::{Duration, Time};
 use super::super::{BROADCAST, Heard};
 use super::calendar::Act;
 use super::reach::Outcome;
+use super::sets::place;
 use super::traffic::disturb;
 use super::{Call, Kind, Sending, Space, Stage};
 
@@ -53,12 +54,13 @@ impl Space {
         let signals = &mut self.signals;
         if signals.receiving.has(sender) {
             if !signals.spoilt.has(sender) {
-                disturb(&mut self.sendings[ear.receives as usize], sender, &mut self.traffic);
+                let (word, bit) = place(sender);
+                disturb(&mut self.sendings[signals.sender_at(sender) as usize], word, bit, &mut self.traffic);
             }
             // ns-2's goes on to follow what it cannot read any more.
             signals.spoilt.put(sender, true);
             if !self.like_ns2 {
-                signals.leave(sender, ear.receives);
+                signals.leave(sender);
             }
         }
         ear.engaged = true;
@@ -75,7 +77,7 @@ impl Space {
             _ if sending.is_for_all() => sending.readers == 0 && self.traffic.frames > 1,
             to => {
                 let signals = &self.signals;
-                let receives = signals.receiving.has(to).then(|| self.ears[to as usize].receives);
+                let receives = signals.receiving.has(to).then(|| signals.sender_at(to));
                 let reads = receives == Some(sender) && !signals.spoilt.has(to);
                 let receives_other = receives.is_some_and(|other| other != sender);
                 !reads && (receives_other || signals.sends.has(to) || signals.is_crowded(to))

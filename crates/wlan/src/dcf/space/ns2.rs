@@ -37,15 +37,14 @@ impl Space {
         let signals = &mut self.signals;
         let readable = reads && !signals.sends.has(station);
         if !signals.receiving.has(station) {
-            ear.receives = sender;
             let (word, bit) = place(station);
             signals.fresh.add(word, now, bit);
             signals.receiving.put(station, true);
             signals.spoilt.put(station, !readable);
-            signals.hear(station, power);
+            signals.hear(station, sender, power);
             return readable;
         }
-        let other = ear.receives;
+        let other = signals.sender_at(station);
         let was_read = !signals.spoilt.has(station);
         let other_end = self.sendings[other as usize].end;
         let mut follows = end > other_end;
@@ -66,11 +65,11 @@ impl Space {
         }
         signals.spoilt.put(station, !clear);
         if follows {
-            ear.receives = sender;
-            signals.hear(station, power);
+            signals.hear(station, sender, power);
         }
         if was_read {
-            disturb(&mut self.sendings[other as usize], station, &mut self.traffic);
+            let (word, bit) = place(station);
+            disturb(&mut self.sendings[other as usize], word, bit, &mut self.traffic);
         }
         clear
     }

@@ -32,6 +32,12 @@ impl Reach {
         first..first + usize::from(self.lanes)
     }
 
+    /// The first of them among those of the word.
+    #[inline]
+    pub fn first(&self) -> u32 {
+        u32::from(self.first)
+    }
+
     /// The bits of these stations.
     #[inline]
     pub fn bits(&self) -> &'static [u64] {
@@ -146,6 +152,18 @@ impl Rows {
         &self.reaches[self.of(sender)]
     }
 
+    /// The place of a word of `sender`, which is there.
+    #[inline]
+    pub fn place(&self, sender: u32, word: usize) -> usize {
+        let places = self.of(sender);
+        let near = places.start + word.saturating_sub(self.reaches[places.start].word as usize);
+        if near < places.end && self.reaches[near].word as usize == word {
+            return near; // no word is missing in between
+        }
+        let found = self.row(sender).binary_search_by_key(&word, |reach| reach.word as usize);
+        places.start + found.expect("the sender reaches a station of the word")
+    }
+
     #[inline]
     pub fn at(&self, place: usize) -> Reach {
         self.reaches[place]
@@ -167,11 +185,5 @@ impl Rows {
     #[inline]
     pub fn power(&self, reach: &Reach, to: u32) -> f64 {
         self.powers[reach.at(to)]
-    }
-
-    /// Up to which power of all frames together at `to`, which is reached, this one stands out.
-    #[inline]
-    pub fn bound(&self, reach: &Reach, to: u32) -> f64 {
-        self.bounds[reach.at(to)]
     }
 }

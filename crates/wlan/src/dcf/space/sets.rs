@@ -87,6 +87,12 @@ pub fn each(word: usize, bits: u64) -> impl Iterator<Item = u32> {
     each_from(word as u32 * 64, bits)
 }
 
+/// The bits of some stations of a word.
+#[inline]
+pub fn bits_of(stations: impl Iterator<Item = u32>) -> u64 {
+    stations.fold(0, |bits, station| bits | place(station).1)
+}
+
 /// The stations that `bits` has, whose lowest bit is `first`.
 #[inline]
 pub fn each_from(first: u32, mut bits: u64) -> impl Iterator<Item = u32> {

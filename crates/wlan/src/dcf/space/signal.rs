@@ -15,7 +15,7 @@ use super::links::{Hearing, Links};
 use super::ns2::Arrival;
 use super::reach::Outcome;
 use super::rows::{Reach, Rows, whole_blocks};
-use super::sets::{Fresh, Stations, Tally, each, place};
+use super::sets::{Fresh, Stations, Tally, bits_of, each, each_from, place};
 use super::threshold::Threshold;
 use super::traffic::disturb;
 use super::{Sending, Space};
@@ -37,12 +37,12 @@ pub struct SignalSettings {
     pub legacy: Vec<bool>,
 }
 
-/// A station that is receiving.
+/// A frame that a station is receiving.
 #[derive(Clone, Copy, Debug, Default)]
-struct Level {
-    noise: f64,
-    /// Power of the frame that is being received, in mW.
-    received: f64,
+struct Received {
+    /// In mW.
+    power: f64,
+    sender: u32,
 }
 
 /// How likely it is that the frame is right that a station receives.
@@ -73,7 +73,9 @@ pub(super) struct Signals {
     /// A frame that meets no other does the same each time.
     pub(super) constant: bool,
     chances: Vec<Stream>,
-    levels: Vec<Level>,
+    /// In mW.
+    noise: Vec<f64>,
+    received: Vec<Received>,
     proofs: Vec<Proof>,
     /// Power of all frames together at each station, in mW.
     all: Vec<f64>,
@@ -114,13 +116,11 @@ impl Signals {
         let stations = links.stations();
         let threshold = Threshold::new(&reception);
         let none = Stations::none(stations);
-        let mut levels = vec![Level::default(); stations];
-        for (level, levels) in levels.iter_mut().zip(links.levels()) {
-            level.noise = levels.noise;
-        }
+        let mut noise: Vec<f64> = links.levels().iter().map(|levels| levels.noise).collect();
+        noise.resize(stations, 0.0);
         let bound = |to, power| match fades {
             true => f64::INFINITY,
-            false => threshold.bound(power, levels[to as usize].noise),
+            false => threshold.bound(power, noise[to as usize]),
         };
         let rows = Rows::new(links, bound);
         let mut signals = Self {
@@ -136,7 +136,8 @@ impl Signals {
             fades,
             constant: !fades && links.misses().is_empty() && reception.spoils != Spoils::Bits && !by_total,
             chances,
-            levels,
+            noise,
+            received: vec![Received::default(); whole_blocks(stations)],
             proofs: vec![Proof::default(); if reception.spoils == Spoils::Bits { stations } else { 0 }],
             all: vec![0.0; whole_blocks(stations)],
             limits: vec![f64::INFINITY; whole_blocks(stations)],
@@ -191,7 +192,7 @@ impl Signals {
     /// Whether a frame of this power stands out; `other`: the power of a single other frame.
     #[inline]
     fn stands_out(&self, power: f64, station: u32, other: f64) -> bool {
-        self.threshold.is_met(power, self.levels[station as usize].noise, self.all_at(station), other)
+        self.threshold.is_met(power, self.noise[station as usize], self.all_at(station), other)
     }
 
     /// Whether a receiver like that of ns-2 can do with them: it knows levels, and no bits.
@@ -207,69 +208,78 @@ impl Signals {
 
     /// Whether the frame that `station` receives stands out above one of this power.
     pub fn drowns(&self, station: u32, power: f64) -> bool {
-        self.stands_out(self.levels[station as usize].received, station, power)
+        self.stands_out(self.received[station as usize].power, station, power)
     }
 
     /// Whether a frame of this power stands out above the one that `station` receives.
     pub fn is_drowned(&self, station: u32, power: f64) -> bool {
-        self.stands_out(power, station, self.levels[station as usize].received)
+        self.stands_out(power, station, self.received[station as usize].power)
     }
 
-    /// `station` begins to receive the frame that arrives so.
+    /// Whose frame `station` receives, if it receives one.
     #[inline]
-    fn follow(&mut self, station: u32, now: Time, reach: &Reach) {
-        let index = station as usize;
-        let power = self.rows.power(reach, station);
-        self.levels[index].received = power;
-        if let Some(proof) = self.proofs.get_mut(index) {
-            *proof = Proof { log_right: 0.0, reckoned: now, disturbed: false };
-        } else {
-            self.limits[index] = match self.threshold.by {
-                Interference::Sum if !self.fades => self.rows.bound(reach, station),
-                _ => self.find_limit(power, self.levels[index].noise),
+    pub fn sender_at(&self, station: u32) -> u32 {
+        self.received[station as usize].sender
+    }
+
+    /// `station` begins to receive a frame of `sender`.
+    #[inline]
+    pub fn hear(&mut self, station: u32, sender: u32, power: f64) {
+        self.received[station as usize] = Received { power, sender };
+    }
+
+    /// These stations of a word begin to receive the frame of `sender` that arrives so.
+    #[inline]
+    fn follow(&mut self, now: Time, sender: u32, (at, reach): (usize, &Reach), bits: u64) {
+        let word = reach.word as usize;
+        *self.receiving.of_mut(word) |= bits;
+        self.followers[at] |= bits;
+        self.fresh.add(word, now, bits);
+        if self.bits.is_some() || self.fades || self.threshold.by == Interference::Strongest {
+            return self.follow_with_care(now, sender, reach, bits);
+        }
+        let (received, powers) = (&mut self.received[reach.stations()], self.rows.powers(reach));
+        let limits = &mut self.limits[reach.stations()][..received.len()];
+        let (powers, bounds) = (&powers[..received.len()], &self.rows.bounds(reach)[..received.len()]);
+        for place in each_from(0, bits >> reach.first()).map(|place| place as usize) {
+            if place >= received.len() {
+                break; // which tells the compiler what is certain
+            }
+            received[place] = Received { power: powers[place], sender };
+            limits[place] = bounds[place];
+        }
+    }
+
+    /// The same where limits are not known before.
+    #[cold]
+    fn follow_with_care(&mut self, now: Time, sender: u32, reach: &Reach, bits: u64) {
+        for station in each(reach.word as usize, bits) {
+            let power = self.rows.power(reach, station);
+            self.hear(station, sender, power);
+            if let Some(proof) = self.proofs.get_mut(station as usize) {
+                *proof = Proof { log_right: 0.0, reckoned: now, disturbed: false };
+                continue;
+            }
+            self.limits[station as usize] = match self.threshold.by {
+                Interference::Sum => self.threshold.bound(power, self.noise[station as usize]),
+                Interference::Strongest => self.threshold.rival(power),
             };
         }
     }
 
-    /// Up to which power others do not spoil a frame of this power.
-    #[cold]
-    fn find_limit(&self, power: f64, noise: f64) -> f64 {
-        match self.threshold.by {
-            Interference::Sum => self.threshold.bound(power, noise),
-            Interference::Strongest => self.threshold.rival(power),
-        }
-    }
-
-    /// The same for a receiver like that of ns-2.
-    #[inline]
-    pub fn hear(&mut self, station: u32, power: f64) {
-        self.levels[station as usize].received = power;
-    }
-
-    /// `station`, which receives the frame of `other`, turns to the one that arrives so.
-    fn turn(&mut self, station: u32, now: Time, other: u32, (at, reach): (usize, &Reach)) {
-        self.leave(station, other);
-        self.receiving.put(station, true);
-        self.followers[at] |= place(station).1;
-        self.follow(station, now, reach);
-    }
-
-    /// `station`, which receives the frame of `sender`, does not any more.
-    pub fn leave(&mut self, station: u32, sender: u32) {
+    /// `station`, which receives a frame, does not any more.
+    pub fn leave(&mut self, station: u32) {
         let (word, bit) = place(station);
         self.receiving.put(station, false);
-        for place in self.rows.of(sender) {
-            if self.rows.at(place).word as usize == word {
-                self.followers[place] &= !bit;
-            }
-        }
+        let at = self.rows.place(self.sender_at(station), word);
+        self.followers[at] &= !bit;
     }
 
     /// Reckons what bits went wrong in the frame that `station` is receiving, before what disturbs it changes.
     fn reckon(&mut self, station: u32, now: Time, sending: &Sending, timing: &Timing) {
         let Some(bits) = self.bits else { return };
         let (word, bit) = place(station);
-        let level = &self.levels[station as usize];
+        let (noise, received) = (self.noise[station as usize], self.received[station as usize].power);
         let all = self.all_at(station);
         let proof = &mut self.proofs[station as usize];
         if proof.reckoned == now {
@@ -277,7 +287,7 @@ impl Signals {
         }
         let from = std::mem::replace(&mut proof.reckoned, now);
         proof.disturbed |= self.frames.several(word) & bit != 0;
-        let sinr = level.received / (level.noise + (all - level.received).max(0.0));
+        let sinr = received / (noise + (all - received).max(0.0));
         let dsss = timing.is_dsss(sending.rate);
         let (header_mode, header_bits) =
             if dsss { (Mode::Dsss1, 48.0) } else { (Mode::Ofdm(Constellation::Bpsk, Code::Half), 24.0) };
@@ -313,11 +323,10 @@ impl Signals {
     /// Where a frame stands out whose power was not known before, of these stations.
     #[cold]
     fn find_clear(&self, reach: &Reach, bits: u64) -> u64 {
-        let clear = each(reach.word as usize, bits).filter(|station| {
+        bits_of(each(reach.word as usize, bits).filter(|station| {
             let power = self.rows.power(reach, *station);
             self.stands_out(power, *station, self.all_at(*station) - power)
-        });
-        clear.fold(0, |bits, station| bits | place(station).1)
+        }))
     }
 
     /// The same for the powers alone; `rival`: what of the power of all and that of the frame others must stand out above.
@@ -371,6 +380,19 @@ impl Signals {
             self.over.put(station, over);
         }
     }
+}
+
+/// A frame that arrives at 64 stations.
+#[derive(Clone, Copy, Debug)]
+struct Arrives<'a> {
+    /// Its place in the rows, and what is there.
+    row: (usize, &'a Reach),
+    /// Who is receiving others.
+    receiving: u64,
+    /// Where it stands out.
+    clear: u64,
+    /// Where it may spoil what is being received.
+    exceeded: u64,
 }
 
 impl Space {
@@ -438,7 +460,7 @@ impl Space {
         }
         let receiving = signals.receiving.of(word);
         let free = listens & !receiving;
-        let clear = if signals.fades { signals.find_clear(reach, free & senses) } else { clear };
+        let clear = if signals.fades { signals.find_clear(reach, listens & senses) } else { clear };
         let follow = free
             & match capture {
                 Capture::None if after_collision => senses & !was_busy,
@@ -446,23 +468,20 @@ impl Space {
                 Capture::First => senses & !was_busy,
                 Capture::Header | Capture::Late => reads & clear,
             };
-        let read = follow & clear & reads;
         if after_collision && matches!(capture, Capture::Header | Capture::Late) {
             *signals.garbled.of_mut(word) |= senses & free & !follow;
         }
-        let readers = read.count_ones() + self.meet_in_word(now, sender, (at, reach), receiving, exceeded);
+        signals.followers[at] = 0;
+        let arrival = Arrives { row: (at, reach), receiving, clear, exceeded };
+        let (turned, turned_and_reads) = if receiving & reached == 0 { (0, 0) } else { self.meet(now, &arrival) };
         let signals = &mut self.signals;
-        for station in each(word, follow) {
-            self.ears[station as usize].receives = sender;
-            signals.follow(station, now, reach);
-        }
-        *signals.receiving.of_mut(word) |= follow;
-        signals.followers[at] |= follow;
-        signals.fresh.add(word, now, follow);
+        let read = follow & clear & reads | turned_and_reads;
+        let follow = follow | turned;
+        signals.follow(now, sender, (at, reach), follow);
         let spoilt = signals.spoilt.of_mut(word);
         *spoilt = *spoilt & !follow | follow & !read;
         self.stop_backoffs(now, end, reach, (was_busy, fall_busy));
-        readers
+        read.count_ones()
     }
 
     /// The same where receivers are those of ns-2; `was_busy`: who sensed a frame before, `fall_busy`: who did not, and does.
@@ -501,99 +520,102 @@ impl Space {
     fn reckon_receptions(&mut self, word: usize, reached: u64, now: Time) {
         let signals = &mut self.signals;
         for station in each(word, reached & signals.receiving.of(word) & !signals.spoilt.of(word)) {
-            let sending = &self.sendings[self.ears[station as usize].receives as usize];
+            let sending = &self.sendings[signals.sender_at(station) as usize];
             signals.reckon(station, now, sending, &self.access.timing);
         }
     }
 
-    /// A frame of `sender` arrives at those of a word who are `receiving` others. How many will read it instead, if nothing
-    /// more happens; `exceeded`: for whom the power of others is more than the limit.
+    /// A frame arrives at those of a word who are receiving others. Who turns to it, and who of these will read it, if nothing
+    /// more happens.
     #[inline]
-    fn meet_in_word(&mut self, now: Time, sender: u32, row: (usize, &Reach), receiving: u64, exceeded: u64) -> u32 {
-        let (at, reach) = row;
+    fn meet(&mut self, now: Time, arrives: &Arrives) -> (u64, u64) {
+        let &Arrives { row: (_, reach), receiving, exceeded, .. } = arrives;
         let word = reach.word as usize;
         let signals = &mut self.signals;
-        signals.followers[at] = 0;
-        let fresh = receiving & signals.fresh.of(word, now);
-        let reached = match signals.capture {
-            Capture::None => receiving & reach.senses,
-            _ => receiving & exceeded & !fresh,
-        };
-        let lost = reached & !signals.spoilt.of(word);
+        let capture = signals.capture;
+        let fresh = receiving & reach.reached & signals.fresh.of(word, now);
+        let met = if capture == Capture::None { reach.senses } else { exceeded & !fresh };
+        let lost = receiving & met & !signals.spoilt.of(word);
         *signals.spoilt.of_mut(word) |= lost;
-        for station in each(word, lost) {
-            let other = self.ears[station as usize].receives;
-            disturb(&mut self.sendings[other as usize], station, &mut self.traffic);
+        if lost != 0 {
+            self.disturb(word, lost, 0);
         }
-        let mut readers = 0;
-        for station in each(word, fresh & reach.reached) {
-            readers += u32::from(self.meet_at_once(now, sender, station, row));
+        let at_once = if fresh == 0 { (0, 0) } else { self.meet_at_once(fresh, arrives) };
+        if capture == Capture::Late {
+            let late = self.meet_late(receiving & !fresh & reach.reads, reach);
+            return (at_once.0 | late, at_once.1 | late);
         }
-        if self.signals.capture == Capture::Late {
-            for station in each(word, receiving & !fresh & reach.reads) {
-                readers += u32::from(self.meet_late(now, sender, station, row));
-            }
-        }
-        readers
+        at_once
     }
 
-    /// A frame of `sender` arrives at `station`, which is receiving another that began at the same instant. Whether it will
-    /// be read instead, if nothing more happens.
-    fn meet_at_once(&mut self, now: Time, sender: u32, station: u32, (at, reach): (usize, &Reach)) -> bool {
+    /// The same for those whose frame began at the same instant.
+    fn meet_at_once(&mut self, fresh: u64, arrives: &Arrives) -> (u64, u64) {
+        let &Arrives { row: (_, reach), clear, exceeded, .. } = arrives;
         let after_collision = matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
+        let word = reach.word as usize;
         let signals = &mut self.signals;
-        let (_, bit) = place(station);
-        let other = self.ears[station as usize].receives;
-        let was_read = !signals.spoilt.has(station);
         let headers_collide = !after_collision && signals.capture != Capture::First;
         if signals.capture == Capture::None {
-            if reach.senses & bit != 0 && headers_collide {
-                signals.leave(station, other);
+            if headers_collide {
+                self.disturb(word, 0, fresh & reach.senses);
             }
-            return false;
+            return (0, 0);
         }
-        let power = signals.rows.power(reach, station);
-        let received = signals.levels[station as usize].received;
-        let is_first = reach.reads & bit != 0 && power > received;
-        let clear = if is_first {
-            // The stronger of the two is the first.
-            self.ears[station as usize].receives = sender;
-            signals.turn(station, now, other, (at, reach));
-            signals.stands_out(power, station, received)
-        } else {
-            signals.stands_out(received, station, power)
+        // The stronger of the two is the first.
+        let is_stronger =
+            |station: &u32| signals.rows.power(reach, *station) > signals.received[*station as usize].power;
+        let first = bits_of(each(word, fresh & reach.reads).filter(is_stronger));
+        let stands_out = match signals.threshold.by {
+            Interference::Sum if signals.bits.is_none() => first & clear | !first & !exceeded,
+            _ => bits_of(each(word, fresh).filter(|station| {
+                let (power, received) =
+                    (signals.rows.power(reach, *station), signals.received[*station as usize].power);
+                if first & place(*station).1 != 0 {
+                    signals.stands_out(power, *station, received)
+                } else {
+                    signals.stands_out(received, *station, power)
+                }
+            })),
         };
-        signals.spoilt.put(station, !clear || !is_first && !was_read);
-        if !clear && headers_collide {
-            signals.leave(station, if is_first { sender } else { other }); // neither of two headers is read
-        }
-        if was_read && (is_first || !clear) {
-            disturb(&mut self.sendings[other as usize], station, &mut self.traffic);
-        }
-        is_first && clear
+        let spoilt = signals.spoilt.of_mut(word);
+        let lost = fresh & !*spoilt & (first | !stands_out);
+        *spoilt |= lost;
+        // Neither of two headers is read.
+        let neither = if headers_collide { fresh & !stands_out } else { 0 };
+        self.disturb(word, lost, first | neither);
+        (first & !neither, first & stands_out)
     }
 
-    /// A frame of `sender` arrives at `station`, which is receiving another. Whether it takes over, and will be read, if
-    /// nothing more happens.
-    fn meet_late(&mut self, now: Time, sender: u32, station: u32, (at, reach): (usize, &Reach)) -> bool {
+    /// A frame arrives at these, who are receiving others that began before. Who turns to it, and will read it, if nothing
+    /// more happens.
+    #[cold]
+    fn meet_late(&mut self, bits: u64, reach: &Reach) -> u64 {
+        let word = reach.word as usize;
         let signals = &mut self.signals;
-        let is_spoilt = signals.spoilt.has(station);
-        let power = signals.rows.power(reach, station);
-        let received = signals.levels[station as usize].received;
-        // As long as bits decide, no other frame spoils it but the one that takes over.
-        let takes_over = (is_spoilt || signals.bits.is_some()) && signals.stands_out(power, station, received);
-        if !takes_over {
-            return false;
+        let spoilt = signals.spoilt.of(word);
+        // As long as bits decide, no other frame spoils one but that which takes over.
+        let asked = bits & if signals.bits.is_some() { !0 } else { spoilt };
+        let turned = bits_of(each(word, asked).filter(|station| {
+            let (power, received) = (signals.rows.power(reach, *station), signals.received[*station as usize].power);
+            signals.stands_out(power, *station, received)
+        }));
+        self.disturb(word, turned & !spoilt, turned);
+        turned
+    }
+
+    /// The frames that stations of a word receive are `lost` to some of these, and some do not receive them any more.
+    fn disturb(&mut self, word: usize, lost: u64, leave: u64) {
+        let signals = &mut self.signals;
+        *signals.receiving.of_mut(word) &= !leave;
+        let mut rest = lost | leave;
+        while let Some(station) = each(word, rest).next() {
+            let sender = signals.sender_at(station);
+            let followers = &mut signals.followers[signals.rows.place(sender, word)];
+            let these = *followers & rest;
+            *followers &= !leave;
+            rest &= !these;
+            disturb(&mut self.sendings[sender as usize], word, these & lost, &mut self.traffic);
         }
-        let other = std::mem::replace(&mut self.ears[station as usize].receives, sender);
-        signals.turn(station, now, other, (at, reach));
-        signals.spoilt.put(station, false);
-        let (word, bit) = place(station);
-        signals.fresh.add(word, now, bit);
-        if !is_spoilt {
-            disturb(&mut self.sendings[other as usize], station, &mut self.traffic);
-        }
-        true
     }
 
     /// The frame of `sender` is over for all whom its signal reaches, except that its receiver (if it has one) does not go
@@ -627,8 +649,7 @@ impl Space {
         let mut follow = self.signals.followers[at];
         if self.like_ns2 {
             let receiving = each(word, self.signals.receiving.of(word) & (reach.senses | reach.reads));
-            let of_sender = receiving.filter(|station| self.ears[*station as usize].receives == sender);
-            follow = of_sender.fold(0, |bits, station| bits | place(station).1);
+            follow = bits_of(receiving.filter(|station| self.signals.sender_at(*station) == sender));
         }
         if self.signals.bits.is_some() {
             self.reckon_receptions(word, reach.reached, now);

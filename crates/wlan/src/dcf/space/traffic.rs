@@ -3,6 +3,7 @@
 use wifair_units::Time;
 
 use super::super::AirTime;
+use super::sets::bit_in;
 use super::{Kind, Sending};
 
 /// Frames on the air, and what they add up to.
@@ -48,13 +49,14 @@ impl Traffic {
     }
 }
 
-/// `station` cannot read a frame any more, because of another.
-pub fn disturb(sending: &mut Sending, station: u32, traffic: &mut Traffic) {
+/// These stations of a word cannot read a frame any more, because of another.
+#[inline]
+pub fn disturb(sending: &mut Sending, word: usize, bits: u64, traffic: &mut Traffic) {
     let for_all = sending.is_for_all();
     if for_all {
-        sending.readers -= 1;
+        sending.readers -= bits.count_ones();
     }
-    let lost = if for_all { sending.readers == 0 } else { sending.to == station };
+    let lost = if for_all { sending.readers == 0 && bits != 0 } else { bits & bit_in(word, sending.to) != 0 };
     if lost && !sending.met {
         sending.met = true;
         traffic.met += 1;
