@@ -27,7 +27,7 @@ pub struct Calendar {
     /// Logarithm of the times in a block.
     bits: u32,
     blocks: Vec<Block>,
-    /// The least of all, unless something has changed.
+    /// Not above any of them; the least, unless that has changed.
     first: u64,
     changed: bool,
 }
@@ -43,7 +43,7 @@ struct Block {
     stale: bool,
 }
 
-const NEVER: u64 = u64::MAX;
+const NEVER: u64 = Time::NEVER.as_nanos();
 
 #[inline]
 fn key(time: Time, act: Act) -> u64 {
@@ -108,7 +108,7 @@ impl Calendar {
         let block = &mut self.blocks[station as usize >> self.bits];
         if time <= block.least {
             block.least = time;
-            self.changed = true;
+            self.first = self.first.min(time);
         } else if old == block.least {
             block.stale = true;
             self.changed = true;
@@ -120,8 +120,7 @@ impl Calendar {
     #[inline]
     pub fn next(&mut self) -> Time {
         let certain = self.certain.last().map_or(NEVER, |(key, _)| key / 2);
-        let next = certain.min(self.least());
-        if next == NEVER { Time::NEVER } else { Time::from_nanos(next) }
+        Time::from_nanos(if certain <= self.first { certain } else { certain.min(self.least()) })
     }
 
     /// Whether nobody is certain to act.
@@ -182,7 +181,7 @@ impl Calendar {
             into.push(station);
         }
         let due = now.as_nanos();
-        if self.least() != due {
+        if self.first > due || self.least() > due {
             return;
         }
         let answers = into.len();

@@ -334,6 +334,7 @@ impl Space {
     }
 
     /// A frame that concerned `station` has ended.
+    #[inline]
     fn resume(&mut self, now: Time, station: u32) {
         if !self.signals.is_busy(station) {
             self.fall_idle(now, station);

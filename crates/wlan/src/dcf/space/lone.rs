@@ -78,7 +78,8 @@ impl Space {
         held.release(senses & !undisturbed);
         let stopped = senses & !undisturbed & self.alert.of(word);
         if with_receiver && stopped & to != 0 {
-            self.fall_busy(start, sending.to, end);
+            let asleep = self.fall_busy(start, sending.to, end);
+            *self.alert.of_mut(word) &= if asleep { !to } else { !0 };
         }
 
         // It ends.

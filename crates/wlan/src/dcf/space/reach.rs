@@ -16,27 +16,26 @@ pub struct Outcome {
 }
 
 impl Space {
-    /// `station`, which sensed nothing, senses a frame until `end`.
-    #[inline]
-    pub(super) fn fall_busy(&mut self, now: Time, station: u32, end: Time) {
+    /// `station`, which sensed nothing, senses a frame until `end`. Whether that is all it will do.
+    #[inline(always)]
+    pub(super) fn fall_busy(&mut self, now: Time, station: u32, end: Time) -> bool {
         let ear = &mut self.ears[station as usize];
         if ear.nav_check < Time::NEVER {
             ear.confirm_nav(now, &self.waits);
         }
-        if !ear.engaged {
-            if let Some(tap) = self.tap.as_mut().filter(|_| ear.contends && ear.left > 0) {
-                tap.backoff(station, ear.from(), now);
-            }
-            if ear.fall_busy(now, &self.waits) {
-                ear.left = self.stations[station as usize].contention.draw();
-            }
-            if ear.contends {
-                self.calendar.postpone(station, end);
-            }
-            if !ear.contends && ear.left == 0 {
-                self.alert.put(station, false);
-            }
+        if ear.engaged {
+            return false;
         }
+        if let Some(tap) = self.tap.as_mut().filter(|_| ear.contends && ear.left > 0) {
+            tap.backoff(station, ear.from(), now);
+        }
+        if ear.fall_busy(now, &self.waits) {
+            ear.left = self.stations[station as usize].contention.draw();
+        }
+        if ear.contends {
+            self.calendar.postpone(station, end);
+        }
+        !ear.contends && ear.left == 0
     }
 
     /// When stations that read this frame may forget its NAV.
@@ -55,17 +54,21 @@ impl Space {
         }
     }
 
-    /// `station` senses nothing any more: it takes up its backoff, or ends its exchange.
-    #[inline]
-    pub(super) fn fall_idle(&mut self, now: Time, station: u32) {
+    /// `station` senses nothing any more: it takes up its backoff, or ends its exchange. Whether it is in none, and its NAV
+    /// is not to be forgotten.
+    #[inline(always)]
+    pub(super) fn fall_idle(&mut self, now: Time, station: u32) -> bool {
         let ear = &mut self.ears[station as usize];
-        if !ear.engaged {
-            ear.fall_idle(now, self.signals.garbled.has(station), &self.waits);
-            if ear.contends {
-                self.calendar.set(station, ear.due(&self.waits));
+        if ear.engaged {
+            if ear.waits {
+                self.finished.push(station);
             }
-        } else if ear.waits {
-            self.finished.push(station);
+            return false;
         }
+        ear.fall_idle(now, self.signals.garbled.has(station), &self.waits);
+        if ear.contends {
+            self.calendar.set(station, ear.due(&self.waits));
+        }
+        ear.nav_check == Time::NEVER
     }
 }

@@ -503,9 +503,11 @@ impl Space {
         let word = reach.word as usize;
         let listens = !self.signals.sends.of(word);
         let held = self.held.of_mut(word).until(end);
+        let mut asleep = 0;
         for station in each(word, fall_busy & !held & self.alert.of(word)) {
-            self.fall_busy(now, station, end);
+            asleep |= if self.fall_busy(now, station, end) { place(station).1 } else { 0 };
         }
+        *self.alert.of_mut(word) &= !asleep;
         let busier = listens & was_busy & if self.signals.by_total { reached } else { senses };
         self.held.of_mut(word).release((fall_busy | busier) & !held);
         for station in each(word, busier & !held & self.alert.of(word)) {
@@ -706,9 +708,7 @@ impl Space {
             self.ears[station as usize].is_idle_from(now);
         }
         for station in each(word, idle & alert) {
-            self.fall_idle(now, station);
-            let ear = &self.ears[station as usize];
-            hold |= if ear.engaged || ear.nav_check < Time::NEVER { 0 } else { place(station).1 };
+            hold |= if self.fall_idle(now, station) { place(station).1 } else { 0 };
         }
         if sending.to != BROADCAST && sending.nav > now && self.tap.is_none() {
             self.held.of_mut(word).hold(hold & announced, sending.nav);
