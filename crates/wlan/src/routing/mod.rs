@@ -49,9 +49,11 @@ impl NextHops {
             for from in (0..count).filter(|from| *from != to && distances[*from as usize] < u32::MAX) {
                 let mut best: Option<(f64, u32)> = None;
                 for &over in &neighbours[from as usize] {
+                    if distances[over as usize] >= distances[from as usize] {
+                        continue;
+                    }
                     let power = links.received_power(over, from);
-                    let nearer = distances[over as usize] < distances[from as usize];
-                    if nearer && best.is_none_or(|(most, _)| power > most) {
+                    if best.is_none_or(|(most, _)| power > most) {
                         best = Some((power, over));
                     }
                 }
