@@ -106,12 +106,15 @@ pub fn each_from(first: u32, mut bits: u64) -> impl Iterator<Item = u32> {
 /// Binary digits of a count: no station is reached by 65536 frames at once.
 const DIGITS: usize = 16;
 
+/// Digits that are gone through whether they are needed or not, which costs less than to ask.
+const COMMON: usize = 3;
+
 /// Small numbers of 64 stations, digit by digit, so that all of them change in a few steps.
 #[derive(Clone, Debug, Default)]
 struct Count {
     /// Whose number is not zero.
     any: u64,
-    /// Digits that were ever needed.
+    /// Digits that were ever needed, if those of [`COMMON`] are not enough.
     used: usize,
     digits: [u64; DIGITS],
 }
@@ -129,15 +132,18 @@ impl Tally {
     /// One more for these.
     #[inline(always)]
     pub fn add(&mut self, word: usize, bits: u64) {
-        let count = &mut self.0[word];
-        count.any |= bits;
-        let (mut carry, mut place) = (bits, 0);
-        while carry != 0 {
-            let digit = &mut count.digits[place];
+        let Count { any, used, digits } = &mut self.0[word];
+        *any |= bits;
+        let mut carry = bits;
+        for digit in &mut digits[..COMMON] {
             (*digit, carry) = (*digit ^ carry, *digit & carry);
-            place += 1;
         }
-        count.used = count.used.max(place);
+        let mut place = COMMON;
+        while carry != 0 {
+            (digits[place], carry) = (digits[place] ^ carry, digits[place] & carry);
+            place += 1;
+            *used = place.max(*used);
+        }
     }
 
     /// One less for these, none of whom has zero.
@@ -146,7 +152,11 @@ impl Tally {
         let Count { any, used, digits } = &mut self.0[word];
         let mut borrow = bits;
         *any = 0;
-        for digit in &mut digits[..*used] {
+        for digit in &mut digits[..COMMON] {
+            (*digit, borrow) = (*digit ^ borrow, !*digit & borrow);
+            *any |= *digit;
+        }
+        for digit in &mut digits[COMMON..(*used).max(COMMON)] {
             (*digit, borrow) = (*digit ^ borrow, !*digit & borrow);
             *any |= *digit;
         }

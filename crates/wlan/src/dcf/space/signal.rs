@@ -358,12 +358,17 @@ impl Signals {
             return;
         }
         self.frames.remove(word, reach.reached);
-        for (all, power) in self.all[reach.stations()].iter_mut().zip(self.rows.powers(reach)) {
-            *all -= power;
-        }
         // Rounding must not outlast the frames.
-        for station in each(word, reach.reached & !self.frames.any(word)) {
-            self.all[station as usize] = 0.0;
+        let any = self.frames.any(word);
+        if any == 0 {
+            self.all[reach.stations()].fill(0.0);
+        } else {
+            for (all, power) in self.all[reach.stations()].iter_mut().zip(self.rows.powers(reach)) {
+                *all -= power;
+            }
+            for station in each(word, reach.reached & !any) {
+                self.all[station as usize] = 0.0;
+            }
         }
         if self.by_total {
             self.weigh(reach, links);
