@@ -2,7 +2,7 @@
 
 use wifair_units::Time;
 
-use super::sets::each_from;
+use super::sets::{each, place};
 
 /// What a station does at its time. At one instant frames end before others begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Calendar {
 struct Block {
     /// Not above any time of the block; equal to the earliest if the block is not stale.
     least: u64,
-    /// Which of them end at all.
+    /// Which of them end at all: bits of the word that the block is a part of.
     pending: u64,
     /// It must be searched.
     stale: bool,
@@ -48,6 +48,12 @@ const NEVER: u64 = Time::NEVER.as_nanos();
 #[inline]
 fn key(time: Time, act: Act) -> u64 {
     2 * time.as_nanos() + u64::from(act == Act::Begin)
+}
+
+/// The word that a block is a part of.
+#[inline]
+const fn word_of(block: usize, bits: u32) -> usize {
+    (block << bits) / 64
 }
 
 impl Calendar {
@@ -77,21 +83,13 @@ impl Calendar {
     /// The backoff of `station` ends at `time`, and not when it was going to before.
     #[inline]
     pub fn set(&mut self, station: u32, time: Time) {
-        let bit = self.bit(station);
-        self.put(station, time.as_nanos()).pending |= bit;
+        self.put(station, time.as_nanos()).pending |= place(station).1;
     }
 
     /// `station` has no backoff that ends.
     #[inline]
     pub fn clear(&mut self, station: u32) {
-        let bit = self.bit(station);
-        self.put(station, NEVER).pending &= !bit;
-    }
-
-    /// The bit of a station in its block.
-    #[inline]
-    const fn bit(&self, station: u32) -> u64 {
-        1 << (station & ((1 << self.bits) - 1))
+        self.put(station, NEVER).pending &= !place(station).1;
     }
 
     /// The backoff of `station` does not end until `end`. If it was going to later that may stay: it is set anew before.
@@ -137,8 +135,8 @@ impl Calendar {
             if block.least > time.as_nanos() {
                 continue;
             }
-            let start: u32 = number << self.bits;
-            for station in each_from(start, block.pending & !(spared(start as usize / 64) >> (start % 64))) {
+            let word = word_of(number, self.bits);
+            for station in each(word, block.pending & !spared(word)) {
                 let end = self.backoffs[station as usize];
                 if end <= time.as_nanos() && meets(station, Time::from_nanos(end)) {
                     return true;
@@ -165,7 +163,7 @@ impl Calendar {
         for (number, block) in (0..).zip(&mut self.blocks) {
             if std::mem::take(&mut block.stale) {
                 block.least = NEVER;
-                for station in each_from(number << self.bits, block.pending) {
+                for station in each(word_of(number, self.bits), block.pending) {
                     block.least = block.least.min(self.backoffs[station as usize]);
                 }
             }
@@ -191,11 +189,11 @@ impl Calendar {
                 continue;
             }
             block.stale = true;
-            for station in each_from(number << self.bits, block.pending) {
+            for station in each(word_of(number, self.bits), block.pending) {
                 let end = &mut self.backoffs[station as usize];
                 if *end == due {
                     *end = NEVER;
-                    block.pending &= !(1 << (station % (1 << self.bits)));
+                    block.pending &= !place(station).1;
                     into.push(station);
                 }
             }

@@ -151,6 +151,8 @@ pub struct Space {
     is_plain: bool,
     /// An exchange that meets no other frame.
     exchange: Option<Exchange>,
+    /// Time from the end of data to that of their ACK, and what the data announce, of those that were sent last.
+    reserved: (Duration, Duration),
     /// Whom frames do not concern for a while.
     held: Held,
     /// Who has a backoff, a frame to send, or a NAV that may be forgotten, and some who had: a busy medium changes nothing
@@ -239,6 +241,7 @@ impl Space {
             pairs: Pairs::default(),
             is_plain: false,
             exchange: None,
+            reserved: (Duration::ZERO, Duration::ZERO),
             held: Held::new(stations.len()),
             alert: Stations::none(stations.len()),
             links,

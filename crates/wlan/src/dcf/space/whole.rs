@@ -6,7 +6,7 @@
 //! taken apart into its frames, as far as these have come.
 
 use wifair_packet::Packet;
-use wifair_units::Time;
+use wifair_units::{Duration, Time};
 
 use super::super::{AirTime, BROADCAST, Heard};
 use super::calendar::Act;
@@ -79,14 +79,15 @@ impl Space {
         }
         let frame = self.stations[sender as usize].frame.as_ref().expect("a sender of data has a frame");
         let receiver = frame.to;
-        if receiver == BROADCAST || self.access.protects(frame.length) || self.ears[receiver as usize].engaged {
+        if receiver == BROADCAST || self.access.protects(frame.length) {
             return false;
         }
+        debug_assert!(!self.ears[receiver as usize].engaged, "nobody is in an exchange while nothing is certain");
         let Some(pair) = self.pairs.find(sender, receiver, &self.shares) else { return false };
         let data_end = start + frame.air;
         let ack_start = data_end + self.access.timing.sifs;
         let end = ack_start + frame.ack;
-        let nav = data_end + self.access.round_nav(end - data_end);
+        let nav = data_end + self.reserved(end - data_end);
         // Who hears the data alone is silent until the ACK has ended: it knows the NAV, or waits EIFS.
         let nav_is_enough = nav + self.waits.difs > end;
         let eifs_is_enough = self.eifs_if_unread && data_end + self.waits.eifs > end;
@@ -114,6 +115,15 @@ impl Space {
         self.exchange =
             Some(Exchange { sender, receiver, pair, phase: Phase::Data, start, data_end, ack_start, end, nav });
         true
+    }
+
+    /// What data announce whose ACK ends `exact` after them. They are almost always the same.
+    #[inline]
+    fn reserved(&mut self, exact: Duration) -> Duration {
+        if self.reserved.0 != exact {
+            self.reserved = (exact, self.access.round_nav(exact));
+        }
+        self.reserved.1
     }
 
     /// The exchange that has begun goes on at once if nobody looks before its data have ended.
@@ -184,7 +194,7 @@ impl Space {
     }
 
     /// `station`, whose own frame nobody else's followed, takes up its backoff.
-    #[inline]
+    #[inline(always)]
     fn go_on_after_own(&mut self, end: Time, station: u32) {
         let ear = &mut self.ears[station as usize];
         ear.fall_idle(end, false, &self.waits);
