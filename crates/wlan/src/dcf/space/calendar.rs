@@ -83,35 +83,45 @@ impl Calendar {
     /// The backoff of `station` ends at `time`, and not when it was going to before.
     #[inline]
     pub fn set(&mut self, station: u32, time: Time) {
-        self.put(station, time.as_nanos()).pending |= place(station).1;
+        // It is chance which is the least, so nothing is jumped over.
+        let ((_, bit), time) = (place(station), time.as_nanos());
+        let old = std::mem::replace(&mut self.backoffs[station as usize], time);
+        let block = &mut self.blocks[station as usize >> self.bits];
+        block.pending |= bit;
+        let was_least = (old == block.least) & (old < time);
+        block.stale |= was_least;
+        self.changed |= was_least;
+        block.least = block.least.min(time);
+        self.first = self.first.min(time);
     }
 
     /// `station` has no backoff that ends.
     #[inline]
     pub fn clear(&mut self, station: u32) {
-        self.put(station, NEVER).pending &= !place(station).1;
+        let old = std::mem::replace(&mut self.backoffs[station as usize], NEVER);
+        if old < NEVER {
+            let (_, bit) = place(station);
+            let block = &mut self.blocks[station as usize >> self.bits];
+            block.pending &= !bit;
+            if old == block.least {
+                block.stale = true;
+                self.changed = true;
+            }
+        }
     }
 
     /// The backoff of `station` does not end until `end`. If it was going to later that may stay: it is set anew before.
     #[inline]
     pub fn postpone(&mut self, station: u32, end: Time) {
-        if self.backoffs[station as usize] <= end.as_nanos() {
-            self.clear(station);
-        }
-    }
-
-    #[inline]
-    fn put(&mut self, station: u32, time: u64) -> &mut Block {
-        let old = std::mem::replace(&mut self.backoffs[station as usize], time);
+        let (_, bit) = place(station);
+        let due = &mut self.backoffs[station as usize];
         let block = &mut self.blocks[station as usize >> self.bits];
-        if time <= block.least {
-            block.least = time;
-            self.first = self.first.min(time);
-        } else if old == block.least {
-            block.stale = true;
-            self.changed = true;
-        }
-        block
+        let was_due = *due <= end.as_nanos();
+        let was_least = was_due & (*due == block.least);
+        *due = if was_due { NEVER } else { *due };
+        block.pending &= if was_due { !bit } else { !0 };
+        block.stale |= was_least;
+        self.changed |= was_least;
     }
 
     /// The first time at which somebody acts.

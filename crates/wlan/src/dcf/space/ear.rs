@@ -68,9 +68,8 @@ impl Ear {
             self.immediate = false;
             return true;
         }
-        if self.left > 0 && now > self.from {
-            self.left -= waits.slots(now - self.from).min(self.left);
-        }
+        // Without asking whether slots have passed: that is chance.
+        self.left -= waits.slots(now.saturating_since(self.from)).min(self.left);
         false
     }
 
