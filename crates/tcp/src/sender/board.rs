@@ -8,11 +8,15 @@
 //! that only moves forward: below it every segment has arrived, is lost or was sent again. Segments that were sent
 //! again stand in a queue by their time.
 //!
+//! Where nobody asks when a segment was sent, full segments of which nothing is known but that they left, behind all others,
+//! are only a range of offsets, until a selective ACK or a loss tells them apart.
+//!
 //! Departure: RFC 6675 calls a segment lost when three separate ranges above it have arrived, or more bytes than two
 //! full segments hold; here segments count, whatever their size and place, as in Linux.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
 
 use wifair_units::{Duration, Time};
 
@@ -103,6 +107,8 @@ struct Rack {
 #[derive(Clone, Debug)]
 pub struct Board {
     segments: VecDeque<Segment>,
+    /// Full segments behind these that are not told apart yet.
+    tail: Range<u64>,
     /// Number of `segments[0]`; numbers count all segments of the connection.
     first: u64,
     mss: u64,
@@ -135,6 +141,7 @@ impl Board {
     pub fn new(mss: u64, by_time: bool, rate: bool, timestamps: bool) -> Self {
         Self {
             segments: VecDeque::new(),
+            tail: 0..0,
             first: 0,
             mss,
             in_flight: 0,
@@ -190,12 +197,43 @@ impl Board {
     /// A segment of new data leaves.
     #[inline]
     pub fn push(&mut self, now: Time, end: u64, len: u64) {
+        if len == self.mss && !self.timed {
+            if self.tail.is_empty() {
+                self.tail.start = end - len;
+            }
+            self.tail.end = end;
+            self.in_flight += len;
+        } else {
+            self.push_apart(now, end, len);
+        }
+    }
+
+    #[inline(never)]
+    fn push_apart(&mut self, now: Time, end: u64, len: u64) {
+        self.unroll();
         let len = u16::try_from(len).expect("a segment has fewer than 2^16 bytes");
         if let Some(rate) = &mut self.rate {
             rate.push(now, self.in_flight);
         }
         self.segments.push_back(Segment { end, sent: now, arrived: 0, len, marks: 0 });
         self.in_flight += u64::from(len);
+    }
+
+    /// Tells all segments apart. Nobody asks when those of the tail were sent.
+    #[inline]
+    fn unroll(&mut self) {
+        if !self.tail.is_empty() {
+            self.unroll_tail();
+        }
+    }
+
+    #[inline(never)]
+    fn unroll_tail(&mut self) {
+        let len = u16::try_from(self.mss).expect("a segment has fewer than 2^16 bytes");
+        while self.tail.start < self.tail.end {
+            self.tail.start += self.mss;
+            self.segments.push_back(Segment { end: self.tail.start, sent: Time::ZERO, arrived: 0, len, marks: 0 });
+        }
     }
 
     /// Sets and clears marks of the segment at `index`, and keeps the sums.
@@ -258,8 +296,21 @@ impl Board {
         self.sacked == 0 && !self.timed
     }
 
-    /// All before `una` has arrived.
+    /// All before `una` has arrived, as [is simple](Board::is_simple).
     #[inline]
+    pub fn acknowledge_in_order(&mut self, now: Time, una: u64) {
+        if self.segments.is_empty() && una == self.tail.start + self.mss && una <= self.tail.end {
+            self.tail.start = una;
+            self.in_flight -= self.mss;
+            self.first += 1;
+            self.examined = self.examined.max(self.first);
+        } else {
+            self.acknowledge(now, una, Duration::MAX, &mut Delivery::default());
+        }
+    }
+
+    /// All before `una` has arrived.
+    #[inline(never)]
     pub fn acknowledge(&mut self, now: Time, una: u64, min_rtt: Duration, delivery: &mut Delivery) {
         while let Some(&segment) = self.segments.front() {
             if segment.end > una {
@@ -277,7 +328,24 @@ impl Board {
             self.segments.pop_front();
             self.first += 1;
         }
+        if self.segments.is_empty() && una > self.tail.start && !self.tail.is_empty() {
+            self.acknowledge_tail(now, una, min_rtt, delivery);
+        }
         self.examined = self.examined.max(self.first);
+    }
+
+    /// The same where the first segment is one of the tail.
+    fn acknowledge_tail(&mut self, now: Time, una: u64, min_rtt: Duration, delivery: &mut Delivery) {
+        let acked = una.min(self.tail.end) - self.tail.start;
+        if acked.is_multiple_of(self.mss) {
+            self.tail.start += acked;
+            self.first += acked / self.mss;
+            self.in_flight -= acked;
+            delivery.bytes += acked;
+        } else {
+            self.unroll();
+            self.acknowledge(now, una, min_rtt, delivery);
+        }
     }
 
     /// The first segment is acknowledged, and there is more to say of it than its length.
@@ -347,6 +415,7 @@ impl Board {
     /// `start..end` has arrived, says a SACK block. Parts of segments do not count.
     #[inline]
     pub fn sack(&mut self, now: Time, start: u64, end: u64, min_rtt: Duration, delivery: &mut Delivery) {
+        self.unroll();
         let mut index = self.find(start);
         if self.segments.get(index).is_some_and(|segment| segment.start() < start) {
             index += 1;
@@ -398,6 +467,7 @@ impl Board {
 
     /// The first segment is lost, by the number of duplicate ACKs; returns whether that is new.
     pub fn lose_first(&mut self) -> bool {
+        self.unroll();
         let new = self.segments.front().is_some_and(|segment| !segment.is(mark::SACKED | mark::LOST | mark::AGAIN));
         if new {
             self.lose(0);
@@ -506,6 +576,7 @@ impl Board {
     /// else all are that have not arrived. A receiver that has taken back its first selective ACK (RFC 2018, section 8)
     /// is believed none.
     pub fn on_timeout(&mut self, now: Time, only_late: bool) {
+        self.unroll();
         if self.segments.front().is_some_and(|segment| segment.is(mark::SACKED)) {
             for index in 0..self.segments.len() {
                 self.segments[index].arrived = 0;
@@ -566,12 +637,16 @@ impl Board {
 
     /// The last segment, where it has not arrived (RFC 6675, NextSeg, rule 4; RFC 8985, section 7.3).
     pub fn last(&self) -> Option<(u64, u64)> {
+        if !self.tail.is_empty() {
+            return Some((self.tail.end - self.mss, self.mss));
+        }
         let segment = self.segments.back()?;
         (!segment.is(mark::SACKED | mark::AGAIN)).then_some((segment.start(), u64::from(segment.len)))
     }
 
     /// The segment that starts at `start` is sent again.
     pub fn send_again(&mut self, now: Time, start: u64) {
+        self.unroll();
         let index = self.find(start);
         debug_assert!(self.segments[index].start() == start, "segments keep their borders");
         if let Some(rate) = &mut self.rate {
@@ -593,7 +668,7 @@ impl Board {
 
     /// Segments between the first that is not acknowledged and the last that was sent.
     pub fn len(&self) -> usize {
-        self.segments.len()
+        self.segments.len() + usize::try_from((self.tail.end - self.tail.start) / self.mss).expect("they are in flight")
     }
 
     /// The sample of the delivery rate of an ACK that delivered `bytes`.

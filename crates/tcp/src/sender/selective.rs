@@ -68,7 +68,7 @@ impl Selective {
     pub fn acknowledge_in_order(&mut self, now: Time, packet: &Packet) -> bool {
         let in_order = self.board.is_simple() && packet.sack[0] == (0, 0);
         if in_order {
-            self.board.acknowledge(now, packet.ack, Duration::MAX, &mut Delivery::default());
+            self.board.acknowledge_in_order(now, packet.ack);
         }
         in_order
     }
