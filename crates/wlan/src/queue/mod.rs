@@ -264,11 +264,9 @@ macro_rules! disciplines {
                     $( Chosen::$variant(params) => Self::$variant($module::$variant::new(params, site).into()), )+
                 }
             }
-        }
 
-        impl Discipline for Queue {
-            #[inline]
-            fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+            #[inline(never)]
+            fn enqueue_in_any(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
                 match self {
                     $( Self::$variant(queue) => queue.enqueue(now, id, to, packets, dropped), )+
                     Self::RoutingFirst(queue) => queue.enqueue(now, id, to, packets, dropped),
@@ -276,12 +274,33 @@ macro_rules! disciplines {
                 }
             }
 
-            #[inline]
-            fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
+            #[inline(never)]
+            fn dequeue_from_any(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
                 match self {
                     $( Self::$variant(queue) => queue.dequeue(now, packets, dropped), )+
                     Self::RoutingFirst(queue) => queue.dequeue(now, packets, dropped),
                     Self::Custom(queue) => queue.dequeue(now, packets, dropped),
+                }
+            }
+        }
+
+        impl Discipline for Queue {
+            // One comparison for the usual one.
+            #[inline]
+            fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+                if let Self::Fifo(queue) = self {
+                    queue.enqueue(now, id, to, packets, dropped);
+                } else {
+                    self.enqueue_in_any(now, id, to, packets, dropped);
+                }
+            }
+
+            #[inline]
+            fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
+                if let Self::Fifo(queue) = self {
+                    queue.dequeue(now, packets, dropped)
+                } else {
+                    self.dequeue_from_any(now, packets, dropped)
                 }
             }
 
