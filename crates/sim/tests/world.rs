@@ -32,6 +32,8 @@ struct Setup {
     relayed_us: Option<u64>,
     /// A connection from the server of the first flow to that of the second, by their wires and over no air, with this window.
     across: Option<u64>,
+    /// Flows begin at once, and datagrams come at whole milliseconds: packets meet at one instant.
+    together: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +115,7 @@ fn setups() -> impl Strategy<Value = Setup> {
         (prop_oneof![Just(0_u64), Just(300), Just(3000)], eifs, prop_oneof![Just(1_u32), Just(15), Just(31)]),
         (prop_oneof![3 => Just(0.0), 1 => 0.0_f64..0.6], prop_oneof![3 => Just(0.0), 1 => 0.0_f64..0.4]),
         (prop_oneof![1 => Just(0_u64), 3 => 0_u64..60], wires(), tcp(), prop::option::of(500_u64..20_000)),
-        prop::option::of(1_u64..40),
+        (prop::option::of(1_u64..40), any::<bool>()),
     )
         .prop_map(
             |(
@@ -121,7 +123,7 @@ fn setups() -> impl Strategy<Value = Setup> {
                 (rts_threshold, eifs, cw_min),
                 (data_error, control_error),
                 (delay_ms, wires, tcp, relayed_us),
-                across,
+                (across, together),
             )| {
                 Setup {
                     seed,
@@ -138,6 +140,7 @@ fn setups() -> impl Strategy<Value = Setup> {
                     tcp,
                     relayed_us,
                     across,
+                    together,
                 }
             },
         )
@@ -192,8 +195,12 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
                 (Transport::Tcp { sender: Box::new(sender), receiver }, workload)
             }
             Carrier::Udp { size, interval_us } => {
-                let interval = Duration::from_micros(interval_us);
-                (Transport::Udp { payload: size - 28, size, interval, jitter: 0.5 }, Workload::Endless)
+                let (interval, jitter) = if setup.together {
+                    (Duration::from_millis(interval_us.div_ceil(1000)), 0.0)
+                } else {
+                    (Duration::from_micros(interval_us), 0.5)
+                };
+                (Transport::Udp { payload: size - 28, size, interval, jitter }, Workload::Endless)
             }
         };
         let direction = if up { Direction::Up } else { Direction::Down };
@@ -204,7 +211,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
             reverse,
             transport,
             workload,
-            start: Time::from_nanos(index as u64 * 10_000_000),
+            start: if setup.together { Time::ZERO } else { Time::from_nanos(index as u64 * 10_000_000) },
             stop: Time::NEVER,
         }
     };
@@ -394,6 +401,7 @@ fn packets_can_be_put_in_and_taken_out() {
         tcp: Tcp { ack_delay_ms: None, min_rto_ms: 1000, pacing: false, sack: false },
         relayed_us: None,
         across: None,
+        together: false,
     });
     plan.flows[0].workload = Workload::Outside;
     let mut world = World::new(plan);
