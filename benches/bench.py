@@ -45,7 +45,7 @@ def uploads(stations: int, ns2_seconds: int, ns3_seconds: int, goal: str) -> Cas
     tcl = ("uploads.tcl", str(stations)) if ns2_seconds else ()
     program = ("uploads", str(stations)) if ns3_seconds else ()
     overrides = (f"stations.count={stations}",)
-    return Case(name, "uploads.toml", overrides, 20_000, tcl, ns2_seconds, program, ns3_seconds, goal)
+    return Case(name, "scenarios/uploads_ns2.toml", overrides, 20_000, tcl, ns2_seconds, program, ns3_seconds, goal)
 
 
 def high_speed(cc: str, buffer: int) -> Case:

@@ -22,7 +22,7 @@ from pathlib import Path
 import wifair
 from wifair.sweeps import Progress
 
-SCENARIO = wifair.Scenario.from_file(Path(__file__).parent / "uploads.toml")
+SCENARIO = wifair.Scenario.from_file(Path(__file__).parent / "scenarios" / "uploads_ns2.toml")
 ROUNDS = 5
 RUNS = 200
 MANY = 100_000

@@ -1,4 +1,4 @@
-# benches/uploads.toml for ns-2: ns uploads.tcl STATIONS SECONDS
+# scenarios/uploads_ns2.toml for ns-2: ns uploads.tcl STATIONS SECONDS
 lassign $argv stations seconds
 set sim [new Simulator]
 $defaultRNG seed 1
