@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -210,6 +210,16 @@ def test_a_store_that_another_process_is_making_is_shared(tmp_path: Path) -> Non
     (tmp_path / f"{FILE}-journal").touch()
     Store(tmp_path).close()
     assert (tmp_path / FILE).exists()
+
+
+def test_a_store_that_another_process_is_about_to_make_is_waited_for(tmp_path: Path) -> None:
+    # SQLite does not wait by itself where somebody is about to write and the mode is to be another one.
+    with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        release = threading.Timer(0.2, other.execute, ["COMMIT"])
+        release.start()
+        Store(tmp_path).close()
+        release.join()
 
 
 def test_two_computers_divide_the_runs(scenario: wifair.Scenario, tmp_path: Path, computed: list[Key]) -> None:

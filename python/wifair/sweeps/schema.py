@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 
 from wifair.errors import StoppedError, StoreError
@@ -112,9 +113,7 @@ def _may_create(folder: Path, create: bool) -> None:
 def _prepare(connection: sqlite3.Connection, file: Path) -> None:
     application, layout, tables = _header(connection)
     if application == 0 and tables == 0:
-        # Readers and the one writer do not wait for each other; where the file system cannot do it, SQLite's answer
-        # is another mode, which is as safe.
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         connection.execute("BEGIN IMMEDIATE")
         try:
             if _header(connection)[0] == 0:  # nobody else was faster
@@ -138,6 +137,24 @@ def _prepare(connection: sqlite3.Connection, file: Path) -> None:
         )
     # Survives kill -9 whole; a power cut may take the last few runs, never the rest.
     connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Let readers and the one writer not wait for each other.
+
+    Where the file system cannot do it, SQLite's answer is another mode, which is as safe. If another process is about
+    to write, as it is when both make a store, SQLite refuses at once instead of waiting.
+    """
+    until = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _header(connection: sqlite3.Connection) -> tuple[int, int, int]:
