@@ -89,7 +89,7 @@ pub(super) struct Signals {
     over: Stations,
     /// Have a frame on the air.
     pub(super) sends: Stations,
-    /// Receive a frame: their ear knows whose.
+    /// Receive a frame: `received` has it.
     pub(super) receiving: Stations,
     /// Began to receive at this instant.
     pub(super) fresh: Fresh,

@@ -59,7 +59,7 @@ impl Exchange {
         self.receiver == station && self.phase != Phase::Data
     }
 
-    /// Books what the air was used for since it went on last.
+    /// Books what the air was used for until `now`: since the data began while they are on the air, since their end after that.
     pub(super) fn account(&self, now: Time, air: &mut AirTime) {
         if self.phase == Phase::Data {
             air.data += now - self.start;
