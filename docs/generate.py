@@ -15,10 +15,10 @@ OUT = ROOT / "docs" / "reference"
 MODULES = {"newreno": "reno", "westwood-nr": "westwood"}
 PAGES = {
     "congestion-controls": ("Congestion controls", "crates/tcp/src/cc", ["flows.tcp.cc"], "flows.tcp"),
-    "queues": ("Queue disciplines", "crates/wlan/src/queue", ["ap.queue.discipline"], "ap.queue"),
+    "queues": ("Queue disciplines", "crates/queue/src", ["ap.queue.discipline"], "ap.queue"),
     "schemes": (
         "Schemes of the access point",
-        "crates/wlan/src/scheme",
+        "crates/ap/src",
         [f"ap.scheme.{kind}" for kind in ("window", "uplink", "client", "access")],
         "ap.scheme",
     ),

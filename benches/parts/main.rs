@@ -15,13 +15,13 @@ use flate2::read::GzDecoder;
 use wifair_capture::{Settings as CaptureSettings, analyze};
 use wifair_config::{Document, Source};
 use wifair_engine::{Agenda, DelayLine, Heads, Timers, stream};
+use wifair_mac::{Access, Cell, Heard, StationSettings};
 use wifair_packet::{Kind, Packet, Packets, flag};
+use wifair_phy::Timing;
+use wifair_queue::{Chosen, Discipline, Limit, Queue, Settings as QueueSettings};
 use wifair_tcp::cc::Choice;
 use wifair_tcp::{Sender, Settings as TcpSettings};
 use wifair_units::{BitRate, Bytes, Duration, Time};
-use wifair_wlan::dcf::{Access, Cell, Heard, StationSettings};
-use wifair_wlan::phy::Timing;
-use wifair_wlan::queue::{Chosen, Discipline, Limit, Queue, Settings as QueueSettings};
 
 const EVENTS: u64 = 1000;
 

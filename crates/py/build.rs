@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// The crates whose sources a result depends on.
-const CORE: [&str; 8] = ["units", "packet", "config", "engine", "tcp", "wlan", "metrics", "sim"];
+const CORE: [&str; 12] =
+    ["units", "packet", "config", "engine", "tcp", "phy", "queue", "mac", "ap", "routing", "metrics", "sim"];
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../..");

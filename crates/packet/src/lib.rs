@@ -5,6 +5,9 @@
 
 use wifair_units::Bytes;
 
+/// The next station of a packet that is for everyone: its frame gets no ACK and no retry (IEEE Std 802.11-2016, 10.3.6).
+pub const BROADCAST: u32 = u32::MAX;
+
 /// What a packet carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]

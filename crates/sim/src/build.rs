@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use wifair_ap::{Facts, Schemes};
 use wifair_engine::stream;
+use wifair_mac::{Access, Eifs, Links, RateSettings, SignalSettings, StationSettings};
+use wifair_phy::propagation::Fading;
+use wifair_phy::rate::Adaptation;
+use wifair_phy::{Capture, Reception};
+use wifair_queue::{self as queue, Chosen, Queue, Site};
+use wifair_routing::NextHops;
 use wifair_tcp::cc;
 use wifair_units::{BitRate, Bytes, Duration, Time};
-use wifair_wlan::dcf::{Access, Eifs, Links, RateSettings, SignalSettings, StationSettings};
-use wifair_wlan::phy::propagation::Fading;
-use wifair_wlan::phy::rate::Adaptation;
-use wifair_wlan::phy::{Capture, Reception};
-use wifair_wlan::queue::{self, Chosen, Queue, Site};
-use wifair_wlan::routing::NextHops;
-use wifair_wlan::scheme::{Facts, Schemes};
 
 use crate::Options;
 use crate::scenario::{self, Ap, Connection, ErrorsAt, Flow, Node, Protocol, Scenario, Standard, Step, Wlan};
@@ -89,7 +89,7 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
         _ => None,
     };
     let hearing = air.channels.first().and_then(|channel| channel.hearing.as_ref());
-    let ways = hearing.filter(|_| scenario.is_ad_hoc() && dsdv.is_none()).map(NextHops::shortest);
+    let ways = hearing.filter(|_| scenario.is_ad_hoc() && dsdv.is_none()).map(shortest_paths);
     let flows = flows.map(|flow| flow_plan(scenario, flow, seed, &air, ways.as_ref(), options)).collect();
     let queues = Queues { seed, options };
     let media = file
@@ -118,6 +118,11 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
         sample_every: options.sample_every,
     };
     (plan, labels)
+}
+
+/// Static paths of the fewest hops over links on which both ends read each other.
+pub(crate) fn shortest_paths(links: &Links) -> NextHops {
+    NextHops::shortest(&links.neighbours(), |from, to| links.received_power(from, to))
 }
 
 fn access_point(scenario: &Scenario) -> Ap {
@@ -253,7 +258,7 @@ fn access(scenario: &Scenario, wlan: &Wlan, errors_for_all: bool) -> Access {
 fn station_categories(
     scenario: &Scenario,
     wlan: &Wlan,
-    plan: &wifair_wlan::scheme::access::Plan,
+    plan: &wifair_mac::AccessPlan,
     node: Node,
     queues: Queues<'_>,
 ) -> StationCategories {

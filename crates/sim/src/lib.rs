@@ -25,9 +25,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use wifair_queue as queue;
 use wifair_tcp::cc;
 use wifair_units::{Duration, Time};
-use wifair_wlan::queue;
 
 mod build;
 pub mod capture;

@@ -1,11 +1,12 @@
 //! Queue disciplines and schemes of the access point in whole runs: beside ns-2's results and theory, and for what
 //! holds for any of them.
 
+use wifair_ap as scheme;
 use wifair_config::{Override, Source};
+use wifair_queue as queue;
 use wifair_sim::record::Outcome;
 use wifair_sim::scenario::Scenario;
 use wifair_sim::{Options, Run};
-use wifair_wlan::{queue, scheme};
 
 fn scenario(text: &str, overrides: &[&str]) -> Scenario {
     let overrides: Vec<Override> = overrides.iter().map(|text| Override::set(text)).collect();

@@ -1,18 +1,18 @@
 //! What holds in every world: nothing is lost without a count, the air adds up, a run is a function of its plan.
 
 use proptest::prelude::*;
+use wifair_ap::Schemes;
 use wifair_config::Limit;
 use wifair_engine::stream;
+use wifair_mac::{Access, Eifs, StationSettings};
 use wifair_packet::Packet;
+use wifair_phy::Timing;
+use wifair_queue::Queue;
 use wifair_sim::world::{
     Direction, FlowPlan, Hop, Labels, LinkPlan, MediumPlan, Plan, Transport, WatchPlan, Workload, World,
 };
 use wifair_tcp::Settings;
 use wifair_units::{BitRate, Bytes, Duration, Time};
-use wifair_wlan::dcf::{Access, Eifs, StationSettings};
-use wifair_wlan::phy::Timing;
-use wifair_wlan::queue::Queue;
-use wifair_wlan::scheme::Schemes;
 
 #[derive(Clone, Debug)]
 struct Setup {

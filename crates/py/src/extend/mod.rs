@@ -14,10 +14,10 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyType};
 use wifair_config::{Free, Plain};
+use wifair_queue::{Site, python as queue_python};
 use wifair_sim::Foreign;
 use wifair_tcp::cc;
 use wifair_units::Time;
-use wifair_wlan::queue::{Site, python as queue_python};
 
 pub use control::{Ack, CongestionControl};
 pub use queue::{Packet, QueueDiscipline};
@@ -154,7 +154,7 @@ impl Foreign for Classes {
         })
     }
 
-    fn queue(&self, params: &queue_python::Params, site: &Site<'_>) -> Box<dyn wifair_wlan::queue::Foreign> {
+    fn queue(&self, params: &queue_python::Params, site: &Site<'_>) -> Box<dyn wifair_queue::Foreign> {
         let draws = format!("{}/queue/{}", self.seed, site.name);
         Python::attach(|py| {
             let place = format!("the queue of {}", site.name);

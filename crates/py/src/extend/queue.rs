@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use wifair_config::Limit;
 use wifair_packet::{Kind, Packet as Inner, PacketId, Packets, flag};
+use wifair_queue::{AirUse, Cause, Discipline, Dropped, Foreign, Settings, Site};
 use wifair_units::{BitRate, Duration, Time};
-use wifair_wlan::queue::{AirUse, Cause, Discipline, Dropped, Foreign, Settings, Site};
 
 use super::{Caller, Draws, own_method, set_attributes};
 

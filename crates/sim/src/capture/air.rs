@@ -1,7 +1,7 @@
 //! Frames as a sniffer has them: whom it hears, which numbers data frames have.
 
+use wifair_mac::{Fate, FrameKind, FrameRecord, Hearer};
 use wifair_packet::Packet;
-use wifair_wlan::dcf::{Fate, FrameKind, FrameRecord, Hearer};
 
 use crate::world::Stamp;
 

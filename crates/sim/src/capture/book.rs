@@ -12,9 +12,9 @@ use wifair_capture::frame::{self, Course, Data, Echo, Heard, Tcp};
 use wifair_capture::link::radiotap::Rate;
 use wifair_capture::link::wifi::Mac;
 use wifair_capture::{Address, Endpoint, Options, flag as wire};
+use wifair_mac::{BROADCAST, FrameKind, FrameRecord};
 use wifair_packet::{Kind, Packet, flag};
 use wifair_tcp::{ReceiverConfig, SenderConfig};
-use wifair_wlan::dcf::{BROADCAST, FrameKind, FrameRecord};
 
 use super::air::Known;
 use super::points::node_name;

@@ -1,8 +1,8 @@
 //! Frames and backoffs of a run as columns: who sent what to whom, when, who heard it, and why it was lost.
 
+use wifair_mac::{BROADCAST, Fate, FrameKind, FrameRecord, Tap};
 use wifair_packet::Kind;
 use wifair_units::Time;
-use wifair_wlan::dcf::{BROADCAST, Fate, FrameKind, FrameRecord, Tap};
 
 use super::row;
 use crate::build::nodes_by_medium;

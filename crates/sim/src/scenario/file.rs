@@ -1,12 +1,13 @@
 //! The keys of a scenario file.
 
+use wifair_ap as scheme;
 use wifair_config::{Limit, choice, table};
+use wifair_phy::Radio;
+use wifair_phy::placement::Placement;
+use wifair_phy::rate::Adaptation;
+use wifair_queue as queue;
 use wifair_tcp as tcp;
 use wifair_units::{BitRate, Bytes, Duration, Metres};
-use wifair_wlan::phy::Radio;
-use wifair_wlan::phy::placement::Placement;
-use wifair_wlan::phy::rate::Adaptation;
-use wifair_wlan::{queue, scheme};
 
 use super::seeds::Seeds;
 use super::sweep::Sweep;

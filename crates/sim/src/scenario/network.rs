@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use wifair_ap::Access;
 use wifair_config::{Limit, Node as Tree, Place, Reader, hint};
+use wifair_phy::rate::Adaptation;
+use wifair_queue as queue;
 use wifair_units::{BitRate, Bytes, Duration};
-use wifair_wlan::phy::rate::Adaptation;
-use wifair_wlan::queue;
-use wifair_wlan::scheme::Access;
 
 use super::file::{Direction as Dir, File, Flows, Transport};
 use super::routing::Protocol;

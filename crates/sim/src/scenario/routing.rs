@@ -1,7 +1,7 @@
 //! The keys of `[routing]`.
 
 use wifair_config::{choice, table};
-use wifair_wlan::routing::dsdv;
+use wifair_routing::dsdv;
 
 choice! {
     /// How stations of an ad-hoc network learn whom to pass packets on to.

@@ -1,18 +1,18 @@
 //! The keys of `[space]`, and what follows from them: where stations are, who hears whom, and the way through a network
 //! without access point.
 //!
-//! Without `[space]` everybody hears everybody. With it the medium is [`wifair_wlan::dcf::Space`]: positions and radios
+//! Without `[space]` everybody hears everybody. With it the medium is [`wifair_mac::Space`]: positions and radios
 //! give powers, powers give hearing, and what is hidden or exposed follows.
 
 use std::collections::BTreeMap;
 
 use wifair_config::{choice, table};
 use wifair_engine::stream;
+use wifair_mac::Links;
+use wifair_phy::placement::Placement;
+use wifair_phy::propagation::{Fading, Position, Propagation, two_ray};
+use wifair_phy::{Radio, Reception};
 use wifair_units::{Db, Dbm, Metres};
-use wifair_wlan::dcf::Links;
-use wifair_wlan::phy::placement::Placement;
-use wifair_wlan::phy::propagation::{Fading, Position, Propagation, two_ray};
-use wifair_wlan::phy::{Radio, Reception};
 
 use super::network::{Member, Node};
 use super::wlan::Profile;
@@ -243,13 +243,12 @@ pub(super) fn is_ad_hoc(file: &File) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use wifair_wlan::dcf::Hearing;
-    use wifair_wlan::routing::NextHops;
+    use wifair_mac::Hearing;
 
     use super::*;
 
     fn way(links: &Links, from: u32, to: u32) -> Vec<u32> {
-        NextHops::shortest(links).way(from, to).collect()
+        crate::build::shortest_paths(links).way(from, to).collect()
     }
 
     fn scenario(keys: &str) -> Scenario {

@@ -3,10 +3,10 @@
 //! Defaults are those of IEEE Std 802.11-2016; `profile = "ns2"` changes those in which ns-2 2.35 differs.
 
 use wifair_config::{At, choice, table};
+use wifair_mac::{Access, Eifs, IdleAccess};
+use wifair_phy::rate::Adaptation;
+use wifair_phy::{Dsss, FrameSizes, Modulation, Timing};
 use wifair_units::{BitRate, Bytes, Duration};
-use wifair_wlan::dcf::{Access, Eifs, IdleAccess};
-use wifair_wlan::phy::rate::Adaptation;
-use wifair_wlan::phy::{Dsss, FrameSizes, Modulation, Timing};
 
 choice! {
     /// Physical layer.

@@ -7,9 +7,9 @@
 //! Results are those that events would give; where packets are looked at on their way (see [`super::watch`]), or access points
 //! have schemes, nothing is put off.
 
+use wifair_mac::Feed;
+use wifair_queue::Discipline;
 use wifair_units::Time;
-use wifair_wlan::dcf::Feed;
-use wifair_wlan::queue::Discipline;
 
 use super::World;
 use super::flow::{Ends, datagram};

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use wifair_engine::{Stream, stream};
+use wifair_mac::Feed;
 use wifair_metrics::Histogram;
 use wifair_packet::{Kind, Packet, PacketId};
 use wifair_tcp::{Receiver, Sender};
 use wifair_units::{Duration, Time};
-use wifair_wlan::dcf::Feed;
 
 use super::measure::{FlowCounters, Session, TimeMean};
 use super::plan::{Transport, Workload};

@@ -14,10 +14,10 @@
 //! event.
 
 use wifair_engine::Heads;
+use wifair_mac::Medium;
 use wifair_packet::{PacketId, Packets};
+use wifair_queue::Cause;
 use wifair_units::{Duration, Time};
-use wifair_wlan::dcf::Medium;
-use wifair_wlan::queue::Cause;
 
 use super::flow::Flow;
 use super::link::Link;

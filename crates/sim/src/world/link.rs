@@ -12,8 +12,8 @@ use std::collections::VecDeque;
 
 use wifair_engine::DelayLine;
 use wifair_packet::{Packet, PacketId, Packets};
+use wifair_queue::{Cause, Discipline, Dropped, Queue, Room};
 use wifair_units::{BitRate, Bytes, Duration, Time};
-use wifair_wlan::queue::{Cause, Discipline, Dropped, Queue, Room};
 
 use super::plan::LinkPlan;
 
@@ -332,7 +332,7 @@ mod tests {
     use proptest::prelude::*;
     use wifair_config::Limit;
     use wifair_packet::flag;
-    use wifair_wlan::queue::Settings;
+    use wifair_queue::Settings;
 
     use super::*;
 

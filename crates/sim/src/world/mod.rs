@@ -24,11 +24,11 @@ mod watch;
 use std::collections::VecDeque;
 
 use wifair_engine::{Agenda, Heads, Timers};
+use wifair_mac::{AirTime, Cell, Counters, Edca, EdcaSettings, Heard, Medium, Space, StationSettings};
 use wifair_metrics::Histogram;
 use wifair_packet::{Kind, Packet, PacketId, Packets};
+use wifair_queue::{Cause, Dropped};
 use wifair_units::{Duration, Time};
-use wifair_wlan::dcf::{AirTime, Cell, Counters, Edca, EdcaSettings, Heard, Medium, Space, StationSettings};
-use wifair_wlan::queue::{Cause, Dropped};
 
 use flow::{Connection, Ends, Flow};
 use late::Late;

@@ -1,13 +1,13 @@
 //! What a world is built from: every name resolved, every default filled in.
 
+use wifair_ap::Schemes;
 use wifair_engine::Stream;
+use wifair_mac::{Access, Links, RateSettings, SignalSettings, StationSettings};
+use wifair_mac::{Category, First};
+use wifair_queue::Queue;
+use wifair_routing::dsdv;
 use wifair_tcp::{ReceiverConfig, SenderConfig};
 use wifair_units::{BitRate, Bytes, Duration, Time};
-use wifair_wlan::dcf::{Access, Links, RateSettings, SignalSettings, StationSettings};
-use wifair_wlan::queue::Queue;
-use wifair_wlan::routing::dsdv;
-use wifair_wlan::scheme::Schemes;
-use wifair_wlan::scheme::access::{Category, First};
 
 use crate::traffic::{OnOff, Web};
 

@@ -1,8 +1,8 @@
 //! Schemes of the access point, as packets pass it.
 
+use wifair_ap::{Passage, Request, Schemes, Toward, Verdict};
 use wifair_packet::{Kind, PacketId, flag};
 use wifair_units::Time;
-use wifair_wlan::scheme::{Passage, Request, Schemes, Toward, Verdict};
 
 use super::measure::Loss;
 use super::plan::{Hop, Transport};

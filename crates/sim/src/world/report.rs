@@ -1,9 +1,9 @@
 //! From the counters of a world to its outcome.
 
+use wifair_mac::{AirTime, Counters};
 use wifair_metrics::jain_index;
+use wifair_queue::Gauge;
 use wifair_units::{Duration, Time};
-use wifair_wlan::dcf::{AirTime, Counters};
-use wifair_wlan::queue::Gauge;
 
 use super::flow::Ends;
 use super::routing::Sent;

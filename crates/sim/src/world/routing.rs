@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use wifair_engine::Timers;
+use wifair_mac::BROADCAST;
 use wifair_packet::{Kind, Packet, PacketId};
+use wifair_routing::dsdv::{Dsdv, Entry, Params};
 use wifair_units::Time;
-use wifair_wlan::dcf::BROADCAST;
-use wifair_wlan::routing::dsdv::{Dsdv, Entry, Params};
 
 use super::measure::Loss;
 use super::plan::{Hop, RoutingPlan};

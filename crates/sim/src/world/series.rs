@@ -1,6 +1,6 @@
 //! State sampled at regular times.
 
-use wifair_wlan::queue::Discipline;
+use wifair_queue::Discipline;
 
 use super::flow::Ends;
 use super::measure::Loss;

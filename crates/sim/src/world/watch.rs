@@ -3,9 +3,9 @@
 //! A world that nobody watches spends a comparison on each packet that sets out and on each event of a medium. What is seen
 //! is kept until [`World::clear_watch`], so whoever looks does so often.
 
+use wifair_mac::{Medium, Tap};
 use wifair_packet::{Kind, Packet, PacketId, flag};
 use wifair_units::Time;
-use wifair_wlan::dcf::{Medium, Tap};
 
 use super::World;
 use super::plan::Hop;

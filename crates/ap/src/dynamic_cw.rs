@@ -1,0 +1,145 @@
+//! Dynamic contention window: the access point's CWmin shrinks with the number of downloads.
+//!
+//! Source: B. A. H. S. Abeysekera, T. Matsuda and T. Takine, "Dynamic Contention Window Control to Achieve Fairness
+//! Between Uplink and Downlink Flows in IEEE 802.11 WLANs", WCNC 2007, known here from its abstract: the access point's
+//! minimum contention window follows from the number of downlink flows alone, so that each flow gets as much of
+//! the medium as an upload. Stations are left alone.
+//!
+//! Reading, ours: a station that never collides waits CWmin / 2 idle slots on average between two frames. For the
+//! access point to send n_d times as often,
+//!
+//! ```text
+//! CWmin of the access point = max(CWmin / n_d, floor)                                        [slots]
+//! ```
+//!
+//! rounded to the nearest slot. Flows count that were seen towards the air within `period`: data and datagrams, and
+//! with `count_acks` the ACKs of uploads as well. CWmax stays.
+
+use wifair_config::table;
+use wifair_packet::{Kind, Packet};
+use wifair_units::{Duration, Time};
+
+use super::counter::FlowCounter;
+use super::{Facts, Passage, Request, Scheme, Toward, Verdict};
+use wifair_mac::{AccessPlan, Categories, Category, First};
+
+table! {
+    /// Dynamic contention window of the access point.
+    pub struct Params {
+        /// The least CWmin.
+        pub floor: u32 = 1;
+        /// Whether the ACKs of an upload count as a downlink flow.
+        pub count_acks: bool = false;
+        /// A flow of which nothing passes for so long does not count any more.
+        pub period: Duration = Duration::from_secs(5), "above 0 s" => |period| *period > Duration::ZERO;
+    }
+}
+
+/// CWmin with which one contender sends as often as `n` with `cw_min`.
+fn window_for(n: u32, cw_min: u32, floor: u32) -> u32 {
+    let n = n.max(1);
+    ((cw_min + n / 2) / n).max(floor).min(cw_min)
+}
+
+/// The access point's CWmin, which shrinks with the number of flows that are seen.
+#[derive(Clone, Debug)]
+pub struct SharedWindow {
+    /// What a station contends with.
+    pub station: Category,
+    floor: u32,
+    flows: FlowCounter,
+    cw_min: u32,
+}
+
+impl SharedWindow {
+    /// A window of the station's, not below `floor`; a flow counts for `period`.
+    pub fn new(station: Category, floor: u32, period: Duration) -> Self {
+        Self { cw_min: station.cw_min, station, floor, flows: FlowCounter::new(period) }
+    }
+
+    /// A packet of a flow that counts has passed: asks for another window if that makes one.
+    pub fn see(&mut self, now: Time, flow: u32, requests: &mut Vec<Request>) {
+        self.flows.see(now, flow);
+        let cw_min = window_for(self.flows.count(), self.station.cw_min, self.floor);
+        if cw_min != self.cw_min {
+            self.cw_min = cw_min;
+            requests.push(Request::Contend { ap: Category { cw_min, ..self.station.clone() } });
+        }
+    }
+
+    /// Shows the flows as `name`, and the window.
+    pub fn show(&self, name: &'static str, see: &mut dyn FnMut(&'static str, f64)) {
+        see(name, f64::from(self.flows.count()));
+        see("cw_min_slots", f64::from(self.cw_min));
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct DynamicCw {
+    count_acks: bool,
+    window: SharedWindow,
+}
+
+impl DynamicCw {
+    /// At an access point.
+    #[must_use]
+    pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
+        Self {
+            count_acks: params.count_acks,
+            window: SharedWindow::new(Category::dcf(facts.cw_min, facts.cw_max), params.floor, params.period),
+        }
+    }
+}
+
+impl Scheme for DynamicCw {
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict {
+        let counts = match packet.kind {
+            Kind::Data | Kind::Udp => true,
+            Kind::Ack => self.count_acks,
+            Kind::Routing | Kind::Icmp => false,
+        };
+        if counts && at.toward == Toward::Air {
+            self.window.see(at.now, packet.flow, requests);
+        }
+        Verdict::Forward
+    }
+
+    fn access(&self) -> Option<AccessPlan> {
+        let station = &self.window.station;
+        let categories = Categories { ordinary: station.clone(), first: station.clone() };
+        Some(AccessPlan { goes_first: First::None, ap: categories.clone(), stations: categories })
+    }
+
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        self.window.show("n_down", see);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Bench;
+    use super::*;
+
+    /// 31 / n: 31, 15.5, 10.3, 7.75, 6.2, 3.1 (n = 10), 1.8 (n = 17), 0.3 (n = 100).
+    #[test]
+    fn windows_by_hand() {
+        let windows = [1, 2, 3, 4, 5, 10, 17, 100].map(|n| window_for(n, 31, 1));
+        assert_eq!(windows, [31, 16, 10, 8, 6, 3, 2, 1]);
+    }
+
+    #[test]
+    fn the_window_follows_the_downloads() {
+        let mut bench = Bench::new(|facts| DynamicCw::new(&Params::default(), facts));
+        let data = |flow| Packet { flow, payload: 1000, size: 1040, ..Packet::default() };
+        for flow in 0..3 {
+            bench.pass(Toward::Air, 1, data(flow));
+            bench.ack(flow + 10, 1000);
+            bench.data(flow + 20, 0);
+        }
+        assert_eq!(bench.shown("cw_min_slots"), 10.0);
+        bench.wait(Duration::from_secs(5));
+        bench.pass(Toward::Air, 1, data(0));
+        assert_eq!((bench.shown("cw_min_slots"), bench.requests.len()), (31.0, 3));
+    }
+}

@@ -1,0 +1,116 @@
+//! EDCA parameters: the access point gets ahead of its stations, and TCP ACKs of everything.
+//!
+//! Source: D. Leith, P. Clifford, D. Malone and A. Ng, "TCP Fairness in 802.11e WLANs", IEEE Communications Letters 9
+//! (11), 2005, known here from its summary in lee2007 and from later papers of the authors: uploads are made fair
+//! among each other by giving their ACKs at the access point a category with hardly any wait, and to downloads by
+//! letting the access point send a packet for each of them when it has won the medium (TXOP), with AIFS and CWmin to
+//! tune.
+//!
+//! Readings, ours: ACKs have AIFSN 2 and a window of 3 to 7 slots, on both sides; stations' data have AIFSN 4. With
+//! `burst_by_downloads` the access point may send as many frames in a row as there are downloads, seen by data towards
+//! the air within `period`. All of it can be set, so that the parameters of the 802.11 standard's categories can be
+//! tried as well.
+
+use wifair_config::table;
+use wifair_packet::{Kind, Packet};
+use wifair_units::Duration;
+
+use super::counter::FlowCounter;
+use super::{Facts, Passage, Request, Scheme, Toward, Verdict};
+use wifair_mac::{AccessPlan, Categories, Category, First};
+
+table! {
+    /// EDCA parameters.
+    pub struct Params {
+        /// Which packets have a category of their own.
+        pub first: First = First::Acks;
+        /// That category at the access point.
+        pub ap_first: Category = Category::dcf(3, 7);
+        /// That category at the stations.
+        pub stations_first: Category = Category::dcf(3, 7);
+        /// All else at the access point. The medium's windows, if absent.
+        pub ap: Option<Category> = None;
+        /// All else at the stations. The medium's windows with AIFSN 4, if absent.
+        pub stations: Option<Category> = None;
+        /// Whether the access point may send as many frames in a row as there are downloads.
+        pub burst_by_downloads: bool = true;
+        /// A download of which nothing passes for so long does not count any more.
+        pub period: Duration = Duration::from_secs(5), "above 0 s" => |period| *period > Duration::ZERO;
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Edca {
+    plan: AccessPlan,
+    by_downloads: bool,
+    downloads: FlowCounter,
+    burst: u32,
+}
+
+impl Edca {
+    /// At an access point.
+    #[must_use]
+    pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
+        let dcf = Category::dcf(facts.cw_min, facts.cw_max);
+        let stations = params.stations.clone().unwrap_or(Category { aifsn: 4, ..dcf.clone() });
+        let ap = params.ap.clone().unwrap_or(dcf);
+        let burst = ap.burst;
+        let plan = AccessPlan {
+            goes_first: params.first,
+            ap: Categories { ordinary: ap, first: params.ap_first.clone() },
+            stations: Categories { ordinary: stations, first: params.stations_first.clone() },
+        };
+        Self { plan, by_downloads: params.burst_by_downloads, downloads: FlowCounter::new(params.period), burst }
+    }
+}
+
+impl Scheme for Edca {
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict {
+        if self.by_downloads && at.toward == Toward::Air && packet.kind == Kind::Data {
+            self.downloads.see(at.now, packet.flow);
+            let burst = self.downloads.count().max(self.plan.ap.ordinary.burst);
+            if burst != self.burst {
+                self.burst = burst;
+                requests.push(Request::Contend { ap: Category { burst, ..self.plan.ap.ordinary.clone() } });
+            }
+        }
+        Verdict::Forward
+    }
+
+    fn access(&self) -> Option<AccessPlan> {
+        Some(self.plan.clone())
+    }
+
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        see("burst_frames", f64::from(self.burst));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Bench;
+    use super::*;
+
+    #[test]
+    fn the_burst_follows_the_number_of_downloads() {
+        let mut bench = Bench::new(|facts| Edca::new(&Params::default(), facts));
+        let data = |flow| Packet { flow, payload: 1000, size: 1040, ..Packet::default() };
+        for flow in [0, 1, 1, 2] {
+            bench.pass(Toward::Air, 1, data(flow));
+            bench.pass(Toward::Wire, 1, data(flow + 10));
+        }
+        let bursts = bench.requests.iter().filter_map(|request| match request {
+            Request::Contend { ap } => Some(ap.burst),
+            Request::Echo { .. } => None,
+        });
+        assert_eq!(bursts.collect::<Vec<_>>(), [2, 3]);
+    }
+
+    #[test]
+    fn windows_of_the_medium_hold_where_nothing_is_said() {
+        let bench = Bench::new(|facts| Edca::new(&Params::default(), facts));
+        let plan = bench.scheme.access().expect("a plan");
+        assert_eq!((plan.ap.ordinary.cw_min, plan.stations.ordinary.aifsn, plan.ap.first.cw_max), (31, 4, 7));
+    }
+}

@@ -1,0 +1,483 @@
+//! Schemes of the access point: what it does to packets that pass, before they are queued for the air or the wire.
+//!
+//! A scheme may change a packet (the receive window in an ACK), drop it, send packets of its own (a ping), and ask for
+//! other access parameters. Schemes of different kinds compose with each other and with any queue; of one kind there
+//! is one at most: who sets the window, who polices uplink data, who caps the clients, who sets the access parameters.
+//!
+//! What the world owes a scheme:
+//!
+//! - [`Schemes::introduce`] for each TCP connection before its first packet passes: segment size and window scale,
+//!   which an access point would read from the options of the SYN;
+//! - [`Schemes::pass`] for each packet that the access point has received, before it is queued; what is to be dropped
+//!   or was taken in belongs to the caller again;
+//! - [`Schemes::on_timer`] at [`Schemes::next`];
+//! - after each of these calls, what [`Schemes::take_request`] asks for, until there is nothing more.
+
+mod b_over_n;
+mod bucket;
+mod buffer_drop;
+mod by_rtt;
+mod counter;
+mod dynamic_cw;
+mod dynamic_edca;
+mod edca;
+mod rate_cap;
+mod rate_limit;
+mod rtt;
+pub mod service_rate;
+#[cfg(test)]
+mod testing;
+mod window;
+mod wmax_over_n;
+
+use wifair_config::{Limit, choice, table};
+use wifair_mac::{AccessPlan, Category};
+use wifair_packet::Packet;
+use wifair_units::Time;
+
+pub use b_over_n::BOverN;
+pub use buffer_drop::BufferDrop;
+pub use by_rtt::ByRtt;
+pub use dynamic_cw::DynamicCw;
+pub use dynamic_edca::DynamicEdca;
+pub use edca::Edca;
+pub use rate_cap::RateCap;
+pub use rate_limit::RateLimit;
+pub use wmax_over_n::WmaxOverN;
+
+/// Where a packet that passes the access point goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Toward {
+    /// To a station.
+    Air,
+    /// Into the wired network.
+    Wire,
+}
+
+/// How a packet passes the access point.
+#[derive(Clone, Copy, Debug)]
+pub struct Passage {
+    /// The present.
+    pub now: Time,
+    /// Where the packet goes.
+    pub toward: Toward,
+    /// The station that it goes to or comes from.
+    pub station: u32,
+    /// Packets that wait for the air in the access point.
+    pub queued: usize,
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes on.
+    Forward,
+    /// It is dropped.
+    Drop,
+    /// It was for the access point itself, which has it now.
+    Absorb,
+}
+
+/// What a scheme asks of the world.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// To send an ICMP echo from the access point to one end of a flow. `packet.flow` names the flow; the world sets
+    /// `hop`. The end turns it round with [`wifair_packet::flag::ACK`] set and all else as it is; on its way back it
+    /// passes the access point, which keeps it ([`Verdict::Absorb`]).
+    Echo {
+        /// The echo.
+        packet: Packet,
+        /// To which end: the station's, or the one behind the wire.
+        toward: Toward,
+    },
+    /// To let the access point contend by other parameters from its next frame on, for packets that do not go first.
+    Contend {
+        /// The parameters.
+        ap: Category,
+    },
+}
+
+/// What a scheme may know of its access point when it is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// How much the queue for the air holds.
+    pub limit: Limit,
+    /// CWmin of the medium.
+    pub cw_min: u32,
+    /// CWmax of the medium.
+    pub cw_max: u32,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Name of the access point, which names random streams too.
+    pub name: &'a str,
+}
+
+/// What every scheme does.
+pub trait Scheme {
+    /// A packet passes.
+    fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict;
+
+    /// A TCP connection will pass: `mss` bytes a segment, its receive windows to be shifted by `window_scale`.
+    fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
+        let _ = (flow, mss, window_scale);
+    }
+
+    /// When [`Scheme::on_timer`] wants to be called.
+    fn next(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The time of [`Scheme::next`] has come.
+    fn on_timer(&mut self, now: Time, requests: &mut Vec<Request>) {
+        let _ = (now, requests);
+    }
+
+    /// How access point and stations contend from the start, if not by DCF.
+    fn access(&self) -> Option<AccessPlan> {
+        None
+    }
+
+    /// Shows its state by name, for time series.
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        let _ = see;
+    }
+}
+
+table! {
+    /// What the access point does to packets that pass.
+    pub struct Settings {
+        /// What it does to the receive windows in ACKs.
+        pub window: Window = Window::None;
+        /// What it does to uplink data.
+        pub uplink: Uplink = Uplink::None;
+        /// What it does to each client.
+        pub client: Client = Client::None;
+        /// How it and its stations contend for the medium.
+        pub access: Access = Access::None;
+    }
+}
+
+/// All schemes of one access point.
+#[derive(Clone, Debug, Default)]
+pub struct Schemes {
+    window: Option<Box<AnyWindow>>,
+    uplink: Option<Box<AnyUplink>>,
+    client: Option<Box<AnyClient>>,
+    access: Option<Box<AnyAccess>>,
+    requests: Vec<Request>,
+}
+
+macro_rules! schemes {
+    ($(#[doc = $kind_doc:literal])* $kind:ident, $any:ident {
+        $( $(#[doc = $doc:literal])* $variant:ident, $module:ident = $name:literal
+            from $source:literal $(($outline:ident))? ; )+
+    }) => {
+        choice! {
+            $(#[doc = $kind_doc])*
+            pub enum $kind {
+                /// Nothing.
+                None = "none",
+                $( $(#[doc = $doc])* $variant($module::Params) = $name from $source $(($outline))?, )+
+            }
+        }
+
+        #[derive(Clone, Debug)]
+        enum $any { $( $variant($variant), )+ }
+
+        impl $any {
+            fn new(chosen: &$kind, facts: &Facts<'_>) -> Option<Box<Self>> {
+                match chosen {
+                    $kind::None => None,
+                    $( $kind::$variant(params) => Some(Box::new(Self::$variant($variant::new(params, facts)))), )+
+                }
+            }
+        }
+
+        impl Scheme for $any {
+            fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict {
+                match self { $( Self::$variant(scheme) => scheme.pass(at, packet, requests), )+ }
+            }
+
+            fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
+                match self { $( Self::$variant(scheme) => scheme.introduce(flow, mss, window_scale), )+ }
+            }
+
+            fn next(&self) -> Time {
+                match self { $( Self::$variant(scheme) => scheme.next(), )+ }
+            }
+
+            fn on_timer(&mut self, now: Time, requests: &mut Vec<Request>) {
+                match self { $( Self::$variant(scheme) => scheme.on_timer(now, requests), )+ }
+            }
+
+            fn access(&self) -> Option<AccessPlan> {
+                match self { $( Self::$variant(scheme) => scheme.access(), )+ }
+            }
+
+            fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+                match self { $( Self::$variant(scheme) => scheme.show(see), )+ }
+            }
+        }
+    };
+}
+
+schemes! {
+    /// What the access point does to the receive windows in ACKs.
+    Window, AnyWindow {
+        /// Each flow gets an equal part of the access point's buffer as its window.
+        BOverN, b_over_n = "b-over-n" from "S. Pilosof, R. Ramjee, D. Raz, Y. Shavitt and P. Sinha, 2003";
+        /// Each flow gets an equal part of what buffer and path hold together.
+        WmaxOverN, wmax_over_n = "wmax-over-n" from "E. Lee, H. Lim, S. Seok and C. Kang, 2007, equations 2 to 8";
+        /// Each flow gets a part of the access point's buffer in proportion to its round-trip time.
+        ByRtt, by_rtt = "by-rtt" from "S. Pilosof et al., 2003, as las describes it in section 2" (outline);
+    }
+}
+
+schemes! {
+    /// What the access point does to uplink data.
+    Uplink, AnyUplink {
+        /// A token bucket for all uplink data together.
+        RateLimit, rate_limit = "rate-limit" from "N. Blefari-Melazzi, A. Detti, A. Ordine and S. Salsano, 2005" (outline);
+        /// Uplink data is dropped by the occupancy of the downlink buffer.
+        BufferDrop, buffer_drop = "buffer-drop" from "Y. Hirano and T. Murase, 2009" (outline);
+    }
+}
+
+schemes! {
+    /// What the access point does to each client.
+    Client, AnyClient {
+        /// A token bucket for each client.
+        RateCap, rate_cap = "rate-cap" from "V. Kemerlis, E. Stefanis, G. Xylomenos and G. Polyzos, 2006" (outline);
+    }
+}
+
+schemes! {
+    /// How the access point and its stations contend for the medium.
+    Access, AnyAccess {
+        /// ACKs go first, the access point ahead of its stations, with a burst for its downloads.
+        Edca, edca = "edca" from "D. Leith, P. Clifford, D. Malone and A. Ng, 2005" (outline);
+        /// The access point's contention window shrinks with the number of downloads.
+        DynamicCw, dynamic_cw = "dynamic-cw" from "B. A. H. S. Abeysekera, T. Matsuda and T. Takine, 2007" (outline);
+        /// Real-time traffic goes first; the access point's window for the rest follows the number of flows.
+        DynamicEdca, dynamic_edca = "dynamic-edca" from "B. A. H. S. Abeysekera, T. Matsuda and T. Takine, 2010" (outline);
+    }
+}
+
+impl Schemes {
+    /// The schemes that `settings` name.
+    #[must_use]
+    pub fn new(settings: &Settings, facts: &Facts<'_>) -> Self {
+        Self {
+            window: AnyWindow::new(&settings.window, facts),
+            uplink: AnyUplink::new(&settings.uplink, facts),
+            client: AnyClient::new(&settings.client, facts),
+            access: AnyAccess::new(&settings.access, facts),
+            requests: vec![],
+        }
+    }
+
+    /// All of them, in the order in which packets meet them: those that drop come first.
+    fn each(&mut self, mut what: impl FnMut(&mut dyn Scheme, &mut Vec<Request>)) {
+        if let Some(scheme) = &mut self.client {
+            what(scheme.as_mut(), &mut self.requests);
+        }
+        if let Some(scheme) = &mut self.uplink {
+            what(scheme.as_mut(), &mut self.requests);
+        }
+        if let Some(scheme) = &mut self.window {
+            what(scheme.as_mut(), &mut self.requests);
+        }
+        if let Some(scheme) = &mut self.access {
+            what(scheme.as_mut(), &mut self.requests);
+        }
+    }
+
+    /// All of them by the key that chooses them.
+    fn named(&self) -> impl Iterator<Item = (&'static str, &dyn Scheme)> {
+        [
+            ("client", self.client.as_deref().map(|scheme| scheme as &dyn Scheme)),
+            ("uplink", self.uplink.as_deref().map(|scheme| scheme as &dyn Scheme)),
+            ("window", self.window.as_deref().map(|scheme| scheme as &dyn Scheme)),
+            ("access", self.access.as_deref().map(|scheme| scheme as &dyn Scheme)),
+        ]
+        .into_iter()
+        .filter_map(|(key, scheme)| scheme.map(|scheme| (key, scheme)))
+    }
+
+    /// Whether there is none, so that packets need not be shown.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.named().next().is_none()
+    }
+
+    /// A packet passes, on its way from the air or the wire to a queue.
+    pub fn pass(&mut self, at: &Passage, packet: &mut Packet) -> Verdict {
+        let mut verdict = Verdict::Forward;
+        self.each(|scheme, requests| {
+            if verdict == Verdict::Forward {
+                verdict = scheme.pass(at, packet, requests);
+            }
+        });
+        verdict
+    }
+
+    /// A TCP connection will pass: `mss` bytes a segment, its receive windows to be shifted by `window_scale`.
+    pub fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
+        self.each(|scheme, _| scheme.introduce(flow, mss, window_scale));
+    }
+
+    /// How access point and stations contend from the start, if not by DCF.
+    #[must_use]
+    pub fn access(&self) -> Option<AccessPlan> {
+        self.access.as_ref().and_then(|scheme| scheme.access())
+    }
+
+    /// When [`Schemes::on_timer`] is to be called.
+    #[must_use]
+    pub fn next(&self) -> Time {
+        self.named().map(|(_, scheme)| scheme.next()).min().unwrap_or(Time::NEVER)
+    }
+
+    /// The time of [`Schemes::next`] has come.
+    pub fn on_timer(&mut self, now: Time) {
+        self.each(|scheme, requests| {
+            if scheme.next() <= now {
+                scheme.on_timer(now, requests);
+            }
+        });
+    }
+
+    /// What is asked of the world, oldest first.
+    pub fn take_request(&mut self) -> Option<Request> {
+        if self.requests.is_empty() { None } else { Some(self.requests.remove(0)) }
+    }
+
+    /// Shows the state of all schemes by name, for time series.
+    pub fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        for (_, scheme) in self.named() {
+            scheme.show(see);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use wifair_config::{Document, Source, Table as _};
+    use wifair_packet::{Kind, flag};
+    use wifair_units::Duration;
+
+    use super::*;
+
+    const FACTS: Facts<'_> = Facts { limit: Limit::Packets(100), cw_min: 31, cw_max: 1023, seed: 1, name: "ap" };
+
+    fn read(text: &str) -> Settings {
+        let document = Document::parse(Source::file("a.toml", text));
+        document.read::<Settings>().unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    /// B = 100 among four flows are 25 packets; what the limit on uplink data drops is not seen by the window scheme.
+    #[test]
+    fn schemes_of_different_kinds_compose() {
+        let text = "window = 'b-over-n'\nuplink = 'rate-limit'\nrate-limit.mode = 'static'\n\
+                    rate-limit.rate = '1 Mb/s'\nrate-limit.depth = '3 kB'";
+        let mut schemes = Schemes::new(&read(text), &FACTS);
+        let at = |toward| Passage { now: Time::ZERO, toward, station: 1, queued: 0 };
+        let mut pass = |toward, kind, flow| {
+            let mut packet = Packet { kind, flow, payload: 1000, size: 1040, window: 60_000, ..Packet::default() };
+            let verdict = schemes.pass(&at(toward), &mut packet);
+            (verdict, packet.window)
+        };
+        pass(Toward::Wire, Kind::Data, 0);
+        pass(Toward::Wire, Kind::Data, 1);
+        assert_eq!(pass(Toward::Wire, Kind::Data, 2).0, Verdict::Drop, "2080 B of 3000 are gone");
+        pass(Toward::Air, Kind::Data, 3);
+        pass(Toward::Air, Kind::Data, 4);
+        assert_eq!(pass(Toward::Air, Kind::Ack, 0), (Verdict::Forward, 25_000));
+        let mut shown = vec![];
+        schemes.show(&mut |name, _| shown.push(name));
+        assert_eq!(shown, ["limit_bps", "dropped_packets", "n", "window_packets"]);
+    }
+
+    #[test]
+    fn no_scheme_is_the_default() {
+        let schemes = Schemes::new(&Settings::default(), &FACTS);
+        assert!(schemes.is_empty() && schemes.access().is_none() && schemes.next() == Time::NEVER);
+        assert!(Settings::default().to_toml().contains("window = \"none\""));
+    }
+
+    fn settings() -> impl Strategy<Value = Settings> {
+        let pick = |names: &'static [&'static str]| prop::sample::select(names.to_vec());
+        (pick(&Window::NAMES), pick(&Uplink::NAMES), pick(&Client::NAMES), pick(&Access::NAMES), any::<bool>())
+            .prop_map(|(window, uplink, client, access, ping)| {
+                let mut settings = Settings {
+                    window: Window::named(window).expect("a name"),
+                    uplink: Uplink::named(uplink).expect("a name"),
+                    client: Client::named(client).expect("a name"),
+                    access: Access::named(access).expect("a name"),
+                };
+                if let Window::WmaxOverN(params) = &mut settings.window
+                    && ping
+                {
+                    params.rtt = rtt::Source::Ping;
+                    params.mu = wmax_over_n::Mu::Measured;
+                }
+                settings
+            })
+    }
+
+    proptest! {
+        /// Whatever passes: a window is never above what was offered nor, if that was a segment, below one; only
+        /// windows change; nothing but an answer to an echo is kept; and timers lie ahead.
+        #[test]
+        fn every_scheme_keeps_the_rules(
+            settings in settings(),
+            steps in prop::collection::vec(
+                (0_u64..600, any::<bool>(), 0_u8..6, 0_u32..5, 0_u64..50, any::<u16>(), 0_usize..120), 1..300),
+        ) {
+            let mut schemes = Schemes::new(&settings, &FACTS);
+            let scales = [0, 3, 7, 14, 0];
+            for flow in 0..4 {
+                schemes.introduce(flow, 1000, scales[flow as usize]);
+            }
+            let mut now = Time::ZERO;
+            for (wait, to_air, kind, flow, seq, window, queued) in steps {
+                now += Duration::from_millis(wait);
+                while schemes.next() <= now {
+                    let due = schemes.next();
+                    schemes.on_timer(due);
+                    prop_assert!(schemes.next() > due);
+                }
+                let (kind, payload, flags) = match kind {
+                    0 => (Kind::Data, 0, flag::SYN),
+                    1 | 2 => (Kind::Data, 1000, 0),
+                    3 | 4 => (Kind::Ack, 0, 0),
+                    _ => (Kind::Icmp, 0, flag::ACK),
+                };
+                let seq = if kind == Kind::Icmp { now.as_nanos() / 2 } else { seq * 1000 };
+                let ack = if kind == Kind::Ack { seq } else { 0 };
+                let before = Packet { kind, flow, seq, ack, payload, flags, window, size: payload + 40, ..Packet::default() };
+                let mut packet = before;
+                let toward = if to_air { Toward::Air } else { Toward::Wire };
+                let at = Passage { now, toward, station: flow + 1, queued };
+                let verdict = schemes.pass(&at, &mut packet);
+                prop_assert!(packet.window <= before.window);
+                if kind == Kind::Ack && flow < 4 {
+                    let bytes = |packet: &Packet| u64::from(packet.window) << scales[flow as usize];
+                    prop_assert!(bytes(&packet) >= bytes(&before).min(1000));
+                } else if kind != Kind::Ack {
+                    prop_assert_eq!(packet.window, window);
+                }
+                prop_assert_eq!((packet.seq, packet.ack, packet.size), (before.seq, before.ack, before.size));
+                prop_assert!(verdict != Verdict::Absorb || kind == Kind::Icmp);
+                while let Some(request) = schemes.take_request() {
+                    match request {
+                        Request::Echo { packet, .. } => prop_assert_eq!(packet.kind, Kind::Icmp),
+                        Request::Contend { ap } => prop_assert!(ap.cw_min <= 31 && ap.cw_max == 1023),
+                    }
+                }
+                schemes.show(&mut |name, value| assert!(!value.is_nan(), "{name}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Rules of access that all stations of a channel share (IEEE Std 802.11-2016, 10.3).
+
+use wifair_phy::Timing;
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+/// When a station that could not read a frame waits EIFS instead of DIFS (10.3.2.3.7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Eifs {
+    /// After a frame whose PHY header was read and whose FCS was wrong. When two frames start in the same slot the
+    /// PHY header is lost too, the PHY reports no frame, and DIFS applies. ns-3 does the same.
+    #[default]
+    AfterError,
+    /// After every collision as well, as in many textbooks.
+    AfterCollision,
+    /// As ns-2: EIFS is a NAV, so DIFS follows it and no frame that is read ends it. It is due after every frame that is
+    /// sensed and not read, and to those whose own frame met another that did not end before it. DIFS follows the timeout
+    /// of a sender, too.
+    Nav,
+    /// Never.
+    Off,
+}
+
+/// What a station does that gets a packet while the medium has been idle for DIFS and no backoff is pending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IdleAccess {
+    /// It sends at once (10.3.4.2).
+    #[default]
+    Immediate,
+    /// It waits DIFS and a random backoff, as ns-2 2.35 does.
+    Backoff,
+}
+
+/// Rules of access that all stations of a medium share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Intervals and air times.
+    pub timing: Timing,
+    /// dot11RTSThreshold: a data frame longer than this (MAC header to FCS) is preceded by RTS and CTS.
+    pub rts_threshold: Bytes,
+    /// dot11ShortRetryLimit: attempts of an RTS, and of a data frame not longer than the threshold.
+    pub short_retry_limit: u8,
+    /// dot11LongRetryLimit: attempts of a data frame longer than the threshold.
+    pub long_retry_limit: u8,
+    /// Whether the contention window returns to CWmin when a frame is given up (10.3.3).
+    pub reset_cw_on_drop: bool,
+    /// Rate of the CTS that a station addresses to itself before an OFDM frame, for 802.11b stations cannot read that
+    /// (Use_Protection in the ERP element, which the access point sets when such stations are present); absent: none is
+    /// sent. An RTS protects as well. In a [`Space`] only.
+    pub protection: Option<BitRate>,
+    /// Rate of frames for everyone: one of the BSSBasicRateSet.
+    pub broadcast_rate: BitRate,
+    /// When EIFS applies.
+    pub eifs: Eifs,
+    /// Whether a NAV that an RTS has set is forgotten when nothing follows it (10.3.2.4; a station may, it need not).
+    pub nav_reset: bool,
+    /// What is done on an idle medium.
+    pub idle_access: IdleAccess,
+    /// Silence after the end of a data frame or RTS from which the sender concludes that no answer comes; its
+    /// backoff then starts anew (10.3.2.9, 10.3.2.11).
+    pub answer_timeout: Duration,
+    /// Whether a sender resumes at the end of its timeout even where DIFS is longer, as in ns-2.
+    pub timeout_without_difs: bool,
+    /// Unit to which bystanders round the NAV, zero for none. ns-2 writes it in whole microseconds. Where an exchange takes
+    /// a fraction of one, all but its sender and receiver then count their slots a little later than these, and
+    /// never meet them in one slot.
+    pub nav_unit: Duration,
+}
+
+impl Access {
+    /// The standard's rules with `timing`, no RTS, seven attempts.
+    #[must_use]
+    pub fn standard(timing: Timing) -> Self {
+        Self {
+            timing,
+            rts_threshold: Bytes(u64::MAX),
+            short_retry_limit: 7,
+            long_retry_limit: 4,
+            reset_cw_on_drop: true,
+            protection: None,
+            broadcast_rate: timing.basic_rate,
+            eifs: Eifs::default(),
+            nav_reset: true,
+            idle_access: IdleAccess::default(),
+            answer_timeout: timing.ack_timeout(),
+            timeout_without_difs: false,
+            nav_unit: Duration::ZERO,
+        }
+    }
+
+    /// What a frame that reserves the medium for `exact` announces: a multiple of `nav_unit`.
+    #[inline]
+    #[must_use]
+    pub fn round_nav(&self, exact: Duration) -> Duration {
+        if self.nav_unit == Duration::ZERO {
+            return exact;
+        }
+        self.nav_unit * (exact + self.nav_unit / 2).div_floor(self.nav_unit)
+    }
+
+    /// How much longer than an exchange its NAV is, by rounding to the nearest `nav_unit`; `ack` is the air time of
+    /// its ACK, `after_rts` what follows an RTS, if there was one. A NAV that ends early changes nothing, for then the ACK keeps the medium busy.
+    #[must_use]
+    pub fn nav_excess(&self, ack: Duration, after_rts: Option<Duration>) -> Duration {
+        let excess = |exact: Duration| self.round_nav(exact).saturating_sub(exact);
+        let after_data = excess(self.timing.sifs + ack);
+        after_rts.map_or(after_data, |after_rts| after_data.max(excess(after_rts)))
+    }
+
+    /// EIFS, in the unit of the NAV where it is one; DIFS where there is none.
+    #[must_use]
+    pub fn eifs(&self) -> Duration {
+        match self.eifs {
+            Eifs::Off => self.timing.difs,
+            Eifs::Nav => self.round_nav(self.timing.eifs()),
+            Eifs::AfterError | Eifs::AfterCollision => self.timing.eifs(),
+        }
+    }
+
+    /// The NAV of a station whose own frame met another, from the end of the last of them; `outlasted`: its own is not
+    /// the only last.
+    pub(super) fn nav_after_own(&self, outlasted: bool) -> Duration {
+        if outlasted && self.eifs == Eifs::Nav { self.eifs() } else { Duration::ZERO }
+    }
+
+    /// When a sender resumes whose frame ended at `ended` and got no answer, on a medium that is idle since `now`.
+    #[inline]
+    pub(super) fn after_timeout(&self, ended: Time, now: Time) -> Time {
+        let expired = ended + self.answer_timeout;
+        if self.timeout_without_difs { expired.max(now) } else { expired.max(now + self.timing.difs) }
+    }
+
+    /// Whether a frame of this length is preceded by RTS and CTS.
+    #[inline]
+    #[must_use]
+    pub fn protects(&self, length: Bytes) -> bool {
+        length > self.rts_threshold
+    }
+}

@@ -1,0 +1,812 @@
+//! A medium on which everybody hears everybody and stations contend with different parameters.
+//!
+//! Enhanced distributed channel access (IEEE Std 802.11-2016, 10.22.2): a category has its own contention window, its
+//! own AIFS and may send several frames once it has won the medium (TXOP). A station has two of them, each with its
+//! queue: one for the packets that go first, one for all others.
+//!
+//! With AIFS = DIFS, one frame at a time and nothing that goes first this is DCF, and does exactly what
+//! [`super::Cell`] does. The cell counts slots for all at once; here every contender has its own count, and so an
+//! exchange costs time in proportion to the number of stations. Use it where access parameters differ.
+//!
+//! Departures:
+//!
+//! - As in the cell, slots are counted from the end of AIFS on, where 10.22.2.4 counts one down at that very instant.
+//!   So AIFSN 2 here is DIFS; the standard's EDCA with AIFSN 2 would be a slot faster.
+//! - Of two categories of a station that may send in the same instant the first one does; the other widens its window
+//!   and draws again (10.22.2.2), but no attempt is counted against its frame.
+//! - A TXOP ends with a frame that gets no answer. A frame that would not fit is sent after a new contention.
+
+use wifair_packet::{Packet, PacketId, Packets};
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+use crate::category::{Category, First};
+use crate::queues::{Ledger, Sleepers};
+use crate::station::{Contention, Errors, Frame, frame_length};
+use crate::tap::{Attempt, Fate, Tap};
+use crate::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
+use wifair_queue::{AirUse, Discipline, Dropped, Gauge, Queue};
+
+/// A station whose packets are of two categories.
+#[derive(Clone, Debug)]
+pub struct EdcaSettings {
+    /// All that does not depend on the category, and the windows and queue of packets that do not go first.
+    pub station: StationSettings,
+    /// Parameters of packets that do not go first. Its windows count, not those in `station`.
+    pub ordinary: Category,
+    /// Parameters of packets that go first.
+    pub first: Category,
+    /// Queue of packets that go first.
+    pub first_queue: Queue,
+    /// Backoff draws of packets that go first.
+    pub first_backoff: wifair_engine::Stream,
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    rate: BitRate,
+    routing_overhead: Bytes,
+    errors: Errors,
+}
+
+/// One category of one station.
+#[derive(Clone, Debug)]
+struct Contender {
+    queue: Queue,
+    frame: Option<Frame>,
+    contention: Contention,
+    aifs: Duration,
+    txop: Duration,
+    burst: u32,
+    /// Its slots are counted from here, as long as the medium is idle.
+    from: Time,
+    /// Slots that are left.
+    slots: u64,
+    /// Its slots were drawn. If not it wanted to send at once, and must draw when somebody is faster.
+    drew: bool,
+}
+
+impl Contender {
+    fn due(&self, slot: Duration) -> Time {
+        self.from + slot * self.slots
+    }
+
+    fn draw(&mut self) {
+        self.slots = u64::from(self.contention.draw());
+        self.drew = true;
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nobody sends.
+    Idle,
+    /// SIFS before a further frame of a TXOP.
+    Gap,
+    /// A data frame (with what precedes it) is on the air, to be received or spoilt at the end.
+    Data { spoilt: bool },
+    /// A broadcast frame is on the air.
+    Broadcast,
+    /// The frame was received and the ACK is on its way, or due; `lost`: the sender does not get it.
+    Ack { lost: bool },
+    /// Several frames are on the air, or an RTS that gets no answer.
+    Collision,
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Edca {
+    access: Access,
+    hub: u32,
+    goes_first: First,
+    nodes: Vec<Node>,
+    counters: Vec<Counters>,
+    /// Two a node: what goes first, then the rest.
+    contenders: Vec<Contender>,
+    phase: Phase,
+    /// When the present phase, or the first frame of a collision, began.
+    began: Time,
+    /// Who is on the air.
+    senders: Vec<usize>,
+    /// When the present TXOP began, and frames sent in it.
+    won_at: Time,
+    in_a_row: u32,
+    receivers: Vec<u32>,
+    next: Time,
+    /// Until when a rounded NAV outlasts its exchange.
+    nav: Time,
+    hub_queue: Gauge,
+    tap: Option<Box<Tap>>,
+    sleepers: Sleepers,
+    ledger: Ledger,
+    air: AirTime,
+    accounted: Time,
+}
+
+impl Edca {
+    /// Stations of which `hub` is the access point.
+    #[must_use]
+    pub fn new(access: Access, hub: u32, goes_first: First, stations: Vec<EdcaSettings>) -> Self {
+        let (mut nodes, mut contenders) = (vec![], vec![]);
+        for EdcaSettings { mut station, ordinary, first, first_queue, first_backoff } in stations {
+            nodes.push(Node {
+                rate: station.rate,
+                routing_overhead: station.routing_overhead,
+                errors: Errors::new(&station),
+            });
+            let ordinary_queue = std::mem::replace(&mut station.queue, Queue::fifo(wifair_queue::Limit::Packets(1)));
+            let ordinary_backoff = station.backoff.clone();
+            for (category, queue, backoff) in
+                [(first, first_queue, first_backoff), (ordinary, ordinary_queue, ordinary_backoff)]
+            {
+                station.cw_min = category.cw_min;
+                station.cw_max = category.cw_max;
+                station.backoff = backoff;
+                let aifs = aifs(&access, &category);
+                contenders.push(Contender {
+                    queue,
+                    frame: None,
+                    contention: Contention::new(&station),
+                    aifs,
+                    txop: category.txop,
+                    burst: category.burst,
+                    from: Time::ZERO + aifs,
+                    slots: 0,
+                    drew: true,
+                });
+            }
+        }
+        Self {
+            hub,
+            goes_first,
+            counters: vec![Counters::default(); nodes.len()],
+            phase: Phase::Idle,
+            began: Time::ZERO,
+            senders: vec![],
+            won_at: Time::ZERO,
+            in_a_row: 0,
+            receivers: vec![],
+            next: Time::NEVER,
+            nav: Time::ZERO,
+            hub_queue: Gauge::default(),
+            tap: None,
+            sleepers: Sleepers::new(),
+            ledger: Ledger::new(contenders.iter().map(|contender| &contender.queue), nodes.len()),
+            air: AirTime::default(),
+            accounted: Time::ZERO,
+            access,
+            nodes,
+            contenders,
+        }
+    }
+
+    /// The access point contends by other parameters from its next frame on, for packets that do not go first.
+    pub fn set_hub(&mut self, category: &Category) {
+        let aifs = aifs(&self.access, category);
+        let contender = &mut self.contenders[2 * self.hub as usize + 1];
+        contender.contention.set_windows(category.cw_min, category.cw_max);
+        contender.aifs = aifs;
+        contender.txop = category.txop;
+        contender.burst = category.burst;
+    }
+
+    /// When [`Edca::advance`] is to be called next.
+    #[must_use]
+    pub fn next(&self) -> Time {
+        self.next.min(self.sleepers.next())
+    }
+
+    /// Who received the broadcast that [`Edca::advance`] reported last, in the order of their numbers.
+    #[must_use]
+    pub fn receivers(&self) -> &[u32] {
+        &self.receivers
+    }
+
+    /// The queue of a station for packets that do not go first.
+    #[must_use]
+    pub fn queue(&self, station: u32) -> &Queue {
+        &self.contenders[2 * station as usize + 1].queue
+    }
+
+    /// The queue of a station for packets that go first.
+    #[must_use]
+    pub fn first_queue(&self, station: u32) -> &Queue {
+        &self.contenders[2 * station as usize].queue
+    }
+
+    /// What a station did.
+    #[must_use]
+    pub fn counters(&self, station: u32) -> &Counters {
+        &self.counters[station as usize]
+    }
+
+    /// What every station did, in their order.
+    #[must_use]
+    pub fn all_counters(&self) -> &[Counters] {
+        &self.counters
+    }
+
+    /// What the air was used for until `now`.
+    #[must_use]
+    pub fn air_time(&self, now: Time) -> AirTime {
+        let mut air = self.air;
+        let mut left = now.saturating_since(self.accounted);
+        let mut spend = |part: Duration| {
+            let spent = part.min(left);
+            left = left.saturating_sub(spent);
+            spent
+        };
+        match self.phase {
+            Phase::Idle | Phase::Gap => air.idle += spend(Duration::MAX),
+            Phase::Collision => air.collision += spend(Duration::MAX),
+            Phase::Data { .. } | Phase::Broadcast => {
+                let frame = self.frame(self.senders[0]);
+                if self.is_protected(&frame) {
+                    let timing = &self.access.timing;
+                    air.rts_cts += spend(timing.rts());
+                    air.idle += spend(timing.sifs);
+                    air.rts_cts += spend(timing.cts());
+                    air.idle += spend(timing.sifs);
+                }
+                let spoilt = self.phase == (Phase::Data { spoilt: true });
+                let part = if spoilt { &mut air.error } else { &mut air.data };
+                *part += spend(frame.air);
+            }
+            Phase::Ack { .. } => {
+                air.idle += spend(self.access.timing.sifs);
+                air.ack += spend(Duration::MAX);
+            }
+        }
+        air
+    }
+
+    /// Packets of a station that are neither in its queues nor anyone else's: the frames it is trying to send, the one
+    /// that goes first before the other.
+    #[must_use]
+    pub fn in_hand(&self, station: u32) -> Option<PacketId> {
+        let own = &self.contenders[2 * station as usize..][..2];
+        own.iter().filter_map(|c| c.frame).find(|frame| !frame.received).map(|frame| frame.id)
+    }
+
+    /// Packets in the queues and in the hands of all stations.
+    #[must_use]
+    pub fn packets_held(&self) -> usize {
+        let held = |c: &Contender| c.queue.len() + usize::from(c.frame.is_some_and(|frame| !frame.received));
+        self.contenders.iter().map(held).sum()
+    }
+
+    /// The length of the access point's queues over time.
+    #[must_use]
+    pub fn hub_queue(&self) -> &Gauge {
+        &self.hub_queue
+    }
+
+    /// The length of the access point's queues over time.
+    pub fn hub_queue_mut(&mut self) -> &mut Gauge {
+        &mut self.hub_queue
+    }
+
+    fn read_gauge(&mut self, now: Time) {
+        let [first, ordinary] = [0, 1].map(|c| &self.contenders[2 * self.hub as usize + c].queue);
+        self.hub_queue.set(now, first.len() + ordinary.len(), ordinary.is_full());
+    }
+
+    fn frame(&self, contender: usize) -> Frame {
+        self.contenders[contender].frame.expect("a sender has a frame")
+    }
+
+    fn is_protected(&self, frame: &Frame) -> bool {
+        frame.to != BROADCAST && self.access.protects(frame.length)
+    }
+
+    /// RTS, CTS and the gaps behind them.
+    fn protection(&self) -> Duration {
+        let timing = &self.access.timing;
+        timing.rts() + timing.sifs + timing.cts() + timing.sifs
+    }
+
+    /// `station` gets a packet to send. `receiver` tells the station to which a packet goes next.
+    pub fn offer(
+        &mut self,
+        now: Time,
+        station: u32,
+        id: PacketId,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: impl Fn(&Packet) -> u32,
+    ) {
+        let packet = &packets[id];
+        let (to, ordinary) = (receiver(packet), !self.goes_first.takes(packet));
+        let index = 2 * station as usize + usize::from(ordinary);
+        self.contenders[index].queue.enqueue(now, id, to, packets, dropped);
+        if self.contenders[index].frame.is_none() && self.load(now, index, packets, dropped, &receiver) {
+            self.request(now, index);
+        }
+        if station == self.hub {
+            self.read_gauge(now);
+        }
+    }
+
+    /// Takes the next packet of a contender out of its queue, if there is one.
+    fn load(
+        &mut self,
+        now: Time,
+        index: usize,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) -> bool {
+        let station = index / 2;
+        if self.ledger.is_wanted() {
+            self.tell_air(now, index);
+        }
+        let frame = self.contenders[index].queue.dequeue(now, packets, dropped).map(|id| {
+            let packet = &packets[id];
+            let to = receiver(packet);
+            let length = frame_length(&self.access.timing, packet, self.nodes[station].routing_overhead);
+            let rate_of = if station == self.hub as usize && to != BROADCAST { to as usize } else { station };
+            let rate = if to == BROADCAST { self.access.broadcast_rate } else { self.nodes[rate_of].rate };
+            let (air, ack) = (self.access.timing.frame(length, rate), self.access.timing.ack_to(rate));
+            Frame { id, to, length, rate, air, ack, received: false }
+        });
+        let contender = &mut self.contenders[index];
+        contender.frame = frame;
+        if frame.is_none() {
+            self.sleepers.note(now, number(index), &contender.queue);
+        }
+        if station == self.hub as usize {
+            self.read_gauge(now);
+        }
+        frame.is_some()
+    }
+
+    /// Tells the queues at both ends what the frame of a contender cost that is done with. What the other category of
+    /// the station used in between is booked with it.
+    fn tell_air(&mut self, now: Time, index: usize) {
+        let Some(done) = self.contenders[index].frame else { return };
+        let used = self.ledger.close(number(index / 2), &self.counters[index / 2], &done);
+        self.contenders[index].queue.on_air(now, &used);
+        if done.to != BROADCAST {
+            for contender in &mut self.contenders[2 * done.to as usize..][..2] {
+                contender.queue.on_air(now, &AirUse { peer: number(index / 2), sent: false, ..used });
+            }
+        }
+    }
+
+    /// Asks the queues again that held packets back until now.
+    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receiver: &impl Fn(&Packet) -> u32) {
+        while let Some(index) = self.sleepers.wake(now) {
+            let index = index as usize;
+            if self.contenders[index].frame.is_none() && self.load(now, index, packets, dropped, receiver) {
+                self.request(now, index);
+            }
+        }
+    }
+
+    /// A contender that had nothing to send contends for the medium.
+    fn request(&mut self, now: Time, index: usize) {
+        let slot = self.access.timing.slot;
+        let is_loner = self.nav > now && self.contenders[index].from < self.nav + self.contenders[index].aifs;
+        let contender = &mut self.contenders[index];
+        if self.phase != Phase::Idle {
+            // 10.3.4.2: the medium is busy, so a backoff is due, unless one is pending already.
+            if contender.slots == 0 {
+                contender.draw();
+            }
+            return;
+        }
+        if contender.slots == 0 || contender.due(slot) <= now {
+            if now < self.nav && !is_loner {
+                contender.draw();
+            } else {
+                contender.slots = 0;
+                match self.access.idle_access {
+                    IdleAccess::Immediate => {
+                        contender.from = now.max(contender.from);
+                        contender.drew = false;
+                    }
+                    IdleAccess::Backoff => {
+                        contender.from = (now + contender.aifs).max(contender.from);
+                        contender.draw();
+                    }
+                }
+            }
+        }
+        self.next = self.next.min(contender.due(slot));
+    }
+
+    /// Goes on at the time of [`Edca::next`], and says what was received.
+    pub fn advance(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        given_up: &mut Vec<(u32, PacketId)>,
+        receiver: impl Fn(&Packet) -> u32,
+    ) -> Heard {
+        if now < self.next {
+            self.wake(now, packets, dropped, &receiver);
+            return Heard::Nothing;
+        }
+        if self.tap.is_some() {
+            self.record(now, packets);
+        }
+        match self.phase {
+            Phase::Idle => self.start(now),
+            Phase::Gap => self.send(now),
+            Phase::Data { spoilt: false } => return self.receive(now),
+            Phase::Ack { lost: false } => {
+                self.account_ack(now);
+                self.succeed(now, packets, dropped, &receiver);
+            }
+            Phase::Broadcast => {
+                let (from, frame) = (self.senders[0] / 2, self.frame(self.senders[0]));
+                self.account_exchange(now, Duration::ZERO);
+                self.succeed(now, packets, dropped, &receiver);
+                self.receivers.clear();
+                self.receivers.extend((0..self.nodes.len()).filter(|node| *node != from).map(number));
+                return Heard::Broadcast { from: number(from), id: frame.id };
+            }
+            Phase::Data { spoilt: true } | Phase::Ack { lost: true } => {
+                self.miss(now, packets, dropped, given_up, &receiver);
+            }
+            Phase::Collision => self.resolve(now, packets, dropped, given_up, &receiver),
+        }
+        Heard::Nothing
+    }
+
+    /// Keeps records of frames and backoffs, or not.
+    pub fn set_tap(&mut self, on: bool) {
+        self.tap = on.then(Box::default);
+    }
+
+    /// What was recorded, if records are kept.
+    pub fn tap(&mut self) -> Option<&mut Tap> {
+        self.tap.as_deref_mut()
+    }
+
+    /// The same, to be read only.
+    #[must_use]
+    pub fn records(&self) -> Option<&Tap> {
+        self.tap.as_deref()
+    }
+
+    /// Records what ends at `now`.
+    #[cold]
+    fn record(&mut self, now: Time, packets: &Packets) {
+        let Some(mut tap) = self.tap.take() else { return };
+        let attempt = |sender: usize| Attempt {
+            access: &self.access,
+            from: number(sender / 2),
+            frame: self.frame(sender),
+            retry: self.contenders[sender].contention.is_retry(),
+            packets,
+        };
+        match self.phase {
+            Phase::Idle => {
+                for (index, contender) in self.contenders.iter().enumerate() {
+                    if contender.frame.is_some() && contender.slots > 0 {
+                        tap.backoff(number(index / 2), contender.from, now);
+                    }
+                }
+            }
+            Phase::Gap => {}
+            Phase::Data { spoilt } => {
+                tap.exchange(now, &attempt(self.senders[0]), if spoilt { Fate::Error } else { Fate::Read });
+            }
+            Phase::Broadcast => tap.exchange(now, &attempt(self.senders[0]), Fate::Read),
+            Phase::Ack { lost } => {
+                tap.ack(now, &attempt(self.senders[0]), if lost { Fate::Error } else { Fate::Read });
+            }
+            Phase::Collision => {
+                let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
+                for &sender in &self.senders {
+                    tap.opening(self.began, &attempt(sender), fate);
+                }
+            }
+        }
+        self.tap = Some(tap);
+    }
+
+    /// One or more contenders begin to send; the others stop counting.
+    fn start(&mut self, now: Time) {
+        let slot = self.access.timing.slot;
+        self.senders.clear();
+        for (index, contender) in self.contenders.iter_mut().enumerate() {
+            if contender.frame.is_some() && contender.due(slot) == now {
+                self.senders.push(index);
+            } else if contender.drew {
+                let passed = now.saturating_since(contender.from).div_floor(slot);
+                contender.slots = contender.slots.saturating_sub(passed);
+            } else {
+                contender.draw();
+            }
+        }
+        // What goes first goes before the other category of the same station.
+        let senders = std::mem::take(&mut self.senders);
+        for (position, index) in senders.iter().enumerate() {
+            if position > 0 && senders[position - 1] / 2 == index / 2 {
+                let contender = &mut self.contenders[*index];
+                contender.contention.widen();
+                contender.draw();
+            } else {
+                self.senders.push(*index);
+            }
+        }
+        self.won_at = now;
+        self.in_a_row = 0;
+        self.send(now);
+    }
+
+    /// Those who have won the medium send.
+    fn send(&mut self, now: Time) {
+        self.air.idle += now - self.accounted;
+        self.accounted = now;
+        self.began = now;
+        for &sender in &self.senders {
+            self.counters[sender / 2].attempts += 1;
+        }
+        if self.senders.len() > 1 {
+            let longest = self.senders.iter().map(|sender| self.opening(*sender)).max();
+            self.phase = Phase::Collision;
+            self.next = now + longest.expect("there are several");
+            return;
+        }
+        let sender = self.senders[0];
+        let frame = self.frame(sender);
+        if frame.to == BROADCAST {
+            self.phase = Phase::Broadcast;
+            self.next = now + frame.air;
+            return;
+        }
+        let mut begins = now;
+        if self.is_protected(&frame) {
+            let receiver = &mut self.nodes[frame.to as usize].errors;
+            if receiver.loses_control() || self.nodes[sender / 2].errors.loses_control() {
+                // Booked as a collision of the RTS with noise: the exchange ends with it.
+                self.phase = Phase::Collision;
+                self.next = now + self.access.timing.rts();
+                return;
+            }
+            self.contenders[sender].contention.clear();
+            begins += self.protection();
+        }
+        let data_from = self.nodes[sender / 2].errors.data_from;
+        let spoilt = self.nodes[frame.to as usize].errors.loses_data(data_from);
+        self.phase = Phase::Data { spoilt };
+        self.next = begins + frame.air;
+    }
+
+    /// Time on the air of what a sender begins with: the RTS, or the data frame.
+    fn opening(&self, sender: usize) -> Duration {
+        let frame = self.frame(sender);
+        if self.is_protected(&frame) { self.access.timing.rts() } else { frame.air }
+    }
+
+    /// The data frame ends and is received.
+    fn receive(&mut self, now: Time) -> Heard {
+        let sender = self.senders[0];
+        let frame = self.contenders[sender].frame.as_mut().expect("a sender has a frame");
+        let heard = if frame.received { Heard::Nothing } else { Heard::Packet { to: frame.to, id: frame.id } };
+        frame.received = true;
+        let ack = frame.ack;
+        self.account_exchange(now, Duration::ZERO);
+        let lost = self.nodes[sender / 2].errors.loses_control();
+        self.phase = Phase::Ack { lost };
+        self.next = now + self.access.timing.sifs + ack;
+        heard
+    }
+
+    /// Books a data frame that ends at `now`, with what preceded it; `error`: how much of it was spoilt.
+    fn account_exchange(&mut self, now: Time, error: Duration) {
+        let sender = self.senders[0];
+        let frame = self.frame(sender);
+        let counters = &mut self.counters[sender / 2];
+        if frame.to != BROADCAST && self.access.protects(frame.length) {
+            let timing = &self.access.timing;
+            self.air.idle += timing.sifs * 2;
+            self.air.rts_cts += timing.rts() + timing.cts();
+            counters.control += timing.rts() + timing.cts();
+        }
+        self.air.data += frame.air - error;
+        self.air.error += error;
+        counters.data += frame.air;
+        self.accounted = now;
+    }
+
+    fn account_ack(&mut self, now: Time) {
+        let ack = self.frame(self.senders[0]).ack;
+        self.air.idle += self.access.timing.sifs;
+        self.air.ack += ack;
+        self.counters[self.senders[0] / 2].control += ack;
+        self.accounted = now;
+    }
+
+    /// The medium is idle from `end` on: all count slots after their AIFS.
+    fn idle_from(&mut self, end: Time) {
+        self.phase = Phase::Idle;
+        for contender in &mut self.contenders {
+            contender.from = end + contender.aifs;
+        }
+    }
+
+    /// A frame is done: contention window and retries return to their start. Another follows at once if the TXOP lasts,
+    /// otherwise a backoff, whether there is another frame or not (10.3.4.3).
+    fn succeed(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receiver: &impl Fn(&Packet) -> u32) {
+        let sender = self.senders[0];
+        let done = self.frame(sender);
+        self.counters[sender / 2].delivered += 1;
+        self.in_a_row += 1;
+        self.contenders[sender].contention.reset();
+        let more = self.load(now, sender, packets, dropped, receiver);
+        if more && self.may_go_on(now, sender) {
+            self.phase = Phase::Gap;
+            self.next = now + self.access.timing.sifs;
+            return;
+        }
+        let excess = self.nav_excess(&done);
+        self.idle_from(now + excess);
+        if excess > Duration::ZERO {
+            // Sender and receiver have no NAV, and resume before the others.
+            self.nav = now + excess;
+            for node in [sender / 2, done.to as usize] {
+                for contender in &mut self.contenders[2 * node..][..2] {
+                    contender.from = now + contender.aifs;
+                }
+            }
+        }
+        self.contenders[sender].draw();
+        self.reschedule();
+    }
+
+    fn nav_excess(&self, done: &Frame) -> Duration {
+        if self.access.nav_unit == Duration::ZERO || done.to == BROADCAST {
+            return Duration::ZERO;
+        }
+        let timing = &self.access.timing;
+        let after_rts = self.is_protected(done).then(|| timing.sifs * 3 + timing.cts() + done.air + done.ack);
+        self.access.nav_excess(done.ack, after_rts)
+    }
+
+    /// Whether the next frame of a sender still belongs to the TXOP.
+    fn may_go_on(&self, now: Time, sender: usize) -> bool {
+        let contender = &self.contenders[sender];
+        let frame = self.frame(sender);
+        let timing = &self.access.timing;
+        let mut exchange = timing.sifs + frame.air;
+        if frame.to != BROADCAST {
+            exchange += timing.sifs + frame.ack;
+        }
+        if self.is_protected(&frame) {
+            exchange += self.protection();
+        }
+        self.in_a_row < contender.burst || now + exchange - self.won_at <= contender.txop
+    }
+
+    /// No ACK comes: the data frame or its ACK was spoilt.
+    fn miss(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        given_up: &mut Vec<(u32, PacketId)>,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) {
+        let (sender, timing) = (self.senders[0], self.access.timing);
+        let frame = self.frame(sender);
+        self.counters[sender / 2].errors += 1;
+        let ended = if self.phase == (Phase::Ack { lost: true }) {
+            self.account_ack(now);
+            self.idle_from(now);
+            now - frame.ack - timing.sifs
+        } else {
+            self.account_exchange(now, frame.air);
+            // The NAV of the others covers the ACK that does not come.
+            self.idle_from(now + timing.sifs + frame.ack);
+            now
+        };
+        self.fail(now, sender, false, ended, packets, dropped, given_up, receiver);
+        self.reschedule();
+    }
+
+    /// The frames of a collision have ended, or an RTS got no answer.
+    fn resolve(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        given_up: &mut Vec<(u32, PacketId)>,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) {
+        self.air.collision += now - self.accounted;
+        self.accounted = now;
+        let timing = self.access.timing;
+        let senders = std::mem::take(&mut self.senders);
+        let met = senders.len() > 1;
+        // EIFS - DIFS + AIFS (10.3.2.3.7).
+        self.idle_from(match self.access.eifs {
+            Eifs::AfterCollision if met => now + (timing.eifs() - timing.difs),
+            Eifs::Nav if met => now + self.access.eifs(),
+            _ => now,
+        });
+        let last = senders.iter().filter(|sender| self.began + self.opening(**sender) == now).count();
+        for &sender in &senders {
+            let (frame, air) = (self.frame(sender), self.opening(sender));
+            let nav = self.access.nav_after_own(last > 1 || self.began + air < now);
+            let counters = &mut self.counters[sender / 2];
+            *(if met { &mut counters.collisions } else { &mut counters.errors }) += 1;
+            counters.collided += air;
+            if frame.to == BROADCAST {
+                // Nobody answers a broadcast, so its sender does not know.
+                given_up.push((number(sender / 2), frame.id));
+                counters.delivered += 1;
+                let contender = &mut self.contenders[sender];
+                contender.contention.reset();
+                contender.from = now + nav + contender.aifs;
+                self.load(now, sender, packets, dropped, receiver);
+                self.contenders[sender].draw();
+            } else {
+                let by_rts = self.is_protected(&frame);
+                self.fail(now, sender, by_rts, self.began + air, packets, dropped, given_up, receiver);
+                let contender = &mut self.contenders[sender];
+                let expired = self.began + air + self.access.answer_timeout;
+                if self.access.eifs == Eifs::Nav {
+                    contender.from = expired.max(now + nav) + contender.aifs;
+                }
+            }
+        }
+        self.senders = senders;
+        self.reschedule();
+    }
+
+    /// `sender`, whose frame ended at `ended`, got no answer; it contends again after its timeout, with the same frame
+    /// or the next.
+    #[allow(clippy::too_many_arguments)]
+    fn fail(
+        &mut self,
+        now: Time,
+        sender: usize,
+        by_rts: bool,
+        ended: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        given_up: &mut Vec<(u32, PacketId)>,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) {
+        let frame = self.frame(sender);
+        let expired = ended + self.access.answer_timeout;
+        let contender = &mut self.contenders[sender];
+        // What the timeout leaves out is the difference of AIFS and DIFS.
+        let late = contender.aifs.saturating_sub(self.access.timing.difs);
+        let earliest = if self.access.timeout_without_difs { now } else { now + contender.aifs };
+        contender.from = (expired + late).max(earliest);
+        if contender.contention.fail(&self.access, by_rts || !self.access.protects(frame.length)) {
+            self.counters[sender / 2].given_up += 1;
+            if !frame.received {
+                given_up.push((number(sender / 2), frame.id));
+            }
+            self.load(now, sender, packets, dropped, receiver);
+        }
+        self.contenders[sender].draw();
+    }
+
+    /// Finds out who is next.
+    fn reschedule(&mut self) {
+        let slot = self.access.timing.slot;
+        let waiting = self.contenders.iter().filter(|contender| contender.frame.is_some());
+        self.next = waiting.map(|contender| contender.due(slot)).min().unwrap_or(Time::NEVER);
+    }
+}
+
+/// AIFS of a category: SIFS and AIFSN slots, or what a medium has for DIFS where AIFSN is 2.
+fn aifs(access: &Access, category: &Category) -> Duration {
+    let timing = &access.timing;
+    if category.aifsn >= 2 {
+        timing.difs + timing.slot * u64::from(category.aifsn - 2)
+    } else {
+        timing.difs.saturating_sub(timing.slot)
+    }
+}
+
+fn number(node: usize) -> u32 {
+    u32::try_from(node).expect("stations can be numbered")
+}

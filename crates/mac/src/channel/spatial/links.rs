@@ -1,0 +1,222 @@
+//! Who hears whom.
+
+use std::ops::Range;
+
+use wifair_units::{Db, Dbm};
+
+use wifair_phy::Radio;
+
+/// What one station hears of another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hearing {
+    /// Nothing: the other's frames neither defer nor disturb it.
+    #[default]
+    Nothing,
+    /// That somebody sends: it defers, and cannot read another frame meanwhile.
+    Senses,
+    /// The frame itself.
+    Reads,
+}
+
+/// One direction between two stations.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    /// The station that hears.
+    pub to: u32,
+    /// Whether a frame makes the medium busy.
+    pub senses: bool,
+    /// Whether a frame that meets no other can be read.
+    pub reads: bool,
+}
+
+/// Levels of a receiver, in mW.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Levels {
+    pub noise: f64,
+    pub sensitivity: f64,
+    pub carrier_sense: f64,
+}
+
+/// For each station those that hear it, in the order of their numbers.
+#[derive(Clone, Debug)]
+pub struct Links {
+    /// Where the links of each station begin, and behind them the number of all.
+    first: Vec<u32>,
+    links: Vec<Link>,
+    /// Power of each link at its receiver, in mW, if they were made from powers.
+    powers: Vec<f64>,
+    /// Levels of each station, if links have powers.
+    levels: Vec<Levels>,
+    /// Probability that a frame is not noticed, of each link, if any is not zero.
+    misses: Vec<f64>,
+}
+
+impl Links {
+    fn empty() -> Self {
+        Self { first: vec![0], links: vec![], powers: vec![], levels: vec![], misses: vec![] }
+    }
+
+    fn close_station(&mut self) {
+        self.first.push(u32::try_from(self.links.len()).expect("fewer than 2^32 links"));
+    }
+
+    /// `hearing(from, to)`: what `to` hears of `from`, for `stations` stations.
+    ///
+    /// # Panics
+    /// If there are more than 2^32 links.
+    #[must_use]
+    pub fn from_hearing(stations: u32, hearing: impl Fn(u32, u32) -> Hearing) -> Self {
+        let mut links = Self::empty();
+        for from in 0..stations {
+            for to in (0..stations).filter(|to| *to != from) {
+                match hearing(from, to) {
+                    Hearing::Nothing => {}
+                    heard => links.links.push(Link { to, senses: true, reads: heard == Hearing::Reads }),
+                }
+            }
+            links.close_station();
+        }
+        links
+    }
+
+    /// Everybody reads everybody.
+    #[must_use]
+    pub fn full(stations: u32) -> Self {
+        Self::from_hearing(stations, |_, _| Hearing::Reads)
+    }
+
+    /// From radios and the path gain between each two of them, antennas not counted. A signal below `ignored` at its
+    /// receiver is left out; it could neither be heard nor disturb.
+    ///
+    /// # Panics
+    /// If there are more than 2^32 links.
+    #[must_use]
+    pub fn from_radios(radios: &[Radio], gain: impl Fn(u32, u32) -> Db, ignored: Dbm) -> Self {
+        let mut links = Self::empty();
+        for (from, sender) in (0..).zip(radios) {
+            for (to, receiver) in (0..).zip(radios).filter(|(to, _)| *to != from) {
+                let power = sender.tx_power + sender.antenna_gain + gain(from, to) + receiver.antenna_gain;
+                if power < ignored {
+                    continue;
+                }
+                let reads = power >= receiver.sensitivity;
+                links.links.push(Link { to, senses: reads || power >= receiver.carrier_sense, reads });
+                links.powers.push(milliwatts(power));
+            }
+            links.close_station();
+        }
+        links.levels.extend(radios.iter().map(|radio| Levels {
+            noise: milliwatts(radio.noise),
+            sensitivity: milliwatts(radio.sensitivity),
+            carrier_sense: milliwatts(radio.carrier_sense),
+        }));
+        links
+    }
+
+    /// The same with a carrier sense that fails: `miss(from, to)` is the probability that `to` does not notice a frame of
+    /// `from`. The frame disturbs others at `to` all the same.
+    #[must_use]
+    pub fn with_misses(mut self, miss: impl Fn(u32, u32) -> f64) -> Self {
+        self.misses.clear();
+        for (from, range) in (0..).zip(self.first.windows(2)) {
+            let links = &self.links[range[0] as usize..range[1] as usize];
+            self.misses.extend(links.iter().map(|link| miss(from, link.to)));
+        }
+        self
+    }
+
+    /// Number of stations.
+    #[must_use]
+    pub fn stations(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// Number of links.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Whether nobody hears anybody.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    /// What `to` hears of `from`.
+    #[must_use]
+    pub fn hearing(&self, from: u32, to: u32) -> Hearing {
+        let links = self.of(from);
+        match links.binary_search_by_key(&to, |link| link.to) {
+            Ok(place) if links[place].reads => Hearing::Reads,
+            Ok(place) if links[place].senses => Hearing::Senses,
+            _ => Hearing::Nothing,
+        }
+    }
+
+    /// Those who can read what `station` sends, in the order of their numbers.
+    pub fn readers(&self, station: u32) -> impl Iterator<Item = u32> {
+        self.of(station).iter().filter(|link| link.reads).map(|link| link.to)
+    }
+
+    /// For each station, those with whom it can exchange frames: each reads what the other sends.
+    ///
+    /// # Panics
+    /// If there are more than 2^32 stations.
+    #[must_use]
+    pub fn neighbours(&self) -> Vec<Vec<u32>> {
+        let stations = u32::try_from(self.stations()).expect("stations are numbered in 32 bits");
+        let both = |station| self.readers(station).filter(move |other| self.hearing(*other, station) == Hearing::Reads);
+        (0..stations).map(|station| both(station).collect()).collect()
+    }
+
+    /// Power with which frames of `from` arrive at `to`, in mW: 1 mW where powers are not known, zero where nothing is heard.
+    #[must_use]
+    pub fn received_power(&self, from: u32, to: u32) -> f64 {
+        let range = self.range(from);
+        match self.of(from).binary_search_by_key(&to, |link| link.to) {
+            Ok(place) => self.power(range.start + place),
+            Err(_) => 0.0,
+        }
+    }
+
+    /// The places of those who hear `station`.
+    #[inline]
+    pub(super) fn range(&self, station: u32) -> Range<usize> {
+        self.first[station as usize] as usize..self.first[station as usize + 1] as usize
+    }
+
+    /// Those who hear `station`.
+    #[inline]
+    pub(super) fn of(&self, station: u32) -> &[Link] {
+        &self.links[self.range(station)]
+    }
+
+    #[inline]
+    pub(super) fn at(&self, place: usize) -> Link {
+        self.links[place]
+    }
+
+    /// Power of the link at `place` in mW; 1 mW if powers are not known.
+    #[inline]
+    pub(super) fn power(&self, place: usize) -> f64 {
+        self.powers.get(place).copied().unwrap_or(1.0)
+    }
+
+    pub(super) fn has_powers(&self) -> bool {
+        !self.levels.is_empty()
+    }
+
+    pub(super) fn levels(&self) -> &[Levels] {
+        &self.levels
+    }
+
+    pub(super) fn misses(&self) -> &[f64] {
+        &self.misses
+    }
+}
+
+/// The same on every platform.
+fn milliwatts(level: Dbm) -> f64 {
+    libm::pow(10.0, level.0 / 10.0)
+}

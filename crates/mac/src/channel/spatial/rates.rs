@@ -1,0 +1,83 @@
+//! Which station sends at which rate to whom.
+
+use wifair_engine::Stream;
+use wifair_units::{BitRate, Time};
+
+use super::Space;
+use wifair_phy::rate::{Adaptation, Control, RateControl};
+
+/// How a station chooses the rates of its unicast data frames.
+#[derive(Clone, Debug)]
+pub struct RateSettings {
+    /// The algorithm.
+    pub adaptation: Adaptation,
+    /// The rates that it chooses from, lowest first. It starts with the highest that is not above the rate it would have
+    /// without the algorithm.
+    pub ladder: Vec<BitRate>,
+    /// Its draws.
+    pub draws: Stream,
+}
+
+#[derive(Clone, Debug)]
+struct Sender {
+    settings: RateSettings,
+    /// One for each receiver so far, in the order of their numbers.
+    controls: Vec<(u32, Control)>,
+    /// Attempts made for the frame in hand.
+    attempt: u32,
+    /// Where the algorithm and the rate of the attempt under way are to be found.
+    used: Option<(usize, usize)>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Rates(Vec<Sender>);
+
+impl Rates {
+    pub fn new(settings: Vec<RateSettings>) -> Self {
+        let sender = |settings| Sender { settings, controls: vec![], attempt: 0, used: None };
+        Self(settings.into_iter().map(sender).collect())
+    }
+
+    /// `station` has a new frame in hand.
+    pub fn begin_frame(&mut self, station: u32) {
+        self.0[station as usize].attempt = 0;
+    }
+
+    /// The attempt of `station` was acknowledged, or not.
+    pub fn report(&mut self, now: Time, station: u32, acknowledged: bool) {
+        let sender = &mut self.0[station as usize];
+        if let Some((control, rate)) = sender.used.take() {
+            sender.controls[control].1.on_result(now, rate, acknowledged);
+        }
+    }
+}
+
+impl Space {
+    /// Chooses the rate of the next attempt of `station`, which has a unicast frame in hand.
+    pub(super) fn choose_rate(&mut self, now: Time, station: u32) {
+        let Some(rates) = &mut self.rates else { return };
+        let sender = &mut rates.0[station as usize];
+        if sender.settings.adaptation == Adaptation::Fixed {
+            return;
+        }
+        let timing = &self.access.timing;
+        let state = &mut self.stations[station as usize];
+        let frame = state.frame.as_mut().expect("a sender has a frame");
+        let place = match sender.controls.binary_search_by_key(&frame.to, |(to, _)| *to) {
+            Ok(place) => place,
+            Err(place) => {
+                let Sender { settings: RateSettings { adaptation, ladder, .. }, .. } = sender;
+                let start = ladder.iter().rposition(|rate| *rate <= frame.rate).unwrap_or(0);
+                let control = Control::new(adaptation, ladder, start, timing, state.contention.cw_min());
+                sender.controls.insert(place, (frame.to, control.expect("the rate is not fixed")));
+                place
+            }
+        };
+        let rate = sender.controls[place].1.rate(now, sender.attempt, &mut sender.settings.draws);
+        sender.attempt += 1;
+        sender.used = Some((place, rate));
+        frame.rate = sender.settings.ladder[rate];
+        frame.air = self.airs.of(timing, frame.length, frame.rate);
+        frame.ack = self.airs.of(timing, timing.sizes.ack, timing.answer_rate(frame.rate));
+    }
+}

@@ -1,0 +1,111 @@
+//! Up to which power of others a frame stands out above them.
+//!
+//! Whether it does is asked for every station at every frame, so the largest power is found once, to the last bit: then a
+//! comparison tells the same as the formula, in which each step grows with that power.
+
+use wifair_phy::{Capture, Interference, Reception};
+
+/// How much stronger than what disturbs it a frame must be.
+#[derive(Clone, Copy, Debug)]
+pub struct Threshold {
+    /// As a ratio; zero: every frame stands out.
+    ratio: f64,
+    /// What disturbs it.
+    pub by: Interference,
+}
+
+impl Threshold {
+    pub fn new(reception: &Reception) -> Self {
+        let ratio = match reception.capture {
+            Capture::None => 0.0,
+            _ => libm::pow(10.0, reception.capture_threshold.0 / 10.0),
+        };
+        Self { ratio, by: reception.interference }
+    }
+
+    /// Whether a frame stands out whose power is part of that of `all`; `other`: the power of a single other frame.
+    #[inline]
+    pub fn is_met(&self, power: f64, noise: f64, all: f64, other: f64) -> bool {
+        match self.by {
+            Interference::Sum => power >= self.ratio * (noise + (all - power).max(0.0)),
+            Interference::Strongest => power >= self.ratio * other,
+        }
+    }
+
+    /// The largest power of all frames together among which one of this power stands out.
+    pub fn bound(&self, power: f64, noise: f64) -> f64 {
+        let room = power / self.ratio;
+        let near = power + if self.by == Interference::Sum { room - noise } else { room };
+        largest(power, near, |all| self.is_met(power, noise, all, all - power))
+    }
+
+    /// The largest power of another frame above which one of this power stands out.
+    pub fn rival(&self, power: f64) -> f64 {
+        largest(0.0, power / self.ratio, |other| power >= self.ratio * other)
+    }
+}
+
+/// The largest number that is all right, if `least` and all up to that one are and those above are not; it is `near`.
+fn largest(least: f64, near: f64, is_right: impl Fn(f64) -> bool) -> f64 {
+    if !is_right(least) {
+        return f64::NEG_INFINITY;
+    }
+    // Positive numbers have the order of their bits.
+    let is_right = |bits| is_right(f64::from_bits(bits));
+    let (mut low, mut high) = (least.to_bits(), f64::INFINITY.to_bits());
+    let near = near.max(least).to_bits();
+    let mut step = 1;
+    if is_right(near) {
+        low = near;
+        while step < high - low && is_right(low + step) {
+            low += step;
+            step *= 2;
+        }
+        high = high.min(low + step);
+    } else {
+        high = near;
+        while step < high - low && !is_right(high - step) {
+            high -= step;
+            step *= 2;
+        }
+        low = low.max(high - step);
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if is_right(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    f64::from_bits(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use wifair_phy::Reception;
+    use wifair_units::Db;
+
+    proptest! {
+        /// Just up to the bound, and to the rival, the formula holds.
+        #[test]
+        fn bounds_are_exact(power in -120.0..30.0_f64, noise in -110.0..-60.0_f64, threshold in -10.0..30.0_f64, sum: bool) {
+            let [power, noise, ratio] = [power, noise, threshold].map(|level| libm::pow(10.0, level / 10.0));
+            let interference = if sum { Interference::Sum } else { Interference::Strongest };
+            let reception = Reception { interference, capture_threshold: Db(threshold), ..Reception::default() };
+            let threshold = Threshold::new(&reception);
+            let holds = |all: f64| threshold.is_met(power, noise, all, all - power);
+            let bound = threshold.bound(power, noise);
+            prop_assert!(!holds(bound.next_up().max(power)));
+            prop_assert_eq!(bound >= power, holds(power));
+            if bound >= power {
+                prop_assert!(holds(bound));
+            }
+            let rival = threshold.rival(power);
+            prop_assert!(power >= ratio * rival && power < ratio * rival.next_up());
+        }
+    }
+}

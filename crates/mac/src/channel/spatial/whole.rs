@@ -1,0 +1,271 @@
+//! Exchanges that meet no other frame.
+//!
+//! Most data frames and their ACKs have the air for themselves: whoever could begin meanwhile hears the data, or the ACK, in
+//! time. What such an exchange leaves behind follows from the links of its two ends, so it is booked in one go when the
+//! ACK ends. Until then it touches nobody but these two. Should somebody else get a frame to send before that, it is
+//! taken apart into its frames, as far as these have come.
+
+use wifair_packet::Packet;
+use wifair_units::{Duration, Time};
+
+use super::calendar::Act;
+use super::ear::Waits;
+use super::pairs::Hears;
+use super::sets::place;
+use super::{Call, Kind, Space, Stage};
+use crate::{AirTime, BROADCAST, Heard};
+
+/// How far an exchange has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The data are on the air.
+    Data,
+    /// They were received.
+    Gap,
+    /// The ACK is on the air.
+    Ack,
+}
+
+/// Data and their ACK, which meet no other frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exchange {
+    sender: u32,
+    receiver: u32,
+    /// The number of the two among the pairs.
+    pair: u32,
+    phase: Phase,
+    start: Time,
+    data_end: Time,
+    ack_start: Time,
+    end: Time,
+    /// Until when the data reserve the medium.
+    nav: Time,
+}
+
+impl Exchange {
+    /// When it goes on.
+    #[inline]
+    pub(super) fn next(&self) -> Time {
+        match self.phase {
+            Phase::Data => self.data_end,
+            Phase::Gap => self.ack_start,
+            Phase::Ack => self.end,
+        }
+    }
+
+    /// Whether `station` has received the data, and has not sent the whole ACK.
+    #[inline]
+    pub(super) fn is_answered_by(&self, station: u32) -> bool {
+        self.receiver == station && self.phase != Phase::Data
+    }
+
+    /// Books what the air was used for until `now`: since the data began while they are on the air, since their end after that.
+    pub(super) fn account(&self, now: Time, air: &mut AirTime) {
+        if self.phase == Phase::Data {
+            air.data += now - self.start;
+        } else {
+            air.idle += now.min(self.ack_start) - self.data_end;
+            air.ack += now.saturating_since(self.ack_start);
+        }
+    }
+}
+
+impl Space {
+    /// Begins the exchange that `sender` opens with its data, if nobody else begins to send before the ACK has ended.
+    #[inline(always)]
+    pub(super) fn begins_exchange(&mut self, start: Time, sender: u32) -> bool {
+        if !self.is_plain || self.traffic.frames > 0 || !self.calendar.is_open() {
+            return false;
+        }
+        let frame = self.stations[sender as usize].frame.as_ref().expect("a sender of data has a frame");
+        let receiver = frame.to;
+        if receiver == BROADCAST || self.access.protects(frame.length) {
+            return false;
+        }
+        debug_assert!(!self.ears[receiver as usize].engaged, "nobody is in an exchange while nothing is certain");
+        let Some(pair) = self.pairs.find(sender, receiver, &self.shares) else { return false };
+        let data_end = start + frame.air;
+        let ack_start = data_end + self.access.timing.sifs;
+        let end = ack_start + frame.ack;
+        let nav = data_end + self.reserved(end - data_end);
+        // Who hears the data alone is silent until the ACK has ended: it knows the NAV, or waits EIFS.
+        let nav_is_enough = nav + self.waits.difs > end;
+        let eifs_is_enough = self.eifs_if_unread && data_end + self.waits.eifs > end;
+        if !(nav_is_enough && eifs_is_enough) {
+            let resumes = |station: u32, hears: Hears| {
+                let is_silent = if hears.reads_data { nav_is_enough } else { eifs_is_enough };
+                hears.data && !hears.ack && !is_silent && self.ears[station as usize].contends
+            };
+            let hearers = self.pairs.hearers(self.pairs.pair(pair));
+            if hearers.iter().any(|(station, hears)| resumes(*station, *hears)) {
+                return false;
+            }
+        }
+        let spared = |word| self.shares.at(sender, word).senses;
+        let meets = |station, due| {
+            let (word, bit) = place(station);
+            due <= ack_start || self.shares.at(receiver, word).senses & bit == 0
+        };
+        if self.calendar.interrupts(end, spared, meets) {
+            return false;
+        }
+        self.ears[sender as usize].engaged = true;
+        self.held.release(sender);
+        self.signals.garbled.put(sender, false);
+        self.exchange =
+            Some(Exchange { sender, receiver, pair, phase: Phase::Data, start, data_end, ack_start, end, nav });
+        true
+    }
+
+    /// What data announce whose ACK ends `exact` after them. They are almost always the same.
+    #[inline]
+    fn reserved(&mut self, exact: Duration) -> Duration {
+        if self.reserved.0 != exact {
+            self.reserved = (exact, self.access.round_nav(exact));
+        }
+        self.reserved.1
+    }
+
+    /// The exchange that has begun goes on at once if nobody looks before its data have ended.
+    pub(super) fn leap_to_data_end<R>(&mut self, bound: Time, call: &mut Call<R>) -> Heard {
+        let Some(Exchange { data_end, .. }) = self.exchange else { return Heard::Nothing };
+        if data_end >= bound.min(self.sleepers.next()) || call.has_losses() {
+            return Heard::Nothing;
+        }
+        call.now = data_end;
+        self.receive_data()
+    }
+
+    /// The exchange under way goes on at the time of the call, and past that if nobody looks before its end.
+    pub(super) fn continue_exchange<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>) -> Heard {
+        let Some(exchange) = &mut self.exchange else { return Heard::Nothing };
+        match exchange.phase {
+            Phase::Data => return self.receive_data(),
+            Phase::Gap if exchange.end >= bound.min(self.sleepers.next()) => exchange.phase = Phase::Ack,
+            Phase::Gap | Phase::Ack => self.conclude_exchange(call),
+        }
+        Heard::Nothing
+    }
+
+    /// The data have ended.
+    #[inline(always)]
+    fn receive_data(&mut self) -> Heard {
+        let Some(exchange) = &mut self.exchange else { return Heard::Nothing };
+        exchange.phase = Phase::Gap;
+        let Exchange { sender, receiver, start, data_end, .. } = *exchange;
+        let ear = &mut self.ears[receiver as usize];
+        if ear.nav_check < Time::NEVER {
+            ear.confirm_nav(start, &self.waits);
+        }
+        if ear.fall_busy(start, &self.waits) {
+            ear.left = self.stations[receiver as usize].contention.draw();
+        }
+        ear.engaged = true;
+        self.calendar.clear(receiver);
+        self.held.release(receiver);
+        self.signals.garbled.put(receiver, false);
+        let answering = &mut self.stations[receiver as usize];
+        answering.stage = Stage::Due(Kind::Ack);
+        answering.peer = sender;
+        let awaiting = &mut self.stations[sender as usize];
+        awaiting.stage = Stage::Awaits;
+        let frame = awaiting.frame.as_mut().expect("a sender of data has a frame");
+        let is_new = !std::mem::replace(&mut frame.received, true);
+        self.counters[sender as usize].data += frame.air;
+        self.traffic.air.data += data_end - start;
+        self.traffic.accounted = data_end;
+        if is_new { Heard::Packet { to: receiver, id: frame.id } } else { Heard::Nothing }
+    }
+
+    /// The ACK has ended, and all go on who heard it or the data.
+    fn conclude_exchange<R: Fn(&Packet) -> u32>(&mut self, call: &mut Call<R>) {
+        let Some(exchange) = self.exchange.take() else { return };
+        let Exchange { sender, receiver, ack_start, end, .. } = exchange;
+        call.now = end;
+        exchange.account(end, &mut self.traffic.air);
+        self.traffic.accounted = end;
+        self.counters[sender as usize].control += end - ack_start;
+        self.pass_both(&exchange);
+        self.stations[receiver as usize].stage = Stage::Rest;
+        self.ears[receiver as usize].engaged = false;
+        self.go_on_after_own(end, receiver);
+        self.succeed(sender, call);
+        self.go_on_after_own(end, sender);
+    }
+
+    /// `station`, whose own frame nobody else's followed, takes up its backoff.
+    #[inline(always)]
+    fn go_on_after_own(&mut self, end: Time, station: u32) {
+        let ear = &mut self.ears[station as usize];
+        ear.fall_idle(end, false, &self.waits);
+        if ear.contends {
+            self.calendar.set(station, ear.due(&self.waits));
+        }
+    }
+
+    /// What the exchange leaves behind at all who hear its data or its ACK.
+    #[inline(always)]
+    fn pass_both(&mut self, exchange: &Exchange) {
+        let Exchange { pair, start, data_end, ack_start, end, nav, .. } = *exchange;
+        let Waits { difs, eifs, .. } = self.waits;
+        let pair = self.pairs.pair(pair);
+        for place in pair.words.clone() {
+            let hearers = self.pairs.word(place);
+            let word = hearers.word as usize;
+            self.held.of_mut(word).release(hearers.all);
+            let garbled = self.signals.garbled.of_mut(word);
+            *garbled &= !if self.eifs_if_unread { hearers.all } else { hearers.readers };
+            *garbled |= if self.eifs_if_unread && !self.eifs_is_nav { hearers.at_a_loss } else { 0 };
+        }
+        for &(station, hears) in self.pairs.hearers(pair) {
+            let busy = if hears.data { start } else { ack_start };
+            let (idle, read) = if hears.ack { (end, hears.reads_ack) } else { (data_end, hears.reads_data) };
+            let ear = &mut self.ears[station as usize];
+            if ear.nav_check < Time::NEVER {
+                ear.confirm_nav(busy, &self.waits);
+            }
+            if ear.fall_busy(busy, &self.waits) {
+                ear.left = self.stations[station as usize].contention.draw();
+            }
+            let mut from = idle + difs;
+            if hears.reads_data {
+                ear.nav = ear.nav.max(nav);
+            } else if self.eifs_is_nav && hears.data {
+                ear.nav = ear.nav.max(data_end + eifs);
+            }
+            if !read && self.eifs_is_nav {
+                ear.nav = ear.nav.max(idle + eifs);
+            } else if !read && self.signals.garbled.has(station) {
+                from = idle + eifs;
+            }
+            ear.count_from(if ear.nav > idle { from.max(ear.nav + difs) } else { from });
+            if ear.contends {
+                self.calendar.set(station, ear.due(&self.waits));
+            }
+        }
+    }
+
+    /// The exchange under way, if there is one, becomes the frames that it consists of: somebody gets a frame to send
+    /// who was not foreseen.
+    pub(super) fn take_apart(&mut self) {
+        let Some(exchange) = self.exchange.take() else { return };
+        let Exchange { sender, receiver, start, ack_start, .. } = exchange;
+        let data = self.compose(start, sender, Kind::Data);
+        if exchange.phase == Phase::Data {
+            self.turn_to_sending(sender);
+            self.send(sender, data);
+            return self.look_at_start(sender);
+        }
+        self.sendings[sender as usize] = data;
+        self.pass_to_all(sender, &data, false);
+        if exchange.phase == Phase::Gap {
+            return self.calendar.plan(receiver, ack_start, Act::Begin);
+        }
+        self.traffic.account(ack_start, &mut self.sendings);
+        let kind = self.take_turn(ack_start, receiver);
+        let ack = self.compose(ack_start, receiver, kind);
+        self.turn_to_sending(receiver);
+        self.send(receiver, ack);
+        self.look_at_start(receiver);
+    }
+}

@@ -1,0 +1,64 @@
+//! A source of datagrams that is faster than the air.
+//!
+//! While a station has a frame in hand, a datagram that comes to its queue concerns nobody else. So a queue that is full, and that
+//! only one source fills, need not be told of each: it takes in what has come by then when the station takes a packet out.
+
+use wifair_engine::Stream;
+use wifair_packet::{Packet, Packets};
+use wifair_units::{Duration, Time};
+
+use wifair_queue::Fifo;
+
+/// Datagrams of one size at a constant rate.
+#[derive(Clone, Debug)]
+pub struct Feed {
+    /// The next datagram. The offset of its payload moves on, by the payload.
+    pub packet: Packet,
+    /// When it comes.
+    pub next: Time,
+    /// Time from one datagram to the next.
+    pub interval: Duration,
+    /// Each interval is drawn uniformly within this fraction of itself around its mean, from 0 to 1.
+    pub jitter: f64,
+    /// Draws of intervals.
+    pub draws: Stream,
+    /// Datagrams that came since this was set to zero.
+    pub came: u64,
+    /// Those of them that the queue had no room for.
+    pub refused: u64,
+}
+
+impl Feed {
+    /// Time from one datagram to the next, which is `interval` with `jitter`.
+    #[inline]
+    pub fn wait(interval: Duration, jitter: f64, draws: &mut Stream) -> Duration {
+        if jitter > 0.0 { Self::jittered(interval, jitter, draws) } else { interval }
+    }
+
+    #[inline(never)]
+    fn jittered(interval: Duration, jitter: f64, draws: &mut Stream) -> Duration {
+        Duration::from_secs_f64(interval.as_secs() * (1.0 + jitter * (2.0 * draws.uniform() - 1.0)))
+    }
+
+    /// Puts what comes before `end` into the queue.
+    pub(super) fn pour(&mut self, end: Time, queue: &mut Fifo, packets: &mut Packets) {
+        while self.next < end && queue.has_room(self.packet.size) {
+            let (id, packet) = packets.add();
+            *packet = self.packet;
+            queue.append(id, packet);
+            self.pass_on();
+        }
+        while self.next < end {
+            self.refused += 1;
+            self.pass_on();
+        }
+    }
+
+    /// Goes on to the next datagram.
+    #[inline(always)]
+    fn pass_on(&mut self) {
+        self.came += 1;
+        self.packet.seq += u64::from(self.packet.payload);
+        self.next += Self::wait(self.interval, self.jitter, &mut self.draws);
+    }
+}

@@ -1,0 +1,314 @@
+//! What a station is and counts, on whichever medium.
+
+use wifair_engine::Stream;
+use wifair_packet::{Kind, Packet, PacketId};
+use wifair_units::{BitRate, Bytes, Duration};
+
+use super::Access;
+use wifair_phy::Timing;
+use wifair_queue::Queue;
+
+/// What distinguishes one station (or the access point) from another.
+#[derive(Clone, Debug)]
+pub struct StationSettings {
+    /// aCWmin.
+    pub cw_min: u32,
+    /// aCWmax.
+    pub cw_max: u32,
+    /// Whether the backoff is drawn from `0..CW` without `CW` itself, as ns-2 does.
+    pub exclude_cw: bool,
+    /// Rate of data frames to and from this station.
+    pub rate: BitRate,
+    /// Bytes that the station's own routing adds to each packet it sends: 20 with ns-2's DSDV, none otherwise.
+    pub routing_overhead: Bytes,
+    /// Probability that a data frame to this station is not received.
+    pub data_error_to: f64,
+    /// Probability that a data frame from this station is not received.
+    pub data_error_from: f64,
+    /// Probability that an RTS, CTS or ACK to this station is not received.
+    pub control_error_to: f64,
+    /// Packets that wait for the MAC.
+    pub queue: Queue,
+    /// Backoff draws.
+    pub backoff: Stream,
+    /// Draws of frame errors at this receiver.
+    pub errors: Stream,
+}
+
+/// What one station did, since the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Attempts: data frames sent, or RTS that got no answer.
+    pub attempts: u64,
+    /// Data frames acknowledged (or broadcast).
+    pub delivered: u64,
+    /// Attempts that met another frame.
+    pub collisions: u64,
+    /// Attempts without an answer because of an error.
+    pub errors: u64,
+    /// Frames given up at a retry limit.
+    pub given_up: u64,
+    /// Air time of its data frames that met no other.
+    pub data: Duration,
+    /// Air time of RTS, CTS and ACK frames of its exchanges.
+    pub control: Duration,
+    /// Air time of its frames that met another.
+    pub collided: Duration,
+}
+
+/// What the air was used for, since the start of the run. The sum of the fields is the time passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AirTime {
+    /// Data frames received.
+    pub data: Duration,
+    /// ACK frames.
+    pub ack: Duration,
+    /// RTS and CTS frames.
+    pub rts_cts: Duration,
+    /// Frames that met another frame, from the first start to the last end.
+    pub collision: Duration,
+    /// Data frames spoilt by an error.
+    pub error: Duration,
+    /// Several frames at once, far enough apart to be received (not in a [`super::Cell`]).
+    pub reuse: Duration,
+    /// No frame at all: SIFS, DIFS, backoff, and nothing to send.
+    pub idle: Duration,
+}
+
+impl AirTime {
+    /// All of it.
+    #[must_use]
+    pub fn total(&self) -> Duration {
+        self.data + self.ack + self.rts_cts + self.collision + self.error + self.reuse + self.idle
+    }
+
+    /// What was added since `earlier`. A frame that was on the air then counted as one that is read: where it was not, that
+    /// time is taken off errors and collisions.
+    ///
+    /// ```
+    /// # use wifair_units::Duration;
+    /// # use wifair_mac::AirTime;
+    /// let ms = Duration::from_millis;
+    /// let cut = AirTime { data: ms(7), ..AirTime::default() };
+    /// let lost = AirTime { data: ms(6), error: ms(3), ..AirTime::default() };
+    /// assert_eq!(lost.since(&cut), AirTime { error: ms(2), ..AirTime::default() });
+    /// ```
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut missing = Duration::ZERO;
+        let mut added = |now: Duration, before: Duration| {
+            missing += before.saturating_sub(now);
+            now.saturating_sub(before)
+        };
+        let data = added(self.data, earlier.data);
+        let ack = added(self.ack, earlier.ack);
+        let rts_cts = added(self.rts_cts, earlier.rts_cts);
+        let mut without = |now: Duration, before: Duration| {
+            let part = missing.min(now - before);
+            missing = missing - part;
+            now - before - part
+        };
+        Self {
+            data,
+            ack,
+            rts_cts,
+            error: without(self.error, earlier.error),
+            collision: without(self.collision, earlier.collision),
+            reuse: self.reuse - earlier.reuse,
+            idle: self.idle - earlier.idle,
+        }
+    }
+}
+
+/// What has been received when a medium was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// Nothing.
+    Nothing,
+    /// Nothing yet: the access point is to be told what came to it, for it is about to take a packet out of its queue.
+    Thirst,
+    /// `to` received a packet.
+    Packet {
+        /// The receiver.
+        to: u32,
+        /// The packet, which now is the receiver's.
+        id: PacketId,
+    },
+    /// The stations that the medium lists as receivers got a packet.
+    Broadcast {
+        /// The sender.
+        from: u32,
+        /// The packet, which now is the caller's.
+        id: PacketId,
+    },
+}
+
+/// The frame that a station is trying to send.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub id: PacketId,
+    pub to: u32,
+    pub length: Bytes,
+    pub rate: BitRate,
+    pub air: Duration,
+    /// Air time of its ACK.
+    pub ack: Duration,
+    /// The receiver has it already; only its ACK was lost. The packet is not the station's any more.
+    pub received: bool,
+}
+
+/// Contention window, retry counts and backoff draws of a station.
+#[derive(Clone, Debug)]
+pub(super) struct Contention {
+    cw: u32,
+    short_retries: u8,
+    long_retries: u8,
+    cw_min: u32,
+    cw_max: u32,
+    /// Values that are drawn from if the window is zero: 1, or 0 where CW itself is excluded.
+    least_values: u32,
+    backoff: Stream,
+}
+
+impl Contention {
+    pub fn new(settings: &StationSettings) -> Self {
+        Self {
+            cw: settings.cw_min,
+            short_retries: 0,
+            long_retries: 0,
+            cw_min: settings.cw_min,
+            cw_max: settings.cw_max,
+            least_values: u32::from(!settings.exclude_cw),
+            backoff: settings.backoff.clone(),
+        }
+    }
+
+    pub fn cw_min(&self) -> u32 {
+        self.cw_min
+    }
+
+    /// Whether the frame in hand was sent before.
+    pub fn is_retry(&self) -> bool {
+        self.short_retries > 0 || self.long_retries > 0
+    }
+
+    /// Slots of a new backoff.
+    #[inline]
+    pub fn draw(&mut self) -> u32 {
+        self.backoff.below((self.cw + self.least_values).max(1))
+    }
+
+    /// A frame is done: the next starts afresh.
+    #[inline]
+    pub fn reset(&mut self) {
+        self.cw = self.cw_min;
+        self.short_retries = 0;
+        self.long_retries = 0;
+    }
+
+    /// Other windows hold from the next frame on.
+    pub fn set_windows(&mut self, cw_min: u32, cw_max: u32) {
+        self.cw_min = cw_min;
+        self.cw_max = cw_max;
+        self.cw = self.cw.min(cw_max);
+    }
+
+    /// A category of the same station went first.
+    pub fn widen(&mut self) {
+        self.cw = (2 * self.cw + 1).min(self.cw_max);
+    }
+
+    /// An RTS was answered.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.short_retries = 0;
+    }
+
+    /// An attempt got no answer, which the short or the long count tells. Whether that was the last one allowed (10.3.4.4).
+    #[inline]
+    pub fn fail(&mut self, access: &Access, is_short: bool) -> bool {
+        let exhausted = if is_short {
+            self.short_retries += 1;
+            self.short_retries >= access.short_retry_limit
+        } else {
+            self.long_retries += 1;
+            self.long_retries >= access.long_retry_limit
+        };
+        self.widen();
+        if exhausted {
+            let cw = self.cw;
+            self.reset();
+            if !access.reset_cw_on_drop {
+                self.cw = cw;
+            }
+        }
+        exhausted
+    }
+}
+
+/// Given probabilities of frame errors at a receiver.
+#[derive(Clone, Debug)]
+pub(super) struct Errors {
+    pub data_to: f64,
+    pub data_from: f64,
+    pub control_to: f64,
+    pub stream: Stream,
+}
+
+impl Errors {
+    pub fn new(settings: &StationSettings) -> Self {
+        Self {
+            data_to: settings.data_error_to,
+            data_from: settings.data_error_from,
+            control_to: settings.control_error_to,
+            stream: settings.errors.clone(),
+        }
+    }
+
+    /// Whether any frame can be lost here.
+    pub fn are_possible(&self) -> bool {
+        self.data_to > 0.0 || self.data_from > 0.0 || self.control_to > 0.0
+    }
+
+    /// Whether this receiver loses a control frame.
+    #[inline]
+    pub fn loses_control(&mut self) -> bool {
+        self.stream.chance(self.control_to)
+    }
+
+    /// Whether this receiver loses a data frame whose sender adds the probability `from`.
+    #[inline]
+    pub fn loses_data(&mut self, from: f64) -> bool {
+        // Two lotteries, so that one of them alone does not shift the draws of the other.
+        let spoilt = self.stream.chance(self.data_to);
+        self.stream.chance(from) || spoilt
+    }
+}
+
+/// Air times of the lengths and rates that were used last: most frames are as long as one before.
+#[derive(Clone, Debug)]
+pub(super) struct AirTimes([(Bytes, BitRate, Duration); 8]);
+
+impl Default for AirTimes {
+    fn default() -> Self {
+        Self([(Bytes(0), BitRate::from_bps(0), Duration::ZERO); 8])
+    }
+}
+
+/// From the MAC header to the FCS of the frame that carries `packet`; routing messages carry no header of routing.
+#[inline]
+pub(super) fn frame_length(timing: &Timing, packet: &Packet, routing_overhead: Bytes) -> Bytes {
+    let routing = if packet.kind == Kind::Routing { Bytes(0) } else { routing_overhead };
+    timing.frame_length(packet.bytes() + routing)
+}
+
+impl AirTimes {
+    #[inline]
+    pub fn of(&mut self, timing: &Timing, length: Bytes, rate: BitRate) -> Duration {
+        let place = &mut self.0[(length.0 ^ (length.0 >> 3)) as usize % 8];
+        if (place.0, place.1) != (length, rate) {
+            *place = (length, rate, timing.frame(length, rate));
+        }
+        place.2
+    }
+}

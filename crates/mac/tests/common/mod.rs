@@ -1,0 +1,130 @@
+//! What tests of media share.
+#![allow(dead_code)] // not every test uses all of it
+
+use wifair_engine::{Stream, stream};
+use wifair_mac::{Access, Heard, Links, SignalSettings, Space, StationSettings};
+use wifair_packet::{Packet, PacketId, Packets};
+use wifair_phy::propagation::Fading;
+use wifair_phy::{Reception, Timing};
+use wifair_queue::{Limit, Queue};
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+/// A station with this contention window and data rate.
+pub fn station(seed: u64, number: u32, cw: (u32, u32), rate: BitRate) -> StationSettings {
+    StationSettings {
+        cw_min: cw.0,
+        cw_max: cw.1,
+        exclude_cw: false,
+        rate,
+        routing_overhead: Bytes(0),
+        data_error_to: 0.0,
+        data_error_from: 0.0,
+        control_error_to: 0.0,
+        queue: Queue::fifo(Limit::Packets(1000)),
+        backoff: stream(seed, "backoff", &number.to_string()),
+        errors: stream(seed, "error", &number.to_string()),
+    }
+}
+
+/// Signals without fading.
+pub fn signals(reception: Reception, stations: u32, seed: u64) -> SignalSettings {
+    SignalSettings { reception, fading: Fading::None, chances: chances(stations, seed), legacy: vec![] }
+}
+
+/// Draws of every station.
+pub fn chances(stations: u32, seed: u64) -> Vec<Stream> {
+    (0..stations).map(|number| stream(seed, "signal", &number.to_string())).collect()
+}
+
+/// 802.11b with the long preamble, control frames at 2 Mb/s, frames for all at 11 Mb/s.
+pub fn long_preamble() -> Access {
+    let access = Access::standard(Timing::hr_dsss(BitRate::from_mbps(2), false));
+    Access { broadcast_rate: BitRate::from_mbps(11), ..access }
+}
+
+/// A frame that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    pub at: Time,
+    pub from: u32,
+    pub to: u32,
+}
+
+/// A medium and the packets in it. The flow of a packet is its sender, its hop the receiver.
+pub struct Run {
+    pub space: Space,
+    pub packets: Packets,
+    pub arrivals: Vec<Arrival>,
+    pub given_up: Vec<(u32, PacketId)>,
+    /// Whether a sender gets a further packet for each that arrived or was given up.
+    pub saturated: bool,
+}
+
+impl Run {
+    /// Of stations with this contention window, at 11 Mb/s.
+    pub fn new(access: Access, links: Links, cw: (u32, u32), seed: u64) -> Self {
+        let stations = u32::try_from(links.stations()).unwrap();
+        let rate = BitRate::from_mbps(11);
+        let settings = (0..stations).map(|number| station(seed, number, cw, rate)).collect();
+        Self::of(Space::new(access, &[], links, settings))
+    }
+
+    pub fn of(space: Space) -> Self {
+        Self { space, packets: Packets::default(), arrivals: vec![], given_up: vec![], saturated: false }
+    }
+
+    pub fn with(mut self, settings: SignalSettings) -> Self {
+        self.space = self.space.with_signals(settings);
+        self
+    }
+
+    pub fn offer(&mut self, at: Time, from: u32, to: u32, size: u16) {
+        let id = self.packets.insert(Packet { flow: from, hop: to, size, ..Packet::default() });
+        self.resend(at, from, id);
+    }
+
+    fn resend(&mut self, at: Time, from: u32, id: PacketId) {
+        let mut dropped = vec![];
+        self.space.offer(at, from, id, &mut self.packets, &mut dropped, |packet| packet.hop);
+        assert!(dropped.is_empty());
+    }
+
+    /// Goes on until `end`, or until nothing is left to do.
+    pub fn until(&mut self, end: Time) {
+        let mut given_up = vec![];
+        while self.space.next() <= end && self.space.next() < Time::NEVER {
+            let now = self.space.next();
+            let mut dropped = vec![];
+            match self.space.advance(now, &mut self.packets, &mut dropped, &mut given_up, |packet| packet.hop) {
+                Heard::Nothing | Heard::Thirst => {}
+                Heard::Packet { to, id } => {
+                    let from = self.packets[id].flow;
+                    self.arrivals.push(Arrival { at: now, from, to });
+                    if self.saturated {
+                        self.resend(now, from, id);
+                    }
+                }
+                Heard::Broadcast { from, .. } => {
+                    let receivers = self.space.receivers();
+                    self.arrivals.extend(receivers.iter().map(|to| Arrival { at: now, from, to: *to }));
+                }
+            }
+            for (from, id) in given_up.drain(..) {
+                self.given_up.push((from, id));
+                if self.saturated {
+                    self.resend(now, from, id);
+                }
+            }
+        }
+    }
+
+    /// Arrivals from a station.
+    pub fn arrived_from(&self, from: u32) -> usize {
+        self.arrivals.iter().filter(|arrival| arrival.from == from).count()
+    }
+}
+
+/// `micros` us after the start.
+pub fn at_us(micros: u64) -> Time {
+    Time::ZERO + Duration::from_micros(micros)
+}

@@ -1,0 +1,166 @@
+//! Access categories against values that follow from their definition.
+
+use wifair_engine::stream;
+use wifair_mac::{Access, Edca, EdcaSettings, Heard, StationSettings};
+use wifair_mac::{Category, First};
+use wifair_packet::{Kind, Packet, Packets};
+use wifair_phy::Timing;
+use wifair_queue::{Limit, Queue};
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+const SIZE: u64 = 1000;
+
+fn timing() -> Timing {
+    Timing::hr_dsss(BitRate::from_mbps(2), false)
+}
+
+/// Station 0 is the access point; `categories` are those of packets that do not go first, one a station.
+fn medium(categories: &[Category], goes_first: First, first: &Category) -> Edca {
+    let settings = |(station, ordinary): (usize, &Category)| {
+        let name = station.to_string();
+        let station = StationSettings {
+            cw_min: 0,
+            cw_max: 0,
+            exclude_cw: false,
+            rate: BitRate::from_mbps(11),
+            routing_overhead: Bytes(0),
+            data_error_to: 0.0,
+            data_error_from: 0.0,
+            control_error_to: 0.0,
+            queue: Queue::fifo(Limit::Packets(50)),
+            backoff: stream(1, "backoff", &name),
+            errors: stream(1, "error", &name),
+        };
+        EdcaSettings {
+            station,
+            ordinary: ordinary.clone(),
+            first: first.clone(),
+            first_queue: Queue::fifo(Limit::Packets(50)),
+            first_backoff: stream(1, "first-backoff", &name),
+        }
+    };
+    Edca::new(Access::standard(timing()), 0, goes_first, categories.iter().enumerate().map(settings).collect())
+}
+
+/// Keeps two packets of each `(station, kind)` in the medium until `frames` have been received: how many of each, and
+/// when that was.
+fn saturate(mut medium: Edca, sources: &[(u32, Kind)], frames: u32) -> (Vec<u32>, Time, Edca) {
+    let (mut packets, mut received) = (Packets::default(), vec![0; sources.len()]);
+    let (mut dropped, mut given_up, mut now) = (vec![], vec![], Time::ZERO);
+    let receiver = |packet: &Packet| u32::from(packet.hop == 0);
+    let packet = |source: usize| {
+        let (station, kind) = sources[source];
+        Packet { flow: u32::try_from(source).unwrap(), hop: station, kind, size: 1000, ..Packet::default() }
+    };
+    for source in (0..sources.len()).chain(0..sources.len()) {
+        let id = packets.insert(packet(source));
+        medium.offer(now, sources[source].0, id, &mut packets, &mut dropped, receiver);
+    }
+    while received.iter().sum::<u32>() < frames {
+        now = medium.next();
+        let heard = medium.advance(now, &mut packets, &mut dropped, &mut given_up, receiver);
+        if let Heard::Packet { id, .. } = heard {
+            let source = packets[id].flow as usize;
+            received[source] += 1;
+            medium.offer(now, sources[source].0, id, &mut packets, &mut dropped, receiver);
+        }
+        for (station, id) in given_up.drain(..) {
+            medium.offer(now, station, id, &mut packets, &mut dropped, receiver);
+        }
+        assert!(dropped.is_empty());
+    }
+    assert_eq!(medium.air_time(now).total(), now - Time::ZERO, "air time adds up");
+    (received, now, medium)
+}
+
+/// Data, SIFS and ACK.
+fn exchange() -> Duration {
+    let timing = timing();
+    timing.frame(timing.frame_length(Bytes(SIZE)), BitRate::from_mbps(11))
+        + timing.sifs
+        + timing.ack_to(BitRate::from_mbps(11))
+}
+
+/// With constant windows both count the same idle slots, and each sends once in CW / 2 of them, collisions included: a
+/// window of 10 gives three times the attempts of one of 30.
+#[test]
+fn attempts_are_inverse_to_the_window() {
+    let categories = [Category::dcf(10, 10), Category::dcf(30, 30)];
+    let (_, _, medium) =
+        saturate(medium(&categories, First::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 200_000);
+    let [ap, station] = [0, 1].map(|s| medium.counters(s).attempts as f64);
+    // A renewal process of mean m and variance v has a relative error of sqrt(v / n) / m; here CW / 2 and
+    // ((CW + 1)^2 - 1) / 12.
+    let error = |cw: f64, n: f64| (((cw + 1.0).powi(2) - 1.0) / 12.0 / n).sqrt() / (cw / 2.0);
+    let tolerance = 4.0 * (error(10.0, ap).powi(2) + error(30.0, station).powi(2)).sqrt();
+    assert!((ap / station / 3.0 - 1.0).abs() < tolerance, "{ap} and {station} attempts");
+}
+
+/// Without backoff the shorter AIFS always wins.
+#[test]
+fn the_shorter_aifs_wins_where_nobody_draws() {
+    let categories = [Category { aifsn: 3, ..Category::dcf(0, 0) }, Category::dcf(0, 0)];
+    let (received, now, _) =
+        saturate(medium(&categories, First::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 1000);
+    assert_eq!(received, [0, 1000]);
+    // Both ask at 0 s; the last ACK is still on its way.
+    let timing = timing();
+    assert_eq!(
+        now - Time::ZERO,
+        (timing.difs + exchange()) * 1000 - timing.sifs - timing.ack_to(BitRate::from_mbps(11))
+    );
+}
+
+/// AIFSN 4 against 2 with the same constant window CW = 1: of each pair of draws (0 or 1 more slots after the last
+/// sender's) the later contender, two slots behind, never catches up.
+#[test]
+fn two_slots_more_than_the_window_starve() {
+    let categories = [Category::dcf(1, 1), Category { aifsn: 4, ..Category::dcf(1, 1) }];
+    let (received, ..) =
+        saturate(medium(&categories, First::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 1000);
+    assert_eq!(received, [1000, 0]);
+}
+
+/// No backoff, three frames in a row: DIFS, then three exchanges with SIFS between them.
+#[test]
+fn a_burst_needs_one_contention() {
+    let timing = timing();
+    let cycle = timing.difs + exchange() * 3 + timing.sifs * 2;
+    let last_ack = timing.sifs + timing.ack_to(BitRate::from_mbps(11));
+    let source = [(0, Kind::Data)];
+    let by_count = [Category { burst: 3, ..Category::dcf(0, 0) }, Category::dcf(0, 0)];
+    let (_, now, _) = saturate(medium(&by_count, First::None, &by_count[1]), &source, 3000);
+    assert_eq!(now - Time::ZERO, cycle * 1000 - last_ack);
+
+    // The same by time: a TXOP just long enough for three, and one a nanosecond short.
+    let limit = exchange() * 3 + timing.sifs * 2;
+    for (txop, cycle, cycles) in
+        [(limit, cycle, 1000), (limit - Duration::from_nanos(1), timing.difs + exchange() * 2 + timing.sifs, 1500)]
+    {
+        let by_time = [Category { txop, ..Category::dcf(0, 0) }, Category::dcf(0, 0)];
+        let (_, now, _) = saturate(medium(&by_time, First::None, &by_time[1]), &source, 3000);
+        assert_eq!(now - Time::ZERO, cycle * cycles - last_ack);
+    }
+}
+
+/// Of one station's two categories, both without backoff, what goes first always does; neither counts as a collision.
+#[test]
+fn what_goes_first_wins_within_a_station() {
+    let category = Category::dcf(0, 0);
+    let categories = [category.clone(), category.clone()];
+    let (received, _, medium) =
+        saturate(medium(&categories, First::Acks, &category), &[(0, Kind::Data), (0, Kind::Ack)], 1000);
+    assert_eq!((received[0], medium.counters(0).collisions), (0, 0));
+}
+
+/// The access point's parameters change while it sends: from one frame to two in a row.
+#[test]
+fn parameters_can_change() {
+    let category = Category::dcf(0, 0);
+    let mut medium = medium(&[category.clone(), category.clone()], First::None, &category);
+    medium.set_hub(&Category { burst: 2, ..category });
+    let (_, now, _) = saturate(medium, &[(0, Kind::Data)], 2000);
+    let timing = timing();
+    let cycle = timing.difs + exchange() * 2 + timing.sifs;
+    assert_eq!(now - Time::ZERO, cycle * 1000 - timing.sifs - timing.ack_to(BitRate::from_mbps(11)));
+}

@@ -1,0 +1,550 @@
+//! Media that must do the same: where everybody hears everybody, the general one what the fast one does; with powers that
+//! make no difference, the one with powers what the one without does. And what holds on any of them.
+
+mod common;
+
+use common::{chances, signals};
+use proptest::prelude::*;
+use wifair_engine::{Stream, stream};
+use wifair_mac::{
+    Access, AirTime, BROADCAST, BackoffRecord, Cell, Counters, Edca, EdcaSettings, Eifs, Fate, FrameKind, FrameRecord,
+    Heard, Hearing, IdleAccess, Links, SignalSettings, Space, StationSettings,
+};
+use wifair_mac::{Category, First};
+use wifair_packet::{Packet, PacketId, Packets};
+use wifair_phy::propagation::Fading;
+use wifair_phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils, Timing};
+use wifair_queue::{self as queue, Cause, Discipline, Limit, Queue};
+use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
+
+/// Everything that can differ from one scenario to the next.
+#[derive(Clone, Debug)]
+struct Scenario {
+    seed: u64,
+    stations: u32,
+    access: Access,
+    cw: (u32, u32),
+    exclude_cw: bool,
+    queue_limit: u64,
+    /// How packets wait; some disciplines hold back, or ask how the air was used.
+    discipline: &'static str,
+    /// Offers in each burst.
+    burst: u64,
+    /// Mean time between bursts.
+    pause: Duration,
+    sizes: Vec<u16>,
+    broadcast_share: f64,
+    /// Whether each received packet is answered at once by one from the receiver.
+    answers: bool,
+}
+
+fn timing() -> impl Strategy<Value = Timing> {
+    prop_oneof![
+        any::<bool>().prop_map(|short| Timing::hr_dsss(BitRate::from_mbps(2), short)),
+        Just(Timing::erp_ofdm(BitRate::from_mbps(24))),
+        Just(Timing::ofdm_5ghz(BitRate::from_mbps(6))),
+        Just(Timing {
+            preamble: Timing::plcp_at(BitRate::from_mbps(11), false),
+            ..Timing::hr_dsss(BitRate::from_mbps(11), false)
+        }),
+    ]
+}
+
+fn access() -> impl Strategy<Value = Access> {
+    (
+        timing(),
+        prop_oneof![Just(u64::MAX), Just(0), Just(700)],
+        (1_u8..8, 1_u8..5),
+        any::<bool>(),
+        prop_oneof![Just(Eifs::AfterError), Just(Eifs::AfterCollision), Just(Eifs::Off)],
+        prop_oneof![Just(IdleAccess::Immediate), Just(IdleAccess::Backoff)],
+        (any::<bool>(), prop_oneof![Just(0), Just(1000), 1_u64..100_000]),
+        // The standard's, DIFS, whole slots behind DIFS, anything.
+        prop_oneof![
+            Just(None),
+            Just(Some(0)),
+            (1_u64..9).prop_map(|n| Some(1_000_000 * n)),
+            (1_u64..999_999).prop_map(Some)
+        ],
+    )
+        .prop_map(|(timing, rts, (short, long), reset_cw_on_drop, eifs, idle_access, (no_difs, unit), timeout)| {
+            Access {
+                rts_threshold: Bytes(rts),
+                short_retry_limit: short,
+                long_retry_limit: long,
+                reset_cw_on_drop,
+                eifs,
+                idle_access,
+                timeout_without_difs: no_difs,
+                nav_unit: Duration::from_nanos(unit),
+                answer_timeout: match timeout {
+                    None => timing.ack_timeout(),
+                    Some(n) if n >= 1_000_000 => timing.difs + timing.slot * (n / 1_000_000),
+                    Some(n) => timing.difs + Duration::from_nanos(n),
+                },
+                nav_reset: true,
+                protection: None,
+                broadcast_rate: BitRate::from_mbps(if unit % 2 == 0 { 1 } else { 11 }),
+                timing,
+            }
+        })
+}
+
+fn scenario() -> impl Strategy<Value = Scenario> {
+    (
+        (any::<u64>(), 2_u32..12, access()),
+        (prop_oneof![Just((0, 0)), Just((1, 7)), Just((7, 31)), Just((31, 1023))], any::<bool>()),
+        (1_u64..6, 1_u64..5, prop_oneof![10_u64..300, 1_000_u64..20_000]),
+        prop::collection::vec(40_u16..1500, 1..4),
+        prop_oneof![Just(0.0), 0.0..0.5],
+        (any::<bool>(), prop::sample::select(vec!["fifo", "fifo", "paced", "contention-red", "airtime"])),
+    )
+        .prop_map(
+            |(
+                (seed, stations, access),
+                (cw, exclude_cw),
+                (queue_limit, burst, pause),
+                sizes,
+                broadcast_share,
+                (answers, discipline),
+            )| {
+                Scenario {
+                    seed,
+                    stations,
+                    access,
+                    cw,
+                    exclude_cw,
+                    queue_limit,
+                    discipline,
+                    burst,
+                    pause: Duration::from_micros(pause),
+                    sizes,
+                    broadcast_share,
+                    answers,
+                }
+            },
+        )
+}
+
+/// What can be seen of a medium.
+#[derive(Clone, Debug, PartialEq)]
+enum Seen {
+    Packet(Time, u32, PacketId),
+    Broadcast(Time, u32, PacketId, Vec<u32>),
+    GivenUp(Time, u32, PacketId),
+    Dropped(Time, PacketId, Cause),
+    State(Time, Vec<Counters>, AirTime, Vec<(Option<PacketId>, usize)>),
+    Frame(Told),
+    Backoff(BackoffRecord),
+}
+
+/// Times, sender and receiver, kind and fate, rate and length, reservation, retry, flow of the packet.
+type Told = ((Time, Time), (u32, u32), (FrameKind, Fate), (BitRate, Bytes), Duration, bool, Option<u32>);
+
+fn told(frame: &FrameRecord) -> Told {
+    (
+        (frame.start, frame.end),
+        (frame.from, frame.to),
+        (frame.kind, frame.fate),
+        (frame.rate, frame.length),
+        frame.reserves,
+        frame.retry,
+        frame.packet.map(|packet| packet.flow),
+    )
+}
+
+/// A medium goes on: by one step, or by as many as it can take before a bound. What it has to tell, and how many there were.
+macro_rules! advance {
+    (step, $medium:ident, $now:ident, $bound:expr, $($rest:expr),*) => { ($medium.advance($now, $($rest),*), 1) };
+    (leap, $medium:ident, $now:ident, $bound:expr, $($rest:expr),*) => { $medium.go_on(&mut $now, $bound, $($rest),*) };
+}
+
+macro_rules! run {
+    ($medium:expr, $scenario:expr) => {
+        run!($medium, $scenario, true)
+    };
+    ($medium:expr, $scenario:expr, $tapped:expr) => {
+        run!($medium, $scenario, $tapped, step).0
+    };
+    // What was seen, and how many steps the medium took.
+    ($medium:expr, $scenario:expr, $tapped:expr, $how:ident) => {{
+        let (mut medium, scenario) = ($medium, $scenario);
+        medium.set_tap($tapped);
+        let mut chance = stream(scenario.seed, "offers", "all");
+        let mut packets = Packets::default();
+        let (mut dropped, mut given_up, mut seen) = (vec![], vec![], vec![]);
+        let mut next_burst = Time::ZERO;
+        let receiver = |packet: &Packet| packet.flow;
+        let mut bursts = 0;
+        let mut steps = 0;
+        let timing = &scenario.access.timing;
+        while bursts < 60 || medium.next() < Time::NEVER {
+            assert!(steps < 100_000, "it comes to an end");
+            #[allow(unused_mut)] // by single steps it stays
+            let mut now = next_burst.min(medium.next());
+            let mut offers = vec![];
+            if next_burst == now {
+                bursts += 1;
+                for _ in 0..scenario.burst {
+                    offers.push(packet(scenario, &mut chance));
+                }
+                let pause = scenario.pause.as_secs() * -(1.0 - chance.uniform()).ln();
+                next_burst = now + Duration::from_secs_f64(pause);
+                if bursts == 60 {
+                    next_burst = Time::NEVER;
+                }
+                let counters = (0..scenario.stations).map(|s| *medium.counters(s)).collect();
+                let air = medium.air_time(now);
+                assert_eq!(air.total(), now - Time::ZERO, "air time adds up");
+                let held = (0..scenario.stations).map(|s| (medium.in_hand(s), medium.queue(s).len())).collect();
+                seen.push(Seen::State(now, counters, air, held));
+            } else {
+                let (heard, taken) =
+                    advance!($how, medium, now, next_burst, &mut packets, &mut dropped, &mut given_up, receiver);
+                steps += taken;
+                match heard {
+                    Heard::Nothing | Heard::Thirst => {}
+                    Heard::Packet { to, id } => {
+                        seen.push(Seen::Packet(now, to, id));
+                        // The next offers sometimes come at an instant at which the medium changes.
+                        let idle = now + timing.sifs + timing.ack();
+                        next_burst = match chance.below(10) {
+                            _ if next_burst == Time::NEVER => next_burst,
+                            0 => now,
+                            1 => now + timing.sifs,
+                            2 => idle,
+                            3 => idle + timing.difs,
+                            4 => idle + timing.difs + timing.slot * u64::from(chance.below(8)),
+                            _ => next_burst,
+                        };
+                        if scenario.answers && bursts < 60 {
+                            let (_, mut answer) = packet(scenario, &mut chance);
+                            answer.flow = (to + 1) % scenario.stations;
+                            offers.push((to, answer));
+                        }
+                    }
+                    Heard::Broadcast { from, id } => {
+                        seen.push(Seen::Broadcast(now, from, id, medium.receivers().to_vec()));
+                    }
+                }
+            }
+            for (station, offered) in offers {
+                let id = packets.insert(offered);
+                medium.offer(now, station, id, &mut packets, &mut dropped, receiver);
+            }
+            seen.extend(given_up.drain(..).map(|(station, id)| Seen::GivenUp(now, station, id)));
+            seen.extend(dropped.drain(..).map(|(id, cause)| Seen::Dropped(now, id, cause)));
+        }
+        if let Some(tap) = medium.tap() {
+            // Whatever the order in which they were made.
+            let mut frames: Vec<_> = tap.frames().iter().map(told).collect();
+            frames.sort_by_key(|frame| (frame.0, frame.1.0));
+            seen.extend(frames.into_iter().map(Seen::Frame));
+            let mut backoffs: Vec<_> = tap.backoffs().to_vec();
+            backoffs.sort_by_key(|backoff| (backoff.from, backoff.station));
+            seen.extend(backoffs.into_iter().map(Seen::Backoff));
+        }
+        (seen, steps)
+    }};
+}
+
+/// Every packet ends once: received, given up or dropped.
+fn assert_every_packet_ends_once(seen: &[Seen]) {
+    let mut ended = vec![];
+    for seen in seen {
+        match seen {
+            Seen::Packet(_, _, id)
+            | Seen::Broadcast(_, _, id, _)
+            | Seen::GivenUp(_, _, id)
+            | Seen::Dropped(_, id, _) => ended.push(*id),
+            Seen::State(..) | Seen::Frame(_) | Seen::Backoff(_) => {}
+        }
+    }
+    let count = ended.len();
+    ended.sort_unstable();
+    ended.dedup();
+    assert_eq!(ended.len(), count, "no packet ends twice");
+    let mut packets = Packets::default();
+    let all: Vec<PacketId> = (0..count).map(|_| packets.insert(Packet::default())).collect();
+    assert_eq!(ended, all, "every packet ends");
+}
+
+/// What `to` hears of `from`, in a random topology whose directions differ.
+fn hearing(seed: u64) -> impl Fn(u32, u32) -> Hearing {
+    move |from, to| match stream(seed, "hearing", &format!("{from}/{to}")).below(4) {
+        0 => Hearing::Nothing,
+        1 => Hearing::Senses,
+        _ => Hearing::Reads,
+    }
+}
+
+/// A station and a packet that it is to send.
+fn packet(scenario: &Scenario, chance: &mut Stream) -> (u32, Packet) {
+    let from = chance.below(scenario.stations);
+    let to = (from + 1 + chance.below(scenario.stations - 1)) % scenario.stations;
+    let to = if chance.chance(scenario.broadcast_share) { BROADCAST } else { to };
+    let size = scenario.sizes[chance.below(u32::try_from(scenario.sizes.len()).unwrap()) as usize];
+    (from, Packet { flow: to, size, ..Packet::default() })
+}
+
+fn settings(scenario: &Scenario) -> Vec<StationSettings> {
+    (0..scenario.stations)
+        .map(|station| StationSettings {
+            cw_min: scenario.cw.0,
+            cw_max: scenario.cw.1,
+            exclude_cw: scenario.exclude_cw,
+            rate: BitRate::from_mbps(if station % 2 == 0 { 11 } else { 54 }),
+            routing_overhead: Bytes(0),
+            data_error_to: 0.0,
+            data_error_from: 0.0,
+            control_error_to: 0.0,
+            queue: Queue::new(
+                &queue::Settings {
+                    discipline: queue::Chosen::named(scenario.discipline).expect("a name of the list"),
+                    limit: Limit::Packets(scenario.queue_limit),
+                    ..queue::Settings::default()
+                },
+                Some(BitRate::from_mbps(11)),
+                scenario.seed,
+                &station.to_string(),
+            ),
+            backoff: stream(scenario.seed, "backoff", &station.to_string()),
+            errors: stream(scenario.seed, "error", &station.to_string()),
+        })
+        .collect()
+}
+
+fn assert_same(a: &[Seen], b: &[Seen]) {
+    for (index, (a_seen, b_seen)) in a.iter().zip(b).enumerate() {
+        assert_eq!(a_seen, b_seen, "observation {index}, after {:?}", &a[index.saturating_sub(3)..index]);
+    }
+    assert_eq!(a.len(), b.len());
+}
+
+fn capture() -> impl Strategy<Value = Reception> {
+    (
+        prop_oneof![Just(Capture::None), Just(Capture::First), Just(Capture::Header), Just(Capture::Late)],
+        0.0..15.0,
+        prop_oneof![Just(Interference::Sum), Just(Interference::Strongest)],
+        prop_oneof![Just(CarrierSense::Frame), Just(CarrierSense::Total)],
+    )
+        .prop_map(|(capture, threshold, interference, carrier_sense)| Reception {
+            spoils: Spoils::Threshold,
+            capture,
+            capture_threshold: Db(threshold),
+            interference,
+            carrier_sense,
+            eifs_nav: false,
+        })
+}
+
+/// Radios of different powers, and losses that differ by direction.
+fn random_links(scenario: &Scenario) -> Links {
+    let radios: Vec<Radio> = (0..scenario.stations)
+        .map(|station| {
+            let mut draws = stream(scenario.seed, "radio", &station.to_string());
+            Radio { tx_power: Dbm(20.0 * draws.uniform()), ..Radio::default() }
+        })
+        .collect();
+    let loss = |from: u32, to: u32| Db(-70.0 - 40.0 * stream(scenario.seed, "loss", &format!("{from}/{to}")).uniform());
+    Links::from_radios(&radios, loss, Dbm(-105.0))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn space_equals_cell_where_all_hear_all(scenario in scenario()) {
+        let cell = run!(Cell::new(scenario.access, 0, settings(&scenario)), &scenario);
+        let links = Links::full(scenario.stations);
+        let space = run!(Space::new(scenario.access, &[0], links, settings(&scenario)), &scenario);
+        assert_same(&cell, &space);
+        assert_every_packet_ends_once(&space);
+    }
+
+    /// Frames of one length: all who do not read a collision wait equally long. (A cell has no NAV after a collision
+    /// that could outlast an exchange, keep a CTS back, or make a new packet draw a backoff.)
+    #[test]
+    fn space_equals_cell_where_eifs_is_a_nav(scenario in scenario()) {
+        let mut scenario = scenario;
+        scenario.access.eifs = Eifs::Nav;
+        scenario.access.idle_access = IdleAccess::Backoff;
+        scenario.access.rts_threshold = Bytes(u64::MAX);
+        scenario.sizes.truncate(1);
+        scenario.broadcast_share = 0.0;
+        let settings = || {
+            let mut settings = settings(&scenario);
+            settings.iter_mut().for_each(|station| station.rate = BitRate::from_mbps(11));
+            settings
+        };
+        let cell = run!(Cell::new(scenario.access, 0, settings()), &scenario);
+        let space = Space::new(scenario.access, &[0], Links::full(scenario.stations), settings());
+        assert_same(&cell, &run!(space, &scenario));
+        assert_every_packet_ends_once(&cell);
+        let category = Category::dcf(scenario.cw.0, scenario.cw.1);
+        assert_same(&cell, &run!(edca(&scenario, settings(), &[category]), &scenario));
+    }
+
+    #[test]
+    fn powers_without_capture_change_nothing(scenario in scenario()) {
+        let links = || Links::from_hearing(scenario.stations, hearing(scenario.seed));
+        let space = || Space::new(scenario.access, &[0], links(), settings(&scenario));
+        let without = run!(space(), &scenario);
+        assert_every_packet_ends_once(&without);
+        let reception = Reception {
+            spoils: Spoils::Threshold,
+            capture: Capture::None,
+            capture_threshold: Db(0.0),
+            interference: Interference::Sum,
+            carrier_sense: CarrierSense::Frame,
+            eifs_nav: false,
+        };
+        let with = run!(space().with_signals(signals(reception, scenario.stations, 1)), &scenario);
+        assert_same(&without, &with);
+    }
+
+    #[test]
+    fn equal_powers_are_as_good_as_none(scenario in scenario()) {
+        // 3 dB more than any other frame is what none has.
+        let reception = Reception {
+            spoils: Spoils::Threshold,
+            capture: Capture::Late,
+            capture_threshold: Db(3.0),
+            interference: Interference::Sum,
+            carrier_sense: CarrierSense::Total,
+            eifs_nav: false,
+        };
+        let radios = vec![Radio::default(); scenario.stations as usize];
+        let links = Links::from_radios(&radios, |_, _| Db(-80.0), Dbm(-100.0));
+        let space = Space::new(scenario.access, &[0], links, settings(&scenario));
+        let space = run!(space.with_signals(signals(reception, scenario.stations, 1)), &scenario);
+        let cell = run!(Cell::new(scenario.access, 0, settings(&scenario)), &scenario);
+        assert_same(&cell, &space);
+    }
+
+    #[test]
+    fn every_packet_ends_once_whatever_the_medium(
+        scenario in scenario(),
+        reception in capture(),
+        (data_error, control_error, miss) in (0.0..0.5, 0.0..0.5, 0.0..0.5),
+        fades in any::<bool>(),
+    ) {
+        let links = random_links(&scenario).with_misses(|_, _| miss);
+        let mut settings = settings(&scenario);
+        for station in &mut settings {
+            station.data_error_to = data_error;
+            station.data_error_from = data_error;
+            station.control_error_to = control_error;
+        }
+        let signals = SignalSettings {
+            reception,
+            fading: if fades { Fading::Rayleigh } else { Fading::None },
+            chances: chances(scenario.stations, scenario.seed),
+            legacy: vec![],
+        };
+        let space = Space::new(scenario.access, &[0], links, settings).with_signals(signals);
+        assert_every_packet_ends_once(&run!(space, &scenario));
+    }
+
+    /// Frames that only confirm a NAV are passed over, unless backoffs are recorded.
+    #[test]
+    fn records_change_nothing(scenario in scenario(), reception in capture(), protected in any::<bool>()) {
+        let mut scenario = scenario;
+        scenario.access.protection = protected.then_some(BitRate::from_mbps(11));
+        let space = || {
+            let space = Space::new(scenario.access, &[0], random_links(&scenario), settings(&scenario));
+            space.with_signals(signals(reception.clone(), scenario.stations, 1))
+        };
+        let with = run!(space(), &scenario);
+        let without = run!(space(), &scenario, false);
+        let recorded = with.iter().filter(|seen| matches!(seen, Seen::Frame(_) | Seen::Backoff(_))).count();
+        assert_same(&with[..with.len() - recorded], &without);
+    }
+
+    /// What meets nothing takes one step instead of two.
+    #[test]
+    fn leaps_are_as_good_as_steps(
+        scenario in scenario(),
+        reception in capture(),
+        (eifs_is_nav, protected, for_all) in any::<(bool, bool, bool)>(),
+        (data_error, control_error) in prop_oneof![Just((0.0, 0.0)), (0.0..0.5, 0.0..0.5)],
+        legacy in prop_oneof![Just(0), 1_u32..3],
+    ) {
+        let mut scenario = scenario;
+        if eifs_is_nav {
+            scenario.access.eifs = Eifs::Nav;
+        }
+        scenario.access.protection = protected.then_some(BitRate::from_mbps(11));
+        let space = || {
+            let mut settings = settings(&scenario);
+            for station in &mut settings {
+                station.data_error_to = data_error;
+                station.data_error_from = data_error;
+                station.control_error_to = control_error;
+            }
+            let mut signals = signals(reception.clone(), scenario.stations, 1);
+            if legacy > 0 {
+                signals.legacy = (0..scenario.stations).map(|station| station % legacy == 0).collect();
+            }
+            let space = Space::new(scenario.access, &[0], random_links(&scenario), settings);
+            let mut space = space.with_signals(signals);
+            space.set_errors_for_all(for_all);
+            space
+        };
+        let (by_steps, steps) = run!(space(), &scenario, false, step);
+        let (by_leaps, leaps) = run!(space(), &scenario, false, leap);
+        let (recorded, _) = run!(space(), &scenario, true, step);
+        let is_seen = |seen: &&Seen| !matches!(seen, Seen::Frame(_) | Seen::Backoff(_));
+        assert_same(&recorded.iter().filter(is_seen).cloned().collect::<Vec<_>>(), &by_steps);
+        assert_same(&by_steps, &by_leaps);
+        assert_eq!(steps, leaps);
+    }
+
+    /// One category, DIFS, one frame at a time.
+    #[test]
+    fn edca_equals_cell_where_all_contend_alike(scenario in scenario()) {
+        let cell = run!(Cell::new(scenario.access, 0, settings(&scenario)), &scenario);
+        let category = Category::dcf(scenario.cw.0, scenario.cw.1);
+        let edca = run!(edca(&scenario, settings(&scenario), &[category]), &scenario);
+        assert_same(&cell, &edca);
+    }
+
+    #[test]
+    fn every_packet_ends_once_whatever_the_categories(
+        scenario in scenario(),
+        (data_error, control_error) in (0.0..0.5, 0.0..0.5),
+        categories in prop::collection::vec(category(), 1..4),
+    ) {
+        let mut settings = settings(&scenario);
+        for station in &mut settings {
+            station.data_error_to = data_error;
+            station.data_error_from = data_error;
+            station.control_error_to = control_error;
+        }
+        assert_every_packet_ends_once(&run!(edca(&scenario, settings, &categories), &scenario));
+    }
+}
+
+fn category() -> impl Strategy<Value = Category> {
+    (0_u32..32, 0_u32..256, 1_u32..8, 0_u64..10_000, 1_u32..5).prop_map(|(cw_min, more, aifsn, txop, burst)| Category {
+        cw_min,
+        cw_max: cw_min + more,
+        aifsn,
+        txop: Duration::from_micros(txop),
+        burst,
+    })
+}
+
+/// The stations have the categories in turn.
+fn edca(scenario: &Scenario, stations: Vec<StationSettings>, categories: &[Category]) -> Edca {
+    let stations = stations.into_iter().enumerate().map(|(index, station)| {
+        let category = &categories[index % categories.len()];
+        EdcaSettings {
+            ordinary: category.clone(),
+            first: category.clone(),
+            first_queue: Queue::fifo(Limit::Packets(1)),
+            first_backoff: stream(scenario.seed, "backoff", "first"),
+            station,
+        }
+    });
+    Edca::new(scenario.access, 0, First::None, stations.collect())
+}

@@ -1,0 +1,233 @@
+//! Minstrel: the rate of the best throughput, by statistics of all rates.
+//!
+//! Sources: D. Smithies, "Minstrel rate control" (documentation of MadWifi, 2005); documentation of mac80211's Minstrel by
+//! F. Fietkau (wireless.wiki.kernel.org). Ten times a second the success of each rate is averaged with what was known
+//! (a quarter of new weight), and the rates with the best throughput, the second best and the highest success are chosen.
+//! The attempts of a frame go through a chain of four rates, each for as many attempts as fit into 6 ms:
+//!
+//! | | first | second | third | last |
+//! |---|---|---|---|---|
+//! | usual frame | best throughput | second best | highest success | lowest rate |
+//! | sample of a slower rate | best throughput | sample | highest success | lowest rate |
+//! | sample of a faster rate | sample | best throughput | highest success | lowest rate |
+//!
+//! One frame in ten is a sample. Left out: sampling columns (a sample is drawn uniformly), and the finer rules of
+//! later kernels for samples that hardly ever succeed.
+
+use wifair_config::table;
+use wifair_engine::Stream;
+use wifair_units::{Duration, Time};
+
+use super::RateControl;
+
+table! {
+    /// Minstrel.
+    pub struct Params {
+        /// Time between two evaluations.
+        pub interval: Duration = Duration::from_millis(100), "above 0" => |t| *t > Duration::ZERO;
+        /// Weight of what was known before.
+        pub keep: f64 = 0.75, "from 0 to 1" => |keep| (0.0..=1.0).contains(keep);
+        /// Share of frames that try other rates.
+        pub samples: f64 = 0.1, "from 0 to 1" => |share| (0.0..=1.0).contains(share);
+        /// Time that all attempts at one rate of the chain may take together.
+        pub segment: Duration = Duration::from_millis(6);
+        /// Most attempts at one rate of the chain.
+        pub most_attempts: u32 = 7, "1 or more" => |n| *n >= 1;
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Rate {
+    /// Time of one exchange without errors, in s.
+    time: f64,
+    /// Attempts at this rate in its place of the chain.
+    most_attempts: u32,
+    attempts: u32,
+    successes: u32,
+    /// Average success; nothing is known before the first attempt.
+    probability: Option<f64>,
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Minstrel {
+    params: Params,
+    rates: Vec<Rate>,
+    best: usize,
+    second: usize,
+    surest: usize,
+    evaluate_at: Time,
+    /// Rates of the frame that is being sent.
+    chain: [usize; 4],
+}
+
+impl Minstrel {
+    /// With the times that an exchange takes at each rate, lowest rate first. `start` is used until something is known.
+    #[must_use]
+    pub fn new(params: &Params, start: usize, times: &[Duration], slot: Duration, cw_min: u32) -> Self {
+        let rate = |time: &Duration| {
+            // Attempts and the mean backoffs between them that fit into a segment.
+            let mut attempts = 1;
+            let (mut cw, mut spent) = (cw_min, *time);
+            while attempts < params.most_attempts {
+                spent += *time + slot * u64::from(cw) / 2;
+                cw = (2 * cw + 1).min(1023);
+                if spent > params.segment {
+                    break;
+                }
+                attempts += 1;
+            }
+            Rate { time: time.as_secs(), most_attempts: attempts, attempts: 0, successes: 0, probability: None }
+        };
+        Self {
+            params: params.clone(),
+            rates: times.iter().map(rate).collect(),
+            best: start,
+            second: start,
+            surest: 0,
+            evaluate_at: Time::ZERO + params.interval,
+            chain: [start; 4],
+        }
+    }
+
+    fn evaluate(&mut self) {
+        for rate in &mut self.rates {
+            if rate.attempts > 0 {
+                let now = f64::from(rate.successes) / f64::from(rate.attempts);
+                let keep = self.params.keep;
+                rate.probability = Some(rate.probability.map_or(now, |before| keep * before + (1.0 - keep) * now));
+                (rate.attempts, rate.successes) = (0, 0);
+            }
+        }
+        let throughput = |rate: &Rate| rate.probability.unwrap_or(0.0) / rate.time;
+        let first_of = |value: &dyn Fn(&Rate) -> f64, but: Option<usize>| {
+            let mut found: Option<(usize, f64)> = None;
+            for (index, rate) in self.rates.iter().enumerate().filter(|(index, _)| Some(*index) != but) {
+                let value = value(rate);
+                if value > found.map_or(0.0, |(_, most)| most) {
+                    found = Some((index, value));
+                }
+            }
+            found.map(|(index, _)| index)
+        };
+        let best = first_of(&throughput, None).unwrap_or(0);
+        let second = first_of(&throughput, Some(best)).unwrap_or(best);
+        let surest = first_of(&|rate| rate.probability.unwrap_or(0.0), None).unwrap_or(0);
+        (self.best, self.second, self.surest) = (best, second, surest);
+    }
+
+    fn plan(&mut self, draws: &mut Stream) {
+        let sample = draws.chance(self.params.samples).then(|| {
+            #[allow(clippy::cast_possible_truncation)]
+            let drawn = draws.below(self.rates.len() as u32);
+            drawn as usize
+        });
+        self.chain = match sample {
+            Some(sample) if self.rates[sample].time < self.rates[self.best].time => [sample, self.best, self.surest, 0],
+            Some(sample) if sample != self.best => [self.best, sample, self.surest, 0],
+            _ => [self.best, self.second, self.surest, 0],
+        };
+    }
+}
+
+impl RateControl for Minstrel {
+    fn rate(&mut self, now: Time, attempt: u32, draws: &mut Stream) -> usize {
+        if now >= self.evaluate_at {
+            self.evaluate();
+            self.evaluate_at = now + self.params.interval;
+        }
+        if attempt == 0 {
+            self.plan(draws);
+        }
+        let mut before = 0;
+        for rate in &self.chain[..3] {
+            before += self.rates[*rate].most_attempts;
+            if attempt < before {
+                return *rate;
+            }
+        }
+        self.chain[3]
+    }
+
+    fn on_result(&mut self, _now: Time, rate: usize, acknowledged: bool) {
+        self.rates[rate].attempts += 1;
+        self.rates[rate].successes += u32::from(acknowledged);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_engine::stream;
+    use wifair_units::{BitRate, Bytes};
+
+    use super::*;
+    use crate::Timing;
+
+    fn minstrel(mbps: &[u64]) -> Minstrel {
+        let timing = Timing::erp_ofdm(BitRate::from_mbps(24));
+        let times: Vec<Duration> = mbps.iter().map(|r| timing.frame(Bytes(1200), BitRate::from_mbps(*r))).collect();
+        Minstrel::new(&Params::default(), 0, &times, timing.slot, 15)
+    }
+
+    /// Success 1, 0.9, 0.1 at 6, 24, 54 Mb/s: frames of 1630, 430 and 206 us, so 0.6, 2.1 and 0.5 a millisecond.
+    #[test]
+    fn it_finds_the_rate_of_the_best_throughput() {
+        let mut control = minstrel(&[6, 24, 54]);
+        let (mut draws, mut chance) = (stream(1, "rate", "test"), stream(1, "loss", "test"));
+        let mut used = [0_u32; 3];
+        for frame in 0..20_000_u64 {
+            let now = Time::from_nanos(frame * 1_000_000);
+            let mut attempt = 0;
+            loop {
+                let rate = control.rate(now, attempt, &mut draws);
+                used[rate] += u32::from(frame > 10_000 && attempt == 0);
+                let acknowledged = chance.chance([1.0, 0.9, 0.1][rate]);
+                control.on_result(now, rate, acknowledged);
+                attempt += 1;
+                if acknowledged {
+                    break;
+                }
+            }
+        }
+        assert_eq!((control.best, control.surest), (1, 0));
+        // A tenth of the frames are samples, a third of these faster: they alone begin at another rate.
+        let expected = 10_000.0 * 0.1 / 3.0;
+        assert!((f64::from(used[2]) - expected).abs() < 4.0 * expected.sqrt(), "{used:?}");
+        assert_eq!(used[0], 0, "a slower sample is only tried second");
+    }
+
+    /// All attempts of a frame at the rate it starts with fail. At the first evaluation nothing has succeeded, and as in
+    /// mac80211 the lowest rate stands for the best then.
+    #[test]
+    fn it_leaves_a_rate_that_never_succeeds() {
+        let mut control = Minstrel { best: 2, second: 2, ..minstrel(&[6, 24, 54]) };
+        let mut draws = stream(1, "rate", "test");
+        let first_of_frames = |control: &mut Minstrel, draws: &mut Stream, ms: u64| {
+            let mut attempt = 0;
+            while attempt < 7 {
+                let rate = control.rate(Time::from_nanos(ms * 1_000_000), attempt, draws);
+                control.on_result(Time::ZERO, rate, rate == 0);
+                if rate == 0 {
+                    return attempt;
+                }
+                attempt += 1;
+            }
+            attempt
+        };
+        let lost = (0..100).filter(|ms| first_of_frames(&mut control, &mut draws, *ms) == 7).count();
+        assert!(lost > 80, "{lost}");
+        // Two thirds of the samples, a tenth, begin at a faster rate: 4 standard errors.
+        let lost = (100..200).filter(|ms| first_of_frames(&mut control, &mut draws, *ms) == 7).count();
+        assert!(control.best == 0 && lost < 17, "{lost}");
+    }
+
+    /// Of 9.8 ms one attempt is more than a segment already. Six of 300 us with backoffs of (15 + 31 + 63 + 127 + 255) / 2
+    /// slots of 9 us are 4.0 ms; a seventh with 511 / 2 slots makes them 6.6 ms.
+    #[test]
+    fn attempts_fit_into_a_segment() {
+        let slow = Duration::from_micros(9_800);
+        let fast = Duration::from_micros(300);
+        let control = Minstrel::new(&Params::default(), 0, &[slow, fast], Duration::from_micros(9), 15);
+        assert_eq!((control.rates[0].most_attempts, control.rates[1].most_attempts), (1, 6));
+    }
+}

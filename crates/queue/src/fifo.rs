@@ -1,0 +1,162 @@
+//! FIFO: first in, first out; an arrival that does not fit is dropped, or the oldest packets are.
+//!
+//! Source of drop-head: T. V. Lakshman, A. Neidhardt and T. Ott, "The Drop from Front Strategy in TCP and in TCP over
+//! ATM", INFOCOM 1996: the sender learns of the loss earlier.
+//!
+//! The packet that the MAC is sending is not in the queue. ns-2's drop-tail holds one packet less than its limit
+//! says (it refuses the arrival that would make it `limit` long): write 49 for its 50.
+
+use std::collections::VecDeque;
+
+use wifair_config::{choice, table};
+use wifair_packet::{Packet, PacketId, Packets};
+use wifair_units::Time;
+
+use super::room::Room;
+use super::{Cause, Discipline, Dropped, Site};
+
+choice! {
+    /// Which packet an overflow drops.
+    pub enum Victim {
+        /// The arrival.
+        Tail = "tail",
+        /// The oldest packets, until the arrival fits.
+        Head = "head",
+    }
+}
+
+table! {
+    /// First in, first out.
+    pub struct Params {
+        /// Which packet an overflow drops.
+        pub drop: Victim = Victim::Tail;
+    }
+}
+
+/// Drop-tail or drop-head FIFO.
+#[derive(Clone, Debug)]
+pub struct Fifo {
+    room: Room,
+    drop: Victim,
+    line: VecDeque<PacketId>,
+}
+
+impl Fifo {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(params: &Params, site: &Site<'_>) -> Self {
+        Self { room: site.room(), drop: params.drop, line: VecDeque::new() }
+    }
+}
+
+impl Fifo {
+    /// Whether an arrival is dropped that does not fit, and no other packet.
+    #[must_use]
+    pub fn refuses(&self) -> bool {
+        self.drop == Victim::Tail
+    }
+
+    /// Whether a packet of `size` bytes fits.
+    #[inline]
+    pub const fn has_room(&self, size: u16) -> bool {
+        self.room.fits(size as u64)
+    }
+
+    /// Takes in a packet that fits.
+    #[inline]
+    pub fn append(&mut self, id: PacketId, packet: &mut Packet) {
+        self.room.enter(packet);
+        self.line.push_back(id);
+    }
+
+    /// Hands out the packet to send next, and shows it.
+    #[inline(always)]
+    pub fn take<'a>(&mut self, packets: &'a Packets) -> Option<(PacketId, &'a Packet)> {
+        let id = self.line.pop_front()?;
+        let packet = &packets[id];
+        self.room.leave(packet.bytes().0);
+        Some((id, packet))
+    }
+
+    /// Its room, where an overflow drops the arrival: then who comes in stays in, and is sent in its turn.
+    #[must_use]
+    pub fn tail_room(&self) -> Option<Room> {
+        self.refuses().then_some(self.room)
+    }
+
+    /// Drops this packet or others; whether it fits then.
+    #[inline(never)]
+    fn make_room(&mut self, id: PacketId, size: u64, packets: &Packets, dropped: &mut Dropped) -> bool {
+        while !self.room.fits(size) {
+            if self.drop == Victim::Tail || !self.room.could_fit(size) {
+                dropped.push((id, Cause::Overflow));
+                return false;
+            }
+            let oldest = self.line.pop_front().expect("what would fit into an empty queue finds a packet in its way");
+            self.room.leave(packets[oldest].bytes().0);
+            dropped.push((oldest, Cause::Overflow));
+        }
+        true
+    }
+}
+
+impl Discipline for Fifo {
+    #[inline(always)]
+    fn enqueue(&mut self, _now: Time, id: PacketId, _to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+        let size = packets[id].bytes().0;
+        if !self.room.fits(size) && !self.make_room(id, size, packets, dropped) {
+            return;
+        }
+        self.append(id, &mut packets[id]);
+    }
+
+    #[inline(always)]
+    fn dequeue(&mut self, _now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
+        self.take(packets).map(|(id, _)| id)
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.line.len()
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.room.is_full()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_units::Bytes;
+
+    use super::super::testing::Bench;
+    use super::super::{Limit, Site};
+    use super::*;
+
+    fn run(limit: Limit, drop: Victim, sizes: &[u16]) -> (Vec<u64>, Vec<u64>) {
+        let mut bench = Bench::new(Fifo::new(&Params { drop }, &Site { limit, ..Bench::<Fifo>::SITE }));
+        for (seq, size) in (0..).zip(sizes) {
+            bench.put(Packet { seq, size: *size, ..Default::default() });
+        }
+        let sent = bench.drain();
+        (sent.iter().map(|p| p.seq).collect(), bench.lost.iter().map(|p| p.seq).collect())
+    }
+
+    #[test]
+    fn a_full_queue_drops_the_arrival() {
+        assert_eq!(run(Limit::Packets(2), Victim::Tail, &[9, 9, 9]), (vec![0, 1], vec![2]));
+    }
+
+    #[test]
+    fn drop_head_makes_room_for_the_arrival() {
+        assert_eq!(run(Limit::Packets(2), Victim::Head, &[9, 9, 9]), (vec![1, 2], vec![0]));
+    }
+
+    #[test]
+    fn a_limit_in_bytes_takes_small_packets_where_a_large_one_does_not_fit() {
+        let limit = Limit::Bytes(Bytes(100));
+        assert_eq!(run(limit, Victim::Tail, &[60, 60, 40, 1]), (vec![0, 2], vec![1, 3]));
+        assert_eq!(run(limit, Victim::Head, &[60, 30, 60, 200]), (vec![1, 2], vec![0, 3]));
+    }
+}

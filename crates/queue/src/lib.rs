@@ -1,0 +1,394 @@
+//! Queue disciplines: who is sent next, and who is dropped.
+//!
+//! A discipline is a state machine over packet numbers. It may look into packets and mark them; it reports
+//! what it drops in [`Dropped`] and never frees a packet itself. It sees only the packets of its queue and what the
+//! medium tells it in [`AirUse`]; it has no clock but the `now` of the calls.
+//!
+//! To add one: its file, with source, definition, departures, parameters and tests; a line in the list at the end of
+//! this module, from which come the variants, the names, the reference and the property tests.
+
+mod airtime;
+mod codel;
+mod contention_red;
+mod drr;
+mod dual;
+mod fifo;
+mod fq;
+mod fq_codel;
+mod gauge;
+mod heap;
+mod held;
+mod las;
+mod lines;
+mod paced;
+mod per_flow;
+pub mod python;
+mod red;
+mod room;
+mod routing_first;
+mod scfq;
+mod shared;
+mod sjf;
+mod spm;
+#[cfg(test)]
+mod testing;
+mod vq_red;
+
+use std::fmt;
+
+use wifair_config::{choice, table};
+use wifair_engine::Stream;
+use wifair_packet::{Kind, Packet, PacketId, Packets};
+use wifair_units::{BitRate, Duration, Time};
+
+pub use airtime::Airtime;
+pub use codel::Codel;
+pub use contention_red::ContentionRed;
+pub use drr::Drr;
+pub use dual::Dual;
+pub use fifo::Fifo;
+pub use fq_codel::FqCodel;
+pub use gauge::Gauge;
+pub use las::Las;
+pub use paced::Paced;
+pub use per_flow::PerFlow;
+pub use python::Python;
+pub use red::Red;
+pub use room::Room;
+pub use routing_first::RoutingFirst;
+pub use scfq::Scfq;
+pub use sjf::Sjf;
+pub use spm::Spm;
+pub use vq_red::VqRed;
+pub use wifair_config::Limit;
+
+use wifair_packet::BROADCAST;
+
+/// Why a packet was let go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The queue was full.
+    Overflow,
+    /// Dropped ahead of congestion, by an active discipline or by a scheme of the access point.
+    Early,
+}
+
+/// What a discipline dropped since it was last emptied; the world gives the packets back to the arena.
+pub type Dropped = Vec<(PacketId, Cause)>;
+
+/// How a packet got over the air, as a medium tells it to the queue of either end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AirUse {
+    /// The station at the other end.
+    pub peer: u32,
+    /// Whether this station sent it; it received it otherwise.
+    pub sent: bool,
+    /// Air time of all attempts: RTS, CTS, data and ACK frames without the gaps between them.
+    pub air: Duration,
+    /// Attempts that it took.
+    pub attempts: u32,
+    /// Whether it got there.
+    pub delivered: bool,
+}
+
+/// What every discipline does.
+pub trait Discipline {
+    /// Takes in a packet at `now` whose next station is `to`, and perhaps drops this or others.
+    fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped);
+
+    /// Hands out the packet to send next, and perhaps drops others.
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId>;
+
+    /// Packets inside.
+    fn len(&self) -> usize;
+
+    /// Whether another full-size packet would make it drop something for want of room.
+    fn is_full(&self) -> bool;
+
+    /// Whether there is none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// When it is worth while to call [`Discipline::dequeue`] again after it gave nothing though packets are inside:
+    /// a discipline that is not work conserving holds them back until then.
+    fn ready(&self) -> Time {
+        Time::ZERO
+    }
+
+    /// When a queue that gave nothing at `now` though packets are inside is to be asked again: when it says so, but
+    /// later than now, after a millisecond if it does not say.
+    fn asked_again(&self, now: Time) -> Time {
+        if self.ready() > now { self.ready() } else { now + Duration::from_millis(1) }
+    }
+
+    /// Whether [`Discipline::on_air`] is to be called. Asked once, at the start.
+    fn wants_air(&self) -> bool {
+        false
+    }
+
+    /// A packet from this queue, or one for its station, has used the air.
+    fn on_air(&mut self, now: Time, used: &AirUse) {
+        let _ = (now, used);
+    }
+
+    /// Shows its state by name, for time series.
+    fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        let _ = see;
+    }
+}
+
+/// A discipline from outside this crate, for instance one that is written in Python.
+pub trait Foreign: Discipline + fmt::Debug + Send {
+    /// Another one in the same state.
+    fn duplicate(&self) -> Box<dyn Foreign>;
+}
+
+impl Clone for Box<dyn Foreign> {
+    fn clone(&self) -> Self {
+        self.duplicate()
+    }
+}
+
+table! {
+    /// A queue of packets that wait for the air or for a wire. What is being sent does not count.
+    pub struct Settings {
+        /// Who is sent next, and who is dropped.
+        pub discipline: Chosen = Chosen::Fifo(fifo::Params::default());
+        /// How much it holds.
+        pub limit: Limit = Limit::Packets(50), "at least 1 packet or 40 B" => |limit| match limit {
+            Limit::Packets(packets) => *packets >= 1,
+            Limit::Bytes(bytes) => bytes.0 >= 40,
+        };
+        /// An ECN-capable packet that finds more than this inside is marked (RFC 8257, section 3.1); disciplines
+        /// with a rule of their own for marking do not look at it. Nothing is marked if absent.
+        pub mark_above: Option<Limit> = None;
+        /// Whether routing messages go before all others, in a line of their own.
+        pub routing_first: bool = false;
+    }
+}
+
+/// Where a discipline is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// How much it holds.
+    pub limit: Limit,
+    /// Above which level ECN-capable packets are marked.
+    pub mark_above: Option<Limit>,
+    /// Rate of the link or air interface that the queue is for, as far as there is one.
+    pub rate: Option<BitRate>,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Name of the queue's owner, which names its random streams too.
+    pub name: &'a str,
+}
+
+impl Site<'_> {
+    const fn room(&self) -> Room {
+        Room::new(self.limit, self.mark_above)
+    }
+
+    fn stream(&self) -> Stream {
+        wifair_engine::stream(self.seed, "queue", self.name)
+    }
+}
+
+impl Queue {
+    /// An empty queue of the owner `name`, whose link or air interface has this `rate`.
+    #[must_use]
+    pub fn new(settings: &Settings, rate: Option<BitRate>, seed: u64, name: &str) -> Self {
+        let site = Site { limit: settings.limit, mark_above: settings.mark_above, rate, seed, name };
+        Self::build(&settings.discipline, &site).behind_routing(settings)
+    }
+
+    /// A discipline from outside this crate, in the place of the one that `settings` choose.
+    #[must_use]
+    pub fn custom(settings: &Settings, queue: Box<dyn Foreign>) -> Self {
+        Self::Custom(queue).behind_routing(settings)
+    }
+
+    fn behind_routing(self, settings: &Settings) -> Self {
+        if settings.routing_first { RoutingFirst::new(self, settings.limit).into() } else { self }
+    }
+
+    /// An empty drop-tail FIFO.
+    #[must_use]
+    pub fn fifo(limit: Limit) -> Self {
+        Self::Fifo(Fifo::new(
+            &fifo::Params::default(),
+            &Site { limit, mark_above: None, rate: None, seed: 0, name: "" },
+        ))
+    }
+}
+
+/// The flow of a packet as a small number: one for each direction of a connection, 0 for what belongs to none.
+#[allow(clippy::cast_possible_truncation)]
+fn flow_key(packet: &Packet) -> usize {
+    match packet.kind {
+        _ if packet.flow == u32::MAX => 0,
+        Kind::Routing => 0,
+        Kind::Ack => packet.flow as usize * 2 + 2,
+        Kind::Data | Kind::Udp | Kind::Icmp => packet.flow as usize * 2 + 1,
+    }
+}
+
+/// A station as a small number: 0 is all of them together.
+const fn station_key(station: u32) -> usize {
+    if station == BROADCAST { 0 } else { station as usize + 1 }
+}
+
+macro_rules! disciplines {
+    ($( $(#[doc = $doc:literal])* $variant:ident($type:ty), $module:ident = $name:literal
+        from $source:literal $(($outline:ident))? ; )+) => {
+        choice! {
+            /// Who is sent next, and who is dropped.
+            pub enum Chosen {
+                $( $(#[doc = $doc])* $variant($module::Params) = $name from $source $(($outline))?, )+
+            }
+        }
+
+        /// A discipline, chosen once. FIFO, the usual one, stands in no box.
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        pub enum Queue {
+            $( $(#[doc = $doc])* $variant($type), )+
+            /// Routing messages first.
+            RoutingFirst(Box<RoutingFirst>),
+            /// From outside this crate.
+            Custom(Box<dyn Foreign>),
+        }
+
+        impl Queue {
+            fn build(chosen: &Chosen, site: &Site<'_>) -> Self {
+                match chosen {
+                    $( Chosen::$variant(params) => Self::$variant($module::$variant::new(params, site).into()), )+
+                }
+            }
+
+            #[inline(never)]
+            fn enqueue_in_any(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+                match self {
+                    $( Self::$variant(queue) => queue.enqueue(now, id, to, packets, dropped), )+
+                    Self::RoutingFirst(queue) => queue.enqueue(now, id, to, packets, dropped),
+                    Self::Custom(queue) => queue.enqueue(now, id, to, packets, dropped),
+                }
+            }
+
+            #[inline(never)]
+            fn dequeue_from_any(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
+                match self {
+                    $( Self::$variant(queue) => queue.dequeue(now, packets, dropped), )+
+                    Self::RoutingFirst(queue) => queue.dequeue(now, packets, dropped),
+                    Self::Custom(queue) => queue.dequeue(now, packets, dropped),
+                }
+            }
+        }
+
+        impl Discipline for Queue {
+            // One comparison for the usual one.
+            #[inline]
+            fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+                if let Self::Fifo(queue) = self {
+                    queue.enqueue(now, id, to, packets, dropped);
+                } else {
+                    self.enqueue_in_any(now, id, to, packets, dropped);
+                }
+            }
+
+            #[inline]
+            fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
+                if let Self::Fifo(queue) = self {
+                    queue.dequeue(now, packets, dropped)
+                } else {
+                    self.dequeue_from_any(now, packets, dropped)
+                }
+            }
+
+            #[inline]
+            fn len(&self) -> usize {
+                match self {
+                    $( Self::$variant(queue) => queue.len(), )+
+                    Self::RoutingFirst(queue) => queue.len(),
+                    Self::Custom(queue) => queue.len(),
+                }
+            }
+
+            #[inline]
+            fn is_full(&self) -> bool {
+                match self {
+                    $( Self::$variant(queue) => queue.is_full(), )+
+                    Self::RoutingFirst(queue) => queue.is_full(),
+                    Self::Custom(queue) => queue.is_full(),
+                }
+            }
+
+            #[inline]
+            fn ready(&self) -> Time {
+                match self {
+                    $( Self::$variant(queue) => queue.ready(), )+
+                    Self::RoutingFirst(queue) => queue.ready(),
+                    Self::Custom(queue) => queue.ready(),
+                }
+            }
+
+            fn wants_air(&self) -> bool {
+                match self {
+                    $( Self::$variant(queue) => queue.wants_air(), )+
+                    Self::RoutingFirst(queue) => queue.wants_air(),
+                    Self::Custom(queue) => queue.wants_air(),
+                }
+            }
+
+            fn on_air(&mut self, now: Time, used: &AirUse) {
+                match self {
+                    $( Self::$variant(queue) => queue.on_air(now, used), )+
+                    Self::RoutingFirst(queue) => queue.on_air(now, used),
+                    Self::Custom(queue) => queue.on_air(now, used),
+                }
+            }
+
+            fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
+                match self {
+                    $( Self::$variant(queue) => queue.show(see), )+
+                    Self::RoutingFirst(queue) => queue.show(see),
+                    Self::Custom(queue) => queue.show(see),
+                }
+            }
+        }
+    };
+}
+
+disciplines! {
+    /// First in, first out; a full queue drops the arrival, or the oldest packet.
+    Fifo(Fifo), fifo = "fifo" from "drop-tail: ns-2.35; drop-head: T. V. Lakshman, A. Neidhardt and T. Ott, 1996";
+    /// Least attained service: the flow that has got the least goes first, the one that has got the most is dropped.
+    Las(Box<Las>), las = "las" from "I. Rai, G. Urvoy-Keller, M. Vernon and E. Biersack, 2004; las, section 3";
+    /// Shortest packet first.
+    Sjf(Box<Sjf>), sjf = "sjf" from "las, section 2" (outline);
+    /// Random early detection: the longer the mean queue, the more arrivals are marked or dropped.
+    Red(Box<Red>), red = "red" from "S. Floyd and V. Jacobson, 1993";
+    /// Controlled delay: drops or marks what leaves, while packets wait too long.
+    Codel(Box<Codel>), codel = "codel" from "RFC 8289";
+    /// Flow queueing with controlled delay: CoDel in many lines, those of new flows first.
+    FqCodel(Box<FqCodel>), fq_codel = "fq-codel" from "RFC 8290";
+    /// Deficit round robin: flows or stations in turn, each with a quantum of bytes.
+    Drr(Box<Drr>), drr = "drr" from "M. Shreedhar and G. Varghese, 1995";
+    /// Self-clocked fair queueing: flows or stations by tags of service due.
+    Scfq(Box<Scfq>), scfq = "scfq" from "S. J. Golestani, 1994";
+    /// Equal buffer shares: first in, first out, but flows hold equally many packets.
+    PerFlow(Box<PerFlow>), per_flow = "per-flow" from "Q. Wu, M. Gong and C. Williamson, 2008" (outline);
+    /// Dual queue: data and ACKs in two lines, chosen at random so that uploads and downloads get the same.
+    Dual(Box<Dual>), dual = "dual" from "J. Ha, E.-C. Park, K.-J. Park and C.-H. Choi, 2009" (outline);
+    /// RED on a virtual queue for each station.
+    VqRed(Box<VqRed>), vq_red = "vq-red" from "X. Lin, X. Chang and J. Muppala, 2005" (outline);
+    /// Protection of short flows: the start of a flow takes the place of other packets when the buffer is full.
+    Spm(Box<Spm>), spm = "spm" from "M. Gong, Q. Wu and C. Williamson, 2006" (outline);
+    /// Not work conserving: after each packet the queue waits, the longer the faster it has been.
+    Paced(Box<Paced>), paced = "paced" from "L. Yang, W. K. G. Seah and Q. Yin, 2003" (outline);
+    /// Contention RED: drops by how often the MAC has to try.
+    ContentionRed(Box<ContentionRed>), contention_red = "contention-red" from "Z. Fu et al., 2003" (outline);
+    /// Airtime fairness: stations in turn by the air time that they use, FQ-CoDel for their flows.
+    Airtime(Box<Airtime>), airtime = "airtime" from "T. Høiland-Jørgensen et al., 2017; Linux, net/mac80211";
+    /// A class of your own in Python; `discipline = "module:Class"` names it.
+    Python(Box<Python>), python = "python" from "you; see Extending";
+}

@@ -1,0 +1,150 @@
+//! Ways over several hops: static shortest paths, and DSDV.
+
+pub mod dsdv;
+
+/// To whom each station passes on what is for another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NextHops {
+    stations: usize,
+    /// By sender and destination; [`NOWHERE`] where there is no way.
+    next: Vec<u32>,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+impl NextHops {
+    /// Paths of the fewest hops. `neighbours` lists, for each station, the stations with which it can exchange frames;
+    /// `power(from, to)` says how strongly `to` receives `from`. Of several shortest paths the one is taken whose first hop
+    /// arrives strongest at the sender, then the one whose first hop has the lowest number.
+    ///
+    /// # Panics
+    /// If there are more than 2^32 stations.
+    #[must_use]
+    pub fn shortest(neighbours: &[Vec<u32>], power: impl Fn(u32, u32) -> f64) -> Self {
+        let stations = neighbours.len();
+        let count = u32::try_from(stations).expect("stations are numbered in 32 bits");
+        let mut next = vec![NOWHERE; stations * stations];
+        let mut distances = vec![u32::MAX; stations];
+        let mut queue = Vec::with_capacity(stations);
+        for to in 0..count {
+            distances.fill(u32::MAX);
+            distances[to as usize] = 0;
+            queue.clear();
+            queue.push(to);
+            let mut head = 0;
+            while head < queue.len() {
+                let station = queue[head];
+                head += 1;
+                for &other in &neighbours[station as usize] {
+                    if distances[other as usize] == u32::MAX {
+                        distances[other as usize] = distances[station as usize] + 1;
+                        queue.push(other);
+                    }
+                }
+            }
+            for from in (0..count).filter(|from| *from != to && distances[*from as usize] < u32::MAX) {
+                let mut best: Option<(f64, u32)> = None;
+                for &over in &neighbours[from as usize] {
+                    if distances[over as usize] >= distances[from as usize] {
+                        continue;
+                    }
+                    let received = power(over, from);
+                    if best.is_none_or(|(most, _)| received > most) {
+                        best = Some((received, over));
+                    }
+                }
+                let (_, over) = best.expect("a station that can be reached has a neighbour nearer by");
+                next[from as usize * stations + to as usize] = over;
+            }
+        }
+        Self { stations, next }
+    }
+
+    /// To whom `from` passes on what is for `to`; `None`: there is no way, or `from` is `to`.
+    #[must_use]
+    pub fn next(&self, from: u32, to: u32) -> Option<u32> {
+        let next = self.next[from as usize * self.stations + to as usize];
+        (next != NOWHERE).then_some(next)
+    }
+
+    /// The stations on the way from `from` to `to`, the latter included; empty if there is no way.
+    pub fn way(&self, from: u32, to: u32) -> impl Iterator<Item = u32> {
+        std::iter::successors(self.next(from, to), move |over| self.next(*over, to))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use wifair_engine::stream;
+    use wifair_mac::{Hearing, Links};
+    use wifair_phy::Radio;
+    use wifair_phy::propagation::{Position, Propagation, two_ray};
+    use wifair_units::{Db, Dbm};
+
+    use super::*;
+
+    fn shortest(links: &Links) -> NextHops {
+        NextHops::shortest(&links.neighbours(), |from, to| links.received_power(from, to))
+    }
+
+    /// ns-2's grid: 4 x 4 at 128 m, where the eight neighbours are within 250 m. From corner to corner three diagonals.
+    #[test]
+    fn over_the_diagonals_of_a_grid() {
+        let model = Propagation::TwoRay(two_ray::Params::default());
+        let at = |station: u32| Position::new(128.0 * f64::from(station % 4), 128.0 * f64::from(station / 4));
+        let radios = vec![Radio::ns2(); 16];
+        let links = Links::from_radios(&radios, |a, b| model.gain(at(a).distance(at(b))), Dbm(-100.0));
+        let hops = shortest(&links);
+        assert_eq!(hops.way(0, 15).collect::<Vec<_>>(), [5, 10, 15]);
+        // Of the two ways of two hops the first step is the nearer neighbour.
+        assert_eq!(hops.way(0, 2).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(hops.way(0, 3).count(), 3);
+        assert_eq!(hops.next(3, 3), None);
+    }
+
+    #[test]
+    fn a_link_of_one_direction_is_no_way() {
+        let links = Links::from_hearing(3, |from, to| match (from, to) {
+            (0, 1) | (1, 0) | (1, 2) => Hearing::Reads,
+            (2, 1) => Hearing::Senses,
+            _ => Hearing::Nothing,
+        });
+        let hops = shortest(&links);
+        assert_eq!((hops.next(0, 1), hops.next(0, 2), hops.next(2, 0)), (Some(1), None, None));
+    }
+
+    proptest! {
+        /// Lengths against Floyd and Warshall's algorithm.
+        #[test]
+        fn ways_are_as_short_as_can_be(seed in any::<u64>(), n in 2_u32..14, density in 1_u32..8) {
+            let joined = |a: u32, b: u32| {
+                stream(seed, "link", &format!("{}/{}", a.min(b), a.max(b))).below(8) < density
+            };
+            let loss = |a: u32, b: u32| if joined(a, b) { Db(-70.0) } else { Db(-150.0) };
+            let links = Links::from_radios(&vec![Radio::default(); n as usize], loss, Dbm(-100.0));
+            let size = n as usize;
+            let mut hops = vec![vec![usize::MAX / 2; size]; size];
+            for (a, row) in (0..).zip(&mut hops) {
+                for (b, hops) in (0..).zip(row) {
+                    *hops = if a == b { 0 } else if joined(a, b) { 1 } else { *hops };
+                }
+            }
+            for over in 0..size {
+                for a in 0..size {
+                    for b in 0..size {
+                        hops[a][b] = hops[a][b].min(hops[a][over] + hops[over][b]);
+                    }
+                }
+            }
+            let ways = shortest(&links);
+            for a in 0..n {
+                for b in 0..n {
+                    let expected = hops[a as usize][b as usize];
+                    let expected = if expected < size { expected } else { 0 };
+                    prop_assert_eq!(ways.way(a, b).count(), expected);
+                }
+            }
+        }
+    }
+}
