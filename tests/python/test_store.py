@@ -329,7 +329,7 @@ def test_a_store_of_another_format(tmp_path: Path) -> None:
     db = sqlite3.connect(tmp_path / "out" / "runs.sqlite")
     db.execute("PRAGMA user_version = 7")
     db.close()
-    assert "has format 7 of a later wifair, this one has format 1" in refused(tmp_path / "out")
+    assert "has format 7 of a later wifair, this one has format 2" in refused(tmp_path / "out")
 
 
 @pytest.mark.parametrize(

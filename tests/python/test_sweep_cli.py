@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from wifair.cli import main
+from wifair.sweeps import Store
+from wifair.sweeps.checksums import seal_run
 
 GRID = ["--vary", "stations.count=1..2", "--vary", "flows.tcp.cc=reno,vegas", "--seeds", "1..3"]
 
@@ -234,13 +236,11 @@ def test_bad_stores_and_questions(file: Path, grid: Path, tmp_path: Path) -> Non
 
 
 def test_runs_of_another_version_are_not_mixed_in(grid: Path, file: Path, tmp_path: Path) -> None:
-    import sqlite3  # noqa: PLC0415
-
     shutil.copytree(grid, tmp_path / "out")
-    db = sqlite3.connect(tmp_path / "out" / "runs.sqlite")
-    db.execute("UPDATE runs SET version = '0.0.1+0', finished = '2020-01-01'")
-    db.commit()
-    db.close()
+    with Store(tmp_path / "out") as store, store._change():
+        store._db.execute("UPDATE runs SET version = '0.0.1+0', finished = '2020-01-01'")
+        for (run,) in store._db.execute("SELECT run FROM runs").fetchall():
+            seal_run(store._db, run, [])
     _, err = wifair("sweep", file, *GRID[:2], "--seeds", 1, "--out", tmp_path / "out")
     assert "2 runs: 2 computed, 0 found" in err
     out, err = wifair("results", tmp_path / "out", "--runs", "--json")

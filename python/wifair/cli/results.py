@@ -23,6 +23,8 @@ __all__ = ["results_command"]
 
 # Parameters of each use of the command.
 TAKEN = {
+    "--verify": {"verify"},
+    "--repair": {"repair"},
     "--scenario": {"scenario"},
     "--failed": {"failed", "as_json"},
     "--plot": {"where", "table", "plot", "x", "y", "by"},
@@ -61,6 +63,8 @@ class Dispatch(click.Command):
 @click.option("--parquet", "parquet_file", type=click.Path(), metavar="FILE", help="The same as Parquet.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 @click.option("--failed", is_flag=True, help="List the runs that failed.")
+@click.option("--verify", is_flag=True, help="Compare everything with its checksums, and list what is damaged.")
+@click.option("--repair", is_flag=True, help="Drop what is damaged, so that the sweep computes it again.")
 @click.option("--scenario", metavar="HASH", help="Print a scenario with all defaults filled in.")
 def results_command(
     directory: str,
@@ -78,6 +82,8 @@ def results_command(
     parquet_file: str | None,
     as_json: bool,
     failed: bool,
+    verify: bool,
+    repair: bool,
     scenario: str | None,
 ) -> None:
     """Show, filter, group, plot and export what a sweep has put into DIR.
@@ -93,11 +99,14 @@ def results_command(
       wifair results out --parquet runs.parquet
       wifair results out --table flows --csv -
       wifair results merge all shard1 shard2
+      wifair results out --verify
     """  # noqa: D301
     from wifair.sweeps.store import Store  # noqa: PLC0415
 
     drawing = plot is not None or bool(x or y or by)
     uses = {
+        "--verify": verify,
+        "--repair": repair,
         "--scenario": scenario is not None,
         "--failed": failed,
         "--plot": drawing,
@@ -105,9 +114,14 @@ def results_command(
     }
     mode = next((use for use, wanted in uses.items() if wanted), "a table")
     refuse_unused(OPTIONS - TAKEN[mode], f"changes nothing of {mode}")
+    if repair:
+        _repair(Path(directory))
+        return
     with Store(directory, create=False) as store:
         try:
-            if scenario is not None:
+            if verify:
+                _verify(store)
+            elif scenario is not None:
                 click.echo(store.scenario_text(scenario), nl=False)
             elif failed:
                 _failures(store, as_json)
@@ -229,7 +243,8 @@ class _Look:
             return
         asked = self._ask(others)
         counts = ", ".join(f"count(DISTINCT {quoted(name)})" for name in others)
-        found = self._store._db.execute(f"SELECT {counts} FROM ({asked.query})", asked.values).fetchone()
+        with self._store.reading():
+            found = self._store._db.execute(f"SELECT {counts} FROM ({asked.query})", asked.values).fetchone()
         mixed = [name for name, count in zip(others, found) if count > 1]
         if mixed:
             click.echo(f"averages are over {', '.join(mixed)} too: --by or --where tells them apart", err=True)
@@ -302,6 +317,31 @@ class _replacing:  # noqa: N801
             self._temporary.replace(self._path)
         else:
             self._temporary.unlink(missing_ok=True)
+
+
+def _verify(store: Store) -> None:
+    """Compare everything with its checksums."""
+    from wifair.sweeps.checksums import examine  # noqa: PLC0415
+
+    with store.reading():
+        found = examine(store._db)
+    for item in found.damage:
+        click.echo(f"damaged: {item.what}")
+    click.echo(f"{store.path}: {found.runs} runs and {found.points} points are whole", err=bool(found.damage))
+    if found.damage:
+        fail(f"{len(found.damage)} damages: `wifair results {store.path} --repair` drops them", FAILED)
+
+
+def _repair(directory: Path) -> None:
+    """Drop what is damaged."""
+    from wifair.sweeps.repair import repair  # noqa: PLC0415
+
+    done = repair(directory)
+    for item in done.damage:
+        click.echo(f"dropped: {item.what}")
+    click.echo(f"{directory}: {done.runs} runs and {done.points} points are whole", err=True)
+    if done.old is not None:
+        click.echo(f"the file as it was is `{done.old}`; repeat the sweep to compute what is missing", err=True)
 
 
 def _failures(store: Store, as_json: bool) -> None:

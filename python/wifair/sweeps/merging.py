@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wifair.errors import StoreError
+from wifair.sweeps import checksums
 from wifair.sweeps.schema import FILE, quoted
 from wifair.sweeps.store import Store
 
@@ -40,7 +41,9 @@ def merge(target: Store, source: Path) -> int:
     """
     if source.resolve() == target.path.resolve():
         raise StoreError(f"`{source}` is the store to merge into")
+    target.verify()
     with Store(source, create=False) as other:  # checks what it is
+        other.verify(_tables(other))
         columns = {table: other.columns(table) for table in ("points", "runs")}
         meanings = {table: other.meanings(table) for table in ("runs", *_tables(other))}
         kinds = {table: _kinds(other, table) for table in ("points", "runs", *_tables(other))}
@@ -55,8 +58,16 @@ def merge(target: Store, source: Path) -> int:
                 target._fit(table, of, meanings.get(table))
             _points(target, columns["points"])
             came = _runs(target, columns["runs"])
+            changed: dict[int, list[str]] = {}
             for table in tables:
-                _table(target, table, list(kinds[table]))
+                for run in _table(target, table, list(kinds[table])):
+                    changed.setdefault(run, []).append(table)
+            new = db.execute("SELECT run FROM main.runs WHERE checksum IS NULL").fetchall()
+            for run in {*changed, *(row[0] for row in new)}:
+                checksums.seal_run(db, run, changed.get(run, []))
+            for (point,) in db.execute("SELECT point FROM main.points WHERE checksum IS NULL").fetchall():
+                checksums.seal_point(db, point)
+            checksums.sum_up(db)
             db.execute("INSERT OR IGNORE INTO scenarios SELECT * FROM source.scenarios")
         return came
     finally:
@@ -70,17 +81,17 @@ def _tables(store: Store) -> list[str]:
 def _kinds(store: Store, table: str) -> dict[str, str]:
     """Columns of a table and how they were declared."""
     rows = store._db.execute(f"PRAGMA table_info({quoted(table)})").fetchall()
-    return {row[1]: row[2] for row in rows if row[1] != "run"}
+    return {row[1]: row[2] for row in rows if row[1] not in ("run", "checksum")}
 
 
 def _points(target: Store, columns: list[str]) -> None:
-    names = ", ".join(quoted(name) for name in columns if name != "point")
+    names = ", ".join(quoted(name) for name in columns if name not in ("point", "checksum"))
     target._db.execute(f"INSERT OR IGNORE INTO points ({names}) SELECT {names} FROM source.points ORDER BY point")
 
 
 def _runs(target: Store, columns: list[str]) -> int:
     db = target._db
-    names = ", ".join(quoted(name) for name in columns if name != "run")
+    names = ", ".join(quoted(name) for name in columns if name not in ("run", "checksum"))
     same = "o.scenario = r.scenario AND o.seed = r.seed AND o.version = r.version"
     db.execute(
         "DELETE FROM runs AS r WHERE status = 'failed' AND EXISTS "
@@ -98,8 +109,8 @@ def _runs(target: Store, columns: list[str]) -> int:
     return came
 
 
-def _table(target: Store, table: str, columns: list[str]) -> None:
-    """Take over a table of the runs that do not have it here."""
+def _table(target: Store, table: str, columns: list[str]) -> list[int]:
+    """Take over a table of the runs that do not have it here, and list these."""
     db = target._db
     missing = (
         "FROM source.kept k JOIN same ON same.theirs = k.run WHERE k.name = ? "
@@ -113,4 +124,6 @@ def _table(target: Store, table: str, columns: list[str]) -> None:
         f"JOIN same ON same.theirs = t.run WHERE t.run IN (SELECT k.run {missing}) ORDER BY t.rowid",
         (table,),
     )
-    db.execute(f"INSERT INTO kept SELECT same.ours, k.name, k.detail {missing}", (table,))
+    runs = [row[0] for row in db.execute(f"SELECT same.ours {missing}", (table,))]
+    db.execute(f"INSERT INTO kept (run, name, detail) SELECT same.ours, k.name, k.detail {missing}", (table,))
+    return runs

@@ -120,6 +120,8 @@ class Question(NamedTuple):
     """Parameters of the query."""
     about: dict[str, str]
     """What the columns mean."""
+    tables: tuple[str, ...]
+    """Tables that it reads."""
 
 
 def ask(
@@ -181,19 +183,23 @@ def ask(
         order += ", t.rowid"
     selected = ", ".join(f"{place[name]} AS {quoted(name)}" for name in names)
     query = f"SELECT {selected} {joined} WHERE {test} ORDER BY {order}"
-    return Question(names, query, values, {**ABOUT, **store.meanings(table)})
+    return Question(names, query, values, {**ABOUT, **store.meanings(table)}, (table,))
 
 
 def select(store: Store, question: Question | None = None) -> Columns:
     """Read the answer to a question, of all runs by default."""
     asked = question or ask(store)
-    return Columns(fetch(_prepared(store), asked.query, asked.values, asked.names), asked.about)
+    store.verify(asked.tables)
+    with store.reading():
+        return Columns(fetch(_prepared(store), asked.query, asked.values, asked.names), asked.about)
 
 
 def stream(store: Store, question: Question) -> Iterator[Columns]:
     """Read the same in parts, for what is too large."""
-    for part in chunks(_prepared(store), question.query, question.values, question.names):
-        yield Columns(part, question.about)
+    store.verify(question.tables)
+    with store.reading():
+        for part in chunks(_prepared(store), question.query, question.values, question.names):
+            yield Columns(part, question.about)
 
 
 def _prepared(store: Store) -> sqlite3.Connection:

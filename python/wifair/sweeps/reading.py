@@ -98,7 +98,7 @@ class Runs:
         if name not in ("runs", *self._tables):
             raise KeyError(f"table {name!r} was not kept: there are {', '.join(['runs', *self._tables])}")
         if name not in self._read:
-            with self._joined() as (store, joined):
+            with self._joined(name) as (store, joined):
                 self._read[name] = self._select(store, joined, name)
         return self._read[name]
 
@@ -121,9 +121,10 @@ class Runs:
         self.failures  # noqa: B018 (reads and keeps them)
 
     @contextmanager
-    def _joined(self) -> Iterator[tuple[Store, str]]:
+    def _joined(self, *tables: str) -> Iterator[tuple[Store, str]]:
         """Open the store with a temporary table of what is wanted; give it and the beginning of queries on both."""
-        with Store(self.path, create=False) as store:
+        with Store(self.path, create=False) as store, store.reading():
+            store.verify(tables)
             db = store._db
             db.execute("CREATE TEMP TABLE wanted (place INTEGER PRIMARY KEY, scenario TEXT, seed INTEGER)")
             db.execute("BEGIN")

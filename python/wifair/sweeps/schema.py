@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from pathlib import Path
 
 from wifair.errors import StoppedError, StoreError
 
-__all__ = ["FILE", "FORMAT", "connect", "quoted", "reason", "trouble"]
+__all__ = ["APPLICATION", "FILE", "FORMAT", "check_whole", "connect", "create_tables", "quoted", "reason", "trouble"]
 
 FILE = "runs.sqlite"
-FORMAT = 1
+FORMAT = 2
 """Version of the layout: columns and tables may be added within one, none is renamed or removed."""
 
+MAGIC = b"SQLite format 3\0"
 APPLICATION = 0x57694661  # "WiFa" in the header of the file: `file` and readers can tell what it is
 BUSY_S = 60.0
 
@@ -30,19 +32,24 @@ CREATE TABLE runs (  -- one row a run; the figures of the cell are further colum
     wall_s REAL NOT NULL,    -- what it took
     measured_s REAL,
     events INTEGER,
+    checksum INTEGER,        -- of all columns that are not NULL, and of `kept`; see wifair/sweeps/checksums.py
     UNIQUE (scenario, seed, version)
 );
 CREATE TABLE points (  -- what was varied; each label is a further column
     point INTEGER PRIMARY KEY,
     scenario TEXT NOT NULL,
     labels TEXT NOT NULL,  -- all of them as JSON
+    checksum INTEGER,
     UNIQUE (scenario, labels)
 );
-CREATE TABLE scenarios (scenario TEXT PRIMARY KEY, name TEXT NOT NULL, toml BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE kept (run INTEGER NOT NULL, name TEXT NOT NULL, detail TEXT NOT NULL, PRIMARY KEY (run, name))
+CREATE TABLE scenarios (scenario TEXT PRIMARY KEY, name TEXT NOT NULL, toml BLOB NOT NULL, checksum INTEGER)
     WITHOUT ROWID;
-CREATE TABLE meanings (source TEXT NOT NULL, name TEXT NOT NULL, meaning TEXT NOT NULL, PRIMARY KEY (source, name))
-    WITHOUT ROWID;
+CREATE TABLE kept (run INTEGER NOT NULL, name TEXT NOT NULL, detail TEXT NOT NULL, rows INTEGER, checksum INTEGER,
+    PRIMARY KEY (run, name)) WITHOUT ROWID;
+CREATE TABLE meanings (source TEXT NOT NULL, name TEXT NOT NULL, meaning TEXT NOT NULL, checksum INTEGER,
+    PRIMARY KEY (source, name)) WITHOUT ROWID;
+CREATE TABLE sums (name TEXT PRIMARY KEY, rows INTEGER NOT NULL, total INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO sums VALUES ('runs', 0, 0), ('points', 0, 0);
 CREATE TABLE owners (owner TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, seen REAL NOT NULL)
     WITHOUT ROWID;
 CREATE TABLE claims (scenario TEXT NOT NULL, seed INTEGER NOT NULL, version TEXT NOT NULL, owner TEXT NOT NULL,
@@ -55,6 +62,12 @@ def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
     file = folder / FILE
     if not file.exists():
         _may_create(folder, create)
+    else:
+        check_whole(file)
+        if not create and file.stat().st_size == 0:
+            raise StoreError(f"`{file}` is empty: there is nothing to read")
+        if not create and not (os.access(folder, os.W_OK) and os.access(file, os.W_OK)):
+            return _connect_read_only(file)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(file, timeout=BUSY_S, isolation_level=None)
@@ -64,9 +77,12 @@ def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
         raise StoreError(f"cannot open `{file}`: {error}") from None
     try:
         _prepare(connection, file)
+    except UnicodeDecodeError as error:
+        connection.close()
+        raise StoreError(f"`{file}` is damaged: {error}") from None
     except sqlite3.DatabaseError as error:
         connection.close()
-        match error.sqlite_errorcode & 0xFF:  # further bits say more
+        match getattr(error, "sqlite_errorcode", 0) & 0xFF:  # further bits say more
             case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
                 raise StoreError(f"`{file}` is no store: {error}") from None
             case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
@@ -76,6 +92,55 @@ def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _connect_read_only(file: Path) -> sqlite3.Connection:
+    """Open a database that cannot be written, and write nothing beside it."""
+    log = file.with_name(f"{FILE}-wal")
+    logged = log.exists() and log.stat().st_size > 0
+    if logged and not os.access(file.with_name(f"{FILE}-shm"), os.R_OK):
+        raise StoreError(
+            f"`{file.parent}` cannot be written, and `{log.name}` in it has runs that are not in `{FILE}` yet: "
+            "open it once where it can be written, or copy the whole folder"
+        )
+    # Nobody changes what cannot be written: SQLite then needs no files that readers and writers share.
+    mode = "mode=ro" if logged else "immutable=1"
+    try:
+        connection = sqlite3.connect(f"{file.absolute().as_uri()}?{mode}", uri=True, isolation_level=None)
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot open `{file}`: {error}") from None
+    try:
+        _check_header(file, *_header(connection)[:2])
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        connection.close()
+        raise StoreError(f"cannot read `{file}`: {error}") from None
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def check_whole(file: Path) -> None:
+    """Refuse a database that is shorter than its header says."""
+    log = file.with_name(f"{FILE}-wal")
+    try:
+        if log.exists() and log.stat().st_size > 0:
+            return  # some of it may be there
+        with file.open("rb") as opened:
+            header = opened.read(100)
+        size = file.stat().st_size
+    except OSError as error:
+        raise StoreError(f"cannot read `{file}`: {reason(error)}") from None
+    if not header.startswith(MAGIC) or len(header) < 100:
+        return
+    page = int.from_bytes(header[16:18], "big")
+    expected = (65536 if page == 1 else page) * int.from_bytes(header[28:32], "big")
+    changed, valid_for = header[24:28], header[92:96]
+    if changed == valid_for and size < expected:
+        raise StoreError(
+            f"`{file}` is truncated: it has {size} of {expected} bytes. "
+            f"`wifair results {file.parent} --repair` keeps the runs that are whole"
+        )
 
 
 def quoted(name: str) -> str:
@@ -117,26 +182,35 @@ def _prepare(connection: sqlite3.Connection, file: Path) -> None:
         connection.execute("BEGIN IMMEDIATE")
         try:
             if _header(connection)[0] == 0:  # nobody else was faster
-                for statement in TABLES.split(";\n"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {FORMAT}")
+                create_tables(connection)
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
         application, layout, _ = _header(connection)
+    _check_header(file, application, layout)
+    # Survives kill -9 whole; a power cut may take the last few runs, never the rest.
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Make the tables of an empty store."""
+    for statement in TABLES.split(";\n"):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def _check_header(file: Path, application: int, layout: int) -> None:
     if application != APPLICATION:
         raise StoreError(f"`{file}` is an SQLite database, but no store of wifair")
     if layout != FORMAT:
         age = "a later" if layout > FORMAT else "an earlier"
-        raise StoreError(
-            f"`{file}` has format {layout} of {age} wifair, this one has format {FORMAT}: "
-            "choose another folder, or read it with that wifair"
-        )
-    # Survives kill -9 whole; a power cut may take the last few runs, never the rest.
-    connection.execute("PRAGMA synchronous = NORMAL")
+        way = "choose another folder, or read it with that wifair"
+        if layout == 1:
+            way = f"it has no checksums: `wifair results {file.parent} --repair` adds them"
+        raise StoreError(f"`{file}` has format {layout} of {age} wifair, this one has format {FORMAT}: {way}")
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:

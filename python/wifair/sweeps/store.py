@@ -10,14 +10,14 @@ import time
 import uuid
 import zlib
 from collections.abc import Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wifair.columns import plain_values
 from wifair.errors import StoppedError, StoreError
-from wifair.sweeps import schema
+from wifair.sweeps import checksums, schema
 from wifair.sweeps.schema import quoted
 from wifair.sweeps.task import VERSION
 
@@ -42,6 +42,7 @@ FIXED = (
     "wall_s",
     "measured_s",
     "events",
+    "checksum",
 )
 """Columns of `runs` that are not figures."""
 
@@ -94,6 +95,8 @@ class Store:
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
         """Open the store in folder `path`, which is made if `create`.
 
+        One that cannot be written is opened for reading only.
+
         Raises
         ------
         StoreError
@@ -101,6 +104,7 @@ class Store:
         """
         self.path = Path(path)
         self._db = schema.connect(self.path, create=create)
+        self._verified: set[str] = set()
         self._owner = uuid.uuid4().hex
         _OPEN.add(self._owner)
         self._host = socket.gethostname()
@@ -110,7 +114,7 @@ class Store:
     def close(self) -> None:
         """Close it."""
         _OPEN.discard(self._owner)
-        with suppress(sqlite3.Error, StoppedError):
+        with suppress(sqlite3.Error, StoppedError, StoreError):
             self.release()
         with suppress(sqlite3.Error):
             self._db.close()
@@ -138,12 +142,37 @@ class Store:
             Their number.
         """
         query = "SELECT count(*) FROM runs WHERE version = ? AND status = ?"
-        return int(self._db.execute(query, (VERSION, status)).fetchone()[0])
+        with self.reading():
+            return int(self._db.execute(query, (VERSION, status)).fetchone()[0])
 
     def versions(self) -> dict[str, int]:
         """Count the finished runs of each version, the latest last."""
         query = "SELECT version, count(*) FROM runs WHERE status = 'done' GROUP BY version ORDER BY max(finished)"
-        return dict(self._db.execute(query).fetchall())
+        self.verify()
+        with self.reading():
+            return dict(self._db.execute(query).fetchall())
+
+    def verify(self, tables: Sequence[str] = ()) -> None:
+        """Compare points, runs and `tables` with their checksums, once.
+
+        Raises
+        ------
+        StoreError
+            If something is not as it was written; the message names runs.
+        """
+        missing = [table for table in dict.fromkeys(("runs", *tables)) if table not in self._verified]
+        if not missing:
+            return
+        with self.reading():
+            kept = [name for name in missing if name != "runs" and self.columns(name)]
+            found = checksums.examine(self._db, kept, texts=False)
+        if found.damage:
+            raise StoreError(checksums.damaged(self.path, found.damage))
+        self._verified |= {*missing}
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Make errors of the database, as damage causes them, a `StoreError`."""
+        return checksums.guarded(self.path)
 
     # What is asked for
 
@@ -154,6 +183,8 @@ class Store:
         """
         with self._change():
             for scenario, labels in points:
+                if "checksum" in labels:
+                    raise ValueError("label `checksum` is a column of the store: choose another name")
                 text = json.dumps(dict(sorted(labels.items())), ensure_ascii=False)
                 known = self._db.execute(
                     "INSERT OR IGNORE INTO points (scenario, labels) VALUES (?, ?)", (scenario, text)
@@ -163,10 +194,12 @@ class Store:
                     names = ", ".join(f"{quoted(name)} = ?" for name in labels)
                     values = [_label(value) for value in labels.values()]
                     self._db.execute(f"UPDATE points SET {names} WHERE point = ?", [*values, known.lastrowid])
+                if known.rowcount and known.lastrowid is not None:
+                    checksums.seal_point(self._db, known.lastrowid)
 
     def labels(self) -> list[str]:
         """List the names of all labels, in the order in which they came."""
-        return [name for name in self.columns("points") if name not in ("point", "scenario", "labels")]
+        return [name for name in self.columns("points") if name not in ("point", "scenario", "labels", "checksum")]
 
     def figures(self) -> list[str]:
         """List the figures that each run has."""
@@ -185,7 +218,8 @@ class Store:
         list of str
             Names in the order of the database; empty if there is no such table.
         """
-        return [row[1] for row in self._db.execute(f"PRAGMA main.table_info({quoted(table)})")]
+        with self.reading():
+            return [row[1] for row in self._db.execute(f"PRAGMA main.table_info({quoted(table)})")]
 
     def meanings(self, table: str) -> dict[str, str]:
         """Say what the columns of a table mean.
@@ -200,7 +234,14 @@ class Store:
         dict of str to str
             A sentence with the unit for each column that has one; empty if there is no such table.
         """
-        return dict(self._db.execute("SELECT name, meaning FROM meanings WHERE source = ?", (table,)).fetchall())
+        with self.reading():
+            rows = self._db.execute(
+                "SELECT name, meaning, checksum FROM meanings WHERE source = ?", (table,)
+            ).fetchall()
+        for name, meaning, checksum in rows:
+            if checksums.digest(checksums.MEANING, (table, name, meaning)) != checksum:
+                raise StoreError(checksums.damaged(self.path, [checksums.Damage(f"what {name} of {table} means")]))
+        return {name: meaning for name, meaning, _ in rows}
 
     def wall_s(self, scenario: str) -> float | None:
         """Give the mean time that finished runs of a scenario took, by this version of wifair.
@@ -216,7 +257,8 @@ class Store:
             Wall-clock time of a run [s]; None if none has finished.
         """
         query = "SELECT avg(wall_s) FROM runs WHERE scenario = ? AND version = ? AND status = 'done'"
-        row = self._db.execute(query, (scenario, VERSION)).fetchone()
+        with self.reading():
+            row = self._db.execute(query, (scenario, VERSION)).fetchone()
         return None if row[0] is None else float(row[0])
 
     def failures(self, version: str | None = None) -> list[tuple[str, int, dict[str, Label], str]]:
@@ -236,7 +278,9 @@ class Store:
             "SELECT r.scenario, r.seed, p.labels, r.message FROM runs r LEFT JOIN points p ON p.scenario = r.scenario "
             "WHERE r.status = 'failed' AND (? IS NULL OR r.version = ?) ORDER BY p.point, r.seed"
         )
-        rows = self._db.execute(query, (version, version)).fetchall()
+        self.verify()
+        with self.reading():
+            rows = self._db.execute(query, (version, version)).fetchall()
         return [(scenario, seed, json.loads(labels or "{}"), message) for scenario, seed, labels, message in rows]
 
     def values(self, scenario: str, figures: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -258,7 +302,8 @@ class Store:
             return []  # no run has finished yet
         names = ", ".join(["seed", *map(quoted, figures)])
         query = f"SELECT {names} FROM runs WHERE scenario = ? AND version = ? AND status = 'done' ORDER BY seed"
-        return self._db.execute(query, (scenario, VERSION)).fetchall()
+        with self.reading():
+            return self._db.execute(query, (scenario, VERSION)).fetchall()
 
     # Who computes what
 
@@ -275,8 +320,10 @@ class Store:
         set of Key
             ``scenario`` (its hash) and ``seed`` of each.
         """
+        self.verify([name for name, _ in kept])
         query, values = _finished(kept)
-        return {Key(*row) for row in self._db.execute(f"SELECT scenario, seed {query}", values)}
+        with self.reading():
+            return {Key(*row) for row in self._db.execute(f"SELECT scenario, seed {query}", values)}
 
     def claim(
         self, keys: Sequence[Key], scenario: Callable[[Key], Scenario], kept: Sequence[Kept] = ()
@@ -359,7 +406,8 @@ class Store:
             return
         known = scenario(key)
         row = (key.scenario, known.name, zlib.compress(known.resolved.encode()))
-        self._db.execute("INSERT OR IGNORE INTO scenarios VALUES (?, ?, ?)", row)
+        checksum = checksums.digest(checksums.SCENARIO, row)
+        self._db.execute("INSERT OR REPLACE INTO scenarios VALUES (?, ?, ?, ?)", (*row, checksum))
 
     def scenario_text(self, scenario: str) -> str:
         """Give the scenario whose hash begins with `scenario`, as TOML with all defaults filled in.
@@ -369,12 +417,16 @@ class Store:
         StoreError
             If there is none, or more than one.
         """
-        query = "SELECT scenario, toml FROM scenarios WHERE substr(scenario, 1, ?) = ? LIMIT 2"
-        rows = self._db.execute(query, (len(scenario), scenario.lower())).fetchall()
+        query = "SELECT scenario, name, toml, checksum FROM scenarios WHERE substr(scenario, 1, ?) = ? LIMIT 2"
+        with self.reading():
+            rows = self._db.execute(query, (len(scenario), scenario.lower())).fetchall()
         if len(rows) != 1:
             what = "several scenarios whose hash begins" if rows else "no scenario whose hash begins"
             raise StoreError(f"`{self.path}` has {what} with `{scenario}`")
-        return zlib.decompress(rows[0][1]).decode()
+        *row, checksum = rows[0]
+        if checksums.digest(checksums.SCENARIO, row) != checksum:
+            raise StoreError(checksums.damaged(self.path, [checksums.Damage(f"the text of scenario {row[0]}")]))
+        return zlib.decompress(row[2]).decode()
 
     # What comes out
 
@@ -402,6 +454,7 @@ class Store:
             run: int = old[0]  # it failed again, or further tables of it are wanted
         else:
             if old:
+                checksums.unseal_run(self._db, old[0])
                 self._db.execute("DELETE FROM runs WHERE run = ?", old[:1])
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
             row: dict[str, object] = {
@@ -423,7 +476,8 @@ class Store:
             for name, detail in kept:
                 self._db.execute("DELETE FROM kept WHERE run = ? AND name = ?", (run, name))
                 self._keep(run, name, outcome[name] or [])  # type: ignore[literal-required]
-                self._db.execute("INSERT INTO kept VALUES (?, ?, ?)", (run, name, detail))
+                self._db.execute("INSERT INTO kept (run, name, detail) VALUES (?, ?, ?)", (run, name, detail))
+        checksums.seal_run(self._db, run, [name for name, _ in kept] if outcome is not None else [])
 
     def _keep(self, run: int, table: str, columns: list[RawColumn]) -> None:
         self._make_table(table)
@@ -461,7 +515,8 @@ class Store:
             if name.lower() not in known:
                 self._db.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN {quoted(name)} {kind}")
         rows = [(table, name, meaning) for name, meaning in (meanings or {}).items()]
-        self._db.executemany("INSERT OR REPLACE INTO meanings VALUES (?, ?, ?)", rows)
+        sealed = [(*row, checksums.digest(checksums.MEANING, row)) for row in rows]
+        self._db.executemany("INSERT OR REPLACE INTO meanings VALUES (?, ?, ?, ?)", sealed)
         self._columns[table] = set(self.columns(table))
         if table in ("runs", "points"):
             self._make_view()
@@ -491,6 +546,8 @@ class Store:
                     self._db.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                raise StoreError(checksums.damaged(self.path, [checksums.Damage(str(error))])) from error
             raise self._stopped(error) from error
 
     def _stopped(self, error: sqlite3.Error) -> StoppedError:

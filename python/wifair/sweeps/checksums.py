@@ -1,0 +1,341 @@
+"""Checksums of what a store holds, so that damage is an error and never another figure.
+
+Every row has a CRC-32 of its columns: names and values in the order of the names, without NULL, in Python's `marshal`
+format of version 2. The checksum of a run covers its key, its figures, and number and checksum of the rows of each
+table that was kept of it. The table ``sums`` has the number of all rows and the sum of their checksums, so that a row
+that is gone is missed. Indices are compared with their tables by SQLite's own ``integrity_check``.
+"""
+
+from __future__ import annotations
+
+import marshal
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
+
+from wifair.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+__all__ = [
+    "Damage",
+    "Examined",
+    "columns_of",
+    "damaged",
+    "digest",
+    "examine",
+    "guarded",
+    "rows_of",
+    "seal_point",
+    "seal_run",
+    "sum_up",
+    "unseal_run",
+    "whole",
+]
+
+MOST_NAMED = 5
+"""Damaged runs in a message."""
+CHUNK = 2_000
+"""Rows that are Python objects at the same time."""
+MOST_HOLES = 2_000
+"""Unreadable places after which the rest of a table is given up."""
+
+SCENARIO = ("scenario", "name", "toml")
+MEANING = ("source", "name", "meaning")
+"""Columns of tables whose rows are written once."""
+
+UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError)
+
+
+class Damage(NamedTuple):
+    """Something that is not as it was written."""
+
+    what: str
+    """In words: the run, the point, the table."""
+
+
+class Examined(NamedTuple):
+    """What was found in a store."""
+
+    runs: int
+    """Runs that are whole."""
+    points: int
+    """Points that are whole."""
+    damage: list[Damage]
+    """Everything that is not."""
+
+
+def digest(names: Sequence[str], values: Sequence[Any], start: int = 0) -> int:
+    """Give the checksum of a row: columns by name, in the order of their names."""
+    known: list[Any] = []
+    for name, value in zip(names, values):
+        if value is not None:
+            known += (name, value)
+    return crc32(marshal.dumps(known, 2), start)
+
+
+def columns_of(db: sqlite3.Connection, table: str) -> list[str]:
+    """Columns that a checksum covers, in their order."""
+    rows = db.execute(f"PRAGMA main.table_info({_quoted(table)})")
+    return sorted((row[1] for row in rows if row[1] not in ("run", "point", "checksum")), key=str.lower)
+
+
+def seal_run(db: sqlite3.Connection, run: int, tables: Sequence[str]) -> None:
+    """Write the checksums of a run and of `tables`, which were kept of it just now."""
+    for table in tables:
+        names = columns_of(db, table)
+        of = ", ".join(map(_quoted, names))
+        rows = total = 0
+        if names:
+            query = f"SELECT {of} FROM {_quoted(table)} WHERE run = ? ORDER BY rowid"
+            for row in db.execute(query, (run,)):
+                rows, total = rows + 1, digest(names, row, total)
+        db.execute("UPDATE kept SET rows = ?, checksum = ? WHERE run = ? AND name = ?", (rows, total, run, table))
+    names = columns_of(db, "runs")
+    query = f"SELECT checksum, {', '.join(map(_quoted, names))} FROM runs WHERE run = ?"
+    before, *values = db.execute(query, (run,)).fetchone()
+    kept = db.execute("SELECT name, detail, rows, checksum FROM kept WHERE run = ? ORDER BY name", (run,)).fetchall()
+    after = _of_run(names, values, kept)
+    db.execute("UPDATE runs SET checksum = ? WHERE run = ?", (after, run))
+    _add(db, "runs", before is None, after - (before or 0))
+
+
+def unseal_run(db: sqlite3.Connection, run: int) -> None:
+    """Take a run out of the sums: it is about to be deleted."""
+    (before,) = db.execute("SELECT checksum FROM runs WHERE run = ?", (run,)).fetchone()
+    _add(db, "runs", -1, -before)
+
+
+def seal_point(db: sqlite3.Connection, point: int) -> None:
+    """Write the checksum of a point."""
+    names = columns_of(db, "points")
+    query = f"SELECT checksum, {', '.join(map(_quoted, names))} FROM points WHERE point = ?"
+    before, *values = db.execute(query, (point,)).fetchone()
+    after = digest(names, values)
+    db.execute("UPDATE points SET checksum = ? WHERE point = ?", (after, point))
+    _add(db, "points", before is None, after - (before or 0))
+
+
+def sum_up(db: sqlite3.Connection) -> None:
+    """Count all rows anew."""
+    for table in ("runs", "points"):
+        db.execute(
+            f"INSERT OR REPLACE INTO sums SELECT '{table}', count(*), coalesce(sum(checksum), 0) FROM main.{table}"
+        )
+
+
+def _add(db: sqlite3.Connection, table: str, rows: int, total: int) -> None:
+    db.execute("UPDATE sums SET rows = rows + ?, total = total + ? WHERE name = ?", (int(rows), total, table))
+
+
+def _of_run(names: Sequence[str], values: Sequence[Any], kept: Sequence[tuple[Any, ...]]) -> int:
+    total = digest(names, values)
+    return crc32(marshal.dumps([list(row) for row in kept], 2), total)
+
+
+def examine(db: sqlite3.Connection, tables: Sequence[str] | None = None, *, texts: bool = True) -> Examined:
+    """Compare all rows of a store with their checksums.
+
+    Parameters
+    ----------
+    db : Connection
+        The store.
+    tables : sequence of str, optional
+        Tables to look through besides those of runs and points; all that were kept by default.
+    texts : bool, default True
+        Whether to look through the scenarios and the meanings of columns.
+
+    Returns
+    -------
+    Examined
+        What is whole, and what is not.
+    """
+    alone = not db.in_transaction
+    if alone:
+        db.execute("BEGIN")
+    try:
+        if tables is None:
+            tables = [row[0] for row in db.execute("SELECT DISTINCT name FROM kept ORDER BY name")]
+        damage = _structure(db, ["points", "runs", *tables])
+        return _Examination(db, damage).all(tables, texts=texts)
+    finally:
+        if alone and db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+def whole(db: sqlite3.Connection) -> tuple[set[int], set[int], list[Damage]]:
+    """Find the runs and points that are whole, by their numbers, and what is not; for a repair."""
+    examination = _Examination(db, [])
+    examination.all(sorted({row[0] for row in rows_of(db, "kept", ["name"])}))
+    return examination.whole, examination.points, examination.damage
+
+
+class _Examination:
+    def __init__(self, db: sqlite3.Connection, damage: list[Damage]) -> None:
+        self.db = db
+        self.damage = damage
+        self.whole: set[int] = set()
+        self.points: set[int] = set()
+
+    def all(self, tables: Sequence[str], *, texts: bool = True) -> Examined:
+        points = self._points()
+        sums = {row[0]: row[1:] for row in self._rows("sums", ["name", "rows", "total"])}
+        kept: dict[int, list[tuple[Any, ...]]] = {}
+        for run, *row in self._rows("kept", ["run", "name", "detail", "rows", "checksum"]):
+            kept.setdefault(run, []).append(tuple(row))
+        found = {table: self._table(table) for table in tables}
+        count = total = 0
+        names = columns_of(self.db, "runs")
+        for run, checksum, *values in self._rows("runs", ["run", "checksum", *names]):
+            count, total = count + 1, total + (checksum or 0)
+            key = dict(zip(names, values))
+            own = sorted(kept.pop(run, ()))
+            what = f"the run of scenario {str(key['scenario'])[:12]} with seed {key['seed']}"
+            if _of_run(names, values, own) != checksum:
+                self.damage.append(Damage(what))
+                continue
+            bad = [name for name, _, rows, crc in own if name in found and found[name].get(run, (0, 0)) != (rows, crc)]
+            if bad:
+                self.damage.append(Damage(f"{what}: its rows in {', '.join(bad)}"))
+                continue
+            self.whole.add(run)
+        for run in kept:
+            self.damage.append(Damage(f"tables of run {run}, which is not there"))
+        for name, was in (("runs", (count, total)), ("points", points)):
+            if sums.get(name) != was:
+                expected = sums.get(name, (None,))[0]
+                more = f", and {expected} were written" if expected not in (None, was[0]) else ""
+                self.damage.append(Damage(f"the table of {name}: it has {was[0]} rows{more}, and another sum"))
+        if texts:
+            self._texts()
+        return Examined(len(self.whole), len(self.points), self.damage)
+
+    def _texts(self) -> None:
+        for scenario, name, toml, checksum in self._rows("scenarios", ["scenario", "name", "toml", "checksum"]):
+            if digest(SCENARIO, (scenario, name, toml)) != checksum:
+                self.damage.append(Damage(f"the text of scenario {str(scenario)[:12]}"))
+        for source, name, meaning, checksum in self._rows("meanings", ["source", "name", "meaning", "checksum"]):
+            if digest(MEANING, (source, name, meaning)) != checksum:
+                self.damage.append(Damage(f"what column {name} of {source} means"))
+
+    def _points(self) -> tuple[int, int]:
+        names = columns_of(self.db, "points")
+        count = total = 0
+        for point, checksum, *values in self._rows("points", ["point", "checksum", *names]):
+            count, total = count + 1, total + (checksum or 0)
+            if digest(names, values) == checksum:
+                self.points.add(point)
+            else:
+                labels = values[names.index("labels")]
+                self.damage.append(Damage(f"point {point} of the sweep ({labels})"))
+        return count, total
+
+    def _table(self, table: str) -> dict[int, tuple[int, int]]:
+        """Rows and checksum of each run."""
+        names = columns_of(self.db, table)
+        found: dict[int, tuple[int, int]] = {}
+        for run, *values in self._rows(table, ["run", *names]):
+            rows, total = found.get(run, (0, 0))
+            found[run] = rows + 1, digest(names, values, total)
+        return found
+
+    def _rows(self, table: str, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        lost: list[str] = []
+        try:
+            yield from rows_of(self.db, table, names, lost)
+        except UNREADABLE as error:
+            lost.append(str(error))
+        if lost:
+            self.damage.append(Damage(f"{len(lost)} places of the table of {table}: {lost[0]}"))
+
+
+def rows_of(
+    db: sqlite3.Connection, table: str, names: Sequence[str], lost: list[str] | None = None
+) -> Iterator[tuple[Any, ...]]:
+    """Read all rows of a table, in their order and without an index, past those that cannot be read.
+
+    Parameters
+    ----------
+    db : Connection
+        Where from.
+    table : str
+        Which.
+    names : sequence of str
+        Columns.
+    lost : list, optional
+        Takes the message of each place that cannot be read.
+    """
+    lost = [] if lost is None else lost
+    source = f"FROM main.{_quoted(table)} NOT INDEXED"
+    selected = ", ".join(map(_quoted, names))
+    if table in ("kept", "sums", "scenarios", "meanings"):  # small tables without row numbers
+        try:
+            yield from db.execute(f"SELECT {selected} {source}")
+        except UNREADABLE as error:
+            lost.append(str(error))
+        return
+    last = -(1 << 63)
+    try:
+        for number, *row in db.execute(f"SELECT rowid, {selected} {source} ORDER BY rowid"):
+            last = number
+            yield tuple(row)
+    except UNREADABLE as error:
+        lost.append(str(error))
+    else:
+        return
+    ahead = [(last + 1, 1 << 40)] if last > -(1 << 62) else [(1, 1 << 40)]
+    query = f"SELECT rowid, {selected} {source} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
+    while ahead and len(lost) < MOST_HOLES:
+        low, high = ahead.pop()
+        rows = []
+        try:
+            for number, *row in db.execute(query, (low, high)):
+                rows.append(tuple(row))
+                low = number + 1
+        except UNREADABLE as error:
+            if low >= high:
+                lost.append(str(error))
+            else:
+                middle = low + (high - low) // 2
+                ahead += [(middle + 1, high), (low, middle)]
+        yield from rows
+
+
+def _structure(db: sqlite3.Connection, tables: Sequence[str]) -> list[Damage]:
+    """List what SQLite itself finds wrong with tables and their indices."""
+    found = []
+    for table in tables:
+        for (text,) in db.execute(f"PRAGMA main.integrity_check({_quoted(table)})").fetchmany(MOST_NAMED):
+            if text != "ok":
+                found.append(Damage(f"the table of {table}: {' '.join(text.split())}"))
+    return found
+
+
+@contextmanager
+def guarded(path: Path) -> Iterator[None]:
+    """Turn what SQLite says of a damaged database into a `StoreError`."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise StoreError(f"`{path}` is busy: another process writes into it for long") from error
+        raise StoreError(damaged(path, [Damage(str(error))])) from error
+    except (*UNREADABLE, sqlite3.Error) as error:
+        raise StoreError(damaged(path, [Damage(str(error))])) from error
+
+
+def damaged(path: Path, damage: Sequence[Damage]) -> str:
+    """Say what is damaged, and what to do."""
+    named = "; ".join(item.what for item in damage[:MOST_NAMED])
+    more = f"; and {len(damage) - MOST_NAMED} more" if len(damage) > MOST_NAMED else ""
+    return (
+        f"`{path}` is damaged: {named}{more}. `wifair results {path} --verify` lists all of it, "
+        "`--repair` drops it, and the sweep then computes it again"
+    )
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,208 @@
+"""A store without what is damaged in it: what is whole is copied, the damaged file is kept beside it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from wifair.errors import StoreError
+from wifair.sweeps import checksums
+from wifair.sweeps.schema import APPLICATION, FILE, FORMAT, check_whole, create_tables, quoted, reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+    from typing import Any
+
+__all__ = ["Repaired", "repair"]
+
+OWN = ("run", "point", "checksum")
+
+
+class Repaired(NamedTuple):
+    """What a repair did."""
+
+    runs: int
+    """Runs that were kept."""
+    points: int
+    """Points that were kept."""
+    damage: list[checksums.Damage]
+    """What was dropped."""
+    old: Path | None
+    """Where the damaged file is now; None if nothing was wrong."""
+
+
+def repair(folder: Path) -> Repaired:
+    """Drop what is damaged in the store `folder`, so that a sweep computes it again.
+
+    A store of format 1, which has no checksums, gets them.
+
+    Parameters
+    ----------
+    folder : Path
+        The store.
+
+    Returns
+    -------
+    Repaired
+        What was kept and what was dropped.
+
+    Raises
+    ------
+    StoreError
+        If there is no store, another process computes into it, or nothing of it can be read.
+    """
+    file = folder / FILE
+    if not file.is_file():
+        raise StoreError(f"`{folder}` is no store: there is no `{FILE}` in it")
+    new = folder / f"{FILE}.repaired"
+    try:
+        new.unlink(missing_ok=True)
+        with closing(_open(file)) as source:
+            layout = _layout(source, file)
+            if layout == FORMAT and (found := _sound(source, file)) is not None:
+                return Repaired(found.runs, found.points, [], None)
+            with closing(sqlite3.connect(new, isolation_level=None)) as target:
+                result = _copy(source, target, layout)
+        _sync(new)
+        old = _aside(file)
+        new.replace(file)
+        return result._replace(old=old)
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot repair `{folder}`: {error}") from None
+    except OSError as error:
+        raise StoreError(f"cannot repair `{folder}`: {reason(error)}") from None
+    finally:
+        for ending in ("", "-journal"):
+            with suppress(OSError):
+                new.with_name(new.name + ending).unlink(missing_ok=True)
+
+
+def _open(file: Path) -> sqlite3.Connection:
+    """Open a database for this process alone, with what its log still has."""
+    source = sqlite3.connect(file, timeout=2.0, isolation_level=None)
+    source.text_factory = _text
+    try:
+        source.execute("PRAGMA locking_mode = EXCLUSIVE")
+        source.execute("BEGIN IMMEDIATE")
+        source.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            source.close()
+            raise StoreError(f"`{file.parent}` is in use: stop the sweep first") from None
+    return source
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")  # such a text has another checksum
+
+
+def _layout(source: sqlite3.Connection, file: Path) -> int:
+    try:
+        application = int(source.execute("PRAGMA application_id").fetchone()[0])
+        layout = int(source.execute("PRAGMA user_version").fetchone()[0])
+        tables = {row[0] for row in source.execute("SELECT name FROM sqlite_master")}
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise StoreError(
+            f"nothing of `{file}` can be read: {error}. Take it from a copy, or remove it and repeat the sweep"
+        ) from None
+    if application != APPLICATION and not {"runs", "points", "kept"} <= tables:
+        raise StoreError(f"`{file}` is an SQLite database, but no store of wifair")
+    if layout == 1 and "sums" not in tables:
+        return 1
+    if layout > FORMAT and layout & ~FORMAT:
+        raise StoreError(f"`{file}` has format {layout} of a later wifair, this one has format {FORMAT}")
+    return FORMAT
+
+
+def _sound(source: sqlite3.Connection, file: Path) -> checksums.Examined | None:
+    """Look through all of it; None if something is damaged."""
+    try:
+        check_whole(file)
+        if source.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
+            return None
+        found = checksums.examine(source)
+    except (sqlite3.Error, UnicodeDecodeError, StoreError):
+        return None
+    return None if found.damage else found
+
+
+def _copy(source: sqlite3.Connection, target: sqlite3.Connection, layout: int) -> Repaired:
+    """Copy what is whole, and seal it."""
+    create_tables(target)
+    if layout == FORMAT:
+        runs, points, damage = checksums.whole(source)
+    else:
+        runs = {row[0] for row in checksums.rows_of(source, "runs", ["run"])}
+        points = {row[0] for row in checksums.rows_of(source, "points", ["point"])}
+        damage = []
+    target.execute("PRAGMA synchronous = FULL")
+    target.execute("BEGIN IMMEDIATE")
+    _texts(source, target, layout)
+    _table(source, target, "points", "point", points)
+    _table(source, target, "runs", "run", runs)
+    tables: dict[int, list[str]] = {}
+    for run, name, detail in checksums.rows_of(source, "kept", ["run", "name", "detail"]):
+        if run in runs:
+            target.execute("INSERT OR REPLACE INTO kept (run, name, detail) VALUES (?, ?, ?)", (run, name, detail))
+            tables.setdefault(run, []).append(name)
+    for name in sorted({name for names in tables.values() for name in names}):
+        target.execute(f"CREATE TABLE IF NOT EXISTS {quoted(name)} (run INTEGER NOT NULL)")
+        target.execute(f"CREATE INDEX {quoted(name + '_run')} ON {quoted(name)} (run)")
+        _table(source, target, name, "run", runs)
+    for (run,) in target.execute("SELECT run FROM runs ORDER BY run").fetchall():
+        checksums.seal_run(target, run, tables.get(run, []))
+    for (point,) in target.execute("SELECT point FROM points ORDER BY point").fetchall():
+        checksums.seal_point(target, point)
+    checksums.sum_up(target)
+    target.execute("COMMIT")
+    target.execute("PRAGMA journal_mode = WAL")
+    return Repaired(len(runs), len(points), damage, None)
+
+
+def _table(source: sqlite3.Connection, target: sqlite3.Connection, table: str, key: str, wanted: set[int]) -> None:
+    """Copy the rows of a table whose number is wanted."""
+    there = {row[1] for row in target.execute(f"PRAGMA table_info({quoted(table)})")}
+    names = []
+    for _, name, kind, *_ in source.execute(f"PRAGMA table_info({quoted(table)})").fetchall():
+        if name in OWN:
+            continue
+        names.append(name)
+        if name not in there:
+            target.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN {quoted(name)} {kind}")
+    places = ", ".join("?" * (1 + len(names)))
+    insert = f"INSERT OR IGNORE INTO {quoted(table)} ({', '.join(map(quoted, [key, *names]))}) VALUES ({places})"
+    target.executemany(insert, _wanted(checksums.rows_of(source, table, [key, *names]), wanted))
+
+
+def _wanted(rows: Iterator[tuple[Any, ...]], wanted: set[int]) -> Iterator[Sequence[Any]]:
+    return (row for row in rows if row[0] in wanted)
+
+
+def _texts(source: sqlite3.Connection, target: sqlite3.Connection, layout: int) -> None:
+    for table, names in (("scenarios", checksums.SCENARIO), ("meanings", checksums.MEANING)):
+        columns = [*names, "checksum"] if layout == FORMAT else list(names)
+        for row in checksums.rows_of(source, table, columns):
+            checksum = checksums.digest(names, row[:3])
+            if layout != FORMAT or row[3] == checksum:
+                target.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)", (*row[:3], checksum))
+
+
+def _aside(file: Path) -> Path:
+    """Give the damaged file, and its log, another name."""
+    number = 1
+    while (old := file.with_name(f"{FILE}.damaged{number}")).exists():
+        number += 1
+    file.rename(old)
+    for ending in ("-wal", "-shm"):
+        log = file.with_name(file.name + ending)
+        if log.exists():
+            log.rename(old.with_name(old.name + ending))
+    return old
+
+
+def _sync(file: Path) -> None:
+    with file.open("rb+") as opened:
+        os.fsync(opened.fileno())
