@@ -308,7 +308,7 @@ class Capture:
         OSError
             If a file cannot be written.
         """
-        from wifair.capture_figure import save  # noqa: PLC0415
+        from wifair.figures.capture import save  # noqa: PLC0415
 
         self._need_packets()
         return save(self, directory, formats)

@@ -198,7 +198,7 @@ details {{ margin: .5rem 0; }} summary {{ cursor: pointer; }}
 def page(capture: Capture) -> str:
     """Write the report as one HTML page, figures as SVG inside."""
     from wifair._core import __version__  # noqa: PLC0415
-    from wifair.capture_figure import flow_svg, overview_svg, shown_flows  # noqa: PLC0415
+    from wifair.figures.capture import flow_svg, overview_svg, shown_flows  # noqa: PLC0415
 
     head, *notes = _head(capture)
     body = [f"<p>{html.escape(head)}</p>"]

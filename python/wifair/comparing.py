@@ -221,26 +221,74 @@ class Comparison:
             blocks.append(_block(self.names[0], side.name, rows))
         return "\n\n".join(blocks)
 
-    def save_figure(self, path: str | os.PathLike[str]) -> None:
+    def figure(
+        self,
+        *,
+        title: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        size: str | None = None,
+        logy: bool = False,
+    ) -> Any:
         """Draw the most telling figures, a point for each seed, lines between equal seeds.
+
+        Parameters
+        ----------
+        title : str, optional
+            Title over the figure.
+        labels : mapping of str to str, optional
+            Other texts, by the names of what is compared and of figures.
+        size : str, optional
+            ``"one-column"``, ``"two-column"``, ``"16 cm"`` or ``"3.5 x 2.4 in"``.
+        logy : bool, default False
+            Logarithmic vertical axes; ratios always have one.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            To be changed, shown in a notebook, or saved by its ``savefig``, with fonts embedded.
+
+        Raises
+        ------
+        ValueError
+            If the size is none, or a label names nothing that is drawn.
+        ImportError
+            If there is no matplotlib.
+        """
+        from wifair.figures.comparison import draw  # noqa: PLC0415
+        from wifair.figures.style import Look  # noqa: PLC0415
+
+        return draw(self, Look.of(title, labels, size, logy))
+
+    def save_figure(self, path: str | os.PathLike[str], **options: Any) -> Any:
+        """Draw it into a file.
 
         Parameters
         ----------
         path : str or path
             The file, by whose end it is PNG, SVG or PDF. It is replaced if it is there.
+        **options
+            As for `figure`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            What was saved.
 
         Raises
         ------
         ValueError
-            If its end is another.
+            If its end is another, or an option is wrong.
         ImportError
             If there is no matplotlib.
         OSError
             If the file cannot be written.
         """
-        from wifair.figure import save_comparison  # noqa: PLC0415
+        from wifair.figures.style import check, save  # noqa: PLC0415
 
-        save_comparison(self, path)
+        check(path)
+        figure = self.figure(**options)
+        save(figure, path)
+        return figure
 
     def telling(self) -> list[str]:
         """List the figures that are shown unless all are asked for."""

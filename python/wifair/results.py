@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from wifair.statistics import Interval, mean_interval
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from wifair._core import Outcome, RawColumn, RawData
     from wifair.scenario import Scenario
@@ -152,6 +153,94 @@ class Results:
 
         with Folder(directory, formats=formats, force=force) as folder:
             folder.write(self)
+
+    def with_series_of(self, sampled: Results) -> Results:
+        """Give the same results with the series and queues of another run of the same scenario.
+
+        Parameters
+        ----------
+        sampled : Results
+            A run with `series`, of the first of these seeds at least.
+
+        Returns
+        -------
+        Results
+            All tables of these results, `series` and `queues` of the others.
+        """
+        other = copy.copy(self)
+        other.series, other.queues = sampled.series, sampled.queues
+        return other
+
+    def figure(
+        self,
+        *,
+        title: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        size: str | None = None,
+        logy: bool = False,
+    ) -> Any:
+        """Draw who got how much: goodput of the flows over time and on average, windows, the AP's queue.
+
+        What goes over time needs `series`; without it only the goodput of each flow is drawn.
+
+        Parameters
+        ----------
+        title : str, optional
+            Title over the figure; what was run by default, none if empty.
+        labels : mapping of str to str, optional
+            Other texts, by the names of flows or of ``goodput_bps``, ``time_s``, ``cwnd``, ``ap_queue_packets``.
+        size : str, optional
+            ``"one-column"``, ``"two-column"``, ``"16 cm"`` or ``"3.5 x 2.4 in"``.
+        logy : bool, default False
+            Goodput on a logarithmic scale.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            To be changed, shown in a notebook, or saved by its ``savefig``, with fonts embedded.
+
+        Raises
+        ------
+        ValueError
+            If there is no flow, the size is none, or a label names nothing that is drawn.
+        ImportError
+            If matplotlib is not installed.
+        """
+        from wifair.figures.run import draw  # noqa: PLC0415
+        from wifair.figures.style import Look  # noqa: PLC0415
+
+        return draw(self, Look.of(title, labels, size, logy))
+
+    def save_figure(self, path: str | os.PathLike[str], **options: Any) -> Any:
+        """Draw it into a file.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, by whose end it is PNG, SVG or PDF. It is replaced if it is there.
+        **options
+            As for `figure`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            What was saved.
+
+        Raises
+        ------
+        ValueError
+            If its end is another, or an option is wrong.
+        ImportError
+            If matplotlib is not installed.
+        OSError
+            If the file cannot be written.
+        """
+        from wifair.figures.style import check, save  # noqa: PLC0415
+
+        check(path)
+        figure = self.figure(**options)
+        save(figure, path)
+        return figure
 
     def __repr__(self) -> str:
         from wifair.report import text  # noqa: PLC0415

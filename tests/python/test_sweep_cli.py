@@ -140,13 +140,13 @@ def test_results_are_drawn(grid: Path, tmp_path: Path) -> None:
     arguments = ["--x", "count", "--y", "jain", "--y", "goodput_bps", "--by", "cc", "--plot", figure]
     wifair("results", grid, *arguments)
     text = figure.read_text()
-    assert all(f"<!-- {label} -->" in text for label in ("vegas", "stations.count", "Jain's index", "goodput [Mb/s]"))
+    assert all(f"<!-- {label} -->" in text for label in ("vegas", "number of stations", "Jain's index", "goodput [Mb/s]"))
     assert wifair("results", grid, *arguments)[1] == ""
     mixed = "averages are over flows.tcp.cc too: --by or --where tells them apart\n"
     assert wifair("results", grid, "--x", "count", "--y", "jain", "--plot", figure)[1] == mixed
     assert wifair("results", grid, "--where", "cc=reno", "--x", "count", "--y", "jain", "--plot", figure)[1] == ""
     wifair("results", grid, "--x", "cc", "--y", "jain", "--by", "count", "--plot", figure)
-    assert all(f"<!-- {label} -->" in figure.read_text() for label in ("reno", "vegas", "flows.tcp.cc"))
+    assert all(f"<!-- {label} -->" in figure.read_text() for label in ("reno", "vegas", "congestion control"))
     assert "needs --x, --y and --plot" in wifair("results", grid, "--x", "count", code=2)[1]
     assert "cannot write" in wifair("results", grid, *arguments[:-1], tmp_path / "no" / "a.svg", code=2)[1]
 

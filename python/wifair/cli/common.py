@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from click.core import ParameterSource
@@ -26,7 +26,9 @@ __all__ = [
     "complain",
     "echo_json",
     "fail",
+    "figure_options",
     "guarded",
+    "look_of",
     "reason",
     "refuse_unused",
 ]
@@ -74,13 +76,59 @@ def check_file(path: str) -> None:
 
 def check_figure(path: str) -> None:
     """Leave with an error, before what may take long, if no figure could be drawn into `path`."""
-    from wifair import figure  # noqa: PLC0415
+    from wifair.figures import style  # noqa: PLC0415
 
     try:
-        figure.check(path)
+        style.check(path)
     except (ImportError, ValueError) as error:
         fail(str(error), WRONG)
     check_file(path)
+
+
+def figure_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that change how a figure looks; `look_of` reads them."""
+    for option in reversed(
+        [
+            click.option("--title", metavar="TEXT", help="Title over the figure; '' for none."),
+            click.option(
+                "--label",
+                "labels",
+                multiple=True,
+                metavar="NAME=TEXT",
+                help="Write TEXT in the figure for a flow, value or quantity NAME; may be repeated.",
+            ),
+            click.option(
+                "--size", metavar="SIZE", help="Size of the figure: one-column, two-column, '16 cm', '3.5 x 2.4 in'."
+            ),
+            click.option("--logy", is_flag=True, help="Draw on a logarithmic scale; ratios always are."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def look_of(
+    option: str, path: str | None, title: str | None, labels: tuple[str, ...], size: str | None, logy: bool
+) -> dict[str, Any]:
+    """Read the options of `figure_options`, as the figure functions take it.
+
+    `option` is the one that names the file of the figure, and `path` its value.
+    """
+    from wifair.figures.style import Look  # noqa: PLC0415
+
+    if path is None and (title is not None or labels or size or logy):
+        raise click.UsageError(f"--title, --label, --size and --logy need {option}")
+    texts = {}
+    for pair in labels:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"--label `{pair}`: write NAME=TEXT")
+        texts[name] = text
+    try:
+        Look.of(title, texts, size, logy)
+    except ValueError as error:
+        fail(str(error), WRONG)
+    return {"title": title, "labels": texts, "size": size, "logy": logy}
 
 
 def refuse_unused(options: Iterable[str], why: str) -> None:

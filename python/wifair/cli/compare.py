@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wifair.cli.common import WRONG, Seeds, check_figure, check_file, fail, reason
+from wifair.cli.common import WRONG, Seeds, check_figure, check_file, fail, figure_options, look_of, reason
 from wifair.errors import ResultsError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ __all__ = ["compare_command"]
 @click.option("--json", "as_json", is_flag=True, help="Print all differences as JSON instead of tables.")
 @click.option("--csv", "csv_file", metavar="FILE", type=click.Path(), help="Write all differences as a table.")
 @click.option("--figure", metavar="FILE", type=click.Path(), help="Draw the most telling ones: .png, .svg or .pdf.")
+@figure_options
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Runs at the same time; all cores by default.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
 def compare_command(
@@ -46,6 +47,10 @@ def compare_command(
     as_json: bool,
     csv_file: str | None,
     figure: str | None,
+    title: str | None,
+    labels: tuple[str, ...],
+    size: str | None,
+    logy: bool,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -63,6 +68,7 @@ def compare_command(
     from wifair.comparing import compare  # noqa: PLC0415
     from wifair.sources import is_scenario  # noqa: PLC0415
 
+    look = look_of("--figure", figure, title, labels, size, logy)
     sources, names = _sources(files, others, duration, changes)
     if (seeds is not None or duration is not None or changes) and not any(map(is_scenario, files)):
         raise click.UsageError("--seeds, --duration and --set are for scenarios: there is none")
@@ -74,7 +80,7 @@ def compare_command(
         comparison = compare(*sources, seeds=seeds, names=names, flows=flows, threads=threads, progress=not quiet)
     except (ResultsError, ValueError) as error:
         fail(str(error), WRONG)
-    _write(comparison, csv_file, figure)
+    _write(comparison, csv_file, figure, look)
     if as_json:
         click.echo(comparison.to_json(), nl=False)
     else:
@@ -118,7 +124,7 @@ def _sources(
     return found, distinct(names)
 
 
-def _write(comparison: Comparison, csv_file: str | None, figure: str | None) -> None:
+def _write(comparison: Comparison, csv_file: str | None, figure: str | None, look: dict[str, Any]) -> None:
     target = ""
     try:
         if csv_file is not None:
@@ -126,7 +132,7 @@ def _write(comparison: Comparison, csv_file: str | None, figure: str | None) -> 
             Path(csv_file).write_text(comparison.table.to_csv(), encoding="utf-8")
         if figure is not None:
             target = figure
-            comparison.save_figure(figure)
+            comparison.save_figure(figure, **look)
     except (ImportError, ValueError) as error:
         fail(str(error), WRONG)
     except OSError as error:

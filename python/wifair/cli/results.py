@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wifair.cli.common import FAILED, WRONG, echo_json, fail, reason, refuse_unused
+from wifair.cli.common import FAILED, WRONG, echo_json, fail, figure_options, look_of, reason, refuse_unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ TAKEN = {
     "--repair": {"repair"},
     "--scenario": {"scenario"},
     "--failed": {"failed", "as_json"},
-    "--plot": {"where", "table", "plot", "x", "y", "by"},
+    "--plot": {"where", "table", "plot", "x", "y", "by", "title", "labels", "size", "logy"},
     "--csv or --parquet": {"where", "table", "csv_file", "parquet_file", "group"},
     "a table": {"where", "table", "group", "show", "each", "rows", "as_json"},
 }
@@ -57,6 +57,7 @@ class Dispatch(click.Command):
 @click.option("--x", metavar="NAME", help="What was varied, along the figure.")
 @click.option("--y", multiple=True, metavar="NAME", help="Figure to draw; may be repeated.")
 @click.option("--by", multiple=True, metavar="NAME", help="One line for each value; may be repeated.")
+@figure_options
 @click.option(
     "--csv", "csv_file", type=click.Path(), metavar="FILE", help="Write all columns of each run; - is stdout."
 )
@@ -78,6 +79,10 @@ def results_command(
     x: str | None,
     y: tuple[str, ...],
     by: tuple[str, ...],
+    title: str | None,
+    labels: tuple[str, ...],
+    size: str | None,
+    logy: bool,
     csv_file: str | None,
     parquet_file: str | None,
     as_json: bool,
@@ -104,6 +109,7 @@ def results_command(
     from wifair.sweeps.store import Store  # noqa: PLC0415
 
     drawing = plot is not None or bool(x or y or by)
+    style = look_of("--plot", plot, title, labels, size, logy)
     uses = {
         "--verify": verify,
         "--repair": repair,
@@ -128,7 +134,7 @@ def results_command(
             else:
                 look = _Look(store, where, table)
                 if drawing:
-                    look.plot(plot, x, _names(y), _names(by))
+                    look.plot(plot, x, _names(y), _names(by), style)
                 elif csv_file is not None or parquet_file is not None:
                     look.export(csv_file, parquet_file, _names(group))
                 else:
@@ -218,9 +224,10 @@ class _Look:
         else:
             click.echo(averages(table, by, figures, rows or table.rows))
 
-    def plot(self, path: str | None, x: str | None, y: Sequence[str], by: Sequence[str]) -> None:
+    def plot(self, path: str | None, x: str | None, y: Sequence[str], by: Sequence[str], style: dict[str, Any]) -> None:
         """Draw a figure."""
-        from wifair.sweeps.plotting import plot  # noqa: PLC0415
+        from wifair.figures.style import Look, check, save  # noqa: PLC0415
+        from wifair.figures.sweep import draw  # noqa: PLC0415
 
         if path is None or x is None or not y:
             raise click.UsageError("a figure needs --x, --y and --plot FILE")
@@ -229,7 +236,8 @@ class _Look:
         table = self._means([along, *lines], figures)
         self._tell_mixed([name for name in self._labels() if name not in (along, *lines)])
         try:
-            plot(table, path, along, figures, lines)
+            check(path)
+            save(draw(table, along, figures, lines, Look.of(**style)), path)
         except ImportError as error:
             fail(str(error), WRONG)
         except OSError as error:

@@ -5,11 +5,20 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from wifair.cli.common import INTERRUPTED, WRONG, Seeds, check_figure, fail, reason
+from wifair.cli.common import (
+    INTERRUPTED,
+    WRONG,
+    Seeds,
+    check_figure,
+    fail,
+    figure_options,
+    look_of,
+    reason,
+)
 from wifair.errors import Interrupted, ScenarioError
 
 if TYPE_CHECKING:
@@ -21,6 +30,9 @@ if TYPE_CHECKING:
     from wifair.taps import Pcap
 
 __all__ = ["run_command"]
+
+FIGURE_SAMPLES = 200
+"""Samples over time in a figure, where nobody asks for others."""
 
 
 @click.command(name="run")
@@ -42,7 +54,8 @@ __all__ = ["run_command"]
 @click.option("--series", is_flag=True, help="Also sample cwnd, ssthresh, srtt, goodput and AP queue over time.")
 @click.option("--series-step", metavar="TIME", help="Time between samples; 100 ms by default.")
 @click.option("--plot", is_flag=True, help="Also show the goodput of the flows as bars.")
-@click.option("--figure", metavar="FILE", type=click.Path(), help="Draw a figure: .png, .svg or .pdf.")
+@click.option("--figure", metavar="FILE", type=click.Path(), help="Draw who got how much, when: .png, .svg or .pdf.")
+@figure_options
 @click.option("--pcap", metavar="DIR", type=click.Path(), help="Write captures into a folder, one for each point.")
 @click.option(
     "--pcap-at",
@@ -78,6 +91,10 @@ def run_command(
     series_step: str | None,
     plot: bool,
     figure: str | None,
+    title: str | None,
+    labels: tuple[str, ...],
+    size: str | None,
+    logy: bool,
     pcap: str | None,
     pcap_at: str | None,
     pcap_snap: int | None,
@@ -111,6 +128,7 @@ def run_command(
         raise click.UsageError("--series-step needs --series")
     if formats and not out:
         raise click.UsageError("--format needs --out")
+    look = look_of("--figure", figure, title, labels, size, logy)
     captures = _captures(pcap, pcap_at, pcap_snap, pcap_format, force)
     _check_air(frames, timeline, start or end, force)
     from wifair import Scenario, run  # noqa: PLC0415
@@ -143,7 +161,7 @@ def run_command(
             if folder is not None:
                 folder.write(results, command=_command())
             if figure is not None:
-                _draw(results, figure)
+                _draw(results, figure, look)
             _draw_air(results, frames, timeline, start, end)
             click.echo(results.to_json().rstrip("\n") if as_json else repr(results))
             if plot:
@@ -212,7 +230,7 @@ def _span(
     if frames is not None:
         return (start or "0 s", end)
     if timeline is not None:
-        from wifair.timeline import usual_span  # noqa: PLC0415
+        from wifair.figures.timeline import usual_span  # noqa: PLC0415
 
         return usual_span(scenario, start, end)
     return False
@@ -227,25 +245,35 @@ def _draw_air(results: Results, frames: str | None, timeline: str | None, start:
             assert results.frames is not None
             write_table(results.frames, frames)
         if timeline is not None:
-            from wifair import timeline as drawing  # noqa: PLC0415
+            from wifair.figures import style  # noqa: PLC0415
+            from wifair.figures import timeline as drawing  # noqa: PLC0415
 
             target = timeline
-            drawing.save(results, timeline, start=start, end=end)
+            style.save(drawing.draw(results, start=start, end=end), timeline)
     except (ImportError, ValueError) as error:
         fail(str(error), WRONG)
     except OSError as error:
         fail(f"cannot write `{target}`: {reason(error)}", WRONG)
 
 
-def _draw(results: Results, path: str) -> None:
-    from wifair import figure  # noqa: PLC0415
-
+def _draw(results: Results, path: str, look: dict[str, Any]) -> None:
     try:
-        figure.save(results, path)
+        _with_series(results).save_figure(path, **look)
     except (ImportError, ValueError) as error:
         fail(str(error), WRONG)
     except OSError as error:
         fail(f"cannot write `{path}`: {reason(error)}", WRONG)
+
+
+def _with_series(results: Results) -> Results:
+    """Add what a figure shows over time: samples of the first seed, from a run of their own."""
+    if results.series is not None or not results.seeds:
+        return results
+    from wifair import run  # noqa: PLC0415
+
+    step_ns = max(round(results.scenario.duration_s * 1e9 / FIGURE_SAMPLES), 1_000_000)
+    sampled = run(results.scenario, seeds=results.seeds[:1], series=f"{step_ns} ns")
+    return results.with_series_of(sampled)
 
 
 def _command() -> str:

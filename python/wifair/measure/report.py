@@ -98,8 +98,8 @@ def radio(results: CaseResults) -> list[str]:
     return lines
 
 
-def save_figure(measurement: Measurement, path: str | os.PathLike[str], *, case: str | None = None) -> None:
-    """Draw goodput of all cases, or of one case with windows and outstanding data over time; save as PNG, SVG or PDF.
+def save_figure(measurement: Measurement, path: str | os.PathLike[str], *, case: str | None = None) -> Any:
+    """Draw goodput of all cases, or of one case with windows and outstanding data over time; save it, give it.
 
     Raises
     ------
@@ -108,30 +108,26 @@ def save_figure(measurement: Measurement, path: str | os.PathLike[str], *, case:
     KeyError
         If there is no such case.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError:
-        raise ImportError("figures need matplotlib: pip install 'wifair[plot]'") from None
-    if case is None:
-        height = 1.2 + 0.28 * measurement.table.rows
-        figure = Figure(figsize=(7, height), layout="constrained")
-        FigureCanvasAgg(figure)
-        _all_cases(figure.subplots(), measurement)
-    else:
-        figure = Figure(figsize=(7, 5), layout="constrained")
-        FigureCanvasAgg(figure)
-        _over_time(figure.subplots(2, 1, sharex=True), measurement.cases[case])
-    figure.savefig(path, dpi=150)
+    from wifair.figures.style import Look, new_figure, save, settings  # noqa: PLC0415
+
+    with settings():
+        if case is None:
+            figure = new_figure(Look(), height_in=1.0 + 0.22 * measurement.table.rows)
+            _all_cases(figure.subplots(), measurement)
+        else:
+            figure = new_figure(Look(), height_in=4.5)
+            _over_time(figure.subplots(2, 1, sharex=True), measurement.cases[case])
+    save(figure, path)
+    return figure
 
 
 def _all_cases(axes: Any, measurement: Measurement) -> None:
-    from wifair.figure import COLOURS  # noqa: PLC0415
+    from wifair.figures.style import DIRECTIONS  # noqa: PLC0415
 
     table = measurement.table
     at = np.arange(table.rows)[::-1]
     errors = np.nan_to_num(table["goodput_ci95_bps"]) / 1e6
-    colours = [COLOURS[str(direction)] for direction in table["direction"]]
+    colours = [DIRECTIONS[str(direction)] for direction in table["direction"]]
     axes.barh(at, table["goodput_bps"] / 1e6, xerr=errors, color=colours, height=0.7, ecolor="#444444")
     names = [f"{case}: {flow}" for case, flow in zip(table["case"].tolist(), table["flow"].tolist())]
     axes.set_yticks(at, names, fontsize="small")
@@ -141,7 +137,7 @@ def _all_cases(axes: Any, measurement: Measurement) -> None:
 
 
 def _over_time(axes: Any, results: CaseResults) -> None:
-    from wifair.figure import LINES  # noqa: PLC0415
+    from wifair.figures.style import LINES  # noqa: PLC0415
 
     assert results.series is not None
     series = results.series.where(seed=results.seeds[0])

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair.figure import LINES
+from wifair.figures.style import LINES, MARKERS
+from wifair.figures.style import RC as COMMON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,33 +22,18 @@ if TYPE_CHECKING:
 __all__ = ["COLOURS", "MARKERS", "bars", "draw", "legend_below", "lines", "points", "save", "svg_text"]
 
 COLOURS = LINES
-"""Okabe and Ito; see `wifair.figure`."""
-MARKERS = "osD^vP*X"
+"""Okabe and Ito; see `wifair.figures.style`."""
 SHORT_NAMES = 30
 """Letters of four names that fit into a row under a figure of one column."""
 DASHES: Sequence[Any] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), "-")
 
 RC: Mapping[str, Any] = {
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.labelsize": 8,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7,
-    "legend.frameon": False,
+    **COMMON,
     "lines.linewidth": 1.1,
-    "lines.markersize": 4,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
     "axes.grid": True,
     "axes.grid.axis": "y",
     "grid.linewidth": 0.4,
     "grid.color": "#dddddd",
-    "errorbar.capsize": 2,
-    "svg.fonttype": "path",
-    "pdf.fonttype": 42,
 }
 
 PUBLISHED: dict[str, Any] = {
@@ -92,7 +78,7 @@ def save(figure: Any, stem: Path) -> None:
     with _rc(**{"svg.hashsalt": stem.name}):
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # once is enough for three formats
-        figure.savefig(stem.with_suffix(".png"), dpi=200, metadata={"Software": None})
+        figure.savefig(stem.with_suffix(".png"), metadata={"Software": None})
         figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
         figure.savefig(stem.with_suffix(".pdf"), metadata={"CreationDate": None})
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair.figure import LINES
+from wifair.figures.style import LINES, Look, new_figure, settings
 
 if TYPE_CHECKING:
     import os
@@ -70,21 +70,18 @@ def _figures(capture: Capture) -> list[tuple[str, Callable[[Any], None]]]:
     return [("overview", partial(_overview, capture=capture)), *zip(names, drawn)]
 
 
-def _render(draw: Callable[[Any], None], form: str) -> bytes:
-    try:
-        import matplotlib as mpl  # noqa: PLC0415
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError:
-        raise ImportError("figures need matplotlib: pip install 'wifair[plot]'") from None
-    out = io.BytesIO()
-    # The same capture gives the same bytes.
-    with mpl.rc_context({"svg.hashsalt": "wifair", "svg.fonttype": "path", "path.simplify_threshold": 0.5}):
-        figure = Figure(figsize=(8, 6.5), layout="constrained")
-        FigureCanvasAgg(figure)
+def _drawn(draw: Callable[[Any], None]) -> Any:
+    with settings(**{"path.simplify_threshold": 0.5}):
+        figure = new_figure(Look(), height_in=5.6)
         draw(figure)
-        metadata = {"Date": None} if form in ("svg", "pdf") else None
-        figure.savefig(out, format=form, dpi=150, metadata=metadata)
+    return figure
+
+
+def _render(draw: Callable[[Any], None], form: str) -> bytes:
+    out = io.BytesIO()
+    figure = _drawn(draw)
+    with settings(**{"path.simplify_threshold": 0.5}):
+        figure.savefig(out, format=form)
     return out.getvalue()
 
 

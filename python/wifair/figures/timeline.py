@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wifair import _core
+from wifair.figures.style import TWO_COLUMNS, Look, new_figure, settings
 
 if TYPE_CHECKING:
-    import os
-
     from wifair.columns import Columns
     from wifair.results import Results
     from wifair.scenario import Scenario
 
-__all__ = ["save", "usual_span"]
+__all__ = ["draw", "usual_span"]
 
 USUAL_NS = 20_000_000
 HEIGHT = 0.62
@@ -62,17 +61,22 @@ def usual_span(scenario: Scenario, start: str | None, end: str | None) -> tuple[
     return (f"{first} ns", f"{last} ns")
 
 
-def save(results: Results, path: str | os.PathLike[str], *, start: str | None = None, end: str | None = None) -> None:
+def draw(results: Results, look: Look | None = None, *, start: str | None = None, end: str | None = None) -> Any:
     """Draw the air over time, of the first seed.
 
     Parameters
     ----------
     results : Results
         Of a run with `frames`.
-    path : str or path
-        File to write; its ending says as what (SVG, PNG, PDF).
+    look : Look, optional
+        What to change: title, labels (names of stations), size.
     start, end : str, optional
         From when to when, as in ``"5 s"``; 20 ms from the end of the warm-up by default.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
 
     Raises
     ------
@@ -80,15 +84,8 @@ def save(results: Results, path: str | os.PathLike[str], *, start: str | None = 
         If matplotlib is not installed.
     ValueError
         If the run has no record of frames, there is no frame in that time, or far too many to be seen.
-    OSError
-        If the file cannot be written.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError:
-        raise ImportError("figures need matplotlib: pip install 'wifair[plot]'") from None
-
+    look = look or Look()
     if results.frames is None or results.backoffs is None:
         raise ValueError("the run has no record of frames: give `frames` to wifair.run")
     first_ns, last_ns = (_core.time_of_run("time", text) for text in usual_span(results.scenario, start, end))
@@ -105,10 +102,18 @@ def save(results: Results, path: str | os.PathLike[str], *, start: str | None = 
     if len(lanes) > MOST_LANES:
         raise ValueError(f"{len(lanes)} stations are active: at most {MOST_LANES} can be drawn")
 
+    look.check_labels(lanes)
+    with settings():
+        figure = new_figure(look, width_in=TWO_COLUMNS, height_in=1.2 + 0.36 * len(lanes))
+        _draw(figure, frames, backoffs, lanes, first_s, last_s, look)
+    return figure
+
+
+def _draw(
+    figure: Any, frames: Columns, backoffs: Columns, lanes: list[str], first_s: float, last_s: float, look: Look
+) -> None:
     in_ms = last_s - first_s >= 0.002
     unit = 1e3 if in_ms else 1e6
-    figure = Figure(figsize=(10, 1.5 + 0.42 * len(lanes)), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.subplots()
     place = {name: len(lanes) - 1 - index for index, name in enumerate(lanes)}
     draw = _Lanes(axes, place, lambda time: (np.asarray(time) - first_s) * unit)
@@ -117,14 +122,13 @@ def save(results: Results, path: str | os.PathLike[str], *, start: str | None = 
     draw.frames(frames)
     for lane in range(len(lanes)):
         axes.axhline(lane, color="#999999", linewidth=0.4, zorder=0)
-    axes.set_yticks(range(len(lanes)), lanes[::-1])
+    axes.set_yticks(range(len(lanes)), [look.label(name) for name in lanes[::-1]])
     axes.set_ylim(-0.55, len(lanes) - 0.35)
     axes.set_xlim(0, (last_s - first_s) * unit)
     axes.set_xlabel(f"time after {first_s * 1e3:.6g} ms [{'ms' if in_ms else 'us'}]")
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    figure.legend(handles=draw.legend(), loc="outside upper left", ncols=6, frameon=False, fontsize=8, handlelength=1.6)
-    figure.savefig(path, dpi=150)
+    figure.legend(handles=draw.legend(), loc="outside upper left", ncols=6, handlelength=1.6)
 
 
 def _within(table: Columns, first_s: float, last_s: float) -> Columns:

@@ -1,0 +1,85 @@
+"""A comparison as a figure: a panel for each telling quantity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair.figures.labels import RATIOS, quantity
+from wifair.figures.style import LINES, MARKERS, TWO_COLUMNS, Look, new_figure, settings
+from wifair.statistics import mean_interval
+
+if TYPE_CHECKING:
+    from wifair.comparing import Comparison
+
+__all__ = ["draw"]
+
+MOST_PANELS = 12
+PANEL_IN = 1.75
+
+
+def draw(comparison: Comparison, look: Look | None = None) -> Any:
+    """Draw a comparison: a panel for each telling quantity, seeds as points, means with 95 % intervals.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What to draw.
+    look : Look, optional
+        What to change: title, labels, size, logarithmic axes. Ratios always have a logarithmic axis.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError
+        If a label names nothing that is drawn.
+    """
+    look = look or Look()
+    names = [name for name in comparison.telling() if ": " not in name][:MOST_PANELS]
+    look.check_labels([*comparison.names, *names])
+    columns = min(max(int((look.width_in or TWO_COLUMNS) / PANEL_IN), 1), max(len(names), 1))
+    lines = -(-max(len(names), 1) // columns)
+    with settings():
+        figure = new_figure(look, height_in=1.5 * lines + 0.2 * len(comparison.names) + 0.2)
+        panels = figure.subplots(lines, columns, squeeze=False).ravel()
+        for axes, name in zip(panels, names):
+            _panel(axes, comparison, name, look)
+        for axes in panels[len(names) :]:
+            axes.set_visible(False)
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper left")
+    return figure
+
+
+def _panel(axes: Any, comparison: Comparison, key: str, look: Look) -> None:
+    """One quantity of all that is compared; what the same seeds gave is joined by lines."""
+    values = comparison.values(key)
+    largest = max((value for found in values.values() for value in found.values()), default=0.0)
+    drawn = quantity(key, largest)
+    for seed in dict.fromkeys(seed for found in values.values() for seed in found):
+        row = [drawn.scale * found.get(seed, np.nan) for found in values.values()]
+        axes.plot(row, ".-", color="#aaaaaa", linewidth=0.5, markersize=3, zorder=1)
+    log = look.logy or key in RATIOS
+    for at, (name, found) in enumerate(values.items()):
+        mean, half = mean_interval(found.values())
+        bar = 0.0 if np.isnan(half) else drawn.scale * half
+        lower = min(bar, 0.99 * drawn.scale * mean) if mean > 0 else 0.0
+        style = {"marker": MARKERS[at % len(MARKERS)], "color": LINES[at % len(LINES)], "linestyle": "none"}
+        label = look.label(name)
+        axes.errorbar(at, drawn.scale * mean, [[lower], [bar]], capsize=3, zorder=2, label=label, **style)
+    axes.set_xticks([])
+    axes.set_xlim(-0.5, len(values) - 0.5)
+    axes.set_ylabel(look.label(key, drawn.axis))
+    if log and largest > 0:
+        axes.set_yscale("log")
+        if key in RATIOS:
+            axes.axhline(1, color="#999999", linewidth=0.6, zorder=0)
+    elif axes.get_ylim()[0] < 0 and min(min(found.values(), default=0.0) for found in values.values()) >= 0:
+        axes.set_ylim(bottom=0)

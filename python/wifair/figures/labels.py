@@ -1,0 +1,140 @@
+"""What quantities and parameters are called in figures, with their units."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["RATIOS", "Quantity", "parameter", "quantity"]
+
+
+class Quantity(NamedTuple):
+    """A quantity as it stands on an axis."""
+
+    label: str
+    """Name for readers, without the unit."""
+    unit: str
+    """Unit, empty for a plain number."""
+    scale: float
+    """What values are multiplied with to be in this unit."""
+
+    @property
+    def axis(self) -> str:
+        """Name and unit, as on an axis."""
+        return f"{self.label} [{self.unit}]" if self.unit else self.label
+
+
+RATIOS = ("up_down_ratio",)
+"""Quotients of two like quantities: twice and half are equally far from equal on a logarithmic axis."""
+
+NAMES = {
+    "goodput_bps": "goodput",
+    "throughput_bps": "throughput",
+    "least_goodput_bps": "least goodput of a flow",
+    "up_goodput_bps": "goodput of uploads",
+    "down_goodput_bps": "goodput of downloads",
+    "jain_index": "Jain's index",
+    "jain_overlap": "Jain's index, all active",
+    "up_down_ratio": "uplink / downlink",
+    "uplink_share": "uplink share of goodput",
+    "starved_fraction": "starved flows",
+    "instantaneous_fairness": "instantaneous fairness",
+    "rtt_mean_s": "mean RTT",
+    "rtt_min_s": "shortest RTT",
+    "rtt_p50_s": "median RTT",
+    "rtt_p95_s": "RTT, 95th percentile",
+    "rtt_p99_s": "RTT, 99th percentile",
+    "rtt_max_s": "longest RTT",
+    "srtt_s": "smoothed RTT",
+    "cwnd": "cwnd",
+    "cwnd_mean": "mean cwnd",
+    "timeouts": "timeouts",
+    "retransmissions": "retransmissions",
+    "retransmitted_fraction": "retransmitted",
+    "received_bytes": "bytes received",
+    "air_data": "air time of data",
+    "air_ack": "air time of ACKs",
+    "air_rts_cts": "air time of RTS and CTS",
+    "air_collision": "air time of collisions",
+    "air_error": "air time of errors",
+    "air_idle": "idle air",
+    "collision_probability": "collision probability",
+    "ap_queue_mean_packets": "mean AP queue",
+    "ap_queue_max_packets": "longest AP queue",
+    "ap_queue_full_fraction": "time with full AP queue",
+    "ap_drops_data": "data dropped at AP",
+    "ap_drops_ack": "ACKs dropped at AP",
+}
+UNITS = {"cwnd": "segments", "cwnd_mean": "segments"}
+PERCENT = {
+    "starved_fraction",
+    "retransmitted_fraction",
+    "uplink_share",
+    "ap_queue_full_fraction",
+    "collision_probability",
+}
+ENDINGS: dict[str, tuple[tuple[float, str, float], ...]] = {
+    "_bps": ((2e9, "Gb/s", 1e-9), (2e5, "Mb/s", 1e-6), (0, "kb/s", 1e-3)),
+    "_s": ((2.0, "s", 1.0), (0, "ms", 1e3)),
+    "_bytes": ((2e9, "GB", 1e-9), (2e5, "MB", 1e-6), (0, "kB", 1e-3)),
+    "_packets": ((0, "packets", 1.0),),
+    "_dbm": ((0, "dBm", 1.0),),
+}
+"""Endings of names, and for each the units: from which largest value on, unit, scale."""
+
+PARAMETERS = {
+    "stations.count": "number of stations",
+    "flows.count": "number of flows",
+    "servers.delay": "one-way delay",
+    "servers.rate": "rate of the wired link",
+    "ap.queue.limit": "queue limit of the AP",
+    "ap.queue.discipline": "queue discipline of the AP",
+    "ap.scheme.window": "window scheme of the AP",
+    "wlan.standard": "standard",
+    "wlan.data_rate": "data rate",
+    "tcp.cc": "congestion control",
+    "tcp.max_cwnd": "largest cwnd",
+    "tcp.stack": "TCP stack",
+}
+
+
+def quantity(name: str, largest: float = 1e6) -> Quantity:
+    """Find out how to draw a column.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column, which ends with its unit: ``goodput_bps``.
+    largest : float
+        Its largest value, which decides between Mb/s and kb/s, s and ms.
+
+    Returns
+    -------
+    Quantity
+        Label, unit and scale. An unknown column is called by its name in words.
+    """
+    if name in PERCENT or (name.startswith("air_") and name in NAMES):
+        return Quantity(NAMES.get(name, name), "%", 100.0)
+    label = NAMES.get(name)
+    for ending, units in ENDINGS.items():
+        if name.endswith(ending):
+            unit, scale = next(((unit, scale) for least, unit, scale in units if largest >= least), units[-1][1:])
+            return Quantity(label or _words(name.removesuffix(ending)), unit, scale)
+    return Quantity(label or _words(name), UNITS.get(name, ""), 1.0)
+
+
+def parameter(path: str) -> str:
+    """Name a parameter for readers; a path that is not known stands for itself.
+
+    A path may lead through the name of a flow or station: ``flows.up.tcp.cc`` is a congestion control, too.
+    """
+    parts = path.split(".")
+    for length in range(min(3, len(parts)), 1, -1):
+        found = PARAMETERS.get(".".join(parts[-length:]))
+        if found:
+            return found
+    kind = f"{parts[0]}.{parts[-1]}"
+    return PARAMETERS.get(kind, path) if len(parts) == 3 else path
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

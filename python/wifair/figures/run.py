@@ -1,0 +1,348 @@
+"""A run as a figure: who gets how much, when, and what the windows and the queue of the access point do."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair.figures.labels import quantity
+from wifair.figures.style import COLOURS, DIRECTIONS, STARVED, TWO_COLUMNS, Look, new_figure, settings
+from wifair.report import rate
+from wifair.statistics import mean_interval
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wifair.columns import Columns
+    from wifair.results import Results
+    from wifair.saved import SavedResults
+
+__all__ = ["draw"]
+
+STARVED_BELOW = 0.1
+"""Of the mean goodput of all flows of the run."""
+MOST_NAMED = 40
+"""Flows up to which each has its name at the axis."""
+MOST_BINS = 100
+NARROW_IN = 5.0
+"""Figures narrower than this have their panels one above the other."""
+
+
+def draw(results: Results | SavedResults, look: Look | None = None) -> Any:
+    """Draw results.
+
+    With one flow this is its goodput over time; with several a heat map of theirs, beside it a bar for each with its
+    95 % interval over the seeds, starved flows (below a tenth of the mean) in red. Windows of the flows that get most
+    and least and the queue of the access point follow. What goes over time needs `series` and is of the first seed;
+    without series only the bars are drawn.
+
+    Parameters
+    ----------
+    results : Results or SavedResults
+        What to draw.
+    look : Look, optional
+        What to change: title, labels, size, logarithmic goodput.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure; `wifair.figures.style.save` or its own ``savefig`` writes it.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError
+        If there is no flow, or a label names nothing that is drawn.
+    """
+    with settings():
+        return _Run(results, look or Look()).figure()
+
+
+class _Run:
+    def __init__(self, results: Results | SavedResults, look: Look) -> None:
+        self.results, self.look = results, look
+        seeds = len(results.seeds)
+        count = results.flows.rows // seeds if seeds else 0
+        if count == 0:
+            raise ValueError("the results have no flow to draw")
+        self.names = [str(name) for name in results.flows["name"][:count]]
+        self.directions = [str(direction) for direction in results.flows["direction"][:count]]
+        self.goodput = np.asarray(results.flows["goodput_bps"], dtype=np.float64).reshape(seeds, count)
+        self.starved = self._starved()
+        look.check_labels([*self.names, "goodput_bps", "time_s", "cwnd", "ap_queue_packets"])
+        self.series = None if results.series is None else results.series.where(seed=results.seeds[0])
+        self.warm_up_s = _warm_up_s(results.scenario.resolved)
+        self.narrow = (look.width_in or TWO_COLUMNS) < NARROW_IN
+        self.unit = quantity("goodput_bps", float(self.goodput.max()))
+        self.over_time: list[Any] = []
+
+    def _starved(self) -> NDArray[np.float64]:
+        """Fraction of the runs in which each flow starves."""
+        flows = self.results.flows
+        if "starved" in flows:
+            starved = np.asarray(flows["starved"], dtype=np.float64).reshape(self.goodput.shape)
+            return np.asarray(starved.mean(axis=0), dtype=np.float64)
+        if self.goodput.shape[1] == 1:
+            return np.zeros(1)
+        below = self.goodput < STARVED_BELOW * self.goodput.mean(axis=1, keepdims=True)
+        return np.asarray(below.mean(axis=0), dtype=np.float64)
+
+    def figure(self) -> Any:
+        flows = len(self.names)
+        tall = min(max(0.16 * flows, 1.2), 4.2)
+        queues = None if self.series is None else self.results.queues
+        heights = [tall]
+        if self.series is not None:
+            heights.append(1.1)
+            if queues is not None and queues.rows:
+                heights.append(0.8)
+        height = sum(heights) + 0.35 * len(heights) + 0.35
+        figure = new_figure(self.look, height_in=height)
+        if self.look.title is None:
+            letters = int(15 * (self.look.width_in or TWO_COLUMNS))
+            figure.suptitle(textwrap.fill(self._title(), letters), x=0.01, ha="left")
+        if self.series is None:
+            self._bars(figure.subplots())
+            return figure
+        if flows == 1:
+            axes = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+            self._one(axes[0])
+        else:
+            wide = [1.9, 1.0] if self.narrow else [2.6, 1.0]
+            grid = figure.add_gridspec(len(heights), 2, height_ratios=heights, width_ratios=wide)
+            heat = figure.add_subplot(grid[0, 0])
+            mesh = self._heat(heat)
+            bars = figure.add_subplot(grid[0, 1], sharey=heat)
+            self._bars(bars, named=False)
+            below = [figure.add_subplot(grid[row, 0], sharex=heat) for row in range(1, len(heights))]
+            side = figure.add_subplot(grid[1, 1])
+            side.set_axis_off()
+            self._colours(figure, heat, mesh)
+            axes = [heat, *below]
+        self._windows(axes[1], axes_for_legend=side if flows > 1 else None)
+        if len(axes) > 2:
+            self._queue(axes[2], queues)
+        for one in axes[:-1]:
+            one.tick_params(labelbottom=False)
+        axes[-1].set_xlabel(self._axis("time_s", "time [s]"))
+        for one in axes:
+            self._shade(one)
+        return figure
+
+    def _title(self) -> str:
+        scenario, seeds = self.results.scenario, self.results.seeds
+        text = f"{scenario.name}: {scenario.summary}"
+        if len(seeds) > 1:
+            text += f", {len(seeds)} seeds" + ("" if self.series is None else f" (over time: seed {seeds[0]})")
+        return text
+
+    def _axis(self, name: str, default: str) -> str:
+        return self.look.label(name, default)
+
+    def _places(self) -> NDArray[np.float64]:
+        """Places of the flows, the first on top."""
+        return np.arange(len(self.names), dtype=np.float64)[::-1]
+
+    def _one(self, axes: Any) -> None:
+        assert self.series is not None
+        times, values = _bins(self.series, self.names)
+        axes.stairs(values[0] * self.unit.scale, times, color=COLOURS[0], linewidth=1.0, baseline=None)
+        axes.set_ylabel(self._axis("goodput_bps", self.unit.axis))
+        _from_zero(axes, logy=self.look.logy)
+
+    def _heat(self, axes: Any) -> Any:
+        from matplotlib.colors import LogNorm, Normalize  # noqa: PLC0415
+
+        assert self.series is not None
+        times, values = _bins(self.series, self.names)
+        values = values * self.unit.scale
+        # A single burst must not make everything else dark.
+        top = float(np.quantile(values[values > 0], 0.98)) if (values > 0).any() else 1.0
+        norm = LogNorm(top / 1000, top, clip=True) if self.look.logy else Normalize(0, top, clip=True)
+        edges = np.arange(len(self.names) + 1) - 0.5
+        mesh = axes.pcolormesh(times, edges, values[::-1], norm=norm, cmap="cividis", rasterized=True)
+        axes.set_xlim(0, times[-1])
+        axes.set_ylim(-0.5, len(self.names) - 0.5)
+        self._name_flows(axes)
+        axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        return mesh
+
+    def _colours(self, figure: Any, axes: Any, mesh: Any) -> None:
+        """Draw the scale of the heat map in a line above it."""
+        place = axes.inset_axes((0.55, 1.03, 0.45, 0.16 / (0.16 * max(len(self.names), 8)) * 0.55))
+        bar = figure.colorbar(mesh, cax=place, orientation="horizontal")
+        place.xaxis.set_ticks_position("top")
+        place.tick_params(labelsize=6, length=2, pad=1)
+        bar.outline.set_visible(False)
+        text = self._axis("goodput_bps", self.unit.axis)
+        axes.text(0.53, 1.03, text, transform=axes.transAxes, fontsize=7, ha="right", va="bottom")
+
+    def _name_flows(self, axes: Any) -> None:
+        if len(self.names) > MOST_NAMED:
+            axes.set_yticks([])
+            axes.set_ylabel(f"{len(self.names)} flows")
+            return
+        axes.set_yticks(self._places(), [self.look.label(name) for name in self.names], fontsize=7)
+        for text, starved in zip(axes.get_yticklabels(), self.starved):
+            if starved > 0:
+                text.set_color(STARVED)
+                text.set_fontweight("bold")
+
+    def _bars(self, axes: Any, *, named: bool = True) -> None:
+        """Draw a bar for each flow: mean over the seeds, 95 % interval, the seeds as points."""
+        places = self._places()
+        scale = self.unit.scale
+        means = self.goodput.mean(axis=0) * scale
+        ends = self.goodput.max(axis=0) * scale
+        colours = [
+            STARVED if starved > 0 else DIRECTIONS.get(direction, COLOURS[0])
+            for starved, direction in zip(self.starved, self.directions)
+        ]
+        axes.barh(places, means, color=colours, height=0.75, alpha=0.9)
+        if len(self.results.seeds) > 1:
+            at = np.tile(places, len(self.results.seeds))
+            axes.plot(self.goodput.ravel() * scale, at, ".", color="black", markersize=1.5, alpha=0.45, zorder=3)
+            halves = np.array([mean_interval(column).half_width for column in self.goodput.T]) * scale
+            if not np.isnan(halves).any():
+                axes.errorbar(means, places, xerr=_within(means, halves), fmt="none", color="black", elinewidth=0.8)
+                ends = np.maximum(ends, means + halves)
+        self._mean(axes)
+        room = float(max(ends.max(), 1e-9))
+        if len(self.names) <= MOST_NAMED:
+            for place, end, starved, row in zip(places, ends, self.starved, range(len(places))):
+                if starved > 0:
+                    axes.text(end + 0.03 * room, place, self._verdict(row), color=STARVED, **_SMALL)
+        if self.look.logy:
+            axes.set_xscale("log")
+        else:
+            axes.set_xlim(0, room * 1.04)
+        axes.set_ylim(-0.5, len(self.names) - 0.5)
+        if named:
+            self._name_flows(axes)
+        else:
+            axes.tick_params(labelleft=False)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.set_xlabel(self._axis("goodput_bps", self.unit.axis))
+        self._legend(axes)
+
+    def _mean(self, axes: Any) -> None:
+        if len(self.names) > 1:
+            mean = float(self.goodput.mean()) * self.unit.scale
+            axes.axvline(mean, color="#555555", linewidth=0.7, linestyle="--", zorder=1)
+            axes.text(mean, len(self.names) - 0.45, "mean", color="#555555", fontsize=6, ha="center", va="bottom")
+
+    def _verdict(self, row: int) -> str:
+        seeds = len(self.results.seeds)
+        if seeds > 1:
+            return f"starved in {self.starved[row] * seeds:.0f} of {seeds}"
+        return "starved" if self.narrow else f"starved, {rate(float(self.goodput[0, row]))}"
+
+    def _legend(self, axes: Any) -> None:
+        kinds = list(dict.fromkeys(self.directions))
+        if len(kinds) < 2:
+            return
+        from matplotlib.patches import Patch  # noqa: PLC0415
+
+        handles = [Patch(color=DIRECTIONS.get(kind, COLOURS[0]), label=kind) for kind in kinds]
+        axes.legend(handles=handles, loc="lower right", fontsize=6)
+
+    def _chosen(self) -> list[int]:
+        """Flows whose windows are drawn: those that get most and least, and the one in the middle."""
+        first = self.goodput[0]
+        order = [int(i) for i in np.argsort(-first, kind="stable")]
+        if len(order) <= 4:
+            return order
+        starved = [i for i in order if self.starved[i] > 0]
+        middle = starved[0] if starved and starved[0] not in (order[0], order[-1]) else order[len(order) // 2]
+        return [order[0], middle, order[-1]]
+
+    def _windows(self, axes: Any, axes_for_legend: Any) -> None:
+        assert self.series is not None
+        for number, flow in enumerate(self._chosen()):
+            name = self.names[flow]
+            one = self.series.where(flow=name)
+            share = rate(float(self.goodput[0, flow]))
+            label = self.look.label(name) + ("" if len(self.names) == 1 else f", {share}")
+            style = {"color": _line(number, self.starved[flow]), "linestyle": ("-", "-", "--", ":")[number]}
+            axes.plot(one["time_s"], one["cwnd"], linewidth=0.9, label=label, **style)
+        axes.set_ylabel(self._axis("cwnd", "cwnd [segments]"))
+        _from_zero(axes, logy=False)
+        if axes_for_legend is not None:
+            handles, labels = axes.get_legend_handles_labels()
+            axes_for_legend.legend(handles, labels, loc="lower left", title="cwnd of", title_fontsize=7)
+
+    def _queue(self, axes: Any, queues: Columns | None) -> None:
+        assert queues is not None
+        own = queues.where(seed=self.results.seeds[0])
+        for number, medium in enumerate(np.unique(own["medium"])[:4]):
+            one = own.where(medium=medium)
+            axes.plot(one["time_s"], one["packets"], color=COLOURS[number], linewidth=0.7)
+        axes.set_ylabel(self._axis("ap_queue_packets", "AP queue\n[packets]"))
+        _from_zero(axes, logy=False)
+
+    def _shade(self, axes: Any) -> None:
+        """Shade the warm-up, which no figure counts."""
+        if self.warm_up_s > 0:
+            axes.axvspan(0, self.warm_up_s, facecolor="white", alpha=0.6, zorder=4, linewidth=0)
+            axes.axvspan(
+                0, self.warm_up_s, facecolor="none", edgecolor="#777777", hatch="////", linewidth=0, zorder=4, alpha=0.6
+            )
+
+
+_SMALL: dict[str, Any] = {
+    "fontsize": 6,
+    "va": "center",
+    "ha": "left",
+    "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.6},
+}
+
+
+def _line(number: int, starved: float) -> str:
+    return STARVED if starved > 0 and number > 0 else COLOURS[(0, 2, 4, 5)[number % 4]]
+
+
+def _within(means: NDArray[np.float64], halves: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lower and upper halves of intervals of what cannot be negative."""
+    return np.vstack([np.minimum(halves, means), halves])
+
+
+def _bins(series: Columns, names: list[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Edges of time bins [s], and the goodput of each flow in each [bit/s], in so many bins as can be seen."""
+    times = np.unique(series["time_s"])
+    index = {name: row for row, name in enumerate(names)}
+    rows = np.array([index[str(name)] for name in series["flow"]], dtype=np.intp)
+    values = np.full((len(names), len(times)), np.nan)
+    values[rows, np.searchsorted(times, series["time_s"])] = series["goodput_bps"]
+    edges = np.concatenate([[0.0], times])
+    each = -(-len(times) // MOST_BINS)
+    if each > 1:
+        starts = np.arange(0, len(times), each)
+        widths = np.diff(edges)
+        sums = np.add.reduceat(np.nan_to_num(values) * widths, starts, axis=1)
+        values = sums / np.add.reduceat(widths, starts)
+        edges = np.append(edges[starts], edges[-1])
+    return edges, values
+
+
+def _warm_up_s(resolved: str) -> float:
+    text = str(tomllib.loads(resolved).get("warm_up", "0 s"))
+    from wifair import _core  # noqa: PLC0415
+
+    try:
+        return float(_core.time_of_run("warm_up", text)) / 1e9
+    except ValueError:
+        return math.nan
+
+
+def _from_zero(axes: Any, *, logy: bool) -> None:
+    if logy:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)

@@ -1,0 +1,151 @@
+"""Averages of a sweep as a figure: one line for each group, with 95 % intervals."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair import _core
+from wifair.figures.labels import RATIOS, parameter, quantity
+from wifair.figures.style import LINES, MARKERS, ONE_COLUMN, Look, new_figure, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from wifair.columns import Columns
+
+__all__ = ["draw"]
+
+MOST_GROUPS = 40
+"""More lines tell nobody anything."""
+BESIDE = 0.4
+"""Width that the groups take at a text on the axis, where a tick is 1 wide."""
+QUANTITY = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(\S+)\s*")
+MOST_TICKS = 12
+"""Values up to which each has its tick."""
+
+
+def draw(columns: Columns, x: str, y: Sequence[str], by: Sequence[str], look: Look | None = None) -> Any:
+    """Draw averages, one panel for each quantity.
+
+    Parameters
+    ----------
+    columns : Columns
+        What `means` gave, grouped by `x` and `by`.
+    x : str
+        Label on the axis: in numbers if it has some, else a place for each text.
+    y : sequence of str
+        Quantities.
+    by : sequence of str
+        Labels that tell lines apart.
+    look : Look, optional
+        What to change: title, labels, size, logarithmic vertical axes. Ratios always have a logarithmic axis.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError
+        If there are too many lines, or a label names nothing that is drawn.
+    """
+    look = look or Look()
+    places, axis, ticks = _places(columns[x], look.label(x, parameter(x)))
+    groups = list(dict.fromkeys(zip(*(columns[name].tolist() for name in by)))) if by else [()]
+    if len(groups) > MOST_GROUPS:
+        raise ValueError(f"{len(groups)} lines in one plot: choose fewer by a condition, or another --by")
+    called = [", ".join(map(str, group)) for group in groups]
+    look.check_labels([x, *y, *by, *called, *(ticks or [])])
+    with settings():
+        figure = new_figure(look, width_in=ONE_COLUMN, height_in=0.3 + 2.1 * len(y))
+        panels = figure.subplots(len(y), 1, squeeze=False, sharex=True)[:, 0]
+        for panel, name in zip(panels, y):
+            drawn = quantity(name, float(np.nanmax(columns[name], initial=0.0)))
+            for number, group in enumerate(groups):
+                aside = (number - (len(groups) - 1) / 2) * BESIDE / len(groups) if ticks is not None else 0.0
+                mask = np.ones(columns.rows, dtype=bool)
+                for label, value in zip(by, group):
+                    mask &= np.asarray(columns[label] == value)
+                label = look.label(called[number])
+                _line(panel, columns, name, places + aside, mask, drawn.scale, number, label, joined=ticks is None)
+            panel.set_ylabel(look.label(name, drawn.axis))
+            _scale(panel, name, look)
+        panels[-1].set_xlabel(axis)
+        _ticks(panels[-1], places, ticks, look)
+        if by:
+            title = ", ".join(look.label(name, parameter(name)) for name in by)
+            panels[0].legend(title=title, ncols=1 + len(groups) // 8, title_fontsize=7)
+    return figure
+
+
+def _scale(panel: Any, name: str, look: Look) -> None:
+    if look.logy or name in RATIOS:
+        panel.set_yscale("log")
+        if name in RATIOS:
+            panel.axhline(1, color="#999999", linewidth=0.6, zorder=0)
+
+
+def _ticks(panel: Any, places: NDArray[np.float64], ticks: list[str] | None, look: Look) -> None:
+    """Put ticks where the points are, as long as they do not run into each other."""
+    if ticks is not None:
+        long = sum(map(len, ticks)) > 40
+        texts = [look.label(tick) for tick in ticks]
+        panel.set_xticks(range(len(ticks)), texts, rotation=30 if long else 0, ha="right" if long else "center")
+        panel.set_xlim(-0.5, len(ticks) - 0.5)
+        return
+    values = np.unique(places)
+    span = float(np.ptp(values)) or 1.0
+    if len(values) <= MOST_TICKS and (len(values) < 2 or float(np.diff(values).min()) > 0.04 * span):
+        panel.set_xticks(values, [f"{value:g}" for value in values])
+
+
+def _line(
+    panel: Any,
+    columns: Columns,
+    name: str,
+    places: NDArray[np.float64],
+    mask: NDArray[np.bool_],
+    scale: float,
+    number: int,
+    label: str,
+    *,
+    joined: bool,
+) -> None:
+    order = np.argsort(places[mask], kind="stable")
+    at = places[mask][order]
+    mean = columns[name][mask][order] * scale
+    half = np.nan_to_num(columns[f"{name}_ci95"][mask][order] * scale)
+    style = "" if not joined else "-" if number < len(LINES) else "--" if number < 2 * len(LINES) else ":"
+    panel.errorbar(
+        at,
+        mean,
+        half,
+        fmt=f"{MARKERS[number % len(MARKERS)]}{style}",
+        color=LINES[number % len(LINES)],
+        elinewidth=0.8,
+        label=label,
+    )
+
+
+def _places(values: NDArray[Any], name: str) -> tuple[NDArray[np.float64], str, list[str] | None]:
+    """Where values stand on the axis, what that is called, and its ticks where the values are no numbers."""
+    if values.dtype.kind in "if":
+        return values.astype(np.float64), name, None
+    texts = [str(value) for value in values]
+    matches = [QUANTITY.fullmatch(text) for text in texts]
+    units = {match[2] for match in matches if match}
+    if all(matches) and len(units) == 1:
+        return np.array([float(match[1]) for match in matches if match]), f"{name} [{units.pop()}]", None
+    numbers = [_core.number_of(text) for text in texts]
+    if all(number is not None for number in numbers):
+        return np.array(numbers, dtype=np.float64), name, None
+    ticks = list(dict.fromkeys(texts))
+    return np.array([ticks.index(text) for text in texts], dtype=np.float64), name, ticks

@@ -1,0 +1,234 @@
+"""Figures are fit for print: fonts, resolution, sizes, axes; and they show who starved."""
+
+from __future__ import annotations
+
+import struct
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import wifair
+from click.testing import CliRunner
+from wifair.cli import main
+from wifair.columns import Columns
+from wifair.figures import style, sweep
+from wifair.figures.labels import parameter, quantity
+from wifair.figures.run import draw
+
+pytest.importorskip("matplotlib")
+
+SCENARIO = """
+name = "two and a sensor"
+duration = "20 s"
+warm_up = "4 s"
+[wlan]
+standard = "802.11b"
+[[servers]]
+name = "server"
+delay = "5 ms"
+[[stations]]
+name = "sta"
+count = 3
+[[flows]]
+name = "up"
+station = "sta1"
+direction = "up"
+[[flows]]
+name = "down"
+station = "sta2"
+direction = "down"
+[[flows]]
+name = "little"
+station = "sta3"
+direction = "up"
+transport = "udp"
+udp.rate = "10 kb/s"
+udp.payload = "100 B"
+"""
+
+
+@cache
+def results(seeds: int = 1, series: str | None = "500 ms") -> wifair.Results:
+    return wifair.run(wifair.Scenario.from_text(SCENARIO), seeds=range(1, seeds + 1), series=series)
+
+
+def axes_with(figure: Any, label: str) -> Any:
+    return next(axes for axes in figure.axes if label in (axes.get_xlabel(), axes.get_ylabel()))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    (tmp_path / "s.toml").write_text(SCENARIO)
+    return str(tmp_path / "s.toml")
+
+
+def test_fonts_are_embedded_as_truetype(tmp_path: Path) -> None:
+    """Type 3 fonts are refused by IEEE's PDF eXpress; user settings must not bring them back."""
+    import matplotlib as mpl  # noqa: PLC0415
+
+    with mpl.rc_context({"pdf.fonttype": 3}):
+        results().figure().savefig(tmp_path / "run.pdf")
+    found = (tmp_path / "run.pdf").read_bytes()
+    assert b"/Type3" not in found
+    assert b"/TrueType" in found or b"/CIDFontType2" in found
+
+
+def test_png_has_300_dots_per_inch_and_the_width_of_a_column(tmp_path: Path) -> None:
+    results().save_figure(tmp_path / "run.png", size="one-column")
+    png = (tmp_path / "run.png").read_bytes()
+    at = png.index(b"pHYs") + 4
+    per_metre = struct.unpack(">II", png[at : at + 8])
+    assert per_metre == (11811, 11811)  # 300 / 0.0254
+    width = struct.unpack(">I", png[16:20])[0]
+    assert width == 1050  # 3.5 in, the column of IEEE
+
+
+def test_the_same_figure_gives_the_same_bytes(tmp_path: Path) -> None:
+    for ending in ("png", "svg", "pdf"):
+        for number in (1, 2):
+            results().save_figure(tmp_path / f"{number}.{ending}")
+        assert (tmp_path / f"1.{ending}").read_bytes() == (tmp_path / f"2.{ending}").read_bytes()
+
+
+def test_the_heat_map_has_a_row_for_each_flow_and_shows_its_goodput() -> None:
+    figure = results().figure()
+    heat = figure.axes[0]
+    assert [text.get_text() for text in heat.get_yticklabels()] == ["up", "down", "little"]
+    mesh = heat.collections[0].get_array().reshape(3, -1)
+    series = results().series
+    assert series is not None
+    for row, name in enumerate(["little", "down", "up"]):  # the first row is the lowest
+        assert mesh[row].mean() == pytest.approx(series.where(flow=name)["goodput_bps"].mean() / 1e6)
+
+
+def test_the_warm_up_is_shaded() -> None:
+    from matplotlib.patches import Rectangle  # noqa: PLC0415
+
+    heat = results().figure().axes[0]
+    spans = [patch for patch in heat.patches if isinstance(patch, Rectangle)]
+    assert {(span.get_x(), span.get_width()) for span in spans} == {(0.0, 4.0)}
+
+
+def test_starved_flows_are_red_and_their_bars_say_so() -> None:
+    loud = wifair.run(
+        wifair.Scenario.from_file(wifair_gallery("hot-spot")).with_({"stations.count": 20, "duration": "40 s"}),
+        seeds=[1],
+        series="500 ms",
+    )
+    goodput = np.asarray(loud.flows["goodput_bps"])
+    starved = {str(name) for name, value in zip(loud.flows["name"], goodput) if value < 0.1 * goodput.mean()}
+    assert len(starved) > 3
+    heat = loud.figure().axes[0]
+    red = {text.get_text() for text in heat.get_yticklabels() if text.get_color() == style.STARVED}
+    assert red == starved
+
+
+def wifair_gallery(name: str) -> Path:
+    return Path(wifair.__file__).parent / "gallery" / f"{name}.toml"
+
+
+def test_several_seeds_have_intervals_and_points() -> None:
+    several = results(4, None)
+    axes = several.figure().axes[0]
+    assert len(axes.containers) == 2  # bars and their intervals
+    points = next(line for line in axes.lines if len(line.get_xdata()) == 12)
+    assert np.allclose(np.sort(points.get_xdata()), np.sort(several.flows["goodput_bps"]) / 1e6)
+
+
+def test_one_flow_is_a_line() -> None:
+    alone = SCENARIO.split('[[flows]]\nname = "down"', maxsplit=1)[0]
+    axes = wifair.run(wifair.Scenario.from_text(alone), series="1 s", seeds=[1]).figure().axes
+    assert [a.get_ylabel() for a in axes] == ["goodput [Mb/s]", "cwnd [segments]", "AP queue\n[packets]"]
+
+
+def test_title_labels_size_and_logarithm() -> None:
+    figure = results().figure(
+        title="Who waits?", labels={"little": "sensor", "goodput_bps": "rate"}, size="16 x 9 cm", logy=True
+    )
+    assert figure.get_suptitle() == "Who waits?"
+    assert figure.get_size_inches() == pytest.approx([16 / 2.54, 9 / 2.54])
+    assert figure.axes[0].get_yticklabels()[2].get_text() == "sensor"
+    assert axes_with(figure, "rate").get_xscale() == "log"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": "huge"}, "`huge` is not a size of a figure: write one-column, two-column"),
+        ({"size": "5 km"}, "is not a size"),
+        ({"size": "0.1 in"}, "between 0.5 and 40 inches"),
+        ({"labels": {"nobody": "x"}}, "label `nobody`: the figure shows nothing of that name; there are up, down"),
+    ],
+)
+def test_wrong_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        results().figure(**options)
+
+
+def test_command_draws_what_goes_over_time_without_series_and_prints_the_same(file: str, tmp_path: Path) -> None:
+    plain = CliRunner().invoke(main, ["run", file, "--json"])
+    drawn = CliRunner().invoke(
+        main, ["run", file, "--json", "--figure", str(tmp_path / "f.svg"), "--title", "T", "--label", "up=Ann"]
+    )
+    assert drawn.exit_code == 0, drawn.output
+    assert drawn.stdout == plain.stdout
+    assert (tmp_path / "f.svg").stat().st_size > 20_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--title", "T"], "--title, --label, --size and --logy need --figure"),
+        (["--figure", "f.png", "--label", "up"], "--label `up`: write NAME=TEXT"),
+        (["--figure", "f.png", "--size", "9"], "`9` is not a size of a figure"),
+    ],
+)
+def test_wrong_usage(arguments: list[str], message: str, file: str) -> None:
+    done = CliRunner().invoke(main, ["run", file, *arguments])
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_comparison_has_human_names_and_a_logarithmic_ratio() -> None:
+    scenario = wifair.Scenario.from_text(SCENARIO)
+    both = wifair.compare(scenario, scenario.with_({"ap.queue.discipline": "las"}), seeds=[1, 2, 3], names=["a", "b"])
+    figure = both.figure(labels={"b": "LAS"})
+    assert axes_with(figure, "uplink / downlink").get_yscale() == "log"
+    assert axes_with(figure, "goodput [Mb/s]").get_yscale() == "linear"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "LAS"]
+
+
+def test_a_sweep_has_ticks_on_its_points() -> None:
+    data = {
+        "stations.count": np.array([2, 8, 20]),
+        "goodput_bps": np.array([5e6, 4e6, 3e6]),
+        "goodput_bps_ci95": np.array([1e5, 1e5, 1e5]),
+        "up_down_ratio": np.array([1.0, 4.0, 20.0]),
+        "up_down_ratio_ci95": np.array([0.1, 0.1, 1.0]),
+    }
+    figure = sweep.draw(Columns(data), "stations.count", ["goodput_bps", "up_down_ratio"], [])
+    goodput, ratio = figure.axes
+    assert ratio.get_xticks().tolist() == [2, 8, 20]
+    assert ratio.get_xlabel() == "number of stations"
+    assert (goodput.get_yscale(), ratio.get_yscale()) == ("linear", "log")
+
+
+def test_names_and_units() -> None:
+    assert quantity("rtt_p95_s", 0.4).axis == "RTT, 95th percentile [ms]"
+    assert quantity("rtt_p95_s", 4.0).axis == "RTT, 95th percentile [s]"
+    assert quantity("goodput_bps", 5e4).axis == "goodput [kb/s]"
+    assert quantity("starved_fraction", 0.4).axis == "starved flows [%]"
+    assert quantity("some_new_figure").axis == "some new figure"
+    assert parameter("flows.up.tcp.cc") == parameter("flows.tcp.cc") == "congestion control"
+    assert parameter("some.other.path") == "some.other.path"
+
+
+def test_no_flow_is_an_error() -> None:
+    class Nothing:
+        seeds = (1,)
+        flows = Columns({"name": np.array([], dtype=str), "direction": np.array([], dtype=str), "goodput_bps": []})
+
+    with pytest.raises(ValueError, match="no flow"):
+        draw(Nothing())  # type: ignore[arg-type]
