@@ -102,12 +102,12 @@ pub struct SenderConfig {
     /// What takes the place of that choice, if it is defined outside this crate.
     pub foreign: Option<cc::Foreign>,
     /// All else.
-    pub habits: Habits,
+    pub options: StackOptions,
 }
 
 /// What a sender does where implementations differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Habits {
+pub struct StackOptions {
     /// Payload of a full segment, in bytes.
     pub mss: u16,
     /// IP and TCP header without options, in bytes.

@@ -17,7 +17,7 @@ mod sender;
 mod settings;
 
 pub use config::{
-    Growth, Habits, Handshake, IdleRestart, LimitedTransmit, ReceiverConfig, Recovery, ReduceFrom, SenderConfig,
+    Growth, Handshake, IdleRestart, LimitedTransmit, ReceiverConfig, Recovery, ReduceFrom, SenderConfig, StackOptions,
 };
 pub use receiver::Receiver;
 pub use rtt::{Rtt, RttConfig};

@@ -1,4 +1,4 @@
-//! What users set of a connection, and the named profiles that set the habits of an implementation.
+//! What users set of a connection, and the named profiles that set the options of an implementation.
 //!
 //! The figures of the `ns2` profile were read off ns-2 2.35: its own defaults, and traces of two nodes and a link.
 //! Those of `modern` are Linux's (Documentation/networking/ip-sysctl and the sources of 6.x).
@@ -8,13 +8,13 @@ use wifair_units::{Bytes, Duration};
 
 use crate::cc::{self, Algorithm, CongestionControl};
 use crate::config::{
-    Growth, Habits, Handshake, IdleRestart, LimitedTransmit, ReceiverConfig, Recovery, ReduceFrom, SenderConfig,
+    Growth, Handshake, IdleRestart, LimitedTransmit, ReceiverConfig, Recovery, ReduceFrom, SenderConfig, StackOptions,
 };
 use crate::rtt::RttConfig;
 use crate::sender::Sender;
 
 choice! {
-    /// Whose habits a connection has.
+    /// Whose behaviour a connection has.
     pub enum Stack {
         /// What the standards ask for: Reno's or NewReno's recovery, no options, a minimum timeout of a second.
         Rfc = "rfc" from "RFC 5681, 6298, 6582, 9293",
@@ -43,9 +43,9 @@ const fn positive(limit: &Limit) -> bool {
 }
 
 table! {
-    /// TCP of a flow. `stack` sets the defaults of all habits in which implementations differ; each can be set alone.
+    /// TCP of a flow. `stack` sets the defaults of all options in which implementations differ; each can be set alone.
     pub struct Settings {
-        /// Whose habits the connection has.
+        /// Whose behaviour the connection has.
         pub stack: Stack = Stack::Rfc;
         /// Congestion control.
         pub cc: cc::Choice = match stack {
@@ -173,7 +173,7 @@ impl Settings {
         let counted_by_sender = self.stack == Stack::Ns2;
         let buffer = bytes(self.receive_window).min(LARGEST_WINDOW);
         let window_scale = window_scale(buffer);
-        let habits = Habits {
+        let options = StackOptions {
             mss,
             header: header(self.header),
             count_options: self.count_options,
@@ -211,7 +211,7 @@ impl Settings {
             ecn: self.ecn,
             pacing: self.pacing,
         };
-        let algorithm = Algorithm::new(&self.cc, Sender::start(&habits, 0));
+        let algorithm = Algorithm::new(&self.cc, Sender::start(&options, 0));
         let receiver = ReceiverConfig {
             header: header(self.ack_header),
             count_options: self.count_options,
@@ -225,7 +225,7 @@ impl Settings {
             ecn: self.ecn,
             echo_each_mark: algorithm.wants_mark_per_packet(),
         };
-        (SenderConfig { cc: self.cc.clone(), foreign: None, habits }, receiver)
+        (SenderConfig { cc: self.cc.clone(), foreign: None, options }, receiver)
     }
 }
 
@@ -255,8 +255,8 @@ mod tests {
         let own =
             read("stack = 'ns2'\nmin_rto = '1 s'\nreceive_window = '50 packets'\ncc = 'reno'").expect("it is right");
         let (sender, receiver) = own.resolve();
-        assert_eq!((sender.habits.rtt.min_rto, sender.habits.receive_window), (ms(1000), 50_000));
-        assert_eq!((sender.habits.initial_ssthresh, sender.habits.recovery), (50.0, Recovery::Reno));
+        assert_eq!((sender.options.rtt.min_rto, sender.options.receive_window), (ms(1000), 50_000));
+        assert_eq!((sender.options.initial_ssthresh, sender.options.recovery), (50.0, Recovery::Reno));
         assert_eq!((receiver.ack_every, receiver.sack), (1, false));
     }
 
@@ -292,6 +292,6 @@ mod tests {
     #[test]
     fn recovery_by_sack_needs_sack() {
         assert!(read("recovery = 'rack'").unwrap_err().contains("needs selective ACKs"));
-        assert_eq!(read("stack = 'modern'").expect("it is right").resolve().0.habits.recovery, Recovery::Rack);
+        assert_eq!(read("stack = 'modern'").expect("it is right").resolve().0.options.recovery, Recovery::Rack);
     }
 }

@@ -7,9 +7,9 @@
 //! Departures: the timer restarts at fast retransmit, as in BSD, Linux and ns-2; after a timeout the sender goes
 //! back to the first unacknowledged byte and sends on from there; `SYN` and `FIN` take no offset.
 
-mod board;
 mod prr;
 mod rate;
+mod scoreboard;
 mod selective;
 mod times;
 
@@ -17,7 +17,9 @@ use wifair_packet::{Kind, Packet, flag};
 use wifair_units::{Duration, Time};
 
 use crate::cc::{Ack, Algorithm, CongestionControl, RateSample, Start};
-use crate::config::{Growth, Habits, Handshake, IdleRestart, LimitedTransmit, Recovery, ReduceFrom, SenderConfig};
+use crate::config::{
+    Growth, Handshake, IdleRestart, LimitedTransmit, Recovery, ReduceFrom, SenderConfig, StackOptions,
+};
 use crate::rtt::Rtt;
 use crate::{TIMESTAMP_OPTION, clock};
 
@@ -60,9 +62,9 @@ mod due {
     pub const TAIL: u8 = 16;
 }
 
-/// What the congestion control is told beside what the packet and the sender say.
+/// What an ACK tells the congestion control beyond the packet and the sender's own state.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
+struct AckSummary {
     acked: u64,
     /// Bytes newly known to have arrived; with selective ACKs some of `acked` were known before.
     delivered: u64,
@@ -107,8 +109,8 @@ pub struct Sender {
     window: u64,
     /// The congestion window, in segments; kept by [`Sender::tell`] and [`Sender::steer`].
     cwnd: f64,
-    /// The offset at which what may be in flight ends, and the one up to which full segments leave with nothing to think
-    /// about, 0 where there is something; kept by [`Sender::refresh`].
+    /// The offset at which the window ends, and the one up to which full segments may leave without further checks (0:
+    /// none); kept by [`Sender::refresh`].
     reach: u64,
     run: u64,
     /// What fast recovery adds to the window, in bytes; below zero after many partial ACKs.
@@ -168,7 +170,7 @@ pub struct Sender {
     annotates: bool,
     /// Each new ACK measures the round-trip time.
     measures_each: bool,
-    habits: Habits,
+    options: StackOptions,
     counts: Counts,
 }
 
@@ -176,21 +178,21 @@ impl Sender {
     /// The sender of flow number `flow`.
     #[must_use]
     pub fn new(config: &SenderConfig, flow: u32) -> Self {
-        let start = Self::start(&config.habits, flow);
+        let start = Self::start(&config.options, flow);
         let cc = match &config.foreign {
             Some(foreign) => foreign.start(start),
             None => Algorithm::new(&config.cc, start),
         };
-        Self::with_algorithm(&config.habits, cc, flow)
+        Self::with_algorithm(&config.options, cc, flow)
     }
 
     /// What the congestion control of such a sender starts from.
     #[must_use]
-    pub fn start(habits: &Habits, flow: u32) -> Start {
-        let mss = f64::from(habits.mss);
+    pub fn start(options: &StackOptions, flow: u32) -> Start {
+        let mss = f64::from(options.mss);
         Start {
-            window: (habits.initial_window as f64 / mss).max(1.0),
-            ssthresh: habits.initial_ssthresh,
+            window: (options.initial_window as f64 / mss).max(1.0),
+            ssthresh: options.initial_ssthresh,
             mss,
             seed: u64::from(flow),
         }
@@ -198,15 +200,15 @@ impl Sender {
 
     /// A sender with a congestion control of the caller's, made from [`Sender::start`].
     #[must_use]
-    pub fn with_algorithm(habits: &Habits, cc: Algorithm, flow: u32) -> Self {
+    pub fn with_algorithm(options: &StackOptions, cc: Algorithm, flow: u32) -> Self {
         // The ticks of the connections are spread evenly, by multiples of the golden ratio.
-        let phase = (u64::from(flow.wrapping_mul(0x9e37_79b9)) * habits.rtt.tick.as_nanos()) >> 32;
-        let by_sack = matches!(habits.recovery, Recovery::Sack | Recovery::Rack);
+        let phase = (u64::from(flow.wrapping_mul(0x9e37_79b9)) * options.rtt.tick.as_nanos()) >> 32;
+        let by_sack = matches!(options.recovery, Recovery::Sack | Recovery::Rack);
         let paces =
-            habits.pacing || cc.pacing_rate().is_some() || cc.rules_recovery() || matches!(cc, Algorithm::Custom(_));
+            options.pacing || cc.pacing_rate().is_some() || cc.rules_recovery() || matches!(cc, Algorithm::Custom(_));
         let keeps_times = !by_sack && (cc.wants_fine_timer() || cc.wants_every_rtt() || cc.wants_rate_samples());
         let wants_sends = cc.wants_sends();
-        let options = if habits.timestamps && habits.count_options { TIMESTAMP_OPTION } else { 0 };
+        let option_bytes = if options.timestamps && options.count_options { TIMESTAMP_OPTION } else { 0 };
         Self {
             una: 0,
             nxt: 0,
@@ -220,9 +222,9 @@ impl Sender {
             reach: 0,
             run: 0,
             inflation: 0,
-            mss: u64::from(habits.mss),
-            mss_f64: f64::from(habits.mss),
-            max_window: ((habits.max_cwnd * f64::from(habits.mss)) as u64).max(u64::from(habits.mss)),
+            mss: u64::from(options.mss),
+            mss_f64: f64::from(options.mss),
+            max_window: ((options.max_cwnd * f64::from(options.mss)) as u64).max(u64::from(options.mss)),
             dup_acks: 0,
             limited_sent: 0,
             phase: Phase::Open,
@@ -234,7 +236,7 @@ impl Sender {
             probing: false,
             syn_again: false,
             window_limited: false,
-            grows_unused: !habits.validate_window,
+            grows_unused: !options.validate_window,
             ecn_recover: 0,
             cwr: false,
             rto_at: Time::NEVER,
@@ -242,29 +244,29 @@ impl Sender {
             pace_at: Time::ZERO,
             pace_waits: false,
             paces,
-            plain: !paces && habits.recovery != Recovery::Rack,
+            plain: !paces && options.recovery != Recovery::Rack,
             last_send: Time::ZERO,
             timed: 0,
             timed_at: Time::ZERO,
-            rtt: Rtt::new(habits.rtt, Duration::from_nanos(phase)),
+            rtt: Rtt::new(options.rtt, Duration::from_nanos(phase)),
             sample: None,
             timed_out: None,
             again: None,
-            selective: by_sack.then(|| Box::new(Selective::new(habits, cc.wants_rate_samples()))),
+            selective: by_sack.then(|| Box::new(Selective::new(options, cc.wants_rate_samples()))),
             times: keeps_times
-                .then(|| Box::new(Times::new(habits.rtt, cc.wants_fine_timer(), cc.wants_rate_samples()))),
+                .then(|| Box::new(Times::new(options.rtt, cc.wants_fine_timer(), cc.wants_rate_samples()))),
             cc,
             full: Packet {
                 flow,
-                payload: habits.mss,
-                size: habits.header + options + habits.mss,
+                payload: options.mss,
+                size: options.header + option_bytes + options.mss,
                 flags: flag::ACK,
                 kind: Kind::Data,
                 ..Packet::default()
             },
-            measures_each: habits.timestamps || keeps_times,
-            annotates: habits.timestamps || habits.ecn || keeps_times || wants_sends,
-            habits: *habits,
+            measures_each: options.timestamps || keeps_times,
+            annotates: options.timestamps || options.ecn || keeps_times || wants_sends,
+            options: *options,
             counts: Counts::default(),
         }
     }
@@ -277,14 +279,14 @@ impl Sender {
     pub fn open(&mut self, now: Time) {
         assert!(self.state == State::Closed, "a connection is opened once");
         self.last_send = now;
-        match self.habits.handshake {
+        match self.options.handshake {
             Handshake::None => {
                 self.state = State::Established;
-                self.rwnd = self.habits.receive_window;
+                self.rwnd = self.options.receive_window;
             }
             Handshake::OneWay | Handshake::ThreeWay => {
                 self.state = State::SynSent;
-                if self.habits.handshake == Handshake::ThreeWay || self.supplied > 0 {
+                if self.options.handshake == Handshake::ThreeWay || self.supplied > 0 {
                     self.due = due::SYN;
                 }
             }
@@ -322,7 +324,7 @@ impl Sender {
 
     #[cold]
     fn finish_if_done(&mut self) {
-        if !self.habits.fin && self.una == self.supplied && self.state == State::Established {
+        if !self.options.fin && self.una == self.supplied && self.state == State::Established {
             self.finish();
         }
     }
@@ -338,7 +340,7 @@ impl Sender {
             None => self.una + self.window,
             Some(s) => (self.nxt + self.window).saturating_sub(s.in_flight()),
         };
-        self.run = if self.has_clear_way() {
+        self.run = if self.only_windows_limit() {
             let end = self.reach.min(self.una.saturating_add(self.rwnd));
             if end.saturating_add(self.mss) <= self.supplied { end } else { 0 }
         } else {
@@ -348,7 +350,7 @@ impl Sender {
 
     /// Whether nothing but the windows decides on the next segment.
     #[inline(always)]
-    fn has_clear_way(&self) -> bool {
+    fn only_windows_limit(&self) -> bool {
         if !self.plain || self.due != 0 || self.state != State::Established {
             return false;
         }
@@ -383,7 +385,7 @@ impl Sender {
         self.state = State::Finished;
         self.early_at = Time::NEVER;
         self.pace_waits = false;
-        if self.habits.idle_restart != IdleRestart::TimerRunsOn {
+        if self.options.idle_restart != IdleRestart::TimerRunsOn {
             self.rto_at = Time::NEVER;
         }
     }
@@ -402,7 +404,7 @@ impl Sender {
             self.on_syn_ack(now, packet);
         } else if self.state == State::Finished && packet.has(flag::FIN) {
             self.due |= due::ACK;
-        } else if self.state == State::Established && self.habits.handshake == Handshake::ThreeWay {
+        } else if self.state == State::Established && self.options.handshake == Handshake::ThreeWay {
             // The third segment of the handshake was lost, or the SYN was sent twice.
             self.due |= due::ACK;
         }
@@ -477,17 +479,17 @@ impl Sender {
     /// The receive window that a header field means, in bytes. A receiver whose window is known from the start
     /// leaves the field at its largest; what is less was written by somebody on the way, who is obeyed.
     fn offered(&self, field: u16) -> u64 {
-        let offered = u64::from(field) << self.habits.window_scale;
-        match (self.habits.window_known, field) {
+        let offered = u64::from(field) << self.options.window_scale;
+        match (self.options.window_known, field) {
             (false, _) => offered,
-            (true, u16::MAX) => self.habits.receive_window,
-            (true, _) => self.habits.receive_window.min(offered),
+            (true, u16::MAX) => self.options.receive_window,
+            (true, _) => self.options.receive_window.min(offered),
         }
     }
 
     fn on_syn_ack(&mut self, now: Time, packet: &Packet) {
         self.state = State::Established;
-        self.due = if self.habits.handshake == Handshake::ThreeWay { due::ACK } else { 0 };
+        self.due = if self.options.handshake == Handshake::ThreeWay { due::ACK } else { 0 };
         self.rto_at = Time::NEVER;
         // The scale holds for all segments but the SYNs (RFC 7323, section 2.2); it is used here as well, so that the
         // initial window is not cut by a field of 16 bits.
@@ -495,13 +497,13 @@ impl Sender {
         if self.syn_again {
             // RFC 5681, section 3.1: one segment after a lost SYN. RFC 6298, rule 5.7: three seconds.
             self.steer(|cc| cc.on_idle_restart(1.0));
-            if !self.habits.ns2_recovery {
+            if !self.options.ns2_recovery {
                 self.rtt.restart_from(Duration::from_secs(3));
             }
         } else {
             self.take_sample(now, self.timed_at);
         }
-        if self.habits.idle_restart == IdleRestart::TimerRunsOn {
+        if self.options.idle_restart == IdleRestart::TimerRunsOn {
             self.rto_at = now + self.rtt.rto();
         }
         self.finish_without_fin();
@@ -516,7 +518,7 @@ impl Sender {
     /// RTT by timestamps (RFC 7323, section 4.1) or by the one segment that is timed (Karn's algorithm).
     #[inline(never)]
     fn measure(&mut self, now: Time, packet: &Packet) {
-        if self.habits.timestamps {
+        if self.options.timestamps {
             let micros = clock(now).wrapping_sub(packet.ts_ecr);
             let exact = Duration::from_micros(u64::from(micros));
             self.rtt.sample_timestamp(exact);
@@ -553,7 +555,7 @@ impl Sender {
             let restart = self.on_new_ack_in_recovery(acked);
             self.restart_timer(now, restart);
             // In ns-2 the ACK that ends recovery lets the window grow.
-            in_recovery &= self.phase == Phase::Recovery || !self.habits.ns2_recovery;
+            in_recovery &= self.phase == Phase::Recovery || !self.options.ns2_recovery;
         }
         self.dup_acks = 0;
         self.limited_sent = 0;
@@ -565,7 +567,7 @@ impl Sender {
             }
         }
         let in_flight = self.in_flight();
-        let told = Told { acked, delivered: acked, in_flight, in_recovery, rate, ..Told::default() };
+        let told = AckSummary { acked, delivered: acked, in_flight, in_recovery, rate, ..AckSummary::default() };
         self.tell(now, packet, &told);
         if packet.has(flag::ECE) {
             self.on_echo();
@@ -579,7 +581,7 @@ impl Sender {
             if restart || self.rto_at == Time::NEVER {
                 self.rto_at = now.saturating_add(self.rtt.rto());
             }
-        } else if self.habits.idle_restart == IdleRestart::TimerRunsOn {
+        } else if self.options.idle_restart == IdleRestart::TimerRunsOn {
             self.rto_at = now.saturating_add(self.rtt.rto());
         } else {
             self.rto_at = Time::NEVER;
@@ -618,11 +620,11 @@ impl Sender {
             }
             Phase::Recovery => {}
         }
-        let ends = self.una >= self.recover || self.habits.recovery != Recovery::NewReno;
+        let ends = self.una >= self.recover || self.options.recovery != Recovery::NewReno;
         if ends {
             // RFC 6582, section 3.2, step 3, first way: no burst when little is in flight. ns-2: what the
             // partial ACKs took off the window stays off.
-            let at_most = if self.habits.ns2_recovery {
+            let at_most = if self.options.ns2_recovery {
                 if self.inflation < 0 {
                     self.cwnd - self.segments(self.inflation.unsigned_abs())
                 } else {
@@ -645,21 +647,23 @@ impl Sender {
         self.due |= due::HEAD;
         let first = !self.partial;
         self.partial = true;
-        first || !self.habits.impatient
+        first || !self.options.impatient
     }
 
     /// Tells the congestion control of an ACK.
     #[inline(always)]
-    fn tell(&mut self, now: Time, packet: &Packet, told: &Told) {
-        let segments = match self.habits.growth {
+    fn tell(&mut self, now: Time, packet: &Packet, told: &AckSummary) {
+        let segments = match self.options.growth {
             _ if told.acked == 0 => 0.0,
             Growth::PerAck => 1.0,
             Growth::OneSegment => self.segments(told.acked).min(1.0),
             Growth::TwoSegments => self.segments(told.acked).min(2.0),
             Growth::Bytes => self.segments(told.delivered),
         };
-        let one_way_delay =
-            self.habits.timestamps.then(|| Duration::from_micros(u64::from(packet.ts_val.wrapping_sub(packet.ts_ecr))));
+        let one_way_delay = self
+            .options
+            .timestamps
+            .then(|| Duration::from_micros(u64::from(packet.ts_val.wrapping_sub(packet.ts_ecr))));
         let Self { sample: rtt, una, max: nxt, window_limited, grows_unused, mss_f64: mss, .. } = *self;
         let estimate = &self.rtt;
         self.cwnd = self.cc.hear(|| Ack {
@@ -688,10 +692,10 @@ impl Sender {
     fn on_dup_ack(&mut self, now: Time, packet: &Packet) {
         self.dup_acks += 1;
         let in_recovery = self.phase == Phase::Recovery;
-        self.tell(now, packet, &Told { in_flight: self.nxt - self.una, in_recovery, ..Told::default() });
+        self.tell(now, packet, &AckSummary { in_flight: self.nxt - self.una, in_recovery, ..AckSummary::default() });
         if self.phase == Phase::Recovery {
             self.inflation += self.mss.cast_signed();
-        } else if self.dup_acks == self.habits.dup_threshold && (self.una > self.recover || self.recover == 0)
+        } else if self.dup_acks == self.options.dup_threshold && (self.una > self.recover || self.recover == 0)
             || self.phase == Phase::Open && self.times.as_ref().is_some_and(|times| times.is_late_at_duplicate(now))
         {
             self.enter_recovery(now);
@@ -705,7 +709,7 @@ impl Sender {
     fn enter_recovery(&mut self, now: Time) {
         self.counts.fast_retransmits += 1;
         if self.times.as_mut().is_none_or(|times| times.reduces(now)) {
-            let base = self.reduction_base(self.habits.recovery == Recovery::Tahoe);
+            let base = self.reduction_base(self.options.recovery == Recovery::Tahoe);
             self.steer(|cc| cc.on_loss(base));
         }
         self.recover = self.max;
@@ -713,13 +717,13 @@ impl Sender {
         self.timed = 0;
         self.limited_sent = 0;
         self.due |= due::HEAD;
-        if self.habits.recovery == Recovery::Tahoe {
+        if self.options.recovery == Recovery::Tahoe {
             self.phase = Phase::Loss;
             self.nxt = self.una;
             self.due &= !due::HEAD;
         } else {
             self.phase = Phase::Recovery;
-            self.inflation = (self.mss * u64::from(self.habits.dup_threshold)).cast_signed();
+            self.inflation = (self.mss * u64::from(self.options.dup_threshold)).cast_signed();
         }
         self.rto_at = now.saturating_add(self.rtt.rto());
     }
@@ -727,9 +731,9 @@ impl Sender {
     /// What `ssthresh` is computed from, in segments. `slow_start` follows: ns-2 keeps `ssthresh` whole, which
     /// tells only there.
     fn reduction_base(&self, slow_start: bool) -> f64 {
-        if self.habits.reduce_from == ReduceFrom::Window {
+        if self.options.reduce_from == ReduceFrom::Window {
             let window = self.cwnd().min(self.segments(self.rwnd));
-            if slow_start && self.habits.ns2_recovery { 2.0 * (window / 2.0).floor() } else { window }
+            if slow_start && self.options.ns2_recovery { 2.0 * (window / 2.0).floor() } else { window }
         } else {
             // RFC 5681, section 3.2, step 2: without what limited transmit sent.
             self.segments((self.nxt - self.una).saturating_sub(u64::from(self.limited_sent)))
@@ -739,7 +743,7 @@ impl Sender {
     /// The receiver echoes a congestion mark (RFC 3168, section 6.1.2).
     #[inline(never)]
     fn on_echo(&mut self) {
-        if self.habits.ecn && self.una > self.ecn_recover && self.phase == Phase::Open {
+        if self.options.ecn && self.una > self.ecn_recover && self.phase == Phase::Open {
             let base = self.reduction_base(false);
             self.steer(|cc| cc.on_ecn(base));
             self.ecn_recover = self.max;
@@ -784,13 +788,13 @@ impl Sender {
         if self.state == State::SynSent {
             self.due |= due::SYN;
             self.syn_again = true;
-            if self.habits.ns2_recovery {
+            if self.options.ns2_recovery {
                 // To ns-2 the SYN is a segment like others; the window was one.
                 self.steer(|cc| cc.on_rto(0.0));
             }
         } else if self.max > self.una {
             // RFC 5681, section 3.1: only the first timeout of a segment reduces `ssthresh`.
-            if self.timed_out != Some(self.una) || self.habits.ns2_recovery {
+            if self.timed_out != Some(self.una) || self.options.ns2_recovery {
                 let base = self.reduction_base(true);
                 self.steer(|cc| cc.on_rto(base));
             }
@@ -808,7 +812,7 @@ impl Sender {
             self.fin_sent = false;
         }
         self.inflation = 0;
-        if !(self.habits.ns2_recovery && self.habits.recovery == Recovery::Tahoe) {
+        if !(self.options.ns2_recovery && self.options.recovery == Recovery::Tahoe) {
             // ns-2's Tahoe goes on counting.
             self.dup_acks = 0;
         }
@@ -829,14 +833,14 @@ impl Sender {
         if self.is_held() { None } else { self.poll_more(now) }
     }
 
-    /// Whether a full segment leaves next with nothing to think about, by [`Sender::write`].
+    /// Whether the next segment is a full one that only the windows hold back, to be written by [`Sender::write`].
     #[inline]
     #[must_use]
     pub const fn is_running(&self) -> bool {
         self.nxt + self.mss <= self.run
     }
 
-    /// Whether there is data, and the windows are full: nothing leaves next. Not so, too, where that takes some thought.
+    /// Whether data waits for a full window, so that nothing leaves next. False also where [`Sender::poll`] has to find out.
     #[inline]
     pub const fn is_held(&mut self) -> bool {
         let held = self.run > 0 && !self.is_running();
@@ -925,7 +929,7 @@ impl Sender {
     /// The rate at which segments leave, in bytes per second.
     fn pacing_rate(&self) -> Option<f64> {
         let own = self.cc.pacing_rate();
-        if own.is_some() || !self.habits.pacing || self.rtt.srtt() == Duration::ZERO {
+        if own.is_some() || !self.options.pacing || self.rtt.srtt() == Duration::ZERO {
             return own;
         }
         // Linux: twice the window each round trip in the first half of slow start, then 1.2 times.
@@ -937,12 +941,12 @@ impl Sender {
     /// Bytes beyond the window by the first duplicate ACKs.
     #[inline(never)]
     fn limited_transmit(&self) -> u64 {
-        let on = match self.habits.limited_transmit {
+        let on = match self.options.limited_transmit {
             LimitedTransmit::Off => false,
             LimitedTransmit::Rfc3042 => self.phase == Phase::Open && self.nxt == self.max,
             LimitedTransmit::Ns2 => self.phase != Phase::Recovery,
         };
-        if on && self.dup_acks < self.habits.dup_threshold { u64::from(self.dup_acks) * self.mss } else { 0 }
+        if on && self.dup_acks < self.options.dup_threshold { u64::from(self.dup_acks) * self.mss } else { 0 }
     }
 
     /// RFC 5681, section 4.1, or RFC 2861, section 3.1.
@@ -952,8 +956,8 @@ impl Sender {
         if idle <= rto {
             return;
         }
-        let initial = self.segments(self.habits.initial_window);
-        let at_most = match self.habits.idle_restart {
+        let initial = self.segments(self.options.initial_window);
+        let at_most = match self.options.idle_restart {
             IdleRestart::Rfc5681 => initial,
             IdleRestart::Rfc2861 => {
                 let halvings = i32::try_from(idle.div_floor(rto)).unwrap_or(i32::MAX);
@@ -1004,7 +1008,7 @@ impl Sender {
 
     #[inline(never)]
     fn poll_fin(&mut self, now: Time) -> Option<Packet> {
-        if self.closing && self.habits.fin && !self.fin_sent && self.nxt == self.supplied {
+        if self.closing && self.options.fin && !self.fin_sent && self.nxt == self.supplied {
             self.fin_sent = true;
             if self.rto_at == Time::NEVER {
                 self.rto_at = now.saturating_add(self.rtt.rto());
@@ -1019,7 +1023,7 @@ impl Sender {
     /// A segment without payload.
     #[inline]
     fn header(&self, now: Time, flags: u8) -> Packet {
-        let ts_val = if self.habits.timestamps { clock(now) } else { 0 };
+        let ts_val = if self.options.timestamps { clock(now) } else { 0 };
         Packet { seq: self.nxt, ts_val, flags, payload: 0, size: self.full.size - self.full.payload, ..self.full }
     }
 
@@ -1028,7 +1032,7 @@ impl Sender {
     fn segment_of(&mut self, now: Time, seq: u64, len: u64) -> Packet {
         let (end, payload) = (seq + len, len as u16);
         let mut packet = Packet { seq, payload, size: self.full.size - self.full.payload + payload, ..self.full };
-        if end == self.supplied && self.closing && self.habits.fin {
+        if end == self.supplied && self.closing && self.options.fin {
             packet.flags |= flag::FIN;
             self.fin_sent = true;
         }
@@ -1066,13 +1070,13 @@ impl Sender {
     #[inline(never)]
     fn annotate(&mut self, now: Time, end: u64, again: bool, packet: &mut Packet) {
         let seq = packet.seq;
-        if self.habits.timestamps {
+        if self.options.timestamps {
             packet.ts_val = clock(now);
             if again && seq == self.una && self.again.is_none_or(|(first, _)| first != seq) {
                 self.again = Some((seq, packet.ts_val));
             }
         }
-        if self.habits.ecn && !again {
+        if self.options.ecn && !again {
             packet.flags |= if self.cwr { flag::ECT | flag::CWR } else { flag::ECT };
             self.cwr = false;
         }
@@ -1097,7 +1101,7 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn cwnd(&self) -> f64 {
-        if self.cwnd < self.habits.max_cwnd { self.cwnd } else { self.habits.max_cwnd }
+        if self.cwnd < self.options.max_cwnd { self.cwnd } else { self.options.max_cwnd }
     }
 
     /// The part of the congestion window that delay drives, in segments; zero where none does.

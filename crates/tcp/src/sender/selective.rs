@@ -10,12 +10,12 @@
 use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
 
-use super::board::{Board, Delivery};
 use super::prr::Prr;
-use super::{Phase, Sender, Told, due};
+use super::scoreboard::{Delivery, Scoreboard};
+use super::{AckSummary, Phase, Sender, due};
 use crate::cc::CongestionControl;
 use crate::clock;
-use crate::config::{Habits, Recovery, ReduceFrom};
+use crate::config::{Recovery, ReduceFrom, StackOptions};
 
 /// RFC 8985, section 7.2: what a delayed ACK of a single segment may take. The value is Linux's.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
@@ -23,7 +23,7 @@ const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 /// What a sender with a scoreboard knows beside [`Sender`].
 #[derive(Debug)]
 pub struct Selective {
-    board: Board,
+    scoreboard: Scoreboard,
     prr: Prr,
     /// RFC 8985: a segment may be lost then.
     reorder_at: Time,
@@ -38,9 +38,14 @@ pub struct Selective {
 }
 
 impl Selective {
-    pub fn new(habits: &Habits, rate: bool) -> Self {
+    pub fn new(options: &StackOptions, rate: bool) -> Self {
         Self {
-            board: Board::new(u64::from(habits.mss), habits.recovery == Recovery::Rack, rate, habits.timestamps),
+            scoreboard: Scoreboard::new(
+                u64::from(options.mss),
+                options.recovery == Recovery::Rack,
+                rate,
+                options.timestamps,
+            ),
             prr: Prr::default(),
             reorder_at: Time::NEVER,
             probe_at: Time::NEVER,
@@ -53,22 +58,22 @@ impl Selective {
 
     #[inline]
     pub const fn in_flight(&self) -> u64 {
-        self.board.in_flight()
+        self.scoreboard.in_flight()
     }
 
     /// Whether a segment is known to be lost.
     #[inline]
     pub const fn has_lost(&self) -> bool {
-        self.board.lost() > 0
+        self.scoreboard.lost() > 0
     }
 
     /// Takes in an ACK for new data while nothing is known to be lost, if it says nothing but that all arrives in order;
     /// returns whether it does.
     #[inline]
     pub fn acknowledge_in_order(&mut self, now: Time, packet: &Packet) -> bool {
-        let in_order = self.board.is_simple() && packet.sack[0] == (0, 0);
+        let in_order = self.scoreboard.is_simple() && packet.sack[0] == (0, 0);
         if in_order {
-            self.board.acknowledge_in_order(now, packet.ack);
+            self.scoreboard.acknowledge_in_order(now, packet.ack);
         }
         in_order
     }
@@ -76,7 +81,7 @@ impl Selective {
     /// A segment of `len` bytes of new data, up to `end`, leaves.
     #[inline]
     pub fn push(&mut self, now: Time, end: u64, len: u64) {
-        self.board.push(now, end, len);
+        self.scoreboard.push(now, end, len);
     }
 
     /// Whether the segment that ends here is a tail loss probe that is out.
@@ -92,20 +97,20 @@ impl Sender {
     pub(super) fn on_ack_selective(&mut self, now: Time, packet: &Packet, window_changed: bool) {
         let Some(mut s) = self.selective.take() else { return };
         let acked = packet.ack - self.una;
-        let echo = self.habits.timestamps.then_some(packet.ts_ecr);
+        let echo = self.options.timestamps.then_some(packet.ts_ecr);
         let mut delivery = Delivery { echo, ..Delivery::default() };
         if acked > 0 {
-            s.board.acknowledge(now, packet.ack, self.rtt.min(), &mut delivery);
+            s.scoreboard.acknowledge(now, packet.ack, self.rtt.min(), &mut delivery);
             self.una = packet.ack;
             self.dup_acks = 0;
         }
-        let blocks = self.read_blocks(now, packet, &mut s.board, &mut delivery);
+        let blocks = self.read_blocks(now, packet, &mut s.scoreboard, &mut delivery);
         if acked == 0 && !blocks && self.max > self.una && !window_changed {
             self.dup_acks += 1;
         }
         self.measure_selective(now, packet, acked, &delivery);
         if delivery.duplicate.is_some() {
-            s.board.on_duplicate(self.una, self.max);
+            s.scoreboard.on_duplicate(self.una, self.max);
         }
         if s.probe_end != 0 {
             self.on_probe_ack(&mut s, packet, acked > 0, blocks, &delivery);
@@ -114,32 +119,32 @@ impl Sender {
         let was = self.phase;
         if acked > 0 && was != Phase::Open && self.is_spurious(packet.ack - acked, packet) {
             self.undo();
-            s.board.forgive();
+            s.scoreboard.forgive();
         }
         let lost = self.find_losses(now, &mut s);
         if self.phase != Phase::Open && self.una >= self.recover {
             if self.phase == Phase::Recovery {
                 self.steer(|cc| cc.on_recovery_exit(f64::INFINITY));
-                s.board.on_recovery_exit();
+                s.scoreboard.on_recovery_exit();
             }
             self.phase = Phase::Open;
         }
-        let told = Told {
+        let told = AckSummary {
             acked,
             delivered: delivery.bytes,
-            in_flight: s.board.in_flight(),
-            sacked: s.board.sacked(),
+            in_flight: s.scoreboard.in_flight(),
+            sacked: s.scoreboard.sacked(),
             lost,
-            rate: s.board.rate_sample(now, delivery.bytes, self.rtt.min()),
+            rate: s.scoreboard.rate_sample(now, delivery.bytes, self.rtt.min()),
             in_recovery: was == Phase::Recovery,
         };
         self.tell(now, packet, &told);
-        if self.phase == Phase::Open && s.board.lost() > 0 {
+        if self.phase == Phase::Open && s.scoreboard.lost() > 0 {
             self.enter_recovery_selective(now, &mut s, delivery.bytes);
         }
         if self.phase == Phase::Recovery {
             let safe = acked > 0 && lost == 0;
-            s.prr.on_ack(delivery.bytes, s.board.in_flight(), safe, self.mss);
+            s.prr.on_ack(delivery.bytes, s.scoreboard.in_flight(), safe, self.mss);
         }
         if packet.has(flag::ECE) {
             self.on_echo();
@@ -153,7 +158,7 @@ impl Sender {
     }
 
     /// Takes in the SACK blocks; returns whether there was one.
-    fn read_blocks(&self, now: Time, packet: &Packet, board: &mut Board, delivery: &mut Delivery) -> bool {
+    fn read_blocks(&self, now: Time, packet: &Packet, scoreboard: &mut Scoreboard, delivery: &mut Delivery) -> bool {
         let offset = |relative: u32| packet.ack.wrapping_add_signed(i64::from(relative.cast_signed()));
         let mut any = false;
         for (i, &(start, end)) in packet.sack.iter().enumerate() {
@@ -167,7 +172,7 @@ impl Sender {
             if i == 0 && (start < packet.ack || packet.sack.get(1).is_some_and(within)) {
                 delivery.duplicate = Some((start, end));
             } else if start < end && end <= self.max {
-                board.sack(now, start, end, self.rtt.min(), delivery);
+                scoreboard.sack(now, start, end, self.rtt.min(), delivery);
             }
         }
         any
@@ -175,7 +180,7 @@ impl Sender {
 
     /// With timestamps every ACK measures: by the times of sending where all segments were sent once, else by the echo.
     fn measure_selective(&mut self, now: Time, packet: &Packet, acked: u64, delivery: &Delivery) {
-        if !self.habits.timestamps {
+        if !self.options.timestamps {
             if self.timed != 0 && packet.ack >= self.timed {
                 self.timed = 0;
                 self.take_sample(now, self.timed_at);
@@ -193,7 +198,7 @@ impl Sender {
     /// Marks what is lost; returns how many segments newly are.
     #[inline]
     fn find_losses(&mut self, now: Time, s: &mut Selective) -> u32 {
-        if self.dup_acks == 0 && s.board.is_in_order() {
+        if self.dup_acks == 0 && s.scoreboard.is_in_order() {
             s.reorder_at = Time::NEVER;
             return 0;
         }
@@ -202,17 +207,17 @@ impl Sender {
 
     #[inline(never)]
     fn find_losses_beyond_a_gap(&mut self, now: Time, s: &mut Selective) -> u32 {
-        let threshold = self.habits.dup_threshold;
-        let mut lost = if self.habits.recovery == Recovery::Rack {
+        let threshold = self.options.dup_threshold;
+        let mut lost = if self.options.recovery == Recovery::Rack {
             let in_recovery = self.phase != Phase::Open;
-            let (lost, next) = s.board.lose_late(now, in_recovery, threshold, self.rtt.min(), self.rtt.srtt());
+            let (lost, next) = s.scoreboard.lose_late(now, in_recovery, threshold, self.rtt.min(), self.rtt.srtt());
             s.reorder_at = next;
             lost
         } else {
-            s.board.lose_below(threshold)
+            s.scoreboard.lose_below(threshold)
         };
         // The receiver may know no selective ACKs, or have nothing to report.
-        if self.dup_acks == threshold && self.phase == Phase::Open && s.board.lose_first() {
+        if self.dup_acks == threshold && self.phase == Phase::Open && s.scoreboard.lose_first() {
             lost += 1;
         }
         lost
@@ -229,7 +234,7 @@ impl Sender {
         self.due |= due::HEAD;
         s.rescued = false;
         // RFC 9937, section 6.2: what had arrived before does not count.
-        let flight = (self.max - self.una + delivered).saturating_sub(s.board.sacked());
+        let flight = (self.max - self.una + delivered).saturating_sub(s.scoreboard.sacked());
         self.refresh();
         s.prr = Prr::new(flight, self.window);
         self.rto_at = now.saturating_add(self.rtt.rto());
@@ -237,7 +242,7 @@ impl Sender {
 
     fn reduction_base_selective(&self) -> f64 {
         let window = self.cwnd();
-        match self.habits.reduce_from {
+        match self.options.reduce_from {
             ReduceFrom::Window => window.min(self.segments(self.rwnd)),
             ReduceFrom::Flight => window.min(self.segments(self.max - self.una)),
         }
@@ -245,7 +250,7 @@ impl Sender {
 
     pub(super) fn on_timeout_selective(&mut self, now: Time) {
         let Some(mut s) = self.selective.take() else { return };
-        s.board.on_timeout(now, self.habits.recovery == Recovery::Rack);
+        s.scoreboard.on_timeout(now, self.options.recovery == Recovery::Rack);
         (s.reorder_at, s.probe_at, s.probe_end) = (Time::NEVER, Time::NEVER, 0);
         self.early_at = Time::NEVER;
         self.due |= due::HEAD;
@@ -272,17 +277,18 @@ impl Sender {
 
     /// Arms the timer of a tail loss probe (RFC 8985, section 7.2); `again` restarts it.
     fn arm_probe(&mut self, now: Time, s: &mut Selective, again: bool) {
-        if self.habits.recovery != Recovery::Rack {
+        if self.options.recovery != Recovery::Rack {
             return;
         }
-        let eligible = self.phase == Phase::Open && self.max > self.una && s.board.sacked() == 0 && s.probe_end == 0;
+        let eligible =
+            self.phase == Phase::Open && self.max > self.una && s.scoreboard.sacked() == 0 && s.probe_end == 0;
         if !eligible {
             s.probe_at = Time::NEVER;
         } else if again || s.probe_at == Time::NEVER {
             let srtt = self.rtt.srtt();
             let timeout = match srtt {
                 Duration::ZERO => Duration::from_secs(1),
-                _ if s.board.len() == 1 => srtt * 2 + MAX_ACK_DELAY,
+                _ if s.scoreboard.len() == 1 => srtt * 2 + MAX_ACK_DELAY,
                 _ => srtt * 2,
             };
             s.probe_at = now.saturating_add(timeout).min(self.rto_at);
@@ -296,9 +302,9 @@ impl Sender {
         let Some(mut s) = self.selective.take() else { return };
         if now >= s.reorder_at {
             self.find_losses(now, &mut s);
-            if self.phase == Phase::Open && s.board.lost() > 0 {
+            if self.phase == Phase::Open && s.scoreboard.lost() > 0 {
                 self.enter_recovery_selective(now, &mut s, 0);
-                s.prr.on_ack(0, s.board.in_flight(), false, self.mss);
+                s.prr.on_ack(0, s.scoreboard.in_flight(), false, self.mss);
             }
         }
         if now >= s.probe_at {
@@ -316,7 +322,7 @@ impl Sender {
         if self.max == self.una || self.phase != Phase::Open {
             return None;
         }
-        let last = self.selective.as_ref()?.board.last();
+        let last = self.selective.as_ref()?.scoreboard.last();
         let len = self.mss.min(self.supplied - self.nxt);
         let new = len > 0 && self.nxt + len <= self.una + self.rwnd;
         let packet = if new {
@@ -340,9 +346,9 @@ impl Sender {
         let new = seq >= self.max;
         if let Some(s) = &mut self.selective {
             if new {
-                s.board.push(now, seq + len, len);
+                s.scoreboard.push(now, seq + len, len);
             } else {
-                s.board.send_again(now, seq);
+                s.scoreboard.send_again(now, seq);
             }
             if self.phase == Phase::Recovery {
                 s.prr.on_send(len);
@@ -361,10 +367,10 @@ impl Sender {
 
     /// What the window lets leave now, in bytes.
     fn allowance(&self, s: &Selective) -> u64 {
-        if self.phase == Phase::Recovery && self.habits.prr && !self.cc.rules_recovery() {
+        if self.phase == Phase::Recovery && self.options.prr && !self.cc.rules_recovery() {
             s.prr.allowed()
         } else {
-            self.window.saturating_sub(s.board.in_flight())
+            self.window.saturating_sub(s.scoreboard.in_flight())
         }
     }
 
@@ -372,7 +378,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn poll_selective(&mut self, now: Time) -> Option<Packet> {
         let s = self.selective.as_mut()?;
-        let lost = if s.board.lost() > 0 { s.board.next_lost() } else { None };
+        let lost = if s.scoreboard.lost() > 0 { s.scoreboard.next_lost() } else { None };
         let s = self.selective.as_ref()?;
         let allowed = self.allowance(s);
         if let Some((seq, len)) = lost {
@@ -385,14 +391,14 @@ impl Sender {
             return None;
         }
         self.due &= !due::HEAD;
-        let in_flight = s.board.in_flight();
+        let in_flight = s.scoreboard.in_flight();
         let len = self.mss.min(self.supplied - self.nxt);
         if len == 0 {
             self.window_limited = false;
             if allowed >= self.mss
                 && let Some(s) = &mut self.selective
             {
-                s.board.on_app_limited();
+                s.scoreboard.on_app_limited();
             }
             return self.poll_suspect(now, allowed).or_else(|| self.poll_fin(now));
         }
@@ -423,17 +429,17 @@ impl Sender {
 
     /// RFC 6675, section 4, NextSeg, rules 3 and 4, when no new data can leave.
     fn poll_suspect(&mut self, now: Time, allowed: u64) -> Option<Packet> {
-        if self.phase != Phase::Recovery || self.habits.recovery != Recovery::Sack || self.habits.ns2_recovery {
+        if self.phase != Phase::Recovery || self.options.recovery != Recovery::Sack || self.options.ns2_recovery {
             return None;
         }
         let s = self.selective.as_mut()?;
-        if let Some((seq, len)) = s.board.next_suspect().filter(|&(_, len)| len <= allowed) {
-            s.board.send_suspect_again(now, seq);
+        if let Some((seq, len)) = s.scoreboard.next_suspect().filter(|&(_, len)| len <= allowed) {
+            s.scoreboard.send_suspect_again(now, seq);
             s.prr.on_send(len);
             return Some(self.segment_of(now, seq, len));
         }
         if !s.rescued
-            && let Some((seq, len)) = s.board.last().filter(|&(_, len)| len <= allowed)
+            && let Some((seq, len)) = s.scoreboard.last().filter(|&(_, len)| len <= allowed)
         {
             s.rescued = true;
             return Some(self.segment_selective(now, seq, len));

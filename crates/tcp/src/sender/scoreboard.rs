@@ -105,7 +105,7 @@ struct Rack {
 
 /// The scoreboard of a sender.
 #[derive(Clone, Debug)]
-pub struct Board {
+pub struct Scoreboard {
     segments: VecDeque<Segment>,
     /// Full segments behind these that are not told apart yet.
     tail: Range<u64>,
@@ -135,7 +135,7 @@ pub struct Board {
     rate: Option<Rate>,
 }
 
-impl Board {
+impl Scoreboard {
     /// An empty scoreboard for segments of `mss` bytes; losses are found `by_time` or by counting; with
     /// `rate` it samples the delivery rate; with `timestamps` the sender measures each delivery.
     pub fn new(mss: u64, by_time: bool, rate: bool, timestamps: bool) -> Self {
@@ -296,7 +296,7 @@ impl Board {
         self.sacked == 0 && !self.timed
     }
 
-    /// All before `una` has arrived, as [is simple](Board::is_simple).
+    /// All before `una` has arrived, as [is simple](Scoreboard::is_simple).
     #[inline]
     pub fn acknowledge_in_order(&mut self, now: Time, una: u64) {
         if self.segments.is_empty() && una == self.tail.start + self.mss && una <= self.tail.end {
@@ -659,7 +659,7 @@ impl Board {
         }
     }
 
-    /// As [`Board::send_again`], for a segment not known as lost: it is not examined again.
+    /// As [`Scoreboard::send_again`], for a segment not known as lost: it is not examined again.
     pub fn send_suspect_again(&mut self, now: Time, start: u64) {
         self.send_again(now, start);
         let number = self.first + self.find(start) as u64;
