@@ -345,11 +345,11 @@ fn announcement(to: &mut Vec<u8>, packet: &Packet, station: Node, keep: u32) -> 
 impl Habits {
     fn new((sender, receiver): &(SenderConfig, ReceiverConfig)) -> Self {
         Self {
-            mss: sender.habits.mss,
+            mss: sender.options.mss,
             scale: Some(receiver.window_scale).filter(|scale| *scale > 0),
-            timestamps: (sender.habits.timestamps, receiver.timestamps),
+            timestamps: (sender.options.timestamps, receiver.timestamps),
             sack: receiver.sack,
-            ecn: sender.habits.ecn,
+            ecn: sender.options.ecn,
         }
     }
 }

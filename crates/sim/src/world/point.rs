@@ -23,7 +23,7 @@ impl World {
             watch.identify(flow, connection);
         }
         let Transport::Tcp { sender, receiver } = &self.flows[flow].transport else { return };
-        let (mss, scale) = (sender.habits.mss, receiver.window_scale);
+        let (mss, scale) = (sender.options.mss, receiver.window_scale);
         for point in &mut self.points {
             point.schemes.introduce(connection, mss, scale);
         }
