@@ -1,17 +1,48 @@
-//! How long frames take on the air, and the intervals between them.
+//! IEEE 802.11 physical layer: how frames are sent, how long they take, and who can read them.
+//!
+//! A [`TxMode`] says how a PPDU is sent: modulation class, MCS or rate, width, spatial streams, guard interval. A
+//! [`PpduTiming`] turns mode, band and length into air time, exact to the nanosecond. [`BasicRates`] chooses the mode of
+//! ACK, block ACK and CTS. [`Amendment`] builds modes from what users write and refuses those that the standard does not
+//! have. [`Timing`] holds the air times and intervals of 802.11b, a and g.
 //!
 //! Sources: IEEE Std 802.11-2016, clause 15 (DSSS), 16 (HR/DSSS), 17 (OFDM), 18 (ERP), and table 9-25 of frame formats.
 
+mod amendment;
+mod band;
 mod bit_errors;
+mod eht;
+mod he;
+mod ht;
+mod ldpc;
+mod mcs;
+mod non_ht;
 pub mod placement;
+mod ppdu;
 pub mod propagation;
 mod radio;
 pub mod rate;
+mod response;
+mod tx_mode;
+mod vht;
 
 use wifair_units::{BitRate, Bytes, Duration};
 
+pub use amendment::{Amendment, ModeRequest};
+pub use band::Band;
 pub use bit_errors::{BitErrors, Code, Constellation, Mode};
+pub use eht::EhtMode;
+pub use he::{HeMode, HeOptions, HeRange};
+pub use ht::{HtFormat, HtMode};
+pub use mcs::CodeRate;
+pub use non_ht::{DsssMode, OfdmMode};
+pub use ppdu::{PacketPadding, PpduOptions, PpduParts, PpduTiming};
 pub use radio::{Capture, CarrierSense, Interference, Radio, Reception, Spoils};
+pub use response::BasicRates;
+pub use tx_mode::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError, ModulationClass, TxMode};
+pub use vht::VhtMode;
+
+/// aPPDUMaxTime: the longest HT-mixed, VHT, HE or EHT PPDU, since its L-SIG has 12 bits of length (19.4.4).
+pub const PPDU_MAX_TIME: Duration = Duration::from_micros(5484);
 
 /// How the bits of a frame become air time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,318 @@
+//! From what users write, `802.11ax` with MCS 11 and 80 MHz, to a mode.
+
+use std::fmt::Display;
+
+use wifair_units::{BitRate, Duration};
+
+use crate::{
+    Band, ChannelWidth, Coding, DsssMode, EhtMode, GuardInterval, HeMode, HeOptions, HeRange, HtFormat, HtMode, Ltf,
+    ModeError, OfdmMode, TxMode, VhtMode,
+};
+
+/// A PHY by the amendment that brought it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Amendment {
+    /// 802.11b: DSSS and CCK in 2.4 GHz.
+    B,
+    /// 802.11a: OFDM in 5 GHz.
+    A,
+    /// 802.11g: OFDM in 2.4 GHz, DSSS and CCK beside it.
+    G,
+    /// 802.11n: HT.
+    N,
+    /// 802.11ac: VHT.
+    Ac,
+    /// 802.11ax: HE.
+    Ax,
+    /// 802.11be: EHT.
+    Be,
+}
+
+/// A mode as asked for; what is absent gets the default of the amendment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ModeRequest {
+    /// 2.4, 5 or 6 GHz; 2.4 for b and g, 5 for all others.
+    pub band: Option<Band>,
+    /// In MHz; 20.
+    pub width_mhz: Option<u32>,
+    /// MCS, needed from 802.11n on.
+    pub mcs: Option<u32>,
+    /// Data rate, needed for a, b and g.
+    pub rate: Option<BitRate>,
+    /// Spatial streams; in 802.11n as the MCS says, else 1.
+    pub streams: Option<u32>,
+    /// Guard interval; 800 ns.
+    pub guard_interval: Option<Duration>,
+    /// 1, 2 or 4, HE and EHT.
+    pub ltf: Option<u32>,
+    /// HT-greenfield format.
+    pub greenfield: bool,
+    /// The short preamble of DSSS and CCK.
+    pub short_preamble: bool,
+    /// Dual carrier modulation, HE.
+    pub dcm: bool,
+    /// Extended range, HE: 242 or 106 tones.
+    pub extended_range: Option<u32>,
+    /// Code; BCC where the standard has it.
+    pub coding: Option<Coding>,
+}
+
+impl Amendment {
+    /// All, in the order of their years.
+    pub const ALL: [Self; 7] = [Self::B, Self::A, Self::G, Self::N, Self::Ac, Self::Ax, Self::Be];
+
+    /// As in `802.11ax`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::B => "802.11b",
+            Self::A => "802.11a",
+            Self::G => "802.11g",
+            Self::N => "802.11n",
+            Self::Ac => "802.11ac",
+            Self::Ax => "802.11ax",
+            Self::Be => "802.11be",
+        }
+    }
+
+    /// Reads a name as in `802.11ax`.
+    pub fn parse(name: &str) -> Result<Self, ModeError> {
+        Self::ALL.into_iter().find(|amendment| amendment.name() == name).ok_or_else(|| {
+            let there: Vec<&str> = Self::ALL.iter().map(|amendment| amendment.name()).collect();
+            ModeError::new("standard", format!("no standard `{name}`: there are {}", list(&there)))
+        })
+    }
+
+    /// The bands in which it exists, the usual one first.
+    #[must_use]
+    pub const fn bands(self) -> &'static [Band] {
+        match self {
+            Self::B | Self::G => &[Band::Ghz2_4],
+            Self::A | Self::Ac => &[Band::Ghz5],
+            Self::N => &[Band::Ghz5, Band::Ghz2_4],
+            Self::Ax | Self::Be => &[Band::Ghz5, Band::Ghz2_4, Band::Ghz6],
+        }
+    }
+
+    /// Widths, narrowest first, in any band.
+    #[must_use]
+    pub const fn widths(self) -> &'static [ChannelWidth] {
+        let count = match self {
+            Self::B | Self::A | Self::G => 1,
+            Self::N => 2,
+            Self::Ac | Self::Ax => 4,
+            Self::Be => 5,
+        };
+        ChannelWidth::ALL.split_at(count).0
+    }
+
+    /// Guard intervals, shortest first; none for 802.11b.
+    #[must_use]
+    pub const fn guard_intervals(self) -> &'static [GuardInterval] {
+        match self {
+            Self::B => &[],
+            Self::A | Self::G => &[GuardInterval::Ns800],
+            Self::N | Self::Ac => &[GuardInterval::Ns400, GuardInterval::Ns800],
+            Self::Ax | Self::Be => &[GuardInterval::Ns800, GuardInterval::Ns1600, GuardInterval::Ns3200],
+        }
+    }
+
+    /// Highest MCS; `None` where there are only rates.
+    #[must_use]
+    pub const fn highest_mcs(self) -> Option<u8> {
+        match self {
+            Self::B | Self::A | Self::G => None,
+            Self::N => Some(31),
+            Self::Ac => Some(9),
+            Self::Ax => Some(11),
+            Self::Be => Some(13),
+        }
+    }
+
+    /// Data rates; empty where there are MCSs.
+    #[must_use]
+    pub fn rates(self) -> Vec<BitRate> {
+        let mut rates: Vec<BitRate> = match self {
+            Self::B => DsssMode::rates().collect(),
+            Self::A => OfdmMode::rates().collect(),
+            Self::G => DsssMode::rates().chain(OfdmMode::rates()).collect(),
+            _ => Vec::new(),
+        };
+        rates.sort_unstable();
+        rates
+    }
+
+    /// The band and mode that `request` asks for, or which ones exist.
+    pub fn mode(self, request: &ModeRequest) -> Result<(Band, TxMode), ModeError> {
+        self.refuse_foreign(request)?;
+        let band = self.band(request)?;
+        let width = self.width(request)?;
+        let guard_interval = self.guard_interval(request)?;
+        let mode = match self {
+            Self::B | Self::A | Self::G => self.by_rate(request)?,
+            _ => self.by_mcs(request, width, guard_interval)?,
+        };
+        mode.check_band(band)?;
+        Ok((band, mode))
+    }
+
+    fn band(self, request: &ModeRequest) -> Result<Band, ModeError> {
+        let band = request.band.unwrap_or(self.bands()[0]);
+        if self.bands().contains(&band) {
+            return Ok(band);
+        }
+        let there = list(self.bands());
+        Err(ModeError::new("band", format!("no {} in {band}: it exists in {there}", self.name())))
+    }
+
+    fn width(self, request: &ModeRequest) -> Result<ChannelWidth, ModeError> {
+        let mhz = request.width_mhz.unwrap_or(20);
+        ChannelWidth::from_mhz(mhz).filter(|width| self.widths().contains(width)).ok_or_else(|| {
+            let there = list(self.widths());
+            ModeError::new("width", format!("no width of {mhz} MHz in {}: there is {there}", self.name()))
+        })
+    }
+
+    fn guard_interval(self, request: &ModeRequest) -> Result<GuardInterval, ModeError> {
+        let wanted = request.guard_interval.unwrap_or(Duration::from_nanos(800));
+        let found = GuardInterval::from_duration(wanted);
+        if self == Self::B && request.guard_interval.is_none() {
+            return Ok(GuardInterval::Ns800);
+        }
+        found.filter(|interval| self.guard_intervals().contains(interval)).ok_or_else(|| {
+            let name = self.name();
+            let nanos = wanted.as_nanos();
+            let message = match self.guard_intervals() {
+                [] => format!("no guard interval in {name}: leave it out"),
+                there => format!("no guard interval of {nanos} ns in {name}: there is {}", list(there)),
+            };
+            ModeError::new("guard_interval", message)
+        })
+    }
+
+    fn by_rate(self, request: &ModeRequest) -> Result<TxMode, ModeError> {
+        let rates = self.rates();
+        let there: Vec<String> = rates.iter().map(|rate| rate.to_string().replace(" Mb/s", "")).collect();
+        let there = format!("there are {} Mb/s", list(&there));
+        let Some(rate) = request.rate else {
+            return Err(ModeError::new("rate", format!("{} needs a rate: {there}", self.name())));
+        };
+        if !rates.contains(&rate) {
+            return Err(ModeError::new("rate", format!("no rate of {rate} in {}: {there}", self.name())));
+        }
+        let dsss = DsssMode::rates().any(|dsss| dsss == rate);
+        if request.short_preamble && !dsss {
+            let message = format!("no short preamble at {rate}: it is for 2, 5.5 and 11 Mb/s");
+            return Err(ModeError::new("short_preamble", message));
+        }
+        if dsss {
+            DsssMode::new(rate, request.short_preamble).map(TxMode::Dsss)
+        } else {
+            OfdmMode::new(rate).map(TxMode::Ofdm)
+        }
+    }
+
+    fn by_mcs(
+        self,
+        request: &ModeRequest,
+        width: ChannelWidth,
+        guard_interval: GuardInterval,
+    ) -> Result<TxMode, ModeError> {
+        let highest = self.highest_mcs().unwrap_or_default();
+        let Some(mcs) = request.mcs else {
+            return Err(ModeError::new("mcs", format!("{} needs an MCS: there are 0 to {highest}", self.name())));
+        };
+        let mcs = u8::try_from(mcs).ok().filter(|mcs| *mcs <= highest).ok_or_else(|| {
+            ModeError::new("mcs", format!("no MCS {mcs} in {}: there are 0 to {highest}", self.name()))
+        })?;
+        if self == Self::N {
+            return Self::ht(request, mcs, width, guard_interval);
+        }
+        let streams = request.streams.unwrap_or(1);
+        let streams = u8::try_from(streams).ok().filter(|streams| (1..=8).contains(streams)).ok_or_else(|| {
+            ModeError::new("streams", format!("no {streams} streams in {}: there are 1 to 8", self.name()))
+        })?;
+        let ltf = request.ltf.map(ltf).transpose()?;
+        match self {
+            Self::Ac => {
+                let mode = VhtMode::new(mcs, streams, width, guard_interval)?;
+                Ok(TxMode::Vht(request.coding.map_or(mode, |coding| mode.with_coding(coding))))
+            }
+            Self::Be => EhtMode::new(mcs, streams, width, guard_interval, ltf, request.coding).map(TxMode::Eht),
+            _ => {
+                let range = match request.extended_range {
+                    None => HeRange::Normal,
+                    Some(242) => HeRange::Extended242,
+                    Some(106) => HeRange::Extended106,
+                    Some(tones) => {
+                        let message = format!("no extended range on {tones} tones: there are 242 and 106");
+                        return Err(ModeError::new("extended_range", message));
+                    }
+                };
+                let options = HeOptions { dcm: request.dcm, ltf, range, coding: request.coding };
+                HeMode::new(mcs, streams, width, guard_interval, options).map(TxMode::He)
+            }
+        }
+    }
+
+    fn ht(request: &ModeRequest, mcs: u8, width: ChannelWidth, interval: GuardInterval) -> Result<TxMode, ModeError> {
+        let mode = HtMode::new(mcs, width, interval)?;
+        let has = u32::from(mode.streams());
+        if let Some(streams) = request.streams.filter(|streams| *streams != has) {
+            let remedy = if (1..=4).contains(&streams) {
+                format!("{streams} streams have MCS {} to {}", 8 * streams - 8, 8 * streams - 1)
+            } else {
+                "there are 1 to 4 streams, as the MCS says".to_owned()
+            };
+            let plural = if has == 1 { "" } else { "s" };
+            let message = format!("MCS {mcs} of 802.11n has {has} stream{plural}, not {streams}: {remedy}");
+            return Err(ModeError::new("streams", message));
+        }
+        let mode = request.coding.map_or(mode, |coding| mode.with_coding(coding));
+        let format = if request.greenfield { HtFormat::Greenfield } else { HtFormat::Mixed };
+        mode.with_format(format).map(TxMode::Ht)
+    }
+
+    /// Refuses what this amendment does not know.
+    fn refuse_foreign(self, request: &ModeRequest) -> Result<(), ModeError> {
+        let by_rate = self.highest_mcs().is_none();
+        let rules: [(bool, &'static str, &str); 9] = [
+            (by_rate && request.mcs.is_some(), "mcs", "no MCS: write a rate, as in `rate = \"54 Mb/s\"`"),
+            (!by_rate && request.rate.is_some(), "rate", "no rate by itself: write an MCS, as in `mcs = 7`"),
+            (by_rate && request.streams.is_some_and(|n| n != 1), "streams", "one stream only: leave `streams` out"),
+            (request.ltf.is_some() && self < Self::Ax, "ltf", "one kind of LTF only: 802.11ax and be have several"),
+            (request.greenfield && self != Self::N, "greenfield", "no greenfield format: only 802.11n has it"),
+            (request.dcm && self != Self::Ax, "dcm", "no dual carrier modulation: only 802.11ax has it here"),
+            (
+                request.extended_range.is_some() && self != Self::Ax,
+                "extended_range",
+                "no extended range: only 802.11ax has it",
+            ),
+            (
+                request.short_preamble && !matches!(self, Self::B | Self::G),
+                "short_preamble",
+                "no short preamble: it belongs to 2, 5.5 and 11 Mb/s in 802.11b and g",
+            ),
+            (request.coding.is_some() && by_rate, "coding", "one code only: leave `coding` out"),
+        ];
+        let broken = rules.into_iter().find(|(broken, ..)| *broken);
+        broken.map_or(Ok(()), |(_, key, what)| Err(ModeError::new(key, format!("{} has {what}", self.name()))))
+    }
+}
+
+fn ltf(multiple: u32) -> Result<Ltf, ModeError> {
+    [Ltf::X1, Ltf::X2, Ltf::X4]
+        .into_iter()
+        .find(|ltf| ltf.multiple() == multiple)
+        .ok_or_else(|| ModeError::new("ltf", format!("no {multiple}x LTF: there are 1x, 2x and 4x (1, 2 and 4)")))
+}
+
+/// `1, 2 and 3`.
+pub(crate) fn list<T: Display>(items: &[T]) -> String {
+    let texts: Vec<String> = items.iter().map(ToString::to_string).collect();
+    match texts.as_slice() {
+        [] => "none".to_owned(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

@@ -1,0 +1,90 @@
+//! EHT to a single user, 802.11be: clause 36, an EHT MU PPDU for one station on the whole width. MCS 0 to 13, 20 to 320 MHz,
+//! 1 to 8 streams. EHT-SIG is sent with EHT-MCS 0: 52 bits in two symbols. Left out: MCS 14 and 15, punctured channels.
+
+use wifair_units::Duration;
+
+use crate::non_ht::LEGACY_PREAMBLE;
+use crate::ppdu::{DataField, PreambleFields, fields};
+use crate::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError, he, mcs};
+
+/// A mode of 802.11be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EhtMode {
+    mcs: u8,
+    streams: u8,
+    width: ChannelWidth,
+    guard_interval: GuardInterval,
+    ltf: Ltf,
+    coding: Coding,
+}
+
+impl EhtMode {
+    /// MCS 0 to 13; 1 to 8 streams; 20 to 320 MHz; 800, 1600 or 3200 ns; [`Ltf::usual`] if `ltf` is absent; BCC where the
+    /// standard has it if `coding` is absent.
+    pub fn new(
+        mcs: u8,
+        streams: u8,
+        width: ChannelWidth,
+        guard_interval: GuardInterval,
+        ltf: Option<Ltf>,
+        coding: Option<Coding>,
+    ) -> Result<Self, ModeError> {
+        if mcs > 13 {
+            return Err(ModeError::new(
+                "mcs",
+                format!("no MCS {mcs} in 802.11be: there are 0 to 13 (14 and 15 are not modelled)"),
+            ));
+        }
+        if !(1..=8).contains(&streams) {
+            return Err(ModeError::new("streams", format!("no {streams} streams in 802.11be: there are 1 to 8")));
+        }
+        he::check_guard_interval(guard_interval, "802.11be")?;
+        let ltf = ltf.unwrap_or(Ltf::usual(guard_interval));
+        ltf.check(guard_interval)?;
+        let coding = he::coding(mcs, streams, width, coding)?;
+        Ok(Self { mcs, streams, width, guard_interval, ltf, coding })
+    }
+
+    /// 0 to 13.
+    #[must_use]
+    pub const fn mcs(self) -> u8 {
+        self.mcs
+    }
+
+    /// 1 to 8.
+    #[must_use]
+    pub const fn streams(self) -> u8 {
+        self.streams
+    }
+
+    /// Width of the PPDU.
+    #[must_use]
+    pub const fn width(self) -> ChannelWidth {
+        self.width
+    }
+
+    /// 800, 1600 or 3200 ns.
+    #[must_use]
+    pub const fn guard_interval(self) -> GuardInterval {
+        self.guard_interval
+    }
+
+    pub(crate) fn preamble(self) -> PreambleFields {
+        let us = Duration::from_micros;
+        let [stf, ltf, sig] = LEGACY_PREAMBLE;
+        fields(&[
+            stf,
+            ltf,
+            sig,
+            ("RL-SIG", us(4)),
+            ("U-SIG", us(8)),
+            ("EHT-SIG", us(8)),
+            ("EHT-STF", us(4)),
+            ("EHT-LTFs", he::training(self.streams, self.ltf, self.guard_interval)),
+        ])
+    }
+
+    pub(crate) fn data(self) -> DataField {
+        he::data(mcs::of(self.mcs), self.streams, he::tones(self.width), self.guard_interval, self.coding, false)
+    }
+}

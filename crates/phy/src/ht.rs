@@ -1,0 +1,131 @@
+//! HT, 802.11n: IEEE Std 802.11-2020, clause 19. MCS 0 to 31, equal modulation on all streams. Left out: MCS 32, unequal
+//! modulation (MCS 33 to 76), STBC, extension spatial streams.
+
+use wifair_units::Duration;
+
+use crate::non_ht::LEGACY_PREAMBLE;
+use crate::ppdu::{DataField, PreambleFields, fields};
+use crate::{ChannelWidth, Coding, GuardInterval, ModeError, mcs};
+
+/// What precedes the data of an HT PPDU (19.1.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HtFormat {
+    /// Begins as an OFDM PPDU does, so that older stations defer.
+    Mixed,
+    /// Shorter; older stations cannot read it.
+    Greenfield,
+}
+
+/// A mode of 802.11n.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HtMode {
+    mcs: u8,
+    width: ChannelWidth,
+    guard_interval: GuardInterval,
+    format: HtFormat,
+    coding: Coding,
+}
+
+impl HtMode {
+    /// MCS 0 to 31 in HT-mixed format with convolutional code; `mcs / 8 + 1` streams; 20 or 40 MHz; 400 or 800 ns.
+    pub fn new(mcs: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Result<Self, ModeError> {
+        if mcs > 31 {
+            return Err(ModeError::new("mcs", format!("no MCS {mcs} in 802.11n: there are 0 to 31")));
+        }
+        if width > ChannelWidth::Mhz40 {
+            return Err(ModeError::new("width", format!("no {width} in 802.11n: there are 20 and 40 MHz")));
+        }
+        if guard_interval > GuardInterval::Ns800 {
+            let message = format!("no guard interval of {guard_interval} in 802.11n: there are 400 and 800 ns");
+            return Err(ModeError::new("guard_interval", message));
+        }
+        Ok(Self { mcs, width, guard_interval, format: HtFormat::Mixed, coding: Coding::Bcc })
+    }
+
+    /// The same in another format. Greenfield with one stream has no short guard interval.
+    pub fn with_format(self, format: HtFormat) -> Result<Self, ModeError> {
+        if format == HtFormat::Greenfield && self.streams() == 1 && self.guard_interval == GuardInterval::Ns400 {
+            let message = "no guard interval of 400 ns with one stream in HT-greenfield format: there is 800 ns";
+            return Err(ModeError::new("guard_interval", message));
+        }
+        Ok(Self { format, ..self })
+    }
+
+    /// The same with another code.
+    #[must_use]
+    pub const fn with_coding(self, coding: Coding) -> Self {
+        Self { coding, ..self }
+    }
+
+    /// 0 to 31.
+    #[must_use]
+    pub const fn mcs(self) -> u8 {
+        self.mcs
+    }
+
+    /// Width of the PPDU.
+    #[must_use]
+    pub const fn width(self) -> ChannelWidth {
+        self.width
+    }
+
+    /// 1 to 4.
+    #[must_use]
+    pub const fn streams(self) -> u8 {
+        self.mcs / 8 + 1
+    }
+
+    /// 400 or 800 ns.
+    #[must_use]
+    pub const fn guard_interval(self) -> GuardInterval {
+        self.guard_interval
+    }
+
+    /// Mixed or greenfield.
+    #[must_use]
+    pub const fn format(self) -> HtFormat {
+        self.format
+    }
+
+    /// 19.4.3: T_LEG_PREAMBLE, T_L_SIG, T_HT_SIG, T_HT_PREAMBLE; or T_GF_HT_PREAMBLE, T_HT_SIG.
+    pub(crate) fn preamble(self) -> PreambleFields {
+        let us = Duration::from_micros;
+        let training = mcs::training_fields(self.streams());
+        match self.format {
+            HtFormat::Mixed => {
+                let [stf, ltf, sig] = LEGACY_PREAMBLE;
+                fields(&[stf, ltf, sig, ("HT-SIG", us(8)), ("HT-STF", us(4)), ("HT-LTFs", us(4 * training))])
+            }
+            HtFormat::Greenfield => fields(&[
+                ("HT-GF-STF", us(8)),
+                ("HT-LTF1", us(8)),
+                ("HT-SIG", us(8)),
+                ("HT-LTFs", us(4 * (training - 1))),
+            ]),
+        }
+    }
+
+    /// 19.3.5 and 19.4.3: one BCC encoder up to 300 Mb/s (1200 bits in 4 us), two above; with a short guard interval the symbols of
+    /// a PPDU in mixed format are rounded up to 4 us, so that older stations can compute its end.
+    pub(crate) fn data(self) -> DataField {
+        let parameters = mcs::of(self.mcs % 8);
+        let subcarriers = if self.width == ChannelWidth::Mhz20 { 52 } else { 108 };
+        let coded = subcarriers * parameters.bits_per_subcarrier * u32::from(self.streams());
+        let rate = parameters.code_rate;
+        let bits_per_symbol = coded * rate.data / rate.coded;
+        let symbol = Duration::from_nanos(3_200) + self.guard_interval.duration();
+        let encoders = if bits_per_symbol > 1_200 { 2 } else { 1 };
+        DataField {
+            symbol,
+            bits_per_symbol,
+            bit_scale: 1,
+            coded_bits_per_symbol: coded,
+            overhead_bits: if self.coding == Coding::Bcc { 16 + 6 * encoders } else { 16 },
+            grid: if self.format == HtFormat::Mixed { Duration::from_micros(4) } else { symbol },
+            code_rate: rate,
+            coding: self.coding,
+            pads_before_coding: false,
+            short_symbol: None,
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Air time of a PPDU from mode, band and length of the PSDU: the only place where it is computed.
+//!
+//! Sources: IEEE Std 802.11-2020, 16.3.4 (DSSS), 17.4.3 (OFDM), 19.4.3 (HT), 21.4.3 (VHT); 802.11ax, 27.4.3 (HE); 802.11be,
+//! 36.4.3 (EHT).
+
+use wifair_units::{Bytes, Duration};
+
+use crate::{Band, CodeRate, Coding, TxMode, ldpc};
+
+/// Name and length of each field before the data; unused ones are empty.
+pub(crate) type PreambleFields = [(&'static str, Duration); 8];
+
+pub(crate) fn fields(list: &[(&'static str, Duration)]) -> PreambleFields {
+    let mut fields = [("", Duration::ZERO); 8];
+    fields[..list.len()].copy_from_slice(list);
+    fields
+}
+
+/// The data field of a PPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DataField {
+    /// Length of a symbol with guard interval.
+    pub symbol: Duration,
+    /// Data bits of `bit_scale` symbols.
+    pub bits_per_symbol: u32,
+    /// 1, but 1000 for DSSS, whose symbols of 1 us hold 5.5 bits at 5.5 Mb/s.
+    pub bit_scale: u32,
+    /// Coded bits of a symbol.
+    pub coded_bits_per_symbol: u32,
+    /// Service and tail bits.
+    pub overhead_bits: u32,
+    /// The data field is rounded up to a multiple of this.
+    pub grid: Duration,
+    /// Code rate, for LDPC.
+    pub code_rate: CodeRate,
+    /// Code.
+    pub coding: Coding,
+    /// Whether LDPC codes the pad bits, too: in VHT, HE and EHT, not in HT.
+    pub pads_before_coding: bool,
+    /// A quarter of a symbol, HE and EHT.
+    pub short_symbol: Option<ShortSymbol>,
+}
+
+/// Bits up to the first boundary inside the last symbol of HE and EHT (27.3.12.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ShortSymbol {
+    pub coded_bits: u32,
+    pub data_bits: u32,
+}
+
+/// Nominal packet padding of an HE or EHT receiver: the time that it needs after a PPDU whose last symbol is full (27.3.13).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PacketPadding {
+    /// None: no packet extension.
+    #[default]
+    Us0,
+    /// 8 us.
+    Us8,
+    /// 16 us.
+    Us16,
+    /// 20 us, EHT only.
+    Us20,
+}
+
+/// What of an air time depends on the receiver and the bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PpduOptions {
+    /// Whether the symbol (HT, VHT) or segment of a symbol (HE, EHT) that LDPC needs for some lengths is counted. Off: most
+    /// calculations and simulators leave it out.
+    pub ldpc_extra_symbol: bool,
+    /// Packet extension, HE and EHT.
+    pub packet_padding: PacketPadding,
+}
+
+/// Air times of one mode in one band.
+///
+/// ```
+/// # use wifair_phy::*;
+/// # use wifair_units::*;
+/// let mode = TxMode::Ht(HtMode::new(7, ChannelWidth::Mhz20, GuardInterval::Ns800)?);
+/// assert_eq!(PpduTiming::new(mode, Band::Ghz5).duration(Bytes(1538)), Duration::from_micros(228));
+/// # Ok::<(), ModeError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PpduTiming {
+    preamble: Duration,
+    signal_extension: Duration,
+    options: PpduOptions,
+    data: DataField,
+}
+
+/// The parts of a PPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PpduParts {
+    /// Everything before the data.
+    pub preamble: Duration,
+    /// Symbols of data; microseconds for DSSS.
+    pub symbols: u64,
+    /// The symbols, without rounding to 4 us.
+    pub data: Duration,
+    /// Rounding up to 4 us with a short guard interval.
+    pub rounding: Duration,
+    /// Bits in the symbols that hold neither data nor service nor tail bits.
+    pub pad_bits: u64,
+    /// Packet extension of HE and EHT.
+    pub packet_extension: Duration,
+    /// Signal extension in 2.4 GHz.
+    pub signal_extension: Duration,
+}
+
+impl PpduParts {
+    /// The whole PPDU.
+    #[must_use]
+    pub fn total(&self) -> Duration {
+        self.preamble + self.data + self.rounding + self.packet_extension + self.signal_extension
+    }
+}
+
+impl PpduTiming {
+    /// Air times of `mode` in `band`.
+    #[must_use]
+    pub fn new(mode: TxMode, band: Band) -> Self {
+        Self::with_options(mode, band, PpduOptions::default())
+    }
+
+    /// The same with packet extension or the extra symbol of LDPC.
+    #[must_use]
+    pub fn with_options(mode: TxMode, band: Band, options: PpduOptions) -> Self {
+        let preamble = mode.preamble().iter().fold(Duration::ZERO, |sum, (_, field)| sum + *field);
+        let dsss = matches!(mode, TxMode::Dsss(_));
+        let signal_extension = if dsss { Duration::ZERO } else { band.signal_extension() };
+        Self { preamble, signal_extension, options, data: mode.data() }
+    }
+
+    /// Preamble and headers: what a receiver needs before it knows of the PPDU.
+    #[must_use]
+    pub const fn preamble(&self) -> Duration {
+        self.preamble
+    }
+
+    /// Air time of a PSDU of `length`, from the first bit of the preamble to the end of the extension.
+    #[must_use]
+    pub fn duration(&self, length: Bytes) -> Duration {
+        if self.options != PpduOptions::default() {
+            return self.parts(length).total();
+        }
+        let data = self.data.symbol * self.symbols_for(length);
+        self.preamble + data.round_up_to(self.data.grid) + self.signal_extension
+    }
+
+    /// The same in parts.
+    #[must_use]
+    pub fn parts(&self, length: Bytes) -> PpduParts {
+        let (symbols, quarters) = self.symbols_and_quarters(length);
+        let data = self.data.symbol * symbols;
+        let capacity = symbols * u64::from(self.data.bits_per_symbol) / u64::from(self.data.bit_scale);
+        PpduParts {
+            preamble: self.preamble,
+            symbols,
+            data,
+            rounding: data.round_up_to(self.data.grid) - data,
+            pad_bits: capacity - self.bits(length),
+            packet_extension: self.packet_extension(quarters),
+            signal_extension: self.signal_extension,
+        }
+    }
+
+    /// The longest PSDU whose PPDU takes at most `time`, `None` if not even an empty one fits. Packet extension and extra
+    /// symbol are not reckoned with.
+    #[must_use]
+    pub fn longest(&self, time: Duration) -> Option<Bytes> {
+        let fixed = self.preamble + self.signal_extension;
+        let left = (time >= fixed).then(|| time.saturating_sub(fixed))?;
+        let on_grid = self.data.grid * left.div_floor(self.data.grid);
+        let symbols = on_grid.div_floor(self.data.symbol);
+        let bits = symbols * u64::from(self.data.bits_per_symbol) / u64::from(self.data.bit_scale);
+        Some(Bytes(bits.checked_sub(u64::from(self.data.overhead_bits))? / 8))
+    }
+
+    /// Whether LDPC needs an extra symbol (HT, VHT) or segment of a symbol (HE, EHT) for a PSDU of `length`.
+    #[must_use]
+    pub fn needs_ldpc_extra_symbol(&self, length: Bytes) -> bool {
+        let data = &self.data;
+        if data.coding == Coding::Bcc {
+            return false;
+        }
+        let symbols = self.symbols_for(length);
+        let (full_data, full_coded) = (u64::from(data.bits_per_symbol), u64::from(data.coded_bits_per_symbol));
+        let quarters = self.quarters(length);
+        let (last_data, last_coded) = match data.short_symbol {
+            Some(short) if quarters < 4 => {
+                (quarters * u64::from(short.data_bits), quarters * u64::from(short.coded_bits))
+            }
+            _ => (full_data, full_coded),
+        };
+        let payload = if data.pads_before_coding { (symbols - 1) * full_data + last_data } else { self.bits(length) };
+        ldpc::needs_more(payload, (symbols - 1) * full_coded + last_coded, data.code_rate)
+    }
+
+    const fn bits(&self, length: Bytes) -> u64 {
+        8 * length.0 + self.data.overhead_bits as u64
+    }
+
+    const fn symbols_for(&self, length: Bytes) -> u64 {
+        (self.bits(length) * self.data.bit_scale as u64).div_ceil(self.data.bits_per_symbol as u64)
+    }
+
+    /// The pre-FEC padding factor `a`: how many quarters of the last symbol hold data (27.3.12.1).
+    fn quarters(&self, length: Bytes) -> u64 {
+        let excess = self.bits(length) % u64::from(self.data.bits_per_symbol);
+        match self.data.short_symbol {
+            Some(short) if excess > 0 => excess.div_ceil(u64::from(short.data_bits)).min(4),
+            _ => 4,
+        }
+    }
+
+    fn symbols_and_quarters(&self, length: Bytes) -> (u64, u64) {
+        let (symbols, quarters) = (self.symbols_for(length), self.quarters(length));
+        if !(self.options.ldpc_extra_symbol && self.needs_ldpc_extra_symbol(length)) {
+            (symbols, quarters)
+        } else if quarters == 4 {
+            (symbols + 1, if self.data.short_symbol.is_some() { 1 } else { 4 })
+        } else {
+            (symbols, quarters + 1)
+        }
+    }
+
+    /// T_PE: the padding less the time that the rest of the last symbol gives, in steps of 4 us (table 27-46).
+    fn packet_extension(&self, quarters: u64) -> Duration {
+        let full = match self.options.packet_padding {
+            PacketPadding::Us0 => 0,
+            PacketPadding::Us8 => 8,
+            PacketPadding::Us16 => 16,
+            PacketPadding::Us20 => 20,
+        };
+        let has_one = self.data.short_symbol.is_some();
+        Duration::from_micros(if has_one { u64::saturating_sub(full, 4 * (4 - quarters)) } else { 0 })
+    }
+}

@@ -1,0 +1,194 @@
+//! VHT to a single user, 802.11ac: IEEE Std 802.11-2020, clause 21. MCS 0 to 9, 20 to 160 MHz, 1 to 8 streams. Left out: STBC,
+//! several users.
+
+use wifair_units::Duration;
+
+use crate::non_ht::LEGACY_PREAMBLE;
+use crate::ppdu::{DataField, PreambleFields, fields};
+use crate::{ChannelWidth, Coding, GuardInterval, ModeError, mcs};
+
+/// A mode of 802.11ac.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VhtMode {
+    mcs: u8,
+    streams: u8,
+    width: ChannelWidth,
+    guard_interval: GuardInterval,
+    coding: Coding,
+}
+
+impl VhtMode {
+    /// MCS 0 to 9 with convolutional code; 1 to 8 streams; 20 to 160 MHz; 400 or 800 ns.
+    pub fn new(mcs: u8, streams: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Result<Self, ModeError> {
+        if mcs > 9 {
+            return Err(ModeError::new("mcs", format!("no MCS {mcs} in 802.11ac: there are 0 to 9")));
+        }
+        if !(1..=8).contains(&streams) {
+            return Err(ModeError::new("streams", format!("no {streams} streams in 802.11ac: there are 1 to 8")));
+        }
+        if width > ChannelWidth::Mhz160 {
+            return Err(ModeError::new("width", format!("no {width} in 802.11ac: there are 20, 40, 80 and 160 MHz")));
+        }
+        if guard_interval > GuardInterval::Ns800 {
+            let message = format!("no guard interval of {guard_interval} in 802.11ac: there are 400 and 800 ns");
+            return Err(ModeError::new("guard_interval", message));
+        }
+        if !exists(mcs, streams, width) {
+            let there: Vec<u8> = (1..=8).filter(|n| exists(mcs, *n, width)).collect();
+            let plural = if streams == 1 { "" } else { "s" };
+            let message = format!(
+                "no MCS {mcs} with {streams} stream{plural} and {width} in 802.11ac: there it exists with {} streams, and \
+                 {streams} stream{plural} with MCS {}",
+                crate::amendment::list(&there),
+                crate::amendment::list(&(0..=9).filter(|m| exists(*m, streams, width)).collect::<Vec<u8>>()),
+            );
+            return Err(ModeError::new("mcs", message));
+        }
+        Ok(Self { mcs, streams, width, guard_interval, coding: Coding::Bcc })
+    }
+
+    /// The same with another code.
+    #[must_use]
+    pub const fn with_coding(self, coding: Coding) -> Self {
+        Self { coding, ..self }
+    }
+
+    /// 0 to 9.
+    #[must_use]
+    pub const fn mcs(self) -> u8 {
+        self.mcs
+    }
+
+    /// 1 to 8.
+    #[must_use]
+    pub const fn streams(self) -> u8 {
+        self.streams
+    }
+
+    /// Width of the PPDU.
+    #[must_use]
+    pub const fn width(self) -> ChannelWidth {
+        self.width
+    }
+
+    /// 400 or 800 ns.
+    #[must_use]
+    pub const fn guard_interval(self) -> GuardInterval {
+        self.guard_interval
+    }
+
+    /// 21.4.3.
+    pub(crate) fn preamble(self) -> PreambleFields {
+        let us = Duration::from_micros;
+        let [stf, ltf, sig] = LEGACY_PREAMBLE;
+        let training = mcs::training_fields(self.streams);
+        fields(&[
+            stf,
+            ltf,
+            sig,
+            ("VHT-SIG-A", us(8)),
+            ("VHT-STF", us(4)),
+            ("VHT-LTFs", us(4 * training)),
+            ("VHT-SIG-B", us(4)),
+        ])
+    }
+
+    /// 21.3.10 and 21.4.3.
+    pub(crate) fn data(self) -> DataField {
+        let parameters = mcs::of(self.mcs);
+        let coded = subcarriers(self.width) * parameters.bits_per_subcarrier * u32::from(self.streams);
+        let rate = parameters.code_rate;
+        let bits_per_symbol = coded * rate.data / rate.coded;
+        let overhead_bits = match self.coding {
+            Coding::Bcc => 16 + 6 * encoders(coded, bits_per_symbol, rate.coded),
+            Coding::Ldpc => 16,
+        };
+        DataField {
+            symbol: Duration::from_nanos(3_200) + self.guard_interval.duration(),
+            bits_per_symbol,
+            bit_scale: 1,
+            coded_bits_per_symbol: coded,
+            overhead_bits,
+            grid: Duration::from_micros(4),
+            code_rate: rate,
+            coding: self.coding,
+            pads_before_coding: true,
+            short_symbol: None,
+        }
+    }
+}
+
+const fn subcarriers(width: ChannelWidth) -> u32 {
+    match width {
+        ChannelWidth::Mhz20 => 52,
+        ChannelWidth::Mhz40 => 108,
+        ChannelWidth::Mhz80 => 234,
+        _ => 468,
+    }
+}
+
+/// The BCC encoders, N_ES: as few as 600 Mb/s each (2160 bits in 3.6 us) allow, and such that each of them fills a symbol with
+/// whole puncturing blocks. This gives the column N_ES of tables 21-30 to 21-61.
+fn encoders(coded: u32, data: u32, block: u32) -> u32 {
+    let least = data.div_ceil(2_160);
+    (least..).find(|n| coded.is_multiple_of(n * block) && data.is_multiple_of(*n)).unwrap_or(least)
+}
+
+/// Tables 21-30 to 21-61 leave these combinations out.
+const fn exists(mcs: u8, streams: u8, width: ChannelWidth) -> bool {
+    !matches!(
+        (width, mcs, streams),
+        (ChannelWidth::Mhz20, 9, 1 | 2 | 4 | 5 | 7 | 8)
+            | (ChannelWidth::Mhz80, 6, 3 | 7)
+            | (ChannelWidth::Mhz80, 9, 6)
+            | (ChannelWidth::Mhz160, 9, 3)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// N_ES of tables 21-30 to 21-61 where it is not `ceil(N_DBPS / 2160)`, after E. Perahia and R. Stacey, Next Generation
+    /// Wireless LANs, 2nd edition, table 7.13.
+    #[test]
+    fn encoders_of_the_irregular_combinations() {
+        for (width, streams, mcs, encoders) in [
+            (80, 7, 2, 3),
+            (80, 7, 7, 6),
+            (80, 7, 8, 6),
+            (80, 8, 7, 6),
+            (160, 4, 7, 6),
+            (160, 5, 5, 5),
+            (160, 5, 8, 8),
+            (160, 6, 7, 8),
+            (160, 7, 4, 6),
+            (160, 7, 7, 9),
+            (160, 7, 8, 12),
+            (160, 7, 9, 12),
+            (160, 8, 5, 8),
+            (160, 8, 8, 12),
+        ] {
+            let width = ChannelWidth::from_mhz(width).unwrap();
+            let mode = VhtMode::new(mcs, streams, width, GuardInterval::Ns800).unwrap();
+            assert_eq!(mode.data().overhead_bits, 16 + 6 * encoders, "MCS {mcs}, {streams} streams, {width}");
+        }
+    }
+
+    #[test]
+    fn a_combination_that_is_left_out_names_those_that_exist() {
+        let error = VhtMode::new(9, 1, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap_err();
+        assert_eq!(
+            error.message,
+            "no MCS 9 with 1 stream and 20 MHz in 802.11ac: there it exists with 3 and 6 streams, and 1 stream with MCS 0, \
+             1, 2, 3, 4, 5, 6, 7 and 8"
+        );
+        let left_out = |width| {
+            (0..=9)
+                .flat_map(|mcs| (1..=8).map(move |streams| (mcs, streams)))
+                .filter(|(mcs, streams)| VhtMode::new(*mcs, *streams, width, GuardInterval::Ns400).is_err())
+                .count()
+        };
+        assert_eq!(ChannelWidth::ALL[..4].iter().map(|width| left_out(*width)).collect::<Vec<_>>(), [6, 0, 3, 1]);
+    }
+}
