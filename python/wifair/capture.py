@@ -330,7 +330,7 @@ class Capture:
         OSError
             If the file cannot be written.
         """
-        from wifair.capture_report import page  # noqa: PLC0415
+        from wifair.capture_page import page  # noqa: PLC0415
 
         self._need_packets()
         Path(path).write_text(page(self), encoding="utf-8")

@@ -1,11 +1,10 @@
-"""A capture as text for a terminal, and as an HTML page that works offline."""
+"""A capture as text for a terminal."""
 
 from __future__ import annotations
 
-import html
 import math
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wifair.report import NOTHING, percent, rate, ratio, time
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
     from wifair.capture import Capture
 
-__all__ = ["page", "text"]
+__all__ = ["head", "limit", "size", "text"]
 
 MOST_FLOWS = 40
 MOST_STATIONS = 20
@@ -25,7 +24,7 @@ NARROWEST = 21
 def text(capture: Capture, width: int | None = None) -> str:
     """Show the flows as a table as wide as the terminal, then the fairness and the air."""
     columns = width or shutil.get_terminal_size().columns
-    parts = ["\n".join(_head(capture))]
+    parts = ["\n".join(head(capture))]
     if capture.flows.rows:
         parts += ["\n".join(_flows(capture, columns)), "\n".join(_pairs(_fairness(capture)))]
     if capture.stations.rows:
@@ -33,7 +32,8 @@ def text(capture: Capture, width: int | None = None) -> str:
     return "\n\n".join(parts)
 
 
-def _head(capture: Capture) -> list[str]:
+def head(capture: Capture) -> list[str]:
+    """Say in a line each what was captured, and what was left out and why."""
     counts, wlan = capture.document["capture"], capture.document.get("wlan", {})
     packets = _count(counts["packets"], "packet")
     connections = _count(len(capture.document["connections"]), "TCP connection")
@@ -62,11 +62,11 @@ def _flows(capture: Capture, width: int) -> list[str]:
     ends = [str(flows["name"][row]).split(">") for row in order]
     cells = [
         ("#", [str(flows["connection"][row]) for row in order]),
-        ("bytes", [_size(int(flows["received_bytes"][row])) for row in order]),
+        ("bytes", [size(int(flows["received_bytes"][row])) for row in order]),
         ("goodput", [rate(float(flows["goodput_bps"][row])) for row in order]),
         ("RTT", [time(float(flows["rtt_mean_s"][row])) for row in order]),
         ("again", [str(flows["retransmissions"][row]) for row in order]),
-        ("limit", [_limit(capture, row) for row in order]),
+        ("limit", [limit(capture, row) for row in order]),
     ]
     columns = [[head, *values] for head, values in cells]
     widths = [max(map(len, column)) for column in columns]
@@ -84,7 +84,7 @@ def _flows(capture: Capture, width: int) -> list[str]:
     return lines
 
 
-def _limit(capture: Capture, row: int) -> str:
+def limit(capture: Capture, row: int) -> str:
     """Say what held the sender back most of the time."""
     shares = {
         name: float(capture.flows[f"limited_by_{full}"][row])
@@ -110,7 +110,7 @@ def _fairness(capture: Capture) -> list[tuple[str, str]]:
         lines.append(("starved flows", ", ".join(f"{flow['from']} > {flow['to']}" for flow in starved[:3])))
     if fairness["uplink_bytes"] is not None:
         up, down = fairness["uplink_bytes"], fairness["downlink_bytes"]
-        lines.append(("uplink, downlink", f"{_size(up)}, {_size(down)}"))
+        lines.append(("uplink, downlink", f"{size(up)}, {size(down)}"))
     sessions = fairness["sessions"]
     if sessions["count"]:
         index = sessions["instantaneous_fairness_acked"]
@@ -162,92 +162,9 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _size(count: int) -> str:
+def size(count: int) -> str:
+    """Show a number of bytes."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= size:
             return f"{count / size:.3g} {unit}"
     return f"{count} B"
-
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>
-body {{ font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }}
-h1 {{ font-size: 1.4rem; }} h2 {{ font-size: 1.15rem; margin-top: 2rem; }}
-table {{ border-collapse: collapse; display: block; overflow-x: auto; }}
-th, td {{ padding: .15rem .6rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }}
-th:first-child, td:first-child {{ text-align: left; }}
-.damage {{ background: #fdecea; border-left: 4px solid #D55E00; padding: .5rem 1rem; }}
-svg {{ max-width: 100%; height: auto; }}
-details {{ margin: .5rem 0; }} summary {{ cursor: pointer; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-{body}
-<p><small>wifair {version}</small></p>
-</body>
-</html>
-"""
-
-
-def page(capture: Capture) -> str:
-    """Write the report as one HTML page, figures as SVG inside."""
-    from wifair._core import __version__  # noqa: PLC0415
-    from wifair.figures.capture import flow_svg, overview_svg, shown_flows  # noqa: PLC0415
-
-    head, *notes = _head(capture)
-    body = [f"<p>{html.escape(head)}</p>"]
-    if capture.damage is not None:
-        body.append(f'<p class="damage">{html.escape(capture.damage)}: what came before is analysed.</p>')
-    if notes:
-        body.append("<ul>" + "".join(f"<li>{html.escape(note)}</li>" for note in notes) + "</ul>")
-    if capture.flows.rows:
-        body += ["<h2>Flows</h2>", _flow_table(capture)]
-        pairs = "".join(
-            f"<tr><td>{html.escape(label)}</td><td>{html.escape(value)}</td></tr>"
-            for label, value in _fairness(capture)
-        )
-        body += ["<h2>Fairness</h2>", f"<table>{pairs}</table>", overview_svg(capture)]
-    if capture.stations.rows:
-        body += ["<h2>Stations</h2>", capture.stations._repr_html_()]
-    for flow in shown_flows(capture):
-        title = f"{flow['from']} \u2192 {flow['to']}"
-        body += [f"<h2>{html.escape(title)}</h2>", flow_svg(capture, flow), _all_figures(capture, flow)]
-    title = f"Capture {capture.path}"
-    return _PAGE.format(title=html.escape(title), body="\n".join(body), version=__version__)
-
-
-def _flow_table(capture: Capture) -> str:
-    head = ["flow", "bytes", "goodput", "share", "RTT", "sent again", "timeouts", "limited by"]
-    flows = capture.flows
-    rows = []
-    for row in range(flows.rows):
-        cells = [
-            str(flows["name"][row]).replace(">", " \u2192 "),
-            _size(int(flows["received_bytes"][row])),
-            rate(float(flows["goodput_bps"][row])),
-            percent(float(flows["share"][row])),
-            time(float(flows["rtt_mean_s"][row])),
-            str(flows["retransmissions"][row]),
-            str(flows["timeouts"][row]),
-            _limit(capture, row),
-        ]
-        rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
-    return "<table><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr>" + "".join(rows) + "</table>"
-
-
-def _all_figures(capture: Capture, flow: dict[str, Any]) -> str:
-    """Every figure of a direction, folded away, with its meaning."""
-    about = capture.connections.about
-    side = capture.document["connections"][flow["connection"] - 1][flow["direction"]]
-    rows = "".join(
-        f"<tr><td>{html.escape(name)}</td><td>{html.escape('' if value is None else str(value))}</td>"
-        f'<td style="text-align:left">{html.escape(about.get(name, ""))}</td></tr>'
-        for name, value in side.items()
-    )
-    return f"<details><summary>All figures</summary><table>{rows}</table></details>"

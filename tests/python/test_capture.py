@@ -233,6 +233,37 @@ def test_figures_and_report_are_drawn(tmp_path: Path) -> None:
     assert "exists" in err
 
 
+def test_report_has_the_verdict_on_top_and_every_flow_as_a_bar(tmp_path: Path) -> None:
+    """The page of a capture of twenty uploads: who starves, in words, and in red among all flows."""
+    pytest.importorskip("matplotlib")
+    wifair.run(
+        wifair.Scenario.from_file(Path(wifair.__file__).parent / "gallery" / "hot-spot.toml").with_(
+            {"stations.count": 20, "duration": "20 s"}
+        ),
+        seeds=[1],
+        pcap=wifair.Pcap(tmp_path / "captures", at=("ap",), snap=160),
+    )
+    wired = str(tmp_path / "captures" / "ap-wire.pcap")
+    page = tmp_path / "report.html"
+    analyze(wired, "--html", page)
+    found = wifair.read_capture(wired)
+    starved = int(found.flows["starved"].sum())
+    assert starved > 0
+    text = page.read_text()
+    body = text[text.index("<body>") :]
+    assert body.index(f"{starved} of {found.flows.rows} flows starve") < body.index("<table")
+    assert body.count('<div class="bar"') == found.flows.rows - starved
+    assert body.count('<div class="bar bad"') == starved
+    widths = [float(width) for width in re.findall(r'class="bar(?: bad)?" style="width:([\d.]+)%', body)]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[0] == 100
+    stations = {str(name).split(":")[0] for name in found.flows["name"]}
+    assert all(f"<summary>{station}: 1 flow" in body for station in stations)
+    assert 'content="width=device-width' in text
+    assert "prefers-color-scheme: dark" in text
+    assert body.count('<th scope="col"><button') >= 9
+
+
 def test_xplot_files_are_written(tmp_path: Path) -> None:
     analyze(capture("e_loss_sack_snd.pcap"), "--xplot", tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {

@@ -140,7 +140,9 @@ def test_results_are_drawn(grid: Path, tmp_path: Path) -> None:
     arguments = ["--x", "count", "--y", "jain", "--y", "goodput_bps", "--by", "cc", "--plot", figure]
     wifair("results", grid, *arguments)
     text = figure.read_text()
-    assert all(f"<!-- {label} -->" in text for label in ("vegas", "number of stations", "Jain's index", "goodput [Mb/s]"))
+    assert all(
+        f"<!-- {label} -->" in text for label in ("vegas", "number of stations", "Jain's index", "goodput [Mb/s]")
+    )
     assert wifair("results", grid, *arguments)[1] == ""
     mixed = "averages are over flows.tcp.cc too: --by or --where tells them apart\n"
     assert wifair("results", grid, "--x", "count", "--y", "jain", "--plot", figure)[1] == mixed

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wifair.figures.heat import coarser, colour_scale, heat_map
 from wifair.figures.style import LINES, Look, new_figure, settings
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["flow_svg", "overview_svg", "save", "shown_flows"]
 
-MOST_LINES = 8
+FEW = 3
+"""Flows up to which goodput is drawn as lines; more are a heat map."""
 MOST_FLOWS = 12
 """Flows that get a figure of their own: those with the most bytes."""
 MOST_POINTS = 4_000
@@ -91,24 +93,43 @@ def _inline(svg: bytes) -> str:
 
 
 def _overview(figure: Any, capture: Capture) -> None:
-    goodput, fairness = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
     document = capture.document["fairness"]
     step: float = document["bin_s"]
-    flows = shown_flows(capture)
-    for number, flow in enumerate(flows[:MOST_LINES]):
-        times = (flow["first_bin"] + np.arange(len(flow["goodput_bps"]) + 1)) * step
-        rates = np.array(flow["goodput_bps"]) / 1e6
-        label = f"{flow['from']} \u2192 {flow['to']}"
-        goodput.stairs(rates, times, color=LINES[number], linewidth=1, label=label, baseline=None)
-    goodput.set_ylabel("goodput [Mb/s]")
-    goodput.set_ylim(bottom=0)
-    goodput.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+    flows: list[dict[str, Any]] = document["flows"]
+    goodput, fairness = figure.subplots(2, 1, sharex=True, height_ratios=[2.2, 1])
+    if len(flows) <= FEW:
+        for number, flow in enumerate(flows):
+            times = (flow["first_bin"] + np.arange(len(flow["goodput_bps"]) + 1)) * step
+            rates = np.array(flow["goodput_bps"]) / 1e6
+            label = f"{flow['from']} \u2192 {flow['to']}"
+            goodput.stairs(rates, times, color=LINES[number], linewidth=1, label=label, baseline=None)
+        goodput.set_ylabel("goodput [Mb/s]")
+        goodput.set_ylim(bottom=0)
+        goodput.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+        _plain(goodput)
+    else:
+        _heat(figure, goodput, capture, flows, step)
     index = np.array([np.nan if value is None else value for value in document["jain_in_bins"]])
     fairness.stairs(index, np.arange(len(index) + 1) * step, color="black", linewidth=1, baseline=None)
     fairness.set_ylabel("Jain's index")
     fairness.set_ylim(0, 1.05)
     fairness.set_xlabel("time [s]")
-    _plain(goodput, fairness)
+    _plain(fairness)
+
+
+def _heat(figure: Any, axes: Any, capture: Capture, flows: list[dict[str, Any]], step: float) -> None:
+    """Draw all flows as a heat map, those with the highest goodput on top."""
+    mean = np.nan_to_num(capture.flows["goodput_bps"])
+    order = [int(row) for row in np.argsort(-mean, kind="stable")]
+    bins = max(flow["first_bin"] + len(flow["goodput_bps"]) for flow in flows)
+    values = np.zeros((len(flows), bins))
+    for row, number in enumerate(order):
+        flow = flows[number]
+        values[row, flow["first_bin"] : flow["first_bin"] + len(flow["goodput_bps"])] = flow["goodput_bps"]
+    edges, values = coarser(np.arange(bins + 1) * step, values / 1e6)
+    names = [f"{flows[number]['from']} \u2192 {flows[number]['to']}" for number in order]
+    mesh = heat_map(axes, edges, values, names, [bool(capture.flows["starved"][number]) for number in order])
+    colour_scale(figure, axes, mesh, "goodput [Mb/s]", len(flows))
 
 
 def _flow(figure: Any, capture: Capture, flow: dict[str, Any]) -> None:

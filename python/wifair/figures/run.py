@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wifair.figures.heat import MOST_NAMED, coarser, colour_scale, heat_map, name_rows
 from wifair.figures.labels import quantity
 from wifair.figures.style import COLOURS, DIRECTIONS, STARVED, TWO_COLUMNS, Look, new_figure, settings
 from wifair.report import rate
@@ -25,9 +26,6 @@ __all__ = ["draw"]
 
 STARVED_BELOW = 0.1
 """Of the mean goodput of all flows of the run."""
-MOST_NAMED = 40
-"""Flows up to which each has its name at the axis."""
-MOST_BINS = 100
 NARROW_IN = 5.0
 """Figures narrower than this have their panels one above the other."""
 
@@ -122,7 +120,7 @@ class _Run:
             below = [figure.add_subplot(grid[row, 0], sharex=heat) for row in range(1, len(heights))]
             side = figure.add_subplot(grid[1, 1])
             side.set_axis_off()
-            self._colours(figure, heat, mesh)
+            colour_scale(figure, heat, mesh, self._axis("goodput_bps", self.unit.axis), flows)
             axes = [heat, *below]
         self._windows(axes[1], axes_for_legend=side if flows > 1 else None)
         if len(axes) > 2:
@@ -156,43 +154,19 @@ class _Run:
         _from_zero(axes, logy=self.look.logy)
 
     def _heat(self, axes: Any) -> Any:
-        from matplotlib.colors import LogNorm, Normalize  # noqa: PLC0415
+        from matplotlib.colors import LogNorm  # noqa: PLC0415
 
         assert self.series is not None
         times, values = _bins(self.series, self.names)
-        values = values * self.unit.scale
-        # A single burst must not make everything else dark.
-        top = float(np.quantile(values[values > 0], 0.98)) if (values > 0).any() else 1.0
-        norm = LogNorm(top / 1000, top, clip=True) if self.look.logy else Normalize(0, top, clip=True)
-        edges = np.arange(len(self.names) + 1) - 0.5
-        mesh = axes.pcolormesh(times, edges, values[::-1], norm=norm, cmap="cividis", rasterized=True)
-        axes.set_xlim(0, times[-1])
-        axes.set_ylim(-0.5, len(self.names) - 0.5)
-        self._name_flows(axes)
-        axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
-        axes.tick_params(axis="y", length=0)
+        shown = [self.look.label(name) for name in self.names]
+        mesh = heat_map(axes, times, values * self.unit.scale, shown, [bool(one) for one in self.starved])
+        if self.look.logy:
+            _, top = mesh.get_clim()
+            mesh.set_norm(LogNorm(top / 1000, top, clip=True))
         return mesh
 
-    def _colours(self, figure: Any, axes: Any, mesh: Any) -> None:
-        """Draw the scale of the heat map in a line above it."""
-        place = axes.inset_axes((0.55, 1.03, 0.45, 0.16 / (0.16 * max(len(self.names), 8)) * 0.55))
-        bar = figure.colorbar(mesh, cax=place, orientation="horizontal")
-        place.xaxis.set_ticks_position("top")
-        place.tick_params(labelsize=6, length=2, pad=1)
-        bar.outline.set_visible(False)
-        text = self._axis("goodput_bps", self.unit.axis)
-        axes.text(0.53, 1.03, text, transform=axes.transAxes, fontsize=7, ha="right", va="bottom")
-
     def _name_flows(self, axes: Any) -> None:
-        if len(self.names) > MOST_NAMED:
-            axes.set_yticks([])
-            axes.set_ylabel(f"{len(self.names)} flows")
-            return
-        axes.set_yticks(self._places(), [self.look.label(name) for name in self.names], fontsize=7)
-        for text, starved in zip(axes.get_yticklabels(), self.starved):
-            if starved > 0:
-                text.set_color(STARVED)
-                text.set_fontweight("bold")
+        name_rows(axes, [self.look.label(name) for name in self.names], [bool(one) for one in self.starved])
 
     def _bars(self, axes: Any, *, named: bool = True) -> None:
         """Draw a bar for each flow: mean over the seeds, 95 % interval, the seeds as points."""
@@ -320,15 +294,7 @@ def _bins(series: Columns, names: list[str]) -> tuple[NDArray[np.float64], NDArr
     rows = np.array([index[str(name)] for name in series["flow"]], dtype=np.intp)
     values = np.full((len(names), len(times)), np.nan)
     values[rows, np.searchsorted(times, series["time_s"])] = series["goodput_bps"]
-    edges = np.concatenate([[0.0], times])
-    each = -(-len(times) // MOST_BINS)
-    if each > 1:
-        starts = np.arange(0, len(times), each)
-        widths = np.diff(edges)
-        sums = np.add.reduceat(np.nan_to_num(values) * widths, starts, axis=1)
-        values = sums / np.add.reduceat(widths, starts)
-        edges = np.append(edges[starts], edges[-1])
-    return edges, values
+    return coarser(np.concatenate([[0.0], times]), values)
 
 
 def _warm_up_s(resolved: str) -> float:

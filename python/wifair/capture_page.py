@@ -1,0 +1,319 @@
+"""A capture as an HTML page that works offline: the verdict in words, all flows as bars, each station, each flow."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair.capture_report import head, limit, size
+from wifair.explaining import explain
+from wifair.report import NOTHING, percent, rate, ratio, time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from wifair.capture import Capture
+    from wifair.explaining import Finding
+
+__all__ = ["page"]
+
+VERDICT = ("starved", "modest", "goodput")
+"""Topics of `wifair.explain` that answer who got what: they stand on top."""
+
+_STYLE = """
+:root { color-scheme: light dark; --text: #222; --back: #fff; --line: #ddd; --bar: #0072B2; --bad: #d00000;
+  --soft: #f4f6f8; --note: #666; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e4e4e4; --back: #16181a; --line: #3a3d40; --bar: #56B4E9;
+    --bad: #ff6b5e; --soft: #212428; --note: #aaa; }
+  svg { filter: invert(1) hue-rotate(180deg); }
+}
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); max-width: 64rem;
+  margin: 1.5rem auto; padding: 0 1rem; }
+h1 { font-size: 1.35rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; margin-top: 2rem; } h3 { font-size: 1rem; }
+.verdict { background: var(--soft); border-left: 5px solid var(--bar); padding: .6rem 1rem; font-size: 1.05rem; }
+.verdict.bad { border-color: var(--bad); }
+.verdict p { margin: .25rem 0; }
+.damage { border-left: 5px solid var(--bad); background: var(--soft); padding: .5rem 1rem; }
+.note { color: var(--note); font-size: .9rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .15rem .6rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th:first-child, td:first-child, .words td { text-align: left; } .words td { white-space: normal; }
+th button { all: unset; cursor: pointer; } th button::after { content: " \\2195"; color: var(--note); }
+th button:focus-visible { outline: 2px solid var(--bar); }
+th[aria-sort=ascending] button::after { content: " \\2191"; }
+th[aria-sort=descending] button::after { content: " \\2193"; }
+.bars { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr max-content; gap: .12rem .6rem;
+  align-items: center; font-size: .85rem; }
+.bars .track { background: var(--soft); height: .8rem; } .bars .bar { background: var(--bar); height: 100%; }
+.bars .bad { color: var(--bad); font-weight: 600; } .bars .bar.bad { background: var(--bad); min-width: 2px; }
+.starved td { color: var(--bad); }
+svg { max-width: 100%; height: auto; }
+details { margin: .5rem 0; } summary { cursor: pointer; }
+@media (max-width: 40rem) { body { font-size: 14px; margin: .5rem auto; }
+  .bars { font-size: .75rem; gap: .12rem .3rem; } }
+"""
+
+_SCRIPT = """
+for (const table of document.querySelectorAll("table.sortable"))
+  table.querySelectorAll("th").forEach((head, column) => head.querySelector("button").addEventListener("click", () => {
+    const down = head.getAttribute("aria-sort") !== "descending";
+    table.querySelectorAll("th").forEach((other) => other.removeAttribute("aria-sort"));
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const key = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent;
+    const order = (a, b) => {
+      const x = key(a), y = key(b), p = parseFloat(x), q = parseFloat(y);
+      if (isNaN(p) !== isNaN(q)) return isNaN(p) ? 1 : -1;
+      const sign = isNaN(p) ? x.localeCompare(y, "en", {numeric: true}) : p - q;
+      return down ? -sign : sign;
+    };
+    const body = table.tBodies[0];
+    body.append(...[...body.rows].sort(order));
+  }));
+"""
+
+Cell = tuple[str, float | None]
+"""What a cell shows, and the number that it is sorted by, if any."""
+
+
+def page(capture: Capture) -> str:
+    """Write the report as one HTML page, with figures as SVG inside.
+
+    Parameters
+    ----------
+    capture : Capture
+        What was captured; its segments (``packets=True``) are needed for the figures of each flow.
+
+    Returns
+    -------
+    str
+        The page, which loads nothing from elsewhere.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    from wifair._core import __version__  # noqa: PLC0415
+    from wifair.figures.capture import flow_svg, overview_svg, shown_flows  # noqa: PLC0415
+
+    first, *notes = head(capture)
+    findings = explain(capture).findings if capture.flows.rows else []
+    body = [_verdict(capture, findings), f'<p class="note">{html.escape(first)}</p>']
+    if capture.damage is not None:
+        body.append(f'<p class="damage">{html.escape(capture.damage)}: what came before is analysed.</p>')
+    if notes:
+        body.append('<ul class="note">' + "".join(f"<li>{html.escape(note)}</li>" for note in notes) + "</ul>")
+    if capture.flows.rows:
+        body += ["<h2>Who got how much</h2>", _bars(capture), overview_svg(capture)]
+        body += ["<h2>What happened, and why</h2>", _findings(findings)]
+        body += ["<h2>Flows</h2>", _flow_table(capture)]
+        body += ["<h2>Stations</h2>", *_hosts(capture)]
+    if capture.stations.rows:
+        body += ["<h2>Transmitters on the air</h2>", _transmitters(capture)]
+    shown = shown_flows(capture)
+    if shown:
+        body.append("<h2>Each flow over time</h2>")
+        if len(shown) < capture.flows.rows:
+            body.append(f'<p class="note">The {len(shown)} flows with the most bytes of {capture.flows.rows}.</p>')
+    for flow in shown:
+        title = f"{flow['from']} \u2192 {flow['to']}"
+        body += [f"<h3>{html.escape(title)}</h3>", flow_svg(capture, flow), _all_figures(capture, flow)]
+    title = html.escape(f"Capture {capture.path}")
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
+        + "\n".join(body)
+        + f"\n<p><small>wifair {__version__}</small></p>\n<script>{_SCRIPT}</script>\n</body>\n</html>\n"
+    )
+
+
+def _verdict(capture: Capture, findings: Sequence[Finding]) -> str:
+    """Say in words who got what: first of all who starved."""
+    if not findings:
+        return '<div class="verdict"><p>No TCP flow carried data in this capture.</p></div>'
+    count = int(np.count_nonzero(capture.flows["starved"]))
+    flows = capture.flows.rows
+    lead = ""
+    if flows > 1:
+        lead = (
+            f"{count} of {flows} flows {'starve' if count > 1 else 'starves'}."
+            if count
+            else f"None of the {flows} flows starves."
+        )
+    said = [finding.text for topic in VERDICT for finding in findings if finding.topic == topic]
+    paragraphs = ([f"<p><strong>{lead}</strong></p>"] if lead else []) + [
+        f"<p>{html.escape(text)}</p>" for text in said
+    ]
+    bad = " bad" if count else ""
+    return f'<div class="verdict{bad}">{"".join(paragraphs)}</div>'
+
+
+def _findings(findings: Sequence[Finding]) -> str:
+    rows = "".join(
+        f"<tr><td><strong>{html.escape(one.topic)}</strong></td><td>{html.escape(one.text)}</td></tr>"
+        for one in findings
+        if one.topic not in VERDICT
+    )
+    return f'<table class="words">{rows}</table>'
+
+
+def _bars(capture: Capture) -> str:
+    """Goodput of every flow as a bar, the largest first, starved ones in red."""
+    flows = capture.flows
+    goodput = np.nan_to_num(flows["goodput_bps"])
+    top = float(goodput.max()) or 1.0
+    parts = []
+    for row in (int(i) for i in np.argsort(-goodput, kind="stable")):
+        bad = " bad" if flows["starved"][row] else ""
+        shown = rate(float(goodput[row])) + (", starved" if bad else "")
+        parts.append(
+            f'<div class="{bad.strip()}">{_arrow(str(flows["name"][row]))}</div>'
+            f'<div class="track"><div class="bar{bad}" style="width:{100 * goodput[row] / top:.2f}%"></div></div>'
+            f'<div class="{bad.strip()}">{shown}</div>'
+        )
+    index = ratio(float(capture.cells["jain_index"][0]))
+    return f'<div class="bars">{"".join(parts)}</div>\n<p class="note">Jain\'s index: {index}.</p>'
+
+
+def _flow_table(capture: Capture) -> str:
+    titles = ["flow", "start", "duration", "bytes", "goodput", "RTT", "sent again", "timeouts", "limited by"]
+    rows = range(capture.flows.rows)
+    return _table(
+        titles, ([(_name(capture, row), None), *_figures_of(capture, row)] for row in rows), _starved(capture)
+    )
+
+
+def _figures_of(capture: Capture, row: int) -> list[Cell]:
+    flows = capture.flows
+    connection = _connection(capture, row)
+    origin = capture.document["capture"]["start_ns"] or 0
+    start = (connection["first_packet_ns"] - origin) / 1e9
+    received, goodput = int(flows["received_bytes"][row]), float(flows["goodput_bps"][row])
+    rtt = float(flows["rtt_mean_s"][row])
+    again, timeouts = int(flows["retransmissions"][row]), int(flows["timeouts"][row])
+    return [
+        (time(start), start),
+        (time(float(connection["elapsed_s"])), float(connection["elapsed_s"])),
+        (size(received), float(received)),
+        (rate(goodput), goodput),
+        (time(rtt), rtt),
+        (str(again), float(again)),
+        (str(timeouts), float(timeouts)),
+        (limit(capture, row), None),
+    ]
+
+
+def _hosts(capture: Capture) -> list[str]:
+    """Give a table for each station: its addresses, and its flows with start and duration."""
+    own: dict[str, list[int]] = {}
+    for row in range(capture.flows.rows):
+        own.setdefault(_station(capture, row), []).append(row)
+    out = []
+    titles = ["peer", "port", "direction", "start", "duration", "bytes", "goodput", "RTT", "sent again", "timeouts"]
+    titles.append("limited by")
+    for host, rows in own.items():
+        flows = capture.flows
+        total = int(sum(int(flows["received_bytes"][row]) for row in rows))
+        starved = sum(bool(flows["starved"][row]) for row in rows)
+        said = f"{host}: {len(rows)} flow{'s' if len(rows) > 1 else ''}, {size(total)}"
+        said += f", {starved} starved" if starved else ""
+        cells = []
+        for row in rows:
+            sender, receiver = str(flows["name"][row]).split(">")
+            sends = _host(sender) == host
+            peer, port = (receiver, sender) if sends else (sender, receiver)
+            way = "sends" if sends else "receives"
+            cells.append([(peer, None), (port.rpartition(":")[2], None), (way, None), *_figures_of(capture, row)])
+        inner = _table(titles, cells, [bool(flows["starved"][row]) for row in rows])
+        unfolded = " open" if len(own) <= 8 or starved else ""
+        out.append(f"<details{unfolded}><summary>{html.escape(said)}</summary>{inner}</details>")
+    return out
+
+
+def _station(capture: Capture, row: int) -> str:
+    """Address of the end that is the station: the local one if it is known, else the one that opened the connection."""
+    sender, receiver = str(capture.flows["name"][row]).split(">")
+    way = str(capture.flows["direction"][row])
+    if way == "up":
+        return _host(sender)
+    if way == "down":
+        return _host(receiver)
+    return _host(str(_connection(capture, row)["host_a"]))
+
+
+def _connection(capture: Capture, row: int) -> dict[str, Any]:
+    found: dict[str, Any] = capture.document["connections"][int(capture.flows["connection"][row]) - 1]
+    return found
+
+
+def _host(endpoint: str) -> str:
+    """Take the port off an endpoint."""
+    return endpoint.rpartition(":")[0].strip("[]")
+
+
+def _transmitters(capture: Capture) -> str:
+    stations = capture.stations
+    titles = ["address", "frames", "data frames", "retries", "air time", "share of air time", "signal"]
+    order = sorted(range(stations.rows), key=lambda row: -float(stations["airtime_s"][row]))
+    rows = []
+    for row in order:
+        signal, air = float(stations["signal_mean_dbm"][row]), float(stations["airtime_s"][row])
+        share, retries = float(stations["airtime_share"][row]), float(stations["retry_fraction"][row])
+        cells: list[Cell] = [
+            (str(stations["name"][row]) + (" (AP)" if stations["access_point"][row] else ""), None),
+            (str(stations["attempts"][row]), float(stations["attempts"][row])),
+            (str(stations["data_frames"][row]), float(stations["data_frames"][row])),
+            (percent(retries), retries),
+            (time(air), air),
+            (percent(share), share),
+            (NOTHING if math.isnan(signal) else f"{signal:.0f} dBm", signal),
+        ]
+        rows.append(cells)
+    return _table(titles, rows, [False] * len(rows))
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[Cell]], marked: Sequence[bool]) -> str:
+    """Make a table that a click on a title sorts; marked rows are red."""
+    lines = []
+    for mark, row in zip(marked, rows):
+        cells = []
+        for text, number in row:
+            value = "" if number is None or math.isnan(number) else f' data-value="{number:.12g}"'
+            cells.append(f"<td{value}>{html.escape(text)}</td>")
+        style = ' class="starved"' if mark else ""
+        lines.append(f"<tr{style}>{''.join(cells)}</tr>")
+    titled = "".join(f'<th scope="col"><button type="button">{html.escape(title)}</button></th>' for title in titles)
+    return (
+        f'<div class="scroll"><table class="sortable"><thead><tr>{titled}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def _starved(capture: Capture) -> list[bool]:
+    return [bool(value) for value in capture.flows["starved"]]
+
+
+def _name(capture: Capture, row: int) -> str:
+    return str(capture.flows["name"][row]).replace(">", " \u2192 ")
+
+
+def _arrow(name: str) -> str:
+    return html.escape(name.replace(">", " \u2192 "))
+
+
+def _all_figures(capture: Capture, flow: dict[str, Any]) -> str:
+    """Every figure of a direction, folded away, with its meaning."""
+    about = capture.connections.about
+    side = capture.document["connections"][flow["connection"] - 1][flow["direction"]]
+    rows = "".join(
+        f"<tr><td>{html.escape(name)}</td><td>{html.escape('' if value is None else str(value))}</td>"
+        f'<td style="text-align:left">{html.escape(about.get(name, ""))}</td></tr>'
+        for name, value in side.items()
+    )
+    return f'<details><summary>All figures</summary><div class="scroll"><table>{rows}</table></div></details>'
