@@ -39,7 +39,7 @@ $(STAMPS)/tools: $(STAMPS)/venv pyproject.toml constraints-dev.txt
 build: $(STAMPS)/build ## build and install into .venv: afterwards .venv/bin/wifair works
 
 demo: $(STAMPS)/build $(STAMPS)/plot ## Table 1 of jung2016 and the unfairness of lee2007, published, in ns-2 and here
-	@$(BIN)/wifair reproduce jung2016/table1 lee2007/fig2a lee2007/fig2b lee2007/fig3 --out out
+	@$(BIN)/wifair reproduce jung2016/table1 lee2007/fig2a lee2007/fig2b lee2007/fig3 --out out --force
 
 test: $(STAMPS)/build $(STAMPS)/tools ## tests of the Rust core, then of the Python side
 	cargo test --locked $(CORE)

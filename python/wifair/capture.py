@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair import _core
+from wifair import _core, files
 from wifair.columns import Columns
 from wifair.results import table
 
@@ -280,7 +280,7 @@ class Capture:
                 text = self._core.xplot(flow["connection"] - 1, side, graph)
                 if text is not None:
                     path = folder / f"{flow['connection']}_{flow['direction']}_{graph}.xpl"
-                    path.write_text(text, encoding="utf-8")
+                    files.write_text(path, text)
                     written.append(path)
         return written
 
@@ -333,7 +333,7 @@ class Capture:
         from wifair.capture_page import page  # noqa: PLC0415
 
         self._need_packets()
-        Path(path).write_text(page(self), encoding="utf-8")
+        files.write_text(path, page(self))
 
     def __repr__(self) -> str:
         from wifair.capture_report import text  # noqa: PLC0415

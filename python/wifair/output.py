@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wifair import files
 from wifair._core import __version__
 
 if TYPE_CHECKING:
@@ -100,6 +101,9 @@ class Folder:
 
     def _publish(self) -> None:
         self._work.chmod(0o777 & ~_umask())
+        for path in self._work.iterdir():
+            files.sync(path)
+        files.sync(self._work)
         if self._replace:
             old = self._work.with_suffix(".old")
             self.path.rename(old)
@@ -107,18 +111,19 @@ class Folder:
             shutil.rmtree(old, ignore_errors=True)
         else:
             self._work.rename(self.path)  # onto nothing, or onto an empty folder
+        files.sync(self.path.absolute().parent)
 
 
 def write_table(columns: Columns, path: str | os.PathLike[str]) -> None:
     """Write a table into a file, as its ending says: CSV or Parquet."""
     if Path(path).suffix == ".csv":
-        Path(path).write_text(columns.to_csv(), encoding="utf-8")
+        files.write_text(path, columns.to_csv())
         return
     if importlib.util.find_spec("pyarrow") is None:
         raise ImportError("Parquet needs pyarrow: pip install 'wifair[parquet]'")
     from pyarrow import parquet  # noqa: PLC0415
 
-    with Path(path).open("wb") as file:  # pyarrow's own paths are UTF-8 only
+    with files.replacing(path) as work, work.open("wb") as file:  # pyarrow's own paths are UTF-8 only
         parquet.write_table(columns.to_arrow(), file)
 
 

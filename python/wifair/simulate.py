@@ -72,7 +72,7 @@ def run(
         If there is no seed, one comes twice or is negative, `threads` is below 1, `series` is no duration or
         so short that there would be more than a hundred million samples, or there is no such capture point.
     OSError
-        If a capture cannot be written; what was written so far stays.
+        If a capture cannot be written; none of that run is then left.
     ExtensionError
         If a class of your own raises an exception.
     RunError

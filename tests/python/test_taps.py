@@ -128,7 +128,7 @@ def test_a_full_disk_is_one_clear_error(file: Path, tmp_path: Path) -> None:
 
 def test_an_interrupted_run_leaves_what_it_had_simulated(file: Path, tmp_path: Path) -> None:
     command = ["run", file, "--duration", "100000 s", "--pcap", "c", "--pcap-at", "sta1,air", "--pcap-snap", 160]
-    air = tmp_path / "c" / "air.pcap"
+    air = tmp_path / "c" / ".air.pcap.partial"  # its name until it is complete
     with started(*command, cwd=tmp_path) as process:
         while not air.exists() or air.stat().st_size < 1_000_000:
             assert process.poll() is None

@@ -1,7 +1,7 @@
 //! Scenarios: read, described, run.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -69,20 +69,70 @@ impl Wish {
         run: &mut Run,
     ) -> Result<Capture<BufWriter<File>>, Unwritten> {
         let points = Points::choose(scenario, &self.points).map_err(Unwritten::Points)?;
-        let format = if self.pcapng { Format::Pcapng } else { Format::Pcap };
         std::fs::create_dir_all(&self.folder).map_err(|error| Unwritten::File(self.folder.clone(), error))?;
         let open = |name: &str| {
-            let mut options = File::options();
-            options.write(true);
-            let options = if self.force { options.create(true).truncate(true) } else { options.create_new(true) };
-            Ok(BufWriter::with_capacity(1 << 16, options.open(self.folder.join(name))?))
+            self.refuse(name)?;
+            Ok(BufWriter::with_capacity(1 << 16, File::create(self.folder.join(partial(name)))?))
         };
-        let capture = Capture::new(scenario, seed, run.world(), points, format, self.snap, open)
+        let capture = Capture::new(scenario, seed, run.world(), points, self.format(), self.snap, open)
             .map_err(|why| Unwritten::File(self.folder.join(why.file), why.error))?;
-        let hosts = self.folder.join("hosts");
-        std::fs::write(&hosts, capture.hosts()).map_err(|error| Unwritten::File(hosts, error))?;
+        self.write_hosts(&capture.hosts()).map_err(|error| Unwritten::File(self.folder.join(HOSTS), error))?;
         Ok(capture)
     }
+
+    /// Refuses to replace a file that is there, unless that is wanted.
+    fn refuse(&self, name: &str) -> std::io::Result<()> {
+        if !self.force && self.folder.join(name).exists() {
+            return Err(std::io::Error::from_raw_os_error(17)); // EEXIST, which Python turns into FileExistsError
+        }
+        Ok(())
+    }
+
+    fn write_hosts(&self, text: &str) -> std::io::Result<()> {
+        self.refuse(HOSTS)?;
+        let mut file = File::create(self.folder.join(partial(HOSTS)))?;
+        file.write_all(text.as_bytes())?;
+        self.publish(HOSTS, &file)
+    }
+
+    /// Gives a file that is complete its name.
+    fn publish(&self, name: &str, file: &File) -> std::io::Result<()> {
+        file.sync_all()?;
+        std::fs::rename(self.folder.join(partial(name)), self.folder.join(name))
+    }
+
+    /// Ends captures: their files get their names.
+    fn finish(&self, capture: Capture<BufWriter<File>>) -> Result<(), Unwritten> {
+        let failed = |file: &str, error| Unwritten::File(self.folder.join(file), error);
+        for (name, sink) in capture.finish().map_err(|why| failed(&why.file, why.error))? {
+            let file = sink.into_inner().map_err(|why| failed(&name, why.into_error()))?;
+            self.publish(&name, &file).map_err(|why| failed(&name, why))?;
+        }
+        Ok(())
+    }
+}
+
+impl Wish {
+    /// Removes what is not complete.
+    fn discard(&self, scenario: &scenario::Scenario) {
+        let Ok(points) = Points::choose(scenario, &self.points) else { return };
+        let files = points.names().map(|name| format!("{name}.{}", self.format().ending()));
+        for name in files.chain([HOSTS.to_owned()]) {
+            let _ = std::fs::remove_file(self.folder.join(partial(&name)));
+        }
+    }
+
+    fn format(&self) -> Format {
+        if self.pcapng { Format::Pcapng } else { Format::Pcap }
+    }
+}
+
+/// The file with the names of addresses.
+const HOSTS: &str = "hosts";
+
+/// What a file is called until it is complete.
+fn partial(name: &str) -> String {
+    format!(".{name}.partial")
 }
 
 /// As an `OSError` of the right class, with its file.
@@ -232,7 +282,12 @@ impl Scenario {
                 Ok(Some(dict))
             }
             Ok(None) => Ok(None),
-            Err(Unwritten::File(path, error)) => Err(file_error(&path, &error)),
+            Err(Unwritten::File(path, error)) => {
+                if let Some(wish) = &taps.pcap {
+                    wish.discard(&self.inner);
+                }
+                Err(file_error(&path, &error))
+            }
             Err(Unwritten::Points(why)) => Err(PyValueError::new_err(why)),
         }
     }
@@ -289,8 +344,8 @@ impl Scenario {
             }
         };
         // Also of a run that was stopped: what it has simulated is in the files.
-        if let Some(capture) = capture {
-            capture.finish().map_err(|why| taps.unwritten(why))?;
+        if let (Some(capture), Some(wanted)) = (capture, &taps.pcap) {
+            wanted.finish(capture)?;
         }
         Ok(over.then(|| (run.outcome(), log)))
     }

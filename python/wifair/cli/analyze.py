@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wifair.cli.common import FAILED, WRONG, complain, echo_json, fail, reason
+from wifair.cli.common import FAILED, WRONG, check_file, complain, echo_json, fail, reason
 from wifair.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ __all__ = ["analyze_command"]
 )
 @click.option("--html", "html_file", metavar="FILE", type=click.Path(), help="Write a report that works offline.")
 @click.option("--xplot", "xplot_dir", metavar="DIR", type=click.Path(), help="Write graphs for xplot.org.")
-@click.option("--force", is_flag=True, help="Replace earlier results.")
+@click.option("--force", is_flag=True, help="Replace files and results that are there.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
 def analyze_command(
     files: tuple[str, ...],
@@ -98,8 +98,7 @@ def analyze_command(
         raise click.UsageError("--html takes one capture")
     if files.count("-") > 1:
         raise click.UsageError("standard input can be read once")
-    if html_file and Path(html_file).exists() and not force:
-        fail(f"`{html_file}` exists: choose another name, or replace it with --force", WRONG)
+    _check_targets(html_file, [plot_dir, xplot_dir], force)
     wishes: dict[str, Any] = {
         "hosts": hosts,
         "ports": ports,
@@ -163,6 +162,19 @@ def _folder(directory: str, inside: str, form: str, force: bool) -> Folder:
         fail(str(error), WRONG)
     except OSError as error:
         fail(f"cannot write to `{path}`: {reason(error)}", WRONG)
+
+
+def _check_targets(html_file: str | None, directories: list[str | None], force: bool) -> None:
+    from wifair.files import refuse_filled  # noqa: PLC0415
+
+    if html_file is not None:
+        check_file(html_file, force=force)
+    try:
+        for directory in directories:
+            if directory is not None:
+                refuse_filled(directory, force=force)
+    except FileExistsError as error:
+        fail(str(error), WRONG)
 
 
 def _draw(

@@ -58,8 +58,17 @@ def reason(error: OSError) -> str:
     return text[0].lower() + text[1:]
 
 
-def check_file(path: str) -> None:
-    """Leave with an error, before what may take long, if no file could be written at `path`."""
+def check_file(path: str, *, force: bool) -> None:
+    """Leave with an error, before what may take long, if no file could be written at `path`, or one is there.
+
+    What is there is replaced with `force` only.
+    """
+    from wifair.files import refuse  # noqa: PLC0415
+
+    try:
+        refuse(path, force=force)
+    except FileExistsError as error:
+        fail(str(error), WRONG)
     parent = Path(path).absolute().parent
     code = 0
     if Path(path).is_dir():
@@ -74,7 +83,7 @@ def check_file(path: str) -> None:
         fail(f"cannot write `{path}`: {reason(OSError(code, os.strerror(code)))}", WRONG)
 
 
-def check_figure(path: str) -> None:
+def check_figure(path: str, *, force: bool) -> None:
     """Leave with an error, before what may take long, if no figure could be drawn into `path`."""
     from wifair.figures import style  # noqa: PLC0415
 
@@ -82,7 +91,7 @@ def check_figure(path: str) -> None:
         style.check(path)
     except (ImportError, ValueError) as error:
         fail(str(error), WRONG)
-    check_file(path)
+    check_file(path, force=force)
 
 
 def figure_options(command: Callable[..., Any]) -> Callable[..., Any]:

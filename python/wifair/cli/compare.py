@@ -34,6 +34,7 @@ __all__ = ["compare_command"]
 @click.option("--csv", "csv_file", metavar="FILE", type=click.Path(), help="Write all differences as a table.")
 @click.option("--figure", metavar="FILE", type=click.Path(), help="Draw the most telling ones: .png, .svg or .pdf.")
 @figure_options
+@click.option("--force", is_flag=True, help="Replace files that are there.")
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Runs at the same time; all cores by default.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
 def compare_command(
@@ -51,6 +52,7 @@ def compare_command(
     labels: tuple[str, ...],
     size: str | None,
     logy: bool,
+    force: bool,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -73,9 +75,9 @@ def compare_command(
     if (seeds is not None or duration is not None or changes) and not any(map(is_scenario, files)):
         raise click.UsageError("--seeds, --duration and --set are for scenarios: there is none")
     if csv_file is not None:
-        check_file(csv_file)
+        check_file(csv_file, force=force)
     if figure is not None:
-        check_figure(figure)
+        check_figure(figure, force=force)
     try:
         comparison = compare(*sources, seeds=seeds, names=names, flows=flows, threads=threads, progress=not quiet)
     except (ResultsError, ValueError) as error:
@@ -125,11 +127,13 @@ def _sources(
 
 
 def _write(comparison: Comparison, csv_file: str | None, figure: str | None, look: dict[str, Any]) -> None:
+    from wifair.files import write_text  # noqa: PLC0415
+
     target = ""
     try:
         if csv_file is not None:
             target = csv_file
-            Path(csv_file).write_text(comparison.table.to_csv(), encoding="utf-8")
+            write_text(csv_file, comparison.table.to_csv())
         if figure is not None:
             target = figure
             comparison.save_figure(figure, **look)

@@ -33,6 +33,7 @@ def init_command(name: str | None, file: str | None, force: bool) -> None:
       wifair init weak-station my_flat.toml
     """  # noqa: D301
     from wifair import gallery  # noqa: PLC0415
+    from wifair.files import refuse, write_text  # noqa: PLC0415
 
     if name is None:
         known = gallery.examples()
@@ -54,10 +55,10 @@ def init_command(name: str | None, file: str | None, force: bool) -> None:
         return
     path = Path(file or f"{name}.toml")
     try:
-        with path.open("w" if force else "x", encoding="utf-8") as out:
-            out.write(text)
-    except FileExistsError:
-        fail(f"`{path}` is there already: choose another name, or replace it with --force", WRONG)
+        refuse(path, force=force)
+        write_text(path, text)
+    except FileExistsError as error:
+        fail(str(error), WRONG)
     except OSError as error:
         fail(f"cannot write `{path}`: {reason(error)}", WRONG)
     click.echo(f"wrote {path}: edit it, then run `wifair run {path}`")

@@ -27,6 +27,7 @@ def _complete(_context: click.Context, _parameter: click.Parameter, start: str) 
     "--full/--quick", "full", help="The papers' durations and repetitions, or a look within seconds (default)."
 )
 @click.option("--out", metavar="DIR", type=click.Path(), help="Write the report into a folder: pages, figures, tables.")
+@click.option("--force", is_flag=True, help="Update a report that is there, paper by paper.")
 @click.option("--json", "as_json", is_flag=True, help="Print all results as JSON instead of tables.")
 @click.option(
     "--store", metavar="DIR", type=click.Path(), help="Keep runs here; by default in the user's cache with --full."
@@ -37,6 +38,7 @@ def reproduce_command(
     what: tuple[str, ...],
     full: bool,
     out: str | None,
+    force: bool,
     as_json: bool,
     store: str | None,
     threads: int | None,
@@ -61,7 +63,7 @@ def reproduce_command(
     try:
         select(what)
         if out is not None:
-            _prepare(out)
+            _prepare(out, force)
         place = store if store is not None else default_store() if full else None
         outcome = reproduce(what, full=full, store=place, threads=threads, progress=not quiet)
     except LookupError as error:
@@ -86,11 +88,11 @@ def _without_figures() -> str:
     return ""
 
 
-def _prepare(out: str) -> None:
+def _prepare(out: str, force: bool) -> None:
     from wifair.reproduce.report import prepare  # noqa: PLC0415
 
     try:
-        prepare(out)
+        prepare(out, force=force)
     except FileExistsError as error:
         fail(str(error), WRONG)
     except OSError as error:

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wifair.cli.common import FAILED, WRONG, echo_json, fail, figure_options, look_of, reason, refuse_unused
+from wifair.cli.common import (
+    FAILED,
+    WRONG,
+    check_file,
+    echo_json,
+    fail,
+    figure_options,
+    look_of,
+    reason,
+    refuse_unused,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,8 +37,8 @@ TAKEN = {
     "--repair": {"repair"},
     "--scenario": {"scenario"},
     "--failed": {"failed", "as_json"},
-    "--plot": {"where", "table", "plot", "x", "y", "by", "title", "labels", "size", "logy"},
-    "--csv or --parquet": {"where", "table", "csv_file", "parquet_file", "group"},
+    "--plot": {"where", "table", "plot", "x", "y", "by", "title", "labels", "size", "logy", "force"},
+    "--csv or --parquet": {"where", "table", "csv_file", "parquet_file", "group", "force"},
     "a table": {"where", "table", "group", "show", "each", "rows", "as_json"},
 }
 OPTIONS = set().union(*TAKEN.values())
@@ -62,6 +72,7 @@ class Dispatch(click.Command):
     "--csv", "csv_file", type=click.Path(), metavar="FILE", help="Write all columns of each run; - is stdout."
 )
 @click.option("--parquet", "parquet_file", type=click.Path(), metavar="FILE", help="The same as Parquet.")
+@click.option("--force", is_flag=True, help="Replace files that are there.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 @click.option("--failed", is_flag=True, help="List the runs that failed.")
 @click.option("--verify", is_flag=True, help="Compare everything with its checksums, and list what is damaged.")
@@ -85,6 +96,7 @@ def results_command(
     logy: bool,
     csv_file: str | None,
     parquet_file: str | None,
+    force: bool,
     as_json: bool,
     failed: bool,
     verify: bool,
@@ -120,6 +132,9 @@ def results_command(
     }
     mode = next((use for use, wanted in uses.items() if wanted), "a table")
     refuse_unused(OPTIONS - TAKEN[mode], f"changes nothing of {mode}")
+    for path in (plot, csv_file, parquet_file):
+        if path is not None and path != "-":
+            check_file(path, force=force)
     if repair:
         _repair(Path(directory))
         return
@@ -276,6 +291,8 @@ class _Look:
 
 
 def _write_csv(path: str, parts: Iterator[Columns]) -> None:
+    from wifair.files import replacing  # noqa: PLC0415
+
     def write(out: Any) -> None:
         for number, part in enumerate(parts):
             text = part.to_csv()
@@ -285,19 +302,21 @@ def _write_csv(path: str, parts: Iterator[Columns]) -> None:
         write(sys.stdout)
         return
     try:
-        with _replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as out:
+        with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as out:
             write(out)
     except OSError as error:
         fail(f"cannot write `{path}`: {reason(error)}", FAILED)
 
 
 def _write_parquet(path: str, parts: Iterator[Columns]) -> None:
+    from wifair.files import replacing  # noqa: PLC0415
+
     try:
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
         fail("Parquet needs pyarrow: pip install 'wifair[parquet]'", WRONG)
     try:
-        with _replacing(path) as temporary:
+        with replacing(path) as temporary:
             writer = None
             for part in parts:
                 rows = part.to_arrow()
@@ -308,23 +327,6 @@ def _write_parquet(path: str, parts: Iterator[Columns]) -> None:
             writer.close()
     except OSError as error:
         fail(f"cannot write `{path}`: {reason(error)}", FAILED)
-
-
-class _replacing:  # noqa: N801
-    """A file beside the one that is meant, which takes its place when all went well."""
-
-    def __init__(self, path: str) -> None:
-        self._path = Path(path)
-        self._temporary = self._path.with_name(f".{self._path.name}.partial")
-
-    def __enter__(self) -> Path:
-        return self._temporary
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            self._temporary.replace(self._path)
-        else:
-            self._temporary.unlink(missing_ok=True)
 
 
 def _verify(store: Store) -> None:

@@ -14,6 +14,7 @@ from wifair.cli.common import (
     WRONG,
     Seeds,
     check_figure,
+    check_file,
     fail,
     figure_options,
     look_of,
@@ -50,7 +51,7 @@ FIGURE_SAMPLES = 200
     multiple=True,
     help="Format of the tables in DIR; CSV, and Parquet where pyarrow is installed, by default.",
 )
-@click.option("--force", is_flag=True, help="Replace earlier results in DIR.")
+@click.option("--force", is_flag=True, help="Replace files and results that are there.")
 @click.option("--series", is_flag=True, help="Also sample cwnd, ssthresh, srtt, goodput and AP queue over time.")
 @click.option("--series-step", metavar="TIME", help="Time between samples; 100 ms by default.")
 @click.option("--plot", is_flag=True, help="Also show the goodput of the flows as bars.")
@@ -140,7 +141,7 @@ def run_command(
 
     span = _span(scenario, frames, timeline, start, end)
     if figure is not None:
-        check_figure(figure)
+        check_figure(figure, force=force)
     interrupted = False
     with ExitStack() as stack:
         folder = None if out is None else stack.enter_context(_folder(out, formats, force))
@@ -204,8 +205,8 @@ def _check_air(frames: str | None, timeline: str | None, span: str | None, force
     if frames is not None and Path(frames).suffix not in (".csv", ".parquet"):
         raise click.UsageError("--frames writes .csv or .parquet")
     for file in (frames, timeline):
-        if file is not None and Path(file).exists() and not force:
-            fail(f"`{file}` exists: choose another name, or replace it with --force", WRONG)
+        if file is not None:
+            check_file(file, force=force)
 
 
 @contextmanager

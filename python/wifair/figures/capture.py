@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wifair import files
 from wifair.figures.heat import coarser, colour_scale, heat_map
 from wifair.figures.style import LINES, Look, new_figure, settings
 
@@ -41,7 +42,7 @@ def save(capture: Capture, directory: str | os.PathLike[str], formats: Sequence[
     for form in formats:
         for name, draw in _figures(capture):
             path = folder / f"{name}.{form}"
-            path.write_bytes(_render(draw, form))
+            files.write_bytes(path, _render(draw, form))
             written.append(path)
     return written
 

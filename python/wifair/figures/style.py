@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wifair import files
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
@@ -262,4 +264,4 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
         If the file cannot be written.
     """
     check(path)
-    figure.savefig(path)
+    files.save_figure(figure, path)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wifair.cli.common import FAILED, INTERRUPTED, WRONG, fail, refuse_unused
+from wifair.cli.common import FAILED, INTERRUPTED, WRONG, check_file, fail, refuse_unused
 from wifair.errors import ScenarioError
 from wifair.measure import secret as secrets
 from wifair.measure.errors import MeasureError, reason
@@ -305,13 +305,16 @@ def _measure(
 @click.option("--case", metavar="NAME", help="Show this case as `wifair run` shows a scenario.")
 @click.option("--json", "as_json", is_flag=True, help="Print all results as JSON instead of the table.")
 @click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw a figure: .png, .svg or .pdf.")
-def report_command(folder: Path, case: str | None, as_json: bool, figure: Path | None) -> None:
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+def report_command(folder: Path, case: str | None, as_json: bool, figure: Path | None, force: bool) -> None:
     """Show what a measurement found.
 
     It may still be going on, or have been cut short.
     """
     from wifair.measure.results import Measurement  # noqa: PLC0415
 
+    if figure is not None:
+        check_file(str(figure), force=force)
     with _errors():
         measurement = Measurement.from_folder(folder)
         if case is not None and case not in measurement.cases:

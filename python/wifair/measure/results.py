@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from wifair import files
 from wifair.columns import Columns
 from wifair.measure import journal
 from wifair.measure.coordinator import slug
@@ -333,10 +334,10 @@ class Measurement:
                 out.write(results, command=self.command)
             written.append(path)
         overview = base / "table.csv"
-        overview.write_text(self.table.to_csv(), encoding="utf-8")
+        files.write_text(overview, self.table.to_csv())
         written.append(overview)
         if self.captured.rows:
-            (base / "captured.csv").write_text(self.captured.to_csv(), encoding="utf-8")
+            files.write_text(base / "captured.csv", self.captured.to_csv())
             written.append(base / "captured.csv")
         return written
 

@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wifair import files
 from wifair.reproduce import page, style
 from wifair.reproduce.table import named
 
@@ -39,19 +40,21 @@ def write(outcome: Outcome, directory: str | os.PathLike[str]) -> None:
         If it cannot be written.
     """
     folder = prepare(directory)
-    (folder / MARK).write_text(_json(outcome.to_dict()), encoding="utf-8")
+    files.write_text(folder / MARK, _json(outcome.to_dict()))
     for paper in outcome.papers:
         _paper(outcome, paper, folder)
-    (folder / "index.html").write_text(page.index(outcome), encoding="utf-8")
+    files.write_text(folder / "index.html", page.index(outcome))
 
 
-def prepare(directory: str | os.PathLike[str]) -> Path:
+def prepare(directory: str | os.PathLike[str], *, force: bool = True) -> Path:
     """Make the folder of a report, and see that it may be written: before what takes long.
 
     Parameters
     ----------
     directory : str or path
         The folder.
+    force : bool, default True
+        Whether a report that is there may be updated.
 
     Returns
     -------
@@ -70,6 +73,8 @@ def prepare(directory: str | os.PathLike[str]) -> Path:
         raise FileExistsError(f"`{folder}` is a file: choose another folder")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
         raise FileExistsError(f"`{folder}` holds other files: choose another folder")
+    if not force and (folder / MARK).is_file():
+        raise FileExistsError(f"`{folder}` holds a report: choose another folder, or update it with --force")
     folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
@@ -83,7 +88,7 @@ def _paper(outcome: Outcome, paper: PaperOutcome, folder: Path) -> None:
     own.mkdir()
     figures: dict[str, str] = {}
     for key, table in paper.tables.items():
-        (own / f"{key}.csv").write_text(table.to_csv(), encoding="utf-8")
+        files.write_text(own / f"{key}.csv", table.to_csv())
         try:
             figure = style.draw(paper.paper.experiment(key), table)
         except ImportError:
@@ -93,7 +98,7 @@ def _paper(outcome: Outcome, paper: PaperOutcome, folder: Path) -> None:
             figures[key] = style.svg_text(own / f"{key}.svg", f"{paper.paper.key}-{key}")
     scenarios = {key: _scenarios(cases, own / "scenarios" / key) for key, cases in paper.cases.items()}
     text = page.paper(outcome, paper, figures, scenarios)
-    (folder / f"{paper.paper.key}.html").write_text(text, encoding="utf-8")
+    files.write_text(folder / f"{paper.paper.key}.html", text)
 
 
 def _scenarios(cases: list[Case], folder: Path) -> list[str]:
@@ -104,7 +109,7 @@ def _scenarios(cases: list[Case], folder: Path) -> list[str]:
         name = f"{named(case.labels) or 'scenario'}.toml".replace(" ", "-")
         seeds = f"{case.seeds[0]}..{case.seeds[-1]}" if len(case.seeds) > 1 else str(case.seeds[0])
         head = f"# wifair run {name} --seeds {seeds}\n"
-        (folder / name).write_text(head + case.scenario.resolved, encoding="utf-8")
+        files.write_text(folder / name, head + case.scenario.resolved)
         names.append(name)
     return names
 

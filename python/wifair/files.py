@@ -1,0 +1,110 @@
+"""Files that appear whole or not at all, and replace nothing unless that is wanted."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["refuse", "refuse_filled", "replacing", "save_figure", "sync", "write_bytes", "write_text"]
+
+
+def refuse(path: str | os.PathLike[str], *, force: bool) -> None:
+    """Refuse to replace a file, unless `force`. Devices and pipes, such as ``/dev/stdout``, are written in any case.
+
+    Raises
+    ------
+    FileExistsError
+        If there is a file.
+    """
+    if not force and Path(path).is_file():
+        raise FileExistsError(f"`{path}` exists: choose another name, or replace it with --force")
+
+
+def refuse_filled(folder: str | os.PathLike[str], *, force: bool) -> None:
+    """Refuse to write among the files of a folder, unless `force`.
+
+    Raises
+    ------
+    FileExistsError
+        If it is a file, or a folder that is not empty.
+    """
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise FileExistsError(f"`{folder}` is a file: choose another folder")
+    if not force and path.is_dir() and any(path.iterdir()):
+        raise FileExistsError(f"`{folder}` holds files: choose another folder, or replace them with --force")
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a file beside `path` to write into, which takes its place when all went well.
+
+    Until then, and after an error, Ctrl-C or a power cut, `path` is what it was. A device is written to directly.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; the error names `path`.
+    """
+    target = Path(os.path.realpath(path))  # through links, to what they point at
+    if target.exists() and not target.is_file() and not target.is_dir():
+        yield target
+        return
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:200]}.", suffix=".partial", dir=target.parent)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+    os.close(handle)
+    work = Path(name)
+    try:
+        yield work
+        with suppress(OSError):
+            work.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
+        sync(work)
+        work.replace(target)
+        sync(target.parent)
+    except IsADirectoryError as error:
+        raise IsADirectoryError(error.errno, error.strerror, str(path)) from None
+    finally:
+        work.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str | Iterable[str]) -> None:
+    """Write a text, or its parts, as UTF-8."""
+    with replacing(path) as work, work.open("w", encoding="utf-8", newline="") as file:
+        file.writelines([text] if isinstance(text, str) else text)
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write bytes."""
+    with replacing(path) as work:
+        work.write_bytes(data)
+
+
+def save_figure(figure: Any, path: str | os.PathLike[str], **options: Any) -> None:
+    """Save a figure of matplotlib, in the format that the ending of `path` names."""
+    with replacing(path) as work:
+        figure.savefig(work, format=Path(path).suffix[1:].lower() or None, **options)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk; where the system can do that."""
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
