@@ -14,8 +14,8 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use flate2::read::GzDecoder;
 use wifair_capture::{Settings as CaptureSettings, analyze};
 use wifair_config::{Document, Source};
-use wifair_engine::{Agenda, DelayLine, Heads, Timers, stream};
-use wifair_mac::{Access, Cell, Heard, StationSettings};
+use wifair_engine::{DelayLine, EventQueue, NextEventTree, Timers, stream};
+use wifair_mac::{Access, MacEvent, SharedChannel, StationSettings};
 use wifair_packet::{Kind, Packet, Packets, flag};
 use wifair_phy::Timing;
 use wifair_queue::{Chosen, Discipline, Limit, Queue, Settings as QueueSettings};
@@ -31,7 +31,7 @@ fn event_sources(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(EVENTS));
     for sources in [3, 20, 200, 2000] {
         let mut draws = stream(1, "bench", "sources");
-        let mut heads = Heads::new(0, sources);
+        let mut heads = NextEventTree::new(0, sources);
         for source in 0..sources {
             heads.set(source, Time::from_nanos(u64::from(draws.below(1_000_000))));
         }
@@ -43,17 +43,17 @@ fn event_sources(criterion: &mut Criterion) {
                 }
             });
         });
-        let mut agenda = Agenda::default();
+        let mut event_queue = EventQueue::default();
         let mut now = Time::ZERO;
         for source in 0..sources {
-            agenda.enter(Time::from_nanos(u64::from(draws.below(1_000_000))), source);
+            event_queue.enter(Time::from_nanos(u64::from(draws.below(1_000_000))), source);
         }
         group.bench_function(format!("heap of {sources}"), |bench| {
             bench.iter(|| {
                 for _ in 0..EVENTS {
-                    now = agenda.next();
-                    let source = agenda.pop().expect("as many as before");
-                    agenda.enter(now + Duration::from_nanos(u64::from(draws.below(1_000_000))), source);
+                    now = event_queue.next();
+                    let source = event_queue.pop().expect("as many as before");
+                    event_queue.enter(now + Duration::from_nanos(u64::from(draws.below(1_000_000))), source);
                 }
             });
         });
@@ -106,8 +106,8 @@ fn exchanges(criterion: &mut Criterion) {
             errors: stream(1, "errors", &station.to_string()),
         };
         let access = Access::standard(Timing::hr_dsss(BitRate::from_mbps(2), false));
-        let mut cell = Cell::new(access, 0, (0..=stations).map(settings).collect());
-        let (mut packets, mut dropped, mut given_up) = (Packets::default(), vec![], vec![]);
+        let mut cell = SharedChannel::new(access, 0, (0..=stations).map(settings).collect());
+        let (mut packets, mut dropped, mut retry_limit_drops) = (Packets::default(), vec![], vec![]);
         let packet = |flow| Packet { flow, payload: 1000, size: 1040, ..Packet::default() };
         for station in (1..=stations).chain(1..=stations) {
             let id = packets.insert(packet(station));
@@ -118,14 +118,14 @@ fn exchanges(criterion: &mut Criterion) {
                 let mut received = 0;
                 while received < EVENTS {
                     let now = cell.next();
-                    let heard = cell.advance(now, &mut packets, &mut dropped, &mut given_up, |_| 0);
-                    if let Heard::Packet { id, .. } = heard {
+                    let heard = cell.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, |_| 0);
+                    if let MacEvent::Packet { id, .. } = heard {
                         let station = packets.remove(id).flow;
                         let id = packets.insert(packet(station));
                         cell.offer(now, station, id, &mut packets, &mut dropped, |_| 0);
                         received += 1;
                     }
-                    for (station, id) in given_up.drain(..) {
+                    for (station, id) in retry_limit_drops.drain(..) {
                         packets.release(id);
                         let id = packets.insert(packet(station));
                         cell.offer(now, station, id, &mut packets, &mut dropped, |_| 0);

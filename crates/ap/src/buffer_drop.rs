@@ -83,7 +83,7 @@ mod tests {
             bench.queued = queued;
             let n = 50_000;
             let packet = Packet { payload: 1000, size: 1040, ..Packet::default() };
-            let drops = (0..n).filter(|_| bench.pass(Toward::Wire, 1, packet).0 == Verdict::Drop).count();
+            let drops = (0..n).filter(|_| bench.pass(Toward::Wired, 1, packet).0 == Verdict::Drop).count();
             assert!((bench.shown("probability") - expected).abs() < 1e-12, "{queued}");
             let (share, n) = (drops as f64 / f64::from(n), f64::from(n));
             assert!((share - expected).abs() <= 4.0 * (expected * (1.0 - expected) / n).sqrt(), "{queued}: {share}");
@@ -96,9 +96,9 @@ mod tests {
         let mut bench = Bench::new(|facts| BufferDrop::new(&params, facts));
         bench.queued = 100;
         let data = Packet { payload: 1000, size: 1040, ..Packet::default() };
-        assert_eq!(bench.pass(Toward::Wire, 1, data).0, Verdict::Drop);
+        assert_eq!(bench.pass(Toward::Wired, 1, data).0, Verdict::Drop);
         assert_eq!(bench.pass(Toward::Air, 1, data).0, Verdict::Forward);
-        assert_eq!(bench.pass(Toward::Wire, 1, Packet { payload: 0, ..data }).0, Verdict::Forward);
-        assert_eq!(bench.pass(Toward::Wire, 1, Packet { kind: Kind::Ack, ..data }).0, Verdict::Forward);
+        assert_eq!(bench.pass(Toward::Wired, 1, Packet { payload: 0, ..data }).0, Verdict::Forward);
+        assert_eq!(bench.pass(Toward::Wired, 1, Packet { kind: Kind::Ack, ..data }).0, Verdict::Forward);
     }
 }

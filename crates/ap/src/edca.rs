@@ -98,7 +98,7 @@ mod tests {
         let data = |flow| Packet { flow, payload: 1000, size: 1040, ..Packet::default() };
         for flow in [0, 1, 1, 2] {
             bench.pass(Toward::Air, 1, data(flow));
-            bench.pass(Toward::Wire, 1, data(flow + 10));
+            bench.pass(Toward::Wired, 1, data(flow + 10));
         }
         let bursts = bench.requests.iter().filter_map(|request| match request {
             Request::Contend { ap } => Some(ap.burst),

@@ -51,7 +51,7 @@ pub enum Toward {
     /// To a station.
     Air,
     /// Into the wired network.
-    Wire,
+    Wired,
 }
 
 /// How a packet passes the access point.
@@ -388,9 +388,9 @@ mod tests {
             let verdict = schemes.pass(&at(toward), &mut packet);
             (verdict, packet.window)
         };
-        pass(Toward::Wire, Kind::Data, 0);
-        pass(Toward::Wire, Kind::Data, 1);
-        assert_eq!(pass(Toward::Wire, Kind::Data, 2).0, Verdict::Drop, "2080 B of 3000 are gone");
+        pass(Toward::Wired, Kind::Data, 0);
+        pass(Toward::Wired, Kind::Data, 1);
+        assert_eq!(pass(Toward::Wired, Kind::Data, 2).0, Verdict::Drop, "2080 B of 3000 are gone");
         pass(Toward::Air, Kind::Data, 3);
         pass(Toward::Air, Kind::Data, 4);
         assert_eq!(pass(Toward::Air, Kind::Ack, 0), (Verdict::Forward, 25_000));
@@ -458,7 +458,7 @@ mod tests {
                 let ack = if kind == Kind::Ack { seq } else { 0 };
                 let before = Packet { kind, flow, seq, ack, payload, flags, window, size: payload + 40, ..Packet::default() };
                 let mut packet = before;
-                let toward = if to_air { Toward::Air } else { Toward::Wire };
+                let toward = if to_air { Toward::Air } else { Toward::Wired };
                 let at = Passage { now, toward, station: flow + 1, queued };
                 let verdict = schemes.pass(&at, &mut packet);
                 prop_assert!(packet.window <= before.window);

@@ -34,7 +34,7 @@ table! {
         /// How many bytes may pass at once.
         pub depth: Bytes = Bytes(15_000), "at least 1500 B" => |depth| depth.0 >= 1500;
         /// Which packets of a client count.
-        pub way: Way = Way::Down;
+        pub path: Way = Way::Down;
     }
 }
 
@@ -56,9 +56,9 @@ impl RateCap {
 
 impl Scheme for RateCap {
     fn pass(&mut self, at: &Passage, packet: &mut Packet, _requests: &mut Vec<Request>) -> Verdict {
-        let counts = match self.params.way {
+        let counts = match self.params.path {
             Way::Down => at.toward == Toward::Air,
-            Way::Up => at.toward == Toward::Wire,
+            Way::Up => at.toward == Toward::Wired,
             Way::Both => true,
         };
         if !counts {
@@ -103,7 +103,7 @@ mod tests {
                     passed[client as usize] += 1;
                 }
             }
-            assert_eq!(bench.pass(Toward::Wire, 1, packet).0, Verdict::Forward, "uplink is not capped");
+            assert_eq!(bench.pass(Toward::Wired, 1, packet).0, Verdict::Forward, "uplink is not capped");
             bench.wait(Duration::from_millis(5));
         }
         assert_eq!(passed, [0, 1000, 500]);

@@ -155,8 +155,8 @@ mod tests {
         let mut bench = Bench::new(|facts| RateLimit::new(&params, facts));
         let mut passed = [0, 0];
         for _ in 0..3000 {
-            for (way, toward) in [Toward::Wire, Toward::Air].into_iter().enumerate() {
-                passed[way] += u32::from(bench.pass(toward, 1, data(way as u32)).0 == Verdict::Forward);
+            for (path, toward) in [Toward::Wired, Toward::Air].into_iter().enumerate() {
+                passed[path] += u32::from(bench.pass(toward, 1, data(path as u32)).0 == Verdict::Forward);
             }
             bench.wait(Duration::from_nanos(10_000_000 / 3 + 1));
         }
@@ -169,7 +169,7 @@ mod tests {
     fn the_adaptive_rate_is_the_share_of_the_uploads() {
         let mut bench = Bench::new(|facts| RateLimit::new(&Params::default(), facts));
         for n in 0..300 {
-            bench.pass(Toward::Wire, 1, data(n % 2));
+            bench.pass(Toward::Wired, 1, data(n % 2));
             bench.pass(Toward::Air, 2, data(2));
             bench.wait(Duration::from_micros(3_333));
         }

@@ -199,13 +199,13 @@ impl RttMeter {
     const fn side(toward: Toward) -> usize {
         match toward {
             Toward::Air => 0,
-            Toward::Wire => 1,
+            Toward::Wired => 1,
         }
     }
 
     /// Sends an echo to both sides of a flow.
     fn ask(&mut self, now: Time, number: u32, requests: &mut Vec<Request>) {
-        for toward in [Toward::Air, Toward::Wire] {
+        for toward in [Toward::Air, Toward::Wired] {
             let packet =
                 Packet { flow: number, seq: now.as_nanos(), size: ECHO_SIZE, kind: Kind::Icmp, ..Packet::default() };
             requests.push(Request::Echo { packet, toward });
@@ -222,7 +222,7 @@ impl RttMeter {
             return false;
         }
         let (keep, every) = (self.keep, self.every);
-        let side = if at.toward == Toward::Air { Self::side(Toward::Wire) } else { Self::side(Toward::Air) };
+        let side = if at.toward == Toward::Air { Self::side(Toward::Wired) } else { Self::side(Toward::Air) };
         let flow = self.flow(packet.flow);
         flow.sides[side].learn(at.now.saturating_since(Time::from_nanos(packet.seq)), keep);
         flow.awaited[side] = false;
@@ -343,10 +343,10 @@ mod tests {
                 Request::Contend { .. } => panic!("only echoes are sent"),
             })
             .collect();
-        assert_eq!(echoes.iter().map(|(_, toward)| *toward).collect::<Vec<_>>(), [Toward::Air, Toward::Wire]);
+        assert_eq!(echoes.iter().map(|(_, toward)| *toward).collect::<Vec<_>>(), [Toward::Air, Toward::Wired]);
         assert!(!meter.watch(&at(ms(5), Toward::Air), &echoes[0].0, &mut requests), "the echo itself goes on");
         let answer = |echo: Packet| Packet { flags: flag::ACK, ..echo };
-        assert!(meter.watch(&at(ms(8), Toward::Wire), &answer(echoes[0].0), &mut requests), "the answer does not");
+        assert!(meter.watch(&at(ms(8), Toward::Wired), &answer(echoes[0].0), &mut requests), "the answer does not");
         assert_eq!((meter.rtt(0), meter.next()), (None, ms(1005)));
         assert!(meter.watch(&at(ms(45), Toward::Air), &answer(echoes[1].0), &mut requests));
         assert_eq!(meter.rtt(0), Some(Duration::from_millis(43)));

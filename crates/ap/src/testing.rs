@@ -33,7 +33,7 @@ impl<S: Scheme> Bench<S> {
     /// A segment of 1000 B goes up.
     pub fn data(&mut self, flow: u32, seq: u64) {
         let packet = Packet { flow, seq, payload: 1000, size: 1040, ..Packet::default() };
-        self.pass(Toward::Wire, flow, packet);
+        self.pass(Toward::Wired, flow, packet);
     }
 
     /// An ACK that offers 60 packets comes down; as it leaves the access point.

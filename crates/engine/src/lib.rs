@@ -1,7 +1,7 @@
 //! The engine: where the next event comes from, and where chance comes from.
 //!
 //! A world has a few *sources* of events, each of which knows the time of its own next event: the radio
-//! medium, every link's delay line, the timers, the application's agenda. [`Heads`] merges them. There is
+//! medium, every link's delay line, the timers, the application's agenda. [`NextEventTree`] merges them. There is
 //! no queue of all events, because most events of a network need no sorting: a link delivers in the order
 //! in which it took packets in, and a contention round has one winner.
 //!
@@ -9,14 +9,14 @@
 //! is first in, first out; timers of one instant fire by their number; agenda entries of one instant run in
 //! the order in which they were entered. So a run does not depend on how any of these are implemented.
 
-mod agenda;
 mod delay_line;
-mod heads;
+mod event_queue;
+mod next_event_tree;
 mod random;
 mod timers;
 
-pub use agenda::Agenda;
 pub use delay_line::DelayLine;
-pub use heads::Heads;
+pub use event_queue::EventQueue;
+pub use next_event_tree::NextEventTree;
 pub use random::{Stream, stream};
 pub use timers::Timers;

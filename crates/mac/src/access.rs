@@ -45,7 +45,7 @@ pub struct Access {
     pub reset_cw_on_drop: bool,
     /// Rate of the CTS that a station addresses to itself before an OFDM frame, for 802.11b stations cannot read that
     /// (Use_Protection in the ERP element, which the access point sets when such stations are present); absent: none is
-    /// sent. An RTS protects as well. In a [`Space`] only.
+    /// sent. An RTS protects as well. In a [`SpatialChannel`] only.
     pub protection: Option<BitRate>,
     /// Rate of frames for everyone: one of the BSSBasicRateSet.
     pub broadcast_rate: BitRate,

@@ -29,11 +29,11 @@ impl Category {
 
     /// With a station's own windows, where it has some and the category leaves those of the medium.
     #[must_use]
-    pub fn with_windows(&self, cw_min: Option<u32>, cw_max: Option<u32>, medium: (u32, u32)) -> Self {
-        if (self.cw_min, self.cw_max) != medium {
+    pub fn with_windows(&self, cw_min: Option<u32>, cw_max: Option<u32>, channel: (u32, u32)) -> Self {
+        if (self.cw_min, self.cw_max) != channel {
             return self.clone();
         }
-        Self { cw_min: cw_min.unwrap_or(medium.0), cw_max: cw_max.unwrap_or(medium.1), ..self.clone() }
+        Self { cw_min: cw_min.unwrap_or(channel.0), cw_max: cw_max.unwrap_or(channel.1), ..self.clone() }
     }
 }
 

@@ -47,7 +47,7 @@ pub struct Counters {
     /// Attempts without an answer because of an error.
     pub errors: u64,
     /// Frames given up at a retry limit.
-    pub given_up: u64,
+    pub retry_limit_drops: u64,
     /// Air time of its data frames that met no other.
     pub data: Duration,
     /// Air time of RTS, CTS and ACK frames of its exchanges.
@@ -69,7 +69,7 @@ pub struct AirTime {
     pub collision: Duration,
     /// Data frames spoilt by an error.
     pub error: Duration,
-    /// Several frames at once, far enough apart to be received (not in a [`super::Cell`]).
+    /// Several frames at once, far enough apart to be received (not in a [`super::SharedChannel`]).
     pub reuse: Duration,
     /// No frame at all: SIFS, DIFS, backoff, and nothing to send.
     pub idle: Duration,
@@ -122,11 +122,11 @@ impl AirTime {
 
 /// What has been received when a medium was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum MacEvent {
     /// Nothing.
     Nothing,
     /// Nothing yet: the access point is to be told what came to it, for it is about to take a packet out of its queue.
-    Thirst,
+    NeedsArrivals,
     /// `to` received a packet.
     Packet {
         /// The receiver.

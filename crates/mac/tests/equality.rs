@@ -7,8 +7,8 @@ use common::{chances, signals};
 use proptest::prelude::*;
 use wifair_engine::{Stream, stream};
 use wifair_mac::{
-    Access, AirTime, BROADCAST, BackoffRecord, Cell, Counters, Edca, EdcaSettings, Eifs, Fate, FrameKind, FrameRecord,
-    Heard, Hearing, IdleAccess, Links, SignalSettings, Space, StationSettings,
+    Access, AirTime, BROADCAST, BackoffRecord, Counters, EdcaChannel, EdcaSettings, Eifs, Fate, FrameKind, FrameRecord,
+    Hearing, IdleAccess, MacEvent, RadioLinks, SharedChannel, SignalSettings, SpatialChannel, StationSettings,
 };
 use wifair_mac::{Category, First};
 use wifair_packet::{Packet, PacketId, Packets};
@@ -155,33 +155,33 @@ fn told(frame: &FrameRecord) -> Told {
 
 /// A medium goes on: by one step, or by as many as it can take before a bound. What it has to tell, and how many there were.
 macro_rules! advance {
-    (step, $medium:ident, $now:ident, $bound:expr, $($rest:expr),*) => { ($medium.advance($now, $($rest),*), 1) };
-    (leap, $medium:ident, $now:ident, $bound:expr, $($rest:expr),*) => { $medium.go_on(&mut $now, $bound, $($rest),*) };
+    (step, $channel:ident, $now:ident, $bound:expr, $($rest:expr),*) => { ($channel.advance($now, $($rest),*), 1) };
+    (leap, $channel:ident, $now:ident, $bound:expr, $($rest:expr),*) => { $channel.go_on(&mut $now, $bound, $($rest),*) };
 }
 
 macro_rules! run {
-    ($medium:expr, $scenario:expr) => {
-        run!($medium, $scenario, true)
+    ($channel:expr, $scenario:expr) => {
+        run!($channel, $scenario, true)
     };
-    ($medium:expr, $scenario:expr, $tapped:expr) => {
-        run!($medium, $scenario, $tapped, step).0
+    ($channel:expr, $scenario:expr, $tapped:expr) => {
+        run!($channel, $scenario, $tapped, step).0
     };
     // What was seen, and how many steps the medium took.
-    ($medium:expr, $scenario:expr, $tapped:expr, $how:ident) => {{
-        let (mut medium, scenario) = ($medium, $scenario);
-        medium.set_tap($tapped);
+    ($channel:expr, $scenario:expr, $tapped:expr, $how:ident) => {{
+        let (mut channel, scenario) = ($channel, $scenario);
+        channel.set_tap($tapped);
         let mut chance = stream(scenario.seed, "offers", "all");
         let mut packets = Packets::default();
-        let (mut dropped, mut given_up, mut seen) = (vec![], vec![], vec![]);
+        let (mut dropped, mut retry_limit_drops, mut seen) = (vec![], vec![], vec![]);
         let mut next_burst = Time::ZERO;
         let receiver = |packet: &Packet| packet.flow;
         let mut bursts = 0;
         let mut steps = 0;
         let timing = &scenario.access.timing;
-        while bursts < 60 || medium.next() < Time::NEVER {
+        while bursts < 60 || channel.next() < Time::NEVER {
             assert!(steps < 100_000, "it comes to an end");
             #[allow(unused_mut)] // by single steps it stays
-            let mut now = next_burst.min(medium.next());
+            let mut now = next_burst.min(channel.next());
             let mut offers = vec![];
             if next_burst == now {
                 bursts += 1;
@@ -193,18 +193,26 @@ macro_rules! run {
                 if bursts == 60 {
                     next_burst = Time::NEVER;
                 }
-                let counters = (0..scenario.stations).map(|s| *medium.counters(s)).collect();
-                let air = medium.air_time(now);
+                let counters = (0..scenario.stations).map(|s| *channel.counters(s)).collect();
+                let air = channel.air_time(now);
                 assert_eq!(air.total(), now - Time::ZERO, "air time adds up");
-                let held = (0..scenario.stations).map(|s| (medium.in_hand(s), medium.queue(s).len())).collect();
+                let held = (0..scenario.stations).map(|s| (channel.in_hand(s), channel.queue(s).len())).collect();
                 seen.push(Seen::State(now, counters, air, held));
             } else {
-                let (heard, taken) =
-                    advance!($how, medium, now, next_burst, &mut packets, &mut dropped, &mut given_up, receiver);
+                let (heard, taken) = advance!(
+                    $how,
+                    channel,
+                    now,
+                    next_burst,
+                    &mut packets,
+                    &mut dropped,
+                    &mut retry_limit_drops,
+                    receiver
+                );
                 steps += taken;
                 match heard {
-                    Heard::Nothing | Heard::Thirst => {}
-                    Heard::Packet { to, id } => {
+                    MacEvent::Nothing | MacEvent::NeedsArrivals => {}
+                    MacEvent::Packet { to, id } => {
                         seen.push(Seen::Packet(now, to, id));
                         // The next offers sometimes come at an instant at which the medium changes.
                         let idle = now + timing.sifs + timing.ack();
@@ -223,19 +231,19 @@ macro_rules! run {
                             offers.push((to, answer));
                         }
                     }
-                    Heard::Broadcast { from, id } => {
-                        seen.push(Seen::Broadcast(now, from, id, medium.receivers().to_vec()));
+                    MacEvent::Broadcast { from, id } => {
+                        seen.push(Seen::Broadcast(now, from, id, channel.receivers().to_vec()));
                     }
                 }
             }
             for (station, offered) in offers {
                 let id = packets.insert(offered);
-                medium.offer(now, station, id, &mut packets, &mut dropped, receiver);
+                channel.offer(now, station, id, &mut packets, &mut dropped, receiver);
             }
-            seen.extend(given_up.drain(..).map(|(station, id)| Seen::GivenUp(now, station, id)));
+            seen.extend(retry_limit_drops.drain(..).map(|(station, id)| Seen::GivenUp(now, station, id)));
             seen.extend(dropped.drain(..).map(|(id, cause)| Seen::Dropped(now, id, cause)));
         }
-        if let Some(tap) = medium.tap() {
+        if let Some(tap) = channel.tap() {
             // Whatever the order in which they were made.
             let mut frames: Vec<_> = tap.frames().iter().map(told).collect();
             frames.sort_by_key(|frame| (frame.0, frame.1.0));
@@ -339,7 +347,7 @@ fn capture() -> impl Strategy<Value = Reception> {
 }
 
 /// Radios of different powers, and losses that differ by direction.
-fn random_links(scenario: &Scenario) -> Links {
+fn random_links(scenario: &Scenario) -> RadioLinks {
     let radios: Vec<Radio> = (0..scenario.stations)
         .map(|station| {
             let mut draws = stream(scenario.seed, "radio", &station.to_string());
@@ -347,16 +355,16 @@ fn random_links(scenario: &Scenario) -> Links {
         })
         .collect();
     let loss = |from: u32, to: u32| Db(-70.0 - 40.0 * stream(scenario.seed, "loss", &format!("{from}/{to}")).uniform());
-    Links::from_radios(&radios, loss, Dbm(-105.0))
+    RadioLinks::from_radios(&radios, loss, Dbm(-105.0))
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn space_equals_cell_where_all_hear_all(scenario in scenario()) {
-        let cell = run!(Cell::new(scenario.access, 0, settings(&scenario)), &scenario);
-        let links = Links::full(scenario.stations);
-        let space = run!(Space::new(scenario.access, &[0], links, settings(&scenario)), &scenario);
+        let cell = run!(SharedChannel::new(scenario.access, 0, settings(&scenario)), &scenario);
+        let links = RadioLinks::full(scenario.stations);
+        let space = run!(SpatialChannel::new(scenario.access, &[0], links, settings(&scenario)), &scenario);
         assert_same(&cell, &space);
         assert_every_packet_ends_once(&space);
     }
@@ -376,8 +384,8 @@ proptest! {
             settings.iter_mut().for_each(|station| station.rate = BitRate::from_mbps(11));
             settings
         };
-        let cell = run!(Cell::new(scenario.access, 0, settings()), &scenario);
-        let space = Space::new(scenario.access, &[0], Links::full(scenario.stations), settings());
+        let cell = run!(SharedChannel::new(scenario.access, 0, settings()), &scenario);
+        let space = SpatialChannel::new(scenario.access, &[0], RadioLinks::full(scenario.stations), settings());
         assert_same(&cell, &run!(space, &scenario));
         assert_every_packet_ends_once(&cell);
         let category = Category::dcf(scenario.cw.0, scenario.cw.1);
@@ -386,8 +394,8 @@ proptest! {
 
     #[test]
     fn powers_without_capture_change_nothing(scenario in scenario()) {
-        let links = || Links::from_hearing(scenario.stations, hearing(scenario.seed));
-        let space = || Space::new(scenario.access, &[0], links(), settings(&scenario));
+        let links = || RadioLinks::from_hearing(scenario.stations, hearing(scenario.seed));
+        let space = || SpatialChannel::new(scenario.access, &[0], links(), settings(&scenario));
         let without = run!(space(), &scenario);
         assert_every_packet_ends_once(&without);
         let reception = Reception {
@@ -414,10 +422,10 @@ proptest! {
             eifs_nav: false,
         };
         let radios = vec![Radio::default(); scenario.stations as usize];
-        let links = Links::from_radios(&radios, |_, _| Db(-80.0), Dbm(-100.0));
-        let space = Space::new(scenario.access, &[0], links, settings(&scenario));
+        let links = RadioLinks::from_radios(&radios, |_, _| Db(-80.0), Dbm(-100.0));
+        let space = SpatialChannel::new(scenario.access, &[0], links, settings(&scenario));
         let space = run!(space.with_signals(signals(reception, scenario.stations, 1)), &scenario);
-        let cell = run!(Cell::new(scenario.access, 0, settings(&scenario)), &scenario);
+        let cell = run!(SharedChannel::new(scenario.access, 0, settings(&scenario)), &scenario);
         assert_same(&cell, &space);
     }
 
@@ -441,7 +449,7 @@ proptest! {
             chances: chances(scenario.stations, scenario.seed),
             legacy: vec![],
         };
-        let space = Space::new(scenario.access, &[0], links, settings).with_signals(signals);
+        let space = SpatialChannel::new(scenario.access, &[0], links, settings).with_signals(signals);
         assert_every_packet_ends_once(&run!(space, &scenario));
     }
 
@@ -451,7 +459,7 @@ proptest! {
         let mut scenario = scenario;
         scenario.access.protection = protected.then_some(BitRate::from_mbps(11));
         let space = || {
-            let space = Space::new(scenario.access, &[0], random_links(&scenario), settings(&scenario));
+            let space = SpatialChannel::new(scenario.access, &[0], random_links(&scenario), settings(&scenario));
             space.with_signals(signals(reception.clone(), scenario.stations, 1))
         };
         let with = run!(space(), &scenario);
@@ -485,7 +493,7 @@ proptest! {
             if legacy > 0 {
                 signals.legacy = (0..scenario.stations).map(|station| station % legacy == 0).collect();
             }
-            let space = Space::new(scenario.access, &[0], random_links(&scenario), settings);
+            let space = SpatialChannel::new(scenario.access, &[0], random_links(&scenario), settings);
             let mut space = space.with_signals(signals);
             space.set_errors_for_all(for_all);
             space
@@ -502,7 +510,7 @@ proptest! {
     /// One category, DIFS, one frame at a time.
     #[test]
     fn edca_equals_cell_where_all_contend_alike(scenario in scenario()) {
-        let cell = run!(Cell::new(scenario.access, 0, settings(&scenario)), &scenario);
+        let cell = run!(SharedChannel::new(scenario.access, 0, settings(&scenario)), &scenario);
         let category = Category::dcf(scenario.cw.0, scenario.cw.1);
         let edca = run!(edca(&scenario, settings(&scenario), &[category]), &scenario);
         assert_same(&cell, &edca);
@@ -535,7 +543,7 @@ fn category() -> impl Strategy<Value = Category> {
 }
 
 /// The stations have the categories in turn.
-fn edca(scenario: &Scenario, stations: Vec<StationSettings>, categories: &[Category]) -> Edca {
+fn edca(scenario: &Scenario, stations: Vec<StationSettings>, categories: &[Category]) -> EdcaChannel {
     let stations = stations.into_iter().enumerate().map(|(index, station)| {
         let category = &categories[index % categories.len()];
         EdcaSettings {
@@ -546,5 +554,5 @@ fn edca(scenario: &Scenario, stations: Vec<StationSettings>, categories: &[Categ
             station,
         }
     });
-    Edca::new(scenario.access, 0, First::None, stations.collect())
+    EdcaChannel::new(scenario.access, 0, First::None, stations.collect())
 }

@@ -1,7 +1,7 @@
 //! Stations that do not hear each other, against the slow model in `tests/oracle/hidden.py`.
 
 use wifair_engine::stream;
-use wifair_mac::{Access, Eifs, Heard, Hearing, Links, Space, StationSettings};
+use wifair_mac::{Access, Eifs, Hearing, MacEvent, RadioLinks, SpatialChannel, StationSettings};
 use wifair_packet::{Packet, Packets};
 use wifair_phy::Timing;
 use wifair_queue::{Limit, Queue};
@@ -43,7 +43,7 @@ impl Groups {
             group.extend(std::iter::repeat_n(number, *size));
         }
         let stations = u32::try_from(group.len()).unwrap();
-        let links = Links::from_hearing(stations, |from, to| {
+        let links = RadioLinks::from_hearing(stations, |from, to| {
             let (from, to) = (group[from as usize], group[to as usize]);
             if from == 0 || to == 0 || from == to { Hearing::Reads } else { Hearing::Nothing }
         });
@@ -60,9 +60,9 @@ impl Groups {
             backoff: stream(seed, "backoff", &station.to_string()),
             errors: stream(seed, "error", &station.to_string()),
         };
-        let mut space = Space::new(self.access, &[0], links, (0..stations).map(settings).collect());
+        let mut space = SpatialChannel::new(self.access, &[0], links, (0..stations).map(settings).collect());
         let mut packets = Packets::default();
-        let (mut dropped, mut given_up) = (vec![], vec![]);
+        let (mut dropped, mut retry_limit_drops) = (vec![], vec![]);
         let size = u16::try_from(self.frame.0 - 36).unwrap(); // LLC, MAC header and FCS
         for station in 1..stations {
             for _ in 0..2 {
@@ -75,8 +75,8 @@ impl Groups {
         let mut rates = vec![];
         while received < frames {
             now = space.next();
-            let heard = space.advance(now, &mut packets, &mut dropped, &mut given_up, |_| 0);
-            if let Heard::Packet { id, .. } = heard {
+            let heard = space.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, |_| 0);
+            if let MacEvent::Packet { id, .. } = heard {
                 received += 1;
                 if received % (frames / batches) == 0 {
                     let bits = (payload * 8 * frames / batches) as f64;
@@ -86,7 +86,7 @@ impl Groups {
                 let from = packets[id].flow;
                 space.offer(now, from, id, &mut packets, &mut dropped, |_| 0);
             }
-            for (from, id) in given_up.drain(..) {
+            for (from, id) in retry_limit_drops.drain(..) {
                 space.offer(now, from, id, &mut packets, &mut dropped, |_| 0);
             }
             assert!(dropped.is_empty());

@@ -5,7 +5,10 @@ mod common;
 use approx::assert_relative_eq;
 use common::{Run, at_us, chances, long_preamble, signals, station};
 use wifair_engine::{Stream, stream};
-use wifair_mac::{Access, BROADCAST, Cell, Heard, Links, RateSettings, SignalSettings, Space, StationSettings};
+use wifair_mac::{
+    Access, BROADCAST, MacEvent, RadioLinks, RateSettings, SharedChannel, SignalSettings, SpatialChannel,
+    StationSettings,
+};
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::{AarfParams, Adaptation, ArfParams, MinstrelParams};
 use wifair_phy::{BitErrors, Capture, Dsss, Mode, Radio, Reception, Spoils, Timing};
@@ -20,7 +23,7 @@ fn by_bits() -> Reception {
 }
 
 /// Stations that receive each other with `power`, above `noise`.
-fn at_power(stations: usize, power: f64, noise: f64) -> Links {
+fn at_power(stations: usize, power: f64, noise: f64) -> RadioLinks {
     let radio = Radio {
         tx_power: Dbm(0.0),
         noise: Dbm(noise),
@@ -28,7 +31,7 @@ fn at_power(stations: usize, power: f64, noise: f64) -> Links {
         carrier_sense: Dbm(-101.0),
         ..Radio::default()
     };
-    Links::from_radios(&vec![radio; stations], |_, _| Db(power), Dbm(-120.0))
+    RadioLinks::from_radios(&vec![radio; stations], |_, _| Db(power), Dbm(-120.0))
 }
 
 /// 1078 bytes at 11 Mb/s above the noise of 22 MHz and 7 dB: Pei and Henderson's values, as in the table of modes.
@@ -62,7 +65,7 @@ fn each_part_of_a_frame_has_its_own_interference() {
     };
     // At station 0: 1 with -83 dBm, 2 with -90.5 dBm. They do not hear each other.
     let radios = [radio(0.0), radio(-83.0), radio(-90.5)];
-    let links = Links::from_radios(&radios, |_, to| Db(if to == 0 { 0.0 } else { -200.0 }), Dbm(-110.0));
+    let links = RadioLinks::from_radios(&radios, |_, to| Db(if to == 0 { 0.0 } else { -200.0 }), Dbm(-110.0));
     let mut run = Run::new(long_preamble(), links, (0, 0), 1).with(signals(by_bits(), 3, 2));
     let frames = 20_000;
     // 192 us and 1036 bytes at 11 Mb/s: 946 us, of which the last 400 us are disturbed.
@@ -94,7 +97,7 @@ fn adapted(adaptation: Adaptation, power: f64) -> f64 {
         draws: stream(1, "rate", &n.to_string()),
     });
     let links = at_power(2, power, -93.552_278_6);
-    let space = Space::new(long_preamble(), &[], links, stations).with_rates(rates.collect());
+    let space = SpatialChannel::new(long_preamble(), &[], links, stations).with_rates(rates.collect());
     let mut run = Run::of(space).with(signals(by_bits(), 2, 1));
     run.saturated = true;
     run.offer(Time::ZERO, 0, 1, 1500);
@@ -142,8 +145,8 @@ fn one_cell(access: Access, rates: &[BitRate], size: u16, seconds: u64) -> Vec<u
     let n = u32::try_from(rates.len()).unwrap();
     let mut stations = vec![station(1, 0, (31, 1023), mbps(11))];
     stations.extend((1..=n).zip(rates).map(|(number, rate)| station(1, number, (31, 1023), *rate)));
-    let mut cell = Cell::new(access, 0, stations);
-    let (mut packets, mut dropped, mut given_up) = (wifair_packet::Packets::default(), vec![], vec![]);
+    let mut cell = SharedChannel::new(access, 0, stations);
+    let (mut packets, mut dropped, mut retry_limit_drops) = (wifair_packet::Packets::default(), vec![], vec![]);
     for flow in 1..=n {
         for _ in 0..2 {
             let id = packets.insert(wifair_packet::Packet { flow, size, ..Default::default() });
@@ -153,12 +156,14 @@ fn one_cell(access: Access, rates: &[BitRate], size: u16, seconds: u64) -> Vec<u
     let mut received = vec![0; rates.len()];
     while cell.next() <= at_us(seconds * 1_000_000) {
         let now = cell.next();
-        if let Heard::Packet { id, .. } = cell.advance(now, &mut packets, &mut dropped, &mut given_up, |_| 0) {
+        if let MacEvent::Packet { id, .. } =
+            cell.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, |_| 0)
+        {
             let flow = packets[id].flow;
             received[flow as usize - 1] += 1;
             cell.offer(now, flow, id, &mut packets, &mut dropped, |_| 0);
         }
-        for (from, id) in given_up.drain(..) {
+        for (from, id) in retry_limit_drops.drain(..) {
             cell.offer(now, from, id, &mut packets, &mut dropped, |_| 0);
         }
     }
@@ -250,7 +255,7 @@ fn mixed(protection: Option<BitRate>) -> Access {
 fn protection_costs_a_cts_and_sifs() {
     for (protection, more_us) in [(None, 0.0), (Some(mbps(2)), 248.0 + 10.0)] {
         let stations = (0..2).map(|n| station(1, n, (15, 1023), mbps(54))).collect();
-        let mut run = Run::of(Space::new(mixed(protection), &[], Links::full(2), stations));
+        let mut run = Run::of(SpatialChannel::new(mixed(protection), &[], RadioLinks::full(2), stations));
         run.saturated = true;
         run.offer(Time::ZERO, 0, 1, 1500);
         run.offer(Time::ZERO, 0, 1, 1500);
@@ -278,7 +283,7 @@ fn ofdm_is_noise_to_an_80211b_station() {
             legacy: vec![false, false, true],
         };
         let access = Access { broadcast_rate: rate, ..mixed(None) };
-        let space = Space::new(access, &[], Links::full(3), stations).with_signals(settings);
+        let space = SpatialChannel::new(access, &[], RadioLinks::full(3), stations).with_signals(settings);
         let mut run = Run::of(space);
         run.offer(Time::ZERO, 0, BROADCAST, 1000);
         run.until(at_us(100_000));
@@ -294,7 +299,7 @@ fn ofdm_is_noise_to_an_80211b_station() {
 fn protection_makes_80211b_stations_wait() {
     // 2 hears 1 only, and what it sends reaches 0.
     let run = |protection| {
-        let links = Links::from_hearing(4, |from, to| match (from, to) {
+        let links = RadioLinks::from_hearing(4, |from, to| match (from, to) {
             (0, 1) | (1, 0 | 2) | (2, 0 | 3) | (3, 2) => wifair_mac::Hearing::Reads,
             _ => wifair_mac::Hearing::Nothing,
         });
@@ -306,7 +311,7 @@ fn protection_makes_80211b_stations_wait() {
             chances: chances(4, 1),
             legacy: vec![false, false, true, true],
         };
-        let mut run = Run::of(Space::new(mixed(protection), &[], links, stations).with_signals(settings));
+        let mut run = Run::of(SpatialChannel::new(mixed(protection), &[], links, stations).with_signals(settings));
         run.saturated = true;
         run.offer(Time::ZERO, 1, 0, 1500);
         run.offer(Time::ZERO, 1, 0, 1500);

@@ -1,7 +1,7 @@
 //! Saturated stations against values that were computed outside this code.
 
 use wifair_engine::stream;
-use wifair_mac::{Access, Cell, Eifs, Heard, StationSettings};
+use wifair_mac::{Access, Eifs, MacEvent, SharedChannel, StationSettings};
 use wifair_packet::{Packet, Packets};
 use wifair_phy::{Modulation, Timing};
 use wifair_queue::{Limit, Queue};
@@ -78,9 +78,9 @@ impl Saturated {
             backoff: stream(seed, "backoff", &station.to_string()),
             errors: stream(seed, "error", &station.to_string()),
         };
-        let mut cell = Cell::new(self.access, 0, (0..=self.stations).map(settings).collect());
+        let mut cell = SharedChannel::new(self.access, 0, (0..=self.stations).map(settings).collect());
         let mut packets = Packets::default();
-        let (mut dropped, mut given_up) = (vec![], vec![]);
+        let (mut dropped, mut retry_limit_drops) = (vec![], vec![]);
         let size = u16::try_from(self.payload).unwrap();
         for station in 1..=self.stations {
             for _ in 0..2 {
@@ -91,13 +91,13 @@ impl Saturated {
         let (mut received, mut now) = (0, Time::ZERO);
         while received < frames {
             now = cell.next();
-            let heard = cell.advance(now, &mut packets, &mut dropped, &mut given_up, |_| 0);
-            if let Heard::Packet { id, .. } = heard {
+            let heard = cell.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, |_| 0);
+            if let MacEvent::Packet { id, .. } = heard {
                 received += 1;
                 let from = packets[id].flow;
                 cell.offer(now, from, id, &mut packets, &mut dropped, |_| 0);
             }
-            for (from, id) in given_up.drain(..) {
+            for (from, id) in retry_limit_drops.drain(..) {
                 cell.offer(now, from, id, &mut packets, &mut dropped, |_| 0);
             }
             assert!(dropped.is_empty());

@@ -4,15 +4,15 @@ mod common;
 
 use common::{Arrival, Run, at_us, chances, long_preamble, signals};
 use wifair_engine::stream;
-use wifair_mac::{Access, BROADCAST, Counters, Eifs, Fate, FrameKind, Hearing, Links, SignalSettings};
+use wifair_mac::{Access, BROADCAST, Counters, Eifs, Fate, FrameKind, Hearing, RadioLinks, SignalSettings};
 use wifair_phy::propagation::{Fading, Position, Propagation, two_ray};
 use wifair_phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils};
 use wifair_units::{Db, Dbm, Duration, Metres, Time};
 
 /// A received power is 0 dBm less the loss, for radios of 0 dBm.
-fn budget(stations: u32, loss: impl Fn(u32, u32) -> f64) -> Links {
+fn budget(stations: u32, loss: impl Fn(u32, u32) -> f64) -> RadioLinks {
     let radio = Radio { tx_power: Dbm(0.0), noise: Dbm(-200.0), ..Radio::default() };
-    Links::from_radios(&vec![radio; stations as usize], |from, to| Db(-loss(from, to)), Dbm(-100.0))
+    RadioLinks::from_radios(&vec![radio; stations as usize], |from, to| Db(-loss(from, to)), Dbm(-100.0))
 }
 
 fn reception(capture: Capture, threshold: f64, interference: Interference) -> Reception {
@@ -27,12 +27,12 @@ fn reception(capture: Capture, threshold: f64, interference: Interference) -> Re
 }
 
 /// Stations `spacing` metres apart with ns-2's card.
-fn ns2_chain(stations: usize, spacing: f64) -> Links {
+fn ns2_chain(stations: usize, spacing: f64) -> RadioLinks {
     let model = Propagation::TwoRay(two_ray::Params::default());
     let radios = vec![Radio::ns2(); stations];
     let at = |station: u32| Position::new(spacing * f64::from(station), 0.0);
     let ignored = radios[0].carrier_sense;
-    Links::from_radios(&radios, |a, b| model.gain(at(a).distance(at(b))), ignored)
+    RadioLinks::from_radios(&radios, |a, b| model.gain(at(a).distance(at(b))), ignored)
 }
 
 /// ns-2 reads up to 250 m and senses up to 550 m: in a chain of 150 m one hop and three, with the fifth node hidden from
@@ -62,7 +62,7 @@ fn the_near_one_is_captured_where_the_far_one_is_weaker_by_the_threshold() {
             for interference in [Interference::Sum, Interference::Strongest] {
                 let at: [f64; 3] = [0.0, 100.0, -far];
                 let radios = vec![Radio::ns2(); 3];
-                let links = Links::from_radios(
+                let links = RadioLinks::from_radios(
                     &radios,
                     |a, b| model.gain(Metres((at[a as usize] - at[b as usize]).abs())),
                     radios[0].carrier_sense,
@@ -84,7 +84,7 @@ fn the_near_one_is_captured_where_the_far_one_is_weaker_by_the_threshold() {
                     assert_eq!(run.space.counters(2).collisions, 3);
                 } else {
                     assert_eq!((near, run.arrived_from(2)), (0, 0), "{far} m, {capture:?}");
-                    assert_eq!(run.given_up.len(), 6, "all seven attempts of each met the other's");
+                    assert_eq!(run.retry_limit_drops.len(), 6, "all seven attempts of each met the other's");
                 }
             }
         }
@@ -141,7 +141,7 @@ fn an_unreadable_frame_holds_the_receiver_of_ns2_only() {
                 -60.0
             })
         };
-        let links = Links::from_radios(&radio, gain, Dbm(-100.0));
+        let links = RadioLinks::from_radios(&radio, gain, Dbm(-100.0));
         let reception = reception(capture, 10.0, Interference::Sum);
         let mut run = Run::new(long_preamble(), links, (31, 31), 1).with(signals(reception, 3, 1));
         run.offer(at_us(1000), 1, BROADCAST, 1000);
@@ -179,7 +179,7 @@ fn interference_adds_up() {
 fn a_frame_must_stand_out_from_the_noise() {
     for (noise, expected) in [(-93.0, 1), (-91.0, 0)] {
         let radio = Radio { tx_power: Dbm(0.0), noise: Dbm(noise), sensitivity: Dbm(-90.0), ..Radio::default() };
-        let links = Links::from_radios(&[radio.clone(), radio], |_, _| Db(-82.0), Dbm(-110.0));
+        let links = RadioLinks::from_radios(&[radio.clone(), radio], |_, _| Db(-82.0), Dbm(-110.0));
         let reception = reception(Capture::Header, 10.0, Interference::Sum);
         let mut run = Run::new(long_preamble(), links, (31, 31), 1).with(signals(reception, 2, 1));
         run.offer(at_us(1000), 0, BROADCAST, 1000);
@@ -193,15 +193,15 @@ fn a_frame_must_stand_out_from_the_noise() {
 fn the_directions_of_a_link_differ_with_power() {
     let weak = Radio { tx_power: Dbm(0.0), ..Radio::default() };
     let strong = Radio { tx_power: Dbm(20.0), ..Radio::default() };
-    let links = Links::from_radios(&[strong, weak], |_, _| Db(-95.0), Dbm(-100.0));
+    let links = RadioLinks::from_radios(&[strong, weak], |_, _| Db(-95.0), Dbm(-100.0));
     assert_eq!((links.hearing(0, 1), links.hearing(1, 0)), (Hearing::Reads, Hearing::Nothing));
     let mut run = Run::new(long_preamble(), links, (31, 1023), 1);
     run.offer(Time::ZERO, 0, 1, 500);
     run.offer(Time::ZERO, 1, 0, 500);
     run.until(at_us(1_000_000));
     assert_eq!(run.arrivals.len(), 1);
-    assert_eq!((run.space.counters(0).attempts, run.space.counters(0).given_up), (7, 1));
-    assert_eq!((run.space.counters(1).attempts, run.space.counters(1).given_up), (7, 1));
+    assert_eq!((run.space.counters(0).attempts, run.space.counters(0).retry_limit_drops), (7, 1));
+    assert_eq!((run.space.counters(1).attempts, run.space.counters(1).retry_limit_drops), (7, 1));
 }
 
 /// Two frames of -84 dBm are -81 dBm together, which is above a carrier sense of -82 dBm; one of them is not.
@@ -230,7 +230,7 @@ fn energy_of_several_frames_makes_the_medium_busy() {
 #[test]
 fn a_carrier_sense_that_fails_hides_stations() {
     let run = |miss: Option<f64>, hidden: bool| {
-        let links = Links::from_hearing(3, |from, to| match (from, to) {
+        let links = RadioLinks::from_hearing(3, |from, to| match (from, to) {
             (1, 2) | (2, 1) if hidden => Hearing::Nothing,
             _ => Hearing::Reads,
         });
@@ -263,7 +263,7 @@ fn a_carrier_sense_that_fails_hides_stations() {
 fn rayleigh_fading_loses_frames_as_the_exponential_says() {
     for margin_db in [0.0_f64, 3.0, 10.0] {
         let radio = Radio { tx_power: Dbm(0.0), noise: Dbm(-200.0), ..Radio::default() };
-        let links = Links::from_radios(&[radio.clone(), radio], |_, _| Db(-82.0 + margin_db), Dbm(-120.0));
+        let links = RadioLinks::from_radios(&[radio.clone(), radio], |_, _| Db(-82.0 + margin_db), Dbm(-120.0));
         let settings = SignalSettings {
             reception: reception(Capture::Header, 10.0, Interference::Sum),
             fading: Fading::Rayleigh,
@@ -289,7 +289,7 @@ fn rayleigh_fading_loses_frames_as_the_exponential_says() {
 #[test]
 fn exposed_senders_take_turns() {
     let links = |exposed: bool| {
-        Links::from_hearing(4, |from, to| match (from.min(to), from.max(to)) {
+        RadioLinks::from_hearing(4, |from, to| match (from.min(to), from.max(to)) {
             (0, 1) | (2, 3) => Hearing::Reads,
             (1, 2) if exposed => Hearing::Reads,
             _ => Hearing::Nothing,
@@ -346,7 +346,7 @@ fn exposed_senders_take_turns() {
 /// station 0, then one of 1 arrives and is acknowledged.
 #[test]
 fn records_say_who_heard_a_frame_and_why_it_was_lost() {
-    let links = Links::from_hearing(5, |from, to| match (from, to) {
+    let links = RadioLinks::from_hearing(5, |from, to| match (from, to) {
         (0, 1 | 2) | (1 | 2, 0) => Hearing::Reads,
         (1, 3) => Hearing::Senses,
         _ => Hearing::Nothing,
@@ -388,7 +388,7 @@ fn records_say_who_heard_a_frame_and_why_it_was_lost() {
 fn a_frame_too_weak_to_be_read_meets_no_other_however_the_carrier_is_sensed() {
     for carrier_sense in [CarrierSense::Frame, CarrierSense::Total] {
         let radio = Radio { sensitivity: Dbm(-60.0), carrier_sense: Dbm(-95.0), ..Radio::default() };
-        let links = Links::from_radios(&vec![radio; 2], |_, _| Db(-90.0), Dbm(-100.0));
+        let links = RadioLinks::from_radios(&vec![radio; 2], |_, _| Db(-90.0), Dbm(-100.0));
         let reception = Reception { carrier_sense, ..reception(Capture::Header, 10.0, Interference::Sum) };
         let access = Access { short_retry_limit: 1, ..long_preamble() };
         let mut run = Run::new(access, links, (0, 0), 1).with(signals(reception, 2, 1));
@@ -405,7 +405,7 @@ fn a_frame_too_weak_to_be_read_meets_no_other_however_the_carrier_is_sensed() {
 fn records_tell_what_was_not_noticed_from_what_was_not_read() {
     let radios = vec![Radio::default(); 3];
     let gain = |from: u32, to: u32| Db(if from.max(to) == 2 { -120.0 } else { -60.0 });
-    let links = Links::from_radios(&radios, gain, Dbm(-110.0)).with_misses(|from, _| f64::from(from));
+    let links = RadioLinks::from_radios(&radios, gain, Dbm(-110.0)).with_misses(|from, _| f64::from(from));
     let reception = reception(Capture::Header, 10.0, Interference::Sum);
     let access = Access { short_retry_limit: 1, ..long_preamble() };
     let mut run = Run::new(access, links, (0, 0), 1).with(signals(reception, 3, 1));
@@ -440,7 +440,7 @@ fn after_what_ns2_cannot_read_it_waits_eifs_and_difs() {
         let access = Access { eifs: Eifs::Nav, ..long_preamble() };
         let mut radios = vec![Radio { tx_power: Dbm(0.0), noise: Dbm(-200.0), ..Radio::default() }; 4];
         radios[0].carrier_sense = Dbm(-95.0);
-        let links = Links::from_radios(
+        let links = RadioLinks::from_radios(
             &radios,
             |from, to| {
                 Db(match (from, to) {

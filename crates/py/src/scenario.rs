@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use wifair_config::{Override, Problem, Problems, Source};
-use wifair_sim::capture::{Capture, Format, Points, WriteError};
+use wifair_sim::capture::{Capture, CapturePoints, Format, WriteError};
 use wifair_sim::record::{CellOutcome, FrameLog, Outcome, Row};
 use wifair_sim::world::{Series, WatchPlan};
 use wifair_sim::{Options, Run, scenario};
@@ -68,7 +68,7 @@ impl Wish {
         seed: u64,
         run: &mut Run,
     ) -> Result<Capture<BufWriter<File>>, Unwritten> {
-        let points = Points::choose(scenario, &self.points).map_err(Unwritten::Points)?;
+        let points = CapturePoints::choose(scenario, &self.points).map_err(Unwritten::Points)?;
         std::fs::create_dir_all(&self.folder).map_err(|error| Unwritten::File(self.folder.clone(), error))?;
         let open = |name: &str| {
             self.refuse(name)?;
@@ -115,7 +115,7 @@ impl Wish {
 impl Wish {
     /// Removes what is not complete.
     fn discard(&self, scenario: &scenario::Scenario) {
-        let Ok(points) = Points::choose(scenario, &self.points) else { return };
+        let Ok(points) = CapturePoints::choose(scenario, &self.points) else { return };
         let files = points.names().map(|name| format!("{name}.{}", self.format().ending()));
         for name in files.chain([HOSTS.to_owned()]) {
             let _ = std::fs::remove_file(self.folder.join(partial(&name)));
@@ -294,7 +294,7 @@ impl Scenario {
 
     /// Names of the capture points that these words name.
     fn capture_points(&self, words: Vec<String>) -> PyResult<Vec<String>> {
-        let points = Points::choose(&self.inner, &words).map_err(PyValueError::new_err)?;
+        let points = CapturePoints::choose(&self.inner, &words).map_err(PyValueError::new_err)?;
         Ok(points.names().map(str::to_owned).collect())
     }
 }

@@ -68,7 +68,7 @@ impl NextHops {
     }
 
     /// The stations on the way from `from` to `to`, the latter included; empty if there is no way.
-    pub fn way(&self, from: u32, to: u32) -> impl Iterator<Item = u32> {
+    pub fn path(&self, from: u32, to: u32) -> impl Iterator<Item = u32> {
         std::iter::successors(self.next(from, to), move |over| self.next(*over, to))
     }
 }
@@ -77,14 +77,14 @@ impl NextHops {
 mod tests {
     use proptest::prelude::*;
     use wifair_engine::stream;
-    use wifair_mac::{Hearing, Links};
+    use wifair_mac::{Hearing, RadioLinks};
     use wifair_phy::Radio;
     use wifair_phy::propagation::{Position, Propagation, two_ray};
     use wifair_units::{Db, Dbm};
 
     use super::*;
 
-    fn shortest(links: &Links) -> NextHops {
+    fn shortest(links: &RadioLinks) -> NextHops {
         NextHops::shortest(&links.neighbours(), |from, to| links.received_power(from, to))
     }
 
@@ -94,18 +94,18 @@ mod tests {
         let model = Propagation::TwoRay(two_ray::Params::default());
         let at = |station: u32| Position::new(128.0 * f64::from(station % 4), 128.0 * f64::from(station / 4));
         let radios = vec![Radio::ns2(); 16];
-        let links = Links::from_radios(&radios, |a, b| model.gain(at(a).distance(at(b))), Dbm(-100.0));
+        let links = RadioLinks::from_radios(&radios, |a, b| model.gain(at(a).distance(at(b))), Dbm(-100.0));
         let hops = shortest(&links);
-        assert_eq!(hops.way(0, 15).collect::<Vec<_>>(), [5, 10, 15]);
+        assert_eq!(hops.path(0, 15).collect::<Vec<_>>(), [5, 10, 15]);
         // Of the two ways of two hops the first step is the nearer neighbour.
-        assert_eq!(hops.way(0, 2).collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(hops.way(0, 3).count(), 3);
+        assert_eq!(hops.path(0, 2).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(hops.path(0, 3).count(), 3);
         assert_eq!(hops.next(3, 3), None);
     }
 
     #[test]
     fn a_link_of_one_direction_is_no_way() {
-        let links = Links::from_hearing(3, |from, to| match (from, to) {
+        let links = RadioLinks::from_hearing(3, |from, to| match (from, to) {
             (0, 1) | (1, 0) | (1, 2) => Hearing::Reads,
             (2, 1) => Hearing::Senses,
             _ => Hearing::Nothing,
@@ -122,7 +122,7 @@ mod tests {
                 stream(seed, "link", &format!("{}/{}", a.min(b), a.max(b))).below(8) < density
             };
             let loss = |a: u32, b: u32| if joined(a, b) { Db(-70.0) } else { Db(-150.0) };
-            let links = Links::from_radios(&vec![Radio::default(); n as usize], loss, Dbm(-100.0));
+            let links = RadioLinks::from_radios(&vec![Radio::default(); n as usize], loss, Dbm(-100.0));
             let size = n as usize;
             let mut hops = vec![vec![usize::MAX / 2; size]; size];
             for (a, row) in (0..).zip(&mut hops) {
@@ -137,12 +137,12 @@ mod tests {
                     }
                 }
             }
-            let ways = shortest(&links);
+            let paths = shortest(&links);
             for a in 0..n {
                 for b in 0..n {
                     let expected = hops[a as usize][b as usize];
                     let expected = if expected < size { expected } else { 0 };
-                    prop_assert_eq!(ways.way(a, b).count(), expected);
+                    prop_assert_eq!(paths.path(a, b).count(), expected);
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wifair_ap::{Facts, Schemes};
 use wifair_engine::stream;
-use wifair_mac::{Access, Eifs, Links, RateSettings, SignalSettings, StationSettings};
+use wifair_mac::{Access, Eifs, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{Capture, Reception};
@@ -16,20 +16,20 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 use crate::Options;
 use crate::scenario::{self, Ap, Connection, ErrorsAt, Flow, Node, Protocol, Scenario, Standard, Step, Wlan};
 use crate::world::{
-    CategoriesPlan, FlowPlan, Hop, Labels, LinkPlan, MediumPlan, Plan, RoutingPlan, StationCategories, Transport,
+    CategoriesPlan, ChannelPlan, FlowPlan, Hop, Labels, Plan, RoutingPlan, StationCategories, Transport, WiredLinkPlan,
     Workload,
 };
 
 /// What is on the air of one channel.
-struct Channel {
+struct ChannelNodes {
     /// Access points first, then stations.
     nodes: Vec<Node>,
-    hearing: Option<Links>,
+    hearing: Option<RadioLinks>,
 }
 
 /// Who is on which channel, and at which access point.
 struct Air {
-    channels: Vec<Channel>,
+    channels: Vec<ChannelNodes>,
     /// Medium of each node and its number there.
     places: BTreeMap<Node, (u16, u32)>,
     /// Access point of each station.
@@ -50,13 +50,13 @@ impl Air {
             by_channel.entry(channel_of(&node)).or_default().push(node);
         }
         let space = scenario.file.space.as_ref();
-        let channels: Vec<Channel> = by_channel
+        let channels: Vec<ChannelNodes> = by_channel
             .into_values()
-            .map(|nodes| Channel { hearing: space.map(|space| scenario.hearing(space, seed, &nodes)), nodes })
+            .map(|nodes| ChannelNodes { hearing: space.map(|space| scenario.hearing(space, seed, &nodes)), nodes })
             .collect();
         let mut places = BTreeMap::new();
-        for (medium, channel) in (0..).zip(&channels) {
-            places.extend((0..).zip(&channel.nodes).map(|(number, node)| (*node, (medium, number))));
+        for (channel, on_channel) in (0..).zip(&channels) {
+            places.extend((0..).zip(&on_channel.nodes).map(|(number, node)| (*node, (channel, number))));
         }
         Self { channels, places, access_points }
     }
@@ -64,19 +64,19 @@ impl Air {
     fn hop(&self, step: Step) -> Hop {
         match step {
             Step::Air { from, to } => {
-                let (medium, from) = self.places[&from];
-                Hop::Air { medium, from, to: self.places[&to].1 }
+                let (channel, from) = self.places[&from];
+                Hop::Air { channel, from, to: self.places[&to].1 }
             }
-            Step::Wire { wire, reverse } => {
-                Hop::Wire(u32::try_from(2 * wire + usize::from(reverse)).expect("wires can be numbered"))
+            Step::Wired { wire, reverse } => {
+                Hop::Wired(u32::try_from(2 * wire + usize::from(reverse)).expect("wires can be numbered"))
             }
         }
     }
 }
 
 /// The nodes on the air of each medium, in the order of their numbers there.
-pub(crate) fn nodes_by_medium(scenario: &Scenario, seed: u64) -> Vec<Vec<Node>> {
-    Air::new(scenario, seed).channels.into_iter().map(|channel| channel.nodes).collect()
+pub(crate) fn nodes_by_channel(scenario: &Scenario, seed: u64) -> Vec<Vec<Node>> {
+    Air::new(scenario, seed).channels.into_iter().map(|on_channel| on_channel.nodes).collect()
 }
 
 /// Builds the plan of the run with this seed, and the names for its report.
@@ -88,29 +88,29 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
         Protocol::Dsdv(params) if scenario.is_ad_hoc() => Some(params),
         _ => None,
     };
-    let hearing = air.channels.first().and_then(|channel| channel.hearing.as_ref());
-    let ways = hearing.filter(|_| scenario.is_ad_hoc() && dsdv.is_none()).map(shortest_paths);
-    let flows = flows.map(|flow| flow_plan(scenario, flow, seed, &air, ways.as_ref(), options)).collect();
+    let hearing = air.channels.first().and_then(|on_channel| on_channel.hearing.as_ref());
+    let paths = hearing.filter(|_| scenario.is_ad_hoc() && dsdv.is_none()).map(shortest_paths);
+    let flows = flows.map(|flow| flow_plan(scenario, flow, seed, &air, paths.as_ref(), options)).collect();
     let queues = Queues { seed, options };
-    let media = file
+    let channels = file
         .wlan
         .iter()
-        .flat_map(|wlan| air.channels.iter().map(|channel| medium(scenario, wlan, seed, channel, queues)));
-    let media = media.collect();
+        .flat_map(|wlan| air.channels.iter().map(|on_channel| channel_plan(scenario, wlan, seed, on_channel, queues)));
+    let channels = channels.collect();
     let names = |nodes: &[Node]| nodes.iter().map(|node| scenario.name_of(*node)).collect::<Vec<String>>();
     let labels = Labels {
         flows: scenario.network.flows.iter().map(|flow| (flow.name.clone(), flow.direction)).collect(),
-        stations: air.channels.iter().map(|channel| names(&channel.nodes)).collect(),
+        stations: air.channels.iter().map(|on_channel| names(&on_channel.nodes)).collect(),
         seed,
         fair_share_base: file.fair_share_base.map(|rate| rate.as_bps() as f64 / 8.0),
     };
     let plan = Plan {
         seed,
         warm_up: Time::ZERO + file.warm_up,
-        media,
+        channels,
         links: links(scenario, queues),
         routing: dsdv.map(|params| RoutingPlan {
-            medium: 0,
+            channel: 0,
             params: params.clone(),
             draws: names(&scenario.nodes_on_air()).iter().map(|name| stream(seed, "routing", name)).collect(),
         }),
@@ -121,7 +121,7 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
 }
 
 /// Static paths of the fewest hops over links on which both ends read each other.
-pub(crate) fn shortest_paths(links: &Links) -> NextHops {
+pub(crate) fn shortest_paths(links: &RadioLinks) -> NextHops {
     NextHops::shortest(&links.neighbours(), |from, to| links.received_power(from, to))
 }
 
@@ -153,10 +153,16 @@ impl Queues<'_> {
     }
 }
 
-fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, channel: &Channel, queues: Queues<'_>) -> MediumPlan {
+fn channel_plan(
+    scenario: &Scenario,
+    wlan: &Wlan,
+    seed: u64,
+    on_channel: &ChannelNodes,
+    queues: Queues<'_>,
+) -> ChannelPlan {
     let file = &scenario.file;
     let ap = access_point(scenario);
-    let nodes = &channel.nodes;
+    let nodes = &on_channel.nodes;
     let stations = nodes.iter().map(|node| match node {
         Node::Station(index) => {
             let member = &scenario.network.stations[*index];
@@ -178,8 +184,8 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, channel: &Channel, queues
         other => station(wlan, &scenario.name_of(*other), queues, ap.cw_min, ap.cw_max, &ap.queue),
     });
     let (cw_min, cw_max) = (wlan.cw_min, wlan.cw_max);
-    let is_hub = |node: &&Node| matches!(node, Node::Ap(_));
-    let schemes = nodes.iter().filter(is_hub).map(|node| {
+    let is_ap = |node: &&Node| matches!(node, Node::Ap(_));
+    let schemes = nodes.iter().filter(is_ap).map(|node| {
         let name = scenario.name_of(*node);
         Schemes::new(&ap.scheme, &Facts { limit: ap.queue.limit, cw_min, cw_max, seed, name: &name })
     });
@@ -216,16 +222,16 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, channel: &Channel, queues
     let stations: Vec<StationSettings> = stations.collect();
     let is_lossy = |s: &StationSettings| s.data_error_to + s.data_error_from + s.control_error_to > 0.0;
     let errors_for_all = wlan.errors_at == ErrorsAt::EveryStation && stations.iter().any(is_lossy);
-    let mut space = channel.hearing.clone().zip(signals);
+    let mut space = on_channel.hearing.clone().zip(signals);
     if errors_for_all && space.is_none() && categories.is_none() {
         // What bystanders make of a frame is the matter of the general medium.
         space = Some(everybody(nodes, scenario, seed));
     }
-    MediumPlan {
+    ChannelPlan {
         errors_for_all,
         rates: if adapted { rates.collect() } else { vec![] },
         access: access(scenario, wlan, errors_for_all),
-        hubs: (0..).zip(nodes).filter(|(_, node)| is_hub(node)).map(|(number, _)| number).collect(),
+        aps: (0..).zip(nodes).filter(|(_, node)| is_ap(node)).map(|(number, _)| number).collect(),
         space,
         stations,
         categories,
@@ -234,11 +240,11 @@ fn medium(scenario: &Scenario, wlan: &Wlan, seed: u64, channel: &Channel, queues
 }
 
 /// Everybody reads everybody, and no frame beside another.
-fn everybody(nodes: &[Node], scenario: &Scenario, seed: u64) -> (Links, SignalSettings) {
+fn everybody(nodes: &[Node], scenario: &Scenario, seed: u64) -> (RadioLinks, SignalSettings) {
     let reception = Reception { capture: Capture::None, ..Reception::default() };
     let chances = nodes.iter().map(|node| stream(seed, "signal", &scenario.name_of(*node))).collect();
     let count = u32::try_from(nodes.len()).expect("nodes can be numbered");
-    (Links::full(count), SignalSettings { reception, fading: Fading::None, legacy: vec![], chances })
+    (RadioLinks::full(count), SignalSettings { reception, fading: Fading::None, legacy: vec![], chances })
 }
 
 /// Rules of access, with what receivers make of EIFS where they lose frames one by one.
@@ -303,12 +309,12 @@ fn station(
 }
 
 /// Both directions of each wire, one after the other.
-fn links(scenario: &Scenario, queues: Queues<'_>) -> Vec<LinkPlan> {
+fn links(scenario: &Scenario, queues: Queues<'_>) -> Vec<WiredLinkPlan> {
     let wires = &scenario.network.wires;
-    let direction = |index: usize, way: &str| {
+    let direction = |index: usize, path: &str| {
         let wire = &wires[index];
-        let name = format!("link{index}-{way}");
-        LinkPlan {
+        let name = format!("link{index}-{path}");
+        WiredLinkPlan {
             rate: Some(wire.rate),
             burst: wire.burst,
             delay: wire.delay,
@@ -323,7 +329,7 @@ fn flow_plan(
     flow: &Flow,
     seed: u64,
     air: &Air,
-    ways: Option<&NextHops>,
+    paths: Option<&NextHops>,
     options: &Options,
 ) -> FlowPlan {
     let group = scenario.flows_of(flow);
@@ -352,15 +358,15 @@ fn flow_plan(
         (_, None) => Workload::Endless,
     };
     let chosen = (scenario.network.aps.len() > 1)
-        .then(|| scenario.network.way(flow.from, flow.to, &|station| air.access_points[station]));
-    let way = chosen.flatten();
-    let mut forward: Vec<Hop> = way.as_ref().unwrap_or(&flow.way).iter().map(|step| air.hop(*step)).collect();
+        .then(|| scenario.network.path(flow.from, flow.to, &|station| air.access_points[station]));
+    let path = chosen.flatten();
+    let mut forward: Vec<Hop> = path.as_ref().unwrap_or(&flow.path).iter().map(|step| air.hop(*step)).collect();
     // Where there is no way, the single hop is kept: its frames reach nobody and are given up.
-    if let (Some(ways), [Hop::Air { from, to, .. }]) = (ways, &forward[..])
-        && ways.next(*from, *to).is_some()
+    if let (Some(paths), [Hop::Air { from, to, .. }]) = (paths, &forward[..])
+        && paths.next(*from, *to).is_some()
     {
-        let nodes: Vec<u32> = std::iter::once(*from).chain(ways.way(*from, *to)).collect();
-        forward = nodes.windows(2).map(|pair| Hop::Air { medium: 0, from: pair[0], to: pair[1] }).collect();
+        let nodes: Vec<u32> = std::iter::once(*from).chain(paths.path(*from, *to)).collect();
+        forward = nodes.windows(2).map(|pair| Hop::Air { channel: 0, from: pair[0], to: pair[1] }).collect();
     }
     let mut reverse: Vec<Hop> = forward.iter().rev().map(|hop| hop.reversed()).collect();
     forward.push(Hop::End);

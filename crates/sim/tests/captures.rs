@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use wifair_capture::{Analysis, ConnectionReport, Field, Settings, analyze};
-use wifair_sim::capture::{Capture, Format, Points};
+use wifair_sim::capture::{Capture, CapturePoints, Format};
 use wifair_sim::record::{Outcome, StationOutcome};
 use wifair_sim::scenario::Scenario;
 use wifair_sim::{Options, Run};
@@ -25,7 +25,7 @@ fn captured(
     mut look: impl FnMut(Time, &mut Run),
 ) -> (BTreeMap<String, Vec<u8>>, Outcome) {
     let words: Vec<String> = points.iter().map(|&word| word.to_owned()).collect();
-    let points = Points::choose(scenario, &words).expect("there are such points");
+    let points = CapturePoints::choose(scenario, &words).expect("there are such points");
     let mut run = Run::new(scenario, 1, &Options::default());
     let made = Capture::new(scenario, 1, run.world(), points, format, snap, |_| Ok(Vec::new()));
     let mut capture = made.expect("memory can be written");
@@ -370,7 +370,7 @@ impl Write for Full {
 #[test]
 fn a_full_disk_is_an_error_that_names_the_file() {
     let scenario = scenario(LOSSY);
-    let points = Points::choose(&scenario, &["sta1".to_owned()]).expect("it is a station");
+    let points = CapturePoints::choose(&scenario, &["sta1".to_owned()]).expect("it is a station");
     let mut run = Run::new(&scenario, 1, &Options::default());
     let made = Capture::new(&scenario, 1, run.world(), points, Format::Pcap, 160, |_| Ok(Full(5_000)));
     let mut capture = made.expect("there is room for the header");
@@ -383,8 +383,8 @@ fn a_full_disk_is_an_error_that_names_the_file() {
 #[test]
 fn a_word_that_names_no_point_is_explained() {
     let scenario = scenario(LOSSY);
-    let why = Points::choose(&scenario, &["stations".into(), "sevrer".into()]).expect_err("it is misspelt");
+    let why = CapturePoints::choose(&scenario, &["stations".into(), "sevrer".into()]).expect_err("it is misspelt");
     assert_eq!(why, "no capture point `sevrer`: did you mean `server`?");
-    let points = Points::choose(&scenario, &["sta2".into(), "sta".into(), "ap".into()]).expect("all are there");
+    let points = CapturePoints::choose(&scenario, &["sta2".into(), "sta".into(), "ap".into()]).expect("all are there");
     assert_eq!(points.names().collect::<Vec<_>>(), ["sta2", "sta1", "sta3", "ap-air", "ap-wire"]);
 }

@@ -152,9 +152,9 @@ fn stations_choose_the_access_point_that_they_receive_best() {
     // At 0, 30, 60 and 90 m beside access points at 0, 50 and 100 m.
     assert_eq!(cells.access_points(1), [0, 1, 1, 2, 2]);
     assert_eq!((cells.channel(0), cells.channel(1), cells.channel(2)), (1, 6, 1));
-    let way =
-        cells.network.way(Node::Station(0), Node::Station(4), &|station| cells.access_points(1)[station]).unwrap();
-    assert_eq!(way.len(), 4, "air, two wires, air");
+    let path =
+        cells.network.path(Node::Station(0), Node::Station(4), &|station| cells.access_points(1)[station]).unwrap();
+    assert_eq!(path.len(), 4, "air, two wires, air");
     let result = outcome(text);
     assert!(result.flows.iter().all(|flow| flow.received_bytes > 50_000));
     // Without positions they take turns.

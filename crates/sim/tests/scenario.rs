@@ -81,8 +81,8 @@ fn groups_are_expanded_and_flows_find_their_ways() {
     let third = &network.flows[2];
     assert_eq!((third.name.as_str(), third.direction, third.place), ("up3", Direction::Up, (2, 8)));
     assert_eq!(
-        third.way,
-        [Step::Air { from: Node::Station(2), to: Node::Ap(0) }, Step::Wire { wire: 0, reverse: true },]
+        third.path,
+        [Step::Air { from: Node::Station(2), to: Node::Ap(0) }, Step::Wired { wire: 0, reverse: true },]
     );
     assert_eq!(network.wires[0].ends, [Node::Server(0), Node::Ap(0)]);
     let Transport::Tcp(tcp) = &scenario.flows_of(third).transport else { panic!("a TCP flow") };
@@ -100,8 +100,8 @@ fn a_dumbbell_needs_no_air() {
     let second = &network.flows[1];
     assert_eq!((second.name.as_str(), second.direction), ("a2", Direction::Wired));
     // src2 to left, left to right, right to dst2.
-    let wire = |wire, reverse| Step::Wire { wire, reverse };
-    assert_eq!(second.way, [wire(1, false), wire(4, false), wire(3, true)]);
+    let wire = |wire, reverse| Step::Wired { wire, reverse };
+    assert_eq!(second.path, [wire(1, false), wire(4, false), wire(3, true)]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use wifair_packet::Packet;
 use wifair_phy::Timing;
 use wifair_queue::Queue;
 use wifair_sim::world::{
-    Direction, FlowPlan, Hop, Labels, LinkPlan, MediumPlan, Plan, Transport, WatchPlan, Workload, World,
+    ChannelPlan, Direction, FlowPlan, Hop, Labels, Plan, Transport, WatchPlan, WiredLinkPlan, Workload, World,
 };
 use wifair_tcp::Settings;
 use wifair_units::{BitRate, Bytes, Duration, Time};
@@ -75,7 +75,7 @@ impl Tcp {
 
 impl Wires {
     /// The wires of a flow from its station on.
-    fn way(self, flow: usize, flows: usize) -> Vec<u32> {
+    fn path(self, flow: usize, flows: usize) -> Vec<u32> {
         let first = if self.several { 2 * flow as u32 } else { 0 };
         if self.longer { vec![first, 2 * flows as u32] } else { vec![first] }
     }
@@ -165,7 +165,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
         errors: stream(setup.seed, "error", &index.to_string()),
     };
     let wires = setup.wires;
-    let link = |to_ap: bool| LinkPlan {
+    let link = |to_ap: bool| WiredLinkPlan {
         rate: wires.mbps.map(BitRate::from_mbps),
         burst: (wires.shaped && to_ap).then_some(Bytes(3000)),
         // On wires alone that take no time, a flow without end would send all of it at once.
@@ -175,8 +175,8 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
     let count = setup.flows.len();
     let flow = |index: usize, (up, carrier): (bool, Carrier)| {
         let sta = index as u32 + 1;
-        let mut upwards = vec![Hop::Air { medium: 0, from: sta, to: 0 }];
-        upwards.extend(wires.way(index, count).into_iter().map(Hop::Wire));
+        let mut upwards = vec![Hop::Air { channel: 0, from: sta, to: 0 }];
+        upwards.extend(wires.path(index, count).into_iter().map(Hop::Wired));
         let mut downwards: Vec<Hop> = upwards.iter().rev().map(|hop| hop.reversed()).collect();
         upwards.push(Hop::End);
         downwards.push(Hop::End);
@@ -215,13 +215,13 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
             stop: Time::NEVER,
         }
     };
-    let mut flows: Vec<FlowPlan> = setup.flows.iter().enumerate().map(|(index, way)| flow(index, *way)).collect();
+    let mut flows: Vec<FlowPlan> = setup.flows.iter().enumerate().map(|(index, path)| flow(index, *path)).collect();
     if let Some(interval_us) = setup.relayed_us
         && count > 1
         && !wires.alone
     {
         let hops = |from: u32, to: u32| {
-            vec![Hop::Air { medium: 0, from, to: 0 }, Hop::Air { medium: 0, from: 0, to }, Hop::End]
+            vec![Hop::Air { channel: 0, from, to: 0 }, Hop::Air { channel: 0, from: 0, to }, Hop::End]
         };
         let relayed = flow(0, (true, Carrier::Udp { size: 500, interval_us }));
         flows.push(FlowPlan {
@@ -239,7 +239,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
         // Or all of it would be sent at once.
         && (setup.delay_ms > 0 || wires.mbps.is_some())
     {
-        let hops = |from: u32, to: u32| vec![Hop::Wire(from).reversed(), Hop::Wire(to), Hop::End];
+        let hops = |from: u32, to: u32| vec![Hop::Wired(from).reversed(), Hop::Wired(to), Hop::End];
         let across = flow(0, (true, Carrier::Tcp { window, transfer: None, fresh: false }));
         flows.push(FlowPlan {
             name: "across".to_owned(),
@@ -265,9 +265,9 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
         routing: None,
         seed: setup.seed,
         warm_up: Time::from_nanos(500_000_000),
-        media: vec![MediumPlan {
+        channels: vec![ChannelPlan {
             access,
-            hubs: vec![0],
+            aps: vec![0],
             space: None,
             errors_for_all: false,
             rates: vec![],
@@ -280,7 +280,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
         sample_every: None,
     };
     if wires.alone {
-        plan.media.clear();
+        plan.channels.clear();
     }
     (plan, labels)
 }

@@ -5,7 +5,7 @@
 //! queue: one for the packets that go first, one for all others.
 //!
 //! With AIFS = DIFS, one frame at a time and nothing that goes first this is DCF, and does exactly what
-//! [`super::Cell`] does. The cell counts slots for all at once; here every contender has its own count, and so an
+//! [`super::SharedChannel`] does. The cell counts slots for all at once; here every contender has its own count, and so an
 //! exchange costs time in proportion to the number of stations. Use it where access parameters differ.
 //!
 //! Departures:
@@ -20,10 +20,10 @@ use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use crate::category::{Category, First};
-use crate::queues::{Ledger, Sleepers};
+use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{Contention, Errors, Frame, frame_length};
 use crate::tap::{Attempt, Fate, Tap};
-use crate::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
+use crate::{Access, AirTime, BROADCAST, Counters, Eifs, IdleAccess, MacEvent, StationSettings};
 use wifair_queue::{AirUse, Discipline, Dropped, Gauge, Queue};
 
 /// A station whose packets are of two categories.
@@ -94,9 +94,9 @@ enum Phase {
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
-pub struct Edca {
+pub struct EdcaChannel {
     access: Access,
-    hub: u32,
+    ap: u32,
     goes_first: First,
     nodes: Vec<Node>,
     counters: Vec<Counters>,
@@ -114,18 +114,18 @@ pub struct Edca {
     next: Time,
     /// Until when a rounded NAV outlasts its exchange.
     nav: Time,
-    hub_queue: Gauge,
+    ap_queue: Gauge,
     tap: Option<Box<Tap>>,
-    sleepers: Sleepers,
-    ledger: Ledger,
+    paused_queues: PausedQueues,
+    air_use: AirUseMeter,
     air: AirTime,
     accounted: Time,
 }
 
-impl Edca {
-    /// Stations of which `hub` is the access point.
+impl EdcaChannel {
+    /// Stations of which `ap` is the access point.
     #[must_use]
-    pub fn new(access: Access, hub: u32, goes_first: First, stations: Vec<EdcaSettings>) -> Self {
+    pub fn new(access: Access, ap: u32, goes_first: First, stations: Vec<EdcaSettings>) -> Self {
         let (mut nodes, mut contenders) = (vec![], vec![]);
         for EdcaSettings { mut station, ordinary, first, first_queue, first_backoff } in stations {
             nodes.push(Node {
@@ -156,7 +156,7 @@ impl Edca {
             }
         }
         Self {
-            hub,
+            ap,
             goes_first,
             counters: vec![Counters::default(); nodes.len()],
             phase: Phase::Idle,
@@ -167,10 +167,10 @@ impl Edca {
             receivers: vec![],
             next: Time::NEVER,
             nav: Time::ZERO,
-            hub_queue: Gauge::default(),
+            ap_queue: Gauge::default(),
             tap: None,
-            sleepers: Sleepers::new(),
-            ledger: Ledger::new(contenders.iter().map(|contender| &contender.queue), nodes.len()),
+            paused_queues: PausedQueues::new(),
+            air_use: AirUseMeter::new(contenders.iter().map(|contender| &contender.queue), nodes.len()),
             air: AirTime::default(),
             accounted: Time::ZERO,
             access,
@@ -180,22 +180,22 @@ impl Edca {
     }
 
     /// The access point contends by other parameters from its next frame on, for packets that do not go first.
-    pub fn set_hub(&mut self, category: &Category) {
+    pub fn set_ap_category(&mut self, category: &Category) {
         let aifs = aifs(&self.access, category);
-        let contender = &mut self.contenders[2 * self.hub as usize + 1];
+        let contender = &mut self.contenders[2 * self.ap as usize + 1];
         contender.contention.set_windows(category.cw_min, category.cw_max);
         contender.aifs = aifs;
         contender.txop = category.txop;
         contender.burst = category.burst;
     }
 
-    /// When [`Edca::advance`] is to be called next.
+    /// When [`EdcaChannel::advance`] is to be called next.
     #[must_use]
     pub fn next(&self) -> Time {
-        self.next.min(self.sleepers.next())
+        self.next.min(self.paused_queues.next())
     }
 
-    /// Who received the broadcast that [`Edca::advance`] reported last, in the order of their numbers.
+    /// Who received the broadcast that [`EdcaChannel::advance`] reported last, in the order of their numbers.
     #[must_use]
     pub fn receivers(&self) -> &[u32] {
         &self.receivers
@@ -276,18 +276,18 @@ impl Edca {
 
     /// The length of the access point's queues over time.
     #[must_use]
-    pub fn hub_queue(&self) -> &Gauge {
-        &self.hub_queue
+    pub fn ap_queue(&self) -> &Gauge {
+        &self.ap_queue
     }
 
     /// The length of the access point's queues over time.
-    pub fn hub_queue_mut(&mut self) -> &mut Gauge {
-        &mut self.hub_queue
+    pub fn ap_queue_mut(&mut self) -> &mut Gauge {
+        &mut self.ap_queue
     }
 
     fn read_gauge(&mut self, now: Time) {
-        let [first, ordinary] = [0, 1].map(|c| &self.contenders[2 * self.hub as usize + c].queue);
-        self.hub_queue.set(now, first.len() + ordinary.len(), ordinary.is_full());
+        let [first, ordinary] = [0, 1].map(|c| &self.contenders[2 * self.ap as usize + c].queue);
+        self.ap_queue.set(now, first.len() + ordinary.len(), ordinary.is_full());
     }
 
     fn frame(&self, contender: usize) -> Frame {
@@ -321,7 +321,7 @@ impl Edca {
         if self.contenders[index].frame.is_none() && self.load(now, index, packets, dropped, &receiver) {
             self.request(now, index);
         }
-        if station == self.hub {
+        if station == self.ap {
             self.read_gauge(now);
         }
     }
@@ -336,14 +336,14 @@ impl Edca {
         receiver: &impl Fn(&Packet) -> u32,
     ) -> bool {
         let station = index / 2;
-        if self.ledger.is_wanted() {
+        if self.air_use.is_wanted() {
             self.tell_air(now, index);
         }
         let frame = self.contenders[index].queue.dequeue(now, packets, dropped).map(|id| {
             let packet = &packets[id];
             let to = receiver(packet);
             let length = frame_length(&self.access.timing, packet, self.nodes[station].routing_overhead);
-            let rate_of = if station == self.hub as usize && to != BROADCAST { to as usize } else { station };
+            let rate_of = if station == self.ap as usize && to != BROADCAST { to as usize } else { station };
             let rate = if to == BROADCAST { self.access.broadcast_rate } else { self.nodes[rate_of].rate };
             let (air, ack) = (self.access.timing.frame(length, rate), self.access.timing.ack_to(rate));
             Frame { id, to, length, rate, air, ack, received: false }
@@ -351,9 +351,9 @@ impl Edca {
         let contender = &mut self.contenders[index];
         contender.frame = frame;
         if frame.is_none() {
-            self.sleepers.note(now, number(index), &contender.queue);
+            self.paused_queues.note(now, number(index), &contender.queue);
         }
-        if station == self.hub as usize {
+        if station == self.ap as usize {
             self.read_gauge(now);
         }
         frame.is_some()
@@ -363,7 +363,7 @@ impl Edca {
     /// the station used in between is booked with it.
     fn tell_air(&mut self, now: Time, index: usize) {
         let Some(done) = self.contenders[index].frame else { return };
-        let used = self.ledger.close(number(index / 2), &self.counters[index / 2], &done);
+        let used = self.air_use.close(number(index / 2), &self.counters[index / 2], &done);
         self.contenders[index].queue.on_air(now, &used);
         if done.to != BROADCAST {
             for contender in &mut self.contenders[2 * done.to as usize..][..2] {
@@ -374,7 +374,7 @@ impl Edca {
 
     /// Asks the queues again that held packets back until now.
     fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receiver: &impl Fn(&Packet) -> u32) {
-        while let Some(index) = self.sleepers.wake(now) {
+        while let Some(index) = self.paused_queues.wake(now) {
             let index = index as usize;
             if self.contenders[index].frame.is_none() && self.load(now, index, packets, dropped, receiver) {
                 self.request(now, index);
@@ -414,18 +414,18 @@ impl Edca {
         self.next = self.next.min(contender.due(slot));
     }
 
-    /// Goes on at the time of [`Edca::next`], and says what was received.
+    /// Goes on at the time of [`EdcaChannel::next`], and says what was received.
     pub fn advance(
         &mut self,
         now: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: impl Fn(&Packet) -> u32,
-    ) -> Heard {
+    ) -> MacEvent {
         if now < self.next {
             self.wake(now, packets, dropped, &receiver);
-            return Heard::Nothing;
+            return MacEvent::Nothing;
         }
         if self.tap.is_some() {
             self.record(now, packets);
@@ -444,14 +444,14 @@ impl Edca {
                 self.succeed(now, packets, dropped, &receiver);
                 self.receivers.clear();
                 self.receivers.extend((0..self.nodes.len()).filter(|node| *node != from).map(number));
-                return Heard::Broadcast { from: number(from), id: frame.id };
+                return MacEvent::Broadcast { from: number(from), id: frame.id };
             }
             Phase::Data { spoilt: true } | Phase::Ack { lost: true } => {
-                self.miss(now, packets, dropped, given_up, &receiver);
+                self.miss(now, packets, dropped, retry_limit_drops, &receiver);
             }
-            Phase::Collision => self.resolve(now, packets, dropped, given_up, &receiver),
+            Phase::Collision => self.resolve(now, packets, dropped, retry_limit_drops, &receiver),
         }
-        Heard::Nothing
+        MacEvent::Nothing
     }
 
     /// Keeps records of frames and backoffs, or not.
@@ -583,10 +583,10 @@ impl Edca {
     }
 
     /// The data frame ends and is received.
-    fn receive(&mut self, now: Time) -> Heard {
+    fn receive(&mut self, now: Time) -> MacEvent {
         let sender = self.senders[0];
         let frame = self.contenders[sender].frame.as_mut().expect("a sender has a frame");
-        let heard = if frame.received { Heard::Nothing } else { Heard::Packet { to: frame.to, id: frame.id } };
+        let heard = if frame.received { MacEvent::Nothing } else { MacEvent::Packet { to: frame.to, id: frame.id } };
         frame.received = true;
         let ack = frame.ack;
         self.account_exchange(now, Duration::ZERO);
@@ -688,7 +688,7 @@ impl Edca {
         now: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         let (sender, timing) = (self.senders[0], self.access.timing);
@@ -704,7 +704,7 @@ impl Edca {
             self.idle_from(now + timing.sifs + frame.ack);
             now
         };
-        self.fail(now, sender, false, ended, packets, dropped, given_up, receiver);
+        self.fail(now, sender, false, ended, packets, dropped, retry_limit_drops, receiver);
         self.reschedule();
     }
 
@@ -714,7 +714,7 @@ impl Edca {
         now: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         self.air.collision += now - self.accounted;
@@ -737,7 +737,7 @@ impl Edca {
             counters.collided += air;
             if frame.to == BROADCAST {
                 // Nobody answers a broadcast, so its sender does not know.
-                given_up.push((number(sender / 2), frame.id));
+                retry_limit_drops.push((number(sender / 2), frame.id));
                 counters.delivered += 1;
                 let contender = &mut self.contenders[sender];
                 contender.contention.reset();
@@ -746,7 +746,7 @@ impl Edca {
                 self.contenders[sender].draw();
             } else {
                 let by_rts = self.is_protected(&frame);
-                self.fail(now, sender, by_rts, self.began + air, packets, dropped, given_up, receiver);
+                self.fail(now, sender, by_rts, self.began + air, packets, dropped, retry_limit_drops, receiver);
                 let contender = &mut self.contenders[sender];
                 let expired = self.began + air + self.access.answer_timeout;
                 if self.access.eifs == Eifs::Nav {
@@ -769,7 +769,7 @@ impl Edca {
         ended: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         let frame = self.frame(sender);
@@ -780,9 +780,9 @@ impl Edca {
         let earliest = if self.access.timeout_without_difs { now } else { now + contender.aifs };
         contender.from = (expired + late).max(earliest);
         if contender.contention.fail(&self.access, by_rts || !self.access.protects(frame.length)) {
-            self.counters[sender / 2].given_up += 1;
+            self.counters[sender / 2].retry_limit_drops += 1;
             if !frame.received {
-                given_up.push((number(sender / 2), frame.id));
+                retry_limit_drops.push((number(sender / 2), frame.id));
             }
             self.load(now, sender, packets, dropped, receiver);
         }

@@ -1,65 +1,65 @@
 //! The channels that stations share, as one type.
 //!
-//! [`Medium`] is an enum rather than a trait object, so that the choice of the channel is a branch and not a virtual call.
+//! [`Channel`] is an enum rather than a trait object, so that the choice of the channel is a branch and not a virtual call.
 
 mod edca;
 mod shared;
 mod slots;
 mod spatial;
 
-pub use edca::{Edca, EdcaSettings};
-pub use shared::Cell;
-pub use spatial::{Hearing, Links, RateSettings, SignalSettings, Space};
+pub use edca::{EdcaChannel, EdcaSettings};
+pub use shared::SharedChannel;
+pub use spatial::{Hearing, RadioLinks, RateSettings, SignalSettings, SpatialChannel};
 
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::Time;
 
 use crate::category::Category;
-use crate::{AirTime, Counters, Heard, Tap};
+use crate::{AirTime, Counters, MacEvent, Tap};
 use wifair_queue::{Discipline, Dropped, Gauge, Queue};
 
 /// The air, and the stations on it.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant)]
-pub enum Medium {
+pub enum Channel {
     /// Everybody hears everybody: the fast one.
-    Cell(Cell),
+    Shared(SharedChannel),
     /// Who hears whom follows from links.
-    Space(Space),
+    Spatial(SpatialChannel),
     /// Everybody hears everybody, and contends with parameters of its own.
-    Edca(Edca),
+    Edca(EdcaChannel),
 }
 
 macro_rules! each {
-    ($self:ident, $medium:ident => $call:expr) => {
+    ($self:ident, $channel:ident => $call:expr) => {
         // One comparison for the fast medium.
-        if let Self::Cell($medium) = $self {
+        if let Self::Shared($channel) = $self {
             $call
         } else {
             match $self {
-                Self::Space($medium) => $call,
-                Self::Edca($medium) => $call,
-                Self::Cell(_) => unreachable!("it was handled above"),
+                Self::Spatial($channel) => $call,
+                Self::Edca($channel) => $call,
+                Self::Shared(_) => unreachable!("it was handled above"),
             }
         }
     };
 }
 
-impl Medium {
-    /// When [`Medium::advance`] is to be called next.
+impl Channel {
+    /// When [`Channel::advance`] is to be called next.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
-        if let Self::Cell(cell) = self { cell.next() } else { self.next_of_others() }
+        if let Self::Shared(cell) = self { cell.next() } else { self.next_of_others() }
     }
 
     #[inline(never)]
     fn next_of_others(&self) -> Time {
-        each!(self, medium => medium.next())
+        each!(self, channel => channel.next())
     }
 
     /// `station` gets a packet to send. `receiver` tells the station to which a packet goes next. Returns whether
-    /// [`Medium::next`] may have changed.
+    /// [`Channel::next`] may have changed.
     #[inline]
     pub fn offer(
         &mut self,
@@ -70,22 +70,22 @@ impl Medium {
         dropped: &mut Dropped,
         receiver: impl Fn(&Packet) -> u32,
     ) -> bool {
-        if let Self::Cell(cell) = self {
+        if let Self::Shared(cell) = self {
             return cell.offer(now, station, id, packets, dropped, receiver);
         }
-        each!(self, medium => { medium.offer(now, station, id, packets, dropped, receiver); });
+        each!(self, channel => { channel.offer(now, station, id, packets, dropped, receiver); });
         true
     }
 
-    /// See [`Cell::take_in`]: what only the fast medium does.
+    /// See [`SharedChannel::fast_offer`]: what only the fast medium does.
     #[inline(always)]
-    pub fn take_in(&mut self, station: u32, id: PacketId, packets: &mut Packets) -> bool {
-        if let Self::Cell(cell) = self { cell.take_in(station, id, packets) } else { false }
+    pub fn fast_offer(&mut self, station: u32, id: PacketId, packets: &mut Packets) -> bool {
+        if let Self::Shared(cell) = self { cell.fast_offer(station, id, packets) } else { false }
     }
 
-    /// Goes on at the time of [`Medium::next`], which is `now`, and then on and on before `bound`, until something was
+    /// Goes on at the time of [`Channel::next`], which is `now`, and then on and on before `bound`, until something was
     /// received or lost. Moves `now`, and returns how many steps were taken. Packets that were given up at a retry limit
-    /// are added to `given_up` with their sender.
+    /// are added to `retry_limit_drops` with their sender.
     #[inline(always)]
     pub fn advance(
         &mut self,
@@ -93,39 +93,39 @@ impl Medium {
         bound: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: impl Fn(&Packet) -> u32,
-    ) -> (Heard, u64) {
-        if let Self::Cell(cell) = self {
-            return cell.go_on(now, bound, packets, dropped, given_up, receiver);
+    ) -> (MacEvent, u64) {
+        if let Self::Shared(cell) = self {
+            return cell.go_on(now, bound, packets, dropped, retry_limit_drops, receiver);
         }
         let mut steps = 1;
-        let heard = self.advance_slowly(now, bound, &mut steps, packets, dropped, given_up, receiver);
+        let heard = self.general_advance(now, bound, &mut steps, packets, dropped, retry_limit_drops, receiver);
         (heard, steps)
     }
 
     /// The same for all but the fast medium, which add to `steps` those after the first.
     #[allow(clippy::too_many_arguments)]
     #[inline(never)]
-    fn advance_slowly(
+    fn general_advance(
         &mut self,
         now: &mut Time,
         bound: Time,
         steps: &mut u64,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: impl Fn(&Packet) -> u32,
-    ) -> Heard {
-        if let Self::Space(space) = self {
-            let (heard, taken) = space.go_on(now, bound, packets, dropped, given_up, receiver);
+    ) -> MacEvent {
+        if let Self::Spatial(space) = self {
+            let (heard, taken) = space.go_on(now, bound, packets, dropped, retry_limit_drops, receiver);
             *steps = taken;
             return heard;
         }
-        each!(self, medium => loop {
-            let heard = medium.advance(*now, packets, dropped, given_up, &receiver);
-            let next = medium.next();
-            if heard != Heard::Nothing || next >= bound || !dropped.is_empty() || !given_up.is_empty() {
+        each!(self, channel => loop {
+            let heard = channel.advance(*now, packets, dropped, retry_limit_drops, &receiver);
+            let next = channel.next();
+            if heard != MacEvent::Nothing || next >= bound || !dropped.is_empty() || !retry_limit_drops.is_empty() {
                 return heard;
             }
             *now = next;
@@ -135,36 +135,36 @@ impl Medium {
 
     /// The fast one, if it is that.
     #[inline]
-    pub fn as_cell(&mut self) -> Option<&mut Cell> {
-        if let Self::Cell(cell) = self { Some(cell) } else { None }
+    pub fn as_cell(&mut self) -> Option<&mut SharedChannel> {
+        if let Self::Shared(cell) = self { Some(cell) } else { None }
     }
 
     /// Keeps records of frames and backoffs, or not.
     pub fn set_tap(&mut self, on: bool) {
-        each!(self, medium => medium.set_tap(on));
+        each!(self, channel => channel.set_tap(on));
     }
 
     /// What was recorded, if records are kept.
     pub fn tap(&mut self) -> Option<&mut Tap> {
-        each!(self, medium => medium.tap())
+        each!(self, channel => channel.tap())
     }
 
     /// The same, to be read only.
     #[must_use]
     pub fn records(&self) -> Option<&Tap> {
-        each!(self, medium => medium.records())
+        each!(self, channel => channel.records())
     }
 
     /// Who received the broadcast that was reported last.
     #[must_use]
     pub fn receivers(&self) -> &[u32] {
-        each!(self, medium => medium.receivers())
+        each!(self, channel => channel.receivers())
     }
 
     /// The queue of a station.
     #[must_use]
     pub fn queue(&self, station: u32) -> &Queue {
-        each!(self, medium => medium.queue(station))
+        each!(self, channel => channel.queue(station))
     }
 
     /// Packets that wait in a station, in whichever queue.
@@ -178,44 +178,44 @@ impl Medium {
     ///
     /// # Panics
     /// If the medium has no access categories.
-    pub fn set_hub(&mut self, category: &Category) {
+    pub fn set_ap_category(&mut self, category: &Category) {
         let Self::Edca(edca) = self else { panic!("access parameters change only where there are categories") };
-        edca.set_hub(category);
+        edca.set_ap_category(category);
     }
 
     /// What every station did, in their order.
     #[must_use]
     pub fn all_counters(&self) -> Vec<Counters> {
         match self {
-            Self::Cell(cell) => cell.all_counters(),
-            Self::Space(space) => space.all_counters().to_vec(),
+            Self::Shared(cell) => cell.all_counters(),
+            Self::Spatial(space) => space.all_counters().to_vec(),
             Self::Edca(edca) => edca.all_counters().to_vec(),
         }
     }
 
     /// The lengths of the access points' queues over time.
     #[must_use]
-    pub fn hub_queues(&self) -> &[Gauge] {
+    pub fn ap_queues(&self) -> &[Gauge] {
         match self {
-            Self::Cell(cell) => std::slice::from_ref(cell.hub_queue()),
-            Self::Space(space) => space.hub_queues(),
-            Self::Edca(edca) => std::slice::from_ref(edca.hub_queue()),
+            Self::Shared(cell) => std::slice::from_ref(cell.ap_queue()),
+            Self::Spatial(space) => space.ap_queues(),
+            Self::Edca(edca) => std::slice::from_ref(edca.ap_queue()),
         }
     }
 
     /// The lengths of the access points' queues over time.
-    pub fn hub_queues_mut(&mut self) -> &mut [Gauge] {
+    pub fn ap_queues_mut(&mut self) -> &mut [Gauge] {
         match self {
-            Self::Cell(cell) => std::slice::from_mut(cell.hub_queue_mut()),
-            Self::Space(space) => space.hub_queues_mut(),
-            Self::Edca(edca) => std::slice::from_mut(edca.hub_queue_mut()),
+            Self::Shared(cell) => std::slice::from_mut(cell.ap_queue_mut()),
+            Self::Spatial(space) => space.ap_queues_mut(),
+            Self::Edca(edca) => std::slice::from_mut(edca.ap_queue_mut()),
         }
     }
 
     /// What the air was used for until `now`.
     #[must_use]
     pub fn air_time(&self, now: Time) -> AirTime {
-        each!(self, medium => medium.air_time(now))
+        each!(self, channel => channel.air_time(now))
     }
 
     /// Packets in the queues and in the hands of all stations.
@@ -226,7 +226,7 @@ impl Medium {
         }
         let stations = 0..u32::try_from(self.all_counters().len()).expect("stations can be numbered");
         let held = |station| {
-            let in_hand = each!(self, medium => medium.in_hand(station));
+            let in_hand = each!(self, channel => channel.in_hand(station));
             self.queue(station).len() + usize::from(in_hand.is_some())
         };
         stations.map(held).sum()

@@ -20,18 +20,18 @@ use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::slots::Slots;
-use crate::feed::Feed;
-use crate::queues::{Ledger, Sleepers};
+use crate::fast::SaturatedSource;
+use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{AirTimes, Contention, Errors, Frame, frame_length};
 use crate::tap::{Attempt, Fate, Tap};
-use crate::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
+use crate::{Access, AirTime, BROADCAST, Counters, Eifs, IdleAccess, MacEvent, StationSettings};
 use wifair_queue::{AirUse, Discipline, Dropped, Gauge, Queue};
 
 #[derive(Clone, Debug)]
 struct Station {
     frame: Option<Frame>,
     /// Nothing can come between its frame and the ACK: no RTS, no error, and it is for one station.
-    is_plain: bool,
+    is_simple: bool,
     /// The slot in which the pending backoff ends, on the shared count; in the past if it has ended.
     backoff_end: u64,
     contention: Contention,
@@ -43,16 +43,16 @@ struct Station {
     counters: Counters,
     queue: Queue,
     /// What alone fills the queue.
-    feed: Option<Box<Feed>>,
+    source: Option<Box<SaturatedSource>>,
     errors: Errors,
 }
 
 impl Station {
     /// Takes in what comes before `end`.
     #[inline(never)]
-    fn pour(&mut self, end: Time, packets: &mut Packets) {
-        if let (Some(feed), Queue::Fifo(queue)) = (&mut self.feed, &mut self.queue) {
-            feed.pour(end, queue, packets);
+    fn pour_arrivals(&mut self, end: Time, packets: &mut Packets) {
+        if let (Some(source), Queue::Fifo(queue)) = (&mut self.source, &mut self.queue) {
+            source.pour_arrivals(end, queue, packets);
         }
     }
 
@@ -64,24 +64,31 @@ impl Station {
     /// Draws a backoff that begins at `resumes`, on a medium whose slots are counted from `origin` on. This is station
     /// `number`.
     #[inline(always)]
-    fn back_off(&mut self, number: u32, resumes: Time, origin: Time, slots: &mut Slots, loners: &mut Vec<Loner>) {
+    fn back_off(
+        &mut self,
+        number: u32,
+        resumes: Time,
+        origin: Time,
+        slots: &mut Slots,
+        off_grid: &mut Vec<OffGridContender>,
+    ) {
         let backoff = u64::from(self.contention.draw());
-        let waits = self.frame.is_some();
+        let has_frame = self.frame.is_some();
         if resumes == origin {
             self.backoff_end = slots.count() + backoff;
-            if waits {
+            if has_frame {
                 slots.insert(number, backoff);
             }
         } else {
             self.backoff_end = slots.count();
-            loners.push(Loner { station: number, from: resumes, slots: backoff, drew: true, waits });
+            off_grid.push(OffGridContender { station: number, from: resumes, slots: backoff, drew: true, has_frame });
         }
     }
 }
 
 /// A station whose slots do not lie on the grid of the others: after its own timeout, or one that sends at once.
 #[derive(Clone, Copy, Debug)]
-struct Loner {
+struct OffGridContender {
     station: u32,
     /// Its slots are counted from here.
     from: Time,
@@ -89,10 +96,10 @@ struct Loner {
     /// It drew a backoff. If not, it must draw one when somebody is faster.
     drew: bool,
     /// It has a frame to send. If not, it only counts its slots.
-    waits: bool,
+    has_frame: bool,
 }
 
-impl Loner {
+impl OffGridContender {
     /// When its backoff ends.
     fn due(&self, slot: Duration) -> Time {
         self.from + slot * self.slots
@@ -119,10 +126,10 @@ enum Phase {
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct SharedChannel {
     access: Access,
     /// The station through which others send: a frame from it goes at the rate of its receiver.
-    hub: u32,
+    ap: u32,
     stations: Vec<Station>,
     /// Frames may be spoilt by a given probability.
     lossy: bool,
@@ -136,9 +143,9 @@ pub struct Cell {
     origin: Time,
     /// Until when a rounded NAV outlasts its exchange.
     nav: Time,
-    loners: Vec<Loner>,
+    off_grid: Vec<OffGridContender>,
     /// When the first of them is to send that has a frame.
-    loners_due: Time,
+    off_grid_due: Time,
     phase: Phase,
     /// Who is on the air: the only one, or the first of those that met, who are listed then.
     sender: u32,
@@ -149,14 +156,14 @@ pub struct Cell {
     /// The slot that begins at `next`, if it lies on the common grid.
     next_slot: Option<u64>,
     airs: AirTimes,
-    hub_queue: Gauge,
+    ap_queue: Gauge,
     tap: Option<Box<Tap>>,
-    sleepers: Sleepers,
+    paused_queues: PausedQueues,
     /// Stations whose feed did not keep up with the air.
-    dry: Vec<u32>,
+    exhausted: Vec<u32>,
     /// What has come to the access point before then is in its queue.
-    poured: Time,
-    ledger: Ledger,
+    arrivals_until: Time,
+    air_use: AirUseMeter,
     /// Air time beside that which the counters of the stations tell: RTS and CTS, of collisions, and of data frames that an
     /// error spoilt.
     rts_cts: Duration,
@@ -168,24 +175,24 @@ pub struct Cell {
     after_collision: Duration,
 }
 
-impl Cell {
-    /// A cell of these stations, of which `hub` is the access point.
+impl SharedChannel {
+    /// A cell of these stations, of which `ap` is the access point.
     #[must_use]
-    pub fn new(access: Access, hub: u32, stations: Vec<StationSettings>) -> Self {
+    pub fn new(access: Access, ap: u32, stations: Vec<StationSettings>) -> Self {
         let timing = &access.timing;
-        let ledger = Ledger::new(stations.iter().map(|station| &station.queue), stations.len());
+        let air_use = AirUseMeter::new(stations.iter().map(|station| &station.queue), stations.len());
         let outlasts = stations.iter().any(|s| access.nav_excess(timing.ack_to(s.rate), None) > Duration::ZERO);
         let mut cell = Self {
-            hub,
+            ap,
             slots: Slots::new(stations.len()),
             stations: vec![],
             lossy: false,
-            has_sequel: ledger.is_wanted() || outlasts,
+            has_sequel: air_use.is_wanted() || outlasts,
             rounds_nav: access.nav_unit > Duration::ZERO,
             origin: Time::ZERO + timing.difs,
             nav: Time::ZERO,
-            loners: vec![],
-            loners_due: Time::NEVER,
+            off_grid: vec![],
+            off_grid_due: Time::NEVER,
             phase: Phase::Idle,
             sender: 0,
             senders: vec![],
@@ -193,12 +200,12 @@ impl Cell {
             next: Time::NEVER,
             next_slot: None,
             airs: AirTimes::default(),
-            hub_queue: Gauge::default(),
+            ap_queue: Gauge::default(),
             tap: None,
-            sleepers: Sleepers::new(),
-            dry: vec![],
-            poured: Time::NEVER,
-            ledger,
+            paused_queues: PausedQueues::new(),
+            exhausted: vec![],
+            arrivals_until: Time::NEVER,
+            air_use,
             rts_cts: Duration::ZERO,
             collision: Duration::ZERO,
             spoilt: Duration::ZERO,
@@ -215,7 +222,7 @@ impl Cell {
             cell.lossy |= errors.are_possible();
             cell.stations.push(Station {
                 frame: None,
-                is_plain: false,
+                is_simple: false,
                 backoff_end: 0,
                 contention: Contention::new(&station),
                 rate: station.rate,
@@ -223,21 +230,21 @@ impl Cell {
                 overhead: cell.access.timing.frame_length(station.routing_overhead),
                 counters: Counters::default(),
                 queue: station.queue,
-                feed: None,
+                source: None,
                 errors,
             });
         }
         cell
     }
 
-    /// When [`Cell::advance`] is to be called next.
+    /// When [`SharedChannel::advance`] is to be called next.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
-        self.next.min(self.sleepers.next())
+        self.next.min(self.paused_queues.next())
     }
 
-    /// Who received the broadcast that [`Cell::advance`] reported last, in the order of their numbers.
+    /// Who received the broadcast that [`SharedChannel::advance`] reported last, in the order of their numbers.
     #[must_use]
     pub fn receivers(&self) -> &[u32] {
         &self.receivers
@@ -317,7 +324,7 @@ impl Cell {
     }
 
     /// `station` gets a packet to send. `receiver` tells the station to which a packet goes next. Returns whether
-    /// [`Cell::next`] may have changed.
+    /// [`SharedChannel::next`] may have changed.
     #[inline]
     pub fn offer(
         &mut self,
@@ -337,111 +344,111 @@ impl Cell {
             self.wake_up(now, station, packets, dropped, &receiver);
             return true;
         }
-        if station == self.hub {
-            self.hub_queue.look(now, &state.queue);
+        if station == self.ap {
+            self.ap_queue.look(now, &state.queue);
         }
         false
     }
 
     /// A station other than the access point gets a packet to send, if that only makes its queue longer; else returns `false`,
-    /// and the packet is to be [offered](Cell::offer).
+    /// and the packet is to be [offered](SharedChannel::offer).
     #[inline(always)]
-    pub fn take_in(&mut self, station: u32, id: PacketId, packets: &mut Packets) -> bool {
+    pub fn fast_offer(&mut self, station: u32, id: PacketId, packets: &mut Packets) -> bool {
         let state = &mut self.stations[station as usize];
         let Queue::Fifo(fifo) = &mut state.queue else { return false };
         let packet = &mut packets[id];
-        let fits = state.frame.is_some() && station != self.hub && fifo.has_room(packet.size);
+        let fits = state.frame.is_some() && station != self.ap && fifo.has_room(packet.size);
         if fits {
             fifo.append(id, packet);
         }
         fits
     }
 
-    /// From now on `feed` alone fills the queue of a station that has a frame in hand.
+    /// From now on `source` alone fills the queue of a station that has a frame in hand.
     ///
     /// # Panics
-    /// If [`Cell::can_feed`] does not hold.
-    pub fn feed(&mut self, station: u32, feed: Feed) {
-        assert!(self.can_feed(station), "a feed needs a queue that refuses what does not fit");
-        self.stations[station as usize].feed = Some(Box::new(feed));
+    /// If [`SharedChannel::can_attach_source`] does not hold.
+    pub fn attach_source(&mut self, station: u32, source: SaturatedSource) {
+        assert!(self.can_attach_source(station), "a feed needs a queue that refuses what does not fit");
+        self.stations[station as usize].source = Some(Box::new(source));
     }
 
     /// Whether a station may have a feed: while it has a frame in hand, if its queue is FIFO and drops arrivals only. The
     /// access point may not, for somebody measures how long its queue is.
     #[must_use]
-    pub fn can_feed(&self, station: u32) -> bool {
+    pub fn can_attach_source(&self, station: u32) -> bool {
         let state = &self.stations[station as usize];
-        station != self.hub && state.frame.is_some() && matches!(&state.queue, Queue::Fifo(fifo) if fifo.refuses())
+        station != self.ap && state.frame.is_some() && matches!(&state.queue, Queue::Fifo(fifo) if fifo.refuses())
     }
 
     /// Takes in what the feeds bring before `end`.
-    pub fn pour(&mut self, end: Time, packets: &mut Packets) {
+    pub fn pour_arrivals(&mut self, end: Time, packets: &mut Packets) {
         for station in &mut self.stations {
-            station.pour(end, packets);
+            station.pour_arrivals(end, packets);
         }
     }
 
     /// All feeds.
-    pub fn feeds(&mut self) -> impl Iterator<Item = &mut Feed> {
-        self.stations.iter_mut().filter_map(|station| station.feed.as_deref_mut())
+    pub fn attached_sources(&mut self) -> impl Iterator<Item = &mut SaturatedSource> {
+        self.stations.iter_mut().filter_map(|station| station.source.as_deref_mut())
     }
 
     /// Takes its feed from a station, if it has one.
-    pub fn take_feed(&mut self, station: u32) -> Option<Feed> {
-        self.stations[station as usize].feed.take().map(|feed| *feed)
+    pub fn detach_source(&mut self, station: u32) -> Option<SaturatedSource> {
+        self.stations[station as usize].source.take().map(|source| *source)
     }
 
     /// A station that has nothing more to send, for its feed did not keep up, or nothing came late to it. The caller takes
     /// the feed, or tells of everything from now on.
     #[inline]
-    pub fn take_dry(&mut self) -> Option<u32> {
-        self.dry.pop()
+    pub fn take_exhausted(&mut self) -> Option<u32> {
+        self.exhausted.pop()
     }
 
-    /// Whether packets may come to the access point late, in the sense of [`Cell::come_late`], while it has a frame in hand:
+    /// Whether packets may come to the access point late, in the sense of [`SharedChannel::arrive_lazily`], while it has a frame in hand:
     /// its queue is FIFO and drops arrivals only.
     #[must_use]
-    pub fn can_be_late(&self) -> bool {
-        matches!(&self.stations[self.hub as usize].queue, Queue::Fifo(fifo) if fifo.refuses())
+    pub fn allows_lazy_links(&self) -> bool {
+        matches!(&self.stations[self.ap as usize].queue, Queue::Fifo(fifo) if fifo.refuses())
     }
 
     /// Whether the access point has a frame in hand, and so many packets wait for it that it will be busy for a while.
     #[inline]
     #[must_use]
-    pub fn is_hub_behind(&self) -> bool {
-        let state = &self.stations[self.hub as usize];
+    pub fn ap_is_backlogged(&self) -> bool {
+        let state = &self.stations[self.ap as usize];
         let waiting = if let Queue::Fifo(fifo) = &state.queue { fifo.len() } else { state.queue.len() };
         state.frame.is_some() && waiting >= 2
     }
 
     /// The access point has been told of what came to it before `time`. When it goes on to take a packet out later than that,
-    /// it asks for the rest by [`Heard::Thirst`]; with [`Time::NEVER`] it does not.
+    /// it asks for the rest by [`MacEvent::NeedsArrivals`]; with [`Time::NEVER`] it does not.
     #[inline]
-    pub fn set_poured(&mut self, time: Time) {
-        self.poured = time;
+    pub fn set_arrivals_until(&mut self, time: Time) {
+        self.arrivals_until = time;
     }
 
     /// Whether the access point will want to be told, if it is advanced at `time`, before anything else happens.
     #[inline]
     #[must_use]
-    pub fn is_thirsty(&self, time: Time) -> bool {
-        self.sender == self.hub && self.poured < time && self.phase == Phase::Ack
+    pub fn needs_arrivals(&self, time: Time) -> bool {
+        self.sender == self.ap && self.arrivals_until < time && self.phase == Phase::Ack
     }
 
     /// Packets came to the access point while it had a frame in hand: `next` gives them and their times, in order, and
     /// `refuse` takes those for which there was no room.
     #[inline]
-    pub fn come_late(
+    pub fn arrive_lazily(
         &mut self,
         packets: &mut Packets,
         mut next: impl for<'a> FnMut(&'a mut Packets) -> Option<(Time, PacketId, &'a mut Packet)>,
         mut refuse: impl FnMut(&mut Packets, PacketId),
     ) {
-        let Queue::Fifo(fifo) = &mut self.stations[self.hub as usize].queue else { return };
+        let Queue::Fifo(fifo) = &mut self.stations[self.ap as usize].queue else { return };
         while let Some((then, id, packet)) = next(packets) {
             if fifo.has_room(packet.size) {
                 fifo.append(id, packet);
-                self.hub_queue.set(then, fifo.len(), fifo.is_full());
+                self.ap_queue.set(then, fifo.len(), fifo.is_full());
             } else {
                 refuse(packets, id);
             }
@@ -465,13 +472,13 @@ impl Cell {
 
     /// The length of the access point's queue over time.
     #[must_use]
-    pub fn hub_queue(&self) -> &Gauge {
-        &self.hub_queue
+    pub fn ap_queue(&self) -> &Gauge {
+        &self.ap_queue
     }
 
     /// The length of the access point's queue over time.
-    pub fn hub_queue_mut(&mut self) -> &mut Gauge {
-        &mut self.hub_queue
+    pub fn ap_queue_mut(&mut self) -> &mut Gauge {
+        &mut self.ap_queue
     }
 
     /// Takes the next packet of `station` out of its queue, if there is one.
@@ -484,15 +491,15 @@ impl Cell {
         dropped: &mut Dropped,
         receiver: &impl Fn(&Packet) -> u32,
     ) -> bool {
-        if self.ledger.is_wanted() {
+        if self.air_use.is_wanted() {
             self.tell_air(now, station);
         }
-        self.load_here(now, station, packets, dropped, receiver)
+        self.fast_load(now, station, packets, dropped, receiver)
     }
 
     /// The same where nobody wants to know about the air, for the one place where it is needed most.
     #[inline(always)]
-    fn load_here(
+    fn fast_load(
         &mut self,
         now: Time,
         station: u32,
@@ -501,10 +508,10 @@ impl Cell {
         receiver: &impl Fn(&Packet) -> u32,
     ) -> bool {
         let state = &mut self.stations[station as usize];
-        if let Some(feed) = &state.feed
-            && feed.next <= now
+        if let Some(source) = &state.source
+            && source.next <= now
         {
-            state.pour(now + Duration::from_nanos(1), packets);
+            state.pour_arrivals(now + Duration::from_nanos(1), packets);
         }
         let taken = match &mut state.queue {
             Queue::Fifo(fifo) => fifo.take(packets),
@@ -528,8 +535,8 @@ impl Cell {
             }
             _ => self.put_in_hand(station, id, to, length),
         }
-        if station == self.hub {
-            self.hub_queue.look(now, &self.stations[station as usize].queue);
+        if station == self.ap {
+            self.ap_queue.look(now, &self.stations[station as usize].queue);
         }
         true
     }
@@ -537,12 +544,12 @@ impl Cell {
     /// The next frame of `station`, which goes at the rate of its receiver if it is the access point.
     #[inline(always)]
     fn put_in_hand(&mut self, station: u32, id: PacketId, to: u32, length: Bytes) {
-        let whose = if station == self.hub && to != BROADCAST { to } else { station };
+        let whose = if station == self.ap && to != BROADCAST { to } else { station };
         let Station { rate, ack, .. } = self.stations[whose as usize];
         let rate = if to == BROADCAST { self.access.broadcast_rate } else { rate };
         let air = self.airs.of(&self.access.timing, length, rate);
         let state = &mut self.stations[station as usize];
-        state.is_plain = !self.lossy && to != BROADCAST && !self.access.protects(length);
+        state.is_simple = !self.lossy && to != BROADCAST && !self.access.protects(length);
         state.frame = Some(Frame { id, to, length, rate, air, ack, received: false });
     }
 
@@ -551,13 +558,13 @@ impl Cell {
     fn fall_silent(&mut self, now: Time, station: u32) {
         let state = &mut self.stations[station as usize];
         state.frame = None;
-        if station == self.hub {
-            self.hub_queue.look(now, &state.queue);
+        if station == self.ap {
+            self.ap_queue.look(now, &state.queue);
         }
-        if state.feed.is_some() || (station == self.hub && self.poured < Time::NEVER) {
-            self.dry.push(station);
+        if state.source.is_some() || (station == self.ap && self.arrivals_until < Time::NEVER) {
+            self.exhausted.push(station);
         }
-        self.sleepers.note(now, station, &state.queue);
+        self.paused_queues.note(now, station, &state.queue);
     }
 
     /// Tells the queues at both ends what the frame of `station` cost that is done with.
@@ -565,7 +572,7 @@ impl Cell {
     fn tell_air(&mut self, now: Time, station: u32) {
         let state = &mut self.stations[station as usize];
         let Some(done) = state.frame else { return };
-        let used = self.ledger.close(station, &state.counters, &done);
+        let used = self.air_use.close(station, &state.counters, &done);
         state.queue.on_air(now, &used);
         if done.to != BROADCAST {
             self.stations[done.to as usize].queue.on_air(now, &AirUse { peer: station, sent: false, ..used });
@@ -575,7 +582,7 @@ impl Cell {
     /// Asks the queues again that held packets back until now.
     #[cold]
     fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receiver: &impl Fn(&Packet) -> u32) {
-        while let Some(station) = self.sleepers.wake(now) {
+        while let Some(station) = self.paused_queues.wake(now) {
             if self.stations[station as usize].frame.is_none() && self.load(now, station, packets, dropped, receiver) {
                 self.request(now, station);
             }
@@ -600,15 +607,15 @@ impl Cell {
             return;
         }
         let mut origin = self.origin;
-        if let Some(index) = self.loners.iter().position(|loner| loner.station == station) {
-            let loner = &mut self.loners[index];
-            if loner.slots > 0 && loner.due(slot) > now {
-                loner.waits = true;
-                let due = loner.due(slot);
-                self.wait_for_loner(due);
+        if let Some(index) = self.off_grid.iter().position(|contender| contender.station == station) {
+            let contender = &mut self.off_grid[index];
+            if contender.slots > 0 && contender.due(slot) > now {
+                contender.has_frame = true;
+                let due = contender.due(slot);
+                self.wait_off_grid(due);
                 return;
             }
-            origin = self.loners.swap_remove(index).from;
+            origin = self.off_grid.swap_remove(index).from;
         } else if now < self.nav {
             // Busy to all but sender and receiver, which are loners.
             let state = &mut self.stations[station as usize];
@@ -618,15 +625,23 @@ impl Cell {
             return;
         }
         let state = &mut self.stations[station as usize];
-        let loner = match self.access.idle_access {
-            IdleAccess::Immediate => Loner { station, from: now.max(origin), slots: 0, drew: false, waits: true },
+        let contender = match self.access.idle_access {
+            IdleAccess::Immediate => {
+                OffGridContender { station, from: now.max(origin), slots: 0, drew: false, has_frame: true }
+            }
             IdleAccess::Backoff => {
                 let from = (now + self.access.timing.difs).max(origin);
-                Loner { station, from, slots: u64::from(state.contention.draw()), drew: true, waits: true }
+                OffGridContender {
+                    station,
+                    from,
+                    slots: u64::from(state.contention.draw()),
+                    drew: true,
+                    has_frame: true,
+                }
             }
         };
-        self.wait_for_loner(loner.due(slot));
-        self.loners.push(loner);
+        self.wait_off_grid(contender.due(slot));
+        self.off_grid.push(contender);
     }
 
     /// `station` will send in slot `target` of the idle medium, unless somebody is before it.
@@ -641,27 +656,27 @@ impl Cell {
     }
 
     /// A loner will send at `time`, unless somebody else is before it.
-    fn wait_for_loner(&mut self, time: Time) {
-        self.loners_due = self.loners_due.min(time);
+    fn wait_off_grid(&mut self, time: Time) {
+        self.off_grid_due = self.off_grid_due.min(time);
         if time < self.next {
             self.next = time;
             self.next_slot = None;
         }
     }
 
-    /// Goes on at the time of [`Cell::next`], and says what was received.
+    /// Goes on at the time of [`SharedChannel::next`], and says what was received.
     pub fn advance(
         &mut self,
         mut now: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: impl Fn(&Packet) -> u32,
-    ) -> Heard {
-        self.go_on(&mut now, Time::ZERO, packets, dropped, given_up, receiver).0
+    ) -> MacEvent {
+        self.go_on(&mut now, Time::ZERO, packets, dropped, retry_limit_drops, receiver).0
     }
 
-    /// Goes on at the time of [`Cell::next`], which is `now`, and then on and on before `bound`, until something was
+    /// Goes on at the time of [`SharedChannel::next`], which is `now`, and then on and on before `bound`, until something was
     /// received or lost, or the access point wants to know what came to it. Moves `now`, and returns how many steps were taken.
     #[inline(always)]
     pub fn go_on(
@@ -670,16 +685,16 @@ impl Cell {
         bound: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: impl Fn(&Packet) -> u32,
-    ) -> (Heard, u64) {
+    ) -> (MacEvent, u64) {
         if *now < self.next {
             self.wake(*now, packets, dropped, &receiver);
-            return (Heard::Nothing, 1);
+            return (MacEvent::Nothing, 1);
         }
         let mut at = *now;
         let mut steps = 1;
-        let mut bound = bound.min(self.sleepers.next());
+        let mut bound = bound.min(self.paused_queues.next());
         if self.tap.is_some() {
             self.record(at, packets);
             bound = Time::ZERO; // one phase at a time
@@ -687,16 +702,16 @@ impl Cell {
         // The usual phases stand in the order in which they follow each other.
         let heard = loop {
             if self.phase == Phase::Ack {
-                if self.poured < at && self.sender == self.hub {
+                if self.arrivals_until < at && self.sender == self.ap {
                     steps -= 1;
-                    break Heard::Thirst;
+                    break MacEvent::NeedsArrivals;
                 }
                 let goes_on = self.finish(at, packets, dropped, &receiver);
                 if !goes_on {
-                    bound = bound.min(self.sleepers.next());
+                    bound = bound.min(self.paused_queues.next());
                 }
-                if self.next >= bound || !dropped.is_empty() || (!goes_on && !self.dry.is_empty()) {
-                    break Heard::Nothing;
+                if self.next >= bound || !dropped.is_empty() || (!goes_on && !self.exhausted.is_empty()) {
+                    break MacEvent::Nothing;
                 }
                 at = self.next;
                 steps += 1;
@@ -704,7 +719,7 @@ impl Cell {
             if self.phase == Phase::Idle {
                 self.start(at);
                 if self.next >= bound {
-                    break Heard::Nothing;
+                    break MacEvent::Nothing;
                 }
                 at = self.next;
                 steps += 1;
@@ -712,18 +727,18 @@ impl Cell {
             if self.phase == Phase::Data {
                 break self.receive(at);
             }
-            if self.poured < at && self.is_hub_on_air() {
+            if self.arrivals_until < at && self.is_ap_on_air() {
                 steps -= 1;
-                break Heard::Thirst;
+                break MacEvent::NeedsArrivals;
             }
-            let broadcast = self.advance_rarely(at, packets, dropped, given_up, &receiver);
-            bound = bound.min(self.sleepers.next());
+            let broadcast = self.general_advance(at, packets, dropped, retry_limit_drops, &receiver);
+            bound = bound.min(self.paused_queues.next());
             if let Some(id) = broadcast {
-                break Heard::Broadcast { from: self.sender, id };
+                break MacEvent::Broadcast { from: self.sender, id };
             }
-            let is_news = !dropped.is_empty() || !given_up.is_empty() || !self.dry.is_empty();
+            let is_news = !dropped.is_empty() || !retry_limit_drops.is_empty() || !self.exhausted.is_empty();
             if is_news || self.next >= bound {
-                break Heard::Nothing;
+                break MacEvent::Nothing;
             }
             at = self.next;
             steps += 1;
@@ -734,17 +749,17 @@ impl Cell {
 
     /// What is not a part of a frame that is received and acknowledged. Returns the broadcast that was received, if one was.
     #[inline(never)]
-    fn advance_rarely(
+    fn general_advance(
         &mut self,
         now: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) -> Option<PacketId> {
         match self.phase {
-            Phase::Collision { began } => self.resolve(now, began, packets, dropped, given_up, receiver),
-            Phase::Spoilt | Phase::LostAck => self.miss(now, packets, dropped, given_up, receiver),
+            Phase::Collision { began } => self.resolve(now, began, packets, dropped, retry_limit_drops, receiver),
+            Phase::Spoilt | Phase::LostAck => self.miss(now, packets, dropped, retry_limit_drops, receiver),
             Phase::Broadcast => {
                 let from = self.sender;
                 let id = self.stations[from as usize].sent().id;
@@ -782,8 +797,8 @@ impl Cell {
         match self.phase {
             Phase::Idle => {
                 for (station, state) in (0..).zip(&self.stations).filter(|(_, state)| state.frame.is_some()) {
-                    match self.loners.iter().find(|loner| loner.station == station) {
-                        Some(loner) if loner.slots > 0 => tap.backoff(station, loner.from, now),
+                    match self.off_grid.iter().find(|contender| contender.station == station) {
+                        Some(contender) if contender.slots > 0 => tap.backoff(station, contender.from, now),
                         None if state.backoff_end > self.slots.count() => tap.backoff(station, self.origin, now),
                         _ => {}
                     }
@@ -822,11 +837,11 @@ impl Cell {
     #[inline(always)]
     fn start(&mut self, now: Time) {
         if let Some(slot) = self.next_slot
-            && now < self.loners_due
+            && now < self.off_grid_due
         {
             self.slots.count_to(slot);
             if let Some(sender) = self.slots.take_only(slot) {
-                if !self.loners.is_empty() {
+                if !self.off_grid.is_empty() {
                     self.rejoin(now);
                 }
                 self.sender = sender;
@@ -847,8 +862,8 @@ impl Cell {
             let passed = now.saturating_since(self.origin).div_floor(self.access.timing.slot);
             self.slots.count_to(self.slots.count() + passed);
         }
-        if !self.loners.is_empty() {
-            self.send_loners(now);
+        if !self.off_grid.is_empty() {
+            self.send_off_grid(now);
         }
         self.sender = self.senders[0];
         if self.met() {
@@ -867,8 +882,8 @@ impl Cell {
 
     /// Whether a frame of the access point is among them.
     #[inline]
-    fn is_hub_on_air(&self) -> bool {
-        self.sender == self.hub || (self.met() && self.senders.contains(&self.hub))
+    fn is_ap_on_air(&self) -> bool {
+        self.sender == self.ap || (self.met() && self.senders.contains(&self.ap))
     }
 
     /// Who sends.
@@ -882,17 +897,17 @@ impl Cell {
         let sender = self.sender;
         let state = &mut self.stations[sender as usize];
         state.counters.attempts += 1;
-        if state.is_plain {
+        if state.is_simple {
             self.phase = Phase::Data;
             self.next = now + state.sent().air;
         } else {
-            self.start_otherwise(now);
+            self.general_start(now);
         }
     }
 
     /// The only sender begins with an RTS, or with a frame that may be lost or is for everyone.
     #[inline(never)]
-    fn start_otherwise(&mut self, now: Time) {
+    fn general_start(&mut self, now: Time) {
         let sender = self.sender;
         let Frame { to, air, length, .. } = *self.stations[sender as usize].sent();
         if to == BROADCAST {
@@ -916,14 +931,14 @@ impl Cell {
 
     /// Loners that are due send, the others go back to the common count.
     #[inline(never)]
-    fn send_loners(&mut self, now: Time) {
+    fn send_off_grid(&mut self, now: Time) {
         let slot = self.access.timing.slot;
         let before = self.senders.len();
         let senders = &mut self.senders;
-        self.loners.retain(|loner| {
-            let sends = loner.waits && loner.due(slot) == now;
+        self.off_grid.retain(|contender| {
+            let sends = contender.has_frame && contender.due(slot) == now;
             if sends {
-                senders.push(loner.station);
+                senders.push(contender.station);
             }
             !sends
         });
@@ -937,21 +952,21 @@ impl Cell {
     #[inline(never)]
     fn rejoin(&mut self, now: Time) {
         let slot = self.access.timing.slot;
-        for loner in &self.loners {
-            let state = &mut self.stations[loner.station as usize];
-            let left = if loner.drew {
-                let passed = if now > loner.from { (now - loner.from).div_floor(slot) } else { 0 };
-                loner.slots.saturating_sub(passed)
+        for contender in &self.off_grid {
+            let state = &mut self.stations[contender.station as usize];
+            let left = if contender.drew {
+                let passed = if now > contender.from { (now - contender.from).div_floor(slot) } else { 0 };
+                contender.slots.saturating_sub(passed)
             } else {
                 u64::from(state.contention.draw())
             };
             state.backoff_end = self.slots.count() + left;
-            if loner.waits {
-                self.slots.insert(loner.station, left);
+            if contender.has_frame {
+                self.slots.insert(contender.station, left);
             }
         }
-        self.loners.clear();
-        self.loners_due = Time::NEVER;
+        self.off_grid.clear();
+        self.off_grid_due = Time::NEVER;
     }
 
     fn is_data_lost(&mut self, from: u32, to: u32) -> bool {
@@ -976,7 +991,7 @@ impl Cell {
             let sender = self.senders[place];
             let state = &mut self.stations[sender as usize];
             state.counters.attempts += 1;
-            longest = longest.max(if state.is_plain { state.sent().air } else { self.opening(sender) });
+            longest = longest.max(if state.is_simple { state.sent().air } else { self.opening(sender) });
         }
         self.phase = Phase::Collision { began: now };
         self.next = now + longest;
@@ -989,7 +1004,7 @@ impl Cell {
         began: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         self.collision += now - began;
@@ -1000,13 +1015,13 @@ impl Cell {
             _ => 0, // nobody asks
         };
         if !met {
-            self.resolve_one(now, began, last, self.sender, packets, dropped, given_up, receiver); // an RTS without answer
+            self.resolve_one(now, began, last, self.sender, packets, dropped, retry_limit_drops, receiver); // an RTS without answer
         }
         for place in 0..self.senders.len() {
             let sender = self.senders[place];
             let state = &mut self.stations[sender as usize];
-            if !state.is_plain || self.access.eifs == Eifs::Nav {
-                self.resolve_one(now, began, last, sender, packets, dropped, given_up, receiver);
+            if !state.is_simple || self.access.eifs == Eifs::Nav {
+                self.resolve_one(now, began, last, sender, packets, dropped, retry_limit_drops, receiver);
                 continue;
             }
             let air = state.sent().air;
@@ -1014,9 +1029,9 @@ impl Cell {
             state.counters.collided += air;
             let resumes = self.access.after_timeout(began + air, now);
             if state.contention.fail(&self.access, true) {
-                self.give_up(now, sender, resumes, packets, dropped, given_up, receiver);
+                self.drop_at_retry_limit(now, sender, resumes, packets, dropped, retry_limit_drops, receiver);
             } else {
-                state.back_off(sender, resumes, self.origin, &mut self.slots, &mut self.loners);
+                state.back_off(sender, resumes, self.origin, &mut self.slots, &mut self.off_grid);
             }
         }
         self.senders.clear();
@@ -1040,7 +1055,7 @@ impl Cell {
         sender: u32,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         let difs = self.access.timing.difs;
@@ -1054,7 +1069,7 @@ impl Cell {
         state.counters.collided += ended - began;
         if to == BROADCAST {
             // Nobody answers a broadcast, so its sender does not know.
-            given_up.push((sender, id));
+            retry_limit_drops.push((sender, id));
             state.counters.delivered += 1;
             state.contention.reset();
             self.load(now, sender, packets, dropped, receiver);
@@ -1066,17 +1081,17 @@ impl Cell {
             _ => self.access.after_timeout(ended, now),
         };
         // An RTS, or a frame too short for one: the short count.
-        self.fail(now, sender, true, resumes, packets, dropped, given_up, receiver);
+        self.fail(now, sender, true, resumes, packets, dropped, retry_limit_drops, receiver);
     }
 
     /// The data frame ends and is received.
     #[inline(always)]
-    fn receive(&mut self, now: Time) -> Heard {
+    fn receive(&mut self, now: Time) -> MacEvent {
         let state = &mut self.stations[self.sender as usize];
         let frame = state.frame.as_mut().expect("a sender has a frame");
-        let heard = Heard::Packet { to: frame.to, id: frame.id };
-        if !state.is_plain {
-            return if self.receive_otherwise(now) { heard } else { Heard::Nothing };
+        let heard = MacEvent::Packet { to: frame.to, id: frame.id };
+        if !state.is_simple {
+            return if self.general_receive(now) { heard } else { MacEvent::Nothing };
         }
         frame.received = true;
         state.counters.data += frame.air;
@@ -1087,7 +1102,7 @@ impl Cell {
 
     /// The same where the frame followed a CTS, or frames may be lost. Returns whether the receiver did not have it before.
     #[inline(never)]
-    fn receive_otherwise(&mut self, now: Time) -> bool {
+    fn general_receive(&mut self, now: Time) -> bool {
         let sender = self.sender;
         self.account_exchange(sender, false);
         let lost = self.lossy && self.is_control_lost(sender);
@@ -1124,7 +1139,7 @@ impl Cell {
         let sender = self.sender;
         let state = &mut self.stations[sender as usize];
         state.counters.control += state.sent().ack;
-        if self.has_sequel || self.rounds_nav && !state.is_plain {
+        if self.has_sequel || self.rounds_nav && !state.is_simple {
             self.succeed(now, packets, dropped, receiver);
             return false;
         }
@@ -1134,7 +1149,7 @@ impl Cell {
         state.backoff_end = self.slots.count() + slots;
         self.phase = Phase::Idle;
         self.origin = now + self.access.timing.difs;
-        let goes_on = self.load_here(now, sender, packets, dropped, receiver);
+        let goes_on = self.fast_load(now, sender, packets, dropped, receiver);
         if goes_on {
             self.slots.insert(sender, slots);
         }
@@ -1171,13 +1186,13 @@ impl Cell {
         if excess > Duration::ZERO {
             self.nav = now + excess;
             let state = &mut self.stations[frame.to as usize];
-            let waits = state.frame.is_some();
-            if waits {
+            let has_frame = state.frame.is_some();
+            if has_frame {
                 self.slots.remove(frame.to, state.backoff_end);
             }
             let slots = state.backoff_end.saturating_sub(self.slots.count());
             state.backoff_end = self.slots.count();
-            self.loners.push(Loner { station: frame.to, from: resumes, slots, drew: true, waits });
+            self.off_grid.push(OffGridContender { station: frame.to, from: resumes, slots, drew: true, has_frame });
         }
         self.reschedule();
     }
@@ -1185,7 +1200,7 @@ impl Cell {
     /// `sender` draws a backoff that begins at `resumes`.
     fn back_off(&mut self, sender: u32, resumes: Time) {
         let state = &mut self.stations[sender as usize];
-        state.back_off(sender, resumes, self.origin, &mut self.slots, &mut self.loners);
+        state.back_off(sender, resumes, self.origin, &mut self.slots, &mut self.off_grid);
     }
 
     /// No CTS comes. The others heard the RTS, and forget their NAV when no data frame follows (10.3.2.4).
@@ -1201,7 +1216,7 @@ impl Cell {
         now: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         let sender = self.sender;
@@ -1219,7 +1234,16 @@ impl Cell {
             now
         };
         let resumes = self.access.after_timeout(ended, now);
-        self.fail(now, sender, !self.access.protects(frame.length), resumes, packets, dropped, given_up, receiver);
+        self.fail(
+            now,
+            sender,
+            !self.access.protects(frame.length),
+            resumes,
+            packets,
+            dropped,
+            retry_limit_drops,
+            receiver,
+        );
         self.reschedule();
     }
 
@@ -1234,11 +1258,11 @@ impl Cell {
         resumes: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         if self.stations[sender as usize].contention.fail(&self.access, is_short) {
-            self.give_up(now, sender, resumes, packets, dropped, given_up, receiver);
+            self.drop_at_retry_limit(now, sender, resumes, packets, dropped, retry_limit_drops, receiver);
         } else {
             self.back_off(sender, resumes);
         }
@@ -1247,20 +1271,20 @@ impl Cell {
     /// That was the last attempt; `sender` contends from `resumes` on with its next frame, if it has one.
     #[allow(clippy::too_many_arguments)]
     #[inline(never)]
-    fn give_up(
+    fn drop_at_retry_limit(
         &mut self,
         now: Time,
         sender: u32,
         resumes: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         let state = &mut self.stations[sender as usize];
-        state.counters.given_up += 1;
+        state.counters.retry_limit_drops += 1;
         if let Some(Frame { id, received: false, .. }) = state.frame {
-            given_up.push((sender, id));
+            retry_limit_drops.push((sender, id));
         }
         self.load(now, sender, packets, dropped, receiver);
         self.back_off(sender, resumes);
@@ -1277,19 +1301,19 @@ impl Cell {
             self.next_slot = None;
             self.next = Time::NEVER;
         }
-        if !self.loners.is_empty() {
-            self.look_at_loners();
+        if !self.off_grid.is_empty() {
+            self.look_at_off_grid();
         }
     }
 
     /// Finds out whether a loner is next.
     #[inline(never)]
-    fn look_at_loners(&mut self) {
+    fn look_at_off_grid(&mut self) {
         let slot = self.access.timing.slot;
-        let waiting = self.loners.iter().filter(|loner| loner.waits);
-        self.loners_due = waiting.map(|loner| loner.due(slot)).min().unwrap_or(Time::NEVER);
-        if self.loners_due < self.next {
-            self.next = self.loners_due;
+        let waiting = self.off_grid.iter().filter(|contender| contender.has_frame);
+        self.off_grid_due = waiting.map(|contender| contender.due(slot)).min().unwrap_or(Time::NEVER);
+        if self.off_grid_due < self.next {
+            self.next = self.off_grid_due;
             self.next_slot = None;
         }
     }

@@ -2,7 +2,7 @@
 #![allow(dead_code)] // not every test uses all of it
 
 use wifair_engine::{Stream, stream};
-use wifair_mac::{Access, Heard, Links, SignalSettings, Space, StationSettings};
+use wifair_mac::{Access, MacEvent, RadioLinks, SignalSettings, SpatialChannel, StationSettings};
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_phy::propagation::Fading;
 use wifair_phy::{Reception, Timing};
@@ -52,25 +52,25 @@ pub struct Arrival {
 
 /// A medium and the packets in it. The flow of a packet is its sender, its hop the receiver.
 pub struct Run {
-    pub space: Space,
+    pub space: SpatialChannel,
     pub packets: Packets,
     pub arrivals: Vec<Arrival>,
-    pub given_up: Vec<(u32, PacketId)>,
+    pub retry_limit_drops: Vec<(u32, PacketId)>,
     /// Whether a sender gets a further packet for each that arrived or was given up.
     pub saturated: bool,
 }
 
 impl Run {
     /// Of stations with this contention window, at 11 Mb/s.
-    pub fn new(access: Access, links: Links, cw: (u32, u32), seed: u64) -> Self {
+    pub fn new(access: Access, links: RadioLinks, cw: (u32, u32), seed: u64) -> Self {
         let stations = u32::try_from(links.stations()).unwrap();
         let rate = BitRate::from_mbps(11);
         let settings = (0..stations).map(|number| station(seed, number, cw, rate)).collect();
-        Self::of(Space::new(access, &[], links, settings))
+        Self::of(SpatialChannel::new(access, &[], links, settings))
     }
 
-    pub fn of(space: Space) -> Self {
-        Self { space, packets: Packets::default(), arrivals: vec![], given_up: vec![], saturated: false }
+    pub fn of(space: SpatialChannel) -> Self {
+        Self { space, packets: Packets::default(), arrivals: vec![], retry_limit_drops: vec![], saturated: false }
     }
 
     pub fn with(mut self, settings: SignalSettings) -> Self {
@@ -91,26 +91,27 @@ impl Run {
 
     /// Goes on until `end`, or until nothing is left to do.
     pub fn until(&mut self, end: Time) {
-        let mut given_up = vec![];
+        let mut retry_limit_drops = vec![];
         while self.space.next() <= end && self.space.next() < Time::NEVER {
             let now = self.space.next();
             let mut dropped = vec![];
-            match self.space.advance(now, &mut self.packets, &mut dropped, &mut given_up, |packet| packet.hop) {
-                Heard::Nothing | Heard::Thirst => {}
-                Heard::Packet { to, id } => {
+            match self.space.advance(now, &mut self.packets, &mut dropped, &mut retry_limit_drops, |packet| packet.hop)
+            {
+                MacEvent::Nothing | MacEvent::NeedsArrivals => {}
+                MacEvent::Packet { to, id } => {
                     let from = self.packets[id].flow;
                     self.arrivals.push(Arrival { at: now, from, to });
                     if self.saturated {
                         self.resend(now, from, id);
                     }
                 }
-                Heard::Broadcast { from, .. } => {
+                MacEvent::Broadcast { from, .. } => {
                     let receivers = self.space.receivers();
                     self.arrivals.extend(receivers.iter().map(|to| Arrival { at: now, from, to: *to }));
                 }
             }
-            for (from, id) in given_up.drain(..) {
-                self.given_up.push((from, id));
+            for (from, id) in retry_limit_drops.drain(..) {
+                self.retry_limit_drops.push((from, id));
                 if self.saturated {
                     self.resend(now, from, id);
                 }

@@ -7,22 +7,22 @@ use crate::world::Stamp;
 
 /// Where a sniffer is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Ears {
+pub(super) enum Listener {
     /// Wherever anybody could have read the frame. Frames that collided are lost to it too.
     Anywhere,
     /// At an access point, by its number; it knows what it sends itself.
-    Hub(u32),
+    Ap(u32),
 }
 
-impl Ears {
+impl Listener {
     /// Whether it has this frame.
     pub(super) fn hear(self, frame: &FrameRecord, hearers: Option<&[Hearer]>) -> bool {
         match (self, hearers) {
             (Self::Anywhere, None) => frame.fate != Fate::Collision,
             (Self::Anywhere, Some(hearers)) => hearers.iter().any(|hearer| hearer.fate == Fate::Read),
-            (Self::Hub(hub), _) if frame.from == hub => true,
-            (Self::Hub(hub), None) => frame.fate == Fate::Read || (frame.fate != Fate::Collision && frame.to != hub),
-            (Self::Hub(hub), Some(hearers)) => hearers.iter().any(|one| one.station == hub && one.fate == Fate::Read),
+            (Self::Ap(ap), _) if frame.from == ap => true,
+            (Self::Ap(ap), None) => frame.fate == Fate::Read || (frame.fate != Fate::Collision && frame.to != ap),
+            (Self::Ap(ap), Some(hearers)) => hearers.iter().any(|one| one.station == ap && one.fate == Fate::Read),
         }
     }
 }

@@ -6,13 +6,13 @@
 //! that a router or station passes on is seen once, when it leaves; at the wires of the access point, packets from there as
 //! they come, before a scheme has changed them, and packets to there as they leave.
 //!
-//! Addresses, ports and initial sequence numbers are made up, see [`Book`](book); lengths are those of real headers, so a frame
+//! Addresses, ports and initial sequence numbers are made up, see [`Headers`](headers); lengths are those of real headers, so a frame
 //! is longer than it was to the simulator where a scenario counts fewer bytes (`tcp.header`, `wlan.llc_overhead`, SYN
 //! options). Frames that are shorter get padding. The air has no management frames, as the simulator has none.
 
 mod air;
-mod book;
-mod points;
+mod capture_points;
+mod headers;
 
 use std::io::{self, Write};
 
@@ -22,10 +22,10 @@ use wifair_units::Time;
 use crate::scenario::Scenario;
 use crate::world::{WatchPlan, World};
 
-use air::{Ears, Retries};
-use book::Book;
-use points::Place;
-pub use points::{MOST_POINTS, Points};
+use air::{Listener, Retries};
+use capture_points::Place;
+pub use capture_points::{CapturePoints, MOST_POINTS};
+use headers::Headers;
 
 /// Time zero of a run in captures: the first of January 2000, in ns since 1970. Zero itself means "never" to some readers.
 pub const EPOCH: u64 = 946_684_800_000_000_000;
@@ -87,14 +87,14 @@ impl<W: Write> File<W> {
 /// Writes captures of a run while it goes on: memory does not grow with its length if [`Capture::drain`] is called often.
 #[derive(Debug)]
 pub struct Capture<W: Write> {
-    points: Points,
-    book: Book,
+    points: CapturePoints,
+    headers: Headers,
     files: Vec<File<W>>,
     /// The file of packets that are seen before a hop as they arrive, and as they leave.
     arrivals: Vec<Option<u16>>,
     departures: Vec<Option<u16>>,
     /// The files of the air, the medium of each, and what each hears.
-    air: Vec<(usize, usize, Ears)>,
+    air: Vec<(usize, usize, Listener)>,
     retries: Vec<Vec<Retries>>,
     snap: u32,
     buffer: Vec<u8>,
@@ -110,12 +110,12 @@ impl<W: Write> Capture<W> {
         scenario: &Scenario,
         seed: u64,
         world: &World,
-        points: Points,
+        points: CapturePoints,
         format: Format,
         snap: u32,
         mut open: impl FnMut(&str) -> io::Result<W>,
     ) -> Result<Self, WriteError> {
-        let book = Book::new(scenario, seed, world);
+        let headers = Headers::new(scenario, seed, world);
         let mut files = vec![];
         let mut air = vec![];
         for (name, place) in points.list() {
@@ -125,11 +125,11 @@ impl<W: Write> Capture<W> {
                 _ => Link::Ethernet,
             };
             match place {
-                Place::Air(medium) => air.push((files.len(), *medium, Ears::Anywhere)),
+                Place::Air(channel) => air.push((files.len(), *channel, Listener::Anywhere)),
                 Place::Radio(node) => {
-                    for (medium, nodes) in book.media().iter().enumerate() {
+                    for (channel, nodes) in headers.channels().iter().enumerate() {
                         let numbers = (0..).zip(nodes).filter(|(_, other)| *other == node);
-                        air.extend(numbers.map(|(number, _)| (files.len(), medium, Ears::Hub(number))));
+                        air.extend(numbers.map(|(number, _)| (files.len(), channel, Listener::Ap(number))));
                     }
                 }
                 _ => {}
@@ -149,10 +149,10 @@ impl<W: Write> Capture<W> {
                 Err(error) => return Err(WriteError { file, error }),
             }
         }
-        let arrivals = points.at_hops(&book, world.hops(), false);
-        let departures = points.at_hops(&book, world.hops(), true);
-        let retries = book.media().iter().map(|nodes| vec![Retries::default(); nodes.len()]).collect();
-        Ok(Self { points, book, files, arrivals, departures, air, retries, snap, buffer: vec![] })
+        let arrivals = points.at_hops(&headers, world.hops(), false);
+        let departures = points.at_hops(&headers, world.hops(), true);
+        let retries = headers.channels().iter().map(|nodes| vec![Retries::default(); nodes.len()]).collect();
+        Ok(Self { points, headers, files, arrivals, departures, air, retries, snap, buffer: vec![] })
     }
 
     /// Where the world has to look.
@@ -165,7 +165,7 @@ impl<W: Write> Capture<W> {
     /// Names of hosts by their addresses, in the format of `/etc/hosts`.
     #[must_use]
     pub fn hosts(&self) -> String {
-        self.book.hosts()
+        self.headers.hosts()
     }
 
     /// Writes what was seen since the last call. The caller forgets it, see [`World::clear_watch`].
@@ -179,27 +179,27 @@ impl<W: Write> Capture<W> {
             let Some(file) = files[hop] else { continue };
             self.buffer.clear();
             let at_wire = self.points.is_wires(usize::from(file));
-            let (destination, source) = self.book.ethernet(sighting, at_wire);
+            let (destination, source) = self.headers.ethernet(sighting, at_wire);
             frame::ethernet(&mut self.buffer, destination, source, false);
-            let ttl = self.book.ttl(hop, &sighting.stamp, sighting.departs);
+            let ttl = self.headers.ttl(hop, &sighting.stamp, sighting.departs);
             let rest = self.snap.saturating_sub(14);
-            if let Some(length) = self.book.packet(&mut self.buffer, &sighting.packet, &sighting.stamp, ttl, rest) {
+            if let Some(length) = self.headers.packet(&mut self.buffer, &sighting.packet, &sighting.stamp, ttl, rest) {
                 self.files[usize::from(file)].write(sighting.time, 14 + length, &self.buffer)?;
             }
         }
         if self.air.is_empty() {
             return Ok(());
         }
-        for (medium, (tap, stamps)) in world.aired().enumerate() {
-            let retries = &mut self.retries[medium];
+        for (channel, (tap, stamps)) in world.aired().enumerate() {
+            let retries = &mut self.retries[channel];
             for (record, stamp) in tap.frames().iter().zip(stamps) {
                 let hearers = tap.hearers(record);
                 let known = retries[record.from as usize].know(record, *stamp);
                 self.buffer.clear();
-                let length = self.book.air_frame(&mut self.buffer, medium, record, known.as_ref(), self.snap);
+                let length = self.headers.air_frame(&mut self.buffer, channel, record, known.as_ref(), self.snap);
                 for (file, of, ears) in &self.air {
                     if let Some(length) = length
-                        && *of == medium
+                        && *of == channel
                         && ears.hear(record, hearers)
                     {
                         self.files[*file].write(record.end, length, &self.buffer)?;

@@ -5,7 +5,7 @@ use wifair_packet::Kind;
 use wifair_units::Time;
 
 use super::row;
-use crate::build::nodes_by_medium;
+use crate::build::nodes_by_channel;
 use crate::scenario::{Node, Scenario};
 use crate::world::{Stamp, World};
 
@@ -87,7 +87,7 @@ impl FrameLog {
         Self {
             from,
             to,
-            stations: nodes_by_medium(scenario, seed).into_iter().map(names).collect(),
+            stations: nodes_by_channel(scenario, seed).into_iter().map(names).collect(),
             flows: scenario.network.flows.iter().map(|flow| flow.name.clone()).collect(),
             frames: vec![],
             backoffs: vec![],

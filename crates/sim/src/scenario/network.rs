@@ -68,7 +68,7 @@ pub enum Step {
         to: Node,
     },
     /// Over a wire.
-    Wire {
+    Wired {
         /// Its place in [`Network::wires`].
         wire: usize,
         /// Whether from its second end to its first.
@@ -92,8 +92,8 @@ pub struct Flow {
     /// Which way data goes, seen from the stations.
     pub direction: Direction,
     /// The way of the data; that of the ACKs is the same backwards. Where stations choose among access points, it is that
-    /// over the first: see [`Network::way`].
-    pub way: Vec<Step>,
+    /// over the first: see [`Network::path`].
+    pub path: Vec<Step>,
 }
 
 /// All nodes, wires and flows by name.
@@ -157,9 +157,9 @@ impl Network {
 
     /// The way with the fewest wires when each station is at the access point `ap_of` it.
     #[must_use]
-    pub fn way(&self, from: Node, to: Node, ap_of: &dyn Fn(usize) -> usize) -> Option<Vec<Step>> {
+    pub fn path(&self, from: Node, to: Node, ap_of: &dyn Fn(usize) -> usize) -> Option<Vec<Step>> {
         let neighbours = neighbours(&self.wires);
-        way(from, to, ap_of, |start, end| wired_way(start, end, &neighbours))
+        path(from, to, ap_of, |start, end| wired_path(start, end, &neighbours))
     }
 }
 
@@ -171,7 +171,7 @@ fn neighbours(wires: &[Wire]) -> Neighbours {
     for (wire, link) in wires.iter().enumerate() {
         for reverse in [false, true] {
             let (from, to) = if reverse { (link.ends[1], link.ends[0]) } else { (link.ends[0], link.ends[1]) };
-            neighbours.entry(from).or_default().push((to, Step::Wire { wire, reverse }));
+            neighbours.entry(from).or_default().push((to, Step::Wired { wire, reverse }));
         }
     }
     neighbours
@@ -512,9 +512,9 @@ impl Builder<'_> {
     fn flows(&mut self) {
         let file = self.file;
         let neighbours = neighbours(&self.network.wires);
-        let (mut ways, mut wired) = (BTreeMap::new(), BTreeMap::new());
-        let mut wired_way =
-            |start, end| wired.entry((start, end)).or_insert_with(|| wired_way(start, end, &neighbours)).clone();
+        let (mut paths, mut wired) = (BTreeMap::new(), BTreeMap::new());
+        let mut wired_path =
+            |start, end| wired.entry((start, end)).or_insert_with(|| wired_path(start, end, &neighbours)).clone();
         let chosen: Vec<Option<usize>> = self
             .network
             .stations
@@ -541,7 +541,7 @@ impl Builder<'_> {
             }
             let several = pairs.len();
             for (index, (from, to)) in pairs.into_iter().enumerate() {
-                let way = ways.entry((from, to)).or_insert_with(|| match (from, to) {
+                let path = paths.entry((from, to)).or_insert_with(|| match (from, to) {
                     // The hops between are a matter of the run's seed.
                     (Node::Station(_), Node::Station(_)) if is_ad_hoc(file) => Some(vec![Step::Air { from, to }]),
                     // Whichever access points they choose.
@@ -549,20 +549,20 @@ impl Builder<'_> {
                         .flat_map(|a| candidates(to).map(move |b| (a, b)))
                         .map(|(a, b)| {
                             let ap_of = |station| if from == Node::Station(station) { a } else { b };
-                            way(from, to, &ap_of, &mut wired_way)
+                            path(from, to, &ap_of, &mut wired_path)
                         })
                         .reduce(|first, other| first.filter(|_| other.is_some()))
                         .flatten(),
                 });
-                let Some(way) = way.clone() else {
+                let Some(path) = path.clone() else {
                     let message = format!("no way from `{}` to `{}`", self.node_name(from), self.node_name(to));
                     self.problem(&format!("flows[{group}]"), &message, "join them by [[links]]");
                     break;
                 };
-                if way.iter().any(|step| matches!(step, Step::Air { .. })) && !self.fits_the_air(flows, group) {
+                if path.iter().any(|step| matches!(step, Step::Air { .. })) && !self.fits_the_air(flows, group) {
                     break;
                 }
-                if !self.fits_the_queues(flows, &way) {
+                if !self.fits_the_queues(flows, &path) {
                     break;
                 }
                 for copy in 0..each {
@@ -587,7 +587,7 @@ impl Builder<'_> {
                         _ => Direction::Wired,
                     };
                     let place = (index * each + copy, of);
-                    self.network.flows.push(Flow { name, group, place, from, to, direction, way: way.clone() });
+                    self.network.flows.push(Flow { name, group, place, from, to, direction, path: path.clone() });
                 }
             }
             if flows.start >= file.duration {
@@ -682,9 +682,9 @@ impl Builder<'_> {
     }
 
     /// Reports a queue on the way of the data that is too small for one packet: nothing would arrive.
-    fn fits_the_queues(&mut self, flows: &Flows, way: &[Step]) -> bool {
+    fn fits_the_queues(&mut self, flows: &Flows, path: &[Step]) -> bool {
         let (_, size) = full_packet(flows);
-        for step in way {
+        for step in path {
             let (owner, limit) = match *step {
                 Step::Air { from: Node::Station(station), .. } => {
                     let group = self.network.stations[station].group;
@@ -694,7 +694,7 @@ impl Builder<'_> {
                     Some(ap) => ("ap".to_owned(), ap.queue.limit),
                     None => continue,
                 },
-                Step::Wire { wire, .. } => {
+                Step::Wired { wire, .. } => {
                     let limit = self.network.wires[wire].queue.limit;
                     let group = self.file.servers.iter().position(|servers| servers.queue.limit == limit);
                     let link = self.file.links.iter().position(|link| link.queue.limit == limit);
@@ -731,7 +731,7 @@ fn full_packet(flows: &Flows) -> (&'static str, Bytes) {
 }
 
 /// A way whose part over wires is found by `wired`.
-fn way(
+fn path(
     from: Node,
     to: Node,
     ap_of: &dyn Fn(usize) -> usize,
@@ -753,7 +753,7 @@ fn way(
 }
 
 /// The way with the fewest wires; of several the one whose links were declared first.
-fn wired_way(start: Node, end: Node, neighbours: &Neighbours) -> Option<Vec<Step>> {
+fn wired_path(start: Node, end: Node, neighbours: &Neighbours) -> Option<Vec<Step>> {
     let mut reached: BTreeMap<Node, Option<(Node, Step)>> = BTreeMap::from([(start, None)]);
     let mut queue = VecDeque::from([start]);
     while let Some(node) = queue.pop_front() {

@@ -1,14 +1,14 @@
 //! The keys of `[space]`, and what follows from them: where stations are, who hears whom, and the way through a network
 //! without access point.
 //!
-//! Without `[space]` everybody hears everybody. With it the medium is [`wifair_mac::Space`]: positions and radios
+//! Without `[space]` everybody hears everybody. With it the medium is [`wifair_mac::SpatialChannel`]: positions and radios
 //! give powers, powers give hearing, and what is hidden or exposed follows.
 
 use std::collections::BTreeMap;
 
 use wifair_config::{choice, table};
 use wifair_engine::stream;
-use wifair_mac::Links;
+use wifair_mac::RadioLinks;
 use wifair_phy::placement::Placement;
 use wifair_phy::propagation::{Fading, Position, Propagation, two_ray};
 use wifair_phy::{Radio, Reception};
@@ -108,7 +108,7 @@ impl Scenario {
         if aps <= 1 {
             return vec![0; self.network.stations.len()];
         }
-        let best = |links: &Links, station: usize| {
+        let best = |links: &RadioLinks, station: usize| {
             let power = |ap: &usize| links.received_power(number(*ap), number(aps + station));
             (0..aps).reduce(|best, ap| if power(&ap) > power(&best) { ap } else { best }).unwrap_or(0)
         };
@@ -159,7 +159,7 @@ impl Scenario {
 
     /// Who of these nodes hears whom in the run with this seed.
     #[must_use]
-    pub fn hearing(&self, space: &Space, seed: u64, nodes: &[Node]) -> Links {
+    pub fn hearing(&self, space: &Space, seed: u64, nodes: &[Node]) -> RadioLinks {
         let everywhere = self.positions(seed);
         let positions: Vec<Position> = nodes
             .iter()
@@ -205,7 +205,7 @@ impl Scenario {
             let shadow = space.propagation.shadow(&mut stream(seed, "shadow", &pair));
             Db(space.propagation.gain(distance).0 + shadow.0)
         };
-        let links = Links::from_radios(&self.radios(space, nodes), gain, space.ignored);
+        let links = RadioLinks::from_radios(&self.radios(space, nodes), gain, space.ignored);
         if space.paths.iter().all(|path| path.miss == 0.0) {
             return links;
         }
@@ -247,8 +247,8 @@ mod tests {
 
     use super::*;
 
-    fn way(links: &Links, from: u32, to: u32) -> Vec<u32> {
-        crate::build::shortest_paths(links).way(from, to).collect()
+    fn path(links: &RadioLinks, from: u32, to: u32) -> Vec<u32> {
+        crate::build::shortest_paths(links).path(from, to).collect()
     }
 
     fn scenario(keys: &str) -> Scenario {
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(links.hearing(0, 2), Hearing::Senses);
         assert_eq!(links.hearing(0, 3), Hearing::Senses);
         assert_eq!(links.hearing(0, 4), Hearing::Nothing);
-        assert_eq!(way(&links, 0, 4), [1, 2, 3, 4]);
+        assert_eq!(path(&links, 0, 4), [1, 2, 3, 4]);
     }
 
     /// las: 128 m apart the neighbours in a row and on the diagonal (181 m) are one hop away, two steps (256 m) are not.
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(links.hearing(0, 5), Hearing::Reads);
         assert_eq!(links.hearing(0, 2), Hearing::Senses);
         assert_eq!(links.hearing(0, 15), Hearing::Senses);
-        assert_eq!(way(&links, 0, 15), [5, 10, 15]);
+        assert_eq!(path(&links, 0, 15), [5, 10, 15]);
     }
 
     #[test]
@@ -297,6 +297,6 @@ mod tests {
         assert_eq!(links.hearing(2, 0), Hearing::Nothing);
         assert_eq!(links.hearing(0, 1), Hearing::Nothing);
         assert_eq!(links.hearing(1, 0), Hearing::Reads);
-        assert!(way(&links, 0, 1).is_empty());
+        assert!(path(&links, 0, 1).is_empty());
     }
 }

@@ -1,27 +1,27 @@
 //! What happens without being an event of its own, for it concerns nothing but counters.
 //!
-//! Datagrams that come to a full queue which only they enter (see [`Feed`]) are put off until somebody looks, or the queue runs
+//! Datagrams that come to a full queue which only they enter (see [`SaturatedSource`]) are put off until somebody looks, or the queue runs
 //! dry. Wires to a busy access point are looked at late as well: see [`super::late`]. What arrives at the far end of a wire may do so
 //! before its time: see [`super::early`].
 //!
 //! Results are those that events would give; where packets are looked at on their way (see [`super::watch`]), or access points
 //! have schemes, nothing is put off.
 
-use wifair_mac::Feed;
+use wifair_mac::SaturatedSource;
 use wifair_queue::Discipline;
 use wifair_units::Time;
 
 use super::World;
 use super::flow::{Ends, datagram};
 use super::late::Late;
-use super::link::Early;
 use super::measure::Loss;
 use super::plan::{Hop, Transport, Workload};
+use super::wired_link::Early;
 
 impl World {
     /// Finds out what may be put off.
     pub(super) fn find_deferrable(&mut self) {
-        if self.attended || self.routing.is_some() {
+        if self.observed || self.routing.is_some() {
             return;
         }
         for flow in 0..self.flows.len() {
@@ -36,9 +36,9 @@ impl World {
 
     /// The medium and station that a flow starts from, if no other way leads through that queue.
     fn alone_at(&self, flow: usize) -> Option<(usize, u32)> {
-        let Hop::Air { medium, from, .. } = self.hops[self.flows[flow].forward as usize] else { return None };
-        let through = |hop: &&Hop| matches!(hop, Hop::Air { medium: m, from: f, .. } if (*m, *f) == (medium, from));
-        (self.hops.iter().filter(through).count() == 1).then_some((usize::from(medium), from))
+        let Hop::Air { channel, from, .. } = self.hops[self.flows[flow].forward as usize] else { return None };
+        let through = |hop: &&Hop| matches!(hop, Hop::Air { channel: m, from: f, .. } if (*m, *f) == (channel, from));
+        (self.hops.iter().filter(through).count() == 1).then_some((usize::from(channel), from))
     }
 
     /// From now on everything is an event; called before anything has happened.
@@ -57,11 +57,11 @@ impl World {
     #[inline]
     pub(super) fn leave_to_queue(&mut self, index: usize, next: Time) -> bool {
         let flow = self.connections[index].flow as usize;
-        let Some((medium, station)) = self.flows[flow].alone_at else { return false };
-        self.media[medium].queue(station).is_full() && self.begin_feed(index, next, medium, station)
+        let Some((channel, station)) = self.flows[flow].alone_at else { return false };
+        self.channels[channel].queue(station).is_full() && self.attach_source(index, next, channel, station)
     }
 
-    fn begin_feed(&mut self, index: usize, next: Time, medium: usize, station: u32) -> bool {
+    fn attach_source(&mut self, index: usize, next: Time, channel: usize, station: u32) -> bool {
         let connection = &self.connections[index];
         let flow = &self.flows[connection.flow as usize];
         let (Ends::Udp { draws, sent }, Transport::Udp { payload, size, interval, jitter }) =
@@ -69,52 +69,56 @@ impl World {
         else {
             return false;
         };
-        let Some(cell) = self.media[medium].as_cell().filter(|cell| cell.can_feed(station)) else { return false };
+        let Some(cell) = self.channels[channel].as_cell().filter(|cell| cell.can_attach_source(station)) else {
+            return false;
+        };
         let packet = datagram(flow, index, *sent, *payload, *size);
         let (interval, jitter, draws) = (*interval, *jitter, draws.clone());
-        cell.feed(station, Feed { packet, next, interval, jitter, draws, came: 0, refused: 0 });
+        cell.attach_source(station, SaturatedSource { packet, next, interval, jitter, draws, came: 0, refused: 0 });
         true
     }
 
     /// Stations have nothing more to send that were not told of everything.
     #[inline]
-    pub(super) fn wake_sources(&mut self, medium: usize) {
-        while let Some(station) = self.media[medium].as_cell().and_then(|cell| cell.take_dry()) {
-            self.ran_dry(medium, station);
+    pub(super) fn wake_sources(&mut self, channel: usize) {
+        while let Some(station) = self.channels[channel].as_cell().and_then(|cell| cell.take_exhausted()) {
+            self.source_exhausted(channel, station);
         }
     }
 
     /// The source that filled its queue sets its timer again, or wires tell of what they bring.
     #[inline(never)]
-    fn ran_dry(&mut self, medium: usize, station: u32) {
-        if self.late.is_on && self.late.lead_to(medium, station) {
+    fn source_exhausted(&mut self, channel: usize, station: u32) {
+        if self.late.is_on && self.late.lead_to(channel, station) {
             self.be_in_time();
         } else {
-            self.end_feed(medium, station);
+            self.detach_source(channel, station);
         }
     }
 
     /// A flow that was left to its queue is stopped: nothing of it comes any more.
     pub(super) fn take_back(&mut self, flow: usize) {
-        if let Some((medium, station)) = self.flows[flow].alone_at {
-            self.end_feed(medium, station);
+        if let Some((channel, station)) = self.flows[flow].alone_at {
+            self.detach_source(channel, station);
         }
     }
 
     /// The source of a station's datagrams is an ordinary one again.
     #[inline(never)]
-    fn end_feed(&mut self, medium: usize, station: u32) {
-        let Some(feed) = self.media[medium].as_cell().and_then(|cell| cell.take_feed(station)) else { return };
-        self.book_feed(feed.packet.flow, feed.came, feed.refused);
-        let index = feed.packet.flow as usize;
+    fn detach_source(&mut self, channel: usize, station: u32) {
+        let Some(source) = self.channels[channel].as_cell().and_then(|cell| cell.detach_source(station)) else {
+            return;
+        };
+        self.book_source(source.packet.flow, source.came, source.refused);
+        let index = source.packet.flow as usize;
         if let Ends::Udp { draws, sent } = &mut self.connections[index].ends {
-            *draws = feed.draws;
-            *sent = feed.packet.seq;
+            *draws = source.draws;
+            *sent = source.packet.seq;
         }
-        self.set_timer(2 * index, feed.next);
+        self.set_timer(2 * index, source.next);
     }
 
-    fn book_feed(&mut self, connection: u32, came: u64, refused: u64) {
+    fn book_source(&mut self, connection: u32, came: u64, refused: u64) {
         let counters = &mut self.connections[connection as usize].counters;
         counters.data_sent += came;
         counters.data_lost[Loss::StationQueue as usize] += refused;
@@ -127,15 +131,17 @@ impl World {
         if self.late.is_on {
             self.make_up(end);
         }
-        for index in 0..self.media.len() {
-            let Some(cell) = self.media[index].as_cell() else { continue };
-            cell.pour(end, &mut self.packets);
+        for index in 0..self.channels.len() {
+            let Some(cell) = self.channels[index].as_cell() else { continue };
+            cell.pour_arrivals(end, &mut self.packets);
             let done: Vec<_> = cell
-                .feeds()
-                .map(|feed| (feed.packet.flow, std::mem::take(&mut feed.came), std::mem::take(&mut feed.refused)))
+                .attached_sources()
+                .map(|source| {
+                    (source.packet.flow, std::mem::take(&mut source.came), std::mem::take(&mut source.refused))
+                })
                 .collect();
             for (connection, came, refused) in done {
-                self.book_feed(connection, came, refused);
+                self.book_source(connection, came, refused);
             }
         }
     }

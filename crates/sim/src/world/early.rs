@@ -14,8 +14,8 @@ use wifair_units::Time;
 
 use super::World;
 use super::flow::Flow;
-use super::link::Early;
 use super::plan::{Hop, Transport, Workload};
+use super::wired_link::Early;
 
 /// From where packets enter a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,16 +43,16 @@ impl World {
     pub(super) fn find_early(&mut self) {
         let mut origins = vec![vec![]; self.links.len()];
         for flow in &self.flows {
-            let (forward, reverse) = (self.way(flow.forward), self.way(flow.reverse));
+            let (forward, reverse) = (self.path(flow.forward), self.path(flow.reverse));
             let answered = match forward {
-                [.., Hop::Wire(last), Hop::End] => Origin::Answers(*last),
+                [.., Hop::Wired(last), Hop::End] => Origin::Answers(*last),
                 _ => Origin::Other,
             };
             let reverse = if is_one_way(flow) { &[] } else { reverse };
-            for (way, first) in [(forward, Origin::Other), (reverse, answered)] {
+            for (path, first) in [(forward, Origin::Other), (reverse, answered)] {
                 let origin = std::iter::once(first).chain(std::iter::repeat(Origin::Other));
-                for (hop, origin) in way.iter().zip(origin) {
-                    if let Hop::Wire(link) = hop {
+                for (hop, origin) in path.iter().zip(origin) {
+                    if let Hop::Wired(link) = hop {
                         origins[*link as usize].push(origin);
                     }
                 }
@@ -61,9 +61,9 @@ impl World {
         let mut early: Vec<Early> =
             self.links.iter().map(|link| if link.has_gate() { Early::Never } else { Early::Always }).collect();
         for flow in &self.flows {
-            let (forward, reverse) = (self.way(flow.forward), self.way(flow.reverse));
+            let (forward, reverse) = (self.path(flow.forward), self.path(flow.reverse));
             for hops in forward.windows(2) {
-                let Hop::Wire(link) = hops[0] else { continue };
+                let Hop::Wired(link) = hops[0] else { continue };
                 let place = &mut early[link as usize];
                 let kind =
                     if hops[1] == Hop::End { self.kind_of_end(flow, link, reverse[0], &origins) } else { Early::Never };
@@ -74,7 +74,8 @@ impl World {
                 };
             }
             if !is_one_way(flow) {
-                let wires = reverse.iter().filter_map(|hop| if let Hop::Wire(link) = hop { Some(*link) } else { None });
+                let wires =
+                    reverse.iter().filter_map(|hop| if let Hop::Wired(link) = hop { Some(*link) } else { None });
                 wires.for_each(|link| early[link as usize] = Early::Never);
             }
         }
@@ -91,7 +92,7 @@ impl World {
             (Transport::Udp { .. }, _) => return Early::Always,
             (Transport::Tcp { receiver, .. }, _) => receiver.ack_every > 1,
         };
-        let Hop::Wire(back) = answer else { return Early::Never };
+        let Hop::Wired(back) = answer else { return Early::Never };
         let is_alone = origins[back as usize].iter().all(|origin| *origin == Origin::Answers(link));
         match waits {
             _ if !is_alone || self.links[back as usize].has_gate() => Early::Never,
@@ -101,10 +102,10 @@ impl World {
     }
 
     /// The way that begins at `start`.
-    fn way(&self, start: u32) -> &[Hop] {
-        let way = &self.hops[start as usize..];
-        let end = way.iter().position(|hop| *hop == Hop::End).expect("a way ends somewhere");
-        &way[..=end]
+    fn path(&self, start: u32) -> &[Hop] {
+        let path = &self.hops[start as usize..];
+        let end = path.iter().position(|hop| *hop == Hop::End).expect("a way ends somewhere");
+        &path[..=end]
     }
 
     /// A packet that will arrive at `time` arrives now.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use wifair_engine::{Stream, stream};
-use wifair_mac::Feed;
+use wifair_mac::SaturatedSource;
 use wifair_metrics::Histogram;
 use wifair_packet::{Kind, Packet, PacketId};
 use wifair_tcp::{Receiver, Sender};
@@ -313,7 +313,7 @@ impl World {
         let packet = datagram(flow, index, *sent, *payload, *size);
         *sent += u64::from(*payload);
         connection.counters.data_sent += 1;
-        let wait = Feed::wait(*interval, *jitter, draws);
+        let wait = SaturatedSource::wait(*interval, *jitter, draws);
         let hop = packet.hop;
         let id = self.packets.insert(packet);
         self.launch(id, hop);

@@ -13,17 +13,17 @@
 //! FIFO and drops arrivals, or to an end that answers by a wire that may; and if what enters it comes all late, or all as an
 //! event.
 
-use wifair_engine::Heads;
-use wifair_mac::Medium;
+use wifair_engine::NextEventTree;
+use wifair_mac::Channel;
 use wifair_packet::{PacketId, Packets};
 use wifair_queue::Cause;
 use wifair_units::{Duration, Time};
 
 use super::flow::Flow;
-use super::link::Link;
 use super::measure::Loss;
 use super::plan::{Hop, Transport, Workload};
-use super::{FIRST_MEDIUM, World};
+use super::wired_link::WiredLink;
+use super::{FIRST_CHANNEL, World};
 
 /// Which wires may be late, and whether they are.
 #[derive(Debug)]
@@ -31,15 +31,15 @@ pub(super) struct Late {
     /// The wires, in order.
     links: Vec<usize>,
     /// The media to whose access points they lead, and these.
-    hubs: Vec<(usize, u32)>,
+    aps: Vec<(usize, u32)>,
     /// Where each wire leads, by its number.
     leads: Vec<Lead>,
     /// The only wire that leads to a hub, if it is one.
     only: Option<usize>,
     /// When the next thing happens on each wire, by their numbers: on those that lead to hubs, unless it is the only one, and on all
     /// others.
-    to_hubs: Heads,
-    others: Heads,
+    to_aps: NextEventTree,
+    others: NextEventTree,
     /// What arrives at an end cannot bring about anything at an access point sooner than after this.
     lookahead: Duration,
     /// The wires are late: no event tells of them.
@@ -51,7 +51,7 @@ pub(super) struct Late {
 enum Lead {
     /// To the access point of a medium. Nothing follows from what arrives there before the access point looks, so that can
     /// wait until all else is made up for.
-    Hub(usize),
+    Ap(usize),
     /// To the end of every way over it, from where answers go by wires that nothing else enters, and that have no gate. What
     /// arrives there concerns nobody but these ends, so it need not keep to its turn among the wires.
     End,
@@ -63,20 +63,20 @@ enum Lead {
 struct Search<'a> {
     hops: &'a [Hop],
     links: Vec<bool>,
-    media: Vec<bool>,
+    channels: Vec<bool>,
     changed: bool,
 }
 
 impl Late {
     /// No wires are ever late.
     pub(super) fn never() -> Self {
-        let heads = Heads::new(0, 0);
+        let heads = NextEventTree::new(0, 0);
         Self {
             links: vec![],
-            hubs: vec![],
+            aps: vec![],
             leads: vec![],
             only: None,
-            to_hubs: heads.clone(),
+            to_aps: heads.clone(),
             others: heads,
             lookahead: Duration::ZERO,
             is_on: false,
@@ -85,38 +85,38 @@ impl Late {
 
     /// Says when the next thing happens on a wire.
     fn set(&mut self, link: usize, time: Time) {
-        let heads = if let Lead::Hub(_) = self.leads[link] { &mut self.to_hubs } else { &mut self.others };
+        let heads = if let Lead::Ap(_) = self.leads[link] { &mut self.to_aps } else { &mut self.others };
         heads.set(link, time);
     }
 
     /// Whether wires that may be late lead to this station.
     #[inline]
-    pub(super) fn lead_to(&self, medium: usize, station: u32) -> bool {
-        self.hubs.contains(&(medium, station))
+    pub(super) fn lead_to(&self, channel: usize, station: u32) -> bool {
+        self.aps.contains(&(channel, station))
     }
 }
 
 impl<'a> Search<'a> {
     /// The way that begins at `start`.
-    fn way(&self, start: u32) -> &'a [Hop] {
-        let way = &self.hops[start as usize..];
-        let end = way.iter().position(|hop| *hop == Hop::End).expect("a way ends somewhere");
-        &way[..=end]
+    fn path(&self, start: u32) -> &'a [Hop] {
+        let path = &self.hops[start as usize..];
+        let end = path.iter().position(|hop| *hop == Hop::End).expect("a way ends somewhere");
+        &path[..=end]
     }
 
     fn is_late(&self, hop: Hop) -> bool {
-        matches!(hop, Hop::Wire(link) if self.links[link as usize])
+        matches!(hop, Hop::Wired(link) if self.links[link as usize])
     }
 
     /// Rules out what does not go together with the way from `start`, whose answers come by `back`.
     fn narrow(&mut self, flow: &Flow, start: u32, back: u32) {
-        let (way, back) = (self.way(start), self.way(back));
-        for hops in way.windows(2) {
-            let Hop::Wire(link) = hops[0] else { continue };
+        let (path, back) = (self.path(start), self.path(back));
+        for hops in path.windows(2) {
+            let Hop::Wired(link) = hops[0] else { continue };
             let may = match hops[1] {
-                Hop::Wire(next) => self.links[next as usize],
-                Hop::Air { medium, .. } => self.media[usize::from(medium)],
-                Hop::NoWay { .. } => false,
+                Hop::Wired(next) => self.links[next as usize],
+                Hop::Air { channel, .. } => self.channels[usize::from(channel)],
+                Hop::NoPath { .. } => false,
                 Hop::End => match (&flow.transport, &flow.workload) {
                     // Packets are taken out, users see objects, and numbers of connections become free in the order of events.
                     (_, Workload::Outside | Workload::Web(_) | Workload::Sessions { fresh: true, .. }) => false,
@@ -127,9 +127,9 @@ impl<'a> Search<'a> {
             if !may && std::mem::replace(&mut self.links[link as usize], false) {
                 self.changed = true;
             }
-            if let Hop::Air { medium, .. } = hops[1]
+            if let Hop::Air { channel, .. } = hops[1]
                 && !self.links[link as usize]
-                && std::mem::replace(&mut self.media[usize::from(medium)], false)
+                && std::mem::replace(&mut self.channels[usize::from(channel)], false)
             {
                 self.changed = true;
             }
@@ -138,13 +138,13 @@ impl<'a> Search<'a> {
 
     /// The wires of a way, each with the hop by which comes what enters it, or what is answered so.
     fn entries(&self, flow: &Flow, start: u32, back: u32, mut note: impl FnMut(usize, Hop)) {
-        let (way, back) = (self.way(start), self.way(back));
+        let (path, back) = (self.path(start), self.path(back));
         let mut before = match &flow.transport {
             Transport::Tcp { .. } if back.len() > 1 => Some(back[back.len() - 2]),
             _ => None, // nobody answers a datagram
         };
-        for hop in way {
-            if let (Hop::Wire(link), Some(before)) = (hop, before) {
+        for hop in path {
+            if let (Hop::Wired(link), Some(before)) = (hop, before) {
                 note(*link as usize, before);
             }
             before = Some(*hop);
@@ -155,19 +155,19 @@ impl<'a> Search<'a> {
 impl World {
     /// Finds out which wires may be late; nothing has happened yet.
     pub(super) fn find_late(&mut self) {
-        let fits = |(index, medium): (usize, &Medium)| {
-            let Medium::Cell(cell) = medium else { return false };
-            let from_hub = |hop: &Hop| match hop {
-                Hop::Air { medium, from, .. } => usize::from(*medium) != index || self.hubs[index].contains(from),
+        let fits = |(index, channel): (usize, &Channel)| {
+            let Channel::Shared(cell) = channel else { return false };
+            let from_ap = |hop: &Hop| match hop {
+                Hop::Air { channel, from, .. } => usize::from(*channel) != index || self.aps[index].contains(from),
                 _ => true,
             };
-            let behind_wire = self.hops.windows(2).filter(|hops| matches!(hops[0], Hop::Wire(_)));
-            cell.can_be_late() && behind_wire.map(|hops| &hops[1]).all(from_hub)
+            let behind_wire = self.hops.windows(2).filter(|hops| matches!(hops[0], Hop::Wired(_)));
+            cell.allows_lazy_links() && behind_wire.map(|hops| &hops[1]).all(from_ap)
         };
         let mut search = Search {
             hops: &self.hops,
             links: vec![true; self.links.len()],
-            media: self.media.iter().enumerate().map(fits).collect(),
+            channels: self.channels.iter().enumerate().map(fits).collect(),
             changed: true,
         };
         while std::mem::take(&mut search.changed) {
@@ -190,11 +190,11 @@ impl World {
         let all = |marks: &[bool]| (0..marks.len()).filter(|index| marks[*index]).collect::<Vec<_>>();
         let places_behind = |link: usize| {
             let behind =
-                self.hops.windows(2).filter(move |hops| matches!(hops[0], Hop::Wire(at) if at as usize == link));
+                self.hops.windows(2).filter(move |hops| matches!(hops[0], Hop::Wired(at) if at as usize == link));
             behind.map(|hops| match hops[1] {
-                Hop::Air { medium, .. } => Lead::Hub(usize::from(medium)),
+                Hop::Air { channel, .. } => Lead::Ap(usize::from(channel)),
                 Hop::End => Lead::End,
-                Hop::Wire(_) | Hop::NoWay { .. } => Lead::On,
+                Hop::Wired(_) | Hop::NoPath { .. } => Lead::On,
             })
         };
         let links = all(&search.links);
@@ -214,40 +214,40 @@ impl World {
             }
         }
         for &link in &links {
-            let is_this = |hop: &Hop| matches!(hop, Hop::Wire(from) if *from as usize == link);
+            let is_this = |hop: &Hop| matches!(hop, Hop::Wired(from) if *from as usize == link);
             // What waits at a gate must be let through before more comes to it.
-            let is_free = |(entered, from): (&Link, &Vec<Hop>)| {
+            let is_free = |(entered, from): (&WiredLink, &Vec<Hop>)| {
                 !from.iter().any(is_this) || (from.iter().all(is_this) && !entered.has_gate())
             };
             if leads[link] == Lead::End && !self.links.iter().zip(&entered_from).all(is_free) {
                 leads[link] = Lead::On;
             }
         }
-        let (mut hubs, mut lookahead) = (vec![], Duration::MAX);
-        for medium in all(&search.media) {
-            let hub = Lead::Hub(medium);
-            let wires = || links.iter().copied().filter(|link| places_behind(*link).any(|place| place == hub));
+        let (mut aps, mut lookahead) = (vec![], Duration::MAX);
+        for channel in all(&search.channels) {
+            let ap = Lead::Ap(channel);
+            let wires = || links.iter().copied().filter(|link| places_behind(*link).any(|place| place == ap));
             // Packets of one instant come in the order of their wires, unless what arrives brings about another at once.
             let is_simple = wires().count() == 1 || wires().all(|link| self.links[link].delay() > Duration::ZERO);
-            if !is_simple || wires().any(|link| leads[link] != hub) {
-                leads.iter_mut().filter(|lead| **lead == hub).for_each(|lead| *lead = Lead::On);
+            if !is_simple || wires().any(|link| leads[link] != ap) {
+                leads.iter_mut().filter(|lead| **lead == ap).for_each(|lead| *lead = Lead::On);
                 lookahead = Duration::ZERO;
             }
             lookahead = wires().map(|link| self.links[link].delay()).fold(lookahead, Duration::min);
             if wires().next().is_some() {
-                hubs.push((medium, self.hubs[medium][0]));
+                aps.push((channel, self.aps[channel][0]));
             }
         }
-        let has_media = !self.media.is_empty();
-        if links.is_empty() || (hubs.is_empty() && has_media) {
+        let has_media = !self.channels.is_empty();
+        if links.is_empty() || (aps.is_empty() && has_media) {
             return;
         }
-        let mut to_hubs = links.iter().copied().filter(|link| matches!(leads[*link], Lead::Hub(_)));
-        let only = to_hubs.next().filter(|_| to_hubs.next().is_none());
-        let heads = Heads::new(0, self.links.len());
+        let mut to_aps = links.iter().copied().filter(|link| matches!(leads[*link], Lead::Ap(_)));
+        let only = to_aps.next().filter(|_| to_aps.next().is_none());
+        let heads = NextEventTree::new(0, self.links.len());
         // Where there is nothing but wires, they are late from the beginning.
         self.late =
-            Late { links, hubs, leads, only, to_hubs: heads.clone(), others: heads, lookahead, is_on: !has_media };
+            Late { links, aps, leads, only, to_aps: heads.clone(), others: heads, lookahead, is_on: !has_media };
     }
 
     /// Something is to be seen to after a packet was put on a wire.
@@ -258,7 +258,7 @@ impl World {
         if self.late.is_on && self.late.links.contains(&index) {
             self.late.set(index, link.next());
         } else {
-            self.heads.set(FIRST_MEDIUM + self.media.len() + index, link.next());
+            self.next_events.set(FIRST_CHANNEL + self.channels.len() + index, link.next());
         }
         if !self.dropped.is_empty() {
             self.lose_dropped(Loss::LinkQueue);
@@ -268,10 +268,9 @@ impl World {
     /// A station with a frame in hand has got a packet: if packets wait now in all access points to which wires lead, the wires
     /// are late.
     #[inline]
-    pub(super) fn consider_late(&mut self, medium: usize, station: u32) {
-        let is_behind =
-            |&(medium, _): &(usize, u32)| matches!(&self.media[medium], Medium::Cell(cell) if cell.is_hub_behind());
-        if !self.late.is_on && self.late.lead_to(medium, station) && self.late.hubs.iter().all(is_behind) {
+    pub(super) fn consider_late(&mut self, channel: usize, station: u32) {
+        let is_behind = |&(channel, _): &(usize, u32)| matches!(&self.channels[channel], Channel::Shared(cell) if cell.ap_is_backlogged());
+        if !self.late.is_on && self.late.lead_to(channel, station) && self.late.aps.iter().all(is_behind) {
             self.be_late();
         }
     }
@@ -283,9 +282,9 @@ impl World {
         for position in 0..late.links.len() {
             let link = late.links[position];
             late.set(link, self.links[link].next());
-            self.heads.set(FIRST_MEDIUM + self.media.len() + link, Time::NEVER);
+            self.next_events.set(FIRST_CHANNEL + self.channels.len() + link, Time::NEVER);
         }
-        self.set_poured(Time::ZERO);
+        self.set_arrivals_until(Time::ZERO);
     }
 
     /// An access point has nothing to send: wires tell of everything at once.
@@ -293,30 +292,30 @@ impl World {
         self.make_up(self.now);
         self.late.is_on = false;
         for &link in &self.late.links {
-            self.heads.set(FIRST_MEDIUM + self.media.len() + link, self.links[link].next());
+            self.next_events.set(FIRST_CHANNEL + self.channels.len() + link, self.links[link].next());
         }
-        self.set_poured(Time::NEVER);
+        self.set_arrivals_until(Time::NEVER);
     }
 
-    fn set_poured(&mut self, time: Time) {
-        for (medium, _) in &self.late.hubs {
-            if let Some(cell) = self.media[*medium].as_cell() {
-                cell.set_poured(time);
+    fn set_arrivals_until(&mut self, time: Time) {
+        for (channel, _) in &self.late.aps {
+            if let Some(cell) = self.channels[*channel].as_cell() {
+                cell.set_arrivals_until(time);
             }
         }
     }
 
     /// The access point of a medium takes a packet out now.
     #[inline(never)]
-    pub(super) fn quench(&mut self, medium: usize) {
+    pub(super) fn drain_arrivals(&mut self, channel: usize) {
         let now = self.now;
         if now.saturating_since(self.late.others.earliest()) > self.late.lookahead {
             self.make_up(now);
         } else {
-            self.come_to_hubs(now);
+            self.arrive_at_aps(now);
         }
-        if let Some(cell) = self.media[medium].as_cell() {
-            cell.set_poured(now);
+        if let Some(cell) = self.channels[channel].as_cell() {
+            cell.set_arrivals_until(now);
         }
     }
 
@@ -339,26 +338,26 @@ impl World {
             }
         }
         self.now = now;
-        self.come_to_hubs(end);
+        self.arrive_at_aps(end);
     }
 
     /// What is on its last wire to an access point before `end` comes there.
     #[inline]
-    fn come_to_hubs(&mut self, end: Time) {
+    fn arrive_at_aps(&mut self, end: Time) {
         if let Some(link) = self.late.only {
             if self.links[link].next() < end {
-                self.come_late(link, end);
+                self.arrive_lazily(link, end);
             }
             return;
         }
         loop {
-            let (time, link) = self.late.to_hubs.first();
+            let (time, link) = self.late.to_aps.first();
             if time >= end {
                 break;
             }
-            let others = self.late.to_hubs.first_without(link);
-            self.come_late(link, end.min(others.max(time + Duration::from_nanos(1))));
-            self.late.to_hubs.set(link, self.links[link].next());
+            let others = self.late.to_aps.first_without(link);
+            self.arrive_lazily(link, end.min(others.max(time + Duration::from_nanos(1))));
+            self.late.to_aps.set(link, self.links[link].next());
         }
     }
 
@@ -385,17 +384,17 @@ impl World {
     }
 
     /// What a wire brings to an access point before `end` has come.
-    fn come_late(&mut self, index: usize, end: Time) {
+    fn arrive_lazily(&mut self, index: usize, end: Time) {
         let link = &mut self.links[index];
-        let Lead::Hub(medium) = self.late.leads[index] else { return };
-        let Medium::Cell(cell) = &mut self.media[medium] else { return };
+        let Lead::Ap(channel) = self.late.leads[index] else { return };
+        let Channel::Shared(cell) = &mut self.channels[channel] else { return };
         let (events, connections) = (&mut self.events, &mut self.connections);
         let refuse = |packets: &mut Packets, id| {
             packets.release(id);
             let packet = &packets[id];
             connections[packet.flow as usize].counters.lose(packet.kind, Loss::ApQueue);
         };
-        cell.come_late(
+        cell.arrive_lazily(
             &mut self.packets,
             |packets| {
                 let (then, id) = link.take_arrived(end)?;
@@ -414,11 +413,11 @@ impl World {
         let packet = &mut self.packets[id];
         packet.hop += 1;
         let hop = packet.hop;
-        let Hop::Air { medium, .. } = self.hops[hop as usize] else { return self.go_on(id, hop) };
-        let Medium::Cell(cell) = &mut self.media[usize::from(medium)] else { return };
+        let Hop::Air { channel, .. } = self.hops[hop as usize] else { return self.go_on(id, hop) };
+        let Channel::Shared(cell) = &mut self.channels[usize::from(channel)] else { return };
         let mut arrived = Some((self.now, id));
         let refuse = |_: &mut Packets, id| self.dropped.push((id, Cause::Overflow));
-        cell.come_late(
+        cell.arrive_lazily(
             &mut self.packets,
             |packets| arrived.take().map(|(then, id)| (then, id, &mut packets[id])),
             refuse,

@@ -7,41 +7,43 @@
 //! a row for each flow and direction, so forwarding is an increment. Under routing by announcements the table is
 //! rewritten instead: see [`routing`].
 
+mod ap_schemes;
 mod deferred;
 mod early;
 mod flow;
 mod late;
-mod link;
 mod measure;
 mod plan;
-mod point;
 mod report;
 mod routing;
 mod series;
 mod users;
 mod watch;
+mod wired_link;
 
 use std::collections::VecDeque;
 
-use wifair_engine::{Agenda, Heads, Timers};
-use wifair_mac::{AirTime, Cell, Counters, Edca, EdcaSettings, Heard, Medium, Space, StationSettings};
+use wifair_engine::{EventQueue, NextEventTree, Timers};
+use wifair_mac::{
+    AirTime, Channel, Counters, EdcaChannel, EdcaSettings, MacEvent, SharedChannel, SpatialChannel, StationSettings,
+};
 use wifair_metrics::Histogram;
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_queue::{Cause, Dropped};
 use wifair_units::{Duration, Time};
 
+use ap_schemes::ApWithSchemes;
 use flow::{Connection, Ends, Flow};
 use late::Late;
-use link::{Departure, Link};
-use point::Point;
 use routing::{Routing, Sent};
 use users::Users;
 use watch::Watch;
+use wired_link::{Departure, WiredLink};
 
 pub use measure::{FlowCounters, Loss, Session, TimeMean};
 pub use plan::{
-    CategoriesPlan, Direction, FlowPlan, Hop, LinkPlan, MediumPlan, Plan, RoutingPlan, StationCategories, Transport,
-    Workload,
+    CategoriesPlan, ChannelPlan, Direction, FlowPlan, Hop, Plan, RoutingPlan, StationCategories, Transport,
+    WiredLinkPlan, Workload,
 };
 pub use report::Labels;
 pub use series::Series;
@@ -70,45 +72,45 @@ enum Task {
     Sample,
 }
 
-const AGENDA: usize = 0;
+const EVENT_QUEUE: usize = 0;
 const TIMERS: usize = 1;
 /// Schemes of access points, and routing.
 const CONTROL: usize = 2;
-const FIRST_MEDIUM: usize = 3;
+const FIRST_CHANNEL: usize = 3;
 
 /// A running world.
 #[derive(Debug)]
 pub struct World {
     now: Time,
     warm_up: Time,
-    heads: Heads,
+    next_events: NextEventTree,
     /// The medium that goes on now: when it does so next is looked for at the end.
     on_turn: Option<usize>,
     packets: Packets,
     hops: Vec<Hop>,
-    agenda: Agenda<Task>,
+    event_queue: EventQueue<Task>,
     timers: Timers,
-    media: Vec<Medium>,
-    links: Vec<Link>,
-    points: Vec<Point>,
+    channels: Vec<Channel>,
+    links: Vec<WiredLink>,
+    scheme_aps: Vec<ApWithSchemes>,
     routing: Option<Box<Routing>>,
     routing_at_warm_up: Sent,
     watch: Option<Box<Watch>>,
     /// Somebody looks at packets on their way: schemes, or a watch.
-    attended: bool,
+    observed: bool,
     /// Nobody does, and ways are laid out.
-    plain: bool,
+    fast_path: bool,
     flows: Vec<Flow>,
     connections: Vec<Connection>,
     /// Connections that have ended, and when.
     ended: VecDeque<(Time, u32)>,
     seed: u64,
     /// The access points of each medium.
-    hubs: Vec<Vec<u32>>,
+    aps: Vec<Vec<u32>>,
     air_at_warm_up: Vec<AirTime>,
     counters_at_warm_up: Vec<Vec<Counters>>,
     dropped: Dropped,
-    given_up: Vec<(u32, PacketId)>,
+    retry_limit_drops: Vec<(u32, PacketId)>,
     sample_every: Option<Duration>,
     series: Series,
     echoes_sent: u64,
@@ -135,32 +137,32 @@ impl World {
         let mut hops = vec![];
         let routing = plan.routing.map(|routing| {
             let ends =
-                plan.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]).filter_map(|way| match way[..] {
-                    [Hop::Air { medium, to, .. }, Hop::End] if medium == routing.medium => Some(to),
+                plan.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]).filter_map(|path| match path[..] {
+                    [Hop::Air { channel, to, .. }, Hop::End] if channel == routing.channel => Some(to),
                     _ => None,
                 });
             let ends = ends.collect();
             Box::new(Routing::new(routing, ends, &mut hops))
         });
-        let mut lay = |way: &[Hop]| {
-            if let Some(start) = routing.as_ref().and_then(|routing| routing.start(way)) {
+        let mut lay = |path: &[Hop]| {
+            if let Some(start) = routing.as_ref().and_then(|routing| routing.start(path)) {
                 return start;
             }
             let start = hops.len() as u32;
-            hops.extend_from_slice(way);
+            hops.extend_from_slice(path);
             assert_eq!(hops.last(), Some(&Hop::End), "a way ends somewhere");
             start
         };
-        let mut agenda = Agenda::default();
-        agenda.enter(plan.warm_up, Task::EndWarmUp);
+        let mut event_queue = EventQueue::default();
+        event_queue.enter(plan.warm_up, Task::EndWarmUp);
         if let Some(every) = plan.sample_every {
-            agenda.enter(Time::ZERO + every, Task::Sample);
+            event_queue.enter(Time::ZERO + every, Task::Sample);
         }
         let mut flows = vec![];
         for (index, flow) in plan.flows.into_iter().enumerate() {
             let number = index as u32;
-            agenda.enter(flow.start, Task::Start(number));
-            agenda.enter(flow.stop, Task::Stop(number));
+            event_queue.enter(flow.start, Task::Start(number));
+            event_queue.enter(flow.stop, Task::Stop(number));
             let waiting = match &flow.workload {
                 Workload::Outside | Workload::Endless | Workload::Web(_) | Workload::Bursts(_) => VecDeque::new(),
                 Workload::Transfer(bytes) => [(flow.start, bytes.0)].into(),
@@ -186,46 +188,46 @@ impl World {
                 stopped: false,
             });
         }
-        let hubs: Vec<Vec<u32>> = plan.media.iter().map(|medium| medium.hubs.clone()).collect();
-        let (mut media, mut points) = (vec![], vec![]);
-        for (index, medium) in plan.media.into_iter().enumerate() {
-            for (hub, schemes) in medium.hubs.iter().zip(medium.schemes) {
+        let aps: Vec<Vec<u32>> = plan.channels.iter().map(|channel| channel.aps.clone()).collect();
+        let (mut channels, mut scheme_aps) = (vec![], vec![]);
+        for (index, channel) in plan.channels.into_iter().enumerate() {
+            for (ap, schemes) in channel.aps.iter().zip(channel.schemes) {
                 if !schemes.is_empty() {
-                    points.push(Point { medium: index, hub: *hub, schemes });
+                    scheme_aps.push(ApWithSchemes { channel: index, ap: *ap, schemes });
                 }
             }
-            media.push(match (medium.space, medium.categories) {
-                (None, None) => Medium::Cell(Cell::new(medium.access, medium.hubs[0], medium.stations)),
+            channels.push(match (channel.space, channel.categories) {
+                (None, None) => Channel::Shared(SharedChannel::new(channel.access, channel.aps[0], channel.stations)),
                 (Some((links, signals)), None) => {
-                    let space = Space::new(medium.access, &medium.hubs, links, medium.stations);
+                    let space = SpatialChannel::new(channel.access, &channel.aps, links, channel.stations);
                     let mut space = space.with_signals(signals);
-                    space.set_errors_for_all(medium.errors_for_all);
-                    Medium::Space(if medium.rates.is_empty() { space } else { space.with_rates(medium.rates) })
+                    space.set_errors_for_all(channel.errors_for_all);
+                    Channel::Spatial(if channel.rates.is_empty() { space } else { space.with_rates(channel.rates) })
                 }
                 (None, Some(categories)) => {
-                    let stations = medium.stations.into_iter().zip(categories.stations).map(edca_settings).collect();
-                    Medium::Edca(Edca::new(medium.access, medium.hubs[0], categories.goes_first, stations))
+                    let stations = channel.stations.into_iter().zip(categories.stations).map(edca_settings).collect();
+                    Channel::Edca(EdcaChannel::new(channel.access, channel.aps[0], categories.goes_first, stations))
                 }
                 (Some(_), Some(_)) => panic!("access categories need a medium in which everybody hears everybody"),
             });
         }
-        let links: Vec<Link> = plan.links.into_iter().map(Link::new).collect();
+        let links: Vec<WiredLink> = plan.links.into_iter().map(WiredLink::new).collect();
         let mut world = Self {
             now: Time::ZERO,
             warm_up: plan.warm_up,
-            heads: Heads::new(FIRST_MEDIUM, media.len() + links.len()),
+            next_events: NextEventTree::new(FIRST_CHANNEL, channels.len() + links.len()),
             on_turn: None,
             packets: Packets::default(),
             hops,
-            agenda,
+            event_queue,
             timers: Timers::new(0),
-            air_at_warm_up: vec![AirTime::default(); media.len()],
-            counters_at_warm_up: vec![vec![]; media.len()],
-            media,
+            air_at_warm_up: vec![AirTime::default(); channels.len()],
+            counters_at_warm_up: vec![vec![]; channels.len()],
+            channels,
             links,
-            attended: !points.is_empty(),
-            plain: points.is_empty() && routing.is_none(),
-            points,
+            observed: !scheme_aps.is_empty(),
+            fast_path: scheme_aps.is_empty() && routing.is_none(),
+            scheme_aps,
             routing,
             routing_at_warm_up: Sent::default(),
             watch: None,
@@ -240,9 +242,9 @@ impl World {
             connections: vec![],
             ended: VecDeque::new(),
             seed: plan.seed,
-            hubs,
+            aps,
             dropped: vec![],
-            given_up: vec![],
+            retry_limit_drops: vec![],
             sample_every: plan.sample_every,
             events: 0,
         };
@@ -251,8 +253,8 @@ impl World {
                 world.add_connection(flow);
             }
         }
-        world.heads.set(AGENDA, world.agenda.next());
-        world.heads.set(CONTROL, world.next_control());
+        world.next_events.set(EVENT_QUEUE, world.event_queue.next());
+        world.next_events.set(CONTROL, world.next_control());
         world.find_deferrable();
         world
     }
@@ -266,8 +268,8 @@ impl World {
     /// The time of the next event.
     #[must_use]
     pub fn next(&self) -> Time {
-        let late = self.links.iter().filter(|_| self.late.is_on).map(Link::next);
-        late.fold(self.heads.earliest(), Time::min)
+        let late = self.links.iter().filter(|_| self.late.is_on).map(WiredLink::next);
+        late.fold(self.next_events.earliest(), Time::min)
     }
 
     /// Events taken so far.
@@ -307,8 +309,8 @@ impl World {
     /// Packets in queues, on lines and in the hands of stations: as many as are under way, unless one went astray.
     #[must_use]
     pub fn packets_held(&self) -> usize {
-        self.links.iter().map(Link::packets_held).sum::<usize>()
-            + self.media.iter().map(Medium::packets_held).sum::<usize>()
+        self.links.iter().map(WiredLink::packets_held).sum::<usize>()
+            + self.channels.iter().map(Channel::packets_held).sum::<usize>()
             + self.routing.as_ref().map_or(0, |routing| routing.packets_held())
     }
 
@@ -320,7 +322,7 @@ impl World {
 
     /// What the air of each medium was used for since the start of the run.
     pub fn air_times(&self) -> impl Iterator<Item = AirTime> + '_ {
-        self.media.iter().map(|medium| medium.air_time(self.now))
+        self.channels.iter().map(|channel| channel.air_time(self.now))
     }
 
     /// Puts a packet at the start of a flow's forward way, or of its reverse way, now. The flow's workload is
@@ -350,7 +352,7 @@ impl World {
         self.until = until;
         self.look_ahead();
         loop {
-            let (time, source) = self.heads.first();
+            let (time, source) = self.next_events.first();
             if time > until {
                 break;
             }
@@ -358,7 +360,7 @@ impl World {
             self.now = time;
             self.events += 1;
             match source {
-                AGENDA => self.next_task(),
+                EVENT_QUEUE => self.next_task(),
                 TIMERS => {
                     if self.late.is_on {
                         self.make_up(time);
@@ -366,8 +368,10 @@ impl World {
                     self.next_timer();
                 }
                 CONTROL => self.advance_control(),
-                _ if source < FIRST_MEDIUM + self.media.len() => self.advance_medium(source - FIRST_MEDIUM, until),
-                _ => self.advance_link(source - FIRST_MEDIUM - self.media.len()),
+                _ if source < FIRST_CHANNEL + self.channels.len() => {
+                    self.advance_channel(source - FIRST_CHANNEL, until)
+                }
+                _ => self.advance_link(source - FIRST_CHANNEL - self.channels.len()),
             }
         }
         self.now = self.now.max(until);
@@ -376,13 +380,13 @@ impl World {
 
     /// Finds out how far no application does anything, and nobody looks.
     fn look_ahead(&mut self) {
-        self.horizon = self.agenda.next().min(self.until.saturating_add(Duration::from_nanos(1)));
+        self.horizon = self.event_queue.next().min(self.until.saturating_add(Duration::from_nanos(1)));
     }
 
     /// Puts a task on the agenda.
     fn enter(&mut self, time: Time, task: Task) {
-        self.agenda.enter(time, task);
-        self.heads.set(AGENDA, self.agenda.next());
+        self.event_queue.enter(time, task);
+        self.next_events.set(EVENT_QUEUE, self.event_queue.next());
         self.horizon = self.horizon.min(time);
     }
 
@@ -390,7 +394,7 @@ impl World {
         if self.late.is_on {
             self.make_up(self.now);
         }
-        let task = self.agenda.pop().expect("the agenda has the task that it announced");
+        let task = self.event_queue.pop().expect("the agenda has the task that it announced");
         if matches!(task, Task::EndWarmUp | Task::Sample | Task::Stop(_)) {
             self.catch_up(self.now);
         }
@@ -405,7 +409,7 @@ impl World {
             Task::Turn(flow) => self.turn(flow as usize),
             Task::Sample => self.sample(),
         }
-        self.heads.set(AGENDA, self.agenda.next());
+        self.next_events.set(EVENT_QUEUE, self.event_queue.next());
         self.look_ahead();
     }
 
@@ -430,7 +434,7 @@ impl World {
 
     #[inline(never)]
     fn look_at_timers(&mut self) {
-        self.heads.set(TIMERS, self.timers.next());
+        self.next_events.set(TIMERS, self.timers.next());
     }
 
     #[inline(always)]
@@ -444,7 +448,7 @@ impl World {
     fn advance_control(&mut self) {
         self.advance_schemes();
         self.advance_routing();
-        self.heads.set(CONTROL, self.next_control());
+        self.next_events.set(CONTROL, self.next_control());
     }
 
     fn next_control(&self) -> Time {
@@ -453,40 +457,46 @@ impl World {
 
     /// A medium goes on until `until`, or the next event of another source.
     #[inline(never)]
-    fn advance_medium(&mut self, index: usize, until: Time) {
+    fn advance_channel(&mut self, index: usize, until: Time) {
         self.on_turn = Some(index);
-        let mut bound = self.heads.first_without(FIRST_MEDIUM + index).min(until);
+        let mut bound = self.next_events.first_without(FIRST_CHANNEL + index).min(until);
         loop {
-            self.step_medium(index, bound);
-            let next = self.media[index].next();
-            bound = self.heads.earliest().min(until); // what was heard may have set off other sources
+            self.step_channel(index, bound);
+            let next = self.channels[index].next();
+            bound = self.next_events.earliest().min(until); // what was heard may have set off other sources
             if next >= bound {
-                self.heads.set(FIRST_MEDIUM + index, next);
+                self.next_events.set(FIRST_CHANNEL + index, next);
                 self.on_turn = None;
                 return;
             }
             self.now = next;
             self.events += 1;
-            if self.late.is_on && self.media[index].as_cell().is_some_and(|cell| cell.is_thirsty(next)) {
-                self.quench(index);
-                bound = self.heads.earliest().min(until); // timers may have been set
+            if self.late.is_on && self.channels[index].as_cell().is_some_and(|cell| cell.needs_arrivals(next)) {
+                self.drain_arrivals(index);
+                bound = self.next_events.earliest().min(until); // timers may have been set
             }
         }
     }
 
     /// A medium goes on until it has something to tell, or `bound`.
     #[inline(always)]
-    fn step_medium(&mut self, index: usize, bound: Time) {
+    fn step_channel(&mut self, index: usize, bound: Time) {
         let hops = &self.hops;
-        let medium = &mut self.media[index];
+        let channel = &mut self.channels[index];
         let receiver = |packet: &Packet| next_station(hops, packet);
-        let (heard, steps) =
-            medium.advance(&mut self.now, bound, &mut self.packets, &mut self.dropped, &mut self.given_up, receiver);
+        let (heard, steps) = channel.advance(
+            &mut self.now,
+            bound,
+            &mut self.packets,
+            &mut self.dropped,
+            &mut self.retry_limit_drops,
+            receiver,
+        );
         self.events = self.events + steps - 1;
         match heard {
-            Heard::Thirst => self.quench(index),
-            Heard::Packet { id, .. } if self.plain => self.forward(id), // nothing else can have happened
-            Heard::Nothing if self.plain && self.dropped.is_empty() && self.given_up.is_empty() => {
+            MacEvent::NeedsArrivals => self.drain_arrivals(index),
+            MacEvent::Packet { id, .. } if self.fast_path => self.forward(id), // nothing else can have happened
+            MacEvent::Nothing if self.fast_path && self.dropped.is_empty() && self.retry_limit_drops.is_empty() => {
                 self.wake_sources(index);
             }
             _ => self.tell(index, heard),
@@ -495,31 +505,31 @@ impl World {
 
     /// A medium has gone on.
     #[inline(never)]
-    fn tell(&mut self, index: usize, heard: Heard) {
+    fn tell(&mut self, index: usize, heard: MacEvent) {
         if self.watch.is_some() {
             self.watch_air(index);
         }
         if !self.dropped.is_empty() {
             self.lose_dropped(Loss::ApQueue);
         }
-        if !self.given_up.is_empty() {
-            self.lose_given_up();
+        if !self.retry_limit_drops.is_empty() {
+            self.lose_retry_limit_drops();
         }
         match heard {
-            Heard::Nothing => self.wake_sources(index),
-            Heard::Thirst => self.quench(index),
-            Heard::Packet { to, id } if self.routing.is_some() => {
+            MacEvent::Nothing => self.wake_sources(index),
+            MacEvent::NeedsArrivals => self.drain_arrivals(index),
+            MacEvent::Packet { to, id } if self.routing.is_some() => {
                 let hop = self.moved(id, to);
                 if self.watch.is_some() {
                     self.watch_move(id, hop);
                 }
                 self.packets[id].hop = hop;
-                if !self.attended || self.pass(id) {
+                if !self.observed || self.pass(id) {
                     self.dispatch(id);
                 }
             }
-            Heard::Packet { id, .. } => self.forward(id),
-            Heard::Broadcast { from, id } => {
+            MacEvent::Packet { id, .. } => self.forward(id),
+            MacEvent::Broadcast { from, id } => {
                 self.wake_sources(index);
                 self.hear_announcement(index, from, id);
             }
@@ -527,21 +537,21 @@ impl World {
     }
 
     #[inline(never)]
-    fn lose_given_up(&mut self) {
-        for position in 0..self.given_up.len() {
-            let (from, id) = self.given_up[position];
+    fn lose_retry_limit_drops(&mut self) {
+        for position in 0..self.retry_limit_drops.len() {
+            let (from, id) = self.retry_limit_drops[position];
             if self.routing.is_some() {
-                self.note_given_up(from, id);
+                self.note_retry_limit_drop(from, id);
             }
             self.lose(id, Loss::RetryLimit);
         }
-        self.given_up.clear();
+        self.retry_limit_drops.clear();
     }
 
     fn advance_link(&mut self, index: usize) {
         let link = &mut self.links[index];
         let arrived = link.advance(self.now, &mut self.packets, &mut self.dropped);
-        self.heads.set(FIRST_MEDIUM + self.media.len() + index, link.next());
+        self.next_events.set(FIRST_CHANNEL + self.channels.len() + index, link.next());
         if let Some(id) = arrived {
             self.forward(id);
         } else if !self.dropped.is_empty() {
@@ -564,7 +574,7 @@ impl World {
         let packet = &mut self.packets[id];
         packet.hop += 1;
         let hop = packet.hop;
-        if self.plain || !self.attended {
+        if self.fast_path || !self.observed {
             self.go_on(id, hop);
         } else if self.pass(id) {
             self.dispatch(id);
@@ -574,7 +584,7 @@ impl World {
     /// Shows a packet that has made a hop to those who look. Returns whether it goes on.
     fn pass(&mut self, id: PacketId) -> bool {
         self.watch_arrival(id);
-        if !self.points.is_empty() && !self.pass_points(id) {
+        if !self.scheme_aps.is_empty() && !self.pass_schemes(id) {
             return false;
         }
         self.watch_departure(id);
@@ -590,13 +600,13 @@ impl World {
     #[inline(always)]
     fn go_on(&mut self, id: PacketId, hop: u32) {
         match self.hops[hop as usize] {
-            Hop::Air { medium, from, .. } => {
-                let index = usize::from(medium);
-                if !self.media[index].take_in(from, id, &mut self.packets) {
+            Hop::Air { channel, from, .. } => {
+                let index = usize::from(channel);
+                if !self.channels[index].fast_offer(from, id, &mut self.packets) {
                     self.offer(index, from, id);
                 }
             }
-            Hop::Wire(link) => {
+            Hop::Wired(link) => {
                 let index = link as usize;
                 let link = &mut self.links[index];
                 let horizon = link.early().horizon(self.horizon, &self.timers);
@@ -606,7 +616,7 @@ impl World {
                     Departure::Arrives(time) => self.arrive_early(id, time),
                 }
             }
-            Hop::NoWay { .. } => self.hold(id),
+            Hop::NoPath { .. } => self.hold(id),
             Hop::End => self.arrive(id),
         }
     }
@@ -617,18 +627,18 @@ impl World {
             self.make_up(self.now);
         }
         let hops = &self.hops;
-        let medium = &mut self.media[index];
+        let channel = &mut self.channels[index];
         let receiver = |packet: &Packet| next_station(hops, packet);
-        if medium.offer(self.now, from, id, &mut self.packets, &mut self.dropped, receiver) {
+        if channel.offer(self.now, from, id, &mut self.packets, &mut self.dropped, receiver) {
             if self.on_turn != Some(index) {
-                self.heads.set(FIRST_MEDIUM + index, medium.next());
+                self.next_events.set(FIRST_CHANNEL + index, channel.next());
             }
         } else {
             self.consider_late(index, from);
         }
         if !self.dropped.is_empty() {
-            let at_hub = self.hubs[index].contains(&from);
-            self.lose_dropped(if at_hub { Loss::ApQueue } else { Loss::StationQueue });
+            let at_ap = self.aps[index].contains(&from);
+            self.lose_dropped(if at_ap { Loss::ApQueue } else { Loss::StationQueue });
         }
     }
 
@@ -662,10 +672,10 @@ impl World {
             connection.cwnd.restart(now);
         }
         self.routing_at_warm_up = self.routing.as_ref().map(|routing| routing.sent).unwrap_or_default();
-        for (index, medium) in self.media.iter_mut().enumerate() {
-            self.air_at_warm_up[index] = medium.air_time(now);
-            self.counters_at_warm_up[index] = medium.all_counters();
-            for gauge in medium.hub_queues_mut() {
+        for (index, channel) in self.channels.iter_mut().enumerate() {
+            self.air_at_warm_up[index] = channel.air_time(now);
+            self.counters_at_warm_up[index] = channel.all_counters();
+            for gauge in channel.ap_queues_mut() {
                 gauge.restart(now);
             }
         }
@@ -675,8 +685,8 @@ impl World {
 #[inline]
 fn next_station(hops: &[Hop], packet: &Packet) -> u32 {
     match hops[packet.hop as usize] {
-        Hop::Air { to, .. } | Hop::NoWay { to, .. } => to,
-        Hop::Wire(_) | Hop::End => unreachable!("only packets on their way over the air wait for it"),
+        Hop::Air { to, .. } | Hop::NoPath { to, .. } => to,
+        Hop::Wired(_) | Hop::End => unreachable!("only packets on their way over the air wait for it"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use wifair_ap::Schemes;
 use wifair_engine::Stream;
-use wifair_mac::{Access, Links, RateSettings, SignalSettings, StationSettings};
+use wifair_mac::{Access, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_mac::{Category, First};
 use wifair_queue::Queue;
 use wifair_routing::dsdv;
@@ -17,23 +17,23 @@ pub enum Hop {
     /// Over the air.
     Air {
         /// Index of the medium.
-        medium: u16,
+        channel: u16,
         /// The station that sends, by its number in the medium.
         from: u32,
         /// The station that receives.
         to: u32,
     },
     /// Over the air, but the station knows no way at present. What is in its queue already goes on.
-    NoWay {
+    NoPath {
         /// Index of the medium.
-        medium: u16,
+        channel: u16,
         /// The station that would send.
         from: u32,
         /// The station that received last.
         to: u32,
     },
     /// Over a wired link, by its index.
-    Wire(u32),
+    Wired(u32),
     /// It has arrived.
     End,
 }
@@ -43,9 +43,9 @@ impl Hop {
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {
-            Self::Air { medium, from, to } => Self::Air { medium, from: to, to: from },
-            Self::NoWay { medium, from, to } => Self::NoWay { medium, from: to, to: from },
-            Self::Wire(link) => Self::Wire(link ^ 1),
+            Self::Air { channel, from, to } => Self::Air { channel, from: to, to: from },
+            Self::NoPath { channel, from, to } => Self::NoPath { channel, from: to, to: from },
+            Self::Wired(link) => Self::Wired(link ^ 1),
             Self::End => Self::End,
         }
     }
@@ -53,13 +53,13 @@ impl Hop {
 
 /// A medium and its stations.
 #[derive(Debug)]
-pub struct MediumPlan {
+pub struct ChannelPlan {
     /// Rules of access.
     pub access: Access,
     /// The access points, by their numbers in the medium.
-    pub hubs: Vec<u32>,
+    pub aps: Vec<u32>,
     /// Who hears whom and how well; everybody everybody, if absent.
-    pub space: Option<(Links, SignalSettings)>,
+    pub space: Option<(RadioLinks, SignalSettings)>,
     /// Whether bystanders lose frames to a given error probability as well; only with `space`.
     pub errors_for_all: bool,
     /// How each station chooses its rates; empty if none does. Only with `space`.
@@ -99,7 +99,7 @@ pub struct StationCategories {
 #[derive(Clone, Debug)]
 pub struct RoutingPlan {
     /// Index of the medium.
-    pub medium: u16,
+    pub channel: u16,
     /// Rules.
     pub params: dsdv::Params,
     /// Draws of each station of the medium.
@@ -108,7 +108,7 @@ pub struct RoutingPlan {
 
 /// One direction of a wired link.
 #[derive(Debug)]
-pub struct LinkPlan {
+pub struct WiredLinkPlan {
     /// Rate; `None` sends in no time.
     pub rate: Option<BitRate>,
     /// Bytes that leave at once when the link was idle, if it is a token bucket.
@@ -206,9 +206,9 @@ pub struct Plan {
     /// Measurement begins here.
     pub warm_up: Time,
     /// Air.
-    pub media: Vec<MediumPlan>,
+    pub channels: Vec<ChannelPlan>,
     /// Wires.
-    pub links: Vec<LinkPlan>,
+    pub links: Vec<WiredLinkPlan>,
     /// Routing by announcements, where ways are not laid out once.
     pub routing: Option<RoutingPlan>,
     /// Data.

@@ -53,7 +53,7 @@ impl World {
         let stations = self.stations(labels);
         let attempts: u64 = stations.iter().map(|station| station.attempts).sum();
         let collisions: u64 = stations.iter().map(|station| station.collisions).sum();
-        let (queue_mean, queue_max, queue_full) = self.hub_queues();
+        let (queue_mean, queue_max, queue_full) = self.ap_queues();
         let lost_at_ap = |losses: fn(&FlowCounters) -> &[u64; Loss::COUNT]| -> u64 {
             counted.iter().map(|counters| losses(counters)[Loss::ApQueue as usize]).sum()
         };
@@ -204,18 +204,18 @@ impl World {
 
     /// Mean and greatest length of the access points' queues, and how long they were full, averaged over them.
     #[allow(clippy::cast_precision_loss)]
-    fn hub_queues(&self) -> (f64, u64, f64) {
+    fn ap_queues(&self) -> (f64, u64, f64) {
         let read = |gauge: &Gauge| gauge.read(self.now);
         let queues: Vec<(f64, u64, f64)> =
-            self.media.iter().flat_map(|medium| medium.hub_queues().iter().map(read)).collect();
+            self.channels.iter().flat_map(|channel| channel.ap_queues().iter().map(read)).collect();
         let mean = |part: fn(&(f64, u64, f64)) -> f64| queues.iter().map(part).sum::<f64>() / queues.len() as f64;
         (mean(|queue| queue.0), queues.iter().map(|queue| queue.1).max().unwrap_or(0), mean(|queue| queue.2))
     }
 
     fn air(&self) -> AirTime {
         let mut sum = AirTime::default();
-        for (medium, before) in self.media.iter().zip(&self.air_at_warm_up) {
-            let air = medium.air_time(self.now).since(before);
+        for (channel, before) in self.channels.iter().zip(&self.air_at_warm_up) {
+            let air = channel.air_time(self.now).since(before);
             sum.data += air.data;
             sum.ack += air.ack;
             sum.rts_cts += air.rts_cts;
@@ -229,17 +229,18 @@ impl World {
 
     fn stations(&self, labels: &Labels) -> Vec<StationOutcome> {
         let mut rows = vec![];
-        for ((medium, before), names) in self.media.iter().zip(&self.counters_at_warm_up).zip(&labels.stations) {
-            for (index, (now, name)) in medium.all_counters().into_iter().zip(names).enumerate() {
+        for ((channel, before), names) in self.channels.iter().zip(&self.counters_at_warm_up).zip(&labels.stations) {
+            for (index, (now, name)) in channel.all_counters().into_iter().zip(names).enumerate() {
                 let then = before.get(index).copied().unwrap_or_default();
-                let Counters { attempts, delivered, collisions, errors, given_up, data, control, collided } = now;
+                let Counters { attempts, delivered, collisions, errors, retry_limit_drops, data, control, collided } =
+                    now;
                 rows.push(StationOutcome {
                     name: name.clone(),
                     attempts: attempts - then.attempts,
                     delivered: delivered - then.delivered,
                     collisions: collisions - then.collisions,
                     errors: errors - then.errors,
-                    given_up: given_up - then.given_up,
+                    given_up: retry_limit_drops - then.retry_limit_drops,
                     air_data_s: (data - then.data).as_secs(),
                     air_control_s: (control - then.control).as_secs(),
                     air_collided_s: (collided - then.collided).as_secs(),

@@ -19,7 +19,7 @@ use super::{CONTROL, World};
 /// The routing of the stations of one medium.
 #[derive(Debug)]
 pub(super) struct Routing {
-    medium: usize,
+    channel: usize,
     params: Params,
     stations: Vec<Dsdv>,
     /// One for each station.
@@ -54,13 +54,13 @@ impl Routing {
         destinations.dedup();
         let count = plan.draws.len();
         let first_row = hops.len();
-        let medium = plan.medium;
+        let channel = plan.channel;
         for destination in &destinations {
-            let hop = |from| if from == *destination { Hop::End } else { Hop::NoWay { medium, from, to: BROADCAST } };
+            let hop = |from| if from == *destination { Hop::End } else { Hop::NoPath { channel, from, to: BROADCAST } };
             hops.extend((0..count as u32).map(hop));
         }
         let announced = hops.len() as u32;
-        hops.push(Hop::Air { medium, from: BROADCAST, to: BROADCAST });
+        hops.push(Hop::Air { channel, from: BROADCAST, to: BROADCAST });
         let mut timers = Timers::new(count);
         let draws = (0..).zip(plan.draws);
         let stations: Vec<Dsdv> = draws.map(|(me, draws)| Dsdv::new(plan.params.clone(), me, count, draws)).collect();
@@ -68,7 +68,7 @@ impl Routing {
             timers.set(index, station.next());
         }
         Self {
-            medium: usize::from(medium),
+            channel: usize::from(channel),
             params: plan.params,
             stations,
             timers,
@@ -83,11 +83,11 @@ impl Routing {
     }
 
     /// Where packets from one station to another begin, if this is the routing of their medium.
-    pub(super) fn start(&self, way: &[Hop]) -> Option<u32> {
-        let [Hop::Air { medium, from, to }, Hop::End] = way else { return None };
+    pub(super) fn start(&self, path: &[Hop]) -> Option<u32> {
+        let [Hop::Air { channel, from, to }, Hop::End] = path else { return None };
         let row = self.destinations.binary_search(to).ok()?;
         let start = self.first_row + row * self.stations.len() + *from as usize;
-        (usize::from(*medium) == self.medium).then_some(start as u32)
+        (usize::from(*channel) == self.channel).then_some(start as u32)
     }
 
     /// The hops that are rows: how many there are, and how many each row has.
@@ -122,19 +122,19 @@ impl Routing {
 
     /// Writes what `station` knows now into its hops; those that lead somewhere again are added to `found`.
     fn write(&mut self, station: u32, hops: &mut [Hop], found: &mut Vec<u32>) {
-        let medium = self.medium as u16;
+        let channel = self.channel as u16;
         for (row, destination) in self.destinations.iter().enumerate() {
             let place = self.first_row + row * self.stations.len() + station as usize;
             match (self.stations[station as usize].next_hop(*destination), hops[place]) {
                 (_, Hop::End) => {}
                 (Some(to), before) => {
-                    hops[place] = Hop::Air { medium, from: station, to };
-                    if matches!(before, Hop::NoWay { .. }) {
+                    hops[place] = Hop::Air { channel, from: station, to };
+                    if matches!(before, Hop::NoPath { .. }) {
                         found.push(place as u32);
                     }
                 }
                 // What waits in the queue already goes on to the neighbour that is gone.
-                (None, Hop::Air { medium, from, to }) => hops[place] = Hop::NoWay { medium, from, to },
+                (None, Hop::Air { channel, from, to }) => hops[place] = Hop::NoPath { channel, from, to },
                 (None, _) => {}
             }
         }
@@ -174,15 +174,15 @@ impl World {
             kind: Kind::Routing,
             ..Packet::default()
         };
-        let medium = routing.medium;
+        let channel = routing.channel;
         let id = self.packets.insert(packet);
-        self.offer(medium, station, id);
+        self.offer(channel, station, id);
     }
 
     /// Stations have received a broadcast of `from`.
-    pub(super) fn hear_announcement(&mut self, medium: usize, from: u32, id: PacketId) {
+    pub(super) fn hear_announcement(&mut self, channel: usize, from: u32, id: PacketId) {
         let packet = self.packets.remove(id);
-        let receivers = self.media[medium].receivers().to_vec();
+        let receivers = self.channels[channel].receivers().to_vec();
         let Some(routing) = self.routing.as_mut().filter(|_| packet.kind == Kind::Routing) else { return };
         let text = std::mem::take(&mut routing.texts[packet.seq as usize]);
         for station in receivers {
@@ -198,7 +198,7 @@ impl World {
     }
 
     /// A frame of `from` was given up: perhaps its neighbour is gone.
-    pub(super) fn note_given_up(&mut self, from: u32, id: PacketId) {
+    pub(super) fn note_retry_limit_drop(&mut self, from: u32, id: PacketId) {
         let hop = self.hops[self.packets[id].hop as usize];
         let Some(routing) = self.routing.as_mut().filter(|routing| routing.params.link_feedback) else { return };
         if let Hop::Air { to, .. } = hop
@@ -220,7 +220,7 @@ impl World {
             released.extend(routing.held.remove(&hop).into_iter().flatten());
         }
         let next = routing.next();
-        self.heads.set(CONTROL, next.min(self.next_scheme()));
+        self.next_events.set(CONTROL, next.min(self.next_scheme()));
         for id in released {
             self.dispatch(id);
         }
@@ -230,8 +230,8 @@ impl World {
     pub(super) fn moved(&self, id: PacketId, to: u32) -> u32 {
         let hop = self.packets[id].hop;
         match self.hops[hop as usize] {
-            Hop::Air { from, .. } | Hop::NoWay { from, .. } => hop - from + to,
-            Hop::Wire(_) | Hop::End => unreachable!("a packet that came over the air was on a hop over the air"),
+            Hop::Air { from, .. } | Hop::NoPath { from, .. } => hop - from + to,
+            Hop::Wired(_) | Hop::End => unreachable!("a packet that came over the air was on a hop over the air"),
         }
     }
 

@@ -71,11 +71,11 @@ impl World {
             self.series.ap_drops.push(dropped - before[2]);
             self.series.last[index] = [received, arrived, dropped];
         }
-        for (index, medium) in self.media.iter().enumerate() {
-            for hub in &self.hubs[index] {
+        for (index, channel) in self.channels.iter().enumerate() {
+            for ap in &self.aps[index] {
                 self.series.queue_time_s.push(time);
                 self.series.queue_medium.push(index as u32);
-                self.series.queue_packets.push(medium.waiting(*hub) as u64);
+                self.series.queue_packets.push(channel.waiting(*ap) as u64);
             }
         }
         let series = &mut self.series;
@@ -84,13 +84,13 @@ impl World {
             series.state.push(name);
             series.state_value.push(value);
         };
-        for (medium, hubs) in self.media.iter().zip(&self.hubs) {
-            for hub in hubs {
-                medium.queue(*hub).show(&mut see);
+        for (channel, aps) in self.channels.iter().zip(&self.aps) {
+            for ap in aps {
+                channel.queue(*ap).show(&mut see);
             }
         }
-        for point in &self.points {
-            point.schemes.show(&mut see);
+        for scheme_ap in &self.scheme_aps {
+            scheme_ap.schemes.show(&mut see);
         }
         self.enter(self.now + every, Task::Sample);
     }

@@ -3,7 +3,7 @@
 //! A world that nobody watches spends a comparison on each packet that sets out and on each event of a medium. What is seen
 //! is kept until [`World::clear_watch`], so whoever looks does so often.
 
-use wifair_mac::{Medium, Tap};
+use wifair_mac::{Channel, Tap};
 use wifair_packet::{Kind, Packet, PacketId, flag};
 use wifair_units::Time;
 
@@ -109,8 +109,8 @@ impl World {
         let blank = |marks: Vec<bool>| if marks.is_empty() { vec![false; self.hops.len()] } else { marks };
         let plan = WatchPlan { arrivals: blank(plan.arrivals), departures: blank(plan.departures), ..plan };
         assert_eq!((plan.arrivals.len(), plan.departures.len()), (self.hops.len(), self.hops.len()), "a mark a hop");
-        for medium in &mut self.media {
-            medium.set_tap(plan.air);
+        for channel in &mut self.channels {
+            channel.set_tap(plan.air);
         }
         let mut watch = Box::new(Watch {
             plan,
@@ -118,14 +118,14 @@ impl World {
             opened: 0,
             stamps: vec![],
             seen: vec![],
-            aired: vec![vec![]; self.media.len()],
+            aired: vec![vec![]; self.channels.len()],
         });
         for (number, connection) in (0..).zip(&self.connections) {
             watch.identify(connection.flow as usize, number);
         }
         self.watch = Some(watch);
-        self.attended = true;
-        self.plain = false;
+        self.observed = true;
+        self.fast_path = false;
         self.defer_nothing();
     }
 
@@ -151,7 +151,7 @@ impl World {
     /// What was seen of the air since then: for each medium its records, and what else the packet of each frame says.
     pub fn aired(&self) -> impl Iterator<Item = (&Tap, &[Option<Stamp>])> {
         let stamps = self.watch.iter().flat_map(|watch| &watch.aired);
-        self.media.iter().filter_map(Medium::records).zip(stamps.map(Vec::as_slice))
+        self.channels.iter().filter_map(Channel::records).zip(stamps.map(Vec::as_slice))
     }
 
     /// Forgets what was seen.
@@ -159,7 +159,7 @@ impl World {
         let Some(watch) = &mut self.watch else { return };
         watch.seen.clear();
         watch.aired.iter_mut().for_each(Vec::clear);
-        for tap in self.media.iter_mut().filter_map(Medium::tap) {
+        for tap in self.channels.iter_mut().filter_map(Channel::tap) {
             tap.clear();
         }
     }
@@ -188,7 +188,7 @@ impl World {
     pub(super) fn watch_move(&mut self, id: PacketId, hop: u32) {
         let Some(watch) = &mut self.watch else { return };
         let stamp = &mut watch.stamps[id.index()];
-        if let Hop::Air { from, .. } | Hop::NoWay { from, .. } = self.hops[self.packets[id].hop as usize] {
+        if let Hop::Air { from, .. } | Hop::NoPath { from, .. } = self.hops[self.packets[id].hop as usize] {
             stamp.previous = Some(from);
         }
         stamp.passed = stamp.passed.saturating_add(u8::from(self.hops[hop as usize] != Hop::End));
@@ -222,7 +222,7 @@ impl World {
     /// A medium has gone on. Packets still have their numbers.
     #[cold]
     pub(super) fn watch_air(&mut self, index: usize) {
-        let (Some(watch), Some(tap)) = (&mut self.watch, self.media[index].tap()) else { return };
+        let (Some(watch), Some(tap)) = (&mut self.watch, self.channels[index].tap()) else { return };
         let aired = &mut watch.aired[index];
         let fresh = &tap.frames()[aired.len()..];
         aired.extend(fresh.iter().map(|frame| match &frame.packet {

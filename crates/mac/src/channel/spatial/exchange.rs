@@ -3,59 +3,59 @@
 use wifair_packet::Packet;
 use wifair_units::{Duration, Time};
 
-use super::calendar::Act;
-use super::reach::Outcome;
-use super::sets::place;
-use super::traffic::disturb;
-use super::{Call, Kind, Sending, Space, Stage};
-use crate::{BROADCAST, Heard};
+use super::air_accounting::disturb;
+use super::backoff_timers::Act;
+use super::bitset::place;
+use super::cca::ReceiverFate;
+use super::{Call, Kind, SpatialChannel, Stage, Transmission};
+use crate::{BROADCAST, MacEvent};
 
-impl Space {
+impl SpatialChannel {
     /// All who are due begin to send. If that is a single frame which nothing meets, it ends as well: before `bound`, to
     /// which the call is moved on.
-    pub(super) fn begin<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>) -> Heard {
+    pub(super) fn begin<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>) -> MacEvent {
         let now = call.now;
         self.starters.clear();
-        self.calendar.take(now, &mut self.starters);
-        self.traffic.account(now, &mut self.sendings);
+        self.backoff_timers.take(now, &mut self.starters);
+        self.accounting.account(now, &mut self.transmissions);
         if let [sender] = self.starters[..] {
             let kind = self.take_turn(now, sender);
             if kind == Kind::Data && self.begins_exchange(now, sender) {
                 return self.leap_to_data_end(bound, call);
             }
-            let sending = self.compose(now, sender, kind);
-            if self.stays_alone(sender, sending.end, bound, call) {
-                return self.send_alone(sender, sending, call);
+            let transmission = self.compose(now, sender, kind);
+            if self.stays_uncontended(sender, transmission.end, bound, call) {
+                return self.send_uncontended(sender, transmission, call);
             }
-            self.turn_to_sending(sender);
-            self.send(sender, sending);
+            self.turn_to_transmission(sender);
+            self.send(sender, transmission);
             self.look_at_start(sender);
-            return Heard::Nothing;
+            return MacEvent::Nothing;
         }
         let starters = std::mem::take(&mut self.starters);
         for &sender in &starters {
-            self.turn_to_sending(sender);
+            self.turn_to_transmission(sender);
         }
         for &sender in &starters {
             let kind = self.take_turn(now, sender);
-            let sending = self.compose(now, sender, kind);
-            self.send(sender, sending);
+            let transmission = self.compose(now, sender, kind);
+            self.send(sender, transmission);
         }
         for &sender in &starters {
             self.look_at_start(sender);
         }
         self.starters = starters;
-        Heard::Nothing
+        MacEvent::Nothing
     }
 
     /// `sender` is about to send, and hears nothing meanwhile.
-    pub(super) fn turn_to_sending(&mut self, sender: u32) {
-        let ear = &mut self.ears[sender as usize];
+    pub(super) fn turn_to_transmission(&mut self, sender: u32) {
+        let backoff = &mut self.backoffs[sender as usize];
         let signals = &mut self.signals;
         if signals.receiving.has(sender) {
             if !signals.spoilt.has(sender) {
                 let (word, bit) = place(sender);
-                disturb(&mut self.sendings[signals.sender_at(sender) as usize], word, bit, &mut self.traffic);
+                disturb(&mut self.transmissions[signals.sender_at(sender) as usize], word, bit, &mut self.accounting);
             }
             // ns-2's goes on to follow what it cannot read any more.
             signals.spoilt.put(sender, true);
@@ -63,18 +63,18 @@ impl Space {
                 signals.leave(sender);
             }
         }
-        ear.engaged = true;
+        backoff.engaged = true;
         signals.sends.put(sender, true);
-        self.held.release(sender);
-        signals.garbled.put(sender, false);
+        self.nav_holds.release(sender);
+        signals.eifs_pending.put(sender, false);
     }
 
     /// Whether the frame that `sender` has begun is lost from the start, now that all have begun who were going to.
     pub(super) fn look_at_start(&mut self, sender: u32) {
-        let sending = &self.sendings[sender as usize];
+        let transmission = &self.transmissions[sender as usize];
         // Not read from the start: because of another frame, or is it too far?
-        let met = match sending.to {
-            _ if sending.is_for_all() => sending.readers == 0 && self.traffic.frames > 1,
+        let met = match transmission.to {
+            _ if transmission.is_for_all() => transmission.readers == 0 && self.accounting.frames > 1,
             to => {
                 let signals = &self.signals;
                 let receives = signals.receiving.has(to).then(|| signals.sender_at(to));
@@ -83,9 +83,9 @@ impl Space {
                 !reads && (receives_other || signals.sends.has(to) || signals.is_crowded(to))
             }
         };
-        if met && !sending.met {
-            self.sendings[sender as usize].met = true;
-            self.traffic.met += 1;
+        if met && !transmission.met {
+            self.transmissions[sender as usize].met = true;
+            self.accounting.met += 1;
         }
     }
 
@@ -101,16 +101,16 @@ impl Space {
     }
 
     /// What `sender` sends that begins at `now`.
-    pub(super) fn compose(&self, now: Time, sender: u32, kind: Kind) -> Sending {
+    pub(super) fn compose(&self, now: Time, sender: u32, kind: Kind) -> Transmission {
         let timing = &self.access.timing;
         let station = &self.stations[sender as usize];
         let (to, rate, air, reserves) = match kind {
-            Kind::Shield | Kind::Rts | Kind::Data => {
+            Kind::CtsToSelf | Kind::Rts | Kind::Data => {
                 let frame = station.frame.as_ref().expect("a sender has a frame");
                 let is_broadcast = frame.to == BROADCAST;
                 let after_data = if is_broadcast { Duration::ZERO } else { timing.sifs + frame.ack };
                 match kind {
-                    Kind::Shield => {
+                    Kind::CtsToSelf => {
                         let rate = self.access.protection.expect("frames are protected");
                         let air = timing.frame(timing.sizes.cts, rate);
                         (sender, rate, air, timing.sifs + frame.air + after_data)
@@ -131,30 +131,30 @@ impl Space {
         let end = now + air;
         // A CTS announces what the RTS did.
         let nav = match kind {
-            Kind::Cts => self.sendings[to as usize].nav,
+            Kind::Cts => self.transmissions[to as usize].nav,
             _ => end + self.access.round_nav(reserves),
         };
-        Sending { kind, to, rate, start: now, end, nav, readers: 0, met: false, alone: Duration::ZERO }
+        Transmission { kind, to, rate, start: now, end, nav, readers: 0, met: false, alone: Duration::ZERO }
     }
 
     /// A frame of `sender` begins.
-    pub(super) fn send(&mut self, sender: u32, sending: Sending) {
-        self.sendings[sender as usize] = sending;
-        self.calendar.plan(sender, sending.end, Act::End);
-        self.traffic.frames += 1;
-        self.traffic.sum += u64::from(sender);
-        self.reach(sending.start, sender, sending.end);
+    pub(super) fn send(&mut self, sender: u32, transmission: Transmission) {
+        self.transmissions[sender as usize] = transmission;
+        self.backoff_timers.plan(sender, transmission.end, Act::End);
+        self.accounting.frames += 1;
+        self.accounting.sum += u64::from(sender);
+        self.begin_reception(transmission.start, sender, transmission.end);
     }
 
     /// `sender`, which contended, opens an exchange. With which frame.
     fn open(&mut self, now: Time, sender: u32) -> Kind {
-        let ear = &mut self.ears[sender as usize];
-        if let Some(tap) = self.tap.as_mut().filter(|_| ear.left > 0) {
-            tap.backoff(sender, ear.from(), now);
+        let backoff = &mut self.backoffs[sender as usize];
+        if let Some(tap) = self.tap.as_mut().filter(|_| backoff.left > 0) {
+            tap.backoff(sender, backoff.from(), now);
         }
-        ear.contends = false;
-        ear.immediate = false;
-        ear.left = 0;
+        backoff.contends = false;
+        backoff.immediate = false;
+        backoff.left = 0;
         self.counters[sender as usize].attempts += 1;
         let is_unicast = self.stations[sender as usize].frame.is_some_and(|frame| frame.to != BROADCAST);
         if is_unicast && self.rates.is_some() {
@@ -164,67 +164,67 @@ impl Space {
         if is_unicast && self.access.protects(frame.length) {
             Kind::Rts
         } else if self.access.protection.is_some() && !self.access.timing.is_dsss(frame.rate) {
-            Kind::Shield
+            Kind::CtsToSelf
         } else {
             Kind::Data
         }
     }
 
     /// The frame of `sender` ends.
-    pub(super) fn end<R: Fn(&Packet) -> u32>(&mut self, sender: u32, call: &mut Call<R>) -> Heard {
+    pub(super) fn end<R: Fn(&Packet) -> u32>(&mut self, sender: u32, call: &mut Call<R>) -> MacEvent {
         let now = call.now;
-        self.traffic.account(now, &mut self.sendings);
-        self.traffic.frames -= 1;
-        self.traffic.sum -= u64::from(sender);
-        let mut sending = self.sendings[sender as usize];
-        self.traffic.met -= u32::from(sending.met);
+        self.accounting.account(now, &mut self.transmissions);
+        self.accounting.frames -= 1;
+        self.accounting.sum -= u64::from(sender);
+        let mut transmission = self.transmissions[sender as usize];
+        self.accounting.met -= u32::from(transmission.met);
         self.signals.sends.put(sender, false);
         self.finished.clear();
-        let fate = self.fade(now, sender, &sending);
-        self.close(sender, &mut sending, fate, call)
+        let fate = self.end_reception(now, sender, &transmission);
+        self.close(sender, &mut transmission, fate, call)
     }
 
     /// A frame of `sender` has ended, and nobody hears it any more.
     pub(super) fn close<R: Fn(&Packet) -> u32>(
         &mut self,
         sender: u32,
-        sending: &mut Sending,
-        fate: Outcome,
+        transmission: &mut Transmission,
+        fate: ReceiverFate,
         call: &mut Call<R>,
-    ) -> Heard {
+    ) -> MacEvent {
         let now = call.now;
         let mut read = fate.read;
-        sending.met |= fate.met;
-        self.sendings[sender as usize].met = sending.met;
-        if sending.to == BROADCAST {
+        transmission.met |= fate.met;
+        self.transmissions[sender as usize].met = transmission.met;
+        if transmission.to == BROADCAST {
             read = !self.receivers.is_empty();
         } else {
-            self.held.release(sending.to);
+            self.nav_holds.release(transmission.to);
             if read {
-                self.signals.garbled.put(sending.to, false);
-                if self.lossy && self.is_lost(sender, sending) {
+                self.signals.eifs_pending.put(transmission.to, false);
+                if self.lossy && self.is_lost(sender, transmission) {
                     read = false;
-                    self.signals.garbled.put(sending.to, true);
-                    self.extend_nav(now, sending.to);
+                    self.signals.eifs_pending.put(transmission.to, true);
+                    self.extend_nav(now, transmission.to);
                 }
             }
         }
-        self.traffic.settle(sending, read);
+        self.accounting.settle(transmission, read);
         if self.tap.is_some() {
-            self.record_frame(sender, sending, fate.sensed, read, call.packets);
+            self.record_frame(sender, transmission, fate.sensed, read, call.packets);
         }
-        let heard = match sending.kind {
-            Kind::Shield => {
-                self.counters[sender as usize].control += sending.end - sending.start;
+        let heard = match transmission.kind {
+            Kind::CtsToSelf => {
+                self.counters[sender as usize].control += transmission.end - transmission.start;
                 self.plan(now, sender, Kind::Data, sender);
-                Heard::Nothing
+                MacEvent::Nothing
             }
-            Kind::Rts => self.end_of_rts(now, sender, sending, read, call),
-            Kind::Cts | Kind::Ack => self.end_of_answer(now, sender, sending, read, call),
-            Kind::Data => self.end_of_data(now, sender, sending, read, call),
+            Kind::Rts => self.end_of_rts(now, sender, transmission, read, call),
+            Kind::Cts | Kind::Ack => self.end_of_answer(now, sender, transmission, read, call),
+            Kind::Data => self.end_of_data(now, sender, transmission, read, call),
         };
-        if sending.to != BROADCAST && (fate.sensed || self.ears[sending.to as usize].waits) {
-            self.resume(now, sending.to);
+        if transmission.to != BROADCAST && (fate.sensed || self.backoffs[transmission.to as usize].resumes_when_idle) {
+            self.resume(now, transmission.to);
         }
         if !self.finished.is_empty() {
             let mut finished = std::mem::take(&mut self.finished);
@@ -238,19 +238,19 @@ impl Space {
     }
 
     /// Whether a frame that its receiver could read is lost to a given error probability.
-    fn is_lost(&mut self, sender: u32, sending: &Sending) -> bool {
+    fn is_lost(&mut self, sender: u32, transmission: &Transmission) -> bool {
         let from = self.errors[sender as usize].data_from;
-        let errors = &mut self.errors[sending.to as usize];
-        if sending.kind == Kind::Data { errors.loses_data(from) } else { errors.loses_control() }
+        let errors = &mut self.errors[transmission.to as usize];
+        if transmission.kind == Kind::Data { errors.loses_data(from) } else { errors.loses_control() }
     }
 
     /// Whether `station` loses a frame that is for another to a given error probability.
     #[cold]
-    pub(super) fn is_overheard_wrong(&mut self, station: u32, sender: u32, sending: &Sending) -> bool {
+    pub(super) fn is_overheard_wrong(&mut self, station: u32, sender: u32, transmission: &Transmission) -> bool {
         let from = self.errors[sender as usize].data_from;
         let errors = &mut self.errors[station as usize];
-        match sending.kind {
-            Kind::Data if self.stations[station as usize].hub.is_some() => errors.stream.chance(from),
+        match transmission.kind {
+            Kind::Data if self.stations[station as usize].ap.is_some() => errors.stream.chance(from),
             Kind::Data => errors.stream.chance(errors.data_to),
             _ => errors.loses_control(),
         }
@@ -260,44 +260,44 @@ impl Space {
         &mut self,
         now: Time,
         sender: u32,
-        sending: &Sending,
+        transmission: &Transmission,
         read: bool,
         call: &mut Call<R>,
-    ) -> Heard {
+    ) -> MacEvent {
         // 10.3.2.9: no CTS while the NAV says that the medium is busy.
-        let answers = read && now >= self.ears[sending.to as usize].nav_until();
-        self.answer(now, sender, sending, answers.then_some(Kind::Cts), call);
-        Heard::Nothing
+        let answers = read && now >= self.backoffs[transmission.to as usize].nav_until();
+        self.answer(now, sender, transmission, answers.then_some(Kind::Cts), call);
+        MacEvent::Nothing
     }
 
     fn end_of_data<R: Fn(&Packet) -> u32>(
         &mut self,
         now: Time,
         sender: u32,
-        sending: &Sending,
+        transmission: &Transmission,
         read: bool,
         call: &mut Call<R>,
-    ) -> Heard {
+    ) -> MacEvent {
         let frame = self.stations[sender as usize].frame.as_mut().expect("a sender of data has a frame");
         let is_new = read && !frame.received;
         frame.received |= read;
         let (id, air) = (frame.id, frame.air);
-        let protected = sending.to != BROADCAST && self.access.protects(frame.length);
+        let protected = transmission.to != BROADCAST && self.access.protects(frame.length);
         let counters = &mut self.counters[sender as usize];
         if protected {
             counters.control += self.rts + self.cts;
         }
-        if !sending.met {
+        if !transmission.met {
             counters.data += air;
         }
-        if sending.to == BROADCAST {
+        if transmission.to == BROADCAST {
             self.stations[sender as usize].stage = Stage::Sent;
-            self.ears[sender as usize].waits = true;
+            self.backoffs[sender as usize].resumes_when_idle = true;
             self.resume(now, sender);
-            return if is_new { Heard::Broadcast { from: sender, id } } else { Heard::Nothing };
+            return if is_new { MacEvent::Broadcast { from: sender, id } } else { MacEvent::Nothing };
         }
-        self.answer(now, sender, sending, read.then_some(Kind::Ack), call);
-        if is_new { Heard::Packet { to: sending.to, id } } else { Heard::Nothing }
+        self.answer(now, sender, transmission, read.then_some(Kind::Ack), call);
+        if is_new { MacEvent::Packet { to: transmission.to, id } } else { MacEvent::Nothing }
     }
 
     /// The receiver of a frame answers it, or not, and the sender waits for that.
@@ -305,32 +305,32 @@ impl Space {
         &mut self,
         now: Time,
         sender: u32,
-        sending: &Sending,
+        transmission: &Transmission,
         answer: Option<Kind>,
         call: &mut Call<R>,
     ) {
-        let to = sending.to as usize;
-        if answer.is_some() && self.ears[to].waits {
-            self.conclude(sending.to, call);
+        let to = transmission.to as usize;
+        if answer.is_some() && self.backoffs[to].resumes_when_idle {
+            self.conclude(transmission.to, call);
         }
-        if let Some(kind) = answer.filter(|_| !self.ears[to].engaged) {
-            self.plan(now, sending.to, kind, sender);
+        if let Some(kind) = answer.filter(|_| !self.backoffs[to].engaged) {
+            self.plan(now, transmission.to, kind, sender);
             self.stations[sender as usize].stage = Stage::Awaits;
             return;
         }
-        self.stations[sender as usize].stage = Stage::Failed { met: sending.met };
-        self.ears[sender as usize].waits = true;
+        self.stations[sender as usize].stage = Stage::Failed { met: transmission.met };
+        self.backoffs[sender as usize].resumes_when_idle = true;
         self.resume(now, sender);
     }
 
     /// `station` sends a frame to `peer` after SIFS.
     fn plan(&mut self, now: Time, station: u32, kind: Kind, peer: u32) {
-        self.ears[station as usize].engaged = true;
-        self.held.release(station);
+        self.backoffs[station as usize].engaged = true;
+        self.nav_holds.release(station);
         let state = &mut self.stations[station as usize];
         state.stage = Stage::Due(kind);
         state.peer = peer;
-        self.calendar.plan(station, now + self.access.timing.sifs, Act::Begin);
+        self.backoff_timers.plan(station, now + self.access.timing.sifs, Act::Begin);
     }
 
     /// A frame that concerned `station` has ended.
@@ -346,34 +346,34 @@ impl Space {
         &mut self,
         now: Time,
         sender: u32,
-        sending: &Sending,
+        transmission: &Transmission,
         read: bool,
         call: &mut Call<R>,
-    ) -> Heard {
+    ) -> MacEvent {
         self.stations[sender as usize].stage = Stage::Rest;
-        self.ears[sender as usize].engaged = false;
-        self.held.release(sender);
-        if self.eifs_is_nav && sending.kind == Kind::Cts {
+        self.backoffs[sender as usize].engaged = false;
+        self.nav_holds.release(sender);
+        if self.eifs_is_nav && transmission.kind == Kind::Cts {
             // ns-2 awaits the data that it has admitted, also where these do not come.
-            let asked = self.stations[sending.to as usize].frame.as_ref().expect("a sender of RTS has a frame");
+            let asked = self.stations[transmission.to as usize].frame.as_ref().expect("a sender of RTS has a frame");
             let until = now + self.access.timing.sifs + asked.air;
-            self.ears[sender as usize].set_nav(until, Time::NEVER);
+            self.backoffs[sender as usize].set_nav(until, Time::NEVER);
         }
         self.resume(now, sender);
-        let to = sending.to;
-        if sending.kind == Kind::Ack {
-            self.counters[to as usize].control += sending.end - sending.start;
+        let to = transmission.to;
+        if transmission.kind == Kind::Ack {
+            self.counters[to as usize].control += transmission.end - transmission.start;
         }
         if !read {
-            self.stations[to as usize].stage = Stage::Failed { met: sending.met };
-            self.ears[to as usize].waits = true;
-        } else if sending.kind == Kind::Cts {
+            self.stations[to as usize].stage = Stage::Failed { met: transmission.met };
+            self.backoffs[to as usize].resumes_when_idle = true;
+        } else if transmission.kind == Kind::Cts {
             self.stations[to as usize].contention.clear();
             self.plan(now, to, Kind::Data, sender);
         } else {
             self.succeed(to, call);
         }
-        Heard::Nothing
+        MacEvent::Nothing
     }
 
     /// A frame is done: contention window and retries return to their start, a backoff follows whether there is
@@ -390,34 +390,34 @@ impl Space {
         state.contention.reset();
         let left = state.contention.draw();
         let contends = self.load(station, call);
-        let ear = &mut self.ears[station as usize];
-        ear.left = left;
-        ear.contends = contends;
-        ear.engaged = false;
+        let backoff = &mut self.backoffs[station as usize];
+        backoff.left = left;
+        backoff.contends = contends;
+        backoff.engaged = false;
     }
 
     /// The medium is idle after an exchange of `station` that brought no answer, or none was due.
     fn conclude<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) {
         let index = station as usize;
-        let sending = self.sendings[index];
+        let transmission = self.transmissions[index];
         let frame = self.stations[index].frame.expect("a sender has a frame");
-        self.ears[index].waits = false;
+        self.backoffs[index].resumes_when_idle = false;
         self.alert.put(station, true);
         let mut timeout = Time::ZERO;
         match self.stations[index].stage {
             Stage::Sent => {
-                if sending.met {
+                if transmission.met {
                     let counters = &mut self.counters[index];
                     counters.collisions += 1;
                     counters.collided += frame.air;
                 }
                 if !frame.received {
-                    call.given_up.push((station, frame.id));
+                    call.retry_limit_drops.push((station, frame.id));
                 }
                 self.succeed(station, call);
             }
             Stage::Failed { met } => {
-                let by_rts = sending.kind == Kind::Rts;
+                let by_rts = transmission.kind == Kind::Rts;
                 let counters = &mut self.counters[index];
                 if met {
                     counters.collisions += 1
@@ -426,7 +426,7 @@ impl Space {
                 }
                 if by_rts {
                     counters.collided += self.rts;
-                } else if sending.met {
+                } else if transmission.met {
                     counters.collided += frame.air;
                 }
                 if let Some(rates) = self.rates.as_mut().filter(|_| !by_rts) {
@@ -436,33 +436,37 @@ impl Space {
                 let state = &mut self.stations[index];
                 state.stage = Stage::Rest;
                 if state.contention.fail(&self.access, by_rts || !self.access.protects(frame.length)) {
-                    counters.given_up += 1;
+                    counters.retry_limit_drops += 1;
                     if !frame.received {
-                        call.given_up.push((station, frame.id));
+                        call.retry_limit_drops.push((station, frame.id));
                     }
                     self.load(station, call);
                 }
-                timeout = sending.end + self.access.answer_timeout;
+                timeout = transmission.end + self.access.answer_timeout;
                 let state = &mut self.stations[index];
-                let ear = &mut self.ears[index];
-                ear.left = state.contention.draw();
-                ear.contends = state.frame.is_some();
-                ear.engaged = false;
+                let backoff = &mut self.backoffs[index];
+                backoff.left = state.contention.draw();
+                backoff.contends = state.frame.is_some();
+                backoff.engaged = false;
             }
             stage => unreachable!("an exchange that is over has failed or was a broadcast, not {stage:?}"),
         }
-        let ear = &mut self.ears[index];
-        let garbled = self.signals.garbled.has(station);
+        let backoff = &mut self.backoffs[index];
+        let eifs_pending = self.signals.eifs_pending.has(station);
         if self.eifs_is_nav {
-            ear.fall_idle(call.now.max(timeout), garbled, &self.waits);
-        } else if timeout > Time::ZERO && self.access.timeout_without_difs && !garbled && ear.nav_until() <= call.now {
-            ear.count_from(timeout.max(call.now));
+            backoff.fall_idle(call.now.max(timeout), eifs_pending, &self.intervals);
+        } else if timeout > Time::ZERO
+            && self.access.timeout_without_difs
+            && !eifs_pending
+            && backoff.nav_until() <= call.now
+        {
+            backoff.count_from(timeout.max(call.now));
         } else {
-            ear.fall_idle(call.now, garbled, &self.waits);
-            ear.count_from(ear.from().max(timeout));
+            backoff.fall_idle(call.now, eifs_pending, &self.intervals);
+            backoff.count_from(backoff.from().max(timeout));
         }
-        if ear.contends {
-            self.calendar.set(station, ear.due(&self.waits));
+        if backoff.contends {
+            self.backoff_timers.set(station, backoff.due(&self.intervals));
         }
     }
 }

@@ -5,59 +5,59 @@
 //! a frame and set again when it falls silent, so idle slots cost nothing. Hidden and exposed stations follow from
 //! the links.
 //!
-//! Modelled beside what a [`super::Cell`] models: RTS, CTS, data and ACK as frames of their own, the NAV that each of
+//! Modelled beside what a [`super::SharedChannel`] models: RTS, CTS, data and ACK as frames of their own, the NAV that each of
 //! them sets where it is read (10.3.2.4) and its reset when an RTS is followed by nothing, EIFS after a frame that was
 //! not read, an RTS that is not answered because of the NAV, answers SIFS after the frame that asks for them, whatever
-//! the medium does meanwhile. Where everybody hears everybody without errors, a `Space` does exactly what a `Cell` does, draw
+//! the medium does meanwhile. Where everybody hears everybody without errors, a `SpatialChannel` does exactly what a `SharedChannel` does, draw
 //! by draw. Departures from the standard:
 //!
 //! - Propagation takes no time, and a station senses a frame from its first instant. Frames that begin at the same
 //!   instant do not see each other.
 //! - A sender without answer draws its new backoff, and takes the next packet if it gives up, when it senses the medium idle
 //!   after the frame, not at its timeout. The backoff counts from the timeout on, or from a later interval.
-//! - Retry counts belong to the frame, and a CTS clears the short one, as in a `Cell`.
+//! - Retry counts belong to the frame, and a CTS clears the short one, as in a `SharedChannel`.
 //! - A station that is awaiting an answer does not answer others.
 //! - A given probability of frame errors strikes the receiver, and all others read the frame, unless it is to strike all.
 
-mod calendar;
-mod ear;
+mod air_accounting;
+mod atomic_exchange;
+mod audience;
+mod backoff_state;
+mod backoff_timers;
+mod bitset;
+mod cca;
 mod exchange;
-mod held;
-mod links;
-mod lone;
+mod exchange_audience;
+mod nav_hold;
 mod ns2;
-mod pairs;
-mod rates;
-mod reach;
+mod radio_links;
+mod rate_choice;
 mod record;
-mod rows;
-mod sets;
-mod shares;
+mod rx_power;
 mod signal;
 mod threshold;
-mod traffic;
-mod whole;
+mod uncontended;
 
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use self::calendar::Calendar;
-use self::ear::{Ear, Waits};
-use self::held::Held;
-pub use self::links::{Hearing, Links};
-use self::pairs::Pairs;
-pub use self::rates::RateSettings;
-use self::rates::Rates;
-use self::sets::Stations;
-use self::shares::Shares;
+use self::air_accounting::AirAccounting;
+use self::atomic_exchange::AtomicExchange;
+use self::audience::Audiences;
+use self::backoff_state::{BackoffState, Intervals};
+use self::backoff_timers::BackoffTimers;
+use self::bitset::StationSet;
+use self::exchange_audience::ExchangeAudiences;
+use self::nav_hold::NavHolds;
+pub use self::radio_links::{Hearing, RadioLinks};
+use self::rate_choice::RateChoices;
+pub use self::rate_choice::RateSettings;
 pub use self::signal::SignalSettings;
 use self::signal::Signals;
-use self::traffic::Traffic;
-use self::whole::Exchange;
-use crate::queues::{Ledger, Sleepers};
+use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{AirTimes, Contention, Errors, Frame, frame_length};
 use crate::tap::Tap;
-use crate::{Access, AirTime, BROADCAST, Counters, Eifs, Heard, IdleAccess, StationSettings};
+use crate::{Access, AirTime, BROADCAST, Counters, Eifs, IdleAccess, MacEvent, StationSettings};
 use wifair_phy::Capture;
 use wifair_queue::{AirUse, Discipline, Dropped, Gauge, Queue};
 
@@ -65,7 +65,7 @@ use wifair_queue::{AirUse, Discipline, Dropped, Gauge, Queue};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// CTS to itself.
-    Shield,
+    CtsToSelf,
     Rts,
     Cts,
     Data,
@@ -91,7 +91,7 @@ enum Stage {
 
 /// What a station sends, or sent last.
 #[derive(Clone, Copy, Debug)]
-struct Sending {
+struct Transmission {
     kind: Kind,
     to: u32,
     rate: BitRate,
@@ -107,10 +107,10 @@ struct Sending {
     alone: Duration,
 }
 
-impl Sending {
+impl Transmission {
     /// Whether it is for everybody who reads it.
     fn is_for_all(&self) -> bool {
-        self.to == BROADCAST || self.kind == Kind::Shield
+        self.to == BROADCAST || self.kind == Kind::CtsToSelf
     }
 }
 
@@ -126,18 +126,18 @@ struct Station {
     ack: Duration,
     routing_overhead: Bytes,
     /// Its place in the list of hubs, if it is one.
-    hub: Option<usize>,
+    ap: Option<usize>,
 }
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
-pub struct Space {
+pub struct SpatialChannel {
     access: Access,
-    waits: Waits,
-    links: Links,
-    ears: Vec<Ear>,
-    calendar: Calendar,
-    sendings: Vec<Sending>,
+    intervals: Intervals,
+    links: RadioLinks,
+    backoffs: Vec<BackoffState>,
+    backoff_timers: BackoffTimers,
+    transmissions: Vec<Transmission>,
     stations: Vec<Station>,
     queues: Vec<Queue>,
     errors: Vec<Errors>,
@@ -145,19 +145,19 @@ pub struct Space {
     lossy: bool,
     signals: Signals,
     /// Who hears whom, if that is always the same.
-    shares: Shares,
-    pairs: Pairs,
+    audiences: Audiences,
+    exchange_audiences: ExchangeAudiences,
     /// Data and their ACK can be one step: there are no errors, no protection and no records.
-    is_plain: bool,
+    allows_atomic: bool,
     /// An exchange that meets no other frame.
-    exchange: Option<Exchange>,
+    exchange: Option<AtomicExchange>,
     /// Time from the end of data to that of their ACK, and what the data announce, of those that were sent last.
     reserved: (Duration, Duration),
     /// Whom frames do not concern for a while.
-    held: Held,
+    nav_holds: NavHolds,
     /// Who has a backoff, a frame to send, or a NAV that may be forgotten, and some who had: a busy medium changes nothing
     /// for all others.
-    alert: Stations,
+    alert: StationSet,
     /// Given errors strike every station that could read a frame, not its receiver alone.
     errors_for_all: bool,
     /// EIFS is a NAV.
@@ -176,11 +176,11 @@ pub struct Space {
     finished: Vec<u32>,
     next: Time,
     tap: Option<Box<Tap>>,
-    sleepers: Sleepers,
-    ledger: Ledger,
-    traffic: Traffic,
+    paused_queues: PausedQueues,
+    air_use: AirUseMeter,
+    accounting: AirAccounting,
     /// Algorithms that choose rates, if there are any.
-    rates: Option<Box<Rates>>,
+    rates: Option<Box<RateChoices>>,
     airs: AirTimes,
     /// Rate of RTS and CTS.
     guard_rate: BitRate,
@@ -195,30 +195,30 @@ struct Call<'a, R> {
     now: Time,
     packets: &'a mut Packets,
     dropped: &'a mut Dropped,
-    given_up: &'a mut Vec<(u32, PacketId)>,
+    retry_limit_drops: &'a mut Vec<(u32, PacketId)>,
     receiver: &'a R,
 }
 
 impl<R> Call<'_, R> {
     /// Whether there is something to tell of packets that are lost.
     fn has_losses(&self) -> bool {
-        !self.dropped.is_empty() || !self.given_up.is_empty()
+        !self.dropped.is_empty() || !self.retry_limit_drops.is_empty()
     }
 }
 
-impl Space {
-    /// A medium of these stations and links. `hubs` are the access points: a frame from one of them goes at the rate of
+impl SpatialChannel {
+    /// A medium of these stations and links. `aps` are the access points: a frame from one of them goes at the rate of
     /// its receiver.
     ///
     /// # Panics
     /// If the links are not those of as many stations.
     #[must_use]
-    pub fn new(access: Access, hubs: &[u32], links: Links, stations: Vec<StationSettings>) -> Self {
+    pub fn new(access: Access, aps: &[u32], links: RadioLinks, stations: Vec<StationSettings>) -> Self {
         assert_eq!(links.stations(), stations.len(), "there are links for every station");
         let timing = access.timing;
-        let waits = Waits::new(timing.slot, timing.difs, access.eifs(), timing.preamble);
+        let intervals = Intervals::new(timing.slot, timing.difs, access.eifs(), timing.preamble);
         let guard_rate = access.protection.unwrap_or(timing.basic_rate);
-        let nothing_sent = Sending {
+        let nothing_sent = Transmission {
             kind: Kind::Ack,
             to: BROADCAST,
             rate: timing.basic_rate,
@@ -230,20 +230,20 @@ impl Space {
             alone: Duration::ZERO,
         };
         let mut space = Self {
-            waits,
-            ears: vec![Ear::new(&waits); stations.len()],
-            calendar: Calendar::new(stations.len()),
-            sendings: vec![nothing_sent; stations.len()],
+            intervals,
+            backoffs: vec![BackoffState::new(&intervals); stations.len()],
+            backoff_timers: BackoffTimers::new(stations.len()),
+            transmissions: vec![nothing_sent; stations.len()],
             counters: vec![Counters::default(); stations.len()],
-            gauges: vec![Gauge::default(); hubs.len()],
+            gauges: vec![Gauge::default(); aps.len()],
             signals: Signals::without_powers(&links),
-            shares: Shares::default(),
-            pairs: Pairs::default(),
-            is_plain: false,
+            audiences: Audiences::default(),
+            exchange_audiences: ExchangeAudiences::default(),
+            allows_atomic: false,
             exchange: None,
             reserved: (Duration::ZERO, Duration::ZERO),
-            held: Held::new(stations.len()),
-            alert: Stations::none(stations.len()),
+            nav_holds: NavHolds::new(stations.len()),
+            alert: StationSet::none(stations.len()),
             links,
             stations: vec![],
             queues: vec![],
@@ -258,9 +258,9 @@ impl Space {
             finished: vec![],
             next: Time::NEVER,
             tap: None,
-            sleepers: Sleepers::new(),
-            ledger: Ledger::new(stations.iter().map(|station| &station.queue), stations.len()),
-            traffic: Traffic::default(),
+            paused_queues: PausedQueues::new(),
+            air_use: AirUseMeter::new(stations.iter().map(|station| &station.queue), stations.len()),
+            accounting: AirAccounting::default(),
             rts: timing.frame(timing.sizes.rts, guard_rate),
             cts: timing.frame(timing.sizes.cts, guard_rate),
             guard_rate,
@@ -284,22 +284,23 @@ impl Space {
                 rate: station.rate,
                 ack: timing.ack_to(station.rate),
                 routing_overhead: station.routing_overhead,
-                hub: hubs.iter().position(|hub| *hub == number),
+                ap: aps.iter().position(|ap| *ap == number),
             });
             space.queues.push(station.queue);
         }
-        space.learn_shares();
+        space.learn_audiences();
         space
     }
 
     /// Finds out who hears whom, and whether exchanges can be one step.
-    fn learn_shares(&mut self) {
+    fn learn_audiences(&mut self) {
         let stations = u32::try_from(self.stations.len()).expect("stations are numbered in 32 bits");
-        self.shares = Shares::new(stations, &self.signals.rows, !self.like_ns2);
-        self.pairs = Pairs::new(self.stations.len());
+        self.audiences = Audiences::new(stations, &self.signals.rx_powers, !self.like_ns2);
+        self.exchange_audiences = ExchangeAudiences::new(self.stations.len());
         let has_legacy = (0..stations).any(|station| self.signals.legacy.has(station));
-        let is_shielded = self.access.protection.is_some();
-        self.is_plain = self.signals.constant && self.tap.is_none() && !(self.lossy || has_legacy || is_shielded);
+        let sends_cts_to_self = self.access.protection.is_some();
+        self.allows_atomic =
+            self.signals.constant && self.tap.is_none() && !(self.lossy || has_legacy || sends_cts_to_self);
     }
 
     /// The same with powers, capture and chance: otherwise a frame that meets another which its receiver senses is lost.
@@ -311,7 +312,7 @@ impl Space {
         self.signals = Signals::new(settings, &self.links);
         self.like_ns2 = self.eifs_is_nav && self.signals.are_those_of_ns2();
         self.eifs_if_unread |= self.signals.capture == Capture::First;
-        self.learn_shares();
+        self.learn_audiences();
         self
     }
 
@@ -322,7 +323,7 @@ impl Space {
     #[must_use]
     pub fn with_rates(mut self, settings: Vec<RateSettings>) -> Self {
         assert_eq!(settings.len(), self.stations.len(), "every station has its rates");
-        self.rates = Some(Box::new(Rates::new(settings)));
+        self.rates = Some(Box::new(RateChoices::new(settings)));
         self
     }
 
@@ -334,10 +335,10 @@ impl Space {
 
     /// Keeps records of frames and backoffs, or not.
     pub fn set_tap(&mut self, on: bool) {
-        self.take_apart();
+        self.split_exchange();
         self.tap = on.then(Box::default);
-        self.learn_shares();
-        self.held = Held::new(self.stations.len());
+        self.learn_audiences();
+        self.nav_holds = NavHolds::new(self.stations.len());
     }
 
     /// What was recorded, if records are kept.
@@ -351,14 +352,14 @@ impl Space {
         self.tap.as_deref()
     }
 
-    /// When [`Space::advance`] is to be called next.
+    /// When [`SpatialChannel::advance`] is to be called next.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
-        self.next.min(self.sleepers.next())
+        self.next.min(self.paused_queues.next())
     }
 
-    /// Who received the broadcast that [`Space::advance`] reported last, in the order of their numbers.
+    /// Who received the broadcast that [`SpatialChannel::advance`] reported last, in the order of their numbers.
     #[must_use]
     pub fn receivers(&self) -> &[u32] {
         &self.receivers
@@ -384,12 +385,12 @@ impl Space {
 
     /// The lengths of the access points' queues over time, in the order in which they were given.
     #[must_use]
-    pub fn hub_queues(&self) -> &[Gauge] {
+    pub fn ap_queues(&self) -> &[Gauge] {
         &self.gauges
     }
 
     /// The lengths of the access points' queues over time, in the order in which they were given.
-    pub fn hub_queues_mut(&mut self) -> &mut [Gauge] {
+    pub fn ap_queues_mut(&mut self) -> &mut [Gauge] {
         &mut self.gauges
     }
 
@@ -402,19 +403,19 @@ impl Space {
     /// What the air was used for until `now`. A frame under way counts as received, unless it has met another.
     #[must_use]
     pub fn air_time(&self, now: Time) -> AirTime {
-        let mut traffic = self.traffic.clone();
-        let mut sendings = self.sendings.clone();
+        let mut accounting = self.accounting.clone();
+        let mut transmissions = self.transmissions.clone();
         if let Some(exchange) = &self.exchange {
-            exchange.account(now, &mut traffic.air);
-            return traffic.air;
+            exchange.account(now, &mut accounting.air);
+            return accounting.air;
         }
-        traffic.account(now, &mut sendings);
-        for (station, sending) in (0..).zip(&sendings) {
+        accounting.account(now, &mut transmissions);
+        for (station, transmission) in (0..).zip(&transmissions) {
             if self.signals.sends.has(station) {
-                traffic.settle(sending, true);
+                accounting.settle(transmission, true);
             }
         }
-        traffic.air
+        accounting.air
     }
 
     /// `station` gets a packet to send. `receiver` tells the station to which a packet goes next.
@@ -430,35 +431,35 @@ impl Space {
     ) {
         let to = receiver(&packets[id]);
         self.queues[station as usize].enqueue(now, id, to, packets, dropped);
-        let mut call = Call { now, packets, dropped, given_up: &mut vec![], receiver: &receiver };
+        let mut call = Call { now, packets, dropped, retry_limit_drops: &mut vec![], receiver: &receiver };
         if self.stations[station as usize].frame.is_none() && self.load(station, &mut call) {
             if self.exchange.is_some_and(|exchange| !exchange.is_answered_by(station)) {
-                self.take_apart();
+                self.split_exchange();
             }
             self.request(now, station);
             self.next = self.upcoming();
-        } else if let Some(hub) = self.stations[station as usize].hub {
-            self.read_gauge(now, station, hub);
+        } else if let Some(ap) = self.stations[station as usize].ap {
+            self.read_gauge(now, station, ap);
         }
     }
 
-    fn read_gauge(&mut self, now: Time, station: u32, hub: usize) {
+    fn read_gauge(&mut self, now: Time, station: u32, ap: usize) {
         let queue = &self.queues[station as usize];
-        self.gauges[hub].set(now, queue.len(), queue.is_full());
+        self.gauges[ap].set(now, queue.len(), queue.is_full());
     }
 
     /// Takes the next packet of `station` out of its queue, if there is one.
     fn load<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) -> bool {
         let index = station as usize;
-        if self.ledger.is_wanted() {
+        if self.air_use.is_wanted() {
             self.tell_air(call.now, station);
         }
         let frame = self.queues[index].dequeue(call.now, call.packets, call.dropped).map(|id| {
             let packet = &call.packets[id];
             let to = (call.receiver)(packet);
             let length = frame_length(&self.access.timing, packet, self.stations[index].routing_overhead);
-            let from_hub = self.stations[index].hub.is_some() && to != BROADCAST;
-            let rate_of = if from_hub { to } else { station };
+            let from_ap = self.stations[index].ap.is_some() && to != BROADCAST;
+            let rate_of = if from_ap { to } else { station };
             let Station { mut rate, ack, .. } = self.stations[rate_of as usize];
             if to == BROADCAST {
                 rate = self.access.broadcast_rate;
@@ -471,10 +472,10 @@ impl Space {
         }
         self.stations[index].frame = frame;
         if frame.is_none() {
-            self.sleepers.note(call.now, station, &self.queues[index]);
+            self.paused_queues.note(call.now, station, &self.queues[index]);
         }
-        if let Some(hub) = self.stations[index].hub {
-            self.read_gauge(call.now, station, hub);
+        if let Some(ap) = self.stations[index].ap {
+            self.read_gauge(call.now, station, ap);
         }
         frame.is_some()
     }
@@ -483,7 +484,7 @@ impl Space {
     #[cold]
     fn tell_air(&mut self, now: Time, station: u32) {
         let Some(done) = self.stations[station as usize].frame else { return };
-        let used = self.ledger.close(station, &self.counters[station as usize], &done);
+        let used = self.air_use.close(station, &self.counters[station as usize], &done);
         self.queues[station as usize].on_air(now, &used);
         if done.to != BROADCAST {
             self.queues[done.to as usize].on_air(now, &AirUse { peer: station, sent: false, ..used });
@@ -493,64 +494,64 @@ impl Space {
     /// Asks the queues again that held packets back until now.
     #[cold]
     fn wake<R: Fn(&Packet) -> u32>(&mut self, call: &mut Call<R>) {
-        self.take_apart();
-        while let Some(station) = self.sleepers.wake(call.now) {
+        self.split_exchange();
+        while let Some(station) = self.paused_queues.wake(call.now) {
             if self.stations[station as usize].frame.is_none() && self.load(station, call) {
                 self.request(call.now, station);
             }
         }
-        self.next = self.calendar.next();
+        self.next = self.backoff_timers.next();
     }
 
     /// A station that had nothing to send contends for the medium.
     fn request(&mut self, now: Time, station: u32) {
-        self.held.release(station);
+        self.nav_holds.release(station);
         self.alert.put(station, true);
-        let ear = &mut self.ears[station as usize];
+        let backoff = &mut self.backoffs[station as usize];
         let contention = &mut self.stations[station as usize].contention;
-        ear.wake(self.signals.garbled.has(station), &self.waits);
-        ear.contends = true;
-        let is_engaged = ear.engaged || self.signals.is_busy(station);
-        if is_engaged || now < ear.nav_until() {
+        backoff.wake(self.signals.eifs_pending.has(station), &self.intervals);
+        backoff.contends = true;
+        let is_engaged = backoff.engaged || self.signals.is_busy(station);
+        if is_engaged || now < backoff.nav_until() {
             // 10.3.4.2: the medium is busy, so a backoff is due, unless one is pending already.
-            if ear.left == 0 {
-                ear.left = contention.draw();
+            if backoff.left == 0 {
+                backoff.left = contention.draw();
             }
             if is_engaged {
                 return;
             }
         } else {
-            let passed = self.waits.slots(now.saturating_since(ear.from()));
-            if ear.left <= passed {
+            let passed = self.intervals.slots(now.saturating_since(backoff.from()));
+            if backoff.left <= passed {
                 match self.access.idle_access {
                     IdleAccess::Immediate => {
-                        ear.count_from(ear.from().max(now));
-                        ear.left = 0;
-                        ear.immediate = true;
+                        backoff.count_from(backoff.from().max(now));
+                        backoff.left = 0;
+                        backoff.immediate = true;
                     }
                     IdleAccess::Backoff => {
-                        ear.count_from(ear.from().max(now + self.waits.difs));
-                        ear.left = contention.draw();
+                        backoff.count_from(backoff.from().max(now + self.intervals.difs));
+                        backoff.left = contention.draw();
                     }
                 }
             }
         }
-        self.calendar.set(station, ear.due(&self.waits));
+        self.backoff_timers.set(station, backoff.due(&self.intervals));
     }
 
-    /// Goes on at the time of [`Space::next`], and says what was received.
+    /// Goes on at the time of [`SpatialChannel::next`], and says what was received.
     pub fn advance(
         &mut self,
         now: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: impl Fn(&Packet) -> u32,
-    ) -> Heard {
-        self.go_on(&mut { now }, now, packets, dropped, given_up, receiver).0
+    ) -> MacEvent {
+        self.go_on(&mut { now }, now, packets, dropped, retry_limit_drops, receiver).0
     }
 
-    /// Goes on at the time of [`Space::next`], which is `now`, and then on and on before `bound`, until something was
+    /// Goes on at the time of [`SpatialChannel::next`], which is `now`, and then on and on before `bound`, until something was
     /// received or lost. Moves `now`, and returns how many steps were taken.
     pub fn go_on(
         &mut self,
@@ -558,15 +559,15 @@ impl Space {
         bound: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        given_up: &mut Vec<(u32, PacketId)>,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: impl Fn(&Packet) -> u32,
-    ) -> (Heard, u64) {
-        let mut call = Call { now: *now, packets, dropped, given_up, receiver: &receiver };
+    ) -> (MacEvent, u64) {
+        let mut call = Call { now: *now, packets, dropped, retry_limit_drops, receiver: &receiver };
         let mut steps = 0;
         loop {
             let heard = self.step(bound, &mut call, &mut steps);
             let next = self.next();
-            if heard != Heard::Nothing || next >= bound || call.has_losses() {
+            if heard != MacEvent::Nothing || next >= bound || call.has_losses() {
                 *now = call.now;
                 return (heard, steps);
             }
@@ -574,9 +575,9 @@ impl Space {
         }
     }
 
-    /// Goes on at the time of the call, which is that of [`Space::next`]. A frame that meets no other moves it.
-    fn step<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>, steps: &mut u64) -> Heard {
-        let mut heard = Heard::Nothing;
+    /// Goes on at the time of the call, which is that of [`SpatialChannel::next`]. A frame that meets no other moves it.
+    fn step<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>, steps: &mut u64) -> MacEvent {
+        let mut heard = MacEvent::Nothing;
         *steps += 1;
         if call.now < self.next {
             self.wake(call);
@@ -589,10 +590,10 @@ impl Space {
             self.next = self.upcoming();
             return heard;
         }
-        while heard == Heard::Nothing && self.exchange.is_none() {
-            if let Some(sender) = self.calendar.take_end(call.now) {
+        while heard == MacEvent::Nothing && self.exchange.is_none() {
+            if let Some(sender) = self.backoff_timers.take_end(call.now) {
                 heard = self.end(sender, call);
-            } else if self.calendar.next() > call.now {
+            } else if self.backoff_timers.next() > call.now {
                 break;
             } else {
                 let begun = call.now;
@@ -606,6 +607,6 @@ impl Space {
 
     /// When something happens next, queues that hold packets back left aside.
     fn upcoming(&mut self) -> Time {
-        self.exchange.as_ref().map_or_else(|| self.calendar.next(), Exchange::next)
+        self.exchange.as_ref().map_or_else(|| self.backoff_timers.next(), AtomicExchange::next)
     }
 }

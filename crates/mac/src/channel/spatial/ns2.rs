@@ -11,9 +11,9 @@
 
 use wifair_units::Time;
 
-use super::Space;
-use super::sets::{each, place};
-use super::traffic::disturb;
+use super::SpatialChannel;
+use super::air_accounting::disturb;
+use super::bitset::{each, place};
 
 /// A frame that begins at a station.
 #[derive(Clone, Copy, Debug)]
@@ -29,11 +29,11 @@ pub struct Arrival {
     pub power: f64,
 }
 
-impl Space {
+impl SpatialChannel {
     /// A frame arrives that its hearer senses. Whether it will be read, if nothing more happens.
     pub(super) fn arrive(&mut self, frame: &Arrival) -> bool {
         let Arrival { sender, station, now, end, reads, power } = *frame;
-        let ear = &mut self.ears[station as usize];
+        let backoff = &mut self.backoffs[station as usize];
         let signals = &mut self.signals;
         let readable = reads && !signals.sends.has(station);
         if !signals.receiving.has(station) {
@@ -46,19 +46,19 @@ impl Space {
         }
         let other = signals.sender_at(station);
         let was_read = !signals.spoilt.has(station);
-        let other_end = self.sendings[other as usize].end;
+        let other_end = self.transmissions[other as usize].end;
         let mut follows = end > other_end;
         let mut clear = false;
         if signals.captures() {
             if signals.drowns(station, power) {
-                ear.set_nav(end + self.waits.eifs, Time::NEVER);
-                self.held.release(station);
+                backoff.set_nav(end + self.intervals.eifs, Time::NEVER);
+                self.nav_holds.release(station);
                 return false;
             }
             if signals.fresh.has(station, now) && signals.is_drowned(station, power) {
                 // It is the first of the two.
-                ear.set_nav(other_end + self.waits.eifs, Time::NEVER);
-                self.held.release(station);
+                backoff.set_nav(other_end + self.intervals.eifs, Time::NEVER);
+                self.nav_holds.release(station);
                 follows = true;
                 clear = readable;
             }
@@ -69,25 +69,25 @@ impl Space {
         }
         if was_read {
             let (word, bit) = place(station);
-            disturb(&mut self.sendings[other as usize], word, bit, &mut self.traffic);
+            disturb(&mut self.transmissions[other as usize], word, bit, &mut self.accounting);
         }
         clear
     }
 
     /// Those of a word whose own frame goes on, so that they do not notice the end of the one that they followed.
     pub(super) fn who_send_on(&self, now: Time, word: usize, follow: u64) -> u64 {
-        let sending = each(word, follow & self.signals.sends.of(word));
-        let goes_on = sending.filter(|station| self.sendings[*station as usize].end > now);
+        let transmission = each(word, follow & self.signals.sends.of(word));
+        let goes_on = transmission.filter(|station| self.transmissions[*station as usize].end > now);
         goes_on.fold(0, |bits, station| bits | place(station).1)
     }
 
     /// `station` could not read the last frame: EIFS is due, and where it is a NAV that is set.
     #[inline]
     pub(super) fn extend_nav(&mut self, now: Time, station: u32) {
-        if self.eifs_is_nav && self.signals.garbled.has(station) {
-            self.ears[station as usize].set_nav(now + self.waits.eifs, Time::NEVER);
-            self.signals.garbled.put(station, false);
-            self.held.release(station);
+        if self.eifs_is_nav && self.signals.eifs_pending.has(station) {
+            self.backoffs[station as usize].set_nav(now + self.intervals.eifs, Time::NEVER);
+            self.signals.eifs_pending.put(station, false);
+            self.nav_holds.release(station);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::sets::{bit_in, each, place};
-use super::shares::{Share, Shares};
+use super::audience::{Audience, Audiences};
+use super::bitset::{bit_in, each, place};
 
 /// What a station hears of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,17 +28,17 @@ pub struct Hearers {
 
 /// Two stations that read each other.
 #[derive(Clone, Debug)]
-pub struct Pair {
+pub struct ExchangeAudience {
     pub words: Range<usize>,
     pub hearers: Range<usize>,
 }
 
 /// Pairs that have exchanged something.
 #[derive(Clone, Debug, Default)]
-pub struct Pairs {
+pub struct ExchangeAudiences {
     /// For each sender those it sent to, in their order, and the number of the pair; none if one cannot read the other.
     peers: Vec<Vec<(u32, Option<u32>)>>,
-    pairs: Vec<Pair>,
+    exchange_audiences: Vec<ExchangeAudience>,
     words: Vec<Hearers>,
     hearers: Vec<(u32, Hears)>,
 }
@@ -46,7 +46,7 @@ pub struct Pairs {
 /// So many hearers are remembered, of all pairs together: beyond that exchanges are sent frame by frame.
 const MOST: usize = 1 << 20;
 
-impl Pairs {
+impl ExchangeAudiences {
     /// None of so many stations.
     pub fn new(stations: usize) -> Self {
         Self { peers: vec![vec![]; stations], ..Self::default() }
@@ -54,33 +54,34 @@ impl Pairs {
 
     /// The number of the pair of a sender and a receiver, if they read each other.
     #[inline]
-    pub fn find(&mut self, sender: u32, receiver: u32, shares: &Shares) -> Option<u32> {
+    pub fn find(&mut self, sender: u32, receiver: u32, audiences: &Audiences) -> Option<u32> {
         let peers = &self.peers[sender as usize];
         match peers.binary_search_by_key(&receiver, |(peer, _)| *peer) {
             Ok(place) => peers[place].1,
-            Err(place) => self.enter(place, sender, receiver, shares),
+            Err(place) => self.enter(place, sender, receiver, audiences),
         }
     }
 
     #[cold]
     #[allow(clippy::cast_possible_truncation)] // there are no more pairs than hearers
-    fn enter(&mut self, place: usize, sender: u32, receiver: u32, shares: &Shares) -> Option<u32> {
-        let mutual = shares.is_read(sender, receiver) && shares.is_read(receiver, sender);
+    fn enter(&mut self, place: usize, sender: u32, receiver: u32, audiences: &Audiences) -> Option<u32> {
+        let mutual = audiences.is_read(sender, receiver) && audiences.is_read(receiver, sender);
         let pair = (mutual && self.hearers.len() < MOST).then(|| {
             let (words, hearers) = (self.words.len(), self.hearers.len());
-            let (mut of_data, mut of_ack) = (shares.of(sender), shares.of(receiver));
-            while let Some((data, ack)) = shares.next_of(&mut of_data, &mut of_ack) {
+            let (mut of_data, mut of_ack) = (audiences.of(sender), audiences.of(receiver));
+            while let Some((data, ack)) = audiences.next_of(&mut of_data, &mut of_ack) {
                 self.learn(data, ack, [sender, receiver]);
             }
-            self.pairs.push(Pair { words: words..self.words.len(), hearers: hearers..self.hearers.len() });
-            self.pairs.len() as u32 - 1
+            self.exchange_audiences
+                .push(ExchangeAudience { words: words..self.words.len(), hearers: hearers..self.hearers.len() });
+            self.exchange_audiences.len() as u32 - 1
         });
         self.peers[sender as usize].insert(place, (receiver, pair));
         pair
     }
 
     /// Notes who hears the exchange of these two in a word.
-    fn learn(&mut self, data: Share, ack: Share, ends: [u32; 2]) {
+    fn learn(&mut self, data: Audience, ack: Audience, ends: [u32; 2]) {
         let word = data.word as usize;
         let all = ends.iter().fold(data.senses | ack.senses, |all, end| all & !bit_in(word, *end));
         let at_a_loss = ack.senses & !ack.reads | data.senses & !data.reads & !ack.senses;
@@ -104,8 +105,8 @@ impl Pairs {
 
     /// A pair by its number.
     #[inline]
-    pub fn pair(&self, number: u32) -> &Pair {
-        &self.pairs[number as usize]
+    pub fn pair(&self, number: u32) -> &ExchangeAudience {
+        &self.exchange_audiences[number as usize]
     }
 
     /// Those of a word at a place.
@@ -116,7 +117,7 @@ impl Pairs {
 
     /// All hearers of a pair, one after the other.
     #[inline]
-    pub fn hearers(&self, pair: &Pair) -> &[(u32, Hears)] {
+    pub fn hearers(&self, pair: &ExchangeAudience) -> &[(u32, Hears)] {
         &self.hearers[pair.hearers.clone()]
     }
 }

@@ -11,7 +11,7 @@ use wifair_queue::Fifo;
 
 /// Datagrams of one size at a constant rate.
 #[derive(Clone, Debug)]
-pub struct Feed {
+pub struct SaturatedSource {
     /// The next datagram. The offset of its payload moves on, by the payload.
     pub packet: Packet,
     /// When it comes.
@@ -28,7 +28,7 @@ pub struct Feed {
     pub refused: u64,
 }
 
-impl Feed {
+impl SaturatedSource {
     /// Time from one datagram to the next, which is `interval` with `jitter`.
     #[inline]
     pub fn wait(interval: Duration, jitter: f64, draws: &mut Stream) -> Duration {
@@ -41,7 +41,7 @@ impl Feed {
     }
 
     /// Puts what comes before `end` into the queue.
-    pub(super) fn pour(&mut self, end: Time, queue: &mut Fifo, packets: &mut Packets) {
+    pub(crate) fn pour_arrivals(&mut self, end: Time, queue: &mut Fifo, packets: &mut Packets) {
         while self.next < end && queue.has_room(self.packet.size) {
             let (id, packet) = packets.add();
             *packet = self.packet;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::scenario::{Node, Scenario};
 use crate::world::Hop;
 
-use super::book::Book;
+use super::headers::Headers;
 
 /// Capture points at most: each is an open file.
 pub const MOST_POINTS: usize = 500;
@@ -25,9 +25,9 @@ pub(super) enum Place {
 
 /// Capture points and their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Points(Vec<(String, Place)>);
+pub struct CapturePoints(Vec<(String, Place)>);
 
-impl Points {
+impl CapturePoints {
     /// The points that these words name: `air`, `ap`, `hosts`, `stations`, `servers`, `routers`, the name of a node or of a
     /// group of them. Without words `air` and `hosts`.
     ///
@@ -37,9 +37,9 @@ impl Points {
         let has_air = scenario.file.wlan.is_some();
         let network = &scenario.network;
         let hosts: BTreeSet<Node> = network.flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
-        let hub = scenario.file.ap.as_ref().filter(|_| !network.aps.is_empty()).map(|ap| ap.name.as_str());
-        let channels: BTreeSet<u32> = (0..network.aps.len()).map(|ap| scenario.channel(ap)).collect();
-        let media = channels.len().max(1);
+        let ap_name = scenario.file.ap.as_ref().filter(|_| !network.aps.is_empty()).map(|ap| ap.name.as_str());
+        let numbers: BTreeSet<u32> = (0..network.aps.len()).map(|ap| scenario.channel(ap)).collect();
+        let channels = numbers.len().max(1);
         let both = |aps: Vec<usize>| -> Vec<Place> {
             aps.into_iter().flat_map(|ap| [Place::Radio(Node::Ap(ap)), Place::Wires(Node::Ap(ap))]).collect()
         };
@@ -54,8 +54,10 @@ impl Points {
         let mut places: Vec<Place> = vec![];
         for word in words {
             let named = match word.as_str() {
-                "air" if has_air => (0..media).map(Place::Air).collect(),
-                name if hub.is_some() && (name == "ap" || Some(name) == hub) => both((0..network.aps.len()).collect()),
+                "air" if has_air => (0..channels).map(Place::Air).collect(),
+                name if ap_name.is_some() && (name == "ap" || Some(name) == ap_name) => {
+                    both((0..network.aps.len()).collect())
+                }
                 name if ap_called(name).is_some() => both(ap_called(name).into_iter().collect()),
                 "hosts" => at(hosts.iter().copied().collect()),
                 "stations" => at((0..network.stations.len()).map(Node::Station).collect()),
@@ -64,7 +66,7 @@ impl Points {
                 name => at(called(scenario, name)),
             };
             if named.is_empty() {
-                return Err(unknown(scenario, word, has_air, hub));
+                return Err(unknown(scenario, word, has_air, ap_name));
             }
             places.extend(named.into_iter().filter(|place| !places.contains(place)).collect::<Vec<_>>());
         }
@@ -74,10 +76,10 @@ impl Points {
         let named: Vec<(String, Place)> = places
             .into_iter()
             .map(|place| match place {
-                Place::Air(_) if media == 1 => ("air".to_owned(), place),
-                Place::Air(medium) => {
-                    let channel = channels.iter().nth(medium).copied().unwrap_or_default();
-                    (format!("air-channel-{channel}"), place)
+                Place::Air(_) if channels == 1 => ("air".to_owned(), place),
+                Place::Air(channel) => {
+                    let number = numbers.iter().nth(channel).copied().unwrap_or_default();
+                    (format!("air-channel-{number}"), place)
                 }
                 Place::Radio(ap) => (format!("{}-air", node_name(scenario, ap)), place),
                 Place::Wires(ap) => (format!("{}-wire", node_name(scenario, ap)), place),
@@ -105,13 +107,13 @@ impl Points {
     }
 
     /// The point at which packets are seen before each hop: as they leave, if `departing`, else as they arrive.
-    pub(super) fn at_hops(&self, book: &Book, hops: &[Hop], departing: bool) -> Vec<Option<u16>> {
+    pub(super) fn at_hops(&self, headers: &Headers, hops: &[Hop], departing: bool) -> Vec<Option<u16>> {
         let find = |wanted: Place| (0..).zip(&self.0).find(|(_, (_, place))| *place == wanted).map(|(index, _)| index);
         let see = |index: usize| {
-            let node = book.node(index);
+            let node = headers.node(index);
             match (node, hops[index]) {
-                (Node::Ap(_), Hop::Wire(_)) if departing => find(Place::Wires(node)),
-                (Node::Ap(_), Hop::Air { .. }) if !departing && book.came_by_wire(index) => find(Place::Wires(node)),
+                (Node::Ap(_), Hop::Wired(_)) if departing => find(Place::Wires(node)),
+                (Node::Ap(_), Hop::Air { .. }) if !departing && headers.came_by_wire(index) => find(Place::Wires(node)),
                 (Node::Ap(_), _) => None,
                 (_, Hop::End) => find(Place::At(node)).filter(|_| !departing),
                 _ => find(Place::At(node)).filter(|_| departing),
@@ -143,11 +145,11 @@ fn called(scenario: &Scenario, name: &str) -> Vec<Node> {
     stations.chain(servers).chain(routers.map(|(index, _)| Node::Router(index))).collect()
 }
 
-fn unknown(scenario: &Scenario, word: &str, has_air: bool, hub: Option<&str>) -> String {
+fn unknown(scenario: &Scenario, word: &str, has_air: bool, ap_name: Option<&str>) -> String {
     let file = &scenario.file;
     let mut known: Vec<&str> = vec![];
     known.extend(has_air.then_some("air"));
-    known.extend(hub.map(|_| "ap"));
+    known.extend(ap_name.map(|_| "ap"));
     known.extend(["hosts", "stations", "servers", "routers"]);
     known.extend(file.stations.iter().map(|group| group.name.as_str()));
     known.extend(file.servers.iter().map(|group| group.name.as_str()));

@@ -15,11 +15,11 @@ use wifair_packet::{Packet, PacketId, Packets};
 use wifair_queue::{Cause, Discipline, Dropped, Queue, Room};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use super::plan::LinkPlan;
+use super::plan::WiredLinkPlan;
 
 /// See the [module](self).
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct WiredLink {
     /// Packets that wait, are being sent or propagate; without the first where a [`Gate`] holds them.
     line: DelayLine<PacketId>,
     /// The next packet may be sent from then on: the one before has been, or the bucket holds enough.
@@ -29,7 +29,7 @@ pub(super) struct Link {
     airs: [(u16, Duration); 2],
     order: Order,
     rate: Option<BitRate>,
-    /// When [`Link::advance`] is to be called next.
+    /// When [`WiredLink::advance`] is to be called next.
     next: Time,
     early: Early,
 }
@@ -115,8 +115,8 @@ impl Bucket {
     }
 }
 
-impl Link {
-    pub(super) fn new(plan: LinkPlan) -> Self {
+impl WiredLink {
+    pub(super) fn new(plan: WiredLinkPlan) -> Self {
         let bucket = plan.rate.zip(plan.burst).map(|(rate, burst)| {
             // The bucket is full from the start.
             Bucket { burst: rate.time_for(burst), full_at: Time::ZERO }
@@ -141,7 +141,7 @@ impl Link {
         }
     }
 
-    /// When [`Link::advance`] is to be called next. A packet that waits is sent before one that arrives at the
+    /// When [`WiredLink::advance`] is to be called next. A packet that waits is sent before one that arrives at the
     /// same instant is handed out.
     #[inline]
     pub(super) fn next(&self) -> Time {
@@ -227,7 +227,7 @@ impl Link {
         self.early = early;
     }
 
-    /// Takes out a packet that arrives before `end`, of which no event tells; then [`Link::look`] is to be called.
+    /// Takes out a packet that arrives before `end`, of which no event tells; then [`WiredLink::look`] is to be called.
     #[inline]
     pub(super) fn take_arrived(&mut self, end: Time) -> Option<(Time, PacketId)> {
         self.line.pop_before(end)
@@ -244,7 +244,7 @@ impl Link {
         matches!(self.order, Order::Gate(_))
     }
 
-    /// Goes on at the time of [`Link::next`], and returns a packet that has arrived.
+    /// Goes on at the time of [`WiredLink::next`], and returns a packet that has arrived.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
         if let Order::Gate(gate) = &self.order
@@ -340,7 +340,7 @@ mod tests {
     /// once, then one each millisecond; after 2.5 ms of silence it holds 2500 B, two packets, and half of the next.
     #[test]
     fn a_bucket_passes_its_burst_and_then_the_rate() {
-        let mut link = Link::new(LinkPlan {
+        let mut link = WiredLink::new(WiredLinkPlan {
             rate: Some(BitRate::from_mbps(8)),
             burst: Some(Bytes(3000)),
             delay: Duration::ZERO,
@@ -367,10 +367,10 @@ mod tests {
 
     /// What a link makes of packets that arrive at these times with these sizes: when each came out and whether it was
     /// marked, and which were dropped.
-    fn passage(link: &mut Link, arrivals: &[(u64, u16)]) -> (Vec<(u64, u64, bool)>, Vec<u64>) {
+    fn passage(link: &mut WiredLink, arrivals: &[(u64, u16)]) -> (Vec<(u64, u64, bool)>, Vec<u64>) {
         let mut packets = Packets::default();
         let (mut dropped, mut left) = (Dropped::default(), vec![]);
-        let mut go_on = |link: &mut Link, until: Time, packets: &mut Packets, dropped: &mut Dropped| {
+        let mut go_on = |link: &mut WiredLink, until: Time, packets: &mut Packets, dropped: &mut Dropped| {
             while link.next() <= until && link.next() < Time::NEVER {
                 let now = link.next();
                 if let Some(id) = link.advance(now, packets, dropped) {
@@ -398,7 +398,7 @@ mod tests {
             mark in prop::option::of((0_u64..3).prop_map(Limit::Packets)),
         ) {
             let settings = Settings { limit, mark_above: mark, ..Settings::default() };
-            let plan = || LinkPlan {
+            let plan = || WiredLinkPlan {
                 rate: Some(BitRate::from_mbps(8000)), // a byte each nanosecond
                 burst: None,
                 delay: Duration::from_nanos(17),
@@ -406,10 +406,10 @@ mod tests {
             };
             let mut now = 0;
             let arrivals: Vec<_> = waits.iter().map(|(wait, size)| { now += wait; (now, *size) }).collect();
-            let mut link = Link::new(plan());
+            let mut link = WiredLink::new(plan());
             prop_assert!(matches!(link.order, Order::Arrival(_)));
             let gate = Gate { queue: plan().queue, waits: false, bucket: None };
-            let mut gated = Link { order: Order::Gate(Box::new(gate)), ..Link::new(plan()) };
+            let mut gated = WiredLink { order: Order::Gate(Box::new(gate)), ..WiredLink::new(plan()) };
             prop_assert_eq!(passage(&mut link, &arrivals), passage(&mut gated, &arrivals));
         }
     }

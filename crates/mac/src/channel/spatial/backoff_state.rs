@@ -4,7 +4,7 @@ use wifair_units::{Duration, Time};
 
 /// The part of a station that frames in its range touch, beside the sets of [`super::signal::Signals`].
 #[derive(Clone, Debug)]
-pub struct Ear {
+pub struct BackoffState {
     /// Slots of the backoff count from here on, while the medium stays idle.
     from: Time,
     /// Since when the medium is idle, if `from` does not say so yet; [`Time::NEVER`]: it does.
@@ -18,7 +18,7 @@ pub struct Ear {
     /// Takes part in an exchange, so that its backoff stands still.
     pub engaged: bool,
     /// Its exchange is over, and it goes on when the medium is idle.
-    pub waits: bool,
+    pub resumes_when_idle: bool,
     /// Has a frame to send when the backoff ends.
     pub contends: bool,
     /// Is about to send without backoff; must draw one if somebody is faster.
@@ -27,7 +27,7 @@ pub struct Ear {
 
 /// The intervals that ears reckon with.
 #[derive(Clone, Copy, Debug)]
-pub struct Waits {
+pub struct Intervals {
     pub slot: Duration,
     /// 2^64 over the slot, rounded up.
     pub slots_per_time: u64,
@@ -38,17 +38,17 @@ pub struct Waits {
     pub preamble: Duration,
 }
 
-impl Ear {
+impl BackoffState {
     /// On a medium that is idle from the start of the run.
-    pub fn new(waits: &Waits) -> Self {
+    pub fn new(intervals: &Intervals) -> Self {
         Self {
-            from: Time::ZERO + waits.difs,
+            from: Time::ZERO + intervals.difs,
             idle: Time::NEVER,
             nav: Time::ZERO,
             nav_check: Time::NEVER,
             left: 0,
             engaged: false,
-            waits: false,
+            resumes_when_idle: false,
             contends: false,
             immediate: false,
         }
@@ -63,31 +63,31 @@ impl Ear {
     /// A frame begins while nothing else was heard. Whether a backoff must be drawn.
     #[inline]
     #[must_use]
-    pub fn fall_busy(&mut self, now: Time, waits: &Waits) -> bool {
+    pub fn fall_busy(&mut self, now: Time, intervals: &Intervals) -> bool {
         if self.immediate {
             self.immediate = false;
             return true;
         }
         // Without asking whether slots have passed: that is chance.
-        self.left -= waits.slots(now.saturating_since(self.from)).min(self.left);
+        self.left -= intervals.slots(now.saturating_since(self.from)).min(self.left);
         false
     }
 
     /// 10.3.2.4: the NAV that an RTS set may be reset, unless a frame is reported in time.
-    pub fn confirm_nav(&mut self, now: Time, waits: &Waits) {
-        if now + waits.preamble > self.nav_check {
+    pub fn confirm_nav(&mut self, now: Time, intervals: &Intervals) {
+        if now + intervals.preamble > self.nav_check {
             self.nav = self.nav_until();
         }
         self.nav_check = Time::NEVER;
     }
 
-    /// The medium is idle from `now`: slots count after DIFS, or EIFS if the last frame was `garbled` (10.3.2.3.7:
+    /// The medium is idle from `now`: slots count after DIFS, or EIFS if the last frame was `eifs_pending` (10.3.2.3.7:
     /// without regard to the NAV).
     #[inline]
-    pub fn fall_idle(&mut self, now: Time, garbled: bool, waits: &Waits) {
-        let from = now + if garbled { waits.eifs } else { waits.difs };
+    pub fn fall_idle(&mut self, now: Time, eifs_pending: bool, intervals: &Intervals) {
+        let from = now + if eifs_pending { intervals.eifs } else { intervals.difs };
         let nav = self.nav_until();
-        self.count_from(if nav > now { from.max(nav + waits.difs) } else { from });
+        self.count_from(if nav > now { from.max(nav + intervals.difs) } else { from });
     }
 
     /// Slots count from here on.
@@ -111,18 +111,18 @@ impl Ear {
     }
 
     /// A station that counted no slots has something to send: what follows from an idle medium is reckoned now. Neither its
-    /// NAV nor `garbled` has changed since.
+    /// NAV nor `eifs_pending` has changed since.
     #[inline]
-    pub fn wake(&mut self, garbled: bool, waits: &Waits) {
+    pub fn wake(&mut self, eifs_pending: bool, intervals: &Intervals) {
         if self.idle < Time::NEVER {
-            self.fall_idle(self.idle, garbled, waits);
+            self.fall_idle(self.idle, eifs_pending, intervals);
         }
     }
 
     /// When the backoff ends if the medium stays idle.
     #[inline]
-    pub fn due(&self, waits: &Waits) -> Time {
-        self.from + waits.slot * u64::from(self.left)
+    pub fn due(&self, intervals: &Intervals) -> Time {
+        self.from + intervals.slot * u64::from(self.left)
     }
 
     /// What another's frame announces.
@@ -135,7 +135,7 @@ impl Ear {
     }
 }
 
-impl Waits {
+impl Intervals {
     pub fn new(slot: Duration, difs: Duration, eifs: Duration, preamble: Duration) -> Self {
         // At least 2 ns, so that the quotient fits.
         let slots_per_time = u64::MAX / slot.as_nanos().max(2) + 1;
@@ -161,9 +161,9 @@ mod tests {
     proptest! {
         #[test]
         fn slots_are_what_division_gives(slot in 2_u64..100_000, slots in 0_u64..1_000_000, rest in 0_u64..100_000) {
-            let waits = Waits::new(Duration::from_nanos(slot), Duration::ZERO, Duration::ZERO, Duration::ZERO);
+            let intervals = Intervals::new(Duration::from_nanos(slot), Duration::ZERO, Duration::ZERO, Duration::ZERO);
             for time in [slot * slots, slot * slots + rest, (slot * slots).saturating_sub(1)] {
-                prop_assert_eq!(u64::from(waits.slots(Duration::from_nanos(time))), time / slot);
+                prop_assert_eq!(u64::from(intervals.slots(Duration::from_nanos(time))), time / slot);
             }
         }
     }

@@ -16,7 +16,7 @@ const LATEST: u64 = u64::MAX >> PLACE_BITS;
 /// Of equal times the source with the lower number wins. The first sources may be called rare: they meet in a round of their
 /// own, so that up to three others need one round.
 #[derive(Clone, Debug)]
-pub struct Heads {
+pub struct NextEventTree {
     /// The last round. Its first place is that of the first of the rare sources.
     top: [u64; FAN],
     /// The least of it.
@@ -27,7 +27,7 @@ pub struct Heads {
     rounds: Vec<Vec<[u64; FAN]>>,
 }
 
-impl Heads {
+impl NextEventTree {
     /// A tournament of `rare` sources and `frequent` ones, which are numbered after them; none has an event.
     #[must_use]
     pub fn new(rare: usize, frequent: usize) -> Self {
@@ -137,23 +137,23 @@ mod tests {
             changes in prop::collection::vec((0_usize..100, 0_u64..50), 1..60),
         ) {
             let sources = sources + rare;
-            let mut heads = Heads::new(rare, sources - rare);
+            let mut tree = NextEventTree::new(rare, sources - rare);
             let mut times = vec![Time::NEVER; sources];
             for (source, time) in changes {
                 let (source, time) = (source % sources, Time::from_nanos(time));
-                heads.set(source, time);
+                tree.set(source, time);
                 times[source] = time;
                 let earliest = *times.iter().min().unwrap();
                 let first = times.iter().position(|t| *t == earliest).unwrap();
-                prop_assert_eq!(heads.first().0, earliest);
+                prop_assert_eq!(tree.first().0, earliest);
                 if earliest < Time::NEVER {
-                    prop_assert_eq!(heads.first().1, first);
+                    prop_assert_eq!(tree.first().1, first);
                 }
                 if source >= rare {
                     let others = (0..sources).filter(|other| *other != source);
                     let next = others.map(|other| times[other]).min().unwrap_or(Time::NEVER);
-                    prop_assert_eq!(heads.first_without(source), next);
-                    heads.set(source, time);
+                    prop_assert_eq!(tree.first_without(source), next);
+                    tree.set(source, time);
                 }
             }
         }

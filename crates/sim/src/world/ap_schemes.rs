@@ -10,9 +10,9 @@ use super::{CONTROL, World};
 
 /// An access point with schemes.
 #[derive(Debug)]
-pub(super) struct Point {
-    pub(super) medium: usize,
-    pub(super) hub: u32,
+pub(super) struct ApWithSchemes {
+    pub(super) channel: usize,
+    pub(super) ap: u32,
     pub(super) schemes: Schemes,
 }
 
@@ -24,31 +24,33 @@ impl World {
         }
         let Transport::Tcp { sender, receiver } = &self.flows[flow].transport else { return };
         let (mss, scale) = (sender.options.mss, receiver.window_scale);
-        for point in &mut self.points {
-            point.schemes.introduce(connection, mss, scale);
+        for scheme_ap in &mut self.scheme_aps {
+            scheme_ap.schemes.introduce(connection, mss, scale);
         }
     }
 
     /// Shows a packet that has made a hop to the schemes of the access point that it has reached, if it has reached
     /// one. Returns whether it goes on.
-    pub(super) fn pass_points(&mut self, id: PacketId) -> bool {
+    pub(super) fn pass_schemes(&mut self, id: PacketId) -> bool {
         let here = self.packets[id].hop as usize;
-        for index in 0..self.points.len() {
-            let Point { medium, hub, .. } = self.points[index];
-            let at_hub = |hop: Hop| match hop {
-                Hop::Air { medium: m, from, to } if usize::from(m) == medium && from == hub => Some((Toward::Air, to)),
+        for index in 0..self.scheme_aps.len() {
+            let ApWithSchemes { channel, ap, .. } = self.scheme_aps[index];
+            let at_ap = |hop: Hop| match hop {
+                Hop::Air { channel: m, from, to } if usize::from(m) == channel && from == ap => Some((Toward::Air, to)),
                 _ => None,
             };
             let from_air = |hop: Hop| match hop {
-                Hop::Air { medium: m, from, to } if usize::from(m) == medium && to == hub => Some((Toward::Wire, from)),
+                Hop::Air { channel: m, from, to } if usize::from(m) == channel && to == ap => {
+                    Some((Toward::Wired, from))
+                }
                 _ => None,
             };
-            let Some((toward, station)) = at_hub(self.hops[here]).or_else(|| from_air(self.hops[here - 1])) else {
+            let Some((toward, station)) = at_ap(self.hops[here]).or_else(|| from_air(self.hops[here - 1])) else {
                 continue;
             };
-            let queued = self.media[medium].waiting(hub);
+            let queued = self.channels[channel].waiting(ap);
             let at = Passage { now: self.now, toward, station, queued };
-            let verdict = self.points[index].schemes.pass(&at, &mut self.packets[id]);
+            let verdict = self.scheme_aps[index].schemes.pass(&at, &mut self.packets[id]);
             self.answer_schemes(index);
             match verdict {
                 Verdict::Forward => {}
@@ -68,9 +70,9 @@ impl World {
 
     /// The schemes' timers.
     pub(super) fn advance_schemes(&mut self) {
-        for index in 0..self.points.len() {
-            if self.points[index].schemes.next() <= self.now {
-                self.points[index].schemes.on_timer(self.now);
+        for index in 0..self.scheme_aps.len() {
+            if self.scheme_aps[index].schemes.next() <= self.now {
+                self.scheme_aps[index].schemes.on_timer(self.now);
                 self.answer_schemes(index);
             }
         }
@@ -78,18 +80,18 @@ impl World {
 
     /// When a scheme has something to do.
     pub(super) fn next_scheme(&self) -> Time {
-        self.points.iter().map(|point| point.schemes.next()).min().unwrap_or(Time::NEVER)
+        self.scheme_aps.iter().map(|scheme_ap| scheme_ap.schemes.next()).min().unwrap_or(Time::NEVER)
     }
 
     /// Does what the schemes of an access point ask for.
     #[allow(clippy::cast_possible_truncation)]
     fn answer_schemes(&mut self, index: usize) {
-        while let Some(request) = self.points[index].schemes.take_request() {
+        while let Some(request) = self.scheme_aps[index].schemes.take_request() {
             match request {
                 Request::Echo { mut packet, toward } => {
                     let connection = &self.connections[packet.flow as usize];
                     let (forward, reverse) = (connection.forward as usize, connection.reverse as usize);
-                    let leave = |start| self.leaves_hub(start, &self.points[index], toward);
+                    let leave = |start| self.leaves_ap(start, &self.scheme_aps[index], toward);
                     let Some(hop) = leave(forward).or_else(|| leave(reverse)) else {
                         continue;
                     };
@@ -99,23 +101,23 @@ impl World {
                     let id = self.packets.insert(packet);
                     self.launch(id, hop);
                 }
-                Request::Contend { ap } => self.media[self.points[index].medium].set_hub(&ap),
+                Request::Contend { ap } => self.channels[self.scheme_aps[index].channel].set_ap_category(&ap),
             }
         }
-        self.heads.set(CONTROL, self.next_control());
+        self.next_events.set(CONTROL, self.next_control());
     }
 
     /// The hop by which the way that starts at `start` leaves the access point in this direction.
-    fn leaves_hub(&self, start: usize, point: &Point, toward: Toward) -> Option<usize> {
-        let way = self.hops[start..].iter().take_while(|hop| **hop != Hop::End);
-        let here = |medium: u16, station: u32| usize::from(medium) == point.medium && station == point.hub;
+    fn leaves_ap(&self, start: usize, scheme_ap: &ApWithSchemes, toward: Toward) -> Option<usize> {
+        let path = self.hops[start..].iter().take_while(|hop| **hop != Hop::End);
+        let here = |channel: u16, station: u32| usize::from(channel) == scheme_ap.channel && station == scheme_ap.ap;
         match toward {
             Toward::Air => {
-                way.clone().position(|hop| matches!(*hop, Hop::Air { medium, from, .. } if here(medium, from)))
+                path.clone().position(|hop| matches!(*hop, Hop::Air { channel, from, .. } if here(channel, from)))
             }
-            Toward::Wire => way
+            Toward::Wired => path
                 .clone()
-                .position(|hop| matches!(*hop, Hop::Air { medium, to, .. } if here(medium, to)))
+                .position(|hop| matches!(*hop, Hop::Air { channel, to, .. } if here(channel, to)))
                 .map(|position| position + 1),
         }
         .map(|position| start + position)

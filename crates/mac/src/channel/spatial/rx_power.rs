@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use super::links::Links;
-use super::sets::place;
+use super::bitset::place;
+use super::radio_links::RadioLinks;
 
 /// Stations whose powers are reckoned together.
 const BLOCK: usize = 4;
 
 /// Some of the 64 stations of a word that a signal reaches, a bit each.
 #[derive(Clone, Copy, Debug)]
-pub struct Reach {
+pub struct RxWord {
     pub word: u32,
     /// Where the powers begin.
     powers: u32,
@@ -24,7 +24,7 @@ pub struct Reach {
     pub clear: u64,
 }
 
-impl Reach {
+impl RxWord {
     /// Which of all stations have a power.
     #[inline]
     pub fn stations(&self) -> Range<usize> {
@@ -68,9 +68,9 @@ impl Reach {
 
 /// For each sender what it reaches, in the order of the stations.
 #[derive(Clone, Debug)]
-pub struct Rows {
+pub struct RxPowers {
     first: Vec<u32>,
-    reaches: Vec<Reach>,
+    rx_words: Vec<RxWord>,
     /// In mW; zero where nothing arrives.
     powers: Vec<f64>,
     /// Up to which power of all frames together this one stands out, in mW.
@@ -82,20 +82,20 @@ pub fn whole_blocks(stations: usize) -> usize {
     stations.next_multiple_of(BLOCK)
 }
 
-impl Rows {
+impl RxPowers {
     /// `bound` tells of a station and a power up to which power of all frames together this one stands out.
-    pub fn new(links: &Links, bound: impl Fn(u32, f64) -> f64) -> Self {
-        let mut rows = Self { first: vec![0], reaches: vec![], powers: vec![], bounds: vec![] };
+    pub fn new(links: &RadioLinks, bound: impl Fn(u32, f64) -> f64) -> Self {
+        let mut rx_powers = Self { first: vec![0], rx_words: vec![], powers: vec![], bounds: vec![] };
         for from in 0..u32::try_from(links.stations()).expect("stations are numbered in 32 bits") {
-            let start = rows.reaches.len();
+            let start = rx_powers.rx_words.len();
             for word in links.of(from).chunk_by(|one, next| one.to / 64 == next.to / 64) {
                 let (low, high) = (word[0].to as usize % 64, word[word.len() - 1].to as usize % 64);
                 let first = low - low % BLOCK;
                 let lanes = whole_blocks(high + 1) - first;
                 let byte = |number: usize| u8::try_from(number).expect("a word has 64 stations");
-                rows.reaches.push(Reach {
+                rx_powers.rx_words.push(RxWord {
                     word: word[0].to / 64,
-                    powers: u32::try_from(rows.powers.len()).expect("fewer than 2^32 powers"),
+                    powers: u32::try_from(rx_powers.powers.len()).expect("fewer than 2^32 powers"),
                     first: byte(first),
                     lanes: byte(lanes),
                     reached: word.iter().fold(0, |reached, link| reached | place(link.to).1),
@@ -103,35 +103,35 @@ impl Rows {
                     reads: 0,
                     clear: 0,
                 });
-                rows.powers.resize(rows.powers.len() + lanes, 0.0);
-                rows.bounds.resize(rows.powers.len(), f64::NEG_INFINITY);
+                rx_powers.powers.resize(rx_powers.powers.len() + lanes, 0.0);
+                rx_powers.bounds.resize(rx_powers.powers.len(), f64::NEG_INFINITY);
             }
             let mut at = start;
             for place in links.range(from) {
                 let link = links.at(place);
-                while rows.reaches[at].word != link.to / 64 {
+                while rx_powers.rx_words[at].word != link.to / 64 {
                     at += 1;
                 }
                 let power = links.power(place);
-                rows.set(at, link.to, power, link.senses, link.reads);
-                let reach = &mut rows.reaches[at];
+                rx_powers.set(at, link.to, power, link.senses, link.reads);
+                let rx = &mut rx_powers.rx_words[at];
                 let bound = bound(link.to, power);
-                reach.clear |= if power <= bound { self::place(link.to).1 } else { 0 };
-                rows.bounds[reach.at(link.to)] = bound;
+                rx.clear |= if power <= bound { self::place(link.to).1 } else { 0 };
+                rx_powers.bounds[rx.at(link.to)] = bound;
             }
-            rows.first.push(u32::try_from(rows.reaches.len()).expect("fewer words than links"));
+            rx_powers.first.push(u32::try_from(rx_powers.rx_words.len()).expect("fewer words than links"));
         }
-        rows
+        rx_powers
     }
 
     /// What arrives at `to`, which is one of those at `place`.
     #[inline]
     pub fn set(&mut self, place: usize, to: u32, power: f64, senses: bool, reads: bool) {
-        let reach = &mut self.reaches[place];
+        let rx = &mut self.rx_words[place];
         let (_, bit) = self::place(to);
-        reach.senses = reach.senses & !bit | if senses { bit } else { 0 };
-        reach.reads = reach.reads & !bit | if reads { bit } else { 0 };
-        let at = reach.at(to);
+        rx.senses = rx.senses & !bit | if senses { bit } else { 0 };
+        rx.reads = rx.reads & !bit | if reads { bit } else { 0 };
+        let at = rx.at(to);
         self.powers[at] = power;
     }
 
@@ -143,47 +143,47 @@ impl Rows {
 
     /// How many words there are, of all senders.
     pub fn words(&self) -> usize {
-        self.reaches.len()
+        self.rx_words.len()
     }
 
     /// The words of `sender`.
     #[inline]
-    pub fn row(&self, sender: u32) -> &[Reach] {
-        &self.reaches[self.of(sender)]
+    pub fn rx_row(&self, sender: u32) -> &[RxWord] {
+        &self.rx_words[self.of(sender)]
     }
 
     /// The place of a word of `sender`, which is there.
     #[inline]
     pub fn place(&self, sender: u32, word: usize) -> usize {
         let places = self.of(sender);
-        let near = places.start + word.saturating_sub(self.reaches[places.start].word as usize);
-        if near < places.end && self.reaches[near].word as usize == word {
+        let near = places.start + word.saturating_sub(self.rx_words[places.start].word as usize);
+        if near < places.end && self.rx_words[near].word as usize == word {
             return near; // no word is missing in between
         }
-        let found = self.row(sender).binary_search_by_key(&word, |reach| reach.word as usize);
+        let found = self.rx_row(sender).binary_search_by_key(&word, |rx| rx.word as usize);
         places.start + found.expect("the sender reaches a station of the word")
     }
 
     #[inline]
-    pub fn at(&self, place: usize) -> Reach {
-        self.reaches[place]
+    pub fn at(&self, place: usize) -> RxWord {
+        self.rx_words[place]
     }
 
-    /// The powers at [`Reach::stations`].
+    /// The powers at [`RxWord::stations`].
     #[inline]
-    pub fn powers(&self, reach: &Reach) -> &[f64] {
-        &self.powers[reach.range()]
+    pub fn powers(&self, rx: &RxWord) -> &[f64] {
+        &self.powers[rx.range()]
     }
 
     /// For each of them up to which power of all frames together this one stands out.
     #[inline]
-    pub fn bounds(&self, reach: &Reach) -> &[f64] {
-        &self.bounds[reach.range()]
+    pub fn bounds(&self, rx: &RxWord) -> &[f64] {
+        &self.bounds[rx.range()]
     }
 
     /// Power at `to`, which is reached.
     #[inline]
-    pub fn power(&self, reach: &Reach, to: u32) -> f64 {
-        self.powers[reach.at(to)]
+    pub fn power(&self, rx: &RxWord, to: u32) -> f64 {
+        self.powers[rx.at(to)]
     }
 }

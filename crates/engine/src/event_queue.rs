@@ -7,7 +7,7 @@ use wifair_units::Time;
 
 /// Entries in the order of their times; those of one instant in the order in which they were entered.
 #[derive(Clone, Debug)]
-pub struct Agenda<T> {
+pub struct EventQueue<T> {
     queue: BinaryHeap<Reverse<Entry<T>>>,
     entered: u64,
 }
@@ -45,13 +45,13 @@ impl<T> Ord for Entry<T> {
     }
 }
 
-impl<T> Default for Agenda<T> {
+impl<T> Default for EventQueue<T> {
     fn default() -> Self {
         Self { queue: BinaryHeap::new(), entered: 0 }
     }
 }
 
-impl<T> Agenda<T> {
+impl<T> EventQueue<T> {
     /// Enters `what` at `time`.
     pub fn enter(&mut self, time: Time, what: T) {
         if time < Time::NEVER {
@@ -78,11 +78,11 @@ mod tests {
 
     #[test]
     fn entries_of_one_instant_keep_their_order() {
-        let mut agenda = Agenda::default();
+        let mut event_queue = EventQueue::default();
         for (time, what) in [(5, 'c'), (1, 'a'), (5, 'd'), (1, 'b'), (0, '0')] {
-            agenda.enter(Time::from_nanos(time), what);
+            event_queue.enter(Time::from_nanos(time), what);
         }
-        let order: String = std::iter::from_fn(|| agenda.pop()).collect();
+        let order: String = std::iter::from_fn(|| event_queue.pop()).collect();
         assert_eq!(order, "0abcd");
     }
 }

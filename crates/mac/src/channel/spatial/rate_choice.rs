@@ -3,7 +3,7 @@
 use wifair_engine::Stream;
 use wifair_units::{BitRate, Time};
 
-use super::Space;
+use super::SpatialChannel;
 use wifair_phy::rate::{Adaptation, Control, RateControl};
 
 /// How a station chooses the rates of its unicast data frames.
@@ -30,9 +30,9 @@ struct Sender {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Rates(Vec<Sender>);
+pub(super) struct RateChoices(Vec<Sender>);
 
-impl Rates {
+impl RateChoices {
     pub fn new(settings: Vec<RateSettings>) -> Self {
         let sender = |settings| Sender { settings, controls: vec![], attempt: 0, used: None };
         Self(settings.into_iter().map(sender).collect())
@@ -52,7 +52,7 @@ impl Rates {
     }
 }
 
-impl Space {
+impl SpatialChannel {
     /// Chooses the rate of the next attempt of `station`, which has a unicast frame in hand.
     pub(super) fn choose_rate(&mut self, now: Time, station: u32) {
         let Some(rates) = &mut self.rates else { return };

@@ -8,13 +8,13 @@ use wifair_queue::{AirUse, Discipline, Queue};
 
 /// What the frames of each station cost, for queues that want to know.
 #[derive(Clone, Debug)]
-pub(super) struct Ledger {
+pub(super) struct AirUseMeter {
     wanted: bool,
     /// What each station had done when its last frame was done with.
     booked: Vec<Counters>,
 }
 
-impl Ledger {
+impl AirUseMeter {
     /// For these queues of `stations` stations.
     pub fn new<'a>(mut queues: impl Iterator<Item = &'a Queue>, stations: usize) -> Self {
         Self { wanted: queues.any(Discipline::wants_air), booked: vec![Counters::default(); stations] }
@@ -42,12 +42,12 @@ impl Ledger {
 
 /// Queues that hold packets back, and when they are to be asked again.
 #[derive(Clone, Debug)]
-pub(super) struct Sleepers {
+pub(super) struct PausedQueues {
     queues: Vec<(Time, u32)>,
     next: Time,
 }
 
-impl Sleepers {
+impl PausedQueues {
     pub const fn new() -> Self {
         Self { queues: vec![], next: Time::NEVER }
     }

@@ -2,7 +2,7 @@
 
 use wifair_units::Time;
 
-use super::sets::{each, place};
+use super::bitset::{each, place};
 
 /// What a station does at its time. At one instant frames end before others begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Act {
 /// times is ever reached. So the times lie in plain blocks, about as many as a block has times, and a change costs one
 /// comparison; only a block that lost its earliest time is searched again when the first of all is asked for.
 #[derive(Clone, Debug)]
-pub struct Calendar {
+pub struct BackoffTimers {
     /// Ends of frames and answers: twice the time, plus one for [`Act::Begin`], and the station; the first comes last.
     certain: Vec<(u64, u32)>,
     /// Ends of backoffs.
@@ -56,7 +56,7 @@ const fn word_of(block: usize, bits: u32) -> usize {
     (block << bits) / 64
 }
 
-impl Calendar {
+impl BackoffTimers {
     /// For so many stations, none of which is going to act.
     #[must_use]
     pub fn new(stations: usize) -> Self {
@@ -233,7 +233,7 @@ mod tests {
         fn the_first_to_act_is_found(
             changes in prop::collection::vec((0_u32..150, prop::option::of(0_u64..40), 0..3), 1..200),
         ) {
-            let mut calendar = Calendar::new(150);
+            let mut backoff_timers = BackoffTimers::new(150);
             // Time, act, and whether it is certain.
             let mut plain: Vec<Option<(Time, Act, bool)>> = vec![None; 150];
             let rank = |(time, act, _): (Time, Act, bool)| (time, act == Act::Begin);
@@ -242,24 +242,24 @@ mod tests {
                 if plain[index].is_none_or(|(.., certain)| !certain) {
                     let act = if kind == 0 { Act::End } else { Act::Begin };
                     match time.map(Time::from_nanos) {
-                        Some(t) if kind < 2 => calendar.plan(station, t, act),
-                        Some(t) => calendar.set(station, t),
-                        None => calendar.clear(station),
+                        Some(t) if kind < 2 => backoff_timers.plan(station, t, act),
+                        Some(t) => backoff_timers.set(station, t),
+                        None => backoff_timers.clear(station),
                     }
                     plain[index] = time.map(|t| (Time::from_nanos(t), act, kind < 2));
                 }
                 let first = plain.iter().flatten().min_by_key(|entry| rank(**entry)).copied();
-                prop_assert_eq!(calendar.next(), first.map_or(Time::NEVER, |(t, ..)| t));
+                prop_assert_eq!(backoff_timers.next(), first.map_or(Time::NEVER, |(t, ..)| t));
                 let Some(first) = first.filter(|_| station % 3 == 0) else { continue };
                 let same = |s: &u32| plain[*s as usize].is_some_and(|entry| rank(entry) == rank(first));
                 let due: Vec<u32> = (0..150).filter(same).collect();
                 if first.1 == Act::End {
-                    prop_assert_eq!(calendar.take_end(first.0), Some(due[0]));
+                    prop_assert_eq!(backoff_timers.take_end(first.0), Some(due[0]));
                     plain[due[0] as usize] = None;
                 } else {
-                    prop_assert_eq!(calendar.take_end(first.0), None);
+                    prop_assert_eq!(backoff_timers.take_end(first.0), None);
                     let mut taken = vec![];
-                    calendar.take(first.0, &mut taken);
+                    backoff_timers.take(first.0, &mut taken);
                     prop_assert_eq!(&taken, &due);
                     due.iter().for_each(|s| plain[*s as usize] = None);
                 }

@@ -17,8 +17,8 @@ use wifair_packet::{Kind, Packet, flag};
 use wifair_tcp::{ReceiverConfig, SenderConfig};
 
 use super::air::Known;
-use super::points::node_name;
-use crate::build::nodes_by_medium;
+use super::capture_points::node_name;
+use crate::build::nodes_by_channel;
 use crate::scenario::{Node, Scenario, Standard, Transport};
 use crate::world::{Hop, Sighting, Stamp, World};
 
@@ -43,7 +43,7 @@ struct Leg {
 }
 
 #[derive(Clone, Debug)]
-struct Habits {
+struct AnnouncedOptions {
     mss: u16,
     scale: Option<u8>,
     timestamps: (bool, bool),
@@ -53,12 +53,12 @@ struct Habits {
 
 /// See the [module](self).
 #[derive(Debug)]
-pub(super) struct Book {
+pub(super) struct Headers {
     legs: Vec<Leg>,
     /// Both ends of each flow.
     ends: Vec<(Node, Node)>,
     /// By the number of the flow; none for UDP.
-    habits: Vec<Option<Habits>>,
+    announced: Vec<Option<AnnouncedOptions>>,
     names: Vec<(Node, String)>,
     /// By medium and number.
     on_air: Vec<Vec<Node>>,
@@ -68,19 +68,19 @@ pub(super) struct Book {
     key: u64,
 }
 
-impl Book {
+impl Headers {
     pub(super) fn new(scenario: &Scenario, seed: u64, world: &World) -> Self {
-        let on_air = nodes_by_medium(scenario, seed);
+        let on_air = nodes_by_channel(scenario, seed);
         let (grid, row) = world.grid().unwrap_or((0, 1));
         let mut legs: Vec<Leg> = (0..grid).map(|hop| Leg::of_station(on_air[0][hop % row])).collect();
-        legs.extend(ways(scenario, &on_air, &world.hops()[grid..]));
-        let habits = |flow| match &scenario.flows_of(flow).transport {
-            Transport::Tcp(tcp) => Some(Habits::new(&tcp.resolve())),
+        legs.extend(paths(scenario, &on_air, &world.hops()[grid..]));
+        let announced = |flow| match &scenario.flows_of(flow).transport {
+            Transport::Tcp(tcp) => Some(AnnouncedOptions::new(&tcp.resolve())),
             Transport::Udp(_) => None,
         };
         let nodes: BTreeSet<Node> = legs.iter().map(|leg| leg.node).collect();
         Self {
-            habits: scenario.network.flows.iter().map(habits).collect(),
+            announced: scenario.network.flows.iter().map(announced).collect(),
             ends: scenario.network.flows.iter().map(|flow| (flow.from, flow.to)).collect(),
             names: nodes.into_iter().map(|node| (node, node_name(scenario, node))).collect(),
             legs,
@@ -107,7 +107,7 @@ impl Book {
     }
 
     /// The nodes of each medium.
-    pub(super) fn media(&self) -> &[Vec<Node>] {
+    pub(super) fn channels(&self) -> &[Vec<Node>] {
         &self.on_air
     }
 
@@ -164,13 +164,13 @@ impl Book {
         let destination = Endpoint { address: address(end), port: to_port };
         let payload = match packet.kind {
             Kind::Data | Kind::Ack => {
-                let habits = self.habits[stamp.flow as usize].as_ref()?;
+                let announced = self.announced[stamp.flow as usize].as_ref()?;
                 let segment = Tcp {
                     ttl,
                     ip_id: stamp.ip_id,
                     payload: packet.payload,
                     ecn: if packet.has(flag::CE) { 3 } else { u8::from(packet.has(flag::ECT)) * 2 },
-                    ..self.segment(packet, stamp, habits, (source, destination))
+                    ..self.segment(packet, stamp, announced, (source, destination))
                 };
                 frame::tcp(to, &segment, keep);
                 packet.payload
@@ -203,7 +203,7 @@ impl Book {
         Some(to.len() - start - written + usize::from(payload))
     }
 
-    fn segment(&self, packet: &Packet, stamp: &Stamp, habits: &Habits, ends: (Endpoint, Endpoint)) -> Tcp {
+    fn segment(&self, packet: &Packet, stamp: &Stamp, announced: &AnnouncedOptions, ends: (Endpoint, Endpoint)) -> Tcp {
         let first = |side: u64| mix(self.key ^ (u64::from(stamp.connection) << 1 | side)) as u32;
         // Both numbers that a SYN takes are those before the data.
         let (sender, receiver) = (first(0), first(1));
@@ -223,15 +223,15 @@ impl Book {
             }
         }
         if is_syn {
-            options.mss = Some(habits.mss);
-            options.scale = habits.scale;
-            options.sack_permitted = habits.sack;
+            options.mss = Some(announced.mss);
+            options.scale = announced.scale;
+            options.sack_permitted = announced.sack;
         }
         let mut segment = Tcp::between(ends.0, ends.1);
         let offset = |offset: u64| 1u32.wrapping_add(offset as u32); // sequence numbers wrap
         if packet.kind == Kind::Data {
             // RFC 3168, section 6.1.1: both flags ask for ECN.
-            if is_syn && habits.ecn {
+            if is_syn && announced.ecn {
                 flags |= wire::ECE | wire::CWR;
             }
             // After both FINs the sender only acknowledges: its FIN took a number.
@@ -241,16 +241,16 @@ impl Book {
                 segment.ack = receiver.wrapping_add(1 + u32::from(stamp.fin_heard));
             }
             segment.window = u16::MAX;
-            options.timestamps = habits.timestamps.0.then_some((packet.ts_val, stamp.ts_ecr));
+            options.timestamps = announced.timestamps.0.then_some((packet.ts_val, stamp.ts_ecr));
         } else {
-            if is_syn && habits.ecn {
+            if is_syn && announced.ecn {
                 flags |= wire::ECE;
             }
             let base = sender.wrapping_add(offset(packet.ack));
             segment.seq = if is_syn { receiver } else { receiver.wrapping_add(1) };
             segment.ack = base.wrapping_add(u32::from(is_fin));
             segment.window = packet.window;
-            options.timestamps = habits.timestamps.1.then_some((packet.ts_val, packet.ts_ecr));
+            options.timestamps = announced.timestamps.1.then_some((packet.ts_val, packet.ts_ecr));
             for (left, right) in packet.sack.iter().filter(|(left, right)| left != right) {
                 options.blocks[usize::from(options.sacks)] = (base.wrapping_add(*left), base.wrapping_add(*right));
                 options.sacks += 1;
@@ -264,7 +264,7 @@ impl Book {
     pub(super) fn air_frame(
         &self,
         to: &mut Vec<u8>,
-        medium: usize,
+        channel: usize,
         record: &FrameRecord,
         known: Option<&Known>,
         keep: u32,
@@ -272,7 +272,7 @@ impl Book {
         let rate = Rate::Legacy(u8::try_from(record.rate.as_bps() / 500_000).unwrap_or(u8::MAX));
         frame::radiotap(to, &Heard { rate, frequency: self.frequency, levels: None, bad_fcs: false });
         let start = to.len();
-        let nodes = &self.on_air[medium];
+        let nodes = &self.on_air[channel];
         let (from, receiver) = (station(nodes, record.from), station(nodes, record.to));
         let duration = u16::try_from(record.reserves.as_nanos().div_ceil(1_000).min(32_767)).unwrap_or(32_767);
         let mut length = match record.kind {
@@ -342,7 +342,7 @@ fn announcement(to: &mut Vec<u8>, packet: &Packet, station: Node, keep: u32) -> 
     28 + usize::from(payload)
 }
 
-impl Habits {
+impl AnnouncedOptions {
     fn new((sender, receiver): &(SenderConfig, ReceiverConfig)) -> Self {
         Self {
             mss: sender.options.mss,
@@ -391,22 +391,22 @@ impl Leg {
 }
 
 /// The place before each hop.
-fn ways(scenario: &Scenario, on_air: &[Vec<Node>], hops: &[Hop]) -> Vec<Leg> {
+fn paths(scenario: &Scenario, on_air: &[Vec<Node>], hops: &[Hop]) -> Vec<Leg> {
     let wires = &scenario.network.wires;
     let ends = |hop: Hop| match hop {
-        Hop::Air { medium, from, to } => {
-            let nodes = &on_air[usize::from(medium)];
+        Hop::Air { channel, from, to } => {
+            let nodes = &on_air[usize::from(channel)];
             (nodes[from as usize], nodes[to as usize])
         }
-        Hop::Wire(link) => {
+        Hop::Wired(link) => {
             let [first, second] = wires[link as usize / 2].ends;
             if link.is_multiple_of(2) { (first, second) } else { (second, first) }
         }
-        Hop::End | Hop::NoWay { .. } => unreachable!("a way that is laid out leads on up to its end"),
+        Hop::End | Hop::NoPath { .. } => unreachable!("a way that is laid out leads on up to its end"),
     };
     let mut legs = Vec::with_capacity(hops.len());
-    for way in hops.split_inclusive(|hop| *hop == Hop::End) {
-        let steps = &way[..way.len() - 1];
+    for path in hops.split_inclusive(|hop| *hop == Hop::End) {
+        let steps = &path[..path.len() - 1];
         let mut nodes: Vec<Node> = steps.iter().map(|hop| ends(*hop).0).collect();
         nodes.extend(steps.last().map(|hop| ends(*hop).1));
         let has_address = |node: &&Node| !matches!(node, Node::Ap(_));
@@ -419,7 +419,7 @@ fn ways(scenario: &Scenario, on_air: &[Vec<Node>], hops: &[Hop]) -> Vec<Leg> {
                 before: nodes[..index].iter().rev().find(has_address).copied(),
                 after: nodes[index + 1..].iter().find(has_address).copied(),
                 ttl: (arrives, arrives - u8::from(passes && arrives > 0)),
-                by_wire: index > 0 && matches!(steps[index - 1], Hop::Wire(_)),
+                by_wire: index > 0 && matches!(steps[index - 1], Hop::Wired(_)),
                 ap: nodes.iter().find(|node| matches!(node, Node::Ap(_))).copied(),
             });
         }

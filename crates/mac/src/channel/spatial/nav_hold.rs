@@ -6,7 +6,7 @@
 
 use wifair_units::Time;
 
-use super::sets::place;
+use super::bitset::place;
 
 /// Those of a word who are held, and until when: the NAV of each lasts as long, or longer, and its backoff is taken up DIFS
 /// after its end.
@@ -44,9 +44,9 @@ impl Word {
 
 /// The stations that are held, by words.
 #[derive(Clone, Debug)]
-pub struct Held(Vec<Word>);
+pub struct NavHolds(Vec<Word>);
 
-impl Held {
+impl NavHolds {
     /// None of so many.
     pub fn new(stations: usize) -> Self {
         Self(vec![Word { stations: 0, until: Time::ZERO }; stations.div_ceil(64)])

@@ -20,7 +20,7 @@ pub enum Hearing {
 
 /// One direction between two stations.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
+pub(super) struct RadioLink {
     /// The station that hears.
     pub to: u32,
     /// Whether a frame makes the medium busy.
@@ -31,7 +31,7 @@ pub(super) struct Link {
 
 /// Levels of a receiver, in mW.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Levels {
+pub(super) struct RadioLevels {
     pub noise: f64,
     pub sensitivity: f64,
     pub carrier_sense: f64,
@@ -39,19 +39,19 @@ pub(super) struct Levels {
 
 /// For each station those that hear it, in the order of their numbers.
 #[derive(Clone, Debug)]
-pub struct Links {
+pub struct RadioLinks {
     /// Where the links of each station begin, and behind them the number of all.
     first: Vec<u32>,
-    links: Vec<Link>,
+    links: Vec<RadioLink>,
     /// Power of each link at its receiver, in mW, if they were made from powers.
     powers: Vec<f64>,
     /// Levels of each station, if links have powers.
-    levels: Vec<Levels>,
+    levels: Vec<RadioLevels>,
     /// Probability that a frame is not noticed, of each link, if any is not zero.
     misses: Vec<f64>,
 }
 
-impl Links {
+impl RadioLinks {
     fn empty() -> Self {
         Self { first: vec![0], links: vec![], powers: vec![], levels: vec![], misses: vec![] }
     }
@@ -71,7 +71,7 @@ impl Links {
             for to in (0..stations).filter(|to| *to != from) {
                 match hearing(from, to) {
                     Hearing::Nothing => {}
-                    heard => links.links.push(Link { to, senses: true, reads: heard == Hearing::Reads }),
+                    heard => links.links.push(RadioLink { to, senses: true, reads: heard == Hearing::Reads }),
                 }
             }
             links.close_station();
@@ -100,12 +100,12 @@ impl Links {
                     continue;
                 }
                 let reads = power >= receiver.sensitivity;
-                links.links.push(Link { to, senses: reads || power >= receiver.carrier_sense, reads });
+                links.links.push(RadioLink { to, senses: reads || power >= receiver.carrier_sense, reads });
                 links.powers.push(milliwatts(power));
             }
             links.close_station();
         }
-        links.levels.extend(radios.iter().map(|radio| Levels {
+        links.levels.extend(radios.iter().map(|radio| RadioLevels {
             noise: milliwatts(radio.noise),
             sensitivity: milliwatts(radio.sensitivity),
             carrier_sense: milliwatts(radio.carrier_sense),
@@ -188,12 +188,12 @@ impl Links {
 
     /// Those who hear `station`.
     #[inline]
-    pub(super) fn of(&self, station: u32) -> &[Link] {
+    pub(super) fn of(&self, station: u32) -> &[RadioLink] {
         &self.links[self.range(station)]
     }
 
     #[inline]
-    pub(super) fn at(&self, place: usize) -> Link {
+    pub(super) fn at(&self, place: usize) -> RadioLink {
         self.links[place]
     }
 
@@ -207,7 +207,7 @@ impl Links {
         !self.levels.is_empty()
     }
 
-    pub(super) fn levels(&self) -> &[Levels] {
+    pub(super) fn levels(&self) -> &[RadioLevels] {
         &self.levels
     }
 

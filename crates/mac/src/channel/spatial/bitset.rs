@@ -4,7 +4,7 @@ use wifair_units::Time;
 
 /// Stations by their numbers, 64 in a word.
 #[derive(Clone, Debug)]
-pub struct Stations(Vec<u64>);
+pub struct StationSet(Vec<u64>);
 
 /// The word of a station, and its bit there.
 #[inline]
@@ -19,7 +19,7 @@ pub const fn bit_in(word: usize, station: u32) -> u64 {
     if own == word { bit } else { 0 }
 }
 
-impl Stations {
+impl StationSet {
     /// None of so many.
     pub fn none(stations: usize) -> Self {
         Self(vec![0; stations.div_ceil(64)])
@@ -51,9 +51,9 @@ impl Stations {
 
 /// Stations to whom something happens at the same instant.
 #[derive(Clone, Debug)]
-pub struct Fresh(Vec<(Time, u64)>);
+pub struct InstantSet(Vec<(Time, u64)>);
 
-impl Fresh {
+impl InstantSet {
     /// None of so many.
     pub fn none(stations: usize) -> Self {
         Self(vec![(Time::NEVER, 0); stations.div_ceil(64)])
@@ -121,9 +121,9 @@ struct Count {
 
 /// A small number for each station.
 #[derive(Clone, Debug)]
-pub struct Tally(Vec<Count>);
+pub struct CountSet(Vec<Count>);
 
-impl Tally {
+impl CountSet {
     /// Zero for so many stations.
     pub fn new(stations: usize) -> Self {
         Self(vec![Count::default(); stations.div_ceil(64)])
@@ -185,7 +185,7 @@ mod tests {
         /// Against plain numbers.
         #[test]
         fn a_tally_counts(changes in prop::collection::vec(any::<u64>(), 1..40)) {
-            let mut tally = Tally::new(200);
+            let mut tally = CountSet::new(200);
             let mut plain = [0_i32; 64];
             for (sign, bits) in changes.iter().map(|bits| (1, bits)).chain(changes.iter().map(|bits| (-1, bits))) {
                 if sign > 0 { tally.add(2, *bits) } else { tally.remove(2, *bits) }

@@ -8,12 +8,12 @@
 use wifair_packet::Packet;
 use wifair_units::{Duration, Time};
 
-use super::calendar::Act;
-use super::ear::Waits;
-use super::pairs::Hears;
-use super::sets::place;
-use super::{Call, Kind, Space, Stage};
-use crate::{AirTime, BROADCAST, Heard};
+use super::backoff_state::Intervals;
+use super::backoff_timers::Act;
+use super::bitset::place;
+use super::exchange_audience::Hears;
+use super::{Call, Kind, SpatialChannel, Stage};
+use crate::{AirTime, BROADCAST, MacEvent};
 
 /// How far an exchange has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ enum Phase {
 
 /// Data and their ACK, which meet no other frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Exchange {
+pub(super) struct AtomicExchange {
     sender: u32,
     receiver: u32,
     /// The number of the two among the pairs.
@@ -42,7 +42,7 @@ pub(super) struct Exchange {
     nav: Time,
 }
 
-impl Exchange {
+impl AtomicExchange {
     /// When it goes on.
     #[inline]
     pub(super) fn next(&self) -> Time {
@@ -70,11 +70,11 @@ impl Exchange {
     }
 }
 
-impl Space {
+impl SpatialChannel {
     /// Begins the exchange that `sender` opens with its data, if nobody else begins to send before the ACK has ended.
     #[inline(always)]
     pub(super) fn begins_exchange(&mut self, start: Time, sender: u32) -> bool {
-        if !self.is_plain || self.traffic.frames > 0 || !self.calendar.is_open() {
+        if !self.allows_atomic || self.accounting.frames > 0 || !self.backoff_timers.is_open() {
             return false;
         }
         let frame = self.stations[sender as usize].frame.as_ref().expect("a sender of data has a frame");
@@ -82,38 +82,38 @@ impl Space {
         if receiver == BROADCAST || self.access.protects(frame.length) {
             return false;
         }
-        debug_assert!(!self.ears[receiver as usize].engaged, "nobody is in an exchange while nothing is certain");
-        let Some(pair) = self.pairs.find(sender, receiver, &self.shares) else { return false };
+        debug_assert!(!self.backoffs[receiver as usize].engaged, "nobody is in an exchange while nothing is certain");
+        let Some(pair) = self.exchange_audiences.find(sender, receiver, &self.audiences) else { return false };
         let data_end = start + frame.air;
         let ack_start = data_end + self.access.timing.sifs;
         let end = ack_start + frame.ack;
         let nav = data_end + self.reserved(end - data_end);
         // Who hears the data alone is silent until the ACK has ended: it knows the NAV, or waits EIFS.
-        let nav_is_enough = nav + self.waits.difs > end;
-        let eifs_is_enough = self.eifs_if_unread && data_end + self.waits.eifs > end;
+        let nav_is_enough = nav + self.intervals.difs > end;
+        let eifs_is_enough = self.eifs_if_unread && data_end + self.intervals.eifs > end;
         if !(nav_is_enough && eifs_is_enough) {
             let resumes = |station: u32, hears: Hears| {
                 let is_silent = if hears.reads_data { nav_is_enough } else { eifs_is_enough };
-                hears.data && !hears.ack && !is_silent && self.ears[station as usize].contends
+                hears.data && !hears.ack && !is_silent && self.backoffs[station as usize].contends
             };
-            let hearers = self.pairs.hearers(self.pairs.pair(pair));
+            let hearers = self.exchange_audiences.hearers(self.exchange_audiences.pair(pair));
             if hearers.iter().any(|(station, hears)| resumes(*station, *hears)) {
                 return false;
             }
         }
-        let spared = |word| self.shares.at(sender, word).senses;
+        let spared = |word| self.audiences.at(sender, word).senses;
         let meets = |station, due| {
             let (word, bit) = place(station);
-            due <= ack_start || self.shares.at(receiver, word).senses & bit == 0
+            due <= ack_start || self.audiences.at(receiver, word).senses & bit == 0
         };
-        if self.calendar.interrupts(end, spared, meets) {
+        if self.backoff_timers.interrupts(end, spared, meets) {
             return false;
         }
-        self.ears[sender as usize].engaged = true;
-        self.held.release(sender);
-        self.signals.garbled.put(sender, false);
+        self.backoffs[sender as usize].engaged = true;
+        self.nav_holds.release(sender);
+        self.signals.eifs_pending.put(sender, false);
         self.exchange =
-            Some(Exchange { sender, receiver, pair, phase: Phase::Data, start, data_end, ack_start, end, nav });
+            Some(AtomicExchange { sender, receiver, pair, phase: Phase::Data, start, data_end, ack_start, end, nav });
         true
     }
 
@@ -127,43 +127,43 @@ impl Space {
     }
 
     /// The exchange that has begun goes on at once if nobody looks before its data have ended.
-    pub(super) fn leap_to_data_end<R>(&mut self, bound: Time, call: &mut Call<R>) -> Heard {
-        let Some(Exchange { data_end, .. }) = self.exchange else { return Heard::Nothing };
-        if data_end >= bound.min(self.sleepers.next()) || call.has_losses() {
-            return Heard::Nothing;
+    pub(super) fn leap_to_data_end<R>(&mut self, bound: Time, call: &mut Call<R>) -> MacEvent {
+        let Some(AtomicExchange { data_end, .. }) = self.exchange else { return MacEvent::Nothing };
+        if data_end >= bound.min(self.paused_queues.next()) || call.has_losses() {
+            return MacEvent::Nothing;
         }
         call.now = data_end;
         self.receive_data()
     }
 
     /// The exchange under way goes on at the time of the call, and past that if nobody looks before its end.
-    pub(super) fn continue_exchange<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>) -> Heard {
-        let Some(exchange) = &mut self.exchange else { return Heard::Nothing };
+    pub(super) fn continue_exchange<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>) -> MacEvent {
+        let Some(exchange) = &mut self.exchange else { return MacEvent::Nothing };
         match exchange.phase {
             Phase::Data => return self.receive_data(),
-            Phase::Gap if exchange.end >= bound.min(self.sleepers.next()) => exchange.phase = Phase::Ack,
+            Phase::Gap if exchange.end >= bound.min(self.paused_queues.next()) => exchange.phase = Phase::Ack,
             Phase::Gap | Phase::Ack => self.conclude_exchange(call),
         }
-        Heard::Nothing
+        MacEvent::Nothing
     }
 
     /// The data have ended.
     #[inline(always)]
-    fn receive_data(&mut self) -> Heard {
-        let Some(exchange) = &mut self.exchange else { return Heard::Nothing };
+    fn receive_data(&mut self) -> MacEvent {
+        let Some(exchange) = &mut self.exchange else { return MacEvent::Nothing };
         exchange.phase = Phase::Gap;
-        let Exchange { sender, receiver, start, data_end, .. } = *exchange;
-        let ear = &mut self.ears[receiver as usize];
-        if ear.nav_check < Time::NEVER {
-            ear.confirm_nav(start, &self.waits);
+        let AtomicExchange { sender, receiver, start, data_end, .. } = *exchange;
+        let backoff = &mut self.backoffs[receiver as usize];
+        if backoff.nav_check < Time::NEVER {
+            backoff.confirm_nav(start, &self.intervals);
         }
-        if ear.fall_busy(start, &self.waits) {
-            ear.left = self.stations[receiver as usize].contention.draw();
+        if backoff.fall_busy(start, &self.intervals) {
+            backoff.left = self.stations[receiver as usize].contention.draw();
         }
-        ear.engaged = true;
-        self.calendar.clear(receiver);
-        self.held.release(receiver);
-        self.signals.garbled.put(receiver, false);
+        backoff.engaged = true;
+        self.backoff_timers.clear(receiver);
+        self.nav_holds.release(receiver);
+        self.signals.eifs_pending.put(receiver, false);
         let answering = &mut self.stations[receiver as usize];
         answering.stage = Stage::Due(Kind::Ack);
         answering.peer = sender;
@@ -172,22 +172,22 @@ impl Space {
         let frame = awaiting.frame.as_mut().expect("a sender of data has a frame");
         let is_new = !std::mem::replace(&mut frame.received, true);
         self.counters[sender as usize].data += frame.air;
-        self.traffic.air.data += data_end - start;
-        self.traffic.accounted = data_end;
-        if is_new { Heard::Packet { to: receiver, id: frame.id } } else { Heard::Nothing }
+        self.accounting.air.data += data_end - start;
+        self.accounting.accounted = data_end;
+        if is_new { MacEvent::Packet { to: receiver, id: frame.id } } else { MacEvent::Nothing }
     }
 
     /// The ACK has ended, and all go on who heard it or the data.
     fn conclude_exchange<R: Fn(&Packet) -> u32>(&mut self, call: &mut Call<R>) {
         let Some(exchange) = self.exchange.take() else { return };
-        let Exchange { sender, receiver, ack_start, end, .. } = exchange;
+        let AtomicExchange { sender, receiver, ack_start, end, .. } = exchange;
         call.now = end;
-        exchange.account(end, &mut self.traffic.air);
-        self.traffic.accounted = end;
+        exchange.account(end, &mut self.accounting.air);
+        self.accounting.accounted = end;
         self.counters[sender as usize].control += end - ack_start;
         self.pass_both(&exchange);
         self.stations[receiver as usize].stage = Stage::Rest;
-        self.ears[receiver as usize].engaged = false;
+        self.backoffs[receiver as usize].engaged = false;
         self.go_on_after_own(end, receiver);
         self.succeed(sender, call);
         self.go_on_after_own(end, sender);
@@ -196,75 +196,75 @@ impl Space {
     /// `station`, whose own frame nobody else's followed, takes up its backoff.
     #[inline(always)]
     fn go_on_after_own(&mut self, end: Time, station: u32) {
-        let ear = &mut self.ears[station as usize];
-        ear.fall_idle(end, false, &self.waits);
-        if ear.contends {
-            self.calendar.set(station, ear.due(&self.waits));
+        let backoff = &mut self.backoffs[station as usize];
+        backoff.fall_idle(end, false, &self.intervals);
+        if backoff.contends {
+            self.backoff_timers.set(station, backoff.due(&self.intervals));
         }
     }
 
     /// What the exchange leaves behind at all who hear its data or its ACK.
     #[inline(always)]
-    fn pass_both(&mut self, exchange: &Exchange) {
-        let Exchange { pair, start, data_end, ack_start, end, nav, .. } = *exchange;
-        let Waits { difs, eifs, .. } = self.waits;
-        let pair = self.pairs.pair(pair);
+    fn pass_both(&mut self, exchange: &AtomicExchange) {
+        let AtomicExchange { pair, start, data_end, ack_start, end, nav, .. } = *exchange;
+        let Intervals { difs, eifs, .. } = self.intervals;
+        let pair = self.exchange_audiences.pair(pair);
         for place in pair.words.clone() {
-            let hearers = self.pairs.word(place);
+            let hearers = self.exchange_audiences.word(place);
             let word = hearers.word as usize;
-            self.held.of_mut(word).release(hearers.all);
-            let garbled = self.signals.garbled.of_mut(word);
-            *garbled &= !if self.eifs_if_unread { hearers.all } else { hearers.readers };
-            *garbled |= if self.eifs_if_unread && !self.eifs_is_nav { hearers.at_a_loss } else { 0 };
+            self.nav_holds.of_mut(word).release(hearers.all);
+            let eifs_pending = self.signals.eifs_pending.of_mut(word);
+            *eifs_pending &= !if self.eifs_if_unread { hearers.all } else { hearers.readers };
+            *eifs_pending |= if self.eifs_if_unread && !self.eifs_is_nav { hearers.at_a_loss } else { 0 };
         }
-        for &(station, hears) in self.pairs.hearers(pair) {
+        for &(station, hears) in self.exchange_audiences.hearers(pair) {
             let busy = if hears.data { start } else { ack_start };
             let (idle, read) = if hears.ack { (end, hears.reads_ack) } else { (data_end, hears.reads_data) };
-            let ear = &mut self.ears[station as usize];
-            if ear.nav_check < Time::NEVER {
-                ear.confirm_nav(busy, &self.waits);
+            let backoff = &mut self.backoffs[station as usize];
+            if backoff.nav_check < Time::NEVER {
+                backoff.confirm_nav(busy, &self.intervals);
             }
-            if ear.fall_busy(busy, &self.waits) {
-                ear.left = self.stations[station as usize].contention.draw();
+            if backoff.fall_busy(busy, &self.intervals) {
+                backoff.left = self.stations[station as usize].contention.draw();
             }
             let mut from = idle + difs;
             if hears.reads_data {
-                ear.nav = ear.nav.max(nav);
+                backoff.nav = backoff.nav.max(nav);
             } else if self.eifs_is_nav && hears.data {
-                ear.nav = ear.nav.max(data_end + eifs);
+                backoff.nav = backoff.nav.max(data_end + eifs);
             }
             if !read && self.eifs_is_nav {
-                ear.nav = ear.nav.max(idle + eifs);
-            } else if !read && self.signals.garbled.has(station) {
+                backoff.nav = backoff.nav.max(idle + eifs);
+            } else if !read && self.signals.eifs_pending.has(station) {
                 from = idle + eifs;
             }
-            ear.count_from(if ear.nav > idle { from.max(ear.nav + difs) } else { from });
-            if ear.contends {
-                self.calendar.set(station, ear.due(&self.waits));
+            backoff.count_from(if backoff.nav > idle { from.max(backoff.nav + difs) } else { from });
+            if backoff.contends {
+                self.backoff_timers.set(station, backoff.due(&self.intervals));
             }
         }
     }
 
     /// The exchange under way, if there is one, becomes the frames that it consists of: somebody gets a frame to send
     /// who was not foreseen.
-    pub(super) fn take_apart(&mut self) {
+    pub(super) fn split_exchange(&mut self) {
         let Some(exchange) = self.exchange.take() else { return };
-        let Exchange { sender, receiver, start, ack_start, .. } = exchange;
+        let AtomicExchange { sender, receiver, start, ack_start, .. } = exchange;
         let data = self.compose(start, sender, Kind::Data);
         if exchange.phase == Phase::Data {
-            self.turn_to_sending(sender);
+            self.turn_to_transmission(sender);
             self.send(sender, data);
             return self.look_at_start(sender);
         }
-        self.sendings[sender as usize] = data;
+        self.transmissions[sender as usize] = data;
         self.pass_to_all(sender, &data, false);
         if exchange.phase == Phase::Gap {
-            return self.calendar.plan(receiver, ack_start, Act::Begin);
+            return self.backoff_timers.plan(receiver, ack_start, Act::Begin);
         }
-        self.traffic.account(ack_start, &mut self.sendings);
+        self.accounting.account(ack_start, &mut self.transmissions);
         let kind = self.take_turn(ack_start, receiver);
         let ack = self.compose(ack_start, receiver, kind);
-        self.turn_to_sending(receiver);
+        self.turn_to_transmission(receiver);
         self.send(receiver, ack);
         self.look_at_start(receiver);
     }
