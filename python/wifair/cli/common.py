@@ -129,7 +129,7 @@ def look_of(
         raise click.UsageError(f"--title, --label, --size and --logy need {option}")
     texts = {}
     for pair in labels:
-        name, equals, text = pair.partition("=")
+        name, equals, text = pair.rpartition("=")  # names of changed scenarios have an = of their own
         if not equals or not name:
             raise click.UsageError(f"--label `{pair}`: write NAME=TEXT")
         texts[name] = text

@@ -71,7 +71,11 @@ class _Run:
         self.names = [str(name) for name in results.flows["name"][:count]]
         self.directions = [str(direction) for direction in results.flows["direction"][:count]]
         self.goodput = np.asarray(results.flows["goodput_bps"], dtype=np.float64).reshape(seeds, count)
-        self.starved = self._starved()
+        starved = self._starved()
+        self.starved = starved.mean(axis=0)
+        """Fraction of the runs in which each flow starves."""
+        self.starved_here = starved[0]
+        """Whether it does in the run that is drawn over time."""
         look.check_labels([*self.names, "goodput_bps", "time_s", "cwnd", "ap_queue_packets"])
         self.series = None if results.series is None else results.series.where(seed=results.seeds[0])
         self.warm_up_s = _warm_up_s(results.scenario.resolved)
@@ -79,16 +83,14 @@ class _Run:
         self.unit = quantity("goodput_bps", float(self.goodput.max()))
         self.over_time: list[Any] = []
 
-    def _starved(self) -> NDArray[np.float64]:
-        """Fraction of the runs in which each flow starves."""
+    def _starved(self) -> NDArray[np.bool_]:
+        """Find out in which runs (rows) each flow (column) starves."""
         flows = self.results.flows
         if "starved" in flows:
-            starved = np.asarray(flows["starved"], dtype=np.float64).reshape(self.goodput.shape)
-            return np.asarray(starved.mean(axis=0), dtype=np.float64)
+            return np.asarray(flows["starved"], dtype=np.bool_).reshape(self.goodput.shape)
         if self.goodput.shape[1] == 1:
-            return np.zeros(1)
-        below = self.goodput < STARVED_BELOW * self.goodput.mean(axis=1, keepdims=True)
-        return np.asarray(below.mean(axis=0), dtype=np.float64)
+            return np.zeros(self.goodput.shape, dtype=np.bool_)
+        return np.asarray(self.goodput < STARVED_BELOW * self.goodput.mean(axis=1, keepdims=True))
 
     def figure(self) -> Any:
         flows = len(self.names)
@@ -159,14 +161,14 @@ class _Run:
         assert self.series is not None
         times, values = _bins(self.series, self.names)
         shown = [self.look.label(name) for name in self.names]
-        mesh = heat_map(axes, times, values * self.unit.scale, shown, [bool(one) for one in self.starved])
+        mesh = heat_map(axes, times, values * self.unit.scale, shown, self.starved_here.tolist())
         if self.look.logy:
             _, top = mesh.get_clim()
             mesh.set_norm(LogNorm(top / 1000, top, clip=True))
         return mesh
 
     def _name_flows(self, axes: Any) -> None:
-        name_rows(axes, [self.look.label(name) for name in self.names], [bool(one) for one in self.starved])
+        name_rows(axes, [self.look.label(name) for name in self.names], self.starved_here.tolist())
 
     def _bars(self, axes: Any, *, named: bool = True) -> None:
         """Draw a bar for each flow: mean over the seeds, 95 % interval, the seeds as points."""
@@ -175,7 +177,7 @@ class _Run:
         means = self.goodput.mean(axis=0) * scale
         ends = self.goodput.max(axis=0) * scale
         colours = [
-            STARVED if starved > 0 else DIRECTIONS.get(direction, COLOURS[0])
+            STARVED if starved == 1 else DIRECTIONS.get(direction, COLOURS[0])
             for starved, direction in zip(self.starved, self.directions)
         ]
         axes.barh(places, means, color=colours, height=0.75, alpha=0.9)
@@ -233,7 +235,7 @@ class _Run:
         order = [int(i) for i in np.argsort(-first, kind="stable")]
         if len(order) <= 4:
             return order
-        starved = [i for i in order if self.starved[i] > 0]
+        starved = [i for i in order if self.starved_here[i]]
         middle = starved[0] if starved and starved[0] not in (order[0], order[-1]) else order[len(order) // 2]
         return [order[0], middle, order[-1]]
 
@@ -244,7 +246,10 @@ class _Run:
             one = self.series.where(flow=name)
             share = rate(float(self.goodput[0, flow]))
             label = self.look.label(name) + ("" if len(self.names) == 1 else f", {share}")
-            style = {"color": _line(number, self.starved[flow]), "linestyle": ("-", "-", "--", ":")[number]}
+            style = {
+                "color": _line(number, starved=bool(self.starved_here[flow])),
+                "linestyle": ("-", "-", "--", ":")[number],
+            }
             axes.plot(one["time_s"], one["cwnd"], linewidth=0.9, label=label, **style)
         axes.set_ylabel(self._axis("cwnd", "cwnd [segments]"))
         _from_zero(axes, logy=False)
@@ -278,8 +283,8 @@ _SMALL: dict[str, Any] = {
 }
 
 
-def _line(number: int, starved: float) -> str:
-    return STARVED if starved > 0 and number > 0 else COLOURS[(0, 2, 4, 5)[number % 4]]
+def _line(number: int, *, starved: bool) -> str:
+    return STARVED if starved and number > 0 else COLOURS[(0, 2, 4, 5)[number % 4]]
 
 
 def _within(means: NDArray[np.float64], halves: NDArray[np.float64]) -> NDArray[np.float64]:
