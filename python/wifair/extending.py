@@ -6,7 +6,6 @@ swept, and sent to other processes, where the class must be importable too.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import inspect
 import sys
@@ -20,9 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import CodeType
 
-__all__ = ["Ack", "CongestionControl", "Packet", "QueueDiscipline", "digest", "find", "name_of", "require_importable"]
+__all__ = ["Ack", "CongestionControl", "Packet", "QueueDiscipline", "find", "name_of", "require_importable"]
 
 BASES: dict[str, type] = {"CongestionControl": CongestionControl, "QueueDiscipline": QueueDiscipline}
+
+LIBRARY = ("builtins", "wifair", "abc")
+"""Modules whose classes belong to Python or to this package."""
 
 _given: dict[str, type] = {}
 """Classes that were handed over as such: those of a function or a notebook cannot be imported."""
@@ -73,17 +75,6 @@ def find(name: str, base: str, folder: str = ".") -> type:
     if not (isinstance(cls, type) and issubclass(cls, BASES[base])):
         raise _error(f"`{name}` is no subclass of wifair.{base}")
     return cls
-
-
-def digest(classes: Iterable[type]) -> str:
-    """Get the SHA-256 of the sources of classes, of the whole files of their modules, in hexadecimal."""
-    number = hashlib.sha256()
-    for cls in classes:
-        for part in cls.__mro__:
-            if part.__module__ not in ("builtins", "wifair", "abc"):
-                number.update(f"{part.__module__}:{part.__qualname__}\0".encode())
-                number.update(_source(part))
-    return number.hexdigest()
 
 
 def require_importable(names: Iterable[str]) -> None:

@@ -188,16 +188,16 @@ class Scenario:
     def hash(self) -> str:
         """SHA-256 of `resolved` without its seeds, in hexadecimal: what a run depends on besides seed and version.
 
-        Where the scenario names classes of your own, their modules are imported, and their sources count.
+        Where the scenario names classes of your own, their sources count; they are not imported for that.
         """
         named = self._core.classes()
         if not named:
             return self._core.hash()
         import hashlib  # noqa: PLC0415
 
-        from wifair.extending import digest, find  # noqa: PLC0415
+        from wifair.class_sources import digest  # noqa: PLC0415
 
-        sources = digest(find(name, base, self._folder) for name, base in named)
+        sources = digest((name for name, _ in named), self._folder)
         return hashlib.sha256(f"{self._core.hash()}{sources}".encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:

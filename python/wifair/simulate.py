@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from wifair import _core
 from wifair.errors import ExtensionError, Interrupted, RunError, ScenarioError
+from wifair.interrupting import GRACE_S, end_python
 from wifair.results import Results
 from wifair.scenario import Scenario
 from wifair.taps import plan_taps
@@ -110,9 +111,7 @@ def run(
             while not work.wait(POLL_S):
                 advance(work.control.simulated_s)
     except KeyboardInterrupt:
-        work.control.stop()
-        while not work.wait(POLL_S):
-            pass
+        work.end()
         done = [work.outcomes[seed] for seed in numbers if seed in work.outcomes]
         raise Interrupted(results(done) if done else None) from None
     if work.failure is not None:
@@ -141,16 +140,30 @@ class _Work:
         self._lock = threading.Lock()
         self._over = threading.Lock()
         self._active = 0
+        self._threads: list[threading.Thread] = []
 
     def start(self, threads: int) -> None:
         self._over.acquire()
         self._active = threads
-        for number in range(threads):
-            threading.Thread(target=self._loop, name=f"wifair-{number}", daemon=True).start()
+        self._threads = [
+            threading.Thread(target=self._loop, name=f"wifair-{number}", daemon=True) for number in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def wait(self, timeout_s: float) -> bool:
         """Whether all is over within so long a time."""
         return self._over.acquire(timeout=timeout_s)
+
+    def end(self) -> None:
+        """End all runs, also where they are in a method of the user's, or wait for something there."""
+        self.control.stop()
+        for _ in range(2):
+            if self.wait(GRACE_S):
+                return
+            for thread in self._threads:
+                end_python(thread.ident)
+        self.wait(GRACE_S)
 
     def _loop(self) -> None:
         while True:

@@ -53,6 +53,7 @@ MOST_FAILURES = 5
 @click.option("--series", metavar="TIME", help="Also keep series, sampled this far apart: '100 ms'.")
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Runs at the same time; all cores by default.")
 @click.option("--processes", type=click.IntRange(min=1), metavar="N", help="Processes instead: one can die alone.")
+@click.option("--time-limit", metavar="TIME", help="Time that a run may take, as in '10 min': a longer one has failed.")
 @click.option("--dask", metavar="ADDRESS", help="Compute on a Dask cluster, as in tcp://10.0.0.1:8786.")
 @click.option("--shard", metavar="I/N", help="Only this share of the runs, for job arrays; see `wifair results merge`.")
 @click.option("--dry-run", is_flag=True, help="Print the number of runs and how long they will take.")
@@ -76,6 +77,7 @@ def sweep_command(
     series: str | None,
     threads: int | None,
     processes: int | None,
+    time_limit: str | None,
     dask: str | None,
     shard: str | None,
     dry_run: bool,
@@ -105,7 +107,7 @@ def sweep_command(
         raise click.UsageError("Missing option '--out': a folder for the results.")
     if sum(option is not None for option in (threads, processes, dask)) > 1:
         raise click.UsageError("--threads, --processes and --dask exclude each other")
-    from wifair.sweeps.compute import kept_of  # noqa: PLC0415
+    from wifair.sweeps.compute import kept_of, limit_of  # noqa: PLC0415
     from wifair.sweeps.store import Store  # noqa: PLC0415
 
     asked, default_tables = _asked(
@@ -140,8 +142,12 @@ def sweep_command(
         return
     assert out is not None
     kept_of(kept, series)  # wrong arguments make no store
+    try:
+        limit_s = limit_of(time_limit)
+    except ValueError as error:
+        fail(str(error), WRONG)
     with ExitStack() as stack:
-        engine = _engine(stack, threads, processes, dask)
+        engine = _engine(stack, threads, processes, dask, limit_s)
         store = stack.enter_context(Store(out))
         runs = _run(asked, store, engine, kept, series, quiet)
         _show(asked, runs, as_json)
@@ -192,13 +198,15 @@ def _listed(path: str) -> list[Option]:
     return [(f"{path}:{line}", text) for line, text in rows_of(text, path)]
 
 
-def _engine(stack: ExitStack, threads: int | None, processes: int | None, dask: str | None) -> Engine:
+def _engine(
+    stack: ExitStack, threads: int | None, processes: int | None, dask: str | None, limit_s: float | None
+) -> Engine:
     from wifair.sweeps.engines import Given, Processes, Threads, cores  # noqa: PLC0415
 
     if dask is not None:
         executor = _cluster(stack, dask)
-        return Given(executor)
-    engine = Processes(processes) if processes is not None else Threads(threads or cores())
+        return Given(executor, limit_s)
+    engine = Processes(processes, limit_s) if processes is not None else Threads(threads or cores(), limit_s)
     stack.callback(engine.close)
     return engine
 
@@ -291,10 +299,14 @@ def _dry_run(asked: Sweep, out: str | None, kept: list[str], series: str | None,
                 missing[key.scenario] = missing.get(key.scenario, 0) + 1
         left = sum(missing.values())
         slots = slots or cores()
-        seconds = estimate(asked, missing, store) / min(slots, max(left, 1))
+        seconds = estimate(asked, missing, store)
     runs = f"{asked.count()} runs ({len(asked.points)} points, {len(asked.seeds)} seeds)"
     if done:
         runs += f", {asked.count() - left} of them done"
-    click.echo(f"{runs}: about {duration_text(seconds)} on {slots} {'cores' if slots > 1 else 'core'}")
+    if seconds is None:
+        click.echo(f"{runs}; how long they take is not known: classes of the scenario's own are not run for that")
+    else:
+        about = duration_text(seconds / min(slots, max(left, 1)))
+        click.echo(f"{runs}: about {about} on {slots} {'cores' if slots > 1 else 'core'}")
     if asked.rules:
         click.echo(f"and more seeds, up to {asked.most_seeds}, until {' and '.join(rule[0] for rule in asked.rules)}")

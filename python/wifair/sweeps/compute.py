@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from wifair.sweeps.work import Progress
 
-__all__ = ["TABLES", "Request", "compute", "engine_of", "kept_of"]
+__all__ = ["TABLES", "Request", "compute", "engine_of", "kept_of", "limit_of"]
 
 TABLES = ("flows", "stations", "sessions")
 """Tables that can be kept of each run, besides the figures of its cell."""
@@ -46,6 +46,7 @@ def compute(
     series: str | None = None,
     executor: Executor | None = None,
     threads: int | None = None,
+    time_limit: str | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Runs:
     """Get the results of runs: from the store what it has, computed into it what it does not have.
@@ -68,6 +69,8 @@ def compute(
         all cores since runs do not hold Python's lock.
     threads : int, optional
         Number of those threads; all available cores by default.
+    time_limit : str, optional
+        Time that a run may take, as in ``"10 min"``: one that takes longer is stopped, and has failed.
     progress : callable, optional
         Called now and then with a `Progress`, which is the same object each time.
 
@@ -103,7 +106,7 @@ def compute(
             store = stack.enter_context(Store(store))
         points = {(r.scenario.hash, tuple(sorted(r.labels.items()))): r.labels for r in wanted}
         store.add_points((scenario, labels) for (scenario, _), labels in points.items())
-        engine = engine_of(executor, threads)
+        engine = engine_of(executor, threads, time_limit)
         stack.callback(engine.close)
         Work(store, _Fixed(wanted), engine, kept=kept, step_ns=step_ns, report=progress).run()
         return Runs(store.path, [(Key(r.scenario.hash, r.seed), r.labels) for r in wanted], [name for name, _ in kept])
@@ -122,15 +125,21 @@ def kept_of(tables: Iterable[str], series: str | None) -> tuple[list[Kept], int 
     return [*kept, Kept("series", f"{step_ns} ns"), Kept("queues", f"{step_ns} ns")], step_ns
 
 
-def engine_of(executor: Executor | None, threads: int | None) -> Engine:
+def engine_of(executor: Executor | None, threads: int | None, time_limit: str | None = None) -> Engine:
     """Where to compute; see `compute`."""
+    limit_s = limit_of(time_limit)
     if executor is not None:
         if threads is not None:
             raise ValueError("either an executor or a number of threads")
-        return Given(executor)
+        return Given(executor, limit_s)
     if threads is not None and threads < 1:
         raise ValueError(f"{threads} threads: expected at least 1")
-    return Threads(threads if threads is not None else cores())
+    return Threads(threads if threads is not None else cores(), limit_s)
+
+
+def limit_of(time_limit: str | None) -> float | None:
+    """Time that a run may take [s]; see `compute`."""
+    return None if time_limit is None else _core.time_of_run("time limit", time_limit) / 1e9
 
 
 class _Fixed:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import queue
 import signal
 import threading
+import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Protocol
 
 from wifair import _core
+from wifair.interrupting import GRACE_S, end_python
 from wifair.sweeps.task import VERSION, Computed, Task, perform, simulate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wifair.scenario import Scenario
 
 __all__ = ["Engine", "Given", "Processes", "Threads", "cores"]
@@ -44,17 +49,51 @@ class Engine(Protocol):
 
 
 class Threads:
-    """Threads of this process: runs do not hold Python's lock."""
+    """Threads of this process: runs do not hold Python's lock.
 
-    def __init__(self, slots: int) -> None:
-        """`slots` threads."""
+    They do not keep the process alive: a method of the user's that blocks for good is left behind.
+    """
+
+    def __init__(self, slots: int, limit_s: float | None = None) -> None:
+        """`slots` threads; a run may take `limit_s`."""
         self.slots = slots
-        self._control = _core.Control()
-        self._pool = ThreadPoolExecutor(slots, thread_name_prefix="wifair")
+        self._limit_s = limit_s
+        self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._controls: set[_core.Control] = set()
+        self._stopped = False
+        self._threads = [
+            threading.Thread(target=self._loop, name=f"wifair-{number}", daemon=True) for number in range(slots)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _loop(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            with suppress(KeyboardInterrupt):  # which was meant for the run that just ended
+                task()
 
     def submit(self, scenario: Scenario, seed: int, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
         """Begin a run."""
-        return self._pool.submit(simulate, scenario, seed, tables, step_ns, self._control)
+        future: Future[Computed] = Future()
+
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            control = _core.Control()
+            self._controls.add(control)
+            try:
+                if self._stopped:
+                    control.stop()
+                done = simulate(scenario, seed, tables, step_ns, control, self._limit_s)
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(done)
+            finally:
+                self._controls.discard(control)
+
+        self._tasks.put(work)
+        return future
 
     def restart(self) -> bool:
         """Say no: threads do not die."""
@@ -62,19 +101,33 @@ class Threads:
 
     def stop(self) -> None:
         """End what is under way within milliseconds."""
-        self._control.stop()
+        self._stopped = True
+        for control in list(self._controls):
+            control.stop()
 
     def close(self) -> None:
-        """End the threads."""
-        self._pool.shutdown(cancel_futures=True)
+        """End the threads, in the midst of a method of the user's if need be."""
+        self.stop()
+        for _ in self._threads:
+            self._tasks.put(None)
+        until = time.monotonic() + GRACE_S
+        for thread in self._threads:
+            thread.join(max(until - time.monotonic(), 0.0))
+        for thread in self._threads:
+            if thread.is_alive():
+                end_python(thread.ident)
+        until = time.monotonic() + GRACE_S
+        for thread in self._threads:
+            thread.join(max(until - time.monotonic(), 0.0))
 
 
 class Given:
     """An executor that belongs to the caller."""
 
-    def __init__(self, executor: Executor) -> None:
-        """Use `executor`."""
+    def __init__(self, executor: Executor, limit_s: float | None = None) -> None:
+        """Use `executor`; a run may take `limit_s`."""
         self._executor = executor
+        self._limit_s = limit_s
 
     @property
     def slots(self) -> int:
@@ -91,7 +144,7 @@ class Given:
             from wifair.extending import require_importable  # noqa: PLC0415
 
             require_importable(name for name, _ in named)
-        task = Task(scenario.resolved, scenario.hash, seed, tables, step_ns, VERSION)
+        task = Task(scenario.resolved, scenario.hash, seed, tables, step_ns, VERSION, self._limit_s)
         return self._executor.submit(perform, task)
 
     def restart(self) -> bool:
@@ -108,10 +161,10 @@ class Given:
 class Processes(Given):
     """Processes of this machine, replaced when they die."""
 
-    def __init__(self, slots: int) -> None:
-        """`slots` processes."""
+    def __init__(self, slots: int, limit_s: float | None = None) -> None:
+        """`slots` processes; a run may take `limit_s`."""
         self._slots = slots
-        super().__init__(self._make())
+        super().__init__(self._make(), limit_s)
 
     @property
     def slots(self) -> int:

@@ -19,7 +19,7 @@ LOOKS = 8
 LOOK_S = 0.25
 
 
-def estimate(sweep: Sweep, missing: dict[str, int], store: Store | None) -> float:
+def estimate(sweep: Sweep, missing: dict[str, int], store: Store | None) -> float | None:
     """Estimate the time on one core [s].
 
     Parameters
@@ -33,8 +33,8 @@ def estimate(sweep: Sweep, missing: dict[str, int], store: Store | None) -> floa
 
     Returns
     -------
-    float
-        Sum of the times of all runs.
+    float or None
+        Sum of the times of all runs; None if a look would run classes of the user's, which an estimate does not.
     """
     scenarios = list(missing)
     if not scenarios:
@@ -44,7 +44,14 @@ def estimate(sweep: Sweep, missing: dict[str, int], store: Store | None) -> floa
     times = []
     for scenario in dict.fromkeys(looks):
         known = store.wall_s(scenario) if store is not None else None
-        times.append(_look(sweep.of(scenario), sweep.seeds[0]) if known is None else known)
+        if known is None:
+            one = sweep.of(scenario)
+            if one._core.classes():
+                continue
+            known = _look(one, sweep.seeds[0])
+        times.append(known)
+    if not times:
+        return None
     return sum(times) / len(times) * sum(missing.values())
 
 

@@ -255,6 +255,7 @@ def sweep(
     series: str | None = None,
     executor: Executor | None = None,
     threads: int | None = None,
+    time_limit: str | None = None,
     shard: str | tuple[int, int] | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Runs:
@@ -288,7 +289,7 @@ def sweep(
         Seeds of a point at most, for `stop_when`.
     out : Store or path, optional
         The store; by default a temporary one.
-    tables, series, executor, threads, progress
+    tables, series, executor, threads, time_limit, progress
         See `wifair.sweeps.compute`.
     shard : str or pair of int, optional
         Only this share of the runs: ``"1/4"`` to ``"4/4"``.
@@ -347,7 +348,7 @@ def sweep(
         if out is None:
             out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wifair-sweep-"))) / "store"
         store = out if isinstance(out, Store) else stack.enter_context(Store(out))
-        engine = engine_of(executor, threads)
+        engine = engine_of(executor, threads, time_limit)
         stack.callback(engine.close)
         runs = run_sweep(asked, store, engine, kept, series, progress)
         if temporary:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wifair import _core
 from wifair.errors import WifairError
+from wifair.interrupting import limited
 from wifair.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class Task(NamedTuple):
     """Time between samples."""
     version: str
     """Version that the result is to be of."""
+    limit_s: float | None = None
+    """Time that it may take [s]."""
 
 
 def perform(task: Task) -> Computed:
@@ -63,18 +66,28 @@ def perform(task: Task) -> Computed:
     scenario = _parse(task.text)
     if scenario.hash != task.scenario:
         raise OtherWorkerError(f"scenario {task.scenario} is another one here: {scenario.hash}")
-    return simulate(scenario, task.seed, task.tables, task.step_ns, _core.Control())
+    return simulate(scenario, task.seed, task.tables, task.step_ns, _core.Control(), task.limit_s)
 
 
-def simulate(scenario: Scenario, seed: int, tables: Sequence[str], step_ns: int | None, control: Control) -> Computed:
+def simulate(
+    scenario: Scenario,
+    seed: int,
+    tables: Sequence[str],
+    step_ns: int | None,
+    control: Control,
+    limit_s: float | None = None,
+) -> Computed:
     """Run, and note what came of it, be it a failure."""
     began = time.perf_counter()
     outcome: Outcome | None = None
     message = None
     try:
-        outcome = scenario._core.run(seed, step_ns, control)
+        with limited(control, limit_s) as limit:
+            outcome = scenario._core.run(seed, step_ns, control)
     except BaseException as error:
         message = _describe(error)
+    if outcome is None and limit.expired:
+        message = f"it took longer than the time limit of {limit_s:g} s" + (f": {message}" if message else "")
     if outcome is not None:
         for name in ("flows", "stations", "sessions", "series", "queues"):
             if name not in tables:

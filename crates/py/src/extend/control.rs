@@ -10,6 +10,9 @@ use wifair_units::Time;
 
 use super::{Caller, Draws, own_method, set_attributes};
 
+/// No window holds more segments: RFC 7323, section 2.3, limits windows to 2^30 bytes.
+const MOST_SEGMENTS: f64 = (1u64 << 30) as f64;
+
 /// What an ACK says, and what the sender knows when it has processed it.
 #[pyclass(frozen, get_all, module = "wifair")]
 #[derive(Clone, Debug)]
@@ -206,7 +209,7 @@ impl CongestionControl {
         set_attributes(slf.as_any(), parameters)
     }
 
-    /// Congestion window [segments]; what is set below 1 becomes 1.
+    /// Congestion window [segments], above 0 and at most 2**30; what is set below 1 becomes 1.
     #[getter]
     fn cwnd(&self) -> f64 {
         self.window.cwnd
@@ -216,6 +219,11 @@ impl CongestionControl {
     fn set_cwnd(&mut self, cwnd: f64) -> PyResult<()> {
         if !cwnd.is_finite() {
             return Err(PyValueError::new_err(format!("cwnd is {cwnd}: it must be a finite number of segments")));
+        }
+        if cwnd <= 0.0 || cwnd > MOST_SEGMENTS {
+            return Err(PyValueError::new_err(format!(
+                "cwnd is {cwnd}: it must be above 0 and at most 2**30 segments"
+            )));
         }
         self.window.set(cwnd);
         Ok(())
@@ -231,6 +239,9 @@ impl CongestionControl {
     fn set_ssthresh(&mut self, ssthresh: f64) -> PyResult<()> {
         if ssthresh.is_nan() {
             return Err(PyValueError::new_err("ssthresh is nan: it must be a number of segments"));
+        }
+        if ssthresh <= 0.0 {
+            return Err(PyValueError::new_err(format!("ssthresh is {ssthresh}: it must be above 0 segments")));
         }
         self.window.ssthresh = ssthresh.max(1.0);
         Ok(())

@@ -129,6 +129,13 @@ impl QueueDiscipline {
         }
     }
 
+    fn over_limit(&self) -> bool {
+        match self.limit {
+            Limit::Packets(limit) => self.packets > limit,
+            Limit::Bytes(limit) => self.bytes > limit.0,
+        }
+    }
+
     fn leaves(&mut self, size: u16) {
         self.packets -= 1;
         self.bytes -= u64::from(size);
@@ -287,6 +294,9 @@ pub fn make(
     made.map_or_else(|| Box::new(Closed) as Box<dyn Foreign>, |queue| Box::new(queue))
 }
 
+/// So long a class may give nothing although packets are inside, if it does not say when the next one is ready.
+const LONGEST_IDLE: Duration = Duration::from_secs(1);
+
 /// In the place of a queue whose class failed, until the run is stopped: it takes nothing in.
 #[derive(Debug)]
 struct Closed;
@@ -325,6 +335,8 @@ struct Queue {
     packets: usize,
     is_full: bool,
     ready: Time,
+    /// Since when `dequeue` has given nothing, though packets are inside and the class names no time for the next.
+    idle_since: Option<Time>,
     caller: Caller,
 }
 
@@ -355,6 +367,7 @@ impl Queue {
             packets: 0,
             is_full: !object.borrow().has_room(FULL_SIZE),
             ready: Time::ZERO,
+            idle_since: None,
             caller: caller.clone(),
             object: object.clone().unbind(),
         })
@@ -367,6 +380,24 @@ impl Queue {
         self.is_full = !own.has_room(FULL_SIZE);
         self.ready =
             if own.ready_s > 0.0 { Time::ZERO + Duration::from_secs_f64(own.ready_s.min(1e9)) } else { Time::ZERO };
+    }
+
+    /// Refuses a class that keeps its packets for good.
+    fn check_idle(&mut self, now: Time, gave: bool) -> PyResult<()> {
+        if gave || self.packets == 0 || self.ready > now {
+            self.idle_since = None;
+            return Ok(());
+        }
+        let since = *self.idle_since.get_or_insert(now);
+        if now.saturating_since(since) < LONGEST_IDLE {
+            return Ok(());
+        }
+        let packets = self.packets;
+        Err(PyValueError::new_err(format!(
+            "dequeue has given nothing for {} s though {packets} packets are inside: give one, drop them, or set \
+             ready_s to the time of the next",
+            LONGEST_IDLE.as_secs()
+        )))
     }
 
     fn put(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) -> PyResult<()> {
@@ -385,6 +416,12 @@ impl Queue {
                 packet.state = State::Inside;
                 own.packets += 1;
                 own.bytes += u64::from(packet.size);
+                if own.over_limit() {
+                    let (packets, bytes, limit) = (own.packets, own.bytes, own.limit);
+                    let text =
+                        format!("the queue holds {packets} packets of {bytes} B, its limit is {limit}: drop some");
+                    return Err(PyValueError::new_err(text));
+                }
             }
             self.take_over(&mut own, dropped);
             Ok(())
@@ -416,6 +453,7 @@ impl Queue {
                 id = Some(own);
             }
             self.take_over(&mut object.borrow_mut(), dropped);
+            self.check_idle(now, id.is_some())?;
             Ok(id)
         })
     }
