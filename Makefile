@@ -9,7 +9,7 @@ CORE := --workspace --exclude wifair-py
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-all lint format bless validate bench instructions instructions-record docs clean
+.PHONY: help demo build test test-all lint format bless validate bench instructions instructions-record lab docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +76,10 @@ instructions: ## instructions a simulated frame, against the record (needs valgr
 
 instructions-record: ## record what is counted now
 	$(PYTHON) benches/instructions.py --write
+
+lab: ## build the page of `wifair lab`, and the core for the browser where its target is installed (needs npm)
+	cd lab && npm ci --no-audit --no-fund --silent && npm run --silent check && npm run --silent build
+	lab/engine.sh
 
 docs: $(STAMPS)/build ## build the documentation site into site/
 	$(PIP) install --quiet 'mkdocs-material>=9.5' 'mkdocstrings-python>=1.10' 'mkdocs-click>=0.8'

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from wifair.comparing import Comparison, compare
     from wifair.explaining import Explanation, explain
     from wifair.extending import Ack, CongestionControl, Packet, QueueDiscipline
+    from wifair.laboratory import lab
     from wifair.results import Results
     from wifair.saved import SavedResults, read_results
     from wifair.scenario import Scenario
@@ -81,6 +82,7 @@ __all__ = [
     "__version__",
     "compare",
     "explain",
+    "lab",
     "metrics",
     "read_capture",
     "read_results",
@@ -107,6 +109,7 @@ _LAZY = {
     "Store": "wifair.sweeps",
     "compare": "wifair.comparing",
     "explain": "wifair.explaining",
+    "lab": "wifair.laboratory",
     "read_capture": "wifair.capture",
     "read_results": "wifair.saved",
     "run": "wifair.simulate",

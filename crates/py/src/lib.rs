@@ -4,6 +4,7 @@ mod capture;
 mod columns;
 mod control;
 mod extend;
+mod lab;
 mod measure;
 mod scenario;
 mod sweep;
@@ -21,6 +22,8 @@ mod _core {
     use crate::control::Control;
     #[pymodule_export]
     use crate::extend::{Ack, CongestionControl, Packet, QueueDiscipline};
+    #[pymodule_export]
+    use crate::lab::Lab;
     #[pymodule_export]
     use crate::measure::{figure_names, measure_plan};
     #[pymodule_export]

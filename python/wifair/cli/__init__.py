@@ -20,6 +20,7 @@ COMMANDS = {
     "init": ("wifair.cli.init", "Write a commented scenario to start from."),
     "check": ("wifair.cli.describe", "Check a scenario without running it."),
     "run": ("wifair.cli.run", "Simulate a scenario and show who got what."),
+    "lab": ("wifair.cli.lab", "Open the simulator in a web page, live."),
     "explain": ("wifair.cli.explain", "Say in words what happened in a run or a capture, and why."),
     "compare": ("wifair.cli.compare", "Show how scenarios, results or captures differ, with intervals."),
     "sweep": ("wifair.cli.sweep", "Simulate a scenario for many parameters and seeds."),

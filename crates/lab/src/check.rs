@@ -1,0 +1,97 @@
+//! What a text says as a scenario, or what is wrong with it.
+
+use serde_json::{Map, Value, json};
+use wifair_config::{Origin, Override, Plain, Problem, Problems, Source, Table};
+use wifair_sim::scenario::{Node, Scenario};
+
+/// Reads a scenario as the command does. One that names classes in Python cannot be run here, and a trace not be read.
+///
+/// # Errors
+/// All problems together, each with its place.
+pub fn parse(text: &str, name: &str, overrides: &[Override]) -> Result<Scenario, Problems> {
+    let source = Source::from_bytes(name, text.as_bytes())?;
+    let scenario = Scenario::parse_with(source, overrides, &mut |_| {
+        Err("no files can be read here: write its rows into the scenario".to_owned())
+    })?;
+    if let Some((class, _)) = scenario.classes().first() {
+        let message = format!("`{class}` is a class in Python, which the lab cannot run");
+        return Err(Problem::of_file(name, &message, "choose one of `wifair list`, or use `wifair run`").into());
+    }
+    Ok(scenario)
+}
+
+/// The scenario for the page: what it is, its keys with all defaults, and the keys that the text writes; or its problems.
+pub fn check(text: &str, name: &str) -> Value {
+    let scenario = match parse(text, name, &[]) {
+        Ok(scenario) => scenario,
+        Err(problems) => return problems_json(&problems),
+    };
+    let network = &scenario.network;
+    let flows: Vec<Value> = network
+        .flows
+        .iter()
+        .map(|flow| {
+            let (from, to) = (name_of(&scenario, flow.from), name_of(&scenario, flow.to));
+            json!({ "name": flow.name, "from": from, "to": to, "group": flow.group })
+        })
+        .collect();
+    let nodes: Vec<&str> = network.aps.iter().chain(&network.stations).map(|member| member.name.as_str()).collect();
+    let seeds: Vec<String> = scenario.file.seeds.list().iter().map(u64::to_string).collect();
+    json!({
+        "name": scenario.file.name,
+        "duration_s": scenario.file.duration.as_secs(),
+        "warm_up_s": scenario.file.warm_up.as_secs(),
+        "standard": scenario.file.wlan.as_ref().map(|wlan| wlan.standard.name()),
+        "seeds": seeds,
+        "hash": scenario.hash(),
+        "nodes": nodes,
+        "flows": flows,
+        "resolved": scenario.to_toml(),
+        "tree": to_json(&scenario.file.to_plain()),
+    })
+}
+
+fn name_of(scenario: &Scenario, node: Node) -> String {
+    match node {
+        Node::Server(index) => scenario.network.servers[index].name.clone(),
+        Node::Router(index) => scenario.file.routers[index].name.clone(),
+        on_air => scenario.name_of(on_air),
+    }
+}
+
+fn to_json(plain: &Plain) -> Value {
+    match plain {
+        Plain::Bool(value) => json!(value),
+        // A larger one would lose its last digits in a browser.
+        Plain::Integer(value) if value.unsigned_abs() < 1 << 53 => json!(*value as i64),
+        Plain::Integer(value) => json!(value.to_string()),
+        Plain::Float(value) => json!(value),
+        Plain::Text(value) => json!(value),
+        Plain::List(items) => items.iter().map(to_json).collect(),
+        Plain::Table(entries) => Value::Object(
+            entries
+                .iter()
+                .filter(|(_, value)| *value != Plain::Absent)
+                .map(|(key, value)| (key.clone(), to_json(value)))
+                .collect::<Map<_, _>>(),
+        ),
+        Plain::Absent => Value::Null,
+    }
+}
+
+/// The problems with their places, and all of them as the command prints them.
+pub fn problems_json(problems: &Problems) -> Value {
+    let list: Vec<Value> = problems
+        .0
+        .iter()
+        .map(|problem| {
+            let place = problem.spots.iter().find_map(|spot| match &spot.origin {
+                Origin::File { line, column, .. } => Some((*line, *column, spot.width)),
+                Origin::Option { .. } => None,
+            });
+            json!({ "message": problem.message, "key": problem.key, "line": place.map(|p| p.0),
+                    "column": place.map(|p| p.1), "width": place.map(|p| p.2) })
+        })
+        .collect();
+    json!({ "problems": list, "text": problems.to_string() })
+}

@@ -1,0 +1,133 @@
+//! Tables as columns of bytes behind a head of JSON.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use wifair_sim::record::{Figure, Row};
+
+/// A column.
+#[derive(Debug)]
+pub enum Data {
+    /// Numbers, and counts below 2^53.
+    Numbers(Vec<f64>),
+    /// Texts by their places in a list.
+    Texts(Vec<u32>, Words),
+}
+
+/// Texts, each once.
+#[derive(Debug, Default)]
+pub struct Words {
+    list: Vec<String>,
+    places: BTreeMap<String, u32>,
+}
+
+impl Words {
+    /// The place of `text`.
+    pub fn place(&mut self, text: &str) -> u32 {
+        if let Some(place) = self.places.get(text) {
+            return *place;
+        }
+        let place = u32::try_from(self.list.len()).expect("fewer than 2^32 texts");
+        self.list.push(text.to_owned());
+        self.places.insert(text.to_owned(), place);
+        place
+    }
+}
+
+/// A table that grows.
+#[derive(Debug)]
+pub struct Table {
+    name: &'static str,
+    columns: Vec<(&'static str, Data)>,
+}
+
+impl Table {
+    /// A table of these columns.
+    pub fn new(name: &'static str, columns: Vec<(&'static str, Data)>) -> Self {
+        Self { name, columns }
+    }
+
+    /// A table of rows.
+    pub fn of<R: Row>(name: &'static str, rows: &[R]) -> Self {
+        let mut table = Self::new(name, vec![]);
+        table.extend(rows);
+        table
+    }
+
+    /// Number of its rows.
+    pub fn rows(&self) -> usize {
+        match self.columns.first() {
+            Some((_, Data::Numbers(values))) => values.len(),
+            Some((_, Data::Texts(places, _))) => places.len(),
+            None => 0,
+        }
+    }
+
+    /// Adds rows.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn extend<'a, R: Row + 'a>(&mut self, rows: impl IntoIterator<Item = &'a R>) {
+        for row in rows {
+            let figures = row.figures();
+            if self.columns.is_empty() {
+                let fresh = |figure: &Figure| match figure {
+                    Figure::Text(_) => Data::Texts(vec![], Words::default()),
+                    Figure::Count(_) | Figure::Number(_) => Data::Numbers(vec![]),
+                };
+                self.columns = R::COLUMNS.iter().zip(&figures).map(|((name, _), one)| (*name, fresh(one))).collect();
+            }
+            for ((_, data), figure) in self.columns.iter_mut().zip(figures) {
+                match (data, figure) {
+                    (Data::Texts(places, words), Figure::Text(text)) => places.push(words.place(&text)),
+                    (Data::Numbers(values), Figure::Count(count)) => values.push(count as f64),
+                    (Data::Numbers(values), Figure::Number(number)) => values.push(number),
+                    _ => unreachable!("a column holds figures of one kind"),
+                }
+            }
+        }
+    }
+}
+
+/// A reply: a head and tables.
+#[derive(Debug)]
+pub struct Reply {
+    head: Value,
+    body: Vec<u8>,
+}
+
+impl Reply {
+    /// A reply without tables.
+    pub fn of(head: Value) -> Self {
+        Self { head, body: vec![] }
+    }
+
+    /// The same with a table.
+    pub fn with(mut self, table: &Table) -> Self {
+        let mut columns = vec![];
+        for (name, data) in &table.columns {
+            let at = self.body.len();
+            match data {
+                Data::Numbers(values) => {
+                    columns.push(json!({ "name": name, "at": at }));
+                    self.body.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+                }
+                Data::Texts(places, words) => {
+                    columns.push(json!({ "name": name, "at": at, "texts": words.list }));
+                    self.body.extend(places.iter().flat_map(|place| place.to_le_bytes()));
+                    self.body.resize(self.body.len().next_multiple_of(8), 0);
+                }
+            }
+        }
+        self.head["tables"][table.name] = json!({ "rows": table.rows(), "columns": columns });
+        self
+    }
+
+    /// The bytes, as the [library](crate) says.
+    pub fn encode(self) -> Vec<u8> {
+        let mut head = self.head.to_string().into_bytes();
+        head.resize(head.len().next_multiple_of(8), b' ');
+        let mut bytes = (head.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(head);
+        bytes.extend(self.body);
+        bytes
+    }
+}

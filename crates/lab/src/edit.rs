@@ -1,0 +1,255 @@
+//! A key set in the text of a scenario, with its comments and its order kept.
+//!
+//! The value is replaced where it stands, or a line is added to the table that it belongs to. Where that does not give the
+//! scenario that the change means, as in a table that is written in an unusual way, the text of the whole scenario with all
+//! defaults takes its place.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use wifair_config::{Override, Problems};
+
+use crate::check::parse;
+
+/// The text with the key at `path`, as in `flows[0].tcp.cc`, set to `value` as TOML writes it; without one it is removed.
+///
+/// # Errors
+/// What is wrong with the text or with the change.
+pub fn edit(text: &str, path: &str, value: Option<&str>) -> Result<String, Problems> {
+    let steps = steps(path);
+    let Some(value) = value else {
+        let removed = find(text, &steps).map_or_else(|| text.to_owned(), |at| remove(text, &at));
+        return parse(&removed, "scenario.toml", &[]).map(|_| removed);
+    };
+    let change = Override::new(path, &format!("{path}={value}"));
+    let meant = parse(text, "scenario.toml", &[change]).map(|scenario| scenario.to_toml());
+    let edited = match find(text, &steps) {
+        Some(at) => format!("{}{value}{}", &text[..at.value.start], &text[at.value.end..]),
+        None => insert(text, &steps, value),
+    };
+    match (parse(&edited, "scenario.toml", &[]), meant) {
+        (Ok(scenario), Ok(meant)) if scenario.to_toml() != meant => Ok(meant),
+        // A change that makes the scenario wrong is kept in its place, where the message can point at it.
+        (_, Err(_)) | (Ok(_), Ok(_)) => Ok(edited),
+        (Err(_), Ok(meant)) => Ok(meant),
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+fn steps(path: &str) -> Vec<Step> {
+    let mut steps = vec![];
+    for part in path.split('.') {
+        let mut pieces = part.split('[');
+        steps.push(Step::Key(pieces.next().unwrap_or_default().trim().to_owned()));
+        steps.extend(pieces.filter_map(|piece| piece.trim_end_matches(']').parse().ok()).map(Step::Index));
+    }
+    steps
+}
+
+/// Where a key and its value stand.
+#[derive(Debug)]
+struct Spot {
+    key: Range<usize>,
+    value: Range<usize>,
+}
+
+fn parsed(text: &str) -> Spanned<DeTable<'_>> {
+    DeTable::parse_recoverable(text).0
+}
+
+fn find(text: &str, steps: &[Step]) -> Option<Spot> {
+    let tree = parsed(text);
+    let (last, way) = steps.split_last()?;
+    let Step::Key(last) = last else { return None };
+    let table = walk(tree.get_ref(), way)?;
+    let (key, value) = table.iter().find(|(key, _)| key.get_ref() == last)?;
+    Some(Spot { key: key.span(), value: value.span() })
+}
+
+fn walk<'t, 'a>(root: &'t DeTable<'a>, way: &[Step]) -> Option<&'t DeTable<'a>> {
+    let mut table = root;
+    let mut way = way.iter();
+    while let Some(step) = way.next() {
+        let Step::Key(key) = step else { return None };
+        let mut value = table.iter().find(|(name, _)| name.get_ref() == key)?.1.get_ref();
+        while let DeValue::Array(items) = value {
+            let Some(Step::Index(index)) = way.next() else { return None };
+            value = items.get(*index)?.get_ref();
+        }
+        let DeValue::Table(inner) = value else { return None };
+        table = inner;
+    }
+    Some(table)
+}
+
+/// Takes a line out, or an entry out of a table in braces.
+fn remove(text: &str, at: &Spot) -> String {
+    let line = text[..at.key.start].rfind('\n').map_or(0, |end| end + 1);
+    let end = text[at.value.end..].find('\n').map_or(text.len(), |end| at.value.end + end + 1);
+    let before = text[line..at.key.start].trim();
+    if before.contains(['=', '{']) {
+        let rest = text[at.value.end..].trim_start();
+        let (from, to) = match rest.strip_prefix(',') {
+            Some(rest) => (at.key.start, text.len() - rest.trim_start().len()),
+            None => (text[..at.key.start].trim_end().trim_end_matches(',').len(), at.value.end),
+        };
+        return format!("{}{}", &text[..from], &text[to..]);
+    }
+    format!("{}{}", &text[..line], &text[end..])
+}
+
+/// Adds the key to the innermost table on its way that has a line of its own.
+fn insert(text: &str, steps: &[Step], value: &str) -> String {
+    let tree = parsed(text);
+    for depth in (0..steps.len()).rev() {
+        let Some(table) = walk(tree.get_ref(), &steps[..depth]) else { continue };
+        let key = dotted(&steps[depth..]);
+        let own = table.iter().filter(|(_, value)| !matches!(value.get_ref(), DeValue::Table(_)));
+        let own = own.filter(|(_, value)| !is_table_list(value.get_ref()));
+        if let Some((name, last)) = own.max_by_key(|(_, value)| value.span().end) {
+            let line = text[..name.span().start].rfind('\n').map_or(0, |end| end + 1);
+            let before = &text[line..name.span().start];
+            let end = last.span().end;
+            if before.contains(['=', '{']) {
+                return format!("{}, {key} = {value}{}", &text[..end], &text[end..]);
+            }
+            let next = text[end..].find('\n').map_or(text.len(), |at| end + at + 1);
+            let gap = if text[..next].ends_with('\n') { "" } else { "\n" };
+            return format!("{}{gap}{before}{key} = {value}\n{}", &text[..next], &text[next..]);
+        }
+        if depth == 0 {
+            let top = text.find(|c: char| c != '#' && !c.is_whitespace()).map_or(0, |_| start_of_keys(text));
+            return format!("{}{key} = {value}\n{}", &text[..top], &text[top..]);
+        }
+    }
+    text.to_owned()
+}
+
+fn is_table_list(value: &DeValue<'_>) -> bool {
+    matches!(value, DeValue::Array(items) if items.iter().any(|item| matches!(item.get_ref(), DeValue::Table(_))))
+}
+
+/// Behind the comments that a file begins with.
+fn start_of_keys(text: &str) -> usize {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let content = line.trim();
+        if !(content.is_empty() || content.starts_with('#')) {
+            break;
+        }
+        at += line.len();
+    }
+    at
+}
+
+fn dotted(steps: &[Step]) -> String {
+    let mut out = String::new();
+    for step in steps {
+        if let Step::Key(key) = step {
+            out = if out.is_empty() { key.clone() } else { format!("{out}.{key}") };
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"# A comment stays where it is.
+duration = "10 s"
+wlan.standard = "802.11b"
+
+[ap]
+queue.limit = "50 packets" # so does this one
+
+[[servers]]
+name = "server"
+
+[[stations]]
+name = "sta"
+count = 2
+
+[[flows]]
+name = "up"
+station = "sta"
+tcp = { cc = "reno" }
+"#;
+
+    fn edited(path: &str, value: &str) -> String {
+        edit(TEXT, path, Some(value)).unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    #[test]
+    fn a_value_is_replaced_in_its_place() {
+        assert_eq!(edited("stations[0].count", "5"), TEXT.replace("count = 2", "count = 5"));
+        assert_eq!(edited("ap.queue.limit", "\"9 packets\""), TEXT.replace("50 packets", "9 packets"));
+        assert_eq!(edited("flows[0].tcp.cc", "\"vegas\""), TEXT.replace("\"reno\"", "\"vegas\""));
+    }
+
+    #[test]
+    fn a_new_key_joins_its_table() {
+        assert_eq!(
+            edited("ap.queue.discipline", "\"las\""),
+            TEXT.replace("# so does this one\n", "# so does this one\nqueue.discipline = \"las\"\n")
+        );
+        assert_eq!(
+            edited("servers[0].delay", "\"9 ms\""),
+            TEXT.replace("\"server\"\n", "\"server\"\ndelay = \"9 ms\"\n")
+        );
+        assert_eq!(edited("wlan.cw_min", "7"), TEXT.replace("\"802.11b\"\n", "\"802.11b\"\nwlan.cw_min = 7\n"));
+        assert_eq!(edited("flows[0].tcp.mss", "\"500 B\""), TEXT.replace("\"reno\" }", "\"reno\", mss = \"500 B\" }"));
+        assert!(
+            edited("flows[0].count", "3").contains("station = \"sta\"\ncount = 3\n")
+                || edited("flows[0].count", "3").contains("count = 3")
+        );
+    }
+
+    #[test]
+    fn a_key_is_removed_with_its_line() {
+        assert_eq!(edit(TEXT, "stations[0].count", None).as_deref(), Ok(TEXT.replace("count = 2\n", "").as_str()));
+        assert_eq!(edit(TEXT, "flows[0].tcp.cc", None).as_deref(), Ok(TEXT.replace(" cc = \"reno\" }", " }").as_str()));
+    }
+
+    #[test]
+    fn a_wrong_value_stays_where_the_message_points() {
+        let text = edited("stations[0].count", "0");
+        assert_eq!(text, TEXT.replace("count = 2", "count = 0"));
+        let problems = parse(&text, "a.toml", &[]).expect_err("a group has one station at least");
+        assert_eq!(problems.0[0].line(), Some(13));
+    }
+
+    /// Whatever the form of the text, the edited one is the scenario that the same change on the command line gives.
+    #[test]
+    fn an_edit_means_what_an_override_means() {
+        let forms = [
+            TEXT.to_owned(),
+            TEXT.replace("[ap]\nqueue.limit", "[ap.queue]\nlimit"),
+            TEXT.replace("[ap]\nqueue.limit = \"50 packets\" # so does this one\n", ""),
+            TEXT.replace("[ap]\nqueue.limit = \"50 packets\"", "[ap.queue.red]\nmin_threshold = \"5 packets\"\n[ap.queue]\ndiscipline = \"red\"\nlimit = \"50 packets\""),
+        ];
+        let changes = [
+            ("ap.queue.limit", "\"7 packets\""),
+            ("ap.scheme.window", "\"b-over-n\""),
+            ("warm_up", "\"1 s\""),
+            ("flows[0].tcp.cc", "\"cubic\""),
+        ];
+        for text in &forms {
+            for (path, value) in changes {
+                let result = edit(text, path, Some(value)).unwrap_or_else(|problems| panic!("{problems}"));
+                let meant = parse(text, "a.toml", &[Override::set(&format!("{path}={value}"))]).expect("it is right");
+                assert_eq!(
+                    parse(&result, "a.toml", &[]).expect("it is right").to_toml(),
+                    meant.to_toml(),
+                    "{path} in\n{text}"
+                );
+            }
+        }
+    }
+}

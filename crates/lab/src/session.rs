@@ -1,0 +1,244 @@
+//! A run that goes on step by step, and what the page wants to see of it.
+
+use serde_json::{Value, json};
+use wifair_config::Problems;
+use wifair_sim::record::FrameLog;
+use wifair_sim::world::{FlowCounters, Loss, WatchPlan};
+use wifair_sim::{Options, Run};
+use wifair_units::{Duration, Time};
+
+use crate::check;
+use crate::columns::{Data, Reply, Table};
+
+/// A run that records frames is drained so often.
+const DRAIN: Duration = Duration::from_millis(50);
+/// Where frames are wanted, losses and timeouts are known to so much.
+const FINE: Duration = Duration::from_millis(1);
+/// A run takes so many samples at most.
+const MOST_SAMPLES: u64 = 100_000;
+
+/// Frames that are wanted: those between two times, and not more than so many.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    from: Time,
+    to: Time,
+    most: usize,
+}
+
+impl Wanted {
+    fn of(request: &Value) -> Result<Option<Self>, String> {
+        let Some(frames) = request.get("frames").filter(|frames| !frames.is_null()) else { return Ok(None) };
+        Ok(Some(Self {
+            from: time(crate::count(frames, "from_ns")?),
+            to: time(crate::count(frames, "to_ns")?),
+            most: usize::try_from(crate::count(frames, "most")?).unwrap_or(usize::MAX),
+        }))
+    }
+}
+
+/// Losses and timeouts, a row for each flow and time at which there was one.
+#[derive(Debug, Default)]
+struct Events {
+    time_s: Vec<f64>,
+    flow: Vec<f64>,
+    counts: [Vec<f64>; 2 + 2 * Loss::COUNT],
+}
+
+const EVENT_COLUMNS: [&str; 2 + 2 * Loss::COUNT] = [
+    "timeouts",
+    "retransmissions",
+    "data_ap_queue",
+    "data_station_queue",
+    "data_link_queue",
+    "data_retry_limit",
+    "data_ap_scheme",
+    "data_no_route",
+    "ack_ap_queue",
+    "ack_station_queue",
+    "ack_link_queue",
+    "ack_retry_limit",
+    "ack_ap_scheme",
+    "ack_no_route",
+];
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Session {
+    seed: u64,
+    run: Run,
+    step: Duration,
+    next: Time,
+    wanted: Option<Wanted>,
+    /// A record without frames, of which each stretch has a copy.
+    blank: Option<FrameLog>,
+    drained: Time,
+    frames: Table,
+    backoffs: Table,
+    complete: bool,
+    before: Vec<FlowCounters>,
+    events: Events,
+}
+
+impl Session {
+    /// Begins the run that `request` asks for; the outer error is one of the request.
+    pub fn begin(request: &Value) -> Result<Result<Self, Problems>, String> {
+        let scenario = match check::parse(crate::text(request, "text")?, crate::name(request), &[]) {
+            Ok(scenario) => scenario,
+            Err(problems) => return Ok(Err(problems)),
+        };
+        let seed = crate::count(request, "seed")?;
+        let step = Duration::from_nanos(crate::count(request, "step_ns")?);
+        if step.as_nanos() == 0 || scenario.file.duration.as_nanos() / step.as_nanos() > MOST_SAMPLES {
+            return Err(format!("a run takes from one to {MOST_SAMPLES} samples"));
+        }
+        let wanted = Wanted::of(request)?;
+        let mut run = Run::new(&scenario, seed, &Options { sample_every: Some(step), foreign: None });
+        if wanted.is_some() {
+            run.world().watch(WatchPlan { air: true, ..WatchPlan::default() });
+        }
+        Ok(Ok(Self {
+            next: run.now(),
+            drained: run.now(),
+            blank: wanted.map(|_| FrameLog::new(&scenario, seed, Time::ZERO, Time::NEVER)),
+            seed,
+            run,
+            step,
+            wanted,
+            frames: Table::new("frames", vec![]),
+            backoffs: Table::new("backoffs", vec![]),
+            complete: true,
+            before: vec![FlowCounters::default(); scenario.network.flows.len()],
+            events: Events::default(),
+        }))
+    }
+
+    /// Goes on as `request` says, or to the end. Other frames than those that were wanted until now may be wanted from now on.
+    pub fn advance(&mut self, request: &Value) -> Result<(), String> {
+        if let Some(wanted) = Wanted::of(request)? {
+            if self.wanted.is_none() {
+                return Err("a run records frames from its beginning, or not at all".into());
+            }
+            self.wanted = Some(wanted);
+            self.frames = Table::new("frames", vec![]);
+            self.backoffs = Table::new("backoffs", vec![]);
+            self.complete = true;
+        }
+        self.go_on(time(crate::count(request, "until_ns")?).min(self.run.end()));
+        Ok(())
+    }
+
+    fn go_on(&mut self, until: Time) {
+        while self.next < until {
+            let slice = match self.wanted {
+                None => self.step,
+                Some(Wanted { from, to, .. }) if self.next >= from && self.next < to => self.step.min(FINE),
+                Some(Wanted { from, .. }) => {
+                    let drain = self.step.min(DRAIN);
+                    if self.next < from { drain.min(from.saturating_since(self.next)) } else { drain }
+                }
+            };
+            self.next = self.next.saturating_add(slice).min(until);
+            self.run.advance(self.next);
+            if self.next.saturating_since(self.drained) >= DRAIN || self.next >= until {
+                self.collect_frames();
+            }
+            self.collect_events();
+        }
+    }
+
+    fn collect_frames(&mut self) {
+        let (Some(Wanted { from, to, most }), Some(blank)) = (self.wanted, &self.blank) else { return };
+        let since = self.drained;
+        self.drained = self.next;
+        let world = self.run.world();
+        if since < to && self.next > from && self.frames.rows() < most {
+            let mut log = blank.clone();
+            log.drain(world);
+            // Several media are drained one after the other.
+            let (from, to) = (from.as_secs(), to.as_secs());
+            let mut frames: Vec<_> = log.frames().iter().filter(|one| one.end_s > from && one.start_s < to).collect();
+            frames.sort_by(|a, b| a.end_s.total_cmp(&b.end_s));
+            let mut backoffs: Vec<_> =
+                log.backoffs().iter().filter(|one| one.end_s > from && one.start_s < to).collect();
+            backoffs.sort_by(|a, b| a.end_s.total_cmp(&b.end_s));
+            self.frames.extend(frames);
+            self.backoffs.extend(backoffs);
+            self.complete = self.frames.rows() < most;
+        }
+        world.clear_watch();
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn collect_events(&mut self) {
+        let now = self.run.now().as_secs();
+        for (flow, before) in self.before.iter_mut().enumerate() {
+            let counters = self.run.world().counters(flow);
+            let since = counters.since(before);
+            let fresh =
+                [since.timeouts, since.retransmissions].into_iter().chain(since.data_lost).chain(since.acks_lost);
+            if fresh.clone().any(|count| count > 0) {
+                self.events.time_s.push(now);
+                self.events.flow.push(flow as f64);
+                for (column, count) in self.events.counts.iter_mut().zip(fresh) {
+                    column.push(count as f64);
+                }
+                *before = counters;
+            }
+        }
+    }
+
+    /// How far the run is.
+    pub fn progress(&self) -> Value {
+        let (now, end) = (self.run.now(), self.run.end());
+        json!({ "now_s": now.as_secs(), "end_s": end.as_secs(), "over": now >= end })
+    }
+
+    /// What was measured until now, with the frames since the last call.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn columns(&mut self) -> Reply {
+        let outcome = self.run.outcome();
+        let mut head = self.progress();
+        head["seed"] = json!(self.seed.to_string());
+        head["measured_s"] = json!(outcome.measured_s);
+        head["events"] = json!(outcome.events);
+        head["frames_complete"] = json!(self.complete);
+        let mut reply = Reply::of(head)
+            .with(&Table::of("flows", &outcome.flows))
+            .with(&Table::of("cell", std::slice::from_ref(&outcome.cell)))
+            .with(&Table::of("stations", &outcome.stations))
+            .with(&Table::of("sessions", &outcome.sessions));
+        if let Some(series) = outcome.series {
+            let counts = |values: &[u64]| Data::Numbers(values.iter().map(|value| *value as f64).collect());
+            let places = |values: &[u32]| Data::Numbers(values.iter().map(|value| f64::from(*value)).collect());
+            reply = reply
+                .with(&Table::new(
+                    "series",
+                    vec![
+                        ("received_bytes", counts(&series.received_bytes)),
+                        ("ap_drops", counts(&series.ap_drops)),
+                        ("flow", places(&series.flow)),
+                        ("time_s", Data::Numbers(series.time_s)),
+                        ("cwnd", Data::Numbers(series.cwnd)),
+                        ("ssthresh", Data::Numbers(series.ssthresh)),
+                        ("srtt_s", Data::Numbers(series.srtt_s)),
+                    ],
+                ))
+                .with(&Table::new(
+                    "queues",
+                    vec![
+                        ("medium", places(&series.queue_medium)),
+                        ("packets", counts(&series.queue_packets)),
+                        ("time_s", Data::Numbers(series.queue_time_s)),
+                    ],
+                ));
+        }
+        let copied = |values: &Vec<f64>| Data::Numbers(values.clone());
+        let mut columns = vec![("time_s", copied(&self.events.time_s)), ("flow", copied(&self.events.flow))];
+        columns.extend(EVENT_COLUMNS.into_iter().zip(self.events.counts.iter().map(copied)));
+        reply.with(&Table::new("events", columns)).with(&self.frames).with(&self.backoffs)
+    }
+}
+
+fn time(nanos: u64) -> Time {
+    Time::ZERO.saturating_add(Duration::from_nanos(nanos))
+}

@@ -1,0 +1,35 @@
+//! What the page of `wifair lab` asks.
+
+use std::sync::Mutex;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// Answers requests of the page; holds the run that was begun last.
+#[pyclass(frozen, module = "wifair._core")]
+#[derive(Debug, Default)]
+pub struct Lab {
+    inner: Mutex<wifair_lab::Lab>,
+}
+
+#[pymethods]
+impl Lab {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Answers a request, without the GIL; requests at the same time wait for each other.
+    fn ask<'py>(&self, py: Python<'py>, request: &[u8]) -> Bound<'py, PyBytes> {
+        let reply = py.detach(|| {
+            let mut lab = self.inner.lock().unwrap_or_else(|poisoned| {
+                // A run that panicked may be in any state: forget it.
+                let mut lab = poisoned.into_inner();
+                *lab = wifair_lab::Lab::default();
+                lab
+            });
+            lab.ask(request)
+        });
+        PyBytes::new(py, &reply)
+    }
+}

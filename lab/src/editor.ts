@@ -1,0 +1,66 @@
+// The text of the scenario, with numbers of lines and marks where something is wrong.
+
+import type { Problem } from "./run";
+import { byId, el } from "./dom";
+
+export class Editor {
+  private readonly area = byId<HTMLTextAreaElement>("toml");
+  private readonly gutter = byId("gutter");
+  private readonly messages = byId("problems");
+  private marked = new Set<number>();
+
+  constructor(changed: () => void) {
+    this.area.addEventListener("input", () => {
+      this.number();
+      changed();
+    });
+    this.area.addEventListener("scroll", () => void (this.gutter.scrollTop = this.area.scrollTop));
+    this.area.addEventListener("keydown", (event) => event.stopPropagation());
+  }
+
+  get text(): string {
+    return this.area.value;
+  }
+
+  set text(text: string) {
+    if (text !== this.area.value) {
+      const { scrollTop } = this.area;
+      this.area.value = text;
+      this.area.scrollTop = scrollTop;
+    }
+    this.number();
+  }
+
+  /** Shows what is wrong, as the command says it; nothing if all is right. */
+  complain(problems: Problem[], text: string): void {
+    this.marked = new Set(problems.flatMap((problem) => (problem.line ? [problem.line] : [])));
+    this.number();
+    this.messages.replaceChildren();
+    this.messages.hidden = text === "";
+    if (text === "") return;
+    this.messages.append(el("pre", {}, text.trimEnd()));
+    const first = problems.find((problem) => problem.line);
+    if (first) {
+      this.messages.append(
+        el("button", { type: "button", onclick: () => this.go(first.line!, first.column ?? 1, first.width ?? 1) }, "Show the place"),
+      );
+    }
+  }
+
+  private go(line: number, column: number, width: number): void {
+    const lines = this.area.value.split("\n");
+    const start = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0) + column - 1;
+    byId<HTMLDetailsElement>("text-panel").open = true;
+    this.area.focus();
+    this.area.setSelectionRange(start, start + width);
+  }
+
+  private number(): void {
+    const count = this.area.value.split("\n").length;
+    if (this.gutter.childElementCount !== count) {
+      this.gutter.replaceChildren(...Array.from({ length: count }, (_, i) => el("span", {}, String(i + 1))));
+    }
+    [...this.gutter.children].forEach((one, i) => one.classList.toggle("wrong", this.marked.has(i + 1)));
+    this.gutter.scrollTop = this.area.scrollTop;
+  }
+}

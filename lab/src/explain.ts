@@ -1,0 +1,282 @@
+// What happened in a run and why, from its records. The sentences are those of `wifair explain`, which a test compares.
+
+import { rate as shortRate } from "./dom";
+import type { Tree } from "./form";
+import type { Checked } from "./main";
+import { cell, type Result } from "./run";
+
+export interface Finding {
+  topic: string;
+  text: string;
+  advice: string[];
+}
+
+const STARVED = 0.1;
+const FEW = 6;
+
+/** A number as Python's `.3g` writes it. */
+function general(x: number, digits = 3): string {
+  if (!Number.isFinite(x)) return String(x);
+  if (x === 0) return "0";
+  const power = Math.floor(Math.log10(Math.abs(Number(x.toPrecision(digits)))));
+  if (power >= -4 && power < digits) {
+    const text = x.toPrecision(digits);
+    return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  }
+  const [mantissa, exponent] = x.toExponential(digits - 1).split("e") as [string, string];
+  const short = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
+  return `${short}e${exponent[0]}${exponent.slice(1).padStart(2, "0")}`;
+}
+
+const percent = (x: number): string => `${(100 * x).toFixed(1)} %`;
+
+function rate(bps: number): string {
+  for (const [unit, size] of [["Gb/s", 1e9], ["Mb/s", 1e6], ["kb/s", 1e3], ["b/s", 1]] as const) {
+    if (bps >= size || size === 1) return bps < 100 * size ? `${general(bps / size)} ${unit}` : `${(bps / size).toFixed(0)} ${unit}`;
+  }
+  return shortRate(bps);
+}
+
+function time(seconds: number): string {
+  if (seconds > 0 && seconds < 1e-4) return `${general(1e6 * seconds)} µs`;
+  return seconds < 1 ? `${general(1e3 * seconds)} ms` : `${general(seconds)} s`;
+}
+
+const sum = (values: ArrayLike<number>): number => Array.prototype.reduce.call(values, (a, b) => (a as number) + (b as number), 0) as number;
+const mean = (values: number[]): number => sum(values) / values.length;
+const list = (parts: string[]): string => (parts.length === 1 ? parts[0]! : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`);
+const some = (names: string[]): string => (names.length <= FEW + 1 ? list(names) : `${names.slice(0, FEW).join(", ")} and ${names.length - FEW} more`);
+const first = (values: number[], pick: (...v: number[]) => number): number => values.indexOf(pick(...values));
+/** Places in falling order of their values. */
+const ranked = (values: number[]): number[] => values.map((_, i) => i).sort((a, b) => values[b]! - values[a]! || a - b);
+
+class Records {
+  readonly names: string[];
+  readonly directions: string[];
+
+  constructor(
+    readonly result: Result,
+    readonly checked: Checked,
+  ) {
+    this.names = result.flows.texts("name");
+    this.directions = result.flows.texts("direction");
+  }
+
+  cell = (name: string): number => cell(this.result, name);
+  flows = (name: string): number[] => [...this.result.flows.numbers(name)];
+  stations = (name: string): number[] => [...this.result.stations.numbers(name)];
+  group = (flow: number): { [key: string]: Tree } => {
+    const groups = this.checked.tree.flows as { [key: string]: Tree }[];
+    return groups[this.checked.flows[flow]!.group] ?? {};
+  };
+  persistent = (flow: number): boolean => (this.group(flow).workload ?? "persistent") === "persistent";
+}
+
+export function explain(result: Result, checked: Checked): Finding[] {
+  if (!result.flows.rows) return [];
+  const records = new Records(result, checked);
+  const rules = [shares, starved, directions, droppedAcks, droppedData, timeouts, waiting, limits, sessions, radio, collisions, slowStations, air];
+  return rules.flatMap((rule) => {
+    const found = rule(records);
+    return found ? [{ advice: [], ...found }] : [];
+  });
+}
+
+type Found = { topic: string; text: string; advice?: string[] } | null;
+
+function shares(r: Records): Found {
+  const goodput = r.flows("goodput_bps");
+  if (r.names.length === 1) return { topic: "goodput", text: `${r.names[0]} gets ${rate(goodput[0]!)}.` };
+  const [most, least] = [first(goodput, Math.max), first(goodput, Math.min)];
+  let text = `${r.names.length} flows get ${rate(r.cell("goodput_bps"))} together`;
+  text +=
+    goodput[most]! > 1.1 * Math.max(goodput[least]!, 1e-9)
+      ? `: ${r.names[most]} most with ${rate(goodput[most]!)}, ${r.names[least]} least with ${rate(goodput[least]!)}`
+      : ", all about the same";
+  if (!Number.isNaN(r.cell("jain_index"))) text += `. Jain's index is ${r.cell("jain_index").toFixed(3)}`;
+  return { topic: "goodput", text: `${text}.` };
+}
+
+function starved(r: Records): Found {
+  const goodput = r.flows("goodput_bps");
+  const low = r.names.map((_, f) => f).filter((f) => goodput[f]! < STARVED * mean(goodput));
+  if (!low.length || r.names.length === 1) return null;
+  const asked = low.some((f) => !r.persistent(f)) ? " Some of them may not ask for more: see their workloads." : "";
+  return { topic: "starved", text: `Less than a tenth of the mean goes to ${some(low.map((f) => r.names[f]!))}.${asked}` };
+}
+
+function directions(r: Records): Found {
+  if (Number.isNaN(r.cell("up_down_ratio")) || Number.isNaN(r.cell("uplink_share"))) return null;
+  const goodput = r.flows("goodput_bps");
+  const of = (way: string): number[] => goodput.filter((_, f) => r.directions[f] === way && r.persistent(f));
+  const [up, down] = [of("up"), of("down")];
+  if (!up.length || !down.length || !sum(down)) return null;
+  const ratio = mean(up) / mean(down);
+  let text = `An uplink flow gets ${rate(mean(up))} on average, a downlink flow ${rate(mean(down))}`;
+  if (ratio > 1 / 1.1 && ratio < 1.1) return { topic: "up, down", text: `${text}: about the same.` };
+  text += `, ${general(Math.max(ratio, 1 / ratio), 2)} times ${ratio > 1 ? "less" : "more"}.`;
+  const ap = r.result.stations.texts("name").indexOf("ap");
+  if (ratio < 1 || ap < 0) return { topic: "up, down", text };
+  const delivered = r.stations("delivered");
+  text += ` The access point delivers ${percent(delivered[ap]! / sum(delivered))} of all frames: it gets the air no more often than each station, and all downloads and the ACKs of all uploads have to share that.`;
+  return { topic: "up, down", text, advice: ["ap.scheme.window=b-over-n", "ap.scheme.window=wmax-over-n", "ap.queue.discipline=las"] };
+}
+
+function droppedAcks(r: Records): Found {
+  const dropped = r.cell("ap_drops_ack");
+  if (!dropped || Number.isNaN(dropped)) return null;
+  let text = `The access point drops ${dropped.toFixed(0)} TCP ACKs: its queue is full ${percent(r.cell("ap_queue_full_fraction"))} of the time. ACKs are cumulative, so a sender with a large window hardly notices`;
+  const [windows, expired] = [r.flows("cwnd_mean"), r.flows("timeouts")];
+  const hit = expired.map((count) => count > 0);
+  if (hit.some(Boolean) && !hit.every(Boolean)) {
+    const [small, large] = [windows.filter((_, f) => hit[f]), windows.filter((_, f) => !hit[f])];
+    text += `; one with a small window may lose all of them and waits for its timer: the mean window is ${general(mean(small))} segments where timers expired, ${general(mean(large))} where none did`;
+  } else if (hit.every(Boolean)) text += "; one that has lost its window may lose all of them, and waits for its timer";
+  return { topic: "lost ACKs", text: `${text}.`, advice: ["ap.queue.discipline=las", "ap.scheme.window=b-over-n", "ap.queue.discipline=dual"] };
+}
+
+const PLACES: [string, string][] = [
+  ["data_drops_ap_queue", "in the access point's queue"],
+  ["data_drops_station_queue", "in stations' queues"],
+  ["data_drops_link_queue", "in queues of wired links"],
+  ["data_drops_retry_limit", "at the MAC's retry limit"],
+  ["data_drops_ap_scheme", "by a scheme of the access point"],
+];
+
+function droppedData(r: Records): Found {
+  const found = PLACES.map(([column, where]) => ({ column, where, count: sum(r.flows(column)) })).filter((one) => one.count >= 0.5);
+  if (!found.length) return null;
+  found.sort((a, b) => b.count - a.count);
+  let text = `Lost data packets: ${list(found.map((one) => `${one.count.toFixed(0)} ${one.where}`))}.`;
+  const lost = r.flows(found[0]!.column);
+  if (lost.length > 1 && Math.max(...lost) > 2 * Math.max(mean(lost), 1)) {
+    text += ` ${r.names[first(lost, Math.max)]} loses most, ${Math.max(...lost).toFixed(0)}.`;
+  }
+  return { topic: "lost data", text };
+}
+
+function timeouts(r: Records): Found {
+  const expired = r.flows("timeouts");
+  if (!sum(expired)) return null;
+  const order = ranked(expired).filter((f) => expired[f]! > 0);
+  const parts = order.slice(0, FEW).map((f) => `${r.names[f]} ${general(expired[f]!)}`);
+  const more = order.length > FEW ? `, and ${order.length - FEW} more flows` : "";
+  let text = `Retransmission timers expire ${general(sum(expired))} times: ${parts.join(", ")}${more}.`;
+  const goodput = r.flows("goodput_bps");
+  const [hit, spared] = [goodput.filter((_, f) => expired[f]! > 0), goodput.filter((_, f) => expired[f] === 0)];
+  if (hit.length && spared.length && mean(spared) > 1.1 * mean(hit)) {
+    text += ` Flows with timeouts get ${rate(mean(hit))} on average, those without ${rate(mean(spared))}.`;
+  }
+  return { topic: "timeouts", text };
+}
+
+function waiting(r: Records): Found {
+  const [means, least] = [r.flows("rtt_mean_s"), r.flows("rtt_min_s")];
+  const known = means.map((_, f) => f).filter((f) => !Number.isNaN(means[f]!) && !Number.isNaN(least[f]!));
+  if (!known.length) return null;
+  const [average, base] = [mean(known.map((f) => means[f]!)), mean(known.map((f) => least[f]!))];
+  if (average < 2 * base || average < 1e-3) return null;
+  const queue = r.cell("ap_queue_mean_packets");
+  let text = `Round trips take ${time(average)} on average, the shortest take ${time(base)}: the rest is waiting in queues`;
+  if (queue > 1) text += `. The access point's holds ${queue.toFixed(1)} packets on average`;
+  return { topic: "waiting", text: `${text}.`, advice: queue > 10 ? ["ap.scheme.window=b-over-n", "ap.queue.discipline=fq-codel"] : [] };
+}
+
+function segments(limit: string, mss: string): number {
+  const [number, unit] = limit.split(" ") as [string, string];
+  if (unit.startsWith("packet")) return Number(number);
+  const scale: Record<string, number> = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9 };
+  return (Number(number) * (scale[unit] ?? NaN)) / Number(mss.split(" ")[0]);
+}
+
+function limits(r: Records): Found {
+  const { series } = r.result;
+  const count = r.names.length;
+  const cwnd = series.numbers("cwnd");
+  const shares = new Map<number, number>();
+  for (let f = 0; f < count; f++) {
+    const tcp = r.group(f).tcp as { [key: string]: Tree } | undefined;
+    if (!tcp) continue;
+    const bounds = ["receive_window", "max_cwnd"].flatMap((key) => (typeof tcp[key] === "string" ? [segments(tcp[key], String(tcp.mss))] : []));
+    const bound = Math.min(...bounds);
+    if (!Number.isFinite(bound)) continue;
+    let [at, samples] = [0, 0];
+    for (let row = f; row < cwnd.length; row += count, samples++) if (cwnd[row]! >= Math.floor(bound) - 0.01) at++;
+    if (samples) shares.set(f, at / samples);
+  }
+  const held = [...shares].filter(([, share]) => share > 0.5);
+  if (held.length) {
+    const who = held.length < count ? some(held.map(([f]) => r.names[f]!)) : held.length > 1 ? "all flows" : r.names[held[0]![0]]!;
+    return { topic: "limits", text: `The receive window (or \`max_cwnd\`) holds ${who} back: their congestion windows are at it ${percent(mean(held.map(([, share]) => share)))} of the time.` };
+  }
+  if (!shares.size) return null;
+  return { topic: "limits", text: "Congestion control, not the receive window, decides how much flows send: no window is at its bound for half of the time." };
+}
+
+function sessions(r: Records): Found {
+  const index = r.cell("instantaneous_fairness");
+  if (Number.isNaN(index)) return null;
+  const [done, late] = [r.cell("sessions_finished"), r.cell("sessions_unfinished")];
+  return {
+    topic: "sessions",
+    text: `${done.toFixed(0)} transmission sessions finish, ${late.toFixed(0)} do not. Their instantaneous fairness is ${index.toFixed(3)}: 1 is a session that takes no longer than with an equal share of the capacity.`,
+  };
+}
+
+function radio(r: Records): Found {
+  const [attempts, errors, givenUp] = [r.stations("attempts"), r.stations("errors"), r.stations("given_up")];
+  const names = r.result.stations.texts("name");
+  const share = errors.map((count, i) => count / Math.max(attempts[i]!, 1));
+  const bad = ranked(share).filter((i) => share[i]! > 0.02);
+  if (!bad.length) return null;
+  const parts = bad.slice(0, FEW).map((i) => `${names[i]} ${percent(share[i]!)}`);
+  return {
+    topic: "bad radio",
+    text: `Attempts to send that fail because of errors, not collisions: ${parts.join(", ")}. The MAC repeats them, and gives up ${sum(bad.map((i) => givenUp[i]!)).toFixed(0)} frames.`,
+    advice: "space" in r.checked.tree ? ["wlan.rate_adaptation=minstrel"] : [],
+  };
+}
+
+function collisions(r: Records): Found {
+  const attempts = r.stations("attempts");
+  const names = r.result.stations.texts("name");
+  const share = r.stations("collisions").map((count, i) => count / Math.max(attempts[i]!, 1));
+  const busy = attempts.map((_, i) => i).filter((i) => attempts[i]! > 0.02 * sum(attempts));
+  if (busy.length < 2) return null;
+  const values = busy.map((i) => share[i]!);
+  const [most, least] = [Math.max(...values), Math.min(...values)];
+  if (most <= 0.1 || most <= 2 * least) return null;
+  return {
+    topic: "collisions",
+    text: `${percent(most)} of the attempts of ${names[busy[first(values, Math.max)]!]} meet another frame, but only ${percent(least)} of those of ${names[busy[first(values, Math.min)]!]}: where all hear each other they would be about equal. Stations that do not hear each other, or captured frames, do this.`,
+    advice: ["wlan.rts_threshold=0 B"],
+  };
+}
+
+function slowStations(r: Records): Found {
+  const names = r.result.stations.texts("name");
+  const [delivered, data, collided] = [r.stations("delivered"), r.stations("air_data_s"), r.stations("air_collided_s")];
+  const uploads = new Set(
+    r.checked.flows.flatMap((flow, f) => (r.directions[f] === "up" && r.group(f).workload === "persistent" ? [flow.from] : [])),
+  );
+  const used = names.map((_, i) => i).filter((i) => delivered[i]! > 0.02 * Math.max(sum(delivered), 1) && uploads.has(names[i]!));
+  if (used.length < 2) return null;
+  const each = used.map((i) => (data[i]! + collided[i]!) / delivered[i]!);
+  const [slow, fast] = [first(each, Math.max), first(each, Math.min)];
+  if (each[slow]! <= 2 * each[fast]!) return null;
+  return {
+    topic: "slow station",
+    text: `A frame of ${names[used[slow]!]} takes ${(1e3 * each[slow]!).toFixed(2)} ms of air, one of ${names[used[fast]!]} ${(1e3 * each[fast]!).toFixed(2)} ms. Channel access is fair in frames, so the slow one takes time from all.`,
+    advice: ["ap.queue.discipline=airtime"],
+  };
+}
+
+function air(r: Records): Found {
+  const [idle, collision, data] = [r.cell("air_idle"), r.cell("air_collision"), r.cell("air_data")];
+  if (Number.isNaN(idle) || Number.isNaN(collision)) return null;
+  const lost = collision + (r.cell("air_error") || 0);
+  let text = `Data takes ${percent(data)} of the time on the air, collisions and errors ${percent(lost)}; ${percent(idle)} is idle`;
+  if (idle > 0.3) text += ". So much idle air means that the flows have nothing to send or may not: look at windows and workloads";
+  else if (lost > 0.15) text += ". Fewer stations that contend at a time, or RTS/CTS, would waste less";
+  return { topic: "air", text: `${text}.` };
+}

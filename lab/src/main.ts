@@ -1,0 +1,365 @@
+// The page: state, and what follows from a change of it.
+
+import { Air } from "./air";
+import { Comparison } from "./compare";
+import { byId, clock, el, figure, later, rate } from "./dom";
+import { Editor } from "./editor";
+import { ask, type Engine, EngineError, open } from "./engine";
+import { explain } from "./explain";
+import { Form, type Tree } from "./form";
+import { LESSONS, type Lesson } from "./lessons";
+import { Pictures } from "./pictures";
+import { Player } from "./player";
+import { cell, complain, curves, type Curves, type Problem, type Result, ScenarioError, simulate, type Spec } from "./run";
+import { readFragment, saveMenu, type Shared, shareMenu } from "./share";
+
+/** What a scenario is, with all defaults. */
+export interface Checked {
+  name: string;
+  duration_s: number;
+  warm_up_s: number;
+  standard: string | null;
+  seeds: string[];
+  nodes: string[];
+  flows: { name: string; from: string; to: string; group: number }[];
+  resolved: string;
+  tree: { [key: string]: Tree };
+}
+
+interface Start {
+  engine: "http" | "wasm";
+  version: string;
+  text: string | null;
+  name: string;
+  lesson: string | null;
+}
+
+export class Lab {
+  readonly start: Start;
+  readonly engine: Engine;
+  private readonly editor: Editor;
+  private form!: Form;
+  readonly air: Air;
+  readonly player: Player;
+  readonly pictures: Pictures;
+  readonly comparison: Comparison;
+  name: string;
+  text = "";
+  seed = "1";
+  lesson: Lesson | null = null;
+  checked: Checked | null = null;
+  result: Result | null = null;
+  lines: Curves | null = null;
+  /** Grows with each change: what an older one asked for is not wanted any more. */
+  private generation = 0;
+  private running = false;
+  private again = false;
+  private pending: { path: string; value: string | null } | null = null;
+  private editing: Promise<void> | null = null;
+
+  constructor() {
+    this.start = JSON.parse(byId("start").textContent || '{"engine":"http"}') as Start;
+    this.name = this.start.name || "scenario.toml";
+    const kind = this.start.engine;
+    this.engine = open(kind, "main");
+    this.air = new Air(open(kind, "air"), (time) => this.player.go(time), (why) => this.report(why));
+    this.pictures = new Pictures(this);
+    this.comparison = new Comparison(this, open(kind, "seeds"));
+    this.player = new Player(this);
+    this.editor = new Editor(later(200, () => void this.write(this.editor.text)));
+  }
+
+  async open(): Promise<void> {
+    const { head } = await ask(this.engine, { ask: "describe" });
+    this.form = new Form(byId("main-controls"), byId("all-controls"), head.schema, (path, value) => this.change(path, value));
+    this.listen();
+    const shared = await readFragment();
+    const asked = LESSONS.find((one) => one.id === (this.start.lesson ?? new URLSearchParams(location.search).get("lesson")));
+    if (shared) await this.restore(shared);
+    else if (asked) await this.tell(asked);
+    else if (this.start.text !== null) await this.write(this.start.text);
+    else await this.tell(LESSONS[0]!);
+    document.documentElement.dataset.ready = "true";
+  }
+
+  /** Another text. */
+  async write(text: string): Promise<void> {
+    this.text = text;
+    this.editor.text = text;
+    await this.update();
+  }
+
+  async restore(shared: Shared): Promise<void> {
+    this.seed = shared.seed ?? "1";
+    this.name = shared.name ?? this.name;
+    const lesson = LESSONS.find((one) => one.id === shared.lesson);
+    if (lesson) this.showLesson(lesson);
+    await this.write(shared.text);
+    if (shared.pinned) await this.comparison.pinText(shared.pinned.text, shared.pinned.seed);
+    if (shared.width_s) this.air.look(this.air.now_s, shared.width_s);
+    if (shared.now_s !== undefined) this.player.go(shared.now_s);
+  }
+
+  async tell(lesson: Lesson): Promise<void> {
+    this.comparison.clear();
+    this.showLesson(lesson);
+    this.name = `${lesson.id}.toml`;
+    this.seed = "1";
+    this.pictures.reset();
+    await this.write(lesson.text);
+    this.showLesson(lesson); // its slider needs the schema and a scenario
+    if (lesson.window_s) this.air.look(this.air.now_s, lesson.window_s);
+  }
+
+  private showLesson(lesson: Lesson): void {
+    this.lesson = lesson;
+    byId<HTMLSelectElement>("lesson").value = lesson.id;
+    const slider = this.form.single(lesson.slider);
+    byId("story").replaceChildren(
+      el("h2", {}, lesson.title),
+      ...lesson.sentences.map((one) => el("p", {}, one)),
+      el("p", {}, el("b", {}, "Move: "), lesson.move),
+      ...(slider ? [slider] : []),
+    );
+    byId("story").hidden = false;
+  }
+
+  /** A control was moved: the newest change is written into the text, those in between are skipped. */
+  change(path: string, value: string | null): void {
+    if (this.pending && this.pending.path !== path) void this.apply(this.pending);
+    this.pending = { path, value };
+    this.editing ??= this.edit().finally(() => (this.editing = null));
+  }
+
+  private async edit(): Promise<void> {
+    while (this.pending) {
+      const next = this.pending;
+      this.pending = null;
+      await this.apply(next);
+    }
+  }
+
+  private async apply(next: { path: string; value: string | null }): Promise<void> {
+    try {
+      const { head } = await ask(this.engine, { ask: "edit", text: this.text, ...next });
+      complain(head);
+      this.text = head.text;
+      this.editor.text = this.text;
+      await this.update();
+    } catch (why) {
+      this.report(why);
+    }
+  }
+
+  /** Checks the text, shows its values, and runs it; while a run goes on the newest text waits. */
+  async update(): Promise<void> {
+    this.generation++;
+    this.again = true;
+    if (this.running) return;
+    this.running = true;
+    try {
+      while (this.again) {
+        this.again = false;
+        await this.run(this.generation).catch((why) => this.report(why));
+      }
+    } finally {
+      this.running = false;
+    }
+  }
+
+  spec(text = this.text, seed = this.seed): Spec {
+    return { text, name: this.name, seed, duration_s: this.checked?.duration_s ?? 1 };
+  }
+
+  private async run(generation: number): Promise<void> {
+    const { text } = this;
+    const checked = await ask(this.engine, { ask: "check", text, name: this.name });
+    if (generation !== this.generation) return;
+    complain(checked.head);
+    this.checked = checked.head as Checked;
+    this.form.show(this.checked.tree, this.checked.standard ?? "");
+    const was = this.result?.end_s;
+    const spec = this.spec();
+    const wasAtEnd = was === undefined || this.player.now_s >= was || this.player.now_s > spec.duration_s;
+    this.busy(0);
+    const result = await simulate(this.engine, spec, {
+      outdated: () => generation !== this.generation,
+      progress: (share) => this.busy(share),
+      partial: (part) => this.show(part),
+      long: (seconds) => this.askAbout(seconds),
+    });
+    this.busy(null);
+    if (!result) return;
+    this.editor.complain([], "");
+    this.notice("");
+    this.show(result);
+    if (wasAtEnd) this.player.go(spec.duration_s, true);
+    this.air.show(spec, this.checked.nodes, this.player.now_s);
+    this.comparison.follow();
+    if (this.start.engine === "http") this.publish();
+  }
+
+  private readonly publish = later(300, () => {
+    const { text, name, seed } = this;
+    const state = { text, name, seed, lesson: this.lesson?.id ?? null };
+    void fetch("state", { method: "POST", body: JSON.stringify(state), headers: { "Content-Type": "application/json" } }).catch(() => {});
+  });
+
+  /** Shows a result, which may be one of a run that goes on. */
+  private show(result: Result): void {
+    const checked = this.checked!;
+    this.result = result;
+    this.lines = curves(result, checked.warm_up_s);
+    byId("summary").textContent = this.summary(result);
+    byId("plots").classList.remove("old");
+    byId("figures").classList.remove("old");
+    this.player.range(result.end_s);
+    this.pictures.show();
+    this.figures(result);
+    const findings = explain(result, checked);
+    byId("findings").replaceChildren(
+      ...findings.flatMap((one) => [
+        el("dt", {}, one.topic),
+        el(
+          "dd",
+          {},
+          one.text,
+          el(
+            "span",
+            { class: "try" },
+            ...one.advice.map((advice) =>
+              el("button", { type: "button", title: `Pin this run and set ${advice}`, onclick: () => void this.tryOut(advice) }, advice),
+            ),
+          ),
+        ),
+      ]),
+    );
+  }
+
+  /** Pins the run and makes a change that may help. */
+  private async tryOut(advice: string): Promise<void> {
+    this.comparison.pin();
+    const [path, value] = advice.split(/=(.*)/s) as [string, string];
+    this.change(path, /^[\d.]+$|^(true|false)$/.test(value) ? value : JSON.stringify(value));
+  }
+
+  private summary(result: Result): string {
+    const { checked } = this;
+    const stations = checked!.nodes.length;
+    const what = checked!.standard ? `${checked!.standard}, ${stations} on the air` : "no Wi-Fi";
+    return `${checked!.name}: ${what}, ${result.flows.rows} flows, ${figure(result.end_s)} s, seed ${this.seed}${result.over ? "" : ` (${figure(result.now_s)} s so far)`}`;
+  }
+
+  private figures(result: Result): void {
+    const shown: [string, string, string][] = [
+      ["goodput", rate(cell(result, "goodput_bps")), "Sum of the flows' goodput"],
+      ["Jain's index", figure(cell(result, "jain_index")), "Of the flows' goodput: 1 when all get the same"],
+      ["up / down", figure(cell(result, "up_down_ratio")), "Goodput of all uplink flows over that of all downlink flows"],
+      ["AP queue", `${figure(cell(result, "ap_queue_mean_packets"))} packets`, "Mean length over time"],
+      ["AP drops", `${figure(cell(result, "ap_drops_data"))} data, ${figure(cell(result, "ap_drops_ack"))} ACK`, "Packets that the access point's queue dropped"],
+      ["timeouts", figure(cell(result, "timeouts")), "Expiries of retransmission timers"],
+      ["collisions", `${figure(100 * cell(result, "collision_probability"))} %`, "Share of the attempts to send that met another frame"],
+      ["idle air", `${figure(100 * cell(result, "air_idle"))} %`, "Share of the time in which no frame was on the air"],
+    ];
+    byId("figures").replaceChildren(...shown.map(([name, value, about]) => el("div", { title: about }, el("span", {}, name), el("b", {}, value))));
+  }
+
+  private busy(share: number | null): void {
+    const bar = byId<HTMLProgressElement>("progress");
+    bar.hidden = share === null || share === 0;
+    byId("stop").hidden = bar.hidden;
+    if (share) bar.value = share;
+  }
+
+  private askAbout(seconds: number): Promise<boolean> {
+    const wait = seconds > 90 ? `${Math.round(seconds / 60)} minutes` : `${Math.round(seconds)} seconds`;
+    return new Promise((done) => {
+      const answer = (yes: boolean) => (): void => {
+        this.notice("");
+        done(yes);
+      };
+      const node = byId("notice");
+      node.replaceChildren(
+        `This run will take about ${wait} more here.`,
+        el("button", { type: "button", onclick: answer(true) }, "Go on"),
+        el("button", { type: "button", onclick: answer(false) }, "Leave it"),
+      );
+      node.hidden = false;
+    });
+  }
+
+  stop(): void {
+    this.generation++;
+    this.engine.stop();
+    this.comparison.stop();
+    this.player.pause();
+    this.busy(null);
+  }
+
+  notice(text: string): void {
+    byId("notice").textContent = text;
+    byId("notice").hidden = text === "";
+  }
+
+  report(why: unknown): void {
+    if ((why as Error).name === "AbortError") return;
+    if (why instanceof ScenarioError) {
+      this.editor.complain(why.problems as Problem[], why.message);
+      byId("plots").classList.add("old");
+      byId("figures").classList.add("old");
+      this.busy(null);
+    } else {
+      this.notice(why instanceof EngineError ? why.message : `${String(why)}; this is a bug in wifair`);
+      if (!(why instanceof EngineError)) console.error(why);
+    }
+  }
+
+  private listen(): void {
+    const lesson = byId<HTMLSelectElement>("lesson");
+    lesson.append(...LESSONS.map((one, i) => el("option", { value: one.id }, `${i + 1}. ${one.title}`)));
+    lesson.addEventListener("change", () => void this.tell(LESSONS.find((one) => one.id === lesson.value)!));
+    const seed = byId<HTMLInputElement>("seed");
+    const setSeed = (text: string): void => {
+      const good = /^\d{1,20}$/.test(text) && BigInt(text) < 2n ** 64n;
+      seed.setCustomValidity(good ? "" : "a whole number from 0 to 2^64 - 1");
+      seed.reportValidity();
+      if (!good) return;
+      this.seed = seed.value = text;
+      void this.update();
+    };
+    seed.addEventListener("change", () => setSeed(seed.value.trim()));
+    byId("next-seed").addEventListener("click", () => setSeed(String(BigInt(this.seed) + 1n)));
+    byId("stop").addEventListener("click", () => this.stop());
+    byId("pin").addEventListener("click", () => this.comparison.toggle());
+    byId("theme").addEventListener("click", () => this.theme());
+    byId("zoom-in").addEventListener("click", () => this.air.zoom(0.5));
+    byId("zoom-out").addEventListener("click", () => this.air.zoom(2));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.pictures.redraw());
+    shareMenu(this);
+    saveMenu(this);
+    for (const menu of document.querySelectorAll<HTMLDetailsElement>(".menu")) {
+      document.addEventListener("click", (event) => {
+        if (!menu.contains(event.target as Node)) menu.open = false;
+      });
+    }
+    window.addEventListener("hashchange", async () => {
+      const shared = await readFragment().catch((why) => void this.report(why));
+      if (shared) await this.restore(shared);
+    });
+  }
+
+  private theme(): void {
+    const root = document.documentElement;
+    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+    this.pictures.redraw();
+  }
+
+  clockText(time_s: number): string {
+    return clock(time_s, Math.min(0.01, this.air.width_s / 100));
+  }
+}
+
+const lab = new Lab();
+(window as unknown as { wifairLab: Lab }).wifairLab = lab;
+void lab.open().catch((why) => lab.report(why));

@@ -1,0 +1,206 @@
+// Time: playing, stepping to what happens next, and the keys.
+
+import { byId, el } from "./dom";
+import type { Lab } from "./main";
+import type { Table } from "./engine";
+
+const SPEEDS: [string, number][] = [
+  ["1 : 100 000", 1e-5],
+  ["1 : 10 000", 1e-4],
+  ["1 : 1000", 1e-3],
+  ["1 : 100", 1e-2],
+  ["1 : 10", 0.1],
+  ["real time", 1],
+  ["10 ×", 10],
+  ["100 ×", 100],
+  ["as fast as possible", Infinity],
+];
+
+const KEYS: [string, string][] = [
+  ["Space", "play or pause"],
+  ["← →", "a tenth of what the air shows; with Shift all of it"],
+  ["+ −", "zoom the air"],
+  ["C L T", "next collision, loss, timeout"],
+  ["Home End", "start and end of the run"],
+  ["P", "pin or unpin the run"],
+  ["N", "next seed"],
+  ["Esc", "stop"],
+];
+
+export class Player {
+  now_s = Infinity;
+  private end_s = 1;
+  private playing = false;
+  private speed = 1;
+  private last = 0;
+  private readonly slider = byId<HTMLInputElement>("time");
+  private readonly button = byId<HTMLButtonElement>("play");
+
+  constructor(private readonly lab: Lab) {
+    const speed = byId<HTMLSelectElement>("speed");
+    speed.append(...SPEEDS.map(([name], i) => el("option", { value: i }, name)));
+    speed.value = "6";
+    this.speed = 10;
+    speed.addEventListener("change", () => (this.speed = SPEEDS[Number(speed.value)]![1]));
+    this.button.addEventListener("click", () => (this.playing ? this.pause() : this.play()));
+    this.slider.addEventListener("input", () => {
+      this.pause();
+      this.go((this.end_s * Number(this.slider.value)) / Number(this.slider.max));
+    });
+    for (const button of document.querySelectorAll<HTMLButtonElement>("[data-step]")) {
+      button.addEventListener("click", () => void this.step(button.dataset.step!));
+    }
+    byId("keys").append(...KEYS.map(([key, what]) => el("tr", {}, el("td", {}, ...key.split(" ").map((one) => el("kbd", {}, one))), el("td", {}, what))));
+    document.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  range(end_s: number): void {
+    this.end_s = end_s;
+    if (this.now_s > end_s) this.now_s = end_s;
+    this.place();
+  }
+
+  /** Goes to a time. */
+  go(time_s: number, quiet = false): void {
+    this.now_s = Math.min(this.end_s, Math.max(0, time_s));
+    this.place();
+    if (quiet) return;
+    this.lab.pictures.atTime(this.now_s);
+    this.lab.air.look(this.now_s);
+  }
+
+  private place(): void {
+    this.slider.value = String(Math.round((Number(this.slider.max) * this.now_s) / this.end_s));
+    const text = this.lab.clockText(this.now_s);
+    this.slider.setAttribute("aria-valuetext", text);
+    byId("clock").textContent = text;
+  }
+
+  play(): void {
+    if (this.now_s >= this.end_s) this.go(0);
+    this.playing = true;
+    this.button.textContent = "Pause";
+    this.last = performance.now();
+    requestAnimationFrame((now) => this.frame(now));
+  }
+
+  pause(): void {
+    this.playing = false;
+    this.button.textContent = "Play";
+  }
+
+  private frame(now: number): void {
+    if (!this.playing) return;
+    const passed = Math.min(0.1, (now - this.last) / 1000);
+    this.last = now;
+    // As fast as possible: the whole run in about two seconds, a picture for each frame of the screen.
+    const speed = this.speed === Infinity ? this.end_s / 2 : this.speed;
+    this.go(this.now_s + passed * speed);
+    if (this.now_s >= this.end_s) this.pause();
+    else requestAnimationFrame((next) => this.frame(next));
+  }
+
+  /** Goes to the next collision, loss or timeout, and says what it is. */
+  async step(what: string): Promise<void> {
+    this.pause();
+    if (this.now_s >= this.end_s) this.go(0);
+    const { air } = this.lab;
+    const found = what === "collision" ? await air.nextCollision().catch((why) => void this.lab.report(why)) : this.nextLoss(what);
+    if (found === null || found === undefined) {
+      byId("air-about").textContent = `no ${what} from here to the end`;
+      return;
+    }
+    if (air.width_s > 0.5 && what === "collision") air.width_s = 0.02;
+    this.go(found);
+    if (what !== "collision") byId("air-about").textContent = this.whatHappened(found);
+  }
+
+  private nextLoss(what: string): number | null {
+    const result = this.lab.result;
+    if (!result) return null;
+    // What the air has recorded is known to a millisecond, the rest to the step of the samples.
+    const tables = [this.lab.air.losses, result.losses];
+    let best = Infinity;
+    for (const table of tables) {
+      const time = table.numbers("time_s");
+      for (let row = 0; row < time.length; row++) {
+        if (time[row]! > this.now_s + 1e-9 && happened(table, row, what)) {
+          best = Math.min(best, time[row]!);
+          break;
+        }
+      }
+      if (best < Infinity && table === tables[0]) break;
+    }
+    return best < Infinity ? best : null;
+  }
+
+  /** Losses and timeouts at a time. */
+  private whatHappened(time_s: number): string {
+    const names = this.lab.lines?.names ?? [];
+    const parts: string[] = [];
+    for (const table of [this.lab.air.losses, this.lab.result!.losses]) {
+      const time = table.numbers("time_s");
+      for (let row = 0; row < time.length; row++) {
+        if (Math.abs(time[row]! - time_s) < 1e-6) parts.push(`${names[table.numbers("flow")[row]!]}: ${describeLoss(table, row)}`);
+      }
+      if (parts.length) break;
+    }
+    return parts.slice(0, 4).join("; ");
+  }
+
+  private key(event: KeyboardEvent): void {
+    const target = event.target as HTMLElement;
+    if (event.ctrlKey || event.metaKey || event.altKey || target.closest("textarea, select, input[type=text], input[type=checkbox]")) return;
+    if (target.closest("input[type=range]") && /^(Arrow|Home|End|Page)/.test(event.key)) return;
+    if (event.key === " " && target.closest("button, summary")) return;
+    const { air } = this.lab;
+    const actions: Record<string, () => void> = {
+      " ": () => (this.playing ? this.pause() : this.play()),
+      ArrowLeft: () => this.go(this.now_s - air.width_s * (event.shiftKey ? 1 : 0.1)),
+      ArrowRight: () => this.go(this.now_s + air.width_s * (event.shiftKey ? 1 : 0.1)),
+      "+": () => air.zoom(0.5),
+      "=": () => air.zoom(0.5),
+      "-": () => air.zoom(2),
+      c: () => void this.step("collision"),
+      l: () => void this.step("loss"),
+      t: () => void this.step("timeout"),
+      Home: () => this.go(0),
+      End: () => this.go(this.end_s),
+      p: () => this.lab.comparison.toggle(),
+      n: () => byId("next-seed").click(),
+      Escape: () => this.lab.stop(),
+    };
+    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+}
+
+const PLACES: [string, string][] = [
+  ["ap_queue", "the access point's queue"],
+  ["station_queue", "a station's queue"],
+  ["link_queue", "the queue of a wired link"],
+  ["retry_limit", "the MAC, at its retry limit"],
+  ["ap_scheme", "a scheme of the access point"],
+  ["no_route", "a node without a route"],
+];
+
+export function happened(table: Table, row: number, what: string): boolean {
+  if (what === "timeout") return table.numbers("timeouts")[row]! > 0;
+  return PLACES.some(([place]) => table.numbers(`data_${place}`)[row]! > 0 || table.numbers(`ack_${place}`)[row]! > 0);
+}
+
+/** Why a window fell, or is about to. */
+export function describeLoss(table: Table, row: number): string {
+  const number = (name: string): number => table.numbers(name)[row] ?? 0;
+  const some = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
+  const parts: string[] = [];
+  if (number("timeouts")) parts.push(`${some(number("timeouts"), "timeout")}: the window falls to one segment`);
+  if (number("retransmissions")) parts.push(`${some(number("retransmissions"), "segment")} sent again`);
+  for (const [place, where] of PLACES) {
+    if (number(`data_${place}`)) parts.push(`${some(number(`data_${place}`), "data packet")} dropped by ${where}`);
+    if (number(`ack_${place}`)) parts.push(`${some(number(`ack_${place}`), "ACK")} dropped by ${where}`);
+  }
+  return parts.join(", ");
+}

@@ -1,0 +1,276 @@
+// Curves over time, and bars.
+
+import uPlot from "uplot";
+import { el, rate } from "./dom";
+import { colour, css, dashes } from "./style-data";
+
+export interface Line {
+  label: string;
+  values: ArrayLike<number>;
+  colour: string;
+  dash?: number[];
+  width?: number;
+  /** On the second axis. */
+  right?: boolean;
+  /** Stays at a value until the next sample. */
+  steps?: boolean;
+}
+
+export interface Picture {
+  time: ArrayLike<number>;
+  lines: Line[];
+}
+
+export interface Axis {
+  unit: string;
+  right?: string;
+  low?: number;
+  high?: number;
+}
+
+export class LinePlot {
+  readonly root: HTMLElement;
+  private readonly holder = el("div", { class: "canvas" });
+  private readonly head = el("div", { class: "now", style: "display:none" });
+  private plot: uPlot | undefined;
+  private shape = "";
+  picture: Picture = { time: [], lines: [] };
+  private end_s = 1;
+
+  constructor(
+    readonly title: string,
+    readonly axis: Axis,
+    private readonly at: (time_s: number) => void,
+    about: string,
+  ) {
+    this.root = el(
+      "figure",
+      { class: "plot", role: "img", "aria-label": `${title}, ${axis.unit}, over time` },
+      el("figcaption", { title: about }, title, el("small", {}, ` [${axis.unit}${axis.right ? `; dashed: ${axis.right}` : ""}]`)),
+      this.holder,
+    );
+    new ResizeObserver(() => this.resize()).observe(this.holder);
+  }
+
+  private size(): { width: number; height: number } {
+    return { width: Math.max(160, this.holder.clientWidth), height: this.holder.clientHeight || 150 };
+  }
+
+  private resize(): void {
+    if (this.plot && this.plot.width !== this.size().width) this.plot.setSize(this.size());
+  }
+
+  /** Shows other curves; until the end of the run, whatever they reach. */
+  show(picture: Picture, end_s: number): void {
+    this.picture = picture;
+    this.end_s = end_s;
+    const shape = JSON.stringify(picture.lines.map(({ values: _, ...rest }) => rest));
+    // A curve has a gap where there is no number.
+    const gaps = (values: ArrayLike<number>): (number | null)[] => Array.from(values, (x) => (Number.isFinite(x) ? x : null));
+    const data = [picture.time, ...picture.lines.map((line) => gaps(line.values))] as unknown as uPlot.AlignedData;
+    if (this.plot && shape === this.shape) {
+      this.plot.setData(data);
+      return;
+    }
+    this.shape = shape;
+    this.plot?.destroy();
+    this.plot = new uPlot(this.options(), data, this.holder);
+    this.plot.over.append(this.head);
+    const over = this.plot.over;
+    over.addEventListener("click", (event) => {
+      if (this.plot) this.at(Math.max(0, this.plot.posToVal(event.offsetX, "x")));
+    });
+  }
+
+  redraw(): void {
+    this.shape = "";
+    this.show(this.picture, this.end_s);
+  }
+
+  /** Where the present is. */
+  now(time_s: number, visible: boolean): void {
+    if (!this.plot) return;
+    this.head.style.display = visible ? "" : "none";
+    this.head.style.transform = `translateX(${this.plot.valToPos(time_s, "x")}px)`;
+  }
+
+  private options(): uPlot.Options {
+    const ink = css("--ink-2");
+    const grid = { stroke: css("--grid"), width: 1 };
+    const font = "11px system-ui, sans-serif";
+    const axis = { stroke: ink, grid, ticks: grid, font, gap: 3 };
+    const { low, high } = this.axis;
+    const range = (_: uPlot, min: number | null, max: number | null): uPlot.Range.MinMax => {
+      const top = high ?? (max !== null && max > 0 ? max * 1.06 : 1);
+      return [low ?? Math.min(0, min ?? 0), top];
+    };
+    const short = (_: uPlot, ticks: number[]): string[] => ticks.map((tick) => String(Number(tick.toPrecision(6))));
+    return {
+      ...this.size(),
+      legend: { show: false },
+      padding: [6, 6, 0, 0],
+      cursor: { sync: { key: "lab" }, drag: { x: false, y: false }, points: { size: 5 }, y: false },
+      scales: { x: { time: false, range: () => [0, this.end_s] }, y: { range }, right: { range: (_u, _a, b) => [0, (b ?? 1) * 1.06 || 1] } },
+      axes: [
+        { ...axis, size: 22, values: (_, ticks) => ticks.map((tick) => `${tick} s`) },
+        { ...axis, size: 42, values: short },
+        ...(this.picture.lines.some((line) => line.right)
+          ? [{ ...axis, scale: "right", side: 1 as const, size: 38, grid: { show: false }, values: short }]
+          : []),
+      ],
+      series: [
+        {},
+        ...this.picture.lines.map((line) => ({
+          label: line.label,
+          stroke: line.colour,
+          width: line.width ?? 1.5,
+          dash: line.dash,
+          scale: line.right ? "right" : "y",
+          points: { show: false },
+          paths: line.steps ? uPlot.paths.stepped!({ align: 1 }) : undefined,
+        })),
+      ],
+      hooks: { setCursor: [(u) => this.readOut(u)] },
+    };
+  }
+
+  /** What the curves are where the pointer is, beside the title. */
+  private readOut(u: uPlot): void {
+    const caption = this.root.querySelector("figcaption")!;
+    caption.querySelector("output")?.remove();
+    const index = u.cursor.idx;
+    if (index === null || index === undefined || (u.cursor.left ?? -1) < 0) return;
+    const parts = this.picture.lines
+      .filter((line) => Number.isFinite(line.values[index]))
+      .slice(0, 8)
+      .map((line) => `${line.label} ${Number(line.values[index]!.toPrecision(3))}`);
+    caption.append(el("output", {}, `${Number(this.picture.time[index]).toPrecision(4)} s: ${parts.join(", ")}`));
+  }
+}
+
+export interface Bar {
+  name: string;
+  value: number;
+  pinned?: number;
+  flow: number;
+}
+
+/** Goodput of the flows. */
+export class Bars {
+  readonly root = el("figure", { class: "plot bars" });
+  private readonly list = el("ul", { "aria-label": "Goodput of each flow" });
+  bars: Bar[] = [];
+
+  constructor(private readonly toggled: (flow: number) => void) {
+    this.root.append(
+      el("figcaption", { title: "New payload handed to the application, over the measured time. Click a flow to show or hide its curves." }, "Goodput", el("small", {}, " of each flow")),
+      this.list,
+    );
+  }
+
+  show(bars: Bar[], chosen: Set<number>): void {
+    this.bars = bars;
+    const most = Math.max(1, ...bars.map((bar) => Math.max(bar.value, bar.pinned ?? 0)));
+    if (this.list.childElementCount !== bars.length) {
+      this.list.replaceChildren(
+        ...bars.map((bar) =>
+          el(
+            "li",
+            {},
+            el("button", { type: "button", onclick: () => this.toggled(bar.flow) }, el("i"), el("span")),
+            el("div", { class: "track" }, el("div", { class: "bar" }), el("div", { class: "pin" })),
+            el("output"),
+          ),
+        ),
+      );
+    }
+    bars.forEach((bar, i) => {
+      const row = this.list.children[i] as HTMLElement;
+      const [button, track, value] = row.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
+      const on = chosen.has(bar.flow);
+      button.children[1]!.textContent = bar.name;
+      button.setAttribute("aria-pressed", String(on));
+      button.title = `${on ? "hide" : "show"} the curves of ${bar.name}`;
+      const [fill, pin] = track.children as unknown as [HTMLElement, HTMLElement];
+      fill.style.width = `${(100 * bar.value) / most}%`;
+      fill.style.background = (button.children[0] as HTMLElement).style.background = colour(bar.flow);
+      fill.classList.toggle("off", !on);
+      pin.style.display = bar.pinned === undefined ? "none" : "";
+      if (bar.pinned !== undefined) pin.style.left = `${(100 * bar.pinned) / most}%`;
+      value.textContent = rate(bar.value);
+    });
+  }
+}
+
+export interface Spread {
+  name: string;
+  flow: number;
+  /** Least, median, 95th and 99th percentile, greatest [s]. */
+  at: [number, number, number, number, number];
+}
+
+/** The distribution of round-trip times of each flow. */
+export class Spreads {
+  readonly root = el("figure", { class: "plot spreads" });
+  private readonly list = el("ul", { "aria-label": "Round-trip times of each flow" });
+  spreads: Spread[] = [];
+
+  constructor() {
+    const about = "Round-trip times that TCP measured: a line from the shortest to the longest, thick to the 95th percentile, marks at the median and the 99th percentile.";
+    this.root.append(el("figcaption", { title: about }, "RTT", el("small", {}, " shortest, median, 95 %, 99 %, longest; logarithmic")), this.list, el("div", { class: "scale" }));
+  }
+
+  show(spreads: Spread[]): void {
+    this.spreads = spreads;
+    const known = spreads.filter((one) => one.at[4] > 0);
+    const low = Math.log(Math.min(...known.map((one) => one.at[0])) || 1e-3);
+    const high = Math.log(Math.max(...known.map((one) => one.at[4])) || 1);
+    const place = (x: number): number => (high > low ? (100 * (Math.log(x) - low)) / (high - low) : 50);
+    this.list.replaceChildren(
+      ...known.map(({ name, flow, at }) => {
+        const [least, middle, most95, most99, most] = at;
+        const ms = (x: number): string => `${(1e3 * x).toPrecision(3)} ms`;
+        const text = `${name}: shortest ${ms(least)}, median ${ms(middle)}, 95 % ${ms(most95)}, 99 % ${ms(most99)}, longest ${ms(most)}`;
+        const line = (kind: string, from: number, to: number): HTMLElement =>
+          el("div", { class: kind, style: `left:${from}%;width:${Math.max(0, to - from)}%;background:${colour(flow)}` });
+        return el(
+          "li",
+          { title: text, "aria-label": text },
+          el("span", {}, name),
+          el(
+            "div",
+            { class: "track" },
+            line("whole", place(least), place(most)),
+            line("most", place(least), place(most95)),
+            el("div", { class: "mark", style: `left:${place(middle)}%` }),
+            el("div", { class: "mark thin", style: `left:${place(most99)}%` }),
+          ),
+          el("output", {}, ms(middle)),
+        );
+      }),
+    );
+    const scale = this.root.querySelector(".scale")!;
+    const labels: HTMLElement[] = [];
+    for (let power = -4; known.length && power <= 2; power++) {
+      for (const digit of high - low > 2 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 7, 8]) {
+        const at = place(digit * 10 ** power);
+        if (at < 0 || at > 100) continue;
+        const ms = digit * 10 ** (power + 3);
+        labels.push(el("span", { style: `left:${at}%` }, ms >= 1000 ? `${ms / 1000} s` : `${Number(ms.toPrecision(2))} ms`));
+      }
+    }
+    scale.replaceChildren(el("span"), el("div", {}, ...(labels.length > 9 ? labels.filter((_, i) => i % 2 === 0) : labels)), el("span"));
+  }
+}
+
+/** Curves of flows in their colours. */
+export function flowLines(names: string[], flows: number[], values: number[][], suffix = ""): Line[] {
+  return flows.map((f) => ({ label: names[f]! + suffix, values: values[f]!, colour: colour(f), dash: dashes(f) }));
+}
+
+/** The same of the pinned run: thin and grey. */
+export function pinnedLines(names: string[], flows: number[], values: number[][]): Line[] {
+  return flows
+    .filter((f) => values[f])
+    .map((f) => ({ label: `${names[f]!} pinned`, values: values[f]!, colour: `${colour(f)}77`, dash: [3, 3], width: 1 }));
+}

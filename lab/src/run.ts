@@ -1,0 +1,246 @@
+// Runs on an engine: begun, taken on in pieces that keep the page answering, and what is derived from their columns.
+
+import { ask, EMPTY, type Engine, type Table } from "./engine";
+
+export interface Problem {
+  message: string;
+  key?: string;
+  line?: number;
+  column?: number;
+  width?: number;
+}
+
+/** A scenario that is wrong, with the text of the command. */
+export class ScenarioError extends Error {
+  constructor(
+    readonly problems: Problem[],
+    text: string,
+  ) {
+    super(text);
+  }
+}
+
+export interface Spec {
+  text: string;
+  name: string;
+  seed: string;
+  duration_s: number;
+  /** No curves are wanted. */
+  coarse?: boolean;
+}
+
+export interface Result {
+  spec: Spec;
+  now_s: number;
+  end_s: number;
+  over: boolean;
+  measured_s: number;
+  events: number;
+  flows: Table;
+  cell: Table;
+  stations: Table;
+  sessions: Table;
+  series: Table;
+  queues: Table;
+  losses: Table;
+}
+
+/** Samples of a run: enough for every pixel of a plot. */
+const SAMPLES = 400;
+/** A piece of a run takes about so long. */
+const PIECE_MS = 40;
+const PARTIAL_MS = 120;
+/** A run that takes longer than so much is asked about. */
+export const LONG_S = 20;
+
+export const stepOf = (spec: Spec): number => Math.max(1, Math.round((spec.duration_s * 1e9) / (spec.coarse ? 20 : SAMPLES)));
+
+export interface Hooks {
+  /** What is known so far. */
+  partial?: (result: Result) => void;
+  progress?: (share: number) => void;
+  /** Whether a run that will take so many more seconds is to go on. */
+  long?: (seconds: number) => Promise<boolean>;
+  /** Whether nobody wants it any more. */
+  outdated: () => boolean;
+}
+
+/** Throws what a reply says is wrong with the scenario. */
+export function complain(head: { problems?: Problem[]; text?: string }): void {
+  if (head.problems) throw new ScenarioError(head.problems, head.text ?? "");
+}
+
+/** Simulates; null if it was given up. */
+export async function simulate(engine: Engine, spec: Spec, hooks: Hooks): Promise<Result | null> {
+  const started = performance.now();
+  const { text, name, seed } = spec;
+  const begun = await ask(engine, { ask: "begin", text, name, seed, step_ns: stepOf(spec) });
+  complain(begun.head);
+  const end = Math.round(begun.head.end_s * 1e9);
+  let now = 0;
+  let piece = end / 20;
+  let shown = performance.now();
+  let agreed = hooks.long === undefined;
+  while (now < end) {
+    if (hooks.outdated()) return null;
+    const before = performance.now();
+    now = Math.min(end, Math.round(now + piece));
+    await ask(engine, { ask: "advance", until_ns: now });
+    const took = performance.now() - before;
+    piece = Math.max(end / 1000, piece * Math.min(20, PIECE_MS / Math.max(took, 0.5)));
+    if (now >= end || hooks.outdated()) continue;
+    const here = performance.now();
+    const left_s = (((here - started) / 1000) * (end - now)) / now;
+    if (!agreed && here - started > 1000 && left_s > LONG_S) {
+      if (!(await hooks.long?.(left_s))) return null;
+      agreed = true;
+    }
+    if (here - shown > PARTIAL_MS) {
+      hooks.progress?.(now / end);
+      if (hooks.partial) hooks.partial(await columns(engine, spec));
+      shown = performance.now();
+    }
+  }
+  return hooks.outdated() ? null : columns(engine, spec);
+}
+
+export async function columns(engine: Engine, spec: Spec): Promise<Result> {
+  const { head, tables } = await ask(engine, { ask: "columns" });
+  const table = (name: string): Table => tables[name] ?? EMPTY;
+  return {
+    spec,
+    now_s: head.now_s,
+    end_s: head.end_s,
+    over: head.over,
+    measured_s: head.measured_s,
+    events: head.events,
+    flows: table("flows"),
+    cell: table("cell"),
+    stations: table("stations"),
+    sessions: table("sessions"),
+    series: table("series"),
+    queues: table("queues"),
+    losses: table("events"),
+  };
+}
+
+export const cell = (result: Result, name: string): number => result.cell.numbers(name)[0] ?? NaN;
+
+/** Jain's index. */
+export function jain(values: ArrayLike<number>): number {
+  let sum = 0;
+  let squares = 0;
+  for (let i = 0; i < values.length; i++) {
+    sum += values[i]!;
+    squares += values[i]! ** 2;
+  }
+  return squares > 0 ? sum ** 2 / (values.length * squares) : NaN;
+}
+
+/** Curves over time, of one run. */
+export interface Curves {
+  names: string[];
+  directions: string[];
+  /** Times of the samples. */
+  time: number[];
+  /** For each flow. */
+  cwnd: number[][];
+  srtt: number[][];
+  /** Bytes of each flow received until each sample. */
+  received: Float64Array[];
+  /** Ends of the bins in which goodput is counted, and the goodput of each flow in them [bit/s]. */
+  bins: number[];
+  goodput: number[][];
+  jain: number[];
+  ratio: number[];
+  queueTime: number[];
+  /** Of each access point. */
+  queues: number[][];
+}
+
+const BINS = 100;
+
+export function curves(result: Result, warmUp_s: number): Curves {
+  const names = result.flows.texts("name");
+  const directions = result.flows.texts("direction");
+  const count = names.length;
+  const { series, queues } = result;
+  const samples = count ? Math.floor(series.rows / count) : 0;
+  const at = series.numbers("time_s");
+  const time = Array.from({ length: samples }, (_, s) => at[s * count]!);
+  const pick = (column: string, scale = 1): number[][] => {
+    const values = series.numbers(column);
+    return names.map((_, f) => time.map((_, s) => (values[s * count + f] ?? NaN) * scale));
+  };
+  const fresh = series.numbers("received_bytes");
+  const received = names.map((_, f) => {
+    const sums = new Float64Array(samples);
+    let sum = 0;
+    for (let s = 0; s < samples; s++) sums[s] = sum += fresh[s * count + f]!;
+    return sums;
+  });
+  const every = Math.max(1, Math.ceil(samples / BINS));
+  const bins: number[] = [];
+  const goodput: number[][] = names.map(() => []);
+  let last = -1;
+  for (let s = every - 1; s < samples; s += every) {
+    const span = time[s]! - (last < 0 ? 0 : time[last]!);
+    bins.push(time[s]!);
+    for (let f = 0; f < count; f++) {
+      const bytes = received[f]![s]! - (last < 0 ? 0 : received[f]![last]!);
+      goodput[f]!.push(span > 0 ? (8 * bytes) / span : NaN);
+    }
+    last = s;
+  }
+  const first = Math.max(0, time.findIndex((t) => t >= warmUp_s));
+  const jains: number[] = [];
+  const ratios: number[] = [];
+  const since = new Float64Array(count);
+  for (let s = 0; s < samples; s++) {
+    let [up, down] = [0, 0];
+    for (let f = 0; f < count; f++) {
+      since[f] = s > first ? received[f]![s]! - received[f]![first]! : received[f]![s]!;
+      if (directions[f] === "up") up += since[f]!;
+      else if (directions[f] === "down") down += since[f]!;
+    }
+    jains.push(jain(since));
+    ratios.push(down > 0 ? up / down : NaN);
+  }
+  const where = queues.numbers("medium");
+  const when = queues.numbers("time_s");
+  const packets = queues.numbers("packets");
+  let aps = 0;
+  while (aps < when.length && when[aps] === when[0]) aps++;
+  const queueTime: number[] = [];
+  const waiting: number[][] = Array.from({ length: aps }, () => []);
+  for (let row = 0; aps && row + aps <= where.length; row += aps) {
+    queueTime.push(when[row]!);
+    for (let ap = 0; ap < aps; ap++) waiting[ap]!.push(packets[row + ap]!);
+  }
+  return {
+    names,
+    directions,
+    time,
+    cwnd: pick("cwnd"),
+    srtt: pick("srtt_s", 1000),
+    received,
+    bins,
+    goodput,
+    jain: jains,
+    ratio: ratios,
+    queueTime,
+    queues: waiting,
+  };
+}
+
+/** Goodput of each flow from the end of the warm-up until `now` [bit/s]. */
+export function goodputUntil(result: Result, lines: Curves, warmUp_s: number, now_s: number): number[] {
+  if (now_s >= result.now_s) return [...result.flows.numbers("goodput_bps")];
+  const upTo = lines.time.findLastIndex((t) => t <= now_s);
+  const from = now_s > warmUp_s ? lines.time.findLastIndex((t) => t <= warmUp_s) : -1;
+  return lines.received.map((sums) => {
+    const bytes = (sums[upTo] ?? 0) - (from >= 0 ? sums[from]! : 0);
+    const span = (lines.time[upTo] ?? 0) - (from >= 0 ? lines.time[from]! : 0);
+    return span > 0 ? (8 * bytes) / span : 0;
+  });
+}

@@ -1,0 +1,128 @@
+// Links that hold the whole state, texts to copy, and files to save.
+
+import { deflateSync, inflateSync, strFromU8, strToU8 } from "fflate";
+import { byId, el } from "./dom";
+import type { Lab } from "./main";
+import { csv, downloadText, perfetto, pictures, png } from "./save";
+
+/** What a link holds. */
+export interface Shared {
+  text: string;
+  name?: string;
+  seed?: string;
+  lesson?: string;
+  pinned?: { text: string; seed: string };
+  width_s?: number;
+  now_s?: number;
+}
+
+const LONGEST_TEXT = 4_000_000;
+
+export function encode(shared: Shared): string {
+  const bytes = deflateSync(strToU8(JSON.stringify(shared)), { level: 9 });
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+}
+
+/** Reads what `encode` wrote; throws if the link is damaged. */
+export function decodeLink(code: string): Shared {
+  const binary = atob(code.replace(/-/g, "+").replace(/_/g, "/"));
+  const packed = Uint8Array.from(binary, (one) => one.charCodeAt(0));
+  // A small link may stand for a large text: it is not unpacked beyond what a scenario may have.
+  const bytes = inflateSync(packed, { out: new Uint8Array(LONGEST_TEXT + 100_000) });
+  const shared = JSON.parse(strFromU8(bytes)) as Shared;
+  if (typeof shared !== "object" || shared === null || typeof shared.text !== "string") throw new Error("no scenario");
+  return shared;
+}
+
+/** The state in the address of the page, if there is any. */
+export async function readFragment(): Promise<Shared | null> {
+  const code = /^#s=(.+)$/.exec(location.hash)?.[1];
+  if (!code) return null;
+  try {
+    return decodeLink(code);
+  } catch {
+    byId("notice").textContent = "The link is damaged or cut off: nothing in it can be read. Ask for it again, or begin with a lesson.";
+    byId("notice").hidden = false;
+    return null;
+  }
+}
+
+function state(lab: Lab): Shared {
+  const pinned = lab.comparison.pinned?.spec;
+  return {
+    text: lab.text,
+    name: lab.name,
+    seed: lab.seed,
+    ...(lab.lesson ? { lesson: lab.lesson.id } : {}),
+    ...(pinned ? { pinned: { text: pinned.text, seed: pinned.seed } } : {}),
+    width_s: lab.air.width_s,
+    ...(lab.player.now_s < (lab.result?.end_s ?? 0) ? { now_s: lab.player.now_s } : {}),
+  };
+}
+
+const shellQuoted = (text: string): string => `'${text.replace(/'/g, "'\\''")}'`;
+
+function fileName(lab: Lab): string {
+  return `${(lab.checked?.name ?? "scenario").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "scenario"}`;
+}
+
+const TEXTS: [string, string, (lab: Lab) => string][] = [
+  ["Copy link", "The whole state in the address of this page", (lab) => {
+    const link = `#s=${encode(state(lab))}`;
+    history.replaceState(null, "", link);
+    return location.href;
+  }],
+  ["Copy TOML", "The scenario", (lab) => lab.text],
+  ["Copy command line", "For a shell", (lab) => `cat > ${fileName(lab)}.toml <<'END'\n${lab.text.trimEnd()}\nEND\nwifair run ${shellQuoted(`${fileName(lab)}.toml`)} --seed ${lab.seed}\n`],
+  ["Copy Python", "For a script or a notebook", (lab) => {
+    const text = lab.text.replace(/\\/g, "\\\\").replace(/"""/g, '\\"\\"\\"');
+    return `import wifair\n\nscenario = wifair.Scenario.from_text("""\\\n${text.trimEnd()}\n""")\nresults = wifair.run(scenario, seeds=[${lab.seed}], series="100 ms")\nprint(results.flows["goodput_bps"])\n`;
+  }],
+];
+
+export function shareMenu(lab: Lab): void {
+  const said = el("output", { "aria-live": "polite" });
+  byId("share").append(
+    ...TEXTS.map(([title, about, make]) =>
+      el(
+        "button",
+        {
+          type: "button",
+          title: about,
+          onclick: async () => {
+            const text = make(lab);
+            try {
+              await navigator.clipboard.writeText(text);
+              said.textContent = "copied";
+            } catch {
+              // Not every page may write there: the text is shown to be copied by hand.
+              said.replaceChildren(el("textarea", { rows: 4, cols: 24, readonly: true, "aria-label": title }, text));
+              said.querySelector("textarea")!.select();
+            }
+          },
+        },
+        title,
+      ),
+    ),
+    said,
+  );
+}
+
+export function saveMenu(lab: Lab): void {
+  const name = (): string => fileName(lab);
+  const items: [string, string, () => void | Promise<void>][] = [
+    ["PNG", "The plots as a picture", () => png(lab, `${name()}.png`)],
+    ["SVG", "The plots as vectors", () => downloadText(`${name()}.svg`, pictures(lab), "image/svg+xml")],
+    ["CSV of the curves", "A row for each sample and flow", () => downloadText(`${name()}-series.csv`, csv(lab, "series"), "text/csv")],
+    ["CSV of the flows", "A row for each flow", () => downloadText(`${name()}-flows.csv`, csv(lab, "flows"), "text/csv")],
+    ["Trace for Perfetto", "The frames that the air holds, windows and queue, for ui.perfetto.dev", () => downloadText(`${name()}-trace.json`, perfetto(lab), "application/json")],
+    ["TOML", "The scenario", () => downloadText(`${name()}.toml`, lab.text, "text/plain")],
+  ];
+  byId("save").append(
+    ...items.map(([title, about, save]) =>
+      el("button", { type: "button", title: about, onclick: () => void Promise.resolve(save()).catch((why) => lab.report(why)) }, title),
+    ),
+  );
+}

@@ -1,0 +1,29 @@
+// Colours that colour-blind people tell apart: M. Okabe and K. Ito, "Color universal design", 2008. Yellow and black, which one
+// of the two backgrounds swallows, are replaced; flows that share a colour differ in their dashes.
+
+const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5195", "#5F5F5F"];
+const DARK = ["#4FA3DD", "#FF7F2A", "#1FC79A", "#E39CC6", "#F2B632", "#86CDF7", "#B79BD9", "#B5B5B5"];
+const DASHES: number[][] = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
+
+export const isDark = (): boolean => {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+};
+
+export const colour = (index: number): string => (isDark() ? DARK : LIGHT)[index % LIGHT.length]!;
+
+export const dashes = (index: number): number[] => DASHES[Math.floor(index / LIGHT.length) % DASHES.length]!;
+
+/** Colours of frames by what they carry: the same as in the pictures of `wifair run --air`. */
+export const KINDS: Record<string, { colour: string; label: string }> = {
+  data: { colour: "#0072B2", label: "TCP data" },
+  ack: { colour: "#56B4E9", label: "TCP ACK" },
+  other: { colour: "#CC79A7", label: "other packet" },
+  mac_ack: { colour: "#009E73", label: "ACK" },
+  rts: { colour: "#E69F00", label: "RTS" },
+  cts: { colour: "#F0E442", label: "CTS" },
+};
+
+export function css(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}

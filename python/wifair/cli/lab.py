@@ -1,0 +1,79 @@
+"""`wifair lab`."""
+
+from __future__ import annotations
+
+import threading
+import webbrowser
+
+import click
+
+from wifair.cli.common import FAILED, WRONG, fail, reason
+
+__all__ = ["lab_command"]
+
+
+@click.command(name="lab")
+@click.argument("source", metavar="[SCENARIO]", required=False, type=click.Path(allow_dash=True))
+@click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change a parameter; may be repeated.")
+@click.option("--lesson", metavar="NAME", help="Open a lesson of the page, as `uploads`.")
+@click.option("--no-browser", is_flag=True, help="Print the address only.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; a free one by default.")
+@click.option("--export", "folder", type=click.Path(file_okay=False), metavar="DIR", help="Write the page as files.")
+@click.option("--force", is_flag=True, help="Let --export replace files.")
+def lab_command(
+    source: str | None,
+    changes: tuple[str, ...],
+    lesson: str | None,
+    no_browser: bool,
+    port: int,
+    folder: str | None,
+    force: bool,
+) -> None:
+    """Open the simulator in a web page: move a control, and all curves follow.
+
+    The page comes from a server on this machine that nobody else can reach; Ctrl-C ends it. With --export the same page
+    is written as files for any web server; then everything is computed in the browser.
+
+    \b
+    Examples:
+      wifair lab
+      wifair lab hot-spot.toml
+      wifair lab hot-spot.toml --export site/
+    """  # noqa: D301
+    from wifair import Scenario  # noqa: PLC0415
+    from wifair.laboratory import page  # noqa: PLC0415
+    from wifair.laboratory.export import export  # noqa: PLC0415
+    from wifair.laboratory.server import LabServer  # noqa: PLC0415
+
+    if changes and source is None:
+        raise click.UsageError("--set changes a scenario: name its file, too")
+    if source is not None and lesson is not None:
+        raise click.UsageError("a page begins with a scenario or with a lesson")
+    if force and folder is None:
+        raise click.UsageError("--force goes with --export")
+    start = page.Start(lesson=lesson)
+    if source is not None:
+        start = page.Start.of(Scenario.from_file(source, overrides=[("--set", change) for change in changes]))
+    if folder is not None:
+        if no_browser or port:
+            raise click.UsageError("--export serves nothing: leave out --port and --no-browser")
+        try:
+            paths = export(folder, start, force=force)
+        except ImportError as error:
+            fail(str(error), FAILED)
+        except FileExistsError as error:
+            fail(str(error), WRONG)
+        except OSError as error:
+            fail(f"cannot write into `{folder}`: {reason(error)}", WRONG)
+        click.echo(str(paths[0]))
+        return
+    try:
+        server = LabServer(start, port=port)
+    except OSError as error:
+        fail(f"cannot listen at port {port}: {reason(error)}", WRONG)
+    with server:
+        click.echo(server.url)
+        click.echo("Ctrl-C ends it", err=True)
+        if not no_browser:
+            webbrowser.open(server.url)
+        threading.Event().wait()

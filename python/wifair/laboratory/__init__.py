@@ -1,0 +1,9 @@
+"""The lab: the simulator in a web page, from a server on this machine or as static files."""
+
+from __future__ import annotations
+
+from wifair.laboratory.export import export
+from wifair.laboratory.notebook import LabView, lab
+from wifair.laboratory.server import LabServer
+
+__all__ = ["LabServer", "LabView", "export", "lab"]

@@ -1,0 +1,56 @@
+"""The page as static files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wifair.laboratory import page
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["export"]
+
+
+def export(folder: str | os.PathLike[str], start: page.Start | None = None, *, force: bool = False) -> list[Path]:
+    """Write the page as files that any web server can serve; everything is computed in the browser.
+
+    Parameters
+    ----------
+    folder : path
+        Where to; made if it does not exist.
+    start : Start, optional
+        What it shows at first.
+    force : bool, default False
+        Replace files that are there.
+
+    Returns
+    -------
+    list of Path
+        The files, ``index.html`` first.
+
+    Raises
+    ------
+    ImportError
+        If the core was not built as WebAssembly.
+    FileExistsError
+        If one of the files is there, and they are not to be replaced.
+    OSError
+        If they cannot be written.
+    """
+    if not page.has_engine():
+        raise ImportError(
+            "this installation has no core for the browser: run `make lab` in the sources with the target"
+            " wasm32-unknown-unknown of rustup, or install a wheel; `wifair lab` works without it"
+        )
+    folder = Path(folder)
+    paths = [folder / name for name in (*page.FILES, page.ENGINE)]
+    there = [path for path in paths if path.exists()]
+    if there and not force:
+        raise FileExistsError(f"`{there[0]}` exists: choose another folder, or replace it with --force")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in paths:
+        data = page.index(start or page.Start(), engine="wasm") if path.name == "index.html" else page.read(path.name)
+        path.write_bytes(data)
+    return paths

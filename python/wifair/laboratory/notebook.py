@@ -1,0 +1,111 @@
+"""The lab in a notebook."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from wifair.laboratory.page import Start
+from wifair.laboratory.server import LabServer
+from wifair.scenario import Scenario
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["LabView", "lab"]
+
+
+class LabView:
+    """The lab as the last value of a notebook's cell shows it.
+
+    Attributes
+    ----------
+    url : str
+        Where the page is, for a tab of its own.
+    """
+
+    def __init__(self, server: LabServer, height: int) -> None:
+        """Show the page of `server`, so many pixels high."""
+        self._server = server
+        self._height = height
+        self.url = server.url
+
+    @property
+    def text(self) -> str:
+        """The scenario that the page shows now, as TOML; the one it was started with until the page is open."""
+        state = self._server.state
+        return str(state["text"]) if state and "text" in state else (self._server.start.text or "")
+
+    @property
+    def scenario(self) -> Scenario:
+        """The same as a `Scenario`.
+
+        Raises
+        ------
+        ScenarioError
+            If the text on the page is wrong.
+        """
+        return Scenario.from_text(self.text)
+
+    @property
+    def seed(self) -> int:
+        """The seed that the page shows now; 1 until it is open."""
+        state = self._server.state
+        return int(str(state["seed"])) if state and "seed" in state else 1
+
+    def close(self) -> None:
+        """Stop the server; the page stays as it is, and computes no more."""
+        self._server.close()
+
+    def _repr_html_(self) -> str:
+        url = html.escape(self.url)
+        return (
+            f'<iframe src="{url}" title="wifair lab" style="width:100%;height:{self._height}px;border:1px solid #8888">'
+            f'</iframe><br><a href="{url}" target="_blank" rel="noopener">in a tab of its own</a>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<LabView {self.url}>"
+
+
+def lab(
+    scenario: Scenario | str | os.PathLike[str] | Mapping[str, object] | None = None, *, height: int = 900
+) -> LabView:
+    """Show a scenario in a notebook, live, with controls; what they are set to can be read back.
+
+    The page comes from a server on this machine, which ends with the Python process or with `LabView.close`. The
+    browser has to run on the same machine.
+
+    Parameters
+    ----------
+    scenario : Scenario, path or mapping, optional
+        What to show; a path is read as by `Scenario.from_file`, a mapping as by `Scenario.from_dict`. Without it a hot
+        spot with eight uploads.
+    height : int, default 900
+        Height of the page in the notebook [pixels].
+
+    Returns
+    -------
+    LabView
+        The page; ``view.scenario`` is what it shows now.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario is wrong.
+    ValueError
+        If `height` is below 100.
+
+    Examples
+    --------
+    >>> view = wifair.lab("hot_spot.toml")  # doctest: +SKIP
+    >>> wifair.run(view.scenario, seeds=range(1, 31))  # doctest: +SKIP
+    """
+    if height < 100:
+        raise ValueError(f"{height} pixels: the page needs 100 at least")
+    if isinstance(scenario, Mapping):
+        scenario = Scenario.from_dict(scenario)
+    elif scenario is not None and not isinstance(scenario, Scenario):
+        scenario = Scenario.from_file(scenario)
+    return LabView(LabServer(Start.of(scenario) if scenario is not None else Start()), height)

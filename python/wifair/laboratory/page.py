@@ -1,0 +1,75 @@
+"""The files of the page, and what it is started with."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
+
+from wifair import _core
+
+if TYPE_CHECKING:
+    from wifair.scenario import Scenario
+
+__all__ = ["ENGINE", "FILES", "Start", "has_engine", "index", "read"]
+
+FILES = {
+    "index.html": "text/html; charset=utf-8",
+    "lab.css": "text/css; charset=utf-8",
+    "lab.js": "text/javascript; charset=utf-8",
+    "worker.js": "text/javascript; charset=utf-8",
+}
+"""The files of the page and their types."""
+ENGINE = "engine.wasm"
+"""The core as WebAssembly, which only exported pages need."""
+PLACE = '<script type="application/json" id="start"></script>'
+
+
+class Start(NamedTuple):
+    """What the page shows at first."""
+
+    text: str | None = None
+    """A scenario; the page's own first one without."""
+    name: str = "scenario.toml"
+    """What messages call it."""
+    lesson: str | None = None
+    """A lesson to open, by its name."""
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Start:
+        """Start with a scenario, its overrides applied."""
+        text = scenario.resolved if scenario.overrides else scenario.text
+        return cls(text, scenario._source)
+
+
+def read(name: str) -> bytes:
+    """Get a file of the page.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it was not built.
+    """
+    return (files("wifair.laboratory") / "static" / name).read_bytes()
+
+
+def has_engine() -> bool:
+    """Whether the core was built as WebAssembly."""
+    return (files("wifair.laboratory") / "static" / ENGINE).is_file()
+
+
+def index(start: Start, *, engine: str) -> bytes:
+    """Get the page itself.
+
+    Parameters
+    ----------
+    start : Start
+        What it shows at first.
+    engine : {"http", "wasm"}
+        What computes: the server that it comes from, or the browser.
+    """
+    data = {"engine": engine, "version": _core.__version__, **start._asdict()}
+    text = json.dumps(data, ensure_ascii=True).replace("<", "\\u003c")
+    page = read("index.html").decode()
+    assert PLACE in page
+    return page.replace(PLACE, PLACE.replace("></", f">{text}</")).encode()

@@ -1,0 +1,190 @@
+"""A server on this machine for the page of `wifair lab`.
+
+It listens on the loopback interface. Every address has a random token in it, and the server answers only requests that
+name this host and, from a browser, come from its own page: another page cannot ask it anything, also not under a name
+of its own that leads to 127.0.0.1.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import threading
+from collections import OrderedDict
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+from wifair import _core
+from wifair.laboratory import page
+
+if TYPE_CHECKING:
+    from socket import socket
+
+__all__ = ["LabServer"]
+
+MOST_BYTES = 5_000_000
+"""Of a request: a scenario has at most four million."""
+MOST_LABS = 16
+"""Runs that are held at the same time."""
+PATIENCE_S = 120.0
+"""A connection on which nothing happens for so long is closed."""
+POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline';"
+    " img-src 'self' data: blob:;"
+    " connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
+)
+
+
+class LabServer:
+    """The page and what computes for it; use it in a `with` statement, or call `close`.
+
+    Attributes
+    ----------
+    url : str
+        Where the page is, with the token.
+    port : int
+        The port.
+    state : dict or None
+        What the page showed last: ``text`` (the scenario as TOML), ``name``, ``seed``, ``lesson``.
+    """
+
+    def __init__(self, start: page.Start | None = None, *, port: int = 0) -> None:
+        """Listen at `port`, at a free one if that is 0.
+
+        Raises
+        ------
+        OSError
+            If the port is taken or may not be used.
+        """
+        self.start = start or page.Start()
+        self.token = secrets.token_urlsafe(24)
+        self.state: dict[str, object] | None = None
+        self._labs: OrderedDict[str, _core.Lab] = OrderedDict()
+        self._lock = threading.Lock()
+        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server.lab = self
+        self.port: int = self._server.server_address[1]
+        self.url = f"http://127.0.0.1:{self.port}/{self.token}/"
+        self._thread = threading.Thread(target=self._server.serve_forever, name="wifair-lab", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> LabServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def ask(self, name: str, request: bytes) -> bytes:
+        """Let the lab called `name` answer; of too many the one that was not asked for longest is forgotten."""
+        with self._lock:
+            lab = self._labs.pop(name, None) or _core.Lab()
+            self._labs[name] = lab
+            while len(self._labs) > MOST_LABS:
+                self._labs.popitem(last=False)
+        return lab.ask(request)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    lab: LabServer
+
+    def handle_error(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
+        """Say nothing: the browser has closed the connection."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "wifair"
+    sys_version = ""
+    timeout = PATIENCE_S
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def do_GET(self) -> None:
+        name = self._name()
+        if name is None:
+            return
+        lab = self.server.lab
+        if name in ("", "index.html"):
+            self._send(HTTPStatus.OK, page.index(lab.start, engine="http"), page.FILES["index.html"])
+        elif name in page.FILES or (name == page.ENGINE and page.has_engine()):
+            self._send(HTTPStatus.OK, page.read(name), page.FILES.get(name, "application/wasm"))
+        else:
+            self._refuse(HTTPStatus.NOT_FOUND, "there is no such page")
+
+    def do_POST(self) -> None:
+        name = self._name()
+        if name is None:
+            return
+        origin = self.headers.get("Origin")
+        if origin is not None and origin != f"http://{self.headers['Host']}":
+            self._refuse(HTTPStatus.FORBIDDEN, "another page asks")
+            return
+        length = self.headers.get("Content-Length", "")
+        if not length.isascii() or not length.isdigit():
+            self._refuse(HTTPStatus.LENGTH_REQUIRED, "the request does not say how long it is")
+            return
+        if len(length) > 12 or int(length) > MOST_BYTES:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the request is longer than {MOST_BYTES} bytes")
+            return
+        body = self.rfile.read(int(length))
+        path, _, lab = name.partition("/")
+        if path == "ask" and lab.isalnum() and len(lab) <= 32:
+            self._send(HTTPStatus.OK, self.server.lab.ask(lab, body), "application/octet-stream")
+        elif name == "state":
+            try:
+                state = json.loads(body)
+            except ValueError:
+                state = None
+            if not isinstance(state, dict):
+                self._refuse(HTTPStatus.BAD_REQUEST, "the state is no JSON object")
+                return
+            self.server.lab.state = state
+            self._send(HTTPStatus.OK, b"", "text/plain")
+        else:
+            self._refuse(HTTPStatus.NOT_FOUND, "there is no such request")
+
+    def _name(self) -> str | None:
+        """Get the path behind the token; None where the request was refused."""
+        port = self.server.lab.port
+        if self.headers.get_all("Host") not in ([f"127.0.0.1:{port}"], [f"localhost:{port}"]):
+            self._refuse(HTTPStatus.MISDIRECTED_REQUEST, "another host is asked")
+            return None
+        token, slash, name = self.path.partition("?")[0].removeprefix("/").partition("/")
+        if not slash or not hmac.compare_digest(token.encode(), self.server.lab.token.encode()):
+            self._refuse(HTTPStatus.FORBIDDEN, "the address has no token: use the one that `wifair lab` printed")
+            return None
+        return name
+
+    def _refuse(self, status: HTTPStatus, why: str) -> None:
+        self.close_connection = True  # the rest of the request is not read
+        self._send(status, f"{why}\n".encode(), "text/plain; charset=utf-8")
+
+    def _send(self, status: HTTPStatus, body: bytes, kind: str) -> None:
+        self.send_response(status)
+        for header, value in (
+            ("Content-Type", kind),
+            ("Content-Length", str(len(body))),
+            ("Cache-Control", "no-store"),
+            ("Content-Security-Policy", POLICY),
+            ("Referrer-Policy", "no-referrer"),
+            ("X-Content-Type-Options", "nosniff"),
+            ("Cross-Origin-Resource-Policy", "same-origin"),
+        ):
+            self.send_header(header, value)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: the token would stand in the log."""
