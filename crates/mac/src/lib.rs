@@ -2,12 +2,13 @@
 //!
 //! A channel is a state machine without a clock: it says when it wants to be called next, and answers with what has
 //! happened. On [`SharedChannel`] everybody hears everybody. In [`SpatialChannel`] stations hear whom their links let them hear. On
-//! [`EdcaChannel`] all hear all, and contend with parameters of their own. [`Channel`] is any of them. Clause numbers are those
+//! [`GeneralChannel`] all hear all, with up to four access categories and aggregates. [`Channel`] is any of them. Clause numbers are those
 //! of IEEE Std 802.11-2016.
 
 mod access;
 mod category;
 mod channel;
+pub mod exchange;
 mod fast;
 mod queue_hooks;
 mod station;
@@ -16,10 +17,10 @@ mod tap;
 pub use access::{Access, Eifs, IdleAccess};
 pub use category::{AccessPlan, Categories, Category, First};
 pub use channel::{
-    Channel, EdcaChannel, EdcaSettings, Hearing, RadioLinks, RateSettings, SharedChannel, SignalSettings,
-    SpatialChannel,
+    Channel, GeneralChannel, Hearing, RadioLinks, RateSettings, SharedChannel, SignalSettings, SpatialChannel, general,
+    reference,
 };
 pub use fast::SaturatedSource;
 pub use station::{AirTime, Counters, MacEvent, StationSettings};
-pub use tap::{BackoffRecord, Fate, FrameKind, FrameRecord, Hearer, Tap};
+pub use tap::{BackoffRecord, Fate, FrameKind, FrameRecord, Hearer, InAggregate, Tap};
 pub use wifair_packet::BROADCAST;

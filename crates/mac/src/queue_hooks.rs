@@ -17,7 +17,12 @@ pub(super) struct AirUseMeter {
 impl AirUseMeter {
     /// For these queues of `stations` stations.
     pub fn new<'a>(mut queues: impl Iterator<Item = &'a Queue>, stations: usize) -> Self {
-        Self { wanted: queues.any(Discipline::wants_air), booked: vec![Counters::default(); stations] }
+        Self::wanted_by(queues.any(Discipline::wants_air), stations)
+    }
+
+    /// For `stations` stations; whether a queue of theirs wants to know.
+    pub fn wanted_by(wanted: bool, stations: usize) -> Self {
+        Self { wanted, booked: vec![Counters::default(); stations] }
     }
 
     /// Whether any queue wants to know.
@@ -28,14 +33,19 @@ impl AirUseMeter {
 
     /// `station`, which has done so much by now, is done with a frame.
     pub fn close(&mut self, station: u32, counters: &Counters, done: &Frame) -> AirUse {
+        self.close_to(station, counters, done.to, done.received)
+    }
+
+    /// The same for a frame to `peer` that was `delivered`, or not.
+    pub fn close_to(&mut self, station: u32, counters: &Counters, peer: u32, delivered: bool) -> AirUse {
         let before = std::mem::replace(&mut self.booked[station as usize], *counters);
         let air = |c: &Counters| c.data + c.control + c.collided;
         AirUse {
-            peer: done.to,
+            peer,
             sent: true,
             air: air(counters) - air(&before),
             attempts: u32::try_from(counters.attempts - before.attempts).unwrap_or(u32::MAX),
-            delivered: done.received,
+            delivered,
         }
     }
 }
@@ -66,8 +76,9 @@ impl PausedQueues {
         }
     }
 
+    /// A queue is to be asked again at `until`.
     #[cold]
-    fn sleep(&mut self, number: u32, until: Time) {
+    pub fn sleep(&mut self, number: u32, until: Time) {
         self.queues.retain(|(_, other)| *other != number);
         self.queues.push((until, number));
         self.next = self.next.min(until);

@@ -20,6 +20,10 @@ pub enum FrameKind {
     Data,
     /// Acknowledgement.
     Ack,
+    /// Request for a block ACK.
+    BlockAckReq,
+    /// Acknowledgement of an A-MPDU.
+    BlockAck,
 }
 
 /// What became of a frame at a station that heard it.
@@ -62,8 +66,25 @@ pub struct FrameRecord {
     pub packet: Option<Packet>,
     /// The number of this packet, which another may bear once the medium has gone on.
     pub id: Option<PacketId>,
+    /// Sequence number of a data frame on a channel with aggregates, modulo 4096.
+    pub sequence: Option<u16>,
+    /// Packets inside: more than one in an A-MSDU.
+    pub msdus: u16,
+    /// Of an MPDU in an A-MPDU, the place in it. `start` and `end` are those of the whole PPDU.
+    pub aggregate: Option<InAggregate>,
     /// Its place in the list of hearers.
     pub(super) hearers: Option<(usize, usize)>,
+}
+
+/// The place of an MPDU in an A-MPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InAggregate {
+    /// Number of the A-MPDU on its channel since records are kept.
+    pub ppdu: u64,
+    /// From 0.
+    pub place: u16,
+    /// MPDUs in the A-MPDU.
+    pub of: u16,
 }
 
 /// A station that heard a frame.
@@ -94,6 +115,8 @@ pub struct Tap {
     backoffs: Vec<BackoffRecord>,
     /// Hearers that belong to no frame yet.
     loose: usize,
+    /// A-MPDUs so far.
+    aggregates: u64,
 }
 
 impl Tap {
@@ -160,6 +183,9 @@ impl FrameRecord {
             fate,
             packet: None,
             id: None,
+            sequence: None,
+            msdus: 1,
+            aggregate: None,
             hearers: None,
         }
     }
@@ -207,6 +233,17 @@ impl Attempt<'_> {
 }
 
 impl Tap {
+    /// A frame that all hear.
+    pub(super) fn push(&mut self, frame: FrameRecord) {
+        self.frames.push(frame);
+    }
+
+    /// The number of a further A-MPDU.
+    pub(super) fn next_aggregate(&mut self) -> u64 {
+        self.aggregates += 1;
+        self.aggregates - 1
+    }
+
     /// What an exchange begins with, at `began`, and ends with.
     pub(super) fn opening(&mut self, began: Time, attempt: &Attempt<'_>, fate: Fate) {
         let frame = if attempt.is_protected() { attempt.rts(began, fate) } else { attempt.data(began, fate) };

@@ -1,7 +1,8 @@
 //! Access categories against values that follow from their definition.
 
 use wifair_engine::stream;
-use wifair_mac::{Access, EdcaChannel, EdcaSettings, MacEvent, StationSettings};
+use wifair_mac::general::{CategorySettings, Classifier, GeneralChannel, GeneralSettings, GeneralStation, SlotRules};
+use wifair_mac::{Access, MacEvent, StationSettings};
 use wifair_mac::{Category, First};
 use wifair_packet::{Kind, Packet, Packets};
 use wifair_phy::Timing;
@@ -15,7 +16,7 @@ fn timing() -> Timing {
 }
 
 /// Station 0 is the access point; `categories` are those of packets that do not go first, one a station.
-fn channel(categories: &[Category], goes_first: First, first: &Category) -> EdcaChannel {
+fn medium(categories: &[Category], goes_first: First, first: &Category) -> GeneralChannel {
     let settings = |(station, ordinary): (usize, &Category)| {
         let name = station.to_string();
         let station = StationSettings {
@@ -31,20 +32,29 @@ fn channel(categories: &[Category], goes_first: First, first: &Category) -> Edca
             backoff: stream(1, "backoff", &name),
             errors: stream(1, "error", &name),
         };
-        EdcaSettings {
-            station,
-            ordinary: ordinary.clone(),
-            first: first.clone(),
-            first_queue: Queue::fifo(Limit::Packets(50)),
-            first_backoff: stream(1, "first-backoff", &name),
-        }
+        let queues = || vec![Queue::fifo(Limit::Packets(50))];
+        let goes_first = CategorySettings {
+            parameters: first.clone(),
+            queues: queues(),
+            backoff: stream(1, "first-backoff", &name),
+        };
+        let ordinary =
+            CategorySettings { parameters: ordinary.clone(), queues: queues(), backoff: station.backoff.clone() };
+        GeneralStation { common: station, mode: None, categories: vec![goes_first, ordinary] }
     };
-    EdcaChannel::new(Access::standard(timing()), 0, goes_first, categories.iter().enumerate().map(settings).collect())
+    GeneralChannel::new(GeneralSettings {
+        access: Access::standard(timing()),
+        ap: 0,
+        classifier: Classifier::Kind(goes_first),
+        slot_rules: SlotRules::Dcf,
+        aggregation: None,
+        stations: categories.iter().enumerate().map(settings).collect(),
+    })
 }
 
 /// Keeps two packets of each `(station, kind)` in the medium until `frames` have been received: how many of each, and
 /// when that was.
-fn saturate(mut channel: EdcaChannel, sources: &[(u32, Kind)], frames: u32) -> (Vec<u32>, Time, EdcaChannel) {
+fn saturate(mut medium: GeneralChannel, sources: &[(u32, Kind)], frames: u32) -> (Vec<u32>, Time, GeneralChannel) {
     let (mut packets, mut received) = (Packets::default(), vec![0; sources.len()]);
     let (mut dropped, mut retry_limit_drops, mut now) = (vec![], vec![], Time::ZERO);
     let receiver = |packet: &Packet| u32::from(packet.hop == 0);
@@ -54,23 +64,23 @@ fn saturate(mut channel: EdcaChannel, sources: &[(u32, Kind)], frames: u32) -> (
     };
     for source in (0..sources.len()).chain(0..sources.len()) {
         let id = packets.insert(packet(source));
-        channel.offer(now, sources[source].0, id, &mut packets, &mut dropped, receiver);
+        medium.offer(now, sources[source].0, id, &mut packets, &mut dropped, receiver);
     }
     while received.iter().sum::<u32>() < frames {
-        now = channel.next();
-        let heard = channel.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, receiver);
+        now = medium.next();
+        let heard = medium.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, receiver);
         if let MacEvent::Packet { id, .. } = heard {
             let source = packets[id].flow as usize;
             received[source] += 1;
-            channel.offer(now, sources[source].0, id, &mut packets, &mut dropped, receiver);
+            medium.offer(now, sources[source].0, id, &mut packets, &mut dropped, receiver);
         }
         for (station, id) in retry_limit_drops.drain(..) {
-            channel.offer(now, station, id, &mut packets, &mut dropped, receiver);
+            medium.offer(now, station, id, &mut packets, &mut dropped, receiver);
         }
         assert!(dropped.is_empty());
     }
-    assert_eq!(channel.air_time(now).total(), now - Time::ZERO, "air time adds up");
-    (received, now, channel)
+    assert_eq!(medium.air_time(now).total(), now - Time::ZERO, "air time adds up");
+    (received, now, medium)
 }
 
 /// Data, SIFS and ACK.
@@ -86,9 +96,9 @@ fn exchange() -> Duration {
 #[test]
 fn attempts_are_inverse_to_the_window() {
     let categories = [Category::dcf(10, 10), Category::dcf(30, 30)];
-    let (_, _, channel) =
-        saturate(channel(&categories, First::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 200_000);
-    let [ap, station] = [0, 1].map(|s| channel.counters(s).attempts as f64);
+    let (_, _, medium) =
+        saturate(medium(&categories, First::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 200_000);
+    let [ap, station] = [0, 1].map(|s| medium.counters(s).attempts as f64);
     // A renewal process of mean m and variance v has a relative error of sqrt(v / n) / m; here CW / 2 and
     // ((CW + 1)^2 - 1) / 12.
     let error = |cw: f64, n: f64| (((cw + 1.0).powi(2) - 1.0) / 12.0 / n).sqrt() / (cw / 2.0);
@@ -101,7 +111,7 @@ fn attempts_are_inverse_to_the_window() {
 fn the_shorter_aifs_wins_where_nobody_draws() {
     let categories = [Category { aifsn: 3, ..Category::dcf(0, 0) }, Category::dcf(0, 0)];
     let (received, now, _) =
-        saturate(channel(&categories, First::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 1000);
+        saturate(medium(&categories, First::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 1000);
     assert_eq!(received, [0, 1000]);
     // Both ask at 0 s; the last ACK is still on its way.
     let timing = timing();
@@ -117,7 +127,7 @@ fn the_shorter_aifs_wins_where_nobody_draws() {
 fn two_slots_more_than_the_window_starve() {
     let categories = [Category::dcf(1, 1), Category { aifsn: 4, ..Category::dcf(1, 1) }];
     let (received, ..) =
-        saturate(channel(&categories, First::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 1000);
+        saturate(medium(&categories, First::None, &categories[0]), &[(0, Kind::Data), (1, Kind::Data)], 1000);
     assert_eq!(received, [1000, 0]);
 }
 
@@ -129,7 +139,7 @@ fn a_burst_needs_one_contention() {
     let last_ack = timing.sifs + timing.ack_to(BitRate::from_mbps(11));
     let source = [(0, Kind::Data)];
     let by_count = [Category { burst: 3, ..Category::dcf(0, 0) }, Category::dcf(0, 0)];
-    let (_, now, _) = saturate(channel(&by_count, First::None, &by_count[1]), &source, 3000);
+    let (_, now, _) = saturate(medium(&by_count, First::None, &by_count[1]), &source, 3000);
     assert_eq!(now - Time::ZERO, cycle * 1000 - last_ack);
 
     // The same by time: a TXOP just long enough for three, and one a nanosecond short.
@@ -138,7 +148,7 @@ fn a_burst_needs_one_contention() {
         [(limit, cycle, 1000), (limit - Duration::from_nanos(1), timing.difs + exchange() * 2 + timing.sifs, 1500)]
     {
         let by_time = [Category { txop, ..Category::dcf(0, 0) }, Category::dcf(0, 0)];
-        let (_, now, _) = saturate(channel(&by_time, First::None, &by_time[1]), &source, 3000);
+        let (_, now, _) = saturate(medium(&by_time, First::None, &by_time[1]), &source, 3000);
         assert_eq!(now - Time::ZERO, cycle * cycles - last_ack);
     }
 }
@@ -148,18 +158,18 @@ fn a_burst_needs_one_contention() {
 fn what_goes_first_wins_within_a_station() {
     let category = Category::dcf(0, 0);
     let categories = [category.clone(), category.clone()];
-    let (received, _, channel) =
-        saturate(channel(&categories, First::Acks, &category), &[(0, Kind::Data), (0, Kind::Ack)], 1000);
-    assert_eq!((received[0], channel.counters(0).collisions), (0, 0));
+    let (received, _, medium) =
+        saturate(medium(&categories, First::Acks, &category), &[(0, Kind::Data), (0, Kind::Ack)], 1000);
+    assert_eq!((received[0], medium.counters(0).collisions), (0, 0));
 }
 
 /// The access point's parameters change while it sends: from one frame to two in a row.
 #[test]
 fn parameters_can_change() {
     let category = Category::dcf(0, 0);
-    let mut channel = channel(&[category.clone(), category.clone()], First::None, &category);
-    channel.set_ap_category(&Category { burst: 2, ..category });
-    let (_, now, _) = saturate(channel, &[(0, Kind::Data)], 2000);
+    let mut medium = medium(&[category.clone(), category.clone()], First::None, &category);
+    medium.set_ap_category(&Category { burst: 2, ..category });
+    let (_, now, _) = saturate(medium, &[(0, Kind::Data)], 2000);
     let timing = timing();
     let cycle = timing.difs + exchange() * 2 + timing.sifs;
     assert_eq!(now - Time::ZERO, cycle * 1000 - timing.sifs - timing.ack_to(BitRate::from_mbps(11)));

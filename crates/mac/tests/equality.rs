@@ -6,12 +6,14 @@ mod common;
 use common::{chances, signals};
 use proptest::prelude::*;
 use wifair_engine::{Stream, stream};
+use wifair_mac::general::{CategorySettings, Classifier, GeneralChannel, GeneralSettings, GeneralStation, SlotRules};
+use wifair_mac::reference::{ReferenceChannel, ReferenceStation};
 use wifair_mac::{
-    Access, AirTime, BROADCAST, BackoffRecord, Counters, EdcaChannel, EdcaSettings, Eifs, Fate, FrameKind, FrameRecord,
-    Hearing, IdleAccess, MacEvent, RadioLinks, SharedChannel, SignalSettings, SpatialChannel, StationSettings,
+    Access, AirTime, BROADCAST, BackoffRecord, Counters, Eifs, Fate, FrameKind, FrameRecord, Hearing, IdleAccess,
+    MacEvent, RadioLinks, SharedChannel, SignalSettings, SpatialChannel, StationSettings,
 };
 use wifair_mac::{Category, First};
-use wifair_packet::{Packet, PacketId, Packets};
+use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_phy::propagation::Fading;
 use wifair_phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils, Timing};
 use wifair_queue::{self as queue, Cause, Discipline, Limit, Queue};
@@ -292,7 +294,8 @@ fn packet(scenario: &Scenario, chance: &mut Stream) -> (u32, Packet) {
     let to = (from + 1 + chance.below(scenario.stations - 1)) % scenario.stations;
     let to = if chance.chance(scenario.broadcast_share) { BROADCAST } else { to };
     let size = scenario.sizes[chance.below(u32::try_from(scenario.sizes.len()).unwrap()) as usize];
-    (from, Packet { flow: to, size, ..Packet::default() })
+    let kind = if size.is_multiple_of(3) { Kind::Udp } else { Kind::Data };
+    (from, Packet { flow: to, size, kind, ..Packet::default() })
 }
 
 fn settings(scenario: &Scenario) -> Vec<StationSettings> {
@@ -389,7 +392,7 @@ proptest! {
         assert_same(&cell, &run!(space, &scenario));
         assert_every_packet_ends_once(&cell);
         let category = Category::dcf(scenario.cw.0, scenario.cw.1);
-        assert_same(&cell, &run!(edca(&scenario, settings(), &[category]), &scenario));
+        assert_same(&cell, &run!(reference(&scenario, settings(), First::None, &[category]), &scenario));
     }
 
     #[test]
@@ -509,11 +512,35 @@ proptest! {
 
     /// One category, DIFS, one frame at a time.
     #[test]
-    fn edca_equals_cell_where_all_contend_alike(scenario in scenario()) {
+    fn shared_equals_reference(scenario in scenario()) {
         let cell = run!(SharedChannel::new(scenario.access, 0, settings(&scenario)), &scenario);
         let category = Category::dcf(scenario.cw.0, scenario.cw.1);
-        let edca = run!(edca(&scenario, settings(&scenario), &[category]), &scenario);
-        assert_same(&cell, &edca);
+        let reference = run!(reference(&scenario, settings(&scenario), First::None, &[category]), &scenario);
+        assert_same(&cell, &reference);
+    }
+
+    /// Shared counts of slots do what a count for each contender does.
+    #[test]
+    fn general_equals_reference(
+        scenario in scenario(),
+        eifs_is_nav in any::<bool>(),
+        (data_error, control_error) in (prop_oneof![Just(0.0), 0.0..0.5], prop_oneof![Just(0.0), 0.0..0.5]),
+        categories in prop::collection::vec(category(), 1..4),
+        first in prop_oneof![Just(First::None), Just(First::Udp)],
+    ) {
+        let mut scenario = scenario;
+        if eifs_is_nav {
+            scenario.access.eifs = Eifs::Nav;
+        }
+        let mut settings = settings(&scenario);
+        for station in &mut settings {
+            station.data_error_to = data_error;
+            station.data_error_from = data_error;
+            station.control_error_to = control_error;
+        }
+        let plain = run!(reference(&scenario, settings.clone(), first, &categories), &scenario);
+        let general = run!(general(&scenario, settings, first, &categories), &scenario);
+        assert_same(&plain, &general);
     }
 
     #[test]
@@ -528,7 +555,7 @@ proptest! {
             station.data_error_from = data_error;
             station.control_error_to = control_error;
         }
-        assert_every_packet_ends_once(&run!(edca(&scenario, settings, &categories), &scenario));
+        assert_every_packet_ends_once(&run!(reference(&scenario, settings, First::None, &categories), &scenario));
     }
 }
 
@@ -543,16 +570,49 @@ fn category() -> impl Strategy<Value = Category> {
 }
 
 /// The stations have the categories in turn.
-fn edca(scenario: &Scenario, stations: Vec<StationSettings>, categories: &[Category]) -> EdcaChannel {
+fn reference(
+    scenario: &Scenario,
+    stations: Vec<StationSettings>,
+    first: First,
+    categories: &[Category],
+) -> ReferenceChannel {
     let stations = stations.into_iter().enumerate().map(|(index, station)| {
         let category = &categories[index % categories.len()];
-        EdcaSettings {
+        ReferenceStation {
             ordinary: category.clone(),
             first: category.clone(),
             first_queue: Queue::fifo(Limit::Packets(1)),
-            first_backoff: stream(scenario.seed, "backoff", "first"),
+            first_backoff: stream(scenario.seed, "first-backoff", &index.to_string()),
             station,
         }
     });
-    EdcaChannel::new(scenario.access, 0, First::None, stations.collect())
+    ReferenceChannel::new(scenario.access, 0, first, stations.collect())
+}
+
+/// The same on the general channel.
+fn general(
+    scenario: &Scenario,
+    stations: Vec<StationSettings>,
+    first: First,
+    categories: &[Category],
+) -> GeneralChannel {
+    let stations = stations.into_iter().enumerate().map(|(index, common)| {
+        let parameters = categories[index % categories.len()].clone();
+        let goes_first = CategorySettings {
+            parameters: parameters.clone(),
+            queues: vec![Queue::fifo(Limit::Packets(1))],
+            backoff: stream(scenario.seed, "first-backoff", &index.to_string()),
+        };
+        let ordinary =
+            CategorySettings { parameters, queues: vec![common.queue.clone()], backoff: common.backoff.clone() };
+        GeneralStation { common, mode: None, categories: vec![goes_first, ordinary] }
+    });
+    GeneralChannel::new(GeneralSettings {
+        access: scenario.access,
+        ap: 0,
+        classifier: Classifier::Kind(first),
+        slot_rules: SlotRules::Dcf,
+        aggregation: None,
+        stations: stations.collect(),
+    })
 }

@@ -116,6 +116,20 @@ impl Discipline for Fifo {
     }
 
     #[inline]
+    fn dequeue_for(
+        &mut self,
+        _now: Time,
+        is_wanted: &dyn Fn(&Packet) -> bool,
+        packets: &mut Packets,
+        _dropped: &mut Dropped,
+    ) -> Option<PacketId> {
+        let place = self.line.iter().position(|id| is_wanted(&packets[*id]))?;
+        let id = if place == 0 { self.line.pop_front()? } else { self.line.remove(place)? };
+        self.room.leave(packets[id].bytes().0);
+        Some(id)
+    }
+
+    #[inline]
     fn len(&self) -> usize {
         self.line.len()
     }

@@ -99,6 +99,19 @@ pub trait Discipline {
     /// Hands out the packet to send next, and perhaps drops others.
     fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId>;
 
+    /// Hands out the next packet for which `is_wanted` holds, out of its turn if need be: an aggregate takes in what waits for
+    /// its receiver. Nothing if there is none, or the discipline gives packets in its own order only, and that is another.
+    fn dequeue_for(
+        &mut self,
+        now: Time,
+        is_wanted: &dyn Fn(&Packet) -> bool,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+    ) -> Option<PacketId> {
+        let _ = (now, is_wanted, packets, dropped);
+        None
+    }
+
     /// Packets inside.
     fn len(&self) -> usize;
 
@@ -301,6 +314,20 @@ macro_rules! disciplines {
                     queue.dequeue(now, packets, dropped)
                 } else {
                     self.dequeue_from_any(now, packets, dropped)
+                }
+            }
+
+            fn dequeue_for(
+                &mut self,
+                now: Time,
+                is_wanted: &dyn Fn(&Packet) -> bool,
+                packets: &mut Packets,
+                dropped: &mut Dropped,
+            ) -> Option<PacketId> {
+                match self {
+                    $( Self::$variant(queue) => queue.dequeue_for(now, is_wanted, packets, dropped), )+
+                    Self::RoutingFirst(queue) => queue.dequeue_for(now, is_wanted, packets, dropped),
+                    Self::Custom(queue) => queue.dequeue_for(now, is_wanted, packets, dropped),
                 }
             }
 

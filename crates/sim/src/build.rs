@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use wifair_ap::{Facts, Schemes};
 use wifair_engine::stream;
+use wifair_mac::general::{CategorySettings, Classifier, SlotRules};
 use wifair_mac::{Access, Eifs, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::Adaptation;
@@ -190,10 +191,6 @@ fn channel_plan(
         Schemes::new(&ap.scheme, &Facts { limit: ap.queue.limit, cw_min, cw_max, seed, name: &name })
     });
     let schemes: Vec<Schemes> = schemes.collect();
-    let categories = schemes.first().and_then(Schemes::access).map(|plan| CategoriesPlan {
-        goes_first: plan.goes_first,
-        stations: nodes.iter().map(|node| station_categories(scenario, wlan, &plan, *node, queues)).collect(),
-    });
     let signals = file.space.as_ref().map(|space| SignalSettings {
         reception: space.reception.clone(),
         fading: space.fading.clone(),
@@ -220,6 +217,16 @@ fn channel_plan(
     });
     let adapted = nodes.iter().any(|node| adapts(node).0 != Adaptation::Fixed);
     let stations: Vec<StationSettings> = stations.collect();
+    let categories = schemes.first().and_then(Schemes::access).map(|plan| CategoriesPlan {
+        classifier: Classifier::Kind(plan.goes_first),
+        slot_rules: SlotRules::Dcf,
+        aggregation: None,
+        stations: nodes
+            .iter()
+            .zip(&stations)
+            .map(|(node, station)| station_categories(scenario, wlan, &plan, *node, station, queues))
+            .collect(),
+    });
     let is_lossy = |s: &StationSettings| s.data_error_to + s.data_error_from + s.control_error_to > 0.0;
     let errors_for_all = wlan.errors_at == ErrorsAt::EveryStation && stations.iter().any(is_lossy);
     let mut space = on_channel.hearing.clone().zip(signals);
@@ -266,6 +273,7 @@ fn station_categories(
     wlan: &Wlan,
     plan: &wifair_mac::AccessPlan,
     node: Node,
+    station: &StationSettings,
     queues: Queues<'_>,
 ) -> StationCategories {
     let (ap, name) = (access_point(scenario), scenario.name_of(node));
@@ -276,12 +284,17 @@ fn station_categories(
         }
         _ => (&plan.ap, &ap.queue, ap.cw_min, ap.cw_max),
     };
-    StationCategories {
-        ordinary: categories.ordinary.with_windows(cw_min, cw_max, (wlan.cw_min, wlan.cw_max)),
-        first: categories.first.clone(),
-        first_queue: queues.build(queue, wlan.data_rate, &format!("{name}-first")),
-        first_backoff: stream(queues.seed, "first-backoff", &name),
-    }
+    let first = CategorySettings {
+        parameters: categories.first.clone(),
+        queues: vec![queues.build(queue, wlan.data_rate, &format!("{name}-first"))],
+        backoff: stream(queues.seed, "first-backoff", &name),
+    };
+    let ordinary = CategorySettings {
+        parameters: categories.ordinary.with_windows(cw_min, cw_max, (wlan.cw_min, wlan.cw_max)),
+        queues: vec![station.queue.clone()],
+        backoff: station.backoff.clone(),
+    };
+    StationCategories { mode: None, categories: vec![first, ordinary] }
 }
 
 /// A station with what `[wlan]` says of all. Errors of data frames are those of the station at the link's end.

@@ -2,12 +2,13 @@
 //!
 //! [`Channel`] is an enum rather than a trait object, so that the choice of the channel is a branch and not a virtual call.
 
-mod edca;
+pub mod general;
+pub mod reference;
 mod shared;
 mod slots;
 mod spatial;
 
-pub use edca::{EdcaChannel, EdcaSettings};
+pub use general::GeneralChannel;
 pub use shared::SharedChannel;
 pub use spatial::{Hearing, RadioLinks, RateSettings, SignalSettings, SpatialChannel};
 
@@ -26,8 +27,8 @@ pub enum Channel {
     Shared(SharedChannel),
     /// Who hears whom follows from links.
     Spatial(SpatialChannel),
-    /// Everybody hears everybody, and contends with parameters of its own.
-    Edca(EdcaChannel),
+    /// Everybody hears everybody, with access categories and aggregates.
+    General(Box<GeneralChannel>),
 }
 
 macro_rules! each {
@@ -38,7 +39,7 @@ macro_rules! each {
         } else {
             match $self {
                 Self::Spatial($channel) => $call,
-                Self::Edca($channel) => $call,
+                Self::General($channel) => $call,
                 Self::Shared(_) => unreachable!("it was handled above"),
             }
         }
@@ -170,8 +171,7 @@ impl Channel {
     /// Packets that wait in a station, in whichever queue.
     #[must_use]
     pub fn waiting(&self, station: u32) -> usize {
-        let more = if let Self::Edca(edca) = self { edca.first_queue(station).len() } else { 0 };
-        self.queue(station).len() + more
+        if let Self::General(general) = self { general.waiting(station) } else { self.queue(station).len() }
     }
 
     /// The access point contends by other parameters from its next frame on.
@@ -179,8 +179,8 @@ impl Channel {
     /// # Panics
     /// If the medium has no access categories.
     pub fn set_ap_category(&mut self, category: &Category) {
-        let Self::Edca(edca) = self else { panic!("access parameters change only where there are categories") };
-        edca.set_ap_category(category);
+        let Self::General(general) = self else { panic!("access parameters change only where there are categories") };
+        general.set_ap_category(category);
     }
 
     /// What every station did, in their order.
@@ -189,7 +189,7 @@ impl Channel {
         match self {
             Self::Shared(cell) => cell.all_counters(),
             Self::Spatial(space) => space.all_counters().to_vec(),
-            Self::Edca(edca) => edca.all_counters().to_vec(),
+            Self::General(general) => general.all_counters().to_vec(),
         }
     }
 
@@ -199,7 +199,7 @@ impl Channel {
         match self {
             Self::Shared(cell) => std::slice::from_ref(cell.ap_queue()),
             Self::Spatial(space) => space.ap_queues(),
-            Self::Edca(edca) => std::slice::from_ref(edca.ap_queue()),
+            Self::General(general) => std::slice::from_ref(general.ap_queue()),
         }
     }
 
@@ -208,7 +208,7 @@ impl Channel {
         match self {
             Self::Shared(cell) => std::slice::from_mut(cell.ap_queue_mut()),
             Self::Spatial(space) => space.ap_queues_mut(),
-            Self::Edca(edca) => std::slice::from_mut(edca.ap_queue_mut()),
+            Self::General(general) => std::slice::from_mut(general.ap_queue_mut()),
         }
     }
 
@@ -221,8 +221,8 @@ impl Channel {
     /// Packets in the queues and in the hands of all stations.
     #[must_use]
     pub fn packets_held(&self) -> usize {
-        if let Self::Edca(edca) = self {
-            return edca.packets_held();
+        if let Self::General(general) = self {
+            return general.packets_held();
         }
         let stations = 0..u32::try_from(self.all_counters().len()).expect("stations can be numbered");
         let held = |station| {

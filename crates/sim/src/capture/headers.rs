@@ -288,6 +288,7 @@ impl Headers {
                 frame::wifi_ack(to, receiver);
                 to.len()
             }
+            FrameKind::BlockAckReq | FrameKind::BlockAck => return None,
             FrameKind::Data => {
                 let Known { packet, stamp, sequence, retry, .. } = known?;
                 let leg = &self.legs[packet.hop as usize];

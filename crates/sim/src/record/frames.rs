@@ -156,6 +156,8 @@ fn frame(stations: &[String], flows: &[String], tap: &Tap, record: &FrameRecord,
             FrameKind::Cts => "cts",
             FrameKind::Data => "data",
             FrameKind::Ack => "ack",
+            FrameKind::BlockAckReq => "block-ack-request",
+            FrameKind::BlockAck => "block-ack",
         }
         .to_owned(),
         sender: name(record.from),

@@ -24,9 +24,8 @@ mod wired_link;
 use std::collections::VecDeque;
 
 use wifair_engine::{EventQueue, NextEventTree, Timers};
-use wifair_mac::{
-    AirTime, Channel, Counters, EdcaChannel, EdcaSettings, MacEvent, SharedChannel, SpatialChannel, StationSettings,
-};
+use wifair_mac::general::{GeneralSettings, GeneralStation};
+use wifair_mac::{AirTime, Channel, Counters, GeneralChannel, MacEvent, SharedChannel, SpatialChannel};
 use wifair_metrics::Histogram;
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_queue::{Cause, Dropped};
@@ -205,8 +204,17 @@ impl World {
                     Channel::Spatial(if channel.rates.is_empty() { space } else { space.with_rates(channel.rates) })
                 }
                 (None, Some(categories)) => {
-                    let stations = channel.stations.into_iter().zip(categories.stations).map(edca_settings).collect();
-                    Channel::Edca(EdcaChannel::new(channel.access, channel.aps[0], categories.goes_first, stations))
+                    let stations = channel.stations.into_iter().zip(categories.stations);
+                    Channel::General(Box::new(GeneralChannel::new(GeneralSettings {
+                        access: channel.access,
+                        ap: channel.aps[0],
+                        classifier: categories.classifier,
+                        slot_rules: categories.slot_rules,
+                        aggregation: categories.aggregation,
+                        stations: stations
+                            .map(|(common, own)| GeneralStation { common, mode: own.mode, categories: own.categories })
+                            .collect(),
+                    })))
                 }
                 (Some(_), Some(_)) => panic!("access categories need a medium in which everybody hears everybody"),
             });
@@ -688,9 +696,4 @@ fn next_station(hops: &[Hop], packet: &Packet) -> u32 {
         Hop::Air { to, .. } | Hop::NoPath { to, .. } => to,
         Hop::Wired(_) | Hop::End => unreachable!("only packets on their way over the air wait for it"),
     }
-}
-
-fn edca_settings((station, categories): (StationSettings, StationCategories)) -> EdcaSettings {
-    let StationCategories { ordinary, first, first_queue, first_backoff } = categories;
-    EdcaSettings { station, ordinary, first, first_queue, first_backoff }
 }

@@ -2,8 +2,9 @@
 
 use wifair_ap::Schemes;
 use wifair_engine::Stream;
+use wifair_mac::general::{Aggregation, CategorySettings, Classifier, SlotRules};
 use wifair_mac::{Access, RadioLinks, RateSettings, SignalSettings, StationSettings};
-use wifair_mac::{Category, First};
+use wifair_phy::{Band, TxMode};
 use wifair_queue::Queue;
 use wifair_routing::dsdv;
 use wifair_tcp::{ReceiverConfig, SenderConfig};
@@ -72,11 +73,15 @@ pub struct ChannelPlan {
     pub schemes: Vec<Schemes>,
 }
 
-/// Access categories of the stations of a medium.
+/// Access categories of the stations of a channel.
 #[derive(Debug)]
 pub struct CategoriesPlan {
-    /// Which packets have a category of their own.
-    pub goes_first: First,
+    /// What decides the category of a packet.
+    pub classifier: Classifier,
+    /// When contenders count slots.
+    pub slot_rules: SlotRules,
+    /// Rules of aggregation, if frames are aggregated.
+    pub aggregation: Option<Aggregation>,
     /// One entry a station.
     pub stations: Vec<StationCategories>,
 }
@@ -84,14 +89,10 @@ pub struct CategoriesPlan {
 /// Access categories of one station.
 #[derive(Debug)]
 pub struct StationCategories {
-    /// Parameters of packets that do not go first; their queue and draws are those of the station.
-    pub ordinary: Category,
-    /// Parameters of packets that go first.
-    pub first: Category,
-    /// Queue of packets that go first.
-    pub first_queue: Queue,
-    /// Backoff draws of packets that go first.
-    pub first_backoff: Stream,
+    /// Transmit mode of data to and from the station and its band, from HT on.
+    pub mode: Option<(TxMode, Band)>,
+    /// What goes first comes first.
+    pub categories: Vec<CategorySettings>,
 }
 
 /// Routing by announcements between the stations of a medium. Flows between two of them have a single hop, whose ends

@@ -1,17 +1,12 @@
-//! A medium on which everybody hears everybody and stations contend with different parameters.
+//! A plain channel on which all hear all: slow, obvious, without a shortcut. Tests hold the other channels to it.
 //!
-//! Enhanced distributed channel access (IEEE Std 802.11-2016, 10.22.2): a category has its own contention window, its
-//! own AIFS and may send several frames once it has won the medium (TXOP). A station has two of them, each with its
-//! queue: one for the packets that go first, one for all others.
-//!
-//! With AIFS = DIFS, one frame at a time and nothing that goes first this is DCF, and does exactly what
-//! [`super::SharedChannel`] does. The cell counts slots for all at once; here every contender has its own count, and so an
-//! exchange costs time in proportion to the number of stations. Use it where access parameters differ.
+//! Each contender has a count of slots of its own, and whoever sends next is found by looking at all of them, so an exchange
+//! costs time in proportion to the number of stations. DCF and two access categories a station (IEEE Std 802.11-2016, 10.3 and
+//! 10.22.2), TXOPs, RTS and CTS, frame errors, EIFS, the NAV as ns-2 rounds it; one frame at a time, no aggregates.
 //!
 //! Departures:
 //!
-//! - As in the cell, slots are counted from the end of AIFS on, where 10.22.2.4 counts one down at that very instant.
-//!   So AIFSN 2 here is DIFS; the standard's EDCA with AIFSN 2 would be a slot faster.
+//! - As in [`super::SharedChannel`], slots are counted as DCF does: see [`super::general::SlotRules`].
 //! - Of two categories of a station that may send in the same instant the first one does; the other widens its window
 //!   and draws again (10.22.2.2), but no attempt is counted against its frame.
 //! - A TXOP ends with a frame that gets no answer. A frame that would not fit is sent after a new contention.
@@ -28,7 +23,7 @@ use wifair_queue::{AirUse, Discipline, Dropped, Gauge, Queue};
 
 /// A station whose packets are of two categories.
 #[derive(Clone, Debug)]
-pub struct EdcaSettings {
+pub struct ReferenceStation {
     /// All that does not depend on the category, and the windows and queue of packets that do not go first.
     pub station: StationSettings,
     /// Parameters of packets that do not go first. Its windows count, not those in `station`.
@@ -94,7 +89,7 @@ enum Phase {
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
-pub struct EdcaChannel {
+pub struct ReferenceChannel {
     access: Access,
     ap: u32,
     goes_first: First,
@@ -122,12 +117,12 @@ pub struct EdcaChannel {
     accounted: Time,
 }
 
-impl EdcaChannel {
+impl ReferenceChannel {
     /// Stations of which `ap` is the access point.
     #[must_use]
-    pub fn new(access: Access, ap: u32, goes_first: First, stations: Vec<EdcaSettings>) -> Self {
+    pub fn new(access: Access, ap: u32, goes_first: First, stations: Vec<ReferenceStation>) -> Self {
         let (mut nodes, mut contenders) = (vec![], vec![]);
-        for EdcaSettings { mut station, ordinary, first, first_queue, first_backoff } in stations {
+        for ReferenceStation { mut station, ordinary, first, first_queue, first_backoff } in stations {
             nodes.push(Node {
                 rate: station.rate,
                 routing_overhead: station.routing_overhead,
@@ -189,13 +184,13 @@ impl EdcaChannel {
         contender.burst = category.burst;
     }
 
-    /// When [`EdcaChannel::advance`] is to be called next.
+    /// When [`ReferenceChannel::advance`] is to be called next.
     #[must_use]
     pub fn next(&self) -> Time {
         self.next.min(self.paused_queues.next())
     }
 
-    /// Who received the broadcast that [`EdcaChannel::advance`] reported last, in the order of their numbers.
+    /// Who received the broadcast that [`ReferenceChannel::advance`] reported last, in the order of their numbers.
     #[must_use]
     pub fn receivers(&self) -> &[u32] {
         &self.receivers
@@ -414,7 +409,7 @@ impl EdcaChannel {
         self.next = self.next.min(contender.due(slot));
     }
 
-    /// Goes on at the time of [`EdcaChannel::next`], and says what was received.
+    /// Goes on at the time of [`ReferenceChannel::next`], and says what was received.
     pub fn advance(
         &mut self,
         now: Time,

@@ -1,0 +1,308 @@
+//! Backoff counters of contenders that hear each other, as slots of shared counts: one count for each AIFS.
+//!
+//! All contenders with one AIFS count the same idle slots, so a contender has the number of the slot in which it sends,
+//! and freezing or resuming costs nothing however many there are (see [`Slots`]). Contenders with another AIFS begin to count
+//! at another instant and have a count of their own; there are as many counts as different AIFS. A contender whose slots do
+//! not lie on the grid of its AIFS (after its own timeout, or when it sends at once) stands in a short list until somebody
+//! sends.
+
+use wifair_units::{Duration, Time};
+
+use super::super::slots::Slots;
+
+/// When contenders count slots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SlotRules {
+    /// DCF (IEEE Std 802.11-2016, 10.3.4.3): whole idle slots count. DIFS may pass while a sender waits for an answer that does
+    /// not come.
+    #[default]
+    Dcf,
+    /// EDCA (IEEE Std 802.11-2016, 10.22.2.4): the counter falls at each slot boundary, whether somebody else begins to send
+    /// there or not. AIFS follows the timeout of an answer that does not come.
+    Edca,
+}
+
+impl SlotRules {
+    /// Slots counted from `from` until somebody sends at `now`.
+    fn passed(self, from: Time, now: Time, slot: Duration) -> u64 {
+        if now < from { 0 } else { (now - from).div_floor(slot) + u64::from(self == Self::Edca) }
+    }
+}
+
+/// The count that contenders with one AIFS share.
+#[derive(Clone, Debug)]
+struct Grid {
+    aifs: Duration,
+    /// The next idle slot begins here, unless somebody sends before.
+    origin: Time,
+    slots: Slots,
+}
+
+impl Grid {
+    fn next(&self, slot: Duration) -> Time {
+        self.slots.ahead().map_or(Time::NEVER, |ahead| self.origin + slot * ahead)
+    }
+}
+
+/// The backoff of a contender.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    grid: usize,
+    /// The slot of the grid in which the backoff ends; in the past if it has ended.
+    end: u64,
+    /// It has something to send.
+    waits: bool,
+    /// It stands among the slots of its grid.
+    entered: bool,
+}
+
+/// A contender whose slots do not lie on the grid of its AIFS.
+#[derive(Clone, Copy, Debug)]
+struct OffGrid {
+    contender: u32,
+    /// Its slots are counted from here.
+    from: Time,
+    slots: u64,
+    /// It drew a backoff. If not, it must draw one when somebody is faster.
+    drew: bool,
+}
+
+impl OffGrid {
+    fn due(&self, slot: Duration) -> Time {
+        self.from + slot * self.slots
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub(super) struct Backoffs {
+    slot: Duration,
+    rules: SlotRules,
+    grids: Vec<Grid>,
+    places: Vec<Place>,
+    off_grid: Vec<OffGrid>,
+    /// Contenders whose AIFS changes when the channel falls idle next.
+    changes: Vec<(u32, Duration)>,
+}
+
+impl Backoffs {
+    /// For contenders with these AIFS, on a channel that is idle from the start.
+    pub fn new(slot: Duration, rules: SlotRules, aifs: &[Duration]) -> Self {
+        let (places, off_grid, changes) = (vec![], vec![], vec![]);
+        let mut backoffs = Self { slot, rules, grids: vec![], places, off_grid, changes };
+        for duration in aifs {
+            let grid = backoffs.grid_of(*duration, Time::ZERO, aifs.len());
+            backoffs.places.push(Place { grid, end: 0, waits: false, entered: false });
+        }
+        backoffs
+    }
+
+    /// The grid of an AIFS on a channel that is idle since `idle`.
+    fn grid_of(&mut self, aifs: Duration, idle: Time, contenders: usize) -> usize {
+        self.grids.iter().position(|grid| grid.aifs == aifs).unwrap_or_else(|| {
+            self.grids.push(Grid { aifs, origin: idle + aifs, slots: Slots::new(contenders) });
+            self.grids.len() - 1
+        })
+    }
+
+    /// From which instant a contender counts slots, and how many are left; the channel is idle.
+    pub fn position(&self, contender: u32) -> (Time, u64) {
+        if let Some(off) = self.off_grid.iter().find(|off| off.contender == contender) {
+            return (off.from, off.slots);
+        }
+        (self.grids[self.places[contender as usize].grid].origin, self.left(contender))
+    }
+
+    /// Slots that a contender on its grid has left.
+    pub fn left(&self, contender: u32) -> u64 {
+        let place = &self.places[contender as usize];
+        place.end.saturating_sub(self.grids[place.grid].slots.count())
+    }
+
+    /// Whether a contender has something to send.
+    pub fn waits(&self, contender: u32) -> bool {
+        self.places[contender as usize].waits
+    }
+
+    /// A contender has nothing to send any more; it has just sent.
+    pub fn rest(&mut self, contender: u32) {
+        self.places[contender as usize].waits = false;
+    }
+
+    /// A contender that had nothing to send has something now, and goes on with the backoff that it has.
+    pub fn wait(&mut self, contender: u32) {
+        self.places[contender as usize].waits = true;
+        if !self.off_grid.iter().any(|off| off.contender == contender) {
+            let left = self.left(contender);
+            self.enter(contender, left);
+        }
+    }
+
+    /// A contender begins a backoff of `slots`, to be counted as soon as the channel has been idle for its AIFS. It is neither
+    /// on its grid nor off it.
+    pub fn start(&mut self, contender: u32, slots: u64, waits: bool) {
+        let place = &mut self.places[contender as usize];
+        place.waits = waits;
+        place.end = self.grids[place.grid].slots.count() + slots;
+        if waits {
+            self.enter(contender, slots);
+        }
+    }
+
+    /// The same, counted from `from` on: the channel is idle, or falls idle before.
+    pub fn start_at(&mut self, contender: u32, from: Time, slots: u64, waits: bool) {
+        if from == self.grids[self.places[contender as usize].grid].origin {
+            self.start(contender, slots, waits);
+        } else {
+            self.places[contender as usize].waits = waits;
+            self.places[contender as usize].end = 0;
+            self.off_grid.push(OffGrid { contender, from, slots, drew: true });
+        }
+    }
+
+    /// A contender sends at `from` without a backoff, unless somebody is faster.
+    pub fn send_at_once(&mut self, contender: u32, from: Time) {
+        self.off_grid.retain(|off| off.contender != contender);
+        self.leave(contender);
+        self.places[contender as usize].waits = true;
+        self.off_grid.push(OffGrid { contender, from, slots: 0, drew: false });
+    }
+
+    /// A contender that counts `slots` from `from` on instead of what it had.
+    pub fn restart_at(&mut self, contender: u32, from: Time, slots: u64) {
+        self.off_grid.retain(|off| off.contender != contender);
+        self.leave(contender);
+        self.start_at(contender, from, slots, true);
+    }
+
+    /// A contender counts from `from` on, which is before all others with its AIFS: it has no NAV.
+    pub fn resume_before_others(&mut self, contender: u32, from: Time) {
+        if self.off_grid.iter().any(|off| off.contender == contender) {
+            return;
+        }
+        let slots = self.left(contender);
+        self.leave(contender);
+        self.places[contender as usize].end = 0;
+        self.off_grid.push(OffGrid { contender, from, slots, drew: true });
+    }
+
+    /// Takes a contender out of the slots of its grid, if it stands there.
+    fn leave(&mut self, contender: u32) {
+        let place = &mut self.places[contender as usize];
+        if std::mem::take(&mut place.entered) {
+            self.grids[place.grid].slots.remove(contender, place.end);
+        }
+    }
+
+    fn enter(&mut self, contender: u32, slots: u64) {
+        let place = &mut self.places[contender as usize];
+        place.end = self.grids[place.grid].slots.insert(contender, slots);
+        place.entered = true;
+    }
+
+    /// A contender has another AIFS from the next time on that the channel falls idle.
+    pub fn change_aifs(&mut self, contender: u32, aifs: Duration) {
+        self.changes.push((contender, aifs));
+    }
+
+    /// The channel is idle from `idle` on; everybody counts after its AIFS.
+    pub fn idle_from(&mut self, idle: Time) {
+        for grid in &mut self.grids {
+            grid.origin = idle + grid.aifs;
+        }
+        if !self.changes.is_empty() {
+            self.change(idle);
+        }
+    }
+
+    #[cold]
+    fn change(&mut self, idle: Time) {
+        for (contender, aifs) in std::mem::take(&mut self.changes) {
+            let grid = self.grid_of(aifs, idle, self.places.len());
+            let left = self.left(contender);
+            let entered = self.places[contender as usize].entered;
+            self.leave(contender);
+            self.places[contender as usize].grid = grid;
+            self.places[contender as usize].end = self.grids[grid].slots.count() + left;
+            if entered {
+                self.enter(contender, left);
+            }
+        }
+    }
+
+    /// When the first contender is to send.
+    #[inline]
+    pub fn next(&self) -> Time {
+        let slot = self.slot;
+        let mut next = Time::NEVER;
+        for grid in &self.grids {
+            next = next.min(grid.next(slot));
+        }
+        if !self.off_grid.is_empty() {
+            let waiting = self.off_grid.iter().filter(|off| self.waits(off.contender));
+            next = waiting.map(|off| off.due(slot)).fold(next, Time::min);
+        }
+        next
+    }
+
+    /// Takes out those who send at `now`, which is [`Backoffs::next`], in the order of their numbers.
+    #[inline]
+    pub fn take_due(&mut self, now: Time, into: &mut Vec<u32>) {
+        let slot = self.slot;
+        for grid in &mut self.grids {
+            if let Some(ahead) = grid.slots.ahead()
+                && grid.origin + slot * ahead == now
+            {
+                grid.slots.take(grid.slots.count() + ahead, into);
+            }
+        }
+        for contender in &*into {
+            self.places[*contender as usize].entered = false;
+        }
+        if !self.off_grid.is_empty() {
+            let places = &self.places;
+            self.off_grid.retain(|off| {
+                let sends = places[off.contender as usize].waits && off.due(slot) == now;
+                if sends {
+                    into.push(off.contender);
+                }
+                !sends
+            });
+        }
+        if into.len() > 1 {
+            into.sort_unstable();
+        }
+    }
+
+    /// Somebody sends at `now`: the others stop counting. Who wanted to send at once draws a backoff by `draw`.
+    #[inline]
+    pub fn interrupt(&mut self, now: Time, mut draw: impl FnMut(u32) -> u64) {
+        for grid in &mut self.grids {
+            let passed = self.rules.passed(grid.origin, now, self.slot);
+            if passed > 0 {
+                grid.slots.count_to(grid.slots.count() + passed);
+            }
+        }
+        if self.off_grid.is_empty() {
+            return;
+        }
+        let mut off_grid = std::mem::take(&mut self.off_grid);
+        for off in off_grid.drain(..) {
+            let left = if off.drew {
+                off.slots.saturating_sub(self.rules.passed(off.from, now, self.slot))
+            } else {
+                draw(off.contender)
+            };
+            self.start(off.contender, left, self.waits(off.contender));
+        }
+        self.off_grid = off_grid;
+    }
+
+    /// Contenders that counted slots before `now`, and since when.
+    pub fn counting(&self) -> impl Iterator<Item = (u32, Time)> + '_ {
+        (0..).zip(&self.places).filter_map(|(contender, place)| {
+            let (from, slots) = self.position(contender);
+            (place.waits && slots > 0).then_some((contender, from))
+        })
+    }
+}

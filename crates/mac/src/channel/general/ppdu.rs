@@ -1,0 +1,412 @@
+//! What a contender puts on the air when it has won the channel.
+//!
+//! Sources: IEEE Std 802.11-2016, 9.3.2.2.2 (A-MSDU), 9.7.1 (A-MPDU), 10.13 (limits of an A-MPDU).
+
+use wifair_packet::{Packet, PacketId, Packets};
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+use super::settings::{Aggregation, BLOCK_ACK_REQ};
+use super::window::Mpdu;
+use super::{BROADCAST, Contender, Dropped, GeneralChannel, Mode, Protection, Purpose, Step, Task, sequence};
+use crate::station::frame_length;
+
+/// Delimiter of an MPDU in an A-MPDU, in bytes.
+const DELIMITER: u64 = 4;
+
+/// Data or a request on the air, with what precedes and answers it.
+#[derive(Clone, Debug)]
+pub(super) struct Ppdu {
+    /// The receiver.
+    pub to: u32,
+    /// The first packet.
+    pub first: PacketId,
+    purpose: Purpose,
+    sequence: &'static [Step],
+    /// Sequence numbers of the MPDUs, and whether each is spoilt.
+    mpdus: Vec<(u64, bool)>,
+    /// The whole PSDU.
+    pub psdu: Bytes,
+    /// Air time of the data or the request.
+    pub air: Duration,
+    /// Air time of the answer.
+    pub response: Duration,
+    spoilt: usize,
+}
+
+impl Default for Ppdu {
+    fn default() -> Self {
+        Self {
+            to: BROADCAST,
+            first: Packets::default().insert(Packet::default()),
+            purpose: Purpose::Broadcast,
+            sequence: &[],
+            mpdus: vec![],
+            psdu: Bytes(0),
+            air: Duration::ZERO,
+            response: Duration::ZERO,
+            spoilt: 0,
+        }
+    }
+}
+
+impl Ppdu {
+    /// Whether a frame belongs to the exchange.
+    pub fn has(&self, step: Step) -> bool {
+        self.sequence.contains(&step)
+    }
+
+    /// Frames before the data.
+    pub fn before_data(&self) -> &'static [Step] {
+        let data = self.sequence.iter().position(|step| matches!(step, Step::Data | Step::BlockAckReq));
+        &self.sequence[..data.unwrap_or(0)]
+    }
+
+    pub fn is_request(&self) -> bool {
+        self.purpose == Purpose::BlockAckRequest
+    }
+
+    /// Whether MPDUs are answered by a block ACK.
+    pub fn is_aggregate(&self) -> bool {
+        self.purpose == Purpose::Aggregate
+    }
+
+    /// Sequence numbers of the MPDUs inside, and whether each is spoilt.
+    pub fn mpdus(&self) -> &[(u64, bool)] {
+        &self.mpdus
+    }
+
+    /// Sequence numbers of the MPDUs that arrive.
+    pub fn read(&self) -> impl Iterator<Item = u64> {
+        self.mpdus.iter().filter(|(_, spoilt)| !spoilt).map(|(number, _)| *number)
+    }
+
+    /// Whether anything arrives.
+    pub fn is_read(&self) -> bool {
+        self.spoilt < self.mpdus.len().max(1)
+    }
+
+    /// Finds out which MPDUs an error spoils; a request counts as one.
+    pub fn set_spoilt(&mut self, mut is_spoilt: impl FnMut() -> bool) {
+        self.spoilt = 0;
+        if self.is_request() {
+            self.spoilt = usize::from(is_spoilt());
+        }
+        for (_, spoilt) in &mut self.mpdus {
+            *spoilt = is_spoilt();
+            self.spoilt += usize::from(*spoilt);
+        }
+    }
+
+    /// Part of the air time that carried MPDUs which were spoilt.
+    pub fn spoilt_air(&self) -> Duration {
+        match (self.spoilt, self.mpdus.len()) {
+            (0, _) => Duration::ZERO,
+            (spoilt, all) if spoilt >= all => self.air,
+            (spoilt, all) => self.air * spoilt as u64 / all as u64,
+        }
+    }
+
+    fn begin(&mut self, to: u32, purpose: Purpose) {
+        self.to = to;
+        self.purpose = purpose;
+        self.mpdus.clear();
+        self.psdu = Bytes(0);
+        self.spoilt = 0;
+    }
+}
+
+/// The PSDU of an A-MPDU as it grows.
+struct Growing {
+    psdu: u64,
+    limit: u64,
+    min_subframe: u64,
+    /// Where the last subframe began.
+    last: u64,
+    mpdus: usize,
+}
+
+impl Growing {
+    /// Where a further subframe would begin.
+    fn next(&self) -> u64 {
+        if self.mpdus == 0 { 0 } else { self.psdu.max(self.last + self.min_subframe).next_multiple_of(4) }
+    }
+
+    /// Whether a further MPDU of `length` bytes fits; the first always does.
+    fn fits(&self, length: u64) -> bool {
+        self.mpdus == 0 || self.next() + DELIMITER + length <= self.limit
+    }
+
+    fn add(&mut self, length: u64) {
+        self.last = self.next();
+        self.psdu = self.last + DELIMITER + length;
+        self.mpdus += 1;
+    }
+}
+
+impl GeneralChannel {
+    /// Forms what `sender` puts on the air: MPDUs of one window, those to be sent again first, then what waits for the same
+    /// receiver.
+    pub(super) fn form(
+        &mut self,
+        now: Time,
+        sender: usize,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) {
+        let station = self.station_of(sender);
+        let task = self.contenders[sender].task.expect("a sender has something to send");
+        let to = self.contenders[sender].windows[task.window()].to;
+        let Task::Data(place) = task else {
+            self.form_request(sender, station, to);
+            return;
+        };
+        self.contenders[sender].backlog.retain(|waiting| *waiting != place);
+        let limit = self.psdu_limit(now, sender, station, to);
+        let aggregation = self.aggregation.as_ref().filter(|_| to != BROADCAST);
+        let sizes = self.access.timing.sizes;
+        let (overhead, llc) = (sizes.mac_overhead.0, sizes.llc_overhead.0);
+        let contender = &mut self.contenders[sender];
+        contender.ppdu.begin(to, if to == BROADCAST { Purpose::Broadcast } else { Purpose::Single });
+        let mut growing = Growing {
+            psdu: 0,
+            limit,
+            min_subframe: aggregation.map_or(0, |rules| rules.min_subframe.0),
+            last: 0,
+            mpdus: 0,
+        };
+        let has_msdus = aggregation.is_some_and(|rules| rules.max_amsdu.0 > 0);
+        let mut number = contender.windows[place].origin();
+        loop {
+            // The last MPDU of the window may grow into an A-MSDU: whether it does shows when the next one begins.
+            let ahead = number + u64::from(has_msdus);
+            while let Some(rules) = aggregation
+                && contender.windows[place].next() <= ahead
+                && contender.windows[place].has_room()
+                && growing.fits(overhead + llc)
+                && (limit > 0 || growing.mpdus == 0)
+            {
+                let Some(id) = contender.waiting.dequeue_for(now, to, packets, dropped, receiver) else { break };
+                let msdu = frame_length(&self.access.timing, &packets[id], self.stations[station].routing_overhead).0
+                    - overhead;
+                let window = &mut contender.windows[place];
+                if !window.append(id, msdu, overhead, rules, &mut self.chain) {
+                    window.push(Mpdu::new(id, msdu + overhead, rules.expiry(now)));
+                }
+            }
+            let window = &mut contender.windows[place];
+            if number == window.next() {
+                break;
+            }
+            let mpdu = window.mpdu_mut(number);
+            if mpdu.is_pending() {
+                if !growing.fits(u64::from(mpdu.length)) {
+                    break;
+                }
+                growing.add(u64::from(mpdu.length));
+                contender.counters.retries += u64::from(mpdu.attempts > 0);
+                mpdu.attempts = mpdu.attempts.saturating_add(1);
+                contender.ppdu.mpdus.push((number, false));
+                if limit == 0 {
+                    break; // single MPDUs only
+                }
+            }
+            number += 1;
+        }
+        let first = contender.windows[place].mpdu(contender.ppdu.mpdus[0].0);
+        let ppdu = &mut contender.ppdu;
+        ppdu.first = first.first;
+        contender.counters.ppdus += 1;
+        contender.counters.mpdus += growing.mpdus as u64;
+        let single = Bytes(u64::from(first.length));
+        if growing.mpdus > 1 {
+            ppdu.purpose = Purpose::Aggregate;
+            ppdu.psdu = Bytes(growing.psdu);
+        } else {
+            ppdu.psdu = single_psdu(single, aggregation);
+        }
+        let (psdu, purpose) = (ppdu.psdu, ppdu.purpose);
+        let air = self.data_air(station, to, psdu);
+        let response = self.response_air(station, to, purpose);
+        let protection = self.protection(psdu, to, station);
+        let ppdu = &mut self.contenders[sender].ppdu;
+        ppdu.air = air;
+        ppdu.response = response;
+        ppdu.sequence = sequence(purpose, protection);
+    }
+
+    fn form_request(&mut self, sender: usize, station: usize, to: u32) {
+        let purpose = Purpose::BlockAckRequest;
+        let timing = &self.access.timing;
+        let air = timing.frame(BLOCK_ACK_REQ, self.control_rate(station, to));
+        let response = self.response_air(station, to, purpose);
+        let Contender { ppdu, counters, .. } = &mut self.contenders[sender];
+        counters.requests += 1;
+        ppdu.begin(to, purpose);
+        ppdu.psdu = BLOCK_ACK_REQ;
+        ppdu.air = air;
+        ppdu.response = response;
+        ppdu.sequence = sequence(purpose, Protection::None);
+    }
+
+    /// The station by whose rate frames between two stations go: the access point takes that of its receiver.
+    pub(super) fn rate_of(&self, station: usize, to: u32) -> usize {
+        if station == self.ap as usize && to != BROADCAST { to as usize } else { station }
+    }
+
+    /// Air time of data.
+    fn data_air(&self, station: usize, to: u32, psdu: Bytes) -> Duration {
+        let peer = &self.stations[self.rate_of(station, to)];
+        match peer.mode {
+            _ if to == BROADCAST => self.access.timing.frame(psdu, self.access.broadcast_rate),
+            Some(mode) => mode.timing.duration(psdu),
+            None => self.access.timing.frame(psdu, peer.rate),
+        }
+    }
+
+    /// Rate of control frames that answer data between two stations.
+    pub(super) fn control_rate(&self, station: usize, to: u32) -> BitRate {
+        let peer = &self.stations[self.rate_of(station, to)];
+        let kbps = |mode: Mode| BitRate::from_kbps(u64::from(mode.tx.reference_rate_kbps()));
+        self.access.timing.answer_rate(peer.mode.map_or(peer.rate, kbps))
+    }
+
+    /// Air time of the answer to data or a request.
+    fn response_air(&self, station: usize, to: u32, purpose: Purpose) -> Duration {
+        let timing = &self.access.timing;
+        let length = match (purpose, &self.aggregation) {
+            (Purpose::Aggregate | Purpose::BlockAckRequest, Some(rules)) => rules.block_ack(),
+            _ => timing.sizes.ack,
+        };
+        if to == BROADCAST { Duration::ZERO } else { timing.frame(length, self.control_rate(station, to)) }
+    }
+
+    /// How data are protected.
+    fn protection(&self, psdu: Bytes, to: u32, station: usize) -> Protection {
+        if to != BROADCAST && self.access.protects(psdu) {
+            Protection::RtsCts
+        } else if self.access.protection.is_some() && self.stations[station].mode.is_some() {
+            Protection::CtsToSelf
+        } else {
+            Protection::None
+        }
+    }
+
+    /// Length to which an A-MPDU may grow; zero if there is none.
+    fn psdu_limit(&self, now: Time, sender: usize, station: usize, to: u32) -> u64 {
+        let Some(rules) = self.aggregation.as_ref().filter(|rules| rules.max_ampdu.0 > 0 && to != BROADCAST) else {
+            return 0;
+        };
+        let peer = &self.stations[self.rate_of(station, to)];
+        let Some(mode) = peer.mode else { return 0 };
+        let txop = self.contenders[sender].txop;
+        let longest = if txop > Duration::ZERO {
+            let answer = self.access.timing.sifs + self.response_air(station, to, Purpose::Aggregate);
+            let left = txop.saturating_sub(now - self.won_at + answer);
+            mode.timing.longest(left.min(rules.max_duration)).unwrap_or(Bytes(0))
+        } else {
+            peer.longest_psdu
+        };
+        rules.max_ampdu.0.min(longest.0).max(1)
+    }
+
+    /// Whether the next exchange of a sender still belongs to its TXOP.
+    pub(super) fn may_go_on(&self, now: Time, sender: usize) -> bool {
+        let contender = &self.contenders[sender];
+        let station = self.station_of(sender);
+        let timing = &self.access.timing;
+        let task = contender.task.expect("there is more to send");
+        let window = &contender.windows[task.window()];
+        let to = window.to;
+        let mut exchange = timing.sifs;
+        if let Task::Request(_) = task {
+            exchange += timing.frame(BLOCK_ACK_REQ, self.control_rate(station, to));
+            exchange += timing.sifs + self.response_air(station, to, Purpose::BlockAckRequest);
+        } else {
+            let first = window.first_pending().expect("there is something to send");
+            let psdu = single_psdu(Bytes(u64::from(window.mpdu(first).length)), self.aggregation.as_ref());
+            exchange += self.data_air(station, to, psdu);
+            if to != BROADCAST {
+                exchange += timing.sifs + self.response_air(station, to, Purpose::Single);
+            }
+            for step in sequence(Purpose::Single, self.protection(psdu, to, station)) {
+                if matches!(step, Step::Rts | Step::Cts | Step::CtsToSelf) {
+                    exchange += self.control_air(*step) + timing.sifs;
+                }
+            }
+        }
+        self.in_a_row < contender.burst || now + exchange - self.won_at <= contender.txop
+    }
+
+    /// The originator takes note of an exchange that has ended, `answered` or not. How many MPDUs were delivered.
+    pub(super) fn settle(
+        &mut self,
+        now: Time,
+        sender: usize,
+        answered: bool,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
+    ) -> u64 {
+        let station = self.station_of(sender);
+        let Contender { ppdu, windows, task, backlog, requests, counters, .. } = &mut self.contenders[sender];
+        let place = task.expect("a sender has something to send").window();
+        let window = &mut windows[place];
+        let rules = self.aggregation.as_ref().filter(|rules| rules.max_ampdu.0 > 0);
+        let mut delivered = 0;
+        if ppdu.is_request() {
+            requests.retain(|waiting| *waiting != place);
+            if answered {
+                delivered = window.acknowledge_received();
+            } else {
+                window.request_due = true;
+            }
+        } else {
+            for &(number, _) in &ppdu.mpdus {
+                let mpdu = window.mpdu(number);
+                if answered && (mpdu.is_received() || ppdu.to == BROADCAST) {
+                    window.acknowledge(number);
+                    delivered += 1;
+                } else if rules.is_some_and(|rules| mpdu.attempts >= rules.retry_limit || mpdu.expires <= now) {
+                    window.discard(number, &self.chain, &mut self.released);
+                }
+            }
+            if !answered && rules.is_some_and(|rules| rules.request_after_miss) && ppdu.is_aggregate() {
+                window.request_due = true;
+            }
+        }
+        counters.delivered += delivered;
+        window.advance();
+        if window.request_due && !requests.contains(&place) {
+            requests.push(place);
+        }
+        if window.pending() > 0 && !backlog.contains(&place) {
+            backlog.push(place);
+        }
+        self.note_released(now, station, retry_limit_drops);
+        delivered
+    }
+
+    /// `sender` gives up what it has just sent.
+    pub(super) fn discard(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
+        let station = self.station_of(sender);
+        let Contender { ppdu, windows, task, backlog, requests, .. } = &mut self.contenders[sender];
+        let place = task.expect("a sender has something to send").window();
+        let window = &mut windows[place];
+        for &(number, _) in &ppdu.mpdus {
+            window.discard(number, &self.chain, &mut self.released);
+        }
+        if ppdu.is_request() {
+            window.request_due = false;
+            requests.retain(|waiting| *waiting != place);
+        }
+        window.advance();
+        if window.pending() == 0 {
+            backlog.retain(|waiting| *waiting != place);
+        }
+        self.note_released(now, station, retry_limit_drops);
+    }
+}
+
+/// The PSDU of a single MPDU: in VHT and HE PPDUs it has a delimiter too.
+fn single_psdu(length: Bytes, aggregation: Option<&Aggregation>) -> Bytes {
+    if aggregation.is_some_and(|rules| rules.single_in_ampdu) { length + Bytes(DELIMITER) } else { length }
+}

@@ -1,0 +1,141 @@
+//! Records of what a channel with access categories has put on the air.
+
+use wifair_packet::Packets;
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+use super::ppdu::Ppdu;
+use super::settings::BLOCK_ACK_REQ;
+use super::{BROADCAST, GeneralChannel, Phase, Step, number};
+use crate::tap::{Fate, FrameKind, FrameRecord, InAggregate, Tap};
+
+impl GeneralChannel {
+    /// Records what ends at `now`.
+    #[cold]
+    pub(super) fn record(&mut self, now: Time, packets: &Packets) {
+        let Some(mut tap) = self.tap.take() else { return };
+        match self.phase {
+            Phase::Idle => {
+                for (contender, from) in self.backoffs.counting() {
+                    tap.backoff(number(contender as usize / self.categories), from, now);
+                }
+            }
+            Phase::Gap => {}
+            Phase::Data | Phase::Broadcast => self.record_exchange(&mut tap, now, packets),
+            Phase::Response { lost } => self.record_response(&mut tap, now, lost),
+            Phase::Collision => {
+                let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
+                for &sender in &self.senders {
+                    let opening = self.opening(sender);
+                    match self.contenders[sender].ppdu.before_data().first() {
+                        Some(step) => self.record_control(&mut tap, sender, *step, self.began, fate),
+                        None => self.record_data(&mut tap, sender, self.began + opening, packets, Some(fate)),
+                    }
+                }
+            }
+        }
+        self.tap = Some(tap);
+    }
+
+    /// Data or a request that end at `now`, with what preceded them.
+    fn record_exchange(&self, tap: &mut Tap, now: Time, packets: &Packets) {
+        let sender = self.senders[0];
+        let ppdu = &self.contenders[sender].ppdu;
+        let mut began = now - ppdu.air;
+        for step in ppdu.before_data() {
+            began = began - self.control_air(*step) - self.access.timing.sifs;
+        }
+        for step in ppdu.before_data() {
+            self.record_control(tap, sender, *step, began, Fate::Read);
+            began += self.control_air(*step) + self.access.timing.sifs;
+        }
+        self.record_data(tap, sender, now, packets, None);
+    }
+
+    /// What a frame announces that is followed by others for `rest`.
+    fn reserves(&self, rest: Duration) -> Duration {
+        self.access.round_nav(rest)
+    }
+
+    /// A frame that precedes data, from `began` on.
+    fn record_control(&self, tap: &mut Tap, sender: usize, step: Step, began: Time, fate: Fate) {
+        let timing = &self.access.timing;
+        let ppdu = &self.contenders[sender].ppdu;
+        let from = number(self.station_of(sender));
+        let (kind, ends, length) = match step {
+            Step::Rts => (FrameKind::Rts, (from, ppdu.to), timing.sizes.rts),
+            Step::Cts => (FrameKind::Cts, (ppdu.to, from), timing.sizes.cts),
+            _ => (FrameKind::Cts, (from, from), timing.sizes.cts),
+        };
+        // A CTS announces what the RTS did, less itself and the gap before it.
+        let after_rts = timing.sifs * 3 + timing.cts() + ppdu.air + ppdu.response;
+        let reserves = match step {
+            Step::Rts => self.reserves(after_rts),
+            Step::Cts => self.reserves(after_rts) - timing.sifs - timing.cts(),
+            _ => self.reserves(timing.sifs * 2 + ppdu.air + ppdu.response),
+        };
+        let rate = if step == Step::CtsToSelf { self.access.protection } else { None }.unwrap_or(timing.basic_rate);
+        let end = began + self.control_air(step);
+        tap.push(FrameRecord { rate, length, reserves, ..FrameRecord::new(kind, ends, (began, end), fate) });
+    }
+
+    /// The MPDUs of a PPDU, or a request, that end at `end`; with the same fate for all, if it is given.
+    fn record_data(&self, tap: &mut Tap, sender: usize, end: Time, packets: &Packets, fate: Option<Fate>) {
+        let contender = &self.contenders[sender];
+        let ppdu = &contender.ppdu;
+        let station = self.station_of(sender);
+        let span = (end - ppdu.air, end);
+        let ends = (number(station), ppdu.to);
+        let answer = if ppdu.to == BROADCAST { Duration::ZERO } else { self.access.timing.sifs + ppdu.response };
+        let reserves = self.reserves(answer);
+        let fate_of = |is_spoilt: bool| fate.unwrap_or(if is_spoilt { Fate::Error } else { Fate::Read });
+        if ppdu.is_request() {
+            let frame = FrameRecord::new(FrameKind::BlockAckReq, ends, span, fate_of(!ppdu.is_read()));
+            let rate = self.control_rate(station, ppdu.to);
+            tap.push(FrameRecord { rate, length: BLOCK_ACK_REQ, reserves, ..frame });
+            return;
+        }
+        let window = &contender.windows[contender.task.expect("a sender has something to send").window()];
+        let ppdu_number = ppdu.is_aggregate().then(|| tap.next_aggregate());
+        let count = ppdu.mpdus().len();
+        for (place, &(number, is_spoilt)) in ppdu.mpdus().iter().enumerate() {
+            let mpdu = window.mpdu(number);
+            #[allow(clippy::cast_possible_truncation)]
+            let (place, of) = (place as u16, count as u16);
+            tap.push(FrameRecord {
+                rate: self.data_rate(station, ppdu),
+                length: Bytes(u64::from(mpdu.length)),
+                reserves,
+                retry: if self.aggregation.is_some() { mpdu.attempts > 1 } else { contender.contention.is_retry() },
+                packet: (!mpdu.is_received()).then(|| packets[mpdu.first]),
+                id: (!mpdu.is_received()).then_some(mpdu.first),
+                sequence: self.aggregation.as_ref().map(|_| u16::try_from(number % 4096).expect("12 bits")),
+                msdus: mpdu.packets,
+                aggregate: ppdu_number.map(|ppdu| InAggregate { ppdu, place, of }),
+                ..FrameRecord::new(FrameKind::Data, ends, span, fate_of(is_spoilt))
+            });
+        }
+    }
+
+    fn data_rate(&self, station: usize, ppdu: &Ppdu) -> BitRate {
+        if ppdu.to == BROADCAST {
+            return self.access.broadcast_rate;
+        }
+        let peer = &self.stations[self.rate_of(station, ppdu.to)];
+        peer.mode.map_or(peer.rate, |mode| mode.tx.data_rate())
+    }
+
+    /// The answer that ends at `now`.
+    fn record_response(&self, tap: &mut Tap, now: Time, lost: bool) {
+        let sender = self.senders[0];
+        let station = self.station_of(sender);
+        let ppdu = &self.contenders[sender].ppdu;
+        let is_block_ack = ppdu.has(Step::BlockAck);
+        let (kind, length) = match &self.aggregation {
+            Some(rules) if is_block_ack => (FrameKind::BlockAck, rules.block_ack()),
+            _ => (FrameKind::Ack, self.access.timing.sizes.ack),
+        };
+        let fate = if lost { Fate::Error } else { Fate::Read };
+        let frame = FrameRecord::new(kind, (ppdu.to, number(station)), (now - ppdu.response, now), fate);
+        tap.push(FrameRecord { rate: self.control_rate(station, ppdu.to), length, ..frame });
+    }
+}

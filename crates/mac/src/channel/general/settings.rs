@@ -1,0 +1,138 @@
+//! What a channel with access categories is built from.
+
+use wifair_engine::Stream;
+use wifair_packet::Packet;
+use wifair_phy::{Band, TxMode};
+use wifair_units::{Bytes, Duration, Time};
+
+use super::backoffs::SlotRules;
+use crate::category::{Category, First};
+use crate::{Access, StationSettings};
+use wifair_queue::Queue;
+
+/// What decides the category of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Classifier {
+    /// Its kind: packets that go first are of the first category, all others of the second.
+    Kind(First),
+    /// Whoever offers the packet.
+    Caller,
+}
+
+impl Classifier {
+    /// The place of a packet's category, from 0 for the one that goes first.
+    pub(super) fn place(self, packet: &Packet, category: usize) -> usize {
+        match self {
+            Self::Kind(first) => usize::from(!first.takes(packet)),
+            Self::Caller => category,
+        }
+    }
+}
+
+/// Rules of aggregation and block ACK.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aggregation {
+    /// MPDUs that may be outstanding: 64, 256 or 1024 with block ACK, 1 without.
+    pub window: u16,
+    /// Longest A-MPDU; zero for single MPDUs.
+    pub max_ampdu: Bytes,
+    /// Longest A-MSDU; zero for none.
+    pub max_amsdu: Bytes,
+    /// Longest MPDU in an A-MPDU: 4095 bytes in an HT PPDU, 11454 in a VHT PPDU.
+    pub max_mpdu: Bytes,
+    /// Longest PPDU: aPPDUMaxTime, 5.484 ms.
+    pub max_duration: Duration,
+    /// Least length of a subframe of an A-MPDU, by the minimum MPDU start spacing at the rate of the PPDU.
+    pub min_subframe: Bytes,
+    /// Whether a single MPDU stands in an A-MPDU too, as in VHT and HE PPDUs.
+    pub single_in_ampdu: bool,
+    /// After a block ACK that did not come, whether the sender asks for it (as ns-3 does by default) instead of sending the
+    /// data again.
+    pub request_after_miss: bool,
+    /// Attempts of an MPDU.
+    pub retry_limit: u8,
+    /// How long a receiver waits for an MPDU before it hands up those behind it.
+    pub reorder_timeout: Duration,
+    /// How long an MPDU is tried, from the time when it left its queue; for ever if absent.
+    pub lifetime: Option<Duration>,
+}
+
+impl Aggregation {
+    /// When an MPDU that leaves its queue at `now` is given up.
+    pub(super) fn expiry(&self, now: Time) -> Time {
+        self.lifetime.map_or(Time::NEVER, |lifetime| now + lifetime)
+    }
+
+    /// Length of a block ACK: 32 bytes with a bitmap of 64 bits, 56 with 256, 152 with 1024 (9.3.1.9).
+    #[must_use]
+    pub const fn block_ack(&self) -> Bytes {
+        Bytes(match self.window {
+            0..=64 => 32,
+            65..=256 => 56,
+            _ => 152,
+        })
+    }
+}
+
+/// Length of a BlockAckReq (9.3.1.8).
+pub(super) const BLOCK_ACK_REQ: Bytes = Bytes(24);
+
+/// One category of a station.
+#[derive(Clone, Debug)]
+pub struct CategorySettings {
+    /// Windows, AIFS and TXOP.
+    pub parameters: Category,
+    /// Packets that wait: one queue, or one for each receiver by its number.
+    pub queues: Vec<Queue>,
+    /// Backoff draws.
+    pub backoff: Stream,
+}
+
+/// One station.
+#[derive(Clone, Debug)]
+pub struct GeneralStation {
+    /// What does not depend on the category. Its windows, queue and backoff draws do not count.
+    pub common: StationSettings,
+    /// Transmit mode of data to and from this station and its band, from HT on; the bare rate counts if absent.
+    pub mode: Option<(TxMode, Band)>,
+    /// What goes first comes first.
+    pub categories: Vec<CategorySettings>,
+}
+
+/// A channel and its stations.
+#[derive(Clone, Debug)]
+pub struct GeneralSettings {
+    /// Rules of access.
+    pub access: Access,
+    /// Number of the access point: a frame from it goes in the transmit mode of its receiver.
+    pub ap: u32,
+    /// What decides the category of a packet.
+    pub classifier: Classifier,
+    /// When contenders count slots.
+    pub slot_rules: SlotRules,
+    /// Rules of aggregation, if frames are aggregated.
+    pub aggregation: Option<Aggregation>,
+    /// All stations, the access point among them, each with as many categories.
+    pub stations: Vec<GeneralStation>,
+}
+
+/// What one category of a station did, since the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CategoryCounters {
+    /// Data PPDUs sent.
+    pub ppdus: u64,
+    /// MPDUs sent in them.
+    pub mpdus: u64,
+    /// Those of them that had been sent before.
+    pub retries: u64,
+    /// MPDUs that were acknowledged.
+    pub delivered: u64,
+    /// Block ACK requests sent.
+    pub requests: u64,
+    /// Exchanges without an answer.
+    pub unanswered: u64,
+    /// Times that a category which goes first sent in its place.
+    pub internal_collisions: u64,
+    /// Air time of its data PPDUs that met no other.
+    pub data_air: Duration,
+}

@@ -1,0 +1,193 @@
+//! Aggregates, block ACK and four categories, against closed forms and an exact Monte Carlo.
+
+use wifair_engine::stream;
+use wifair_mac::general::{
+    Aggregation, CategorySettings, Classifier, GeneralChannel, GeneralSettings, GeneralStation, SlotRules,
+};
+use wifair_mac::{Access, Category, MacEvent, StationSettings};
+use wifair_packet::{Kind, Packet, Packets};
+use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, Timing, TxMode};
+use wifair_queue::{Limit, Queue};
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+/// IP packets that carry 1472 bytes of UDP.
+const SIZE: u16 = 1500;
+
+fn micros(us: u64) -> Duration {
+    Duration::from_micros(us)
+}
+
+/// HT, MCS 7, 20 MHz, guard interval 800 ns: 65 Mb/s.
+fn ht_mcs7() -> TxMode {
+    TxMode::Ht(HtMode::new(7, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap())
+}
+
+fn aggregation() -> Aggregation {
+    Aggregation {
+        window: 64,
+        max_ampdu: Bytes(65_535),
+        max_amsdu: Bytes(0),
+        max_mpdu: Bytes(4095),
+        max_duration: micros(5484),
+        min_subframe: Bytes(0),
+        single_in_ampdu: false,
+        request_after_miss: false,
+        retry_limit: 7,
+        reorder_timeout: Duration::from_millis(100),
+        lifetime: None,
+    }
+}
+
+const VO: Category = Category { cw_min: 3, cw_max: 7, aifsn: 2, txop: Duration::ZERO, burst: 1 };
+const VI: Category = Category { cw_min: 7, cw_max: 15, aifsn: 2, txop: Duration::ZERO, burst: 1 };
+const BE: Category = Category { cw_min: 15, cw_max: 1023, aifsn: 3, txop: Duration::ZERO, burst: 1 };
+const BK: Category = Category { cw_min: 15, cw_max: 1023, aifsn: 7, txop: Duration::ZERO, burst: 1 };
+
+/// An access point, station 0, and one station for each category; 5 GHz, control frames at 24 Mb/s. The timeout is that of
+/// ns-3: SIFS, a slot and 20 us.
+fn channel(mode: TxMode, rules: Aggregation, categories: &[Category], seed: u64) -> GeneralChannel {
+    let mut timing = Timing::ofdm_5ghz(BitRate::from_mbps(24));
+    timing.sizes.mac_overhead = Bytes(30); // QoS data
+    let access = Access { answer_timeout: micros(45), ..Access::standard(timing) };
+    let station = |(number, parameters): (usize, &Category)| {
+        let common = StationSettings {
+            cw_min: 0,
+            cw_max: 0,
+            exclude_cw: false,
+            rate: BitRate::from_mbps(54),
+            routing_overhead: Bytes(0),
+            data_error_to: 0.0,
+            data_error_from: 0.0,
+            control_error_to: 0.0,
+            queue: Queue::fifo(Limit::Packets(1)),
+            backoff: stream(seed, "backoff", &number.to_string()),
+            errors: stream(seed, "error", &number.to_string()),
+        };
+        let category = CategorySettings {
+            parameters: parameters.clone(),
+            queues: vec![Queue::fifo(Limit::Packets(2000))],
+            backoff: common.backoff.clone(),
+        };
+        GeneralStation { common, mode: Some((mode, Band::Ghz5)), categories: vec![category] }
+    };
+    GeneralChannel::new(GeneralSettings {
+        access,
+        ap: 0,
+        classifier: Classifier::Caller,
+        slot_rules: SlotRules::Edca,
+        aggregation: Some(rules),
+        stations: std::iter::once(&BE).chain(categories).enumerate().map(station).collect(),
+    })
+}
+
+/// What was received from each station, in Mb/s of UDP payload.
+struct Goodput {
+    each: Vec<f64>,
+    p_collision: f64,
+}
+
+impl Goodput {
+    fn total(&self) -> f64 {
+        self.each.iter().sum()
+    }
+}
+
+/// All stations but the access point always have something to send to it. Packets of each arrive in order and once, or are
+/// counted as lost.
+fn saturate(mut channel: GeneralChannel, stations: u32, seconds: u64) -> Goodput {
+    let (mut packets, mut dropped, mut retry_limit_drops) = (Packets::default(), vec![], vec![]);
+    let (mut received, mut next_seq) = (vec![0_u64; stations as usize], vec![0_u64; stations as usize]);
+    let mut last_seq = vec![None; stations as usize];
+    let end = Time::ZERO + Duration::from_secs(seconds);
+    let receiver = |_: &Packet| 0;
+    let mut now = Time::ZERO;
+    let mut offers: Vec<u32> = (1..=stations).flat_map(|station| std::iter::repeat_n(station, 600)).collect();
+    while now < end {
+        for station in offers.drain(..) {
+            let seq = &mut next_seq[station as usize - 1];
+            let packet = Packet { flow: station, seq: *seq, size: SIZE, kind: Kind::Udp, ..Packet::default() };
+            *seq += 1;
+            let id = packets.insert(packet);
+            channel.offer_in(now, station, 0, id, &mut packets, &mut dropped, receiver);
+            assert!(dropped.is_empty());
+        }
+        now = channel.next();
+        if let MacEvent::Packet { to, id } =
+            channel.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, receiver)
+        {
+            assert_eq!(to, 0);
+            let packet = packets.remove(id);
+            let index = packet.flow as usize - 1;
+            assert!(last_seq[index].is_none_or(|last| last < packet.seq), "in order, and once");
+            last_seq[index] = Some(packet.seq);
+            received[index] += 1;
+            offers.push(packet.flow);
+        }
+        for (station, id) in retry_limit_drops.drain(..) {
+            packets.remove(id);
+            offers.push(station);
+        }
+    }
+    assert_eq!(channel.air_time(now).total(), now - Time::ZERO, "air time adds up");
+    let spent = (now - Time::ZERO).as_secs();
+    let counters = channel.all_counters();
+    let sum = |part: fn(&wifair_mac::Counters) -> u64| counters.iter().map(part).sum::<u64>() as f64;
+    Goodput {
+        each: received.iter().map(|count| *count as f64 * 1472.0 * 8.0 / spent / 1e6).collect(),
+        p_collision: sum(|c| c.collisions) / sum(|c| c.attempts),
+    }
+}
+
+fn assert_within(measured: f64, expected: f64, part: f64, what: &str) {
+    assert!((measured / expected - 1.0).abs() < part, "{what}: {measured:.3}, expected {expected:.3}");
+}
+
+/// One station: payload over PPDU + SIFS + block ACK + AIFS + 7.5 slots. 28 MPDUs of 1538 bytes in 5360 us, 32 bytes of block ACK
+/// at 24 Mb/s in 32 us.
+#[test]
+fn a_lone_station_has_the_closed_form() {
+    let goodput = saturate(channel(ht_mcs7(), aggregation(), &[BE], 1), 1, 20);
+    let cycle = 5360.0 + 16.0 + 32.0 + 43.0 + 67.5;
+    assert_within(goodput.total(), 28.0 * 1472.0 * 8.0 / cycle, 0.002, "goodput");
+}
+
+/// The exact Monte Carlo of saturated EDCA with A-MPDU (rule 'ns3', 50 s each; its own spread is about 0.5 % with ten stations).
+#[test]
+fn saturation_agrees_with_the_monte_carlo() {
+    // stations, BlockAckReq after a miss, goodput, probability of collision
+    for (stations, request_after_miss, goodput, p_collision) in
+        [(2, false, 56.411, 0.1152), (2, true, 55.736, 0.1213), (10, false, 47.006, 0.3806), (10, true, 42.452, 0.3857)]
+    {
+        let rules = Aggregation { request_after_miss, ..aggregation() };
+        let measured =
+            saturate(channel(ht_mcs7(), rules, &vec![BE; stations], 1), u32::try_from(stations).unwrap(), 200);
+        let what = format!("{stations} stations, request after a miss: {request_after_miss}");
+        assert_within(measured.total(), goodput, 0.01, &what);
+        if !request_after_miss {
+            // The Monte Carlo counts collisions of data only.
+            assert!((measured.p_collision - p_collision).abs() < 0.01, "{what}: collisions {}", measured.p_collision);
+        }
+    }
+}
+
+/// One station of each category, all saturated (rule 'ns3', bar 0).
+#[test]
+fn four_categories_agree_with_the_monte_carlo() {
+    let measured = saturate(channel(ht_mcs7(), aggregation(), &[VO, VI, BE, BK], 1), 4, 400);
+    assert_within(measured.total(), 50.975, 0.01, "all");
+    for (category, (each, expected)) in measured.each.iter().zip([33.170, 13.024, 3.963]).enumerate() {
+        assert_within(*each, expected, 0.05, &format!("category {category}"));
+    }
+    assert_within(measured.each[3], 0.818, 0.25, "BK"); // few frames in the Monte Carlo
+}
+
+/// No aggregation: one MPDU and ACK.
+#[test]
+fn without_aggregation_the_same_rules_hold() {
+    for (stations, expected) in [(2, 31.480), (10, 28.697)] {
+        let rules = Aggregation { max_ampdu: Bytes(0), window: 1, ..aggregation() };
+        let measured =
+            saturate(channel(ht_mcs7(), rules, &vec![BE; stations], 1), u32::try_from(stations).unwrap(), 60);
+        assert_within(measured.total(), expected, 0.01, &format!("{stations} stations"));
+    }
+}
