@@ -230,6 +230,8 @@ def _restore(data: bytes, name: str, overrides: tuple[tuple[str, str], ...]) -> 
 def _read(path: str | os.PathLike[str], name: str) -> bytes:
     try:
         if str(path) == "-":
+            if sys.stdin is None:
+                raise ValueError("standard input is closed")
             data = sys.stdin.buffer.read(_core.MAX_BYTES + 1)
             size = len(data)
         else:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -14,7 +16,7 @@ from click.core import ParameterSource
 from wifair.errors import Interrupted, RunError, ScenarioError, StoppedError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = [
     "FAILED",
@@ -149,9 +151,10 @@ def refuse_unused(options: Iterable[str], why: str) -> None:
 
 
 def guarded(call: Callable[[], object]) -> object:
-    """Call, and turn what may go wrong into one clear message and an exit code."""
+    """Call, and turn what may go wrong into one clear message and an exit code. SIGTERM is as Ctrl-C."""
     try:
-        return call()
+        with _terminable():
+            return call()
     except ScenarioError as error:
         fail(str(error), WRONG)
     except StoreError as error:
@@ -168,6 +171,20 @@ def guarded(call: Callable[[], object]) -> object:
         sys.exit(0)
     except MemoryError:
         fail("out of memory", FAILED)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Take SIGTERM for Ctrl-C: what has finished is kept, and told."""
+    try:
+        before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class Seeds(click.ParamType[list[int]]):

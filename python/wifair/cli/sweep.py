@@ -212,6 +212,8 @@ def _engine(
 
 
 def _cluster(stack: ExitStack, address: str) -> Executor:
+    from wifair.sweeps.engines import WORKERS_S  # noqa: PLC0415
+
     try:
         from distributed import Client  # noqa: PLC0415
     except ImportError:
@@ -220,8 +222,10 @@ def _cluster(stack: ExitStack, address: str) -> Executor:
         client = stack.enter_context(Client(address, timeout="10s"))
     except (OSError, ValueError, TimeoutError) as error:
         fail(f"cannot reach a Dask scheduler at `{address}`: {error}", WRONG)
-    if not client.ncores():
-        fail(f"the Dask cluster at `{address}` has no workers", WRONG)
+    try:
+        client.wait_for_workers(1, timeout=WORKERS_S)
+    except TimeoutError:
+        fail(f"the Dask cluster at `{address}` has had no worker for {WORKERS_S:g} s: start some, then repeat", FAILED)
     executor: Executor = client.get_executor()
     return executor
 
@@ -251,7 +255,8 @@ def _run(asked: Sweep, store: Store, engine: Engine, kept: list[str], series: st
     except StoppedError as error:
         display.close()
         complain(str(error))
-        click.echo(f"{last.done} of {last.total} runs are in `{store.path}`; repeat the command to go on", err=True)
+        done = _count(asked, store, kept, series)
+        click.echo(f"{done} of {last.total} runs are in `{store.path}`; repeat the command to go on", err=True)
         sys.exit(FAILED)
     display.close()
     if not quiet:
@@ -259,6 +264,14 @@ def _run(asked: Sweep, store: Store, engine: Engine, kept: list[str], series: st
     if runs.wide:
         click.echo(f"{runs.wide} points still have too wide an interval with {asked.most_seeds} seeds", err=True)
     return runs
+
+
+def _count(asked: Sweep, store: Store, kept: list[str], series: str | None) -> int:
+    """Count the runs of the sweep that the store has, whoever computed them."""
+    from wifair.sweeps.compute import kept_of  # noqa: PLC0415
+
+    done = store.done(kept_of(kept, series)[0])
+    return sum(key in done for key in asked.runs())
 
 
 def _show(asked: Sweep, runs: Runs, as_json: bool) -> None:

@@ -11,9 +11,10 @@ import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from wifair import _core
+from wifair.errors import StoppedError
 from wifair.interrupting import GRACE_S, end_python
 from wifair.sweeps.task import VERSION, Computed, Task, perform, simulate
 
@@ -26,6 +27,11 @@ __all__ = ["Engine", "Given", "Processes", "Threads", "cores"]
 
 UNKNOWN_SLOTS = 32
 """Runs at the same time in an executor that does not say how many it can do."""
+
+
+WORKERS_S = 120.0
+"""So long a Dask cluster may be without workers."""
+RETRY_S = 0.5
 
 
 class Engine(Protocol):
@@ -128,12 +134,14 @@ class Given:
         """Use `executor`; a run may take `limit_s`."""
         self._executor = executor
         self._limit_s = limit_s
+        self._alone_since: float | None = None
 
     @property
     def slots(self) -> int:
         """Workers that it has now, as far as it can be told."""
-        client = getattr(self._executor, "_client", None)  # of dask.distributed, whose clusters grow and shrink
+        client = self._client()  # whose clusters grow and shrink
         if client is not None:
+            self._wait_for_workers(client)
             return max(int(sum(client.ncores().values())), UNKNOWN_SLOTS)  # one without work would never grow
         return int(getattr(self._executor, "_max_workers", 0)) or UNKNOWN_SLOTS
 
@@ -147,8 +155,29 @@ class Given:
         task = Task(scenario.resolved, scenario.hash, seed, tables, step_ns, VERSION, self._limit_s)
         return self._executor.submit(perform, task)
 
+    def _client(self) -> Any:
+        """Give the client of dask.distributed, if the executor is its."""
+        return getattr(self._executor, "_client", None)
+
+    def _wait_for_workers(self, client: Any) -> None:
+        """Note since when there is no worker, and give up after a while: they may come back until then."""
+        if client.ncores():
+            self._alone_since = None
+            return
+        now = time.monotonic()
+        self._alone_since = self._alone_since or now
+        if now - self._alone_since > WORKERS_S:
+            raise StoppedError(f"the Dask cluster has had no worker for {WORKERS_S:g} s; repeat the command to go on")
+
     def restart(self) -> bool:
-        """Say no: it is not ours to restart."""
+        """Say whether it goes on: workers of a Dask cluster may come back, another executor is not ours to restart."""
+        client = self._client()
+        until = time.monotonic() + WORKERS_S
+        while client is not None and client.status in ("running", "connecting") and time.monotonic() < until:
+            with suppress(OSError, TimeoutError):
+                if client.ncores():
+                    return True
+            time.sleep(RETRY_S)
         return False
 
     def stop(self) -> None:

@@ -1,0 +1,107 @@
+"""Ends that are seldom met: closed standard input, SIGTERM, a disk that fills, a Dask cluster without workers."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+import wifair
+from click.testing import CliRunner
+from wifair.cli import main
+from wifair.sweeps import Store, compute, engines
+
+
+@pytest.mark.parametrize("command", ["run -", "check -", "sweep - --dry-run", "explain -"])
+def test_standard_input_that_is_closed(command: str) -> None:
+    line = f"{sys.executable} -m wifair {command} <&-"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert re.fullmatch(r"error: cannot read `.*`: standard input is closed\n+", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_sigterm_is_told_and_keeps_what_has_finished(file: Path, tmp_path: Path, command: str) -> None:
+    out = tmp_path / "out"
+    more = ["--out", str(out)] if command == "sweep" else []
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wifair", command, str(file), "--seeds", "1..100000", *more],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(3)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    told = re.search(r"interrupted: (\d+) of 100000 runs", err)
+    assert told is not None, err
+    if command == "sweep":
+        with Store(out) as store:
+            assert store.count() == int(told[1])
+
+
+def test_a_sweep_that_stops_counts_what_the_store_has(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = wifair.Scenario.from_file(file)
+    compute([(scenario, seed) for seed in range(1, 15)], tmp_path / "out")
+
+    def full(*_: object) -> None:
+        raise wifair.StoppedError("the disk is full")
+
+    monkeypatch.setattr(Store, "record", full)
+    answer = CliRunner().invoke(main, ["sweep", str(file), "--seeds", "1..300", "--out", str(tmp_path / "out")])
+    assert answer.exit_code == 1
+    assert "14 of 300 runs are in" in answer.stderr
+
+
+class Cluster:
+    """A client of Dask whose workers go, and come back after a while."""
+
+    status = "running"
+
+    def __init__(self, back_after: int) -> None:
+        self._client = self
+        self.asked = 0
+        self.back_after = back_after
+        self.submitted = 0
+
+    def ncores(self) -> dict[str, int]:
+        self.asked += 1
+        return {"a": 2} if self.asked < 3 or self.asked > self.back_after else {}
+
+    def submit(self, function: Any, *arguments: Any) -> Future[Any]:
+        self.submitted += 1
+        future: Future[Any] = Future()
+        if self.submitted <= 2:  # these are lost with their workers
+            future.cancel()
+            future.set_running_or_notify_cancel()
+        else:
+            future.set_result(function(*arguments))
+        return future
+
+
+def test_workers_of_a_cluster_may_come_back(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "RETRY_S", 0.01)
+    cluster: Any = Cluster(back_after=20)
+    runs = [(wifair.Scenario.from_file(file), seed) for seed in range(1, 6)]
+    assert compute(runs, tmp_path / "out", executor=cluster).figures.rows == 5
+    monkeypatch.setattr(engines, "WORKERS_S", 0.2)
+    gone: Any = Cluster(back_after=10**9)
+    with pytest.raises(wifair.StoppedError, match="repeat the command to go on"):
+        compute([(runs[0][0], seed) for seed in range(10, 20)], tmp_path / "out", executor=gone)
+
+
+def test_nothing_is_left_of_the_handler() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    CliRunner().invoke(main, ["list", "cc"])
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert os.getpid() > 0
