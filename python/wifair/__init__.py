@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from wifair.capture import Capture, read_capture
     from wifair.columns import Columns
     from wifair.comparing import Comparison, compare
+    from wifair.exchange_time import Airtime, AirtimeError, airtime, airtime_table
     from wifair.explaining import Explanation, explain
     from wifair.extending import Ack, CongestionControl, Packet, QueueDiscipline
     from wifair.laboratory import lab
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Ack",
+    "Airtime",
+    "AirtimeError",
     "Capture",
     "CaptureError",
     "Columns",
@@ -80,6 +83,8 @@ __all__ = [
     "StoreError",
     "WifairError",
     "__version__",
+    "airtime",
+    "airtime_table",
     "compare",
     "explain",
     "lab",
@@ -95,6 +100,8 @@ __all__ = [
 # Imported when first used: the command answers `--help` without numpy.
 _LAZY = {
     "Ack": "wifair.extending",
+    "Airtime": "wifair.exchange_time",
+    "AirtimeError": "wifair.exchange_time",
     "Capture": "wifair.capture",
     "Columns": "wifair.columns",
     "Comparison": "wifair.comparing",
@@ -107,6 +114,8 @@ _LAZY = {
     "SavedResults": "wifair.saved",
     "Scenario": "wifair.scenario",
     "Store": "wifair.sweeps",
+    "airtime": "wifair.exchange_time",
+    "airtime_table": "wifair.exchange_time",
     "compare": "wifair.comparing",
     "explain": "wifair.explaining",
     "lab": "wifair.laboratory",

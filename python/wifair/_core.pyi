@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 from random import Random
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 __version__: str
 __source__: str
@@ -35,6 +35,30 @@ class Taps(TypedDict):
     pcap: Wish | None
     frames_ns: tuple[int, int] | None
 
+class AirtimeQuestion(TypedDict):
+    standard: str
+    band: str | None
+    width: int | None
+    mcs: int | None
+    rate: str | None
+    streams: int | None
+    guard_interval: str | None
+    psdu_length: int | None
+    mpdu_length: int | None
+    mpdus: int | None
+    response: str | None
+    basic_rates: list[str]
+    greenfield: bool
+    short_preamble: bool
+    dcm: bool
+    extended_range: int | None
+    ltf: int | None
+    coding: str | None
+    ldpc_extra_symbol: bool
+    packet_padding: str | None
+
+def airtime(question: AirtimeQuestion) -> dict[str, Any]: ...
+def airtime_table(question: AirtimeQuestion) -> list[dict[str, Any]]: ...
 def csv_text(names: Sequence[str], columns: Sequence[RawData]) -> str: ...
 
 class Control:

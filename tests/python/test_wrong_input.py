@@ -62,6 +62,11 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("full --seeds 1", ("--seeds", "`full` is none")),
         ("store", ("`store` is the store of a sweep", "wifair results store")),
     ],
+    "airtime": [
+        ("--standard 802.11ac --width 20 --mcs 9 --psdu 1500", ("--mcs", "3 and 6 streams")),
+        ("--standard 802.11ax --mcs 3 --guard-interval 400ns --psdu 1500", ("--guard-interval", "3200 ns")),
+        ("--standard 802.11n --mcs 0 --psdu 9000", ("--psdu", "at most")),
+    ],
     "init": [
         ("hotspot", ("no scenario `hotspot`", "hot-spot")),
         ("grid two.toml", ("`two.toml` is there already", "--force")),

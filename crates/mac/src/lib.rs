@@ -6,20 +6,26 @@
 //! of IEEE Std 802.11-2016.
 
 mod access;
+mod access_category;
+pub mod aggregation;
 mod category;
 mod channel;
 pub mod exchange;
+mod exchange_time;
 mod fast;
+pub mod frame_length;
 mod queue_hooks;
 mod station;
 mod tap;
 
 pub use access::{Access, Eifs, IdleAccess};
+pub use access_category::{AccessCategory, DscpMapping};
 pub use category::{AccessPlan, Categories, Category, First};
 pub use channel::{
     Channel, GeneralChannel, Hearing, RadioLinks, RateSettings, SharedChannel, SignalSettings, SpatialChannel, general,
     reference,
 };
+pub use exchange_time::{Content, ExchangeQuery, ExchangeTime, Response};
 pub use fast::SaturatedSource;
 pub use station::{AirTime, Counters, MacEvent, StationSettings};
 pub use tap::{BackoffRecord, Fate, FrameKind, FrameRecord, Hearer, InAggregate, Tap};

@@ -339,7 +339,11 @@ impl TxMode {
         Ok(())
     }
 
-    /// The fields before the data, in the order of their transmission.
+    /// Name and length of each field before the data, in the order of their transmission.
+    pub fn preamble_fields(self) -> impl Iterator<Item = (&'static str, Duration)> {
+        self.preamble().into_iter().filter(|(_, length)| *length > Duration::ZERO)
+    }
+
     pub(crate) fn preamble(self) -> PreambleFields {
         match self {
             Self::Dsss(mode) => mode.preamble(),

@@ -1,5 +1,6 @@
 //! Python bindings: convert, release the GIL, call. What users see is `python/wifair`.
 
+mod airtime;
 mod capture;
 mod columns;
 mod control;
@@ -14,6 +15,8 @@ use pyo3::prelude::*;
 /// The compiled part of wifair.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::airtime::{airtime, airtime_table};
     #[pymodule_export]
     use crate::capture::{Capture, read_capture};
     #[pymodule_export]

@@ -28,6 +28,7 @@ COMMANDS = {
     "analyze": ("wifair.cli.analyze", "Analyse packet captures: who got what, why, and how fair it was."),
     "measure": ("wifair.measure.commands", "Measure on a real network what a scenario describes."),
     "reproduce": ("wifair.cli.reproduce", "Rerun papers: their figures, and a verdict on each of their claims."),
+    "airtime": ("wifair.cli.airtime", "Say how long a frame and its exchange take on the air."),
     "list": ("wifair.cli.describe", "List what can be chosen in a scenario, each with its source."),
     "schema": ("wifair.cli.describe", "Print the JSON Schema of scenario files."),
     "completion": ("wifair.cli.completion", "Print a script that completes commands and options in a shell."),

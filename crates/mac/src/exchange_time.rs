@@ -1,0 +1,286 @@
+//! How long a frame exchange takes, by hand: a data PPDU, SIFS and its response, and what a station alone on the channel
+//! gets by repeating it.
+
+use wifair_phy::{
+    Amendment, Band, BasicRates, ModeError, ModeRequest, PPDU_MAX_TIME, PpduOptions, PpduParts, PpduTiming, TxMode,
+};
+use wifair_units::{BitRate, Bytes, Duration};
+
+use crate::frame_length::{self, BlockAckWindow};
+
+/// What the PPDU holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A PSDU of this length.
+    Psdu(Bytes),
+    /// One MPDU of this length, MAC header and FCS included; from 802.11ac on in an A-MPDU of its own (9.7.1).
+    Mpdu(Bytes),
+    /// An A-MPDU of so many MPDUs of this length.
+    AMpdu(Bytes, u32),
+}
+
+/// What follows the PPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Response {
+    /// Nothing, as after a broadcast.
+    None,
+    /// An ACK.
+    Ack,
+    /// A compressed block ACK.
+    BlockAck,
+}
+
+/// A question for an air time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExchangeQuery {
+    /// The PHY.
+    pub amendment: Amendment,
+    /// The mode.
+    pub mode: ModeRequest,
+    /// What is sent.
+    pub content: Content,
+    /// What answers it; if absent an ACK to one MPDU, a block ACK to several, or to a PSDU longer than any MPDU.
+    pub response: Option<Response>,
+    /// Basic rates, which control responses use.
+    pub basic_rates: BasicRates,
+    /// Packet extension, LDPC.
+    pub options: PpduOptions,
+}
+
+/// The answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExchangeTime {
+    /// Band.
+    pub band: Band,
+    /// Mode of the data PPDU.
+    pub mode: TxMode,
+    /// Length of the PSDU.
+    pub psdu: Bytes,
+    /// Bytes of the PSDU that are MPDUs, not delimiters or padding; all of it if it was given as such.
+    pub mpdu_bytes: Bytes,
+    /// MPDUs in it, if known.
+    pub mpdus: Option<u32>,
+    /// The data PPDU in parts.
+    pub parts: PpduParts,
+    /// Whether LDPC needs an extra symbol or segment for this length, counted or not.
+    pub ldpc_extra_symbol: bool,
+    /// Response, its mode, length and air time.
+    pub response: Option<(Response, TxMode, Bytes, Duration)>,
+    /// SIFS.
+    pub sifs: Duration,
+    /// AIFS of best effort with its default AIFSN of 3, or DIFS before 802.11n.
+    pub aifs: Duration,
+    /// Mean backoff of a station alone: half of CWmin, 15 slots of 9 us, or 31 of 20 us in 802.11b.
+    pub backoff: Duration,
+}
+
+impl ExchangeTime {
+    /// Works the answer out, or says what does not exist or does not fit.
+    pub fn new(query: &ExchangeQuery) -> Result<Self, ModeError> {
+        let (band, mode) = query.amendment.mode(&query.mode)?;
+        let longest_mpdu = longest_mpdu(query.amendment, query.content);
+        let (psdu, mpdu_bytes, mpdus) = psdu(query, longest_mpdu)?;
+        if psdu > mode.max_psdu() {
+            let message = format!(
+                "no PSDU of {} bytes in {}: there are 1 to {}",
+                psdu.0,
+                query.amendment.name(),
+                mode.max_psdu().0
+            );
+            return Err(error(query, message));
+        }
+        let timing = PpduTiming::with_options(mode, band, query.options);
+        let parts = timing.parts(psdu);
+        if query.amendment >= Amendment::N && parts.total() > PPDU_MAX_TIME {
+            let most = timing.longest(PPDU_MAX_TIME).unwrap_or(Bytes(0));
+            let message = format!(
+                "a PSDU of {} bytes takes {} us in {mode}, longer than the {} us of the longest PPDU: at most {} bytes fit",
+                psdu.0,
+                micros(parts.total()),
+                micros(PPDU_MAX_TIME),
+                most.0
+            );
+            return Err(error(query, message));
+        }
+        let response = match query.response.unwrap_or_else(|| usual_response(query, psdu, longest_mpdu)) {
+            Response::None => None,
+            kind => {
+                let length = if kind == Response::Ack {
+                    frame_length::ACK
+                } else {
+                    let needed = u64::from(mpdus.unwrap_or(1));
+                    frame_length::block_ack(BlockAckWindow::holding(needed).unwrap_or(BlockAckWindow::Mpdus1024))
+                };
+                let mode = query.basic_rates.response(mode);
+                Some((kind, mode, length, PpduTiming::new(mode, band).duration(length)))
+            }
+        };
+        let dsss = query.amendment == Amendment::B;
+        let aifsn = if query.amendment >= Amendment::N { 3 } else { 2 };
+        Ok(Self {
+            band,
+            mode,
+            psdu,
+            mpdu_bytes,
+            mpdus,
+            parts,
+            ldpc_extra_symbol: timing.needs_ldpc_extra_symbol(psdu),
+            response,
+            sifs: band.sifs(),
+            aifs: band.aifs(aifsn, dsss),
+            backoff: Duration::from_nanos(band.slot(dsss).as_nanos() * if dsss { 31 } else { 15 } / 2),
+        })
+    }
+
+    /// The answers for all modes of the standard that `query` leaves open: MCS or rate, width, streams and guard interval.
+    /// Modes that do not exist, or in which the content takes too long, are left out.
+    pub fn table(query: &ExchangeQuery) -> Result<Vec<Self>, ModeError> {
+        let (amendment, asked) = (query.amendment, query.mode);
+        let open = |given: Option<u32>, all: Vec<u32>| given.map_or(all, |one| vec![one]);
+        let widths = open(asked.width_mhz, amendment.widths().iter().map(|width| width.mhz()).collect());
+        let most_streams = match amendment {
+            Amendment::Ac | Amendment::Ax | Amendment::Be => 8,
+            _ => 1,
+        };
+        let streams: Vec<Option<u32>> = match asked.streams {
+            None if most_streams > 1 => (1..=most_streams).map(Some).collect(),
+            given => vec![given],
+        };
+        let intervals: Vec<Option<Duration>> = match asked.guard_interval {
+            None if amendment.guard_intervals().len() > 1 => {
+                amendment.guard_intervals().iter().rev().map(|interval| Some(interval.duration())).collect()
+            }
+            given => vec![given],
+        };
+        let rates: Vec<(Option<u32>, Option<BitRate>)> = match amendment.highest_mcs() {
+            Some(highest) => open(asked.mcs, (0..=u32::from(highest)).collect())
+                .into_iter()
+                .map(|mcs| (Some(mcs), asked.rate))
+                .collect(),
+            None if asked.rate.is_some() => vec![(asked.mcs, asked.rate)],
+            None => amendment.rates().into_iter().map(|rate| (asked.mcs, Some(rate))).collect(),
+        };
+        let (mut answers, mut first_error) = (Vec::new(), None);
+        for width in widths {
+            for streams in &streams {
+                for (mcs, rate) in &rates {
+                    for guard_interval in &intervals {
+                        let mode = ModeRequest {
+                            width_mhz: Some(width),
+                            streams: *streams,
+                            mcs: *mcs,
+                            rate: *rate,
+                            guard_interval: *guard_interval,
+                            ..asked
+                        };
+                        match Self::new(&ExchangeQuery { mode, ..*query }) {
+                            Ok(answer) => answers.push(answer),
+                            Err(error) => {
+                                first_error.get_or_insert(error);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        match first_error {
+            Some(error) if answers.is_empty() => Err(error),
+            _ => Ok(answers),
+        }
+    }
+
+    /// The PPDU, SIFS and the response.
+    #[must_use]
+    pub fn exchange(&self) -> Duration {
+        let response = self.response.map_or(Duration::ZERO, |(.., duration)| self.sifs + duration);
+        self.parts.total() + response
+    }
+
+    /// AIFS, the mean backoff and the exchange.
+    #[must_use]
+    pub fn cycle(&self) -> Duration {
+        self.aifs + self.backoff + self.exchange()
+    }
+
+    /// Bits of the MPDUs over `time`, bit/s.
+    #[must_use]
+    pub fn throughput_bps(&self, time: Duration) -> f64 {
+        8.0 * self.mpdu_bytes.0 as f64 / time.as_secs()
+    }
+
+    /// The part of `time` that the bits of the MPDUs would need at the data rate.
+    #[must_use]
+    pub fn efficiency(&self, time: Duration) -> f64 {
+        self.throughput_bps(time) / self.mode.data_rate().as_bps() as f64
+    }
+}
+
+/// The longest MPDU: 11454 bytes from 802.11ac on, which has no A-MSDU limit of its own; in HT 4095 in an A-MPDU, else an A-MSDU of
+/// 7935 and 30 of header and FCS; 4095 before (9.2.4.8, table 9-25).
+fn longest_mpdu(amendment: Amendment, content: Content) -> Bytes {
+    Bytes(match (amendment, content) {
+        (Amendment::B | Amendment::A | Amendment::G, _) | (Amendment::N, Content::AMpdu(..)) => 4_095,
+        (Amendment::N, _) => 7_965,
+        _ => 11_454,
+    })
+}
+
+/// Length of the PSDU, bytes of MPDUs in it, and their number.
+fn psdu(query: &ExchangeQuery, longest_mpdu: Bytes) -> Result<(Bytes, Bytes, Option<u32>), ModeError> {
+    let name = query.amendment.name();
+    let (mpdu, count) = match query.content {
+        Content::Psdu(Bytes(0)) => return Err(error(query, "no PSDU of 0 bytes: the shortest has 1".to_owned())),
+        Content::Psdu(psdu) => return Ok((psdu, psdu, None)),
+        Content::Mpdu(mpdu) => (mpdu, 1),
+        Content::AMpdu(mpdu, count) => (mpdu, count),
+    };
+    if mpdu < Bytes(1) || mpdu > longest_mpdu {
+        let message = format!("no MPDU of {} bytes in {name}: there are 1 to {} bytes here", mpdu.0, longest_mpdu.0);
+        return Err(error(query, message));
+    }
+    let total = Bytes(mpdu.0 * u64::from(count));
+    if matches!(query.content, Content::Mpdu(_)) && query.amendment < Amendment::Ac {
+        return Ok((mpdu, mpdu, Some(1)));
+    }
+    let most: u32 = match query.amendment {
+        Amendment::B | Amendment::A | Amendment::G => 0,
+        Amendment::N | Amendment::Ac => 64,
+        Amendment::Ax => 256,
+        Amendment::Be => 1024,
+    };
+    if most == 0 {
+        return Err(ModeError {
+            key: "mpdus",
+            message: format!("no A-MPDU in {name}: 802.11n, ac, ax and be have it"),
+        });
+    }
+    if !(1..=most).contains(&count) {
+        let message = format!("no A-MPDU of {count} MPDUs in {name}: a block ACK there acknowledges 1 to {most}");
+        return Err(ModeError { key: "mpdus", message });
+    }
+    let one = frame_length::DELIMITER.0 + mpdu.0;
+    let psdu = Bytes(one.next_multiple_of(4) * u64::from(count - 1) + one);
+    Ok((psdu, total, Some(count)))
+}
+
+/// An A-MPDU of one MPDU is answered by an ACK from 802.11ac on, whose delimiters can say so, and by a block ACK in 802.11n.
+fn usual_response(query: &ExchangeQuery, psdu: Bytes, longest_mpdu: Bytes) -> Response {
+    let several = match query.content {
+        Content::Psdu(_) => psdu > longest_mpdu,
+        Content::Mpdu(_) => false,
+        Content::AMpdu(_, count) => count > 1 || query.amendment == Amendment::N,
+    };
+    if several { Response::BlockAck } else { Response::Ack }
+}
+
+fn error(query: &ExchangeQuery, message: String) -> ModeError {
+    let key = match query.content {
+        Content::Psdu(_) => "psdu_length",
+        _ => "mpdu_length",
+    };
+    ModeError { key, message }
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.as_nanos() as f64 / 1e3
+}

@@ -1,0 +1,209 @@
+//! Air times of PPDUs and of exchanges.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use wifair_mac::{Content, ExchangeQuery, ExchangeTime, Response};
+use wifair_phy::{Amendment, Band, BasicRates, Coding, ModeError, ModeRequest, PacketPadding, PpduOptions, TxMode};
+use wifair_units::{BitRate, Bytes, Duration, Quantity};
+
+/// A question as Python asks it: texts with units, numbers, or nothing.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Question {
+    standard: String,
+    band: Option<String>,
+    width: Option<u32>,
+    mcs: Option<u32>,
+    rate: Option<String>,
+    streams: Option<u32>,
+    guard_interval: Option<String>,
+    psdu_length: Option<u64>,
+    mpdu_length: Option<u64>,
+    mpdus: Option<u32>,
+    response: Option<String>,
+    basic_rates: Vec<String>,
+    greenfield: bool,
+    short_preamble: bool,
+    dcm: bool,
+    extended_range: Option<u32>,
+    ltf: Option<u32>,
+    coding: Option<String>,
+    ldpc_extra_symbol: bool,
+    packet_padding: Option<String>,
+}
+
+/// The answer as nested dictionaries; `ValueError` says what does not exist.
+#[pyfunction]
+pub fn airtime<'py>(py: Python<'py>, question: Question) -> PyResult<Bound<'py, PyDict>> {
+    let answer = question.query().and_then(|query| ExchangeTime::new(&query));
+    to_dict(py, &answer.map_err(to_value_error)?)
+}
+
+/// Whatever modes the standard has where the question leaves MCS or rate, streams, width or guard interval open; those
+/// in which the PSDU does not fit are left out.
+#[pyfunction]
+pub fn airtime_table<'py>(py: Python<'py>, question: Question) -> PyResult<Bound<'py, PyList>> {
+    let query = question.query().map_err(to_value_error)?;
+    let answers = ExchangeTime::table(&query).map_err(to_value_error)?;
+    let rows: Vec<_> = answers.iter().map(|answer| to_dict(py, answer)).collect::<PyResult<_>>()?;
+    PyList::new(py, rows)
+}
+
+fn to_value_error(error: ModeError) -> PyErr {
+    PyValueError::new_err((error.message, error.key))
+}
+
+impl Question {
+    fn query(&self) -> Result<ExchangeQuery, ModeError> {
+        let error = |key, message: String| ModeError { key, message };
+        let amendment = Amendment::parse(&self.standard)?;
+        let band = match &self.band {
+            None => None,
+            Some(text) => {
+                let band = Band::parse(text);
+                Some(band.ok_or_else(|| error("band", format!("no band `{text}`: there are 2.4, 5 and 6 (GHz)")))?)
+            }
+        };
+        let mode = ModeRequest {
+            band,
+            width_mhz: self.width,
+            mcs: self.mcs,
+            rate: quantity("rate", self.rate.as_deref())?,
+            streams: self.streams,
+            guard_interval: quantity::<Duration>("guard_interval", self.guard_interval.as_deref())?,
+            ltf: self.ltf,
+            greenfield: self.greenfield,
+            short_preamble: self.short_preamble,
+            dcm: self.dcm,
+            extended_range: self.extended_range,
+            coding: match self.coding.as_deref() {
+                None => None,
+                Some("bcc") => Some(Coding::Bcc),
+                Some("ldpc") => Some(Coding::Ldpc),
+                Some(other) => return Err(error("coding", format!("no code `{other}`: there are bcc and ldpc"))),
+            },
+        };
+        let content = match (self.psdu_length, self.mpdu_length, self.mpdus) {
+            (Some(psdu), None, None) => Content::Psdu(Bytes(psdu)),
+            (None, Some(mpdu), None) => Content::Mpdu(Bytes(mpdu)),
+            (None, Some(mpdu), Some(count)) => Content::AMpdu(Bytes(mpdu), count),
+            (None, None, Some(_)) => {
+                return Err(error("mpdus", "an A-MPDU needs the length of its MPDUs, too".to_owned()));
+            }
+            (None, None, None) => {
+                return Err(error("psdu_length", "no length: give that of the PSDU, or of an MPDU".to_owned()));
+            }
+            (Some(_), ..) => {
+                return Err(error("psdu_length", "a PSDU and an MPDU: give the length of one of them".to_owned()));
+            }
+        };
+        let response = match self.response.as_deref() {
+            None => None,
+            Some("none") => Some(Response::None),
+            Some("ack") => Some(Response::Ack),
+            Some("block-ack") => Some(Response::BlockAck),
+            Some(other) => {
+                return Err(error("response", format!("no response `{other}`: there are ack, block-ack and none")));
+            }
+        };
+        let basic_rates = if self.basic_rates.is_empty() {
+            BasicRates::mandatory()
+        } else {
+            let rates = self.basic_rates.iter().map(|text| parse::<BitRate>("basic_rates", text));
+            BasicRates::new(&rates.collect::<Result<Vec<_>, _>>()?)?
+        };
+        let packet_padding = match quantity::<Duration>("packet_padding", self.packet_padding.as_deref())? {
+            None => PacketPadding::Us0,
+            Some(time) => match time.as_nanos() {
+                0 => PacketPadding::Us0,
+                8_000 => PacketPadding::Us8,
+                16_000 => PacketPadding::Us16,
+                20_000 if amendment == Amendment::Be => PacketPadding::Us20,
+                _ => {
+                    let most = if amendment == Amendment::Be { "0, 8, 16 and 20 us" } else { "0, 8 and 16 us" };
+                    let message = format!("no packet padding of {time:?} in {}: there are {most}", amendment.name());
+                    return Err(error("packet_padding", message));
+                }
+            },
+        };
+        if packet_padding != PacketPadding::Us0 && amendment < Amendment::Ax {
+            let message = format!("{} has no packet extension: 802.11ax and be have it", amendment.name());
+            return Err(error("packet_padding", message));
+        }
+        let options = PpduOptions { ldpc_extra_symbol: self.ldpc_extra_symbol, packet_padding };
+        Ok(ExchangeQuery { amendment, mode, content, response, basic_rates, options })
+    }
+}
+
+fn quantity<T: Quantity>(key: &'static str, text: Option<&str>) -> Result<Option<T>, ModeError> {
+    text.map(|text| parse(key, text)).transpose()
+}
+
+fn parse<T: Quantity>(key: &'static str, text: &str) -> Result<T, ModeError> {
+    T::parse(text).map_err(|error| ModeError { key, message: error.to_string() })
+}
+
+fn to_dict<'py>(py: Python<'py>, answer: &ExchangeTime) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let parts = &answer.parts;
+    dict.set_item("band", answer.band.number())?;
+    set_mode(&dict, answer.mode)?;
+    dict.set_item("psdu_bytes", answer.psdu.0)?;
+    dict.set_item("mpdu_bytes", answer.mpdu_bytes.0)?;
+    dict.set_item("mpdus", answer.mpdus)?;
+    dict.set_item("duration_ns", parts.total().as_nanos())?;
+    let detail = PyDict::new(py);
+    detail.set_item("preamble_ns", parts.preamble.as_nanos())?;
+    let fields = PyDict::new(py);
+    for (name, duration) in answer.mode.preamble_fields() {
+        fields.set_item(name, duration.as_nanos())?;
+    }
+    detail.set_item("preamble_fields_ns", fields)?;
+    let is_ofdm = answer.mode.symbol().is_some();
+    detail.set_item("symbols", is_ofdm.then_some(parts.symbols))?;
+    detail.set_item("symbol_ns", answer.mode.symbol().map(Duration::as_nanos))?;
+    detail.set_item("bits_per_symbol", answer.mode.bits_per_symbol())?;
+    detail.set_item("data_ns", parts.data.as_nanos())?;
+    detail.set_item("padding_bits", is_ofdm.then_some(parts.pad_bits))?;
+    detail.set_item("rounding_ns", parts.rounding.as_nanos())?;
+    detail.set_item("packet_extension_ns", parts.packet_extension.as_nanos())?;
+    detail.set_item("signal_extension_ns", parts.signal_extension.as_nanos())?;
+    dict.set_item("parts", detail)?;
+    dict.set_item("needs_ldpc_extra_symbol", answer.ldpc_extra_symbol)?;
+    let response = match answer.response {
+        None => None,
+        Some((kind, mode, length, duration)) => {
+            let dict = PyDict::new(py);
+            dict.set_item("frame", if kind == Response::Ack { "ACK" } else { "BlockAck" })?;
+            dict.set_item("bytes", length.0)?;
+            dict.set_item("mode", mode.to_string())?;
+            dict.set_item("rate_bps", mode.data_rate().as_bps())?;
+            dict.set_item("duration_ns", duration.as_nanos())?;
+            Some(dict)
+        }
+    };
+    dict.set_item("response", response)?;
+    dict.set_item("sifs_ns", answer.sifs.as_nanos())?;
+    for (name, time) in [("exchange", answer.exchange()), ("cycle", answer.cycle())] {
+        let dict_of = PyDict::new(py);
+        dict_of.set_item("duration_ns", time.as_nanos())?;
+        dict_of.set_item("throughput_bps", answer.throughput_bps(time))?;
+        dict_of.set_item("efficiency", answer.efficiency(time))?;
+        if name == "cycle" {
+            dict_of.set_item("aifs_ns", answer.aifs.as_nanos())?;
+            dict_of.set_item("backoff_ns", answer.backoff.as_nanos())?;
+        }
+        dict.set_item(name, dict_of)?;
+    }
+    Ok(dict)
+}
+
+fn set_mode(dict: &Bound<'_, PyDict>, mode: TxMode) -> PyResult<()> {
+    dict.set_item("mode", mode.to_string())?;
+    dict.set_item("mcs", mode.mcs())?;
+    dict.set_item("width_mhz", mode.width().mhz())?;
+    dict.set_item("streams", mode.streams())?;
+    dict.set_item("guard_interval_ns", mode.guard_interval().map(|interval| interval.duration().as_nanos()))?;
+    dict.set_item("data_rate_bps", mode.data_rate().as_bps())
+}

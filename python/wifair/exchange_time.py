@@ -1,0 +1,245 @@
+"""How long PPDUs and frame exchanges take, as people compute it by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from wifair import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wifair._core import AirtimeQuestion
+
+__all__ = ["Airtime", "AirtimeError", "airtime", "airtime_table"]
+
+
+class AirtimeError(ValueError):
+    """A mode that the standard does not have, or a length that does not fit. `key` names the argument."""
+
+    def __init__(self, text: str, key: str) -> None:
+        """`text` says what is wrong and what exists."""
+        super().__init__(text)
+        self.key = key
+
+    def __reduce__(self) -> tuple[type[AirtimeError], tuple[str, str]]:
+        return type(self), (str(self), self.key)
+
+
+@dataclass(frozen=True)
+class Airtime:
+    """Air time of a PPDU and of the exchange that it begins."""
+
+    standard: str
+    """As in ``802.11ax``."""
+    band: str
+    """``2.4``, ``5`` or ``6`` [GHz]."""
+    mode: str
+    """The transmit mode in words."""
+    data_rate_bps: int
+    """Data rate [bit/s]."""
+    psdu_bytes: int
+    """Length of the PSDU [B]."""
+    mpdu_bytes: int
+    """Bytes of its MPDUs, without delimiters and padding between them [B]."""
+    duration_ns: int
+    """Air time of the PPDU [ns]."""
+    exchange_ns: int
+    """PPDU, SIFS and response [ns]."""
+    cycle_ns: int
+    """AIFS of best effort (DIFS before 802.11n), mean backoff of a station alone, and exchange [ns]."""
+    efficiency: float
+    """Part of the cycle that the bits of the MPDUs would need at the data rate."""
+    throughput_bps: float
+    """Bits of the MPDUs over the cycle: what a saturated station alone gets, MAC headers included [bit/s]."""
+    details: dict[str, Any] = field(repr=False)
+    """Everything as ``wifair airtime --json`` prints it: parts of the PPDU, response, intervals."""
+
+
+def airtime(
+    *,
+    standard: str,
+    band: str | float | None = None,
+    width: int | None = None,
+    mcs: int | None = None,
+    rate: str | None = None,
+    streams: int | None = None,
+    guard_interval: str | None = None,
+    psdu_length: int | None = None,
+    mpdu_length: int | None = None,
+    mpdus: int | None = None,
+    response: str | None = None,
+    basic_rates: Sequence[str] = (),
+    greenfield: bool = False,
+    short_preamble: bool = False,
+    dcm: bool = False,
+    extended_range: int | None = None,
+    ltf: int | None = None,
+    coding: str | None = None,
+    ldpc_extra_symbol: bool = False,
+    packet_padding: str | None = None,
+) -> Airtime:
+    """Air time of a PPDU, exact to the nanosecond, and of its exchange with an ACK or block ACK.
+
+    Parameters
+    ----------
+    standard : str
+        ``802.11b``, ``a``, ``g``, ``n``, ``ac``, ``ax`` or ``be``.
+    band : str or float, optional
+        2.4, 5 or 6 [GHz]; by default 2.4 for b and g, else 5.
+    width : int, default 20
+        Channel width [MHz].
+    mcs : int
+        Modulation and coding scheme, from 802.11n on.
+    rate : str
+        Data rate, for b, a and g, as in ``"54 Mb/s"``.
+    streams : int, default 1
+        Spatial streams; in 802.11n the MCS says it.
+    guard_interval : str, default "800 ns"
+        As in ``"400 ns"`` or ``"3.2 us"``.
+    psdu_length, mpdu_length : int
+        Length of the PSDU, or of the MPDU (or each of them) that it is built from, with MAC header and FCS [B].
+    mpdus : int, optional
+        MPDUs of an A-MPDU, each with delimiter and padding.
+    response : {"ack", "block-ack", "none"}, optional
+        What answers; by default an ACK to one MPDU, a block ACK to more or to a PSDU that is longer than any MPDU.
+    basic_rates : sequence of str, optional
+        Rates for control responses; by default the mandatory ones: 1, 2, 5.5, 11 and 6, 12, 24 Mb/s.
+    greenfield, short_preamble, dcm : bool, default False
+        HT-greenfield format; short preamble of 802.11b; dual carrier modulation of 802.11ax.
+    extended_range : {242, 106}, optional
+        HE ER SU on so many tones.
+    ltf : {1, 2, 4}, optional
+        LTFs of 802.11ax and be; by default 2x with 800 and 1600 ns, 4x with 3200 ns.
+    coding : {"bcc", "ldpc"}, optional
+        By default BCC where the standard has it.
+    ldpc_extra_symbol : bool, default False
+        Count the symbol (n, ac) or segment (ax, be) that LDPC needs for some lengths.
+    packet_padding : str, optional
+        Nominal packet padding of the receiver (ax, be): 0, 8 or 16 us; 20 us in 802.11be.
+
+    Returns
+    -------
+    Airtime
+        Durations in nanoseconds.
+
+    Raises
+    ------
+    AirtimeError
+        A `ValueError`: the standard has no such mode, or the length does not fit; the message lists what exists.
+
+    References
+    ----------
+    IEEE Std 802.11-2020, 16.3.4, 17.4.3, 19.4.3 and 21.4.3; 802.11ax, 27.4.3; 802.11be, 36.4.3.
+
+    Examples
+    --------
+    >>> import wifair
+    >>> wifair.airtime(standard="802.11n", mcs=7, psdu_length=1538).duration_ns
+    228000
+    >>> wifair.airtime(standard="802.11a", rate="54 Mb/s", psdu_length=14).duration_ns
+    24000
+    """
+    question = _question(
+        standard=standard,
+        band=band,
+        width=width,
+        mcs=mcs,
+        rate=rate,
+        streams=streams,
+        guard_interval=guard_interval,
+        psdu_length=psdu_length,
+        mpdu_length=mpdu_length,
+        mpdus=mpdus,
+        response=response,
+        basic_rates=basic_rates,
+        greenfield=greenfield,
+        short_preamble=short_preamble,
+        dcm=dcm,
+        extended_range=extended_range,
+        ltf=ltf,
+        coding=coding,
+        ldpc_extra_symbol=ldpc_extra_symbol,
+        packet_padding=packet_padding,
+    )
+    try:
+        return _answer(standard, _core.airtime(question))
+    except ValueError as error:
+        raise AirtimeError(*error.args) from None
+
+
+def airtime_table(**arguments: Any) -> list[Airtime]:
+    """Air times of all modes that the arguments of `airtime` leave open, but for those in which the PSDU does not fit.
+
+    Raises
+    ------
+    AirtimeError
+        As `airtime`, where no mode is left.
+
+    Examples
+    --------
+    >>> rows = airtime_table(standard="802.11n", width=20, guard_interval="800 ns", streams=1, psdu_length=1538)
+    >>> [row.duration_ns for row in rows][-2:]
+    [248000, 228000]
+    """
+    question = _question(**arguments)
+    try:
+        return [_answer(question["standard"], row) for row in _core.airtime_table(question)]
+    except ValueError as error:
+        raise AirtimeError(*error.args) from None
+
+
+_NUMBERS = ("width", "mcs", "streams", "psdu_length", "mpdu_length", "mpdus", "extended_range", "ltf")
+_LARGEST = 2**32 - 1
+
+
+def _question(**arguments: Any) -> AirtimeQuestion:
+    """Give every key that the core expects; numbers and texts are checked."""
+    question: dict[str, Any] = {name: arguments.get(name) for name in (*_NUMBERS, *_TEXTS)}
+    question |= {name: bool(arguments.get(name, False)) for name in _SWITCHES}
+    question["basic_rates"] = [str(rate) for rate in arguments.get("basic_rates", ())]
+    unknown = set(arguments) - set(question)
+    if unknown:
+        raise TypeError(f"airtime has no argument `{min(unknown)}`")
+    band = question["band"]
+    question["band"] = f"{band:g}" if isinstance(band, int | float) else band
+    for name in _NUMBERS:
+        value = question[name]
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LARGEST):
+            raise AirtimeError(f"{name}: `{value}` is no whole number from 0 to {_LARGEST}", name)
+    for name, example in _TEXTS.items():
+        value = question[name]
+        if value is not None and not isinstance(value, str):
+            raise AirtimeError(f"{name}: `{value}` is no text, as in {example}", name)
+    return question  # type: ignore[return-value]
+
+
+_TEXTS = {
+    "standard": '"802.11ax"',
+    "band": '"5"',
+    "rate": '"54 Mb/s"',
+    "guard_interval": '"800 ns"',
+    "response": '"block-ack"',
+    "coding": '"ldpc"',
+    "packet_padding": '"16 us"',
+}
+_SWITCHES = ("greenfield", "short_preamble", "dcm", "ldpc_extra_symbol")
+
+
+def _answer(standard: str, answer: dict[str, Any]) -> Airtime:
+    cycle = answer["cycle"]
+    return Airtime(
+        standard=standard,
+        band=answer["band"],
+        mode=answer["mode"],
+        data_rate_bps=answer["data_rate_bps"],
+        psdu_bytes=answer["psdu_bytes"],
+        mpdu_bytes=answer["mpdu_bytes"],
+        duration_ns=answer["duration_ns"],
+        exchange_ns=answer["exchange"]["duration_ns"],
+        cycle_ns=cycle["duration_ns"],
+        efficiency=cycle["efficiency"],
+        throughput_bps=cycle["throughput_bps"],
+        details={"standard": standard, **answer},
+    )
