@@ -71,8 +71,8 @@ impl AccessCategory {
     /// aggregate.
     #[must_use]
     pub const fn defaults(self, cw_min: u32, dsss: bool) -> Category {
-        let quarter = (cw_min + 1) / 4 - 1;
-        let half = (cw_min + 1) / 2 - 1;
+        // Windows are one less than a power of two: (CW + 1) / 2 - 1.
+        let (half, quarter) = (cw_min >> 1, cw_min >> 2);
         let (cw_min, cw_max, aifsn, txop_us) = match self {
             Self::Vo => (quarter, half, 2, if dsss { 3_264 } else { 1_504 }),
             Self::Vi => (half, cw_min, 2, if dsss { 6_016 } else { 3_008 }),
