@@ -102,7 +102,12 @@ class Scenario:
     def hash(self) -> str: ...
     def to_toml(self) -> str: ...
     def run(
-        self, seed: int, sample_step_ns: int | None, control: Control, taps: Taps | None = None
+        self,
+        seed: int,
+        sample_step_ns: int | None,
+        control: Control,
+        taps: Taps | None = None,
+        fast_paths: bool = True,
     ) -> Outcome | None: ...
     def capture_points(self, words: Sequence[str]) -> list[str]: ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -37,6 +38,7 @@ def run(
     progress: bool = False,
     pcap: Pcap | str | os.PathLike[str] | None = None,
     frames: bool | tuple[str, str | None] = False,
+    fast_paths: bool = True,
 ) -> Results:
     """Simulate a scenario, once for each seed.
 
@@ -59,6 +61,9 @@ def run(
     frames : bool or (str, str), default False
         Also keep a record of every frame and backoff in ``results.frames`` and ``results.backoffs``; with a pair of
         times as in ``("5 s", "5.02 s")`` of those between.
+    fast_paths : bool, default True
+        Let the core take shortcuts that change no result. Without them the model runs alone, which takes longer; only
+        ``events``, which counts steps of the program, may differ.
 
     Returns
     -------
@@ -104,7 +109,7 @@ def run(
     def results(outcomes: Iterable[Outcome]) -> Results:
         return Results(scenario, list(outcomes), series_step_s=(step_ns or 0) / 1e9)
 
-    work = _Work(scenario, numbers, step_ns, plan_taps(scenario, numbers, pcap, frames))
+    work = _Work(scenario, numbers, step_ns, plan_taps(scenario, numbers, pcap, frames), fast_paths=fast_paths)
     work.start(min(workers, len(numbers)))
     try:
         with _bar(progress, scenario.duration_s * len(numbers)) as advance:
@@ -129,11 +134,19 @@ class _Work:
     locks of all futures, and may leave some of them taken.
     """
 
-    def __init__(self, scenario: Scenario, seeds: list[int], step_ns: int | None, taps: Mapping[int, Taps]) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        seeds: list[int],
+        step_ns: int | None,
+        taps: Mapping[int, Taps],
+        *,
+        fast_paths: bool,
+    ) -> None:
         self.control = _core.Control()
         self.outcomes: dict[int, Outcome] = {}
         self.failure: tuple[int, BaseException] | None = None
-        self._run = scenario._core.run
+        self._run = functools.partial(scenario._core.run, fast_paths=fast_paths)
         self._step_ns = step_ns
         self._taps = taps
         self._seeds = iter(seeds)

@@ -92,7 +92,7 @@ impl Session {
             return Err(format!("a run takes from one to {MOST_SAMPLES} samples"));
         }
         let wanted = Wanted::of(request)?;
-        let mut run = Run::new(&scenario, seed, &Options { sample_every: Some(step), foreign: None });
+        let mut run = Run::new(&scenario, seed, &Options { sample_every: Some(step), ..Options::default() });
         if wanted.is_some() {
             run.world().watch(WatchPlan { air: true, ..WatchPlan::default() });
         }

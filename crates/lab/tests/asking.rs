@@ -42,7 +42,7 @@ fn column(head: &Value, body: &[u8], table: &str, name: &str) -> Vec<f64> {
 #[test]
 fn a_run_in_pieces_gives_what_a_run_gives() {
     let scenario = Scenario::parse(TEXT, "a.toml", &[]).unwrap();
-    let outcome = run(&scenario, 7, &Options { sample_every: Some(Duration::from_millis(100)), foreign: None });
+    let outcome = run(&scenario, 7, &Options { sample_every: Some(Duration::from_millis(100)), ..Options::default() });
     let expected: Vec<f64> = outcome.flows.iter().map(|flow| flow.goodput_bps).collect();
     for frames in [Value::Null, json!({ "from_ns": 2_000_000_000_u64, "to_ns": 3_000_000_000_u64, "most": 100_000 })] {
         let mut lab = Lab::default();

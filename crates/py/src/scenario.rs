@@ -242,7 +242,7 @@ impl Scenario {
 
     /// Simulates it, without the GIL unless it calls into Python; `None` if it was stopped. What `taps` asks for is recorded
     /// beside it.
-    #[pyo3(signature = (seed, sample_step_ns, control, taps=None))]
+    #[pyo3(signature = (seed, sample_step_ns, control, taps=None, fast_paths=true))]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -250,6 +250,7 @@ impl Scenario {
         sample_step_ns: Option<u64>,
         control: &Control,
         taps: Option<Taps>,
+        fast_paths: bool,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let (shared, taps) = (control.share(), taps.unwrap_or_default());
         let sample_every = sample_step_ns.map(Duration::from_nanos);
@@ -260,7 +261,7 @@ impl Scenario {
             }
             let failure = Arc::new(Failure::default());
             let classes = Arc::new(Classes::new(seed, &self.folder, Arc::clone(&failure)));
-            let options = Options { sample_every, foreign: Some(classes) };
+            let options = Options { sample_every, foreign: Some(classes), fast_paths };
             // Between slices others get the GIL.
             let outcome = self.simulate(seed, &options, &taps, &shared, || {
                 py.detach(|| ());
@@ -271,7 +272,9 @@ impl Scenario {
             }
             outcome
         } else {
-            py.detach(|| self.simulate(seed, &Options { sample_every, foreign: None }, &taps, &shared, || true))
+            py.detach(|| {
+                self.simulate(seed, &Options { sample_every, foreign: None, fast_paths }, &taps, &shared, || true)
+            })
         };
         match outcome {
             Ok(Some((outcome, log))) => {

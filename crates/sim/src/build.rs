@@ -117,6 +117,7 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
         }),
         flows,
         sample_every: options.sample_every,
+        fast_paths: options.fast_paths,
     };
     (plan, labels)
 }

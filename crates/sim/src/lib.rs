@@ -41,12 +41,21 @@ use scenario::Scenario;
 use world::{Labels, World};
 
 /// What a run depends on besides scenario and seed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Time from one sample of the series to the next; none are taken without.
     pub sample_every: Option<Duration>,
     /// Where the classes come from that a scenario names.
     pub foreign: Option<Arc<dyn Foreign>>,
+    /// Whether shortcuts are taken, as by default. Without them the model runs alone: results are the same, at the cost of
+    /// time; only [`Outcome::events`], which counts steps of the program, may differ.
+    pub fast_paths: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { sample_every: None, foreign: None, fast_paths: true }
+    }
 }
 
 /// Congestion controls and queues that a scenario names and that are defined elsewhere, in Python.

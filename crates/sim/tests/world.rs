@@ -278,6 +278,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
         links: (0..=count).flat_map(|_| [link(false), link(true)]).collect(),
         flows,
         sample_every: None,
+        fast_paths: true,
     };
     if wires.alone {
         plan.channels.clear();

@@ -77,6 +77,7 @@ FIGURE_SAMPLES = 200
 )
 @click.option("--to", "end", metavar="TIME", help="End of frames (the whole run) and timeline (20 ms).")
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Runs at the same time; all cores by default.")
+@click.option("--no-fast-paths", is_flag=True, help="Take no shortcuts: slower, with the same results.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
 def run_command(
     file: str,
@@ -105,6 +106,7 @@ def run_command(
     start: str | None,
     end: str | None,
     threads: int | None,
+    no_fast_paths: bool,
     quiet: bool,
 ) -> None:
     """Simulate the scenario in FILE (- is standard input) and show who got what.
@@ -155,6 +157,7 @@ def run_command(
                     progress=not quiet,
                     pcap=captures,
                     frames=span,
+                    fast_paths=not no_fast_paths,
                 )
         except Interrupted as interruption:
             interrupted, results = True, interruption.results

@@ -140,6 +140,15 @@ impl Channel {
         if let Self::Shared(cell) = self { Some(cell) } else { None }
     }
 
+    /// Takes shortcuts, as by default, or not: results are the same. To be called before anything has happened.
+    pub fn set_fast_paths(&mut self, on: bool) {
+        match self {
+            Self::Shared(channel) => channel.set_fast_paths(on),
+            Self::Spatial(channel) => channel.set_fast_paths(on),
+            Self::General(_) => {} // it has none
+        }
+    }
+
     /// Keeps records of frames and backoffs, or not.
     pub fn set_tap(&mut self, on: bool) {
         each!(self, channel => channel.set_tap(on));

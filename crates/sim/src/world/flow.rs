@@ -317,7 +317,7 @@ impl World {
         let hop = packet.hop;
         let id = self.packets.insert(packet);
         self.launch(id, hop);
-        if !self.leave_to_queue(index, now + wait) {
+        if !self.leave_to_saturated_source(index, now + wait) {
             self.timers.set(2 * index, now + wait);
         }
     }
@@ -352,7 +352,7 @@ impl World {
     /// The application of a flow falls silent: what it handed down before is still carried.
     pub(super) fn stop(&mut self, flow: usize) {
         self.flows[flow].stopped = true;
-        self.take_back(flow);
+        self.detach_source_of(flow);
         if self.flows[flow].workload == Workload::Endless
             && let Some(&own) = self.flows[flow].connections.first()
             && let Ends::Tcp { sender, .. } = &mut self.connections[own as usize].ends

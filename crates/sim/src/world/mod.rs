@@ -8,10 +8,8 @@
 //! rewritten instead: see [`routing`].
 
 mod ap_schemes;
-mod deferred;
-mod early;
+mod fast;
 mod flow;
-mod late;
 mod measure;
 mod plan;
 mod report;
@@ -32,8 +30,8 @@ use wifair_queue::{Cause, Dropped};
 use wifair_units::{Duration, Time};
 
 use ap_schemes::ApWithSchemes;
+use fast::lazy_links::LazyLinks;
 use flow::{Connection, Ends, Flow};
-use late::Late;
 use routing::{Routing, Sent};
 use users::Users;
 use watch::Watch;
@@ -116,7 +114,7 @@ pub struct World {
     echoes_gone: u64,
     /// Packets put in from outside that have arrived.
     arrived: VecDeque<(Time, usize, Packet)>,
-    late: Late,
+    lazy_links: LazyLinks,
     /// What [`World::run_until`] was called with.
     until: Time,
     /// No application does anything before that, and nobody looks.
@@ -234,7 +232,7 @@ impl World {
             channels,
             links,
             observed: !scheme_aps.is_empty(),
-            fast_path: scheme_aps.is_empty() && routing.is_none(),
+            fast_path: plan.fast_paths && scheme_aps.is_empty() && routing.is_none(),
             scheme_aps,
             routing,
             routing_at_warm_up: Sent::default(),
@@ -242,7 +240,7 @@ impl World {
             echoes_sent: 0,
             echoes_gone: 0,
             arrived: VecDeque::new(),
-            late: Late::never(),
+            lazy_links: LazyLinks::never(),
             until: Time::ZERO,
             horizon: Time::ZERO,
             series: Series { last: vec![[0; 3]; flows.len()], ..Series::default() },
@@ -263,7 +261,11 @@ impl World {
         }
         world.next_events.set(EVENT_QUEUE, world.event_queue.next());
         world.next_events.set(CONTROL, world.next_control());
-        world.find_deferrable();
+        if plan.fast_paths {
+            world.find_fast_paths();
+        } else {
+            world.channels.iter_mut().for_each(|channel| channel.set_fast_paths(false));
+        }
         world
     }
 
@@ -276,8 +278,8 @@ impl World {
     /// The time of the next event.
     #[must_use]
     pub fn next(&self) -> Time {
-        let late = self.links.iter().filter(|_| self.late.is_on).map(WiredLink::next);
-        late.fold(self.next_events.earliest(), Time::min)
+        let lazy_links = self.links.iter().filter(|_| self.lazy_links.is_on).map(WiredLink::next);
+        lazy_links.fold(self.next_events.earliest(), Time::min)
     }
 
     /// Events taken so far.
@@ -370,8 +372,8 @@ impl World {
             match source {
                 EVENT_QUEUE => self.next_task(),
                 TIMERS => {
-                    if self.late.is_on {
-                        self.make_up(time);
+                    if self.lazy_links.is_on {
+                        self.catch_up_links(time);
                     }
                     self.next_timer();
                 }
@@ -399,8 +401,8 @@ impl World {
     }
 
     fn next_task(&mut self) {
-        if self.late.is_on {
-            self.make_up(self.now);
+        if self.lazy_links.is_on {
+            self.catch_up_links(self.now);
         }
         let task = self.event_queue.pop().expect("the agenda has the task that it announced");
         if matches!(task, Task::EndWarmUp | Task::Sample | Task::Stop(_)) {
@@ -479,7 +481,7 @@ impl World {
             }
             self.now = next;
             self.events += 1;
-            if self.late.is_on && self.channels[index].as_cell().is_some_and(|cell| cell.needs_arrivals(next)) {
+            if self.lazy_links.is_on && self.channels[index].as_cell().is_some_and(|cell| cell.needs_arrivals(next)) {
                 self.drain_arrivals(index);
                 bound = self.next_events.earliest().min(until); // timers may have been set
             }
@@ -505,7 +507,7 @@ impl World {
             MacEvent::NeedsArrivals => self.drain_arrivals(index),
             MacEvent::Packet { id, .. } if self.fast_path => self.forward(id), // nothing else can have happened
             MacEvent::Nothing if self.fast_path && self.dropped.is_empty() && self.retry_limit_drops.is_empty() => {
-                self.wake_sources(index);
+                self.resume_exhausted(index);
             }
             _ => self.tell(index, heard),
         }
@@ -524,7 +526,7 @@ impl World {
             self.lose_retry_limit_drops();
         }
         match heard {
-            MacEvent::Nothing => self.wake_sources(index),
+            MacEvent::Nothing => self.resume_exhausted(index),
             MacEvent::NeedsArrivals => self.drain_arrivals(index),
             MacEvent::Packet { to, id } if self.routing.is_some() => {
                 let hop = self.moved(id, to);
@@ -538,7 +540,7 @@ impl World {
             }
             MacEvent::Packet { id, .. } => self.forward(id),
             MacEvent::Broadcast { from, id } => {
-                self.wake_sources(index);
+                self.resume_exhausted(index);
                 self.hear_announcement(index, from, id);
             }
         }
@@ -617,11 +619,11 @@ impl World {
             Hop::Wired(link) => {
                 let index = link as usize;
                 let link = &mut self.links[index];
-                let horizon = link.early().horizon(self.horizon, &self.timers);
+                let horizon = link.eager_arrival().horizon(self.horizon, &self.timers);
                 match link.send(self.now, horizon, id, &mut self.packets, &mut self.dropped) {
                     Departure::OnItsWay => {}
                     Departure::Noteworthy => self.look_at_link(index),
-                    Departure::Arrives(time) => self.arrive_early(id, time),
+                    Departure::Arrives(time) => self.arrive_eagerly(id, time),
                 }
             }
             Hop::NoPath { .. } => self.hold(id),
@@ -631,8 +633,8 @@ impl World {
 
     #[inline(never)]
     fn offer(&mut self, index: usize, from: u32, id: PacketId) {
-        if self.late.is_on && self.late.lead_to(index, from) {
-            self.make_up(self.now);
+        if self.lazy_links.is_on && self.lazy_links.lead_to(index, from) {
+            self.catch_up_links(self.now);
         }
         let hops = &self.hops;
         let channel = &mut self.channels[index];
@@ -642,7 +644,7 @@ impl World {
                 self.next_events.set(FIRST_CHANNEL + index, channel.next());
             }
         } else {
-            self.consider_late(index, from);
+            self.consider_lazy_links(index, from);
         }
         if !self.dropped.is_empty() {
             let at_ap = self.aps[index].contains(&from);

@@ -216,4 +216,6 @@ pub struct Plan {
     pub flows: Vec<FlowPlan>,
     /// How often state is sampled for time series, if at all.
     pub sample_every: Option<Duration>,
+    /// Whether shortcuts are taken that change no result.
+    pub fast_paths: bool,
 }

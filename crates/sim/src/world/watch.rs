@@ -126,7 +126,7 @@ impl World {
         self.watch = Some(watch);
         self.observed = true;
         self.fast_path = false;
-        self.defer_nothing();
+        self.take_no_fast_paths();
     }
 
     /// All ways, one behind the other, each ending with [`Hop::End`]; but see [`World::grid`].

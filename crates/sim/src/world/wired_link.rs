@@ -31,12 +31,12 @@ pub(super) struct WiredLink {
     rate: Option<BitRate>,
     /// When [`WiredLink::advance`] is to be called next.
     next: Time,
-    early: Early,
+    eager_arrival: EagerArrival,
 }
 
 /// Whether what is put on a link may arrive at once, before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Early {
+pub(super) enum EagerArrival {
     /// No.
     Never,
     /// Yes, unless a timer goes off before.
@@ -137,7 +137,7 @@ impl WiredLink {
             order,
             rate: plan.rate,
             next: Time::NEVER,
-            early: Early::Never,
+            eager_arrival: EagerArrival::Never,
         }
     }
 
@@ -217,14 +217,17 @@ impl WiredLink {
 
     /// Whether what is put on the link may arrive at once.
     #[inline]
-    pub(super) fn early(&self) -> Early {
-        self.early
+    pub(super) fn eager_arrival(&self) -> EagerArrival {
+        self.eager_arrival
     }
 
     /// Says whether what is put on the link may arrive at once, which goes only without a gate.
-    pub(super) fn set_early(&mut self, early: Early) {
-        debug_assert!(early == Early::Never || !self.has_gate(), "when a gate lets a packet pass is not known before");
-        self.early = early;
+    pub(super) fn set_eager_arrival(&mut self, eager_arrival: EagerArrival) {
+        debug_assert!(
+            eager_arrival == EagerArrival::Never || !self.has_gate(),
+            "when a gate lets a packet pass is not known before"
+        );
+        self.eager_arrival = eager_arrival;
     }
 
     /// Takes out a packet that arrives before `end`, of which no event tells; then [`WiredLink::look`] is to be called.

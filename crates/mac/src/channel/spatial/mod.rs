@@ -20,15 +20,13 @@
 //! - A given probability of frame errors strikes the receiver, and all others read the frame, unless it is to strike all.
 
 mod air_accounting;
-mod atomic_exchange;
 mod audience;
 mod backoff_state;
 mod backoff_timers;
 mod bitset;
 mod cca;
 mod exchange;
-mod exchange_audience;
-mod nav_hold;
+mod fast;
 mod ns2;
 mod radio_links;
 mod rate_choice;
@@ -36,19 +34,18 @@ mod record;
 mod rx_power;
 mod signal;
 mod threshold;
-mod uncontended;
 
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use self::air_accounting::AirAccounting;
-use self::atomic_exchange::AtomicExchange;
 use self::audience::Audiences;
 use self::backoff_state::{BackoffState, Intervals};
 use self::backoff_timers::BackoffTimers;
 use self::bitset::StationSet;
-use self::exchange_audience::ExchangeAudiences;
-use self::nav_hold::NavHolds;
+use self::fast::atomic_exchange::AtomicExchange;
+use self::fast::exchange_audience::ExchangeAudiences;
+use self::fast::nav_hold::NavHolds;
 pub use self::radio_links::{Hearing, RadioLinks};
 use self::rate_choice::RateChoices;
 pub use self::rate_choice::RateSettings;
@@ -133,6 +130,8 @@ struct Station {
 #[derive(Clone, Debug)]
 pub struct SpatialChannel {
     access: Access,
+    /// Shortcuts are taken: see [`fast`]. Off, every frame touches all stations that sense it when it begins and ends.
+    fast_paths: bool,
     intervals: Intervals,
     links: RadioLinks,
     backoffs: Vec<BackoffState>,
@@ -244,6 +243,7 @@ impl SpatialChannel {
             reserved: (Duration::ZERO, Duration::ZERO),
             nav_holds: NavHolds::new(stations.len()),
             alert: StationSet::none(stations.len()),
+            fast_paths: true,
             links,
             stations: vec![],
             queues: vec![],
@@ -299,8 +299,10 @@ impl SpatialChannel {
         self.exchange_audiences = ExchangeAudiences::new(self.stations.len());
         let has_legacy = (0..stations).any(|station| self.signals.legacy.has(station));
         let sends_cts_to_self = self.access.protection.is_some();
-        self.allows_atomic =
-            self.signals.constant && self.tap.is_none() && !(self.lossy || has_legacy || sends_cts_to_self);
+        self.allows_atomic = self.fast_paths
+            && self.signals.constant
+            && self.tap.is_none()
+            && !(self.lossy || has_legacy || sends_cts_to_self);
     }
 
     /// The same with powers, capture and chance: otherwise a frame that meets another which its receiver senses is lost.
@@ -331,6 +333,14 @@ impl SpatialChannel {
     /// A bystander draws with the probability of frames to it, an access point with that of frames from the sender.
     pub fn set_errors_for_all(&mut self, all: bool) {
         self.errors_for_all = all;
+    }
+
+    /// Takes shortcuts, as by default, or not: results are the same. To be called before anything has happened.
+    pub fn set_fast_paths(&mut self, on: bool) {
+        self.fast_paths = on;
+        self.learn_audiences();
+        let stations = u32::try_from(self.stations.len()).expect("stations are numbered in 32 bits");
+        (0..stations).for_each(|station| self.alert.put(station, !on));
     }
 
     /// Keeps records of frames and backoffs, or not.
@@ -567,7 +577,7 @@ impl SpatialChannel {
         loop {
             let heard = self.step(bound, &mut call, &mut steps);
             let next = self.next();
-            if heard != MacEvent::Nothing || next >= bound || call.has_losses() {
+            if heard != MacEvent::Nothing || next >= bound || !self.fast_paths || call.has_losses() {
                 *now = call.now;
                 return (heard, steps);
             }

@@ -513,7 +513,9 @@ impl SpatialChannel {
         for station in each(word, fall_busy & !nav_holds & self.alert.of(word)) {
             asleep |= if self.fall_busy(now, station, end) { place(station).1 } else { 0 };
         }
-        *self.alert.of_mut(word) &= !asleep;
+        if self.fast_paths {
+            *self.alert.of_mut(word) &= !asleep;
+        }
         let busier = listens & was_busy & if self.signals.by_total { reached } else { senses };
         self.nav_holds.of_mut(word).release((fall_busy | busier) & !nav_holds);
         for station in each(word, busier & !nav_holds & self.alert.of(word)) {
@@ -719,7 +721,7 @@ impl SpatialChannel {
         for station in each(word, idle & alert) {
             hold |= if self.fall_idle(now, station) { place(station).1 } else { 0 };
         }
-        if transmission.to != BROADCAST && transmission.nav > now && self.tap.is_none() {
+        if transmission.to != BROADCAST && transmission.nav > now && self.fast_paths && self.tap.is_none() {
             self.nav_holds.of_mut(word).hold(hold & announced, transmission.nav);
         }
     }

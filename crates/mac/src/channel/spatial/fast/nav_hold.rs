@@ -6,7 +6,7 @@
 
 use wifair_units::Time;
 
-use super::bitset::place;
+use crate::channel::spatial::bitset::place;
 
 /// Those of a word who are held, and until when: the NAV of each lasts as long, or longer, and its backoff is taken up DIFS
 /// after its end.

@@ -12,10 +12,10 @@ use wifair_engine::Timers;
 use wifair_packet::{Kind, PacketId};
 use wifair_units::Time;
 
-use super::World;
-use super::flow::Flow;
-use super::plan::{Hop, Transport, Workload};
-use super::wired_link::Early;
+use crate::world::World;
+use crate::world::flow::Flow;
+use crate::world::plan::{Hop, Transport, Workload};
+use crate::world::wired_link::EagerArrival;
 
 /// From where packets enter a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,10 +26,10 @@ enum Origin {
     Other,
 }
 
-impl Early {
+impl EagerArrival {
     /// Before which time packets may arrive at once that are put on a wire now.
     #[inline(always)]
-    pub(super) fn horizon(self, horizon: Time, timers: &Timers) -> Time {
+    pub(in crate::world) fn horizon(self, horizon: Time, timers: &Timers) -> Time {
         match self {
             Self::Never => Time::ZERO,
             Self::Always => horizon,
@@ -40,7 +40,7 @@ impl Early {
 
 impl World {
     /// Finds out on which wires packets may arrive early; nothing has happened yet.
-    pub(super) fn find_early(&mut self) {
+    pub(in crate::world) fn find_eager_links(&mut self) {
         let mut origins = vec![vec![]; self.links.len()];
         for flow in &self.flows {
             let (forward, reverse) = (self.path(flow.forward), self.path(flow.reverse));
@@ -58,46 +58,54 @@ impl World {
                 }
             }
         }
-        let mut early: Vec<Early> =
-            self.links.iter().map(|link| if link.has_gate() { Early::Never } else { Early::Always }).collect();
+        let mut eager_arrival: Vec<EagerArrival> = self
+            .links
+            .iter()
+            .map(|link| if link.has_gate() { EagerArrival::Never } else { EagerArrival::Always })
+            .collect();
         for flow in &self.flows {
             let (forward, reverse) = (self.path(flow.forward), self.path(flow.reverse));
             for hops in forward.windows(2) {
                 let Hop::Wired(link) = hops[0] else { continue };
-                let place = &mut early[link as usize];
-                let kind =
-                    if hops[1] == Hop::End { self.kind_of_end(flow, link, reverse[0], &origins) } else { Early::Never };
+                let place = &mut eager_arrival[link as usize];
+                let kind = if hops[1] == Hop::End {
+                    self.kind_of_end(flow, link, reverse[0], &origins)
+                } else {
+                    EagerArrival::Never
+                };
                 *place = match (*place, kind) {
-                    (Early::Never, _) | (_, Early::Never) => Early::Never,
-                    (Early::Always, Early::Always) => Early::Always,
-                    _ => Early::BeforeTimers,
+                    (EagerArrival::Never, _) | (_, EagerArrival::Never) => EagerArrival::Never,
+                    (EagerArrival::Always, EagerArrival::Always) => EagerArrival::Always,
+                    _ => EagerArrival::BeforeTimers,
                 };
             }
             if !is_one_way(flow) {
                 let wires =
                     reverse.iter().filter_map(|hop| if let Hop::Wired(link) = hop { Some(*link) } else { None });
-                wires.for_each(|link| early[link as usize] = Early::Never);
+                wires.for_each(|link| eager_arrival[link as usize] = EagerArrival::Never);
             }
         }
-        for (link, early) in self.links.iter_mut().zip(early) {
-            link.set_early(early);
+        for (link, eager_arrival) in self.links.iter_mut().zip(eager_arrival) {
+            link.set_eager_arrival(eager_arrival);
         }
     }
 
     /// Whether packets of a flow may arrive early that end at the end of `link`, whose answers leave by `answer`.
-    fn kind_of_end(&self, flow: &Flow, link: u32, answer: Hop, origins: &[Vec<Origin>]) -> Early {
+    fn kind_of_end(&self, flow: &Flow, link: u32, answer: Hop, origins: &[Vec<Origin>]) -> EagerArrival {
         let waits = match (&flow.transport, &flow.workload) {
             // Packets are taken out, users see objects, and numbers of connections become free in the order of events.
-            (_, Workload::Outside | Workload::Web(_) | Workload::Sessions { fresh: true, .. }) => return Early::Never,
-            (Transport::Udp { .. }, _) => return Early::Always,
+            (_, Workload::Outside | Workload::Web(_) | Workload::Sessions { fresh: true, .. }) => {
+                return EagerArrival::Never;
+            }
+            (Transport::Udp { .. }, _) => return EagerArrival::Always,
             (Transport::Tcp { receiver, .. }, _) => receiver.ack_every > 1,
         };
-        let Hop::Wired(back) = answer else { return Early::Never };
+        let Hop::Wired(back) = answer else { return EagerArrival::Never };
         let is_alone = origins[back as usize].iter().all(|origin| *origin == Origin::Answers(link));
         match waits {
-            _ if !is_alone || self.links[back as usize].has_gate() => Early::Never,
-            true => Early::BeforeTimers,
-            false => Early::Always,
+            _ if !is_alone || self.links[back as usize].has_gate() => EagerArrival::Never,
+            true => EagerArrival::BeforeTimers,
+            false => EagerArrival::Always,
         }
     }
 
@@ -110,7 +118,7 @@ impl World {
 
     /// A packet that will arrive at `time` arrives now.
     #[inline(never)]
-    pub(super) fn arrive_early(&mut self, id: PacketId, time: Time) {
+    pub(in crate::world) fn arrive_eagerly(&mut self, id: PacketId, time: Time) {
         self.events += 1;
         let packet = &self.packets[id];
         if packet.kind == Kind::Udp {
@@ -124,12 +132,12 @@ impl World {
     }
 
     /// What is on a wire already arrives, as far as it may.
-    pub(super) fn arrive_all_early(&mut self, link: usize) {
+    pub(in crate::world) fn arrive_all_eagerly(&mut self, link: usize) {
         loop {
             let place = &mut self.links[link];
-            let horizon = place.early().horizon(self.horizon, &self.timers);
+            let horizon = place.eager_arrival().horizon(self.horizon, &self.timers);
             let Some((time, id)) = place.take_arrived(horizon) else { return place.look() };
-            self.arrive_early(id, time);
+            self.arrive_eagerly(id, time);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::audience::{Audience, Audiences};
-use super::bitset::{bit_in, each, place};
+use crate::channel::spatial::audience::{Audience, Audiences};
+use crate::channel::spatial::bitset::{bit_in, each, place};
 
 /// What a station hears of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,11 +8,11 @@
 use wifair_packet::Packet;
 use wifair_units::{Duration, Time};
 
-use super::backoff_state::Intervals;
-use super::backoff_timers::Act;
-use super::bitset::place;
 use super::exchange_audience::Hears;
-use super::{Call, Kind, SpatialChannel, Stage};
+use crate::channel::spatial::backoff_state::Intervals;
+use crate::channel::spatial::backoff_timers::Act;
+use crate::channel::spatial::bitset::place;
+use crate::channel::spatial::{Call, Kind, SpatialChannel, Stage};
 use crate::{AirTime, BROADCAST, MacEvent};
 
 /// How far an exchange has come.
@@ -28,7 +28,7 @@ enum Phase {
 
 /// Data and their ACK, which meet no other frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AtomicExchange {
+pub(in crate::channel::spatial) struct AtomicExchange {
     sender: u32,
     receiver: u32,
     /// The number of the two among the pairs.
@@ -45,7 +45,7 @@ pub(super) struct AtomicExchange {
 impl AtomicExchange {
     /// When it goes on.
     #[inline]
-    pub(super) fn next(&self) -> Time {
+    pub(in crate::channel::spatial) fn next(&self) -> Time {
         match self.phase {
             Phase::Data => self.data_end,
             Phase::Gap => self.ack_start,
@@ -55,12 +55,12 @@ impl AtomicExchange {
 
     /// Whether `station` has received the data, and has not sent the whole ACK.
     #[inline]
-    pub(super) fn is_answered_by(&self, station: u32) -> bool {
+    pub(in crate::channel::spatial) fn is_answered_by(&self, station: u32) -> bool {
         self.receiver == station && self.phase != Phase::Data
     }
 
     /// Books what the air was used for until `now`: since the data began while they are on the air, since their end after that.
-    pub(super) fn account(&self, now: Time, air: &mut AirTime) {
+    pub(in crate::channel::spatial) fn account(&self, now: Time, air: &mut AirTime) {
         if self.phase == Phase::Data {
             air.data += now - self.start;
         } else {
@@ -73,7 +73,7 @@ impl AtomicExchange {
 impl SpatialChannel {
     /// Begins the exchange that `sender` opens with its data, if nobody else begins to send before the ACK has ended.
     #[inline(always)]
-    pub(super) fn begins_exchange(&mut self, start: Time, sender: u32) -> bool {
+    pub(in crate::channel::spatial) fn begins_exchange(&mut self, start: Time, sender: u32) -> bool {
         if !self.allows_atomic || self.accounting.frames > 0 || !self.backoff_timers.is_open() {
             return false;
         }
@@ -127,7 +127,7 @@ impl SpatialChannel {
     }
 
     /// The exchange that has begun goes on at once if nobody looks before its data have ended.
-    pub(super) fn leap_to_data_end<R>(&mut self, bound: Time, call: &mut Call<R>) -> MacEvent {
+    pub(in crate::channel::spatial) fn leap_to_data_end<R>(&mut self, bound: Time, call: &mut Call<R>) -> MacEvent {
         let Some(AtomicExchange { data_end, .. }) = self.exchange else { return MacEvent::Nothing };
         if data_end >= bound.min(self.paused_queues.next()) || call.has_losses() {
             return MacEvent::Nothing;
@@ -137,7 +137,11 @@ impl SpatialChannel {
     }
 
     /// The exchange under way goes on at the time of the call, and past that if nobody looks before its end.
-    pub(super) fn continue_exchange<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>) -> MacEvent {
+    pub(in crate::channel::spatial) fn continue_exchange<R: Fn(&Packet) -> u32>(
+        &mut self,
+        bound: Time,
+        call: &mut Call<R>,
+    ) -> MacEvent {
         let Some(exchange) = &mut self.exchange else { return MacEvent::Nothing };
         match exchange.phase {
             Phase::Data => return self.receive_data(),
@@ -247,7 +251,7 @@ impl SpatialChannel {
 
     /// The exchange under way, if there is one, becomes the frames that it consists of: somebody gets a frame to send
     /// who was not foreseen.
-    pub(super) fn split_exchange(&mut self) {
+    pub(in crate::channel::spatial) fn split_exchange(&mut self) {
         let Some(exchange) = self.exchange.take() else { return };
         let AtomicExchange { sender, receiver, start, ack_start, .. } = exchange;
         let data = self.compose(start, sender, Kind::Data);

@@ -7,16 +7,23 @@
 use wifair_packet::Packet;
 use wifair_units::Time;
 
-use super::bitset::{each, place};
-use super::cca::ReceiverFate;
-use super::rx_power::RxWord;
-use super::{Call, SpatialChannel, Transmission};
+use crate::channel::spatial::bitset::{each, place};
+use crate::channel::spatial::cca::ReceiverFate;
+use crate::channel::spatial::rx_power::RxWord;
+use crate::channel::spatial::{Call, SpatialChannel, Transmission};
 use crate::{BROADCAST, MacEvent};
 
 impl SpatialChannel {
     /// Whether a frame that `sender` begins now has the air for itself until it ends, and nobody looks at it before.
-    pub(super) fn stays_uncontended<R>(&self, sender: u32, end: Time, bound: Time, call: &Call<R>) -> bool {
-        if self.accounting.frames > 0
+    pub(in crate::channel::spatial) fn stays_uncontended<R>(
+        &self,
+        sender: u32,
+        end: Time,
+        bound: Time,
+        call: &Call<R>,
+    ) -> bool {
+        if !self.fast_paths
+            || self.accounting.frames > 0
             || !self.backoff_timers.is_open()
             || end >= bound
             || end >= self.paused_queues.next()
@@ -30,7 +37,7 @@ impl SpatialChannel {
     }
 
     /// `sender` sends a frame that has the air for itself.
-    pub(super) fn send_uncontended<R: Fn(&Packet) -> u32>(
+    pub(in crate::channel::spatial) fn send_uncontended<R: Fn(&Packet) -> u32>(
         &mut self,
         sender: u32,
         mut transmission: Transmission,
@@ -52,7 +59,7 @@ impl SpatialChannel {
     }
 
     /// What the frame does to all whom it reaches, from begin to end; `with_receiver`: to its receiver, too, when it begins.
-    pub(super) fn pass_to_all(
+    pub(in crate::channel::spatial) fn pass_to_all(
         &mut self,
         sender: u32,
         transmission: &Transmission,
@@ -154,7 +161,13 @@ impl SpatialChannel {
     }
 
     /// Which of those who could read a frame do, where errors may strike each of them, or it is for all.
-    pub(super) fn read_for_all(&mut self, sender: u32, transmission: &Transmission, word: usize, read: u64) -> u64 {
+    pub(in crate::channel::spatial) fn read_for_all(
+        &mut self,
+        sender: u32,
+        transmission: &Transmission,
+        word: usize,
+        read: u64,
+    ) -> u64 {
         let mut announced = 0;
         for station in each(word, read) {
             if transmission.to == BROADCAST {

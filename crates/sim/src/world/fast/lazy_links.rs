@@ -19,21 +19,21 @@ use wifair_packet::{PacketId, Packets};
 use wifair_queue::Cause;
 use wifair_units::{Duration, Time};
 
-use super::flow::Flow;
-use super::measure::Loss;
-use super::plan::{Hop, Transport, Workload};
-use super::wired_link::WiredLink;
-use super::{FIRST_CHANNEL, World};
+use crate::world::flow::Flow;
+use crate::world::measure::Loss;
+use crate::world::plan::{Hop, Transport, Workload};
+use crate::world::wired_link::WiredLink;
+use crate::world::{FIRST_CHANNEL, World};
 
 /// Which wires may be late, and whether they are.
 #[derive(Debug)]
-pub(super) struct Late {
+pub(in crate::world) struct LazyLinks {
     /// The wires, in order.
     links: Vec<usize>,
     /// The media to whose access points they lead, and these.
     aps: Vec<(usize, u32)>,
     /// Where each wire leads, by its number.
-    leads: Vec<Lead>,
+    leads: Vec<LeadsTo>,
     /// The only wire that leads to a hub, if it is one.
     only: Option<usize>,
     /// When the next thing happens on each wire, by their numbers: on those that lead to hubs, unless it is the only one, and on all
@@ -43,12 +43,12 @@ pub(super) struct Late {
     /// What arrives at an end cannot bring about anything at an access point sooner than after this.
     lookahead: Duration,
     /// The wires are late: no event tells of them.
-    pub(super) is_on: bool,
+    pub(in crate::world) is_on: bool,
 }
 
 /// Where a wire leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lead {
+enum LeadsTo {
     /// To the access point of a medium. Nothing follows from what arrives there before the access point looks, so that can
     /// wait until all else is made up for.
     Ap(usize),
@@ -67,9 +67,9 @@ struct Search<'a> {
     changed: bool,
 }
 
-impl Late {
+impl LazyLinks {
     /// No wires are ever late.
-    pub(super) fn never() -> Self {
+    pub(in crate::world) fn never() -> Self {
         let heads = NextEventTree::new(0, 0);
         Self {
             links: vec![],
@@ -85,13 +85,13 @@ impl Late {
 
     /// Says when the next thing happens on a wire.
     fn set(&mut self, link: usize, time: Time) {
-        let heads = if let Lead::Ap(_) = self.leads[link] { &mut self.to_aps } else { &mut self.others };
+        let heads = if let LeadsTo::Ap(_) = self.leads[link] { &mut self.to_aps } else { &mut self.others };
         heads.set(link, time);
     }
 
     /// Whether wires that may be late lead to this station.
     #[inline]
-    pub(super) fn lead_to(&self, channel: usize, station: u32) -> bool {
+    pub(in crate::world) fn lead_to(&self, channel: usize, station: u32) -> bool {
         self.aps.contains(&(channel, station))
     }
 }
@@ -104,7 +104,7 @@ impl<'a> Search<'a> {
         &path[..=end]
     }
 
-    fn is_late(&self, hop: Hop) -> bool {
+    fn is_lazy(&self, hop: Hop) -> bool {
         matches!(hop, Hop::Wired(link) if self.links[link as usize])
     }
 
@@ -121,7 +121,7 @@ impl<'a> Search<'a> {
                     // Packets are taken out, users see objects, and numbers of connections become free in the order of events.
                     (_, Workload::Outside | Workload::Web(_) | Workload::Sessions { fresh: true, .. }) => false,
                     (Transport::Udp { .. }, _) => true,
-                    (Transport::Tcp { .. }, _) => self.is_late(back[0]),
+                    (Transport::Tcp { .. }, _) => self.is_lazy(back[0]),
                 },
             };
             if !may && std::mem::replace(&mut self.links[link as usize], false) {
@@ -154,7 +154,7 @@ impl<'a> Search<'a> {
 
 impl World {
     /// Finds out which wires may be late; nothing has happened yet.
-    pub(super) fn find_late(&mut self) {
+    pub(in crate::world) fn find_lazy_links(&mut self) {
         let fits = |(index, channel): (usize, &Channel)| {
             let Channel::Shared(cell) = channel else { return false };
             let from_ap = |hop: &Hop| match hop {
@@ -175,7 +175,7 @@ impl World {
             for flow in &self.flows {
                 for (start, back) in [(flow.forward, flow.reverse), (flow.reverse, flow.forward)] {
                     search.narrow(flow, start, back);
-                    let note = |link: usize, by| entered[link][usize::from(search.is_late(by))] = true;
+                    let note = |link: usize, by| entered[link][usize::from(search.is_lazy(by))] = true;
                     search.entries(flow, start, back, note);
                 }
             }
@@ -192,16 +192,16 @@ impl World {
             let behind =
                 self.hops.windows(2).filter(move |hops| matches!(hops[0], Hop::Wired(at) if at as usize == link));
             behind.map(|hops| match hops[1] {
-                Hop::Air { channel, .. } => Lead::Ap(usize::from(channel)),
-                Hop::End => Lead::End,
-                Hop::Wired(_) | Hop::NoPath { .. } => Lead::On,
+                Hop::Air { channel, .. } => LeadsTo::Ap(usize::from(channel)),
+                Hop::End => LeadsTo::End,
+                Hop::Wired(_) | Hop::NoPath { .. } => LeadsTo::On,
             })
         };
         let links = all(&search.links);
-        let mut leads = vec![Lead::On; self.links.len()];
+        let mut leads = vec![LeadsTo::On; self.links.len()];
         for &link in &links {
             let mut behind = places_behind(link);
-            let first = behind.next().unwrap_or(Lead::On);
+            let first = behind.next().unwrap_or(LeadsTo::On);
             // Behind a gate there are events of which nothing arrives.
             if !self.links[link].has_gate() && behind.all(|place| place == first) {
                 leads[link] = first;
@@ -219,18 +219,18 @@ impl World {
             let is_free = |(entered, from): (&WiredLink, &Vec<Hop>)| {
                 !from.iter().any(is_this) || (from.iter().all(is_this) && !entered.has_gate())
             };
-            if leads[link] == Lead::End && !self.links.iter().zip(&entered_from).all(is_free) {
-                leads[link] = Lead::On;
+            if leads[link] == LeadsTo::End && !self.links.iter().zip(&entered_from).all(is_free) {
+                leads[link] = LeadsTo::On;
             }
         }
         let (mut aps, mut lookahead) = (vec![], Duration::MAX);
         for channel in all(&search.channels) {
-            let ap = Lead::Ap(channel);
+            let ap = LeadsTo::Ap(channel);
             let wires = || links.iter().copied().filter(|link| places_behind(*link).any(|place| place == ap));
             // Packets of one instant come in the order of their wires, unless what arrives brings about another at once.
             let is_simple = wires().count() == 1 || wires().all(|link| self.links[link].delay() > Duration::ZERO);
             if !is_simple || wires().any(|link| leads[link] != ap) {
-                leads.iter_mut().filter(|lead| **lead == ap).for_each(|lead| *lead = Lead::On);
+                leads.iter_mut().filter(|lead| **lead == ap).for_each(|lead| *lead = LeadsTo::On);
                 lookahead = Duration::ZERO;
             }
             lookahead = wires().map(|link| self.links[link].delay()).fold(lookahead, Duration::min);
@@ -242,21 +242,21 @@ impl World {
         if links.is_empty() || (aps.is_empty() && has_media) {
             return;
         }
-        let mut to_aps = links.iter().copied().filter(|link| matches!(leads[*link], Lead::Ap(_)));
+        let mut to_aps = links.iter().copied().filter(|link| matches!(leads[*link], LeadsTo::Ap(_)));
         let only = to_aps.next().filter(|_| to_aps.next().is_none());
         let heads = NextEventTree::new(0, self.links.len());
         // Where there is nothing but wires, they are late from the beginning.
-        self.late =
-            Late { links, aps, leads, only, to_aps: heads.clone(), others: heads, lookahead, is_on: !has_media };
+        self.lazy_links =
+            LazyLinks { links, aps, leads, only, to_aps: heads.clone(), others: heads, lookahead, is_on: !has_media };
     }
 
     /// Something is to be seen to after a packet was put on a wire.
     #[inline(never)]
-    pub(super) fn look_at_link(&mut self, index: usize) {
-        self.arrive_all_early(index);
+    pub(in crate::world) fn look_at_link(&mut self, index: usize) {
+        self.arrive_all_eagerly(index);
         let link = &self.links[index];
-        if self.late.is_on && self.late.links.contains(&index) {
-            self.late.set(index, link.next());
+        if self.lazy_links.is_on && self.lazy_links.links.contains(&index) {
+            self.lazy_links.set(index, link.next());
         } else {
             self.next_events.set(FIRST_CHANNEL + self.channels.len() + index, link.next());
         }
@@ -268,37 +268,40 @@ impl World {
     /// A station with a frame in hand has got a packet: if packets wait now in all access points to which wires lead, the wires
     /// are late.
     #[inline]
-    pub(super) fn consider_late(&mut self, channel: usize, station: u32) {
+    pub(in crate::world) fn consider_lazy_links(&mut self, channel: usize, station: u32) {
         let is_behind = |&(channel, _): &(usize, u32)| matches!(&self.channels[channel], Channel::Shared(cell) if cell.ap_is_backlogged());
-        if !self.late.is_on && self.late.lead_to(channel, station) && self.late.aps.iter().all(is_behind) {
-            self.be_late();
+        if !self.lazy_links.is_on
+            && self.lazy_links.lead_to(channel, station)
+            && self.lazy_links.aps.iter().all(is_behind)
+        {
+            self.turn_lazy();
         }
     }
 
     #[inline(never)]
-    fn be_late(&mut self) {
-        let late = &mut self.late;
-        late.is_on = true;
-        for position in 0..late.links.len() {
-            let link = late.links[position];
-            late.set(link, self.links[link].next());
+    fn turn_lazy(&mut self) {
+        let lazy_links = &mut self.lazy_links;
+        lazy_links.is_on = true;
+        for position in 0..lazy_links.links.len() {
+            let link = lazy_links.links[position];
+            lazy_links.set(link, self.links[link].next());
             self.next_events.set(FIRST_CHANNEL + self.channels.len() + link, Time::NEVER);
         }
         self.set_arrivals_until(Time::ZERO);
     }
 
     /// An access point has nothing to send: wires tell of everything at once.
-    pub(super) fn be_in_time(&mut self) {
-        self.make_up(self.now);
-        self.late.is_on = false;
-        for &link in &self.late.links {
+    pub(in crate::world) fn turn_eager(&mut self) {
+        self.catch_up_links(self.now);
+        self.lazy_links.is_on = false;
+        for &link in &self.lazy_links.links {
             self.next_events.set(FIRST_CHANNEL + self.channels.len() + link, self.links[link].next());
         }
         self.set_arrivals_until(Time::NEVER);
     }
 
     fn set_arrivals_until(&mut self, time: Time) {
-        for (channel, _) in &self.late.aps {
+        for (channel, _) in &self.lazy_links.aps {
             if let Some(cell) = self.channels[*channel].as_cell() {
                 cell.set_arrivals_until(time);
             }
@@ -307,10 +310,10 @@ impl World {
 
     /// The access point of a medium takes a packet out now.
     #[inline(never)]
-    pub(super) fn drain_arrivals(&mut self, channel: usize) {
+    pub(in crate::world) fn drain_arrivals(&mut self, channel: usize) {
         let now = self.now;
-        if now.saturating_since(self.late.others.earliest()) > self.late.lookahead {
-            self.make_up(now);
+        if now.saturating_since(self.lazy_links.others.earliest()) > self.lazy_links.lookahead {
+            self.catch_up_links(now);
         } else {
             self.arrive_at_aps(now);
         }
@@ -321,10 +324,10 @@ impl World {
 
     /// Whatever is late and happens before `end` happens now.
     #[inline(never)]
-    pub(super) fn make_up(&mut self, end: Time) {
+    pub(in crate::world) fn catch_up_links(&mut self, end: Time) {
         let now = self.now;
         loop {
-            let (time, link) = self.late.others.first();
+            let (time, link) = self.lazy_links.others.first();
             let timer = self.timers.next(); // what others have set is not due yet
             if timer.min(time) >= end {
                 break;
@@ -334,7 +337,7 @@ impl World {
                 self.events += 1;
                 self.next_timer();
             } else {
-                self.advance_late(link, time, end);
+                self.advance_lazily(link, time, end);
             }
         }
         self.now = now;
@@ -344,40 +347,40 @@ impl World {
     /// What is on its last wire to an access point before `end` comes there.
     #[inline]
     fn arrive_at_aps(&mut self, end: Time) {
-        if let Some(link) = self.late.only {
+        if let Some(link) = self.lazy_links.only {
             if self.links[link].next() < end {
                 self.arrive_lazily(link, end);
             }
             return;
         }
         loop {
-            let (time, link) = self.late.to_aps.first();
+            let (time, link) = self.lazy_links.to_aps.first();
             if time >= end {
                 break;
             }
-            let others = self.late.to_aps.first_without(link);
+            let others = self.lazy_links.to_aps.first_without(link);
             self.arrive_lazily(link, end.min(others.max(time + Duration::from_nanos(1))));
-            self.late.to_aps.set(link, self.links[link].next());
+            self.lazy_links.to_aps.set(link, self.links[link].next());
         }
     }
 
     /// A wire goes on at `time`, and then on and on before `end`, until it is another's turn.
-    fn advance_late(&mut self, index: usize, mut time: Time, end: Time) {
-        let ends_here = self.late.leads[index] == Lead::End;
-        self.late.others.set(index, Time::NEVER);
+    fn advance_lazily(&mut self, index: usize, mut time: Time, end: Time) {
+        let ends_here = self.lazy_links.leads[index] == LeadsTo::End;
+        self.lazy_links.others.set(index, Time::NEVER);
         loop {
             self.now = time;
             self.events += 1;
             let link = &mut self.links[index];
             match link.advance(time, &mut self.packets, &mut self.dropped) {
                 Some(id) if ends_here => self.arrive(id),
-                Some(id) => self.forward_late(id),
+                Some(id) => self.forward_lazily(id),
                 None if !self.dropped.is_empty() => self.lose_dropped(Loss::LinkQueue),
                 None => {}
             }
             time = self.links[index].next();
-            if time >= end || time >= self.timers.next() || (!ends_here && time >= self.late.others.earliest()) {
-                self.late.others.set(index, time);
+            if time >= end || time >= self.timers.next() || (!ends_here && time >= self.lazy_links.others.earliest()) {
+                self.lazy_links.others.set(index, time);
                 return;
             }
         }
@@ -386,7 +389,7 @@ impl World {
     /// What a wire brings to an access point before `end` has come.
     fn arrive_lazily(&mut self, index: usize, end: Time) {
         let link = &mut self.links[index];
-        let Lead::Ap(channel) = self.late.leads[index] else { return };
+        let LeadsTo::Ap(channel) = self.lazy_links.leads[index] else { return };
         let Channel::Shared(cell) = &mut self.channels[channel] else { return };
         let (events, connections) = (&mut self.events, &mut self.connections);
         let refuse = |packets: &mut Packets, id| {
@@ -409,7 +412,7 @@ impl World {
     }
 
     /// A packet has made a hop by wire.
-    fn forward_late(&mut self, id: PacketId) {
+    fn forward_lazily(&mut self, id: PacketId) {
         let packet = &mut self.packets[id];
         packet.hop += 1;
         let hop = packet.hop;

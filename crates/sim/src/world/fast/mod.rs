@@ -1,26 +1,29 @@
 //! What happens without being an event of its own, for it concerns nothing but counters.
 //!
 //! Datagrams that come to a full queue which only they enter (see [`SaturatedSource`]) are put off until somebody looks, or the queue runs
-//! dry. Wires to a busy access point are looked at late as well: see [`super::late`]. What arrives at the far end of a wire may do so
-//! before its time: see [`super::early`].
+//! dry. Wires to a busy access point are looked at late as well: see [`lazy_links`]. What arrives at the far end of a wire may do so
+//! before its time: see [`eager_arrival`].
 //!
-//! Results are those that events would give; where packets are looked at on their way (see [`super::watch`]), or access points
+//! Results are those that events would give; where packets are looked at on their way (see [`crate::world::watch`]), or access points
 //! have schemes, nothing is put off.
+
+mod eager_arrival;
+pub(in crate::world) mod lazy_links;
 
 use wifair_mac::SaturatedSource;
 use wifair_queue::Discipline;
 use wifair_units::Time;
 
-use super::World;
-use super::flow::{Ends, datagram};
-use super::late::Late;
-use super::measure::Loss;
-use super::plan::{Hop, Transport, Workload};
-use super::wired_link::Early;
+use self::lazy_links::LazyLinks;
+use crate::world::World;
+use crate::world::flow::{Ends, datagram};
+use crate::world::measure::Loss;
+use crate::world::plan::{Hop, Transport, Workload};
+use crate::world::wired_link::EagerArrival;
 
 impl World {
     /// Finds out what may be put off.
-    pub(super) fn find_deferrable(&mut self) {
+    pub(in crate::world) fn find_fast_paths(&mut self) {
         if self.observed || self.routing.is_some() {
             return;
         }
@@ -30,8 +33,8 @@ impl World {
                 self.flows[flow].alone_at = self.alone_at(flow);
             }
         }
-        self.find_early();
-        self.find_late();
+        self.find_eager_links();
+        self.find_lazy_links();
     }
 
     /// The medium and station that a flow starts from, if no other way leads through that queue.
@@ -42,20 +45,20 @@ impl World {
     }
 
     /// From now on everything is an event; called before anything has happened.
-    pub(super) fn defer_nothing(&mut self) {
+    pub(in crate::world) fn take_no_fast_paths(&mut self) {
         for flow in &mut self.flows {
             flow.alone_at = None;
         }
         for link in &mut self.links {
-            link.set_early(Early::Never);
+            link.set_eager_arrival(EagerArrival::Never);
         }
-        self.late = Late::never();
+        self.lazy_links = LazyLinks::never();
     }
 
     /// A source of datagrams of which the next comes at `next` is left to the queue that it has filled, if it has. Returns
     /// whether it is; if not it needs a timer.
     #[inline]
-    pub(super) fn leave_to_queue(&mut self, index: usize, next: Time) -> bool {
+    pub(in crate::world) fn leave_to_saturated_source(&mut self, index: usize, next: Time) -> bool {
         let flow = self.connections[index].flow as usize;
         let Some((channel, station)) = self.flows[flow].alone_at else { return false };
         self.channels[channel].queue(station).is_full() && self.attach_source(index, next, channel, station)
@@ -80,7 +83,7 @@ impl World {
 
     /// Stations have nothing more to send that were not told of everything.
     #[inline]
-    pub(super) fn wake_sources(&mut self, channel: usize) {
+    pub(in crate::world) fn resume_exhausted(&mut self, channel: usize) {
         while let Some(station) = self.channels[channel].as_cell().and_then(|cell| cell.take_exhausted()) {
             self.source_exhausted(channel, station);
         }
@@ -89,15 +92,15 @@ impl World {
     /// The source that filled its queue sets its timer again, or wires tell of what they bring.
     #[inline(never)]
     fn source_exhausted(&mut self, channel: usize, station: u32) {
-        if self.late.is_on && self.late.lead_to(channel, station) {
-            self.be_in_time();
+        if self.lazy_links.is_on && self.lazy_links.lead_to(channel, station) {
+            self.turn_eager();
         } else {
             self.detach_source(channel, station);
         }
     }
 
     /// A flow that was left to its queue is stopped: nothing of it comes any more.
-    pub(super) fn take_back(&mut self, flow: usize) {
+    pub(in crate::world) fn detach_source_of(&mut self, flow: usize) {
         if let Some((channel, station)) = self.flows[flow].alone_at {
             self.detach_source(channel, station);
         }
@@ -127,9 +130,9 @@ impl World {
 
     /// Whatever was put off and happens before `end` happens now.
     #[inline(never)]
-    pub(super) fn catch_up(&mut self, end: Time) {
-        if self.late.is_on {
-            self.make_up(end);
+    pub(in crate::world) fn catch_up(&mut self, end: Time) {
+        if self.lazy_links.is_on {
+            self.catch_up_links(end);
         }
         for index in 0..self.channels.len() {
             let Some(cell) = self.channels[index].as_cell() else { continue };

@@ -1,0 +1,259 @@
+//! Who sends next: idle slots, backoff, and stations whose slots lie off the common grid.
+
+use super::*;
+
+impl SharedChannel {
+    /// A station that had nothing to send has got a packet.
+    #[inline(never)]
+    pub(super) fn wake_up(
+        &mut self,
+        now: Time,
+        station: u32,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) {
+        if self.load(now, station, packets, dropped, receiver) {
+            self.request(now, station);
+        }
+    }
+
+    /// A station that had nothing to send contends for the medium.
+    pub(super) fn request(&mut self, now: Time, station: u32) {
+        let slot = self.access.timing.slot;
+        let state = &mut self.stations[station as usize];
+        if self.phase != Phase::Idle {
+            // 10.3.4.2: the medium is busy, so a backoff is due, unless one is pending already.
+            let pending = state.backoff_end.checked_sub(self.slots.count()).filter(|slots| *slots > 0);
+            let slots = pending.unwrap_or_else(|| u64::from(state.contention.draw()));
+            state.backoff_end = self.slots.insert(station, slots);
+            return;
+        }
+        let passed = now.saturating_since(self.origin).div_floor(slot);
+        if state.backoff_end > self.slots.count() + passed {
+            let target = state.backoff_end;
+            self.wait_for_slot(station, target);
+            return;
+        }
+        let mut origin = self.origin;
+        if let Some(index) = self.off_grid.iter().position(|contender| contender.station == station) {
+            let contender = &mut self.off_grid[index];
+            if contender.slots > 0 && contender.due(slot) > now {
+                contender.has_frame = true;
+                let due = contender.due(slot);
+                self.wait_off_grid(due);
+                return;
+            }
+            origin = self.off_grid.swap_remove(index).from;
+        } else if now < self.nav {
+            // Busy to all but sender and receiver, which are loners.
+            let state = &mut self.stations[station as usize];
+            state.backoff_end = self.slots.count() + u64::from(state.contention.draw());
+            let target = state.backoff_end;
+            self.wait_for_slot(station, target);
+            return;
+        }
+        let state = &mut self.stations[station as usize];
+        let contender = match self.access.idle_access {
+            IdleAccess::Immediate => {
+                OffGridContender { station, from: now.max(origin), slots: 0, drew: false, has_frame: true }
+            }
+            IdleAccess::Backoff => {
+                let from = (now + self.access.timing.difs).max(origin);
+                OffGridContender {
+                    station,
+                    from,
+                    slots: u64::from(state.contention.draw()),
+                    drew: true,
+                    has_frame: true,
+                }
+            }
+        };
+        self.wait_off_grid(contender.due(slot));
+        self.off_grid.push(contender);
+    }
+
+    /// `station` will send in slot `target` of the idle medium, unless somebody is before it.
+    pub(super) fn wait_for_slot(&mut self, station: u32, target: u64) {
+        let ahead = target - self.slots.count();
+        self.slots.insert(station, ahead);
+        let time = self.origin + self.access.timing.slot * ahead;
+        if time <= self.next {
+            self.next = time;
+            self.next_slot = Some(target);
+        }
+    }
+
+    /// A loner will send at `time`, unless somebody else is before it.
+    pub(super) fn wait_off_grid(&mut self, time: Time) {
+        self.off_grid_due = self.off_grid_due.min(time);
+        if time < self.next {
+            self.next = time;
+            self.next_slot = None;
+        }
+    }
+
+    /// One or more stations begin to send.
+    #[inline(always)]
+    pub(super) fn start(&mut self, now: Time) {
+        if let Some(slot) = self.next_slot
+            && now < self.off_grid_due
+        {
+            self.slots.count_to(slot);
+            if let Some(sender) = self.slots.take_only(slot) {
+                if !self.off_grid.is_empty() {
+                    self.rejoin(now);
+                }
+                self.sender = sender;
+                self.start_alone(now);
+                return;
+            }
+        }
+        self.start_together(now);
+    }
+
+    /// Several stations begin to send; or loners, one or more, and perhaps others in the same instant.
+    #[inline(never)]
+    pub(super) fn start_together(&mut self, now: Time) {
+        if let Some(slot) = self.next_slot {
+            self.slots.count_to(slot);
+            self.slots.take(slot, &mut self.senders);
+        } else {
+            let passed = now.saturating_since(self.origin).div_floor(self.access.timing.slot);
+            self.slots.count_to(self.slots.count() + passed);
+        }
+        if !self.off_grid.is_empty() {
+            self.send_off_grid(now);
+        }
+        self.sender = self.senders[0];
+        if self.met() {
+            self.collide(now);
+        } else {
+            self.senders.clear();
+            self.start_alone(now);
+        }
+    }
+
+    /// Whether frames of several stations are on the air.
+    #[inline]
+    pub(super) fn met(&self) -> bool {
+        self.senders.len() > 1
+    }
+
+    /// Who sends.
+    pub(super) fn on_air(&self) -> &[u32] {
+        if self.met() { &self.senders } else { std::slice::from_ref(&self.sender) }
+    }
+
+    /// The only sender begins.
+    #[inline(always)]
+    pub(super) fn start_alone(&mut self, now: Time) {
+        let sender = self.sender;
+        let state = &mut self.stations[sender as usize];
+        state.counters.attempts += 1;
+        if state.is_simple {
+            self.phase = Phase::Data;
+            self.next = now + state.sent().air;
+        } else {
+            self.general_start(now);
+        }
+    }
+
+    /// The only sender begins with an RTS, or with a frame that may be lost or is for everyone.
+    #[inline(never)]
+    pub(super) fn general_start(&mut self, now: Time) {
+        let sender = self.sender;
+        let Frame { to, air, length, .. } = *self.stations[sender as usize].sent();
+        if to == BROADCAST {
+            self.phase = Phase::Broadcast;
+            self.next = now + air;
+            return;
+        }
+        let mut begins = now;
+        if self.access.protects(length) {
+            if self.lossy && (self.is_control_lost(to) || self.is_control_lost(sender)) {
+                self.miss_answer_to_rts(now);
+                return;
+            }
+            self.stations[sender as usize].contention.clear();
+            begins += self.protection;
+        }
+        let spoilt = self.lossy && self.is_data_lost(sender, to);
+        self.phase = if spoilt { Phase::Spoilt } else { Phase::Data };
+        self.next = begins + air;
+    }
+
+    /// Loners that are due send, the others go back to the common count.
+    #[inline(never)]
+    pub(super) fn send_off_grid(&mut self, now: Time) {
+        let slot = self.access.timing.slot;
+        let before = self.senders.len();
+        let senders = &mut self.senders;
+        self.off_grid.retain(|contender| {
+            let sends = contender.has_frame && contender.due(slot) == now;
+            if sends {
+                senders.push(contender.station);
+            }
+            !sends
+        });
+        if self.senders.len() > before {
+            self.senders.sort_unstable();
+        }
+        self.rejoin(now);
+    }
+
+    /// Loners go back to the common count.
+    #[inline(never)]
+    pub(super) fn rejoin(&mut self, now: Time) {
+        let slot = self.access.timing.slot;
+        for contender in &self.off_grid {
+            let state = &mut self.stations[contender.station as usize];
+            let left = if contender.drew {
+                let passed = if now > contender.from { (now - contender.from).div_floor(slot) } else { 0 };
+                contender.slots.saturating_sub(passed)
+            } else {
+                u64::from(state.contention.draw())
+            };
+            state.backoff_end = self.slots.count() + left;
+            if contender.has_frame {
+                self.slots.insert(contender.station, left);
+            }
+        }
+        self.off_grid.clear();
+        self.off_grid_due = Time::NEVER;
+    }
+
+    /// `sender` draws a backoff that begins at `resumes`.
+    pub(super) fn back_off(&mut self, sender: u32, resumes: Time) {
+        let state = &mut self.stations[sender as usize];
+        state.back_off(sender, resumes, self.origin, &mut self.slots, &mut self.off_grid);
+    }
+
+    /// Finds out who is next.
+    #[inline(always)]
+    pub(super) fn reschedule(&mut self) {
+        let slot = self.access.timing.slot;
+        if let Some(ahead) = self.slots.ahead() {
+            self.next_slot = Some(self.slots.count() + ahead);
+            self.next = self.origin + slot * ahead;
+        } else {
+            self.next_slot = None;
+            self.next = Time::NEVER;
+        }
+        if !self.off_grid.is_empty() {
+            self.look_at_off_grid();
+        }
+    }
+
+    /// Finds out whether a loner is next.
+    #[inline(never)]
+    pub(super) fn look_at_off_grid(&mut self) {
+        let slot = self.access.timing.slot;
+        let waiting = self.off_grid.iter().filter(|contender| contender.has_frame);
+        self.off_grid_due = waiting.map(|contender| contender.due(slot)).min().unwrap_or(Time::NEVER);
+        if self.off_grid_due < self.next {
+            self.next = self.off_grid_due;
+            self.next_slot = None;
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! What happens from the first bit of an exchange to the end of its ACK, or of the silence in its place.
+
+use super::*;
+
+impl SharedChannel {
+    pub(super) fn is_protected(&self, frame: &Frame) -> bool {
+        frame.to != BROADCAST && self.access.protects(frame.length)
+    }
+
+    pub(super) fn is_data_lost(&mut self, from: u32, to: u32) -> bool {
+        let p = self.stations[from as usize].errors.data_from;
+        self.stations[to as usize].errors.loses_data(p)
+    }
+
+    #[inline(never)]
+    pub(super) fn is_control_lost(&mut self, to: u32) -> bool {
+        self.stations[to as usize].errors.loses_control()
+    }
+
+    /// Time on the air of what `sender` begins with: the RTS, or the data frame.
+    pub(super) fn opening(&self, sender: u32) -> Duration {
+        let frame = self.stations[sender as usize].sent();
+        if self.is_protected(frame) { self.access.timing.rts() } else { frame.air }
+    }
+
+    pub(super) fn collide(&mut self, now: Time) {
+        let mut longest = Duration::ZERO;
+        for place in 0..self.senders.len() {
+            let sender = self.senders[place];
+            let state = &mut self.stations[sender as usize];
+            state.counters.attempts += 1;
+            longest = longest.max(if state.is_simple { state.sent().air } else { self.opening(sender) });
+        }
+        self.phase = Phase::Collision { began: now };
+        self.next = now + longest;
+    }
+
+    /// The frames of a collision have ended.
+    pub(super) fn resolve(
+        &mut self,
+        now: Time,
+        began: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) {
+        self.collision += now - began;
+        let met = self.met();
+        self.idle_from(now + if met { self.after_collision } else { self.access.timing.difs });
+        let last = match self.access.eifs {
+            Eifs::Nav => self.count_last(now, began),
+            _ => 0, // nobody asks
+        };
+        if !met {
+            self.resolve_one(now, began, last, self.sender, packets, dropped, retry_limit_drops, receiver); // an RTS without answer
+        }
+        for place in 0..self.senders.len() {
+            let sender = self.senders[place];
+            let state = &mut self.stations[sender as usize];
+            if !state.is_simple || self.access.eifs == Eifs::Nav {
+                self.resolve_one(now, began, last, sender, packets, dropped, retry_limit_drops, receiver);
+                continue;
+            }
+            let air = state.sent().air;
+            state.counters.collisions += 1;
+            state.counters.collided += air;
+            let resumes = self.access.after_timeout(began + air, now);
+            if state.contention.fail(&self.access, true) {
+                self.drop_at_retry_limit(now, sender, resumes, packets, dropped, retry_limit_drops, receiver);
+            } else {
+                state.back_off(sender, resumes, self.origin, &mut self.slots, &mut self.off_grid);
+            }
+        }
+        self.senders.clear();
+        self.reschedule();
+    }
+
+    /// Frames that end at `now`, of those that began at `began`.
+    #[inline(never)]
+    pub(super) fn count_last(&self, now: Time, began: Time) -> usize {
+        self.on_air().iter().filter(|sender| began + self.opening(**sender) == now).count()
+    }
+
+    /// The same for one of the senders, who may have sent an RTS or to all, under whatever rules of EIFS.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn resolve_one(
+        &mut self,
+        now: Time,
+        began: Time,
+        last: usize,
+        sender: u32,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) {
+        let difs = self.access.timing.difs;
+        let ended = began + self.opening(sender);
+        let nav = self.access.nav_after_own(last > 1 || ended < now);
+        let met = self.met();
+        let state = &mut self.stations[sender as usize];
+        let Frame { id, to, .. } = *state.sent();
+        let unanswered = if met { &mut state.counters.collisions } else { &mut state.counters.errors };
+        *unanswered += 1;
+        state.counters.collided += ended - began;
+        if to == BROADCAST {
+            // Nobody answers a broadcast, so its sender does not know.
+            retry_limit_drops.push((sender, id));
+            state.counters.delivered += 1;
+            state.contention.reset();
+            self.load(now, sender, packets, dropped, receiver);
+            self.back_off(sender, now + nav + difs);
+            return;
+        }
+        let resumes = match self.access.eifs {
+            Eifs::Nav => (ended + self.access.answer_timeout).max(now + nav) + difs,
+            _ => self.access.after_timeout(ended, now),
+        };
+        // An RTS, or a frame too short for one: the short count.
+        self.fail(now, sender, true, resumes, packets, dropped, retry_limit_drops, receiver);
+    }
+
+    /// The data frame ends and is received.
+    #[inline(always)]
+    pub(super) fn receive(&mut self, now: Time) -> MacEvent {
+        let state = &mut self.stations[self.sender as usize];
+        let frame = state.frame.as_mut().expect("a sender has a frame");
+        let heard = MacEvent::Packet { to: frame.to, id: frame.id };
+        if !state.is_simple {
+            return if self.general_receive(now) { heard } else { MacEvent::Nothing };
+        }
+        frame.received = true;
+        state.counters.data += frame.air;
+        self.phase = Phase::Ack;
+        self.next = now + self.access.timing.sifs + frame.ack;
+        heard
+    }
+
+    /// The same where the frame followed a CTS, or frames may be lost. Returns whether the receiver did not have it before.
+    #[inline(never)]
+    pub(super) fn general_receive(&mut self, now: Time) -> bool {
+        let sender = self.sender;
+        self.account_exchange(sender, false);
+        let lost = self.lossy && self.is_control_lost(sender);
+        let frame = self.stations[sender as usize].frame.as_mut().expect("a sender has a frame");
+        self.phase = if lost { Phase::LostAck } else { Phase::Ack };
+        self.next = now + self.access.timing.sifs + frame.ack;
+        !std::mem::replace(&mut frame.received, true)
+    }
+
+    /// Books a data frame that ends, with what preceded it.
+    pub(super) fn account_exchange(&mut self, sender: u32, spoilt: bool) {
+        let Station { frame, counters, .. } = &mut self.stations[sender as usize];
+        let frame = frame.as_ref().expect("a sender has a frame");
+        if frame.to != BROADCAST && self.access.protects(frame.length) {
+            let rts_cts = self.protection - self.access.timing.sifs * 2;
+            self.rts_cts += rts_cts;
+            counters.control += rts_cts;
+        }
+        if spoilt {
+            self.spoilt += frame.air;
+        }
+        counters.data += frame.air;
+    }
+
+    /// The ACK ends and is received. Returns whether the sender has another frame and nothing else can have happened.
+    #[inline(always)]
+    pub(super) fn finish(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) -> bool {
+        let sender = self.sender;
+        let state = &mut self.stations[sender as usize];
+        state.counters.control += state.sent().ack;
+        if !self.fast_paths || self.has_sequel || self.rounds_nav && !state.is_simple {
+            self.succeed(now, packets, dropped, receiver);
+            return false;
+        }
+        state.counters.delivered += 1;
+        state.contention.reset();
+        let slots = u64::from(state.contention.draw());
+        state.backoff_end = self.slots.count() + slots;
+        self.phase = Phase::Idle;
+        self.origin = now + self.access.timing.difs;
+        let goes_on = self.fast_load(now, sender, packets, dropped, receiver);
+        if goes_on {
+            self.slots.insert(sender, slots);
+        }
+        self.reschedule();
+        goes_on
+    }
+
+    /// The medium falls idle; slots are counted from `origin` on.
+    pub(super) fn idle_from(&mut self, origin: Time) {
+        self.phase = Phase::Idle;
+        self.origin = origin;
+    }
+
+    /// A frame is done: contention window and retries return to their start, a backoff follows whether there is
+    /// another frame or not (10.3.4.3). Where the NAV of bystanders is rounded, sender and receiver, who have none, may resume
+    /// before them.
+    #[inline(never)]
+    pub(super) fn succeed(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) {
+        let sender = self.sender;
+        let resumes = now + self.access.timing.difs;
+        let state = &mut self.stations[sender as usize];
+        let frame = *state.sent();
+        state.counters.delivered += 1;
+        state.contention.reset();
+        let after_rts = self.is_protected(&frame).then(|| {
+            let timing = &self.access.timing;
+            timing.sifs * 3 + timing.cts() + frame.air + frame.ack
+        });
+        let unicast = frame.to != BROADCAST;
+        let excess = if unicast { self.access.nav_excess(frame.ack, after_rts) } else { Duration::ZERO };
+        self.idle_from(resumes + excess);
+        self.load(now, sender, packets, dropped, receiver);
+        self.back_off(sender, resumes);
+        if excess > Duration::ZERO {
+            self.nav = now + excess;
+            let state = &mut self.stations[frame.to as usize];
+            let has_frame = state.frame.is_some();
+            if has_frame {
+                self.slots.remove(frame.to, state.backoff_end);
+            }
+            let slots = state.backoff_end.saturating_sub(self.slots.count());
+            state.backoff_end = self.slots.count();
+            self.off_grid.push(OffGridContender { station: frame.to, from: resumes, slots, drew: true, has_frame });
+        }
+        self.reschedule();
+    }
+
+    /// No CTS comes. The others heard the RTS, and forget their NAV when no data frame follows (10.3.2.4).
+    pub(super) fn miss_answer_to_rts(&mut self, now: Time) {
+        // Booked as a collision of the RTS with noise: the exchange ends with it.
+        self.phase = Phase::Collision { began: now };
+        self.next = now + self.access.timing.rts();
+    }
+
+    /// No ACK comes: the data frame or its ACK was spoilt.
+    pub(super) fn miss(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) {
+        let sender = self.sender;
+        let frame = self.stations[sender as usize].frame.expect("a sender has a frame");
+        let (sifs, difs) = (self.access.timing.sifs, self.access.timing.difs);
+        self.stations[sender as usize].counters.errors += 1;
+        let ended = if self.phase == Phase::LostAck {
+            self.stations[sender as usize].counters.control += frame.ack;
+            self.idle_from(now + difs);
+            now - frame.ack - sifs
+        } else {
+            self.account_exchange(sender, true);
+            // The NAV of the others covers the ACK that does not come.
+            self.idle_from(now + sifs + frame.ack + difs);
+            now
+        };
+        let resumes = self.access.after_timeout(ended, now);
+        self.fail(
+            now,
+            sender,
+            !self.access.protects(frame.length),
+            resumes,
+            packets,
+            dropped,
+            retry_limit_drops,
+            receiver,
+        );
+        self.reschedule();
+    }
+
+    /// `sender` got no answer; it contends again from `resumes` on, with the same frame or the next. `is_short`: its short
+    /// count has one more.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn fail(
+        &mut self,
+        now: Time,
+        sender: u32,
+        is_short: bool,
+        resumes: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) {
+        if self.stations[sender as usize].contention.fail(&self.access, is_short) {
+            self.drop_at_retry_limit(now, sender, resumes, packets, dropped, retry_limit_drops, receiver);
+        } else {
+            self.back_off(sender, resumes);
+        }
+    }
+
+    /// That was the last attempt; `sender` contends from `resumes` on with its next frame, if it has one.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(never)]
+    pub(super) fn drop_at_retry_limit(
+        &mut self,
+        now: Time,
+        sender: u32,
+        resumes: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) {
+        let state = &mut self.stations[sender as usize];
+        state.counters.retry_limit_drops += 1;
+        if let Some(Frame { id, received: false, .. }) = state.frame {
+            retry_limit_drops.push((sender, id));
+        }
+        self.load(now, sender, packets, dropped, receiver);
+        self.back_off(sender, resumes);
+    }
+}

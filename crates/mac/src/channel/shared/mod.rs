@@ -1,0 +1,651 @@
+//! A medium on which everybody hears everybody.
+//!
+//! One cell with its access point, all stations in range of each other. Then all see the same idle slots, a
+//! frame that nobody else starts in the same slot is received unless an error probability says otherwise, and
+//! frames that start in the same slot are lost. A whole exchange (RTS, CTS, data, ACK) is three events, whatever the
+//! number of stations.
+//!
+//! Modelled: DIFS, EIFS, SIFS, slots, backoff that freezes and resumes, post-backoff, doubling of the contention
+//! window, retry limits, ACK and CTS timeout, NAV (nobody interrupts an exchange, nor the gap of an ACK that does not come),
+//! RTS and CTS by threshold, broadcast. Departures from the standard:
+//!
+//! - Propagation takes no time, and a station senses a frame from its first instant. A station whose slots do not
+//!   lie on the others' grid (after an ACK timeout) defers to a frame that began during its last slot.
+//! - Short and long retry counts belong to the frame, and a CTS clears the short one, as in ns-2 and ns-3 (10.3.4.4 has
+//!   counts of the station that a CTS clears, and counts of the frame that it does not).
+//! - A sender that gave up a frame takes the next one out of its queue when the collision ends, not at the timeout.
+//! - A frame spoilt by an error probability sets the NAV of all but its receiver, as if they had read it.
+
+use wifair_packet::{Kind, Packet, PacketId, Packets};
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+mod contention;
+mod exchange;
+mod fast;
+
+use super::slots::Slots;
+use crate::fast::SaturatedSource;
+use crate::queue_hooks::{AirUseMeter, PausedQueues};
+use crate::station::{AirTimes, Contention, Errors, Frame, frame_length};
+use crate::tap::{Attempt, Fate, Tap};
+use crate::{Access, AirTime, BROADCAST, Counters, Eifs, IdleAccess, MacEvent, StationSettings};
+use wifair_queue::{AirUse, Discipline, Dropped, Gauge, Queue};
+
+#[derive(Clone, Debug)]
+struct Station {
+    frame: Option<Frame>,
+    /// Nothing can come between its frame and the ACK: no RTS, no error, and it is for one station.
+    is_simple: bool,
+    /// The slot in which the pending backoff ends, on the shared count; in the past if it has ended.
+    backoff_end: u64,
+    contention: Contention,
+    rate: BitRate,
+    /// Air time of the ACK to a frame at this rate.
+    ack: Duration,
+    /// What its frames are longer by than the packets inside, if these are no routing messages.
+    overhead: Bytes,
+    counters: Counters,
+    queue: Queue,
+    /// What alone fills the queue.
+    source: Option<Box<SaturatedSource>>,
+    errors: Errors,
+}
+
+impl Station {
+    /// Takes in what comes before `end`.
+    #[inline(never)]
+    fn pour_arrivals(&mut self, end: Time, packets: &mut Packets) {
+        if let (Some(source), Queue::Fifo(queue)) = (&mut self.source, &mut self.queue) {
+            source.pour_arrivals(end, queue, packets);
+        }
+    }
+
+    #[inline]
+    fn sent(&self) -> &Frame {
+        self.frame.as_ref().expect("a sender has a frame")
+    }
+
+    /// Draws a backoff that begins at `resumes`, on a medium whose slots are counted from `origin` on. This is station
+    /// `number`.
+    #[inline(always)]
+    fn back_off(
+        &mut self,
+        number: u32,
+        resumes: Time,
+        origin: Time,
+        slots: &mut Slots,
+        off_grid: &mut Vec<OffGridContender>,
+    ) {
+        let backoff = u64::from(self.contention.draw());
+        let has_frame = self.frame.is_some();
+        if resumes == origin {
+            self.backoff_end = slots.count() + backoff;
+            if has_frame {
+                slots.insert(number, backoff);
+            }
+        } else {
+            self.backoff_end = slots.count();
+            off_grid.push(OffGridContender { station: number, from: resumes, slots: backoff, drew: true, has_frame });
+        }
+    }
+}
+
+/// A station whose slots do not lie on the grid of the others: after its own timeout, or one that sends at once.
+#[derive(Clone, Copy, Debug)]
+struct OffGridContender {
+    station: u32,
+    /// Its slots are counted from here.
+    from: Time,
+    slots: u64,
+    /// It drew a backoff. If not, it must draw one when somebody is faster.
+    drew: bool,
+    /// It has a frame to send. If not, it only counts its slots.
+    has_frame: bool,
+}
+
+impl OffGridContender {
+    /// When its backoff ends.
+    fn due(&self, slot: Duration) -> Time {
+        self.from + slot * self.slots
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nobody sends.
+    Idle,
+    /// A data frame (with what precedes it) is on the air, and will be received.
+    Data,
+    /// The frame was received and the ACK is on its way, or due.
+    Ack,
+    /// A data frame is on the air that an error will spoil.
+    Spoilt,
+    /// The frame was received, but the sender does not get the ACK.
+    LostAck,
+    /// A broadcast frame is on the air.
+    Broadcast,
+    /// Several frames are on the air.
+    Collision { began: Time },
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct SharedChannel {
+    access: Access,
+    /// Shortcuts are taken. Off, each phase of an exchange is a step of its own.
+    fast_paths: bool,
+    /// The station through which others send: a frame from it goes at the rate of its receiver.
+    ap: u32,
+    stations: Vec<Station>,
+    /// Frames may be spoilt by a given probability.
+    lossy: bool,
+    /// Every exchange has consequences beside a backoff: the NAV outlasts an ACK by rounding, or a queue wants to know what
+    /// was used of the air.
+    has_sequel: bool,
+    /// The NAV of an RTS may outlast its exchange by rounding.
+    rounds_nav: bool,
+    slots: Slots,
+    /// The next idle slot begins here, unless somebody sends before.
+    origin: Time,
+    /// Until when a rounded NAV outlasts its exchange.
+    nav: Time,
+    off_grid: Vec<OffGridContender>,
+    /// When the first of them is to send that has a frame.
+    off_grid_due: Time,
+    phase: Phase,
+    /// Who is on the air: the only one, or the first of those that met, who are listed then.
+    sender: u32,
+    senders: Vec<u32>,
+    /// Who received the broadcast that was heard last.
+    receivers: Vec<u32>,
+    next: Time,
+    /// The slot that begins at `next`, if it lies on the common grid.
+    next_slot: Option<u64>,
+    airs: AirTimes,
+    ap_queue: Gauge,
+    tap: Option<Box<Tap>>,
+    paused_queues: PausedQueues,
+    /// Stations whose feed did not keep up with the air.
+    exhausted: Vec<u32>,
+    /// What has come to the access point before then is in its queue.
+    arrivals_until: Time,
+    air_use: AirUseMeter,
+    /// Air time beside that which the counters of the stations tell: RTS and CTS, of collisions, and of data frames that an
+    /// error spoilt.
+    rts_cts: Duration,
+    collision: Duration,
+    spoilt: Duration,
+    /// RTS, CTS and the gaps behind them.
+    protection: Duration,
+    /// From the end of a collision until idle slots are counted.
+    after_collision: Duration,
+}
+
+impl SharedChannel {
+    /// A cell of these stations, of which `ap` is the access point.
+    #[must_use]
+    pub fn new(access: Access, ap: u32, stations: Vec<StationSettings>) -> Self {
+        let timing = &access.timing;
+        let air_use = AirUseMeter::new(stations.iter().map(|station| &station.queue), stations.len());
+        let outlasts = stations.iter().any(|s| access.nav_excess(timing.ack_to(s.rate), None) > Duration::ZERO);
+        let mut cell = Self {
+            fast_paths: true,
+            ap,
+            slots: Slots::new(stations.len()),
+            stations: vec![],
+            lossy: false,
+            has_sequel: air_use.is_wanted() || outlasts,
+            rounds_nav: access.nav_unit > Duration::ZERO,
+            origin: Time::ZERO + timing.difs,
+            nav: Time::ZERO,
+            off_grid: vec![],
+            off_grid_due: Time::NEVER,
+            phase: Phase::Idle,
+            sender: 0,
+            senders: vec![],
+            receivers: vec![],
+            next: Time::NEVER,
+            next_slot: None,
+            airs: AirTimes::default(),
+            ap_queue: Gauge::default(),
+            tap: None,
+            paused_queues: PausedQueues::new(),
+            exhausted: vec![],
+            arrivals_until: Time::NEVER,
+            air_use,
+            rts_cts: Duration::ZERO,
+            collision: Duration::ZERO,
+            spoilt: Duration::ZERO,
+            protection: timing.rts() + timing.sifs + timing.cts() + timing.sifs,
+            after_collision: match access.eifs {
+                Eifs::AfterCollision => timing.eifs(),
+                Eifs::Nav => access.eifs() + timing.difs,
+                Eifs::AfterError | Eifs::Off => timing.difs,
+            },
+            access,
+        };
+        for station in stations {
+            let errors = Errors::new(&station);
+            cell.lossy |= errors.are_possible();
+            cell.stations.push(Station {
+                frame: None,
+                is_simple: false,
+                backoff_end: 0,
+                contention: Contention::new(&station),
+                rate: station.rate,
+                ack: cell.access.timing.ack_to(station.rate),
+                overhead: cell.access.timing.frame_length(station.routing_overhead),
+                counters: Counters::default(),
+                queue: station.queue,
+                source: None,
+                errors,
+            });
+        }
+        cell
+    }
+
+    /// When [`SharedChannel::advance`] is to be called next.
+    #[inline]
+    #[must_use]
+    pub fn next(&self) -> Time {
+        self.next.min(self.paused_queues.next())
+    }
+
+    /// Who received the broadcast that [`SharedChannel::advance`] reported last, in the order of their numbers.
+    #[must_use]
+    pub fn receivers(&self) -> &[u32] {
+        &self.receivers
+    }
+
+    /// The queue of a station.
+    #[must_use]
+    pub fn queue(&self, station: u32) -> &Queue {
+        &self.stations[station as usize].queue
+    }
+
+    /// What a station did.
+    #[must_use]
+    pub fn counters(&self, station: u32) -> &Counters {
+        &self.stations[station as usize].counters
+    }
+
+    /// What every station did, in their order.
+    #[must_use]
+    pub fn all_counters(&self) -> Vec<Counters> {
+        self.stations.iter().map(|station| station.counters).collect()
+    }
+
+    /// What the air was used for until `now`.
+    #[must_use]
+    pub fn air_time(&self, now: Time) -> AirTime {
+        let sum = |part: fn(&Counters) -> Duration| {
+            self.stations.iter().fold(Duration::ZERO, |sum, station| sum + part(&station.counters))
+        };
+        let mut air = AirTime {
+            data: sum(|counters| counters.data) - self.spoilt,
+            ack: sum(|counters| counters.control) - self.rts_cts,
+            rts_cts: self.rts_cts,
+            collision: self.collision,
+            error: self.spoilt,
+            ..AirTime::default()
+        };
+        // Of an exchange under way, what has passed of it.
+        let timing = &self.access.timing;
+        match self.phase {
+            Phase::Idle => {}
+            Phase::Collision { began } => air.collision += now - began,
+            Phase::Data | Phase::Spoilt | Phase::Broadcast => {
+                let frame = self.stations[self.sender as usize].sent();
+                let is_protected = self.is_protected(frame);
+                let opening = if is_protected { self.protection } else { Duration::ZERO };
+                let mut left = now - (self.next - frame.air - opening);
+                let mut spend = |part: Duration| {
+                    let spent = part.min(left);
+                    left = left - spent;
+                    spent
+                };
+                if is_protected {
+                    air.rts_cts += spend(timing.rts());
+                    spend(timing.sifs);
+                    air.rts_cts += spend(timing.cts());
+                    spend(timing.sifs);
+                }
+                if self.phase == Phase::Spoilt {
+                    air.error += spend(frame.air);
+                } else {
+                    air.data += spend(frame.air);
+                }
+            }
+            Phase::Ack | Phase::LostAck => {
+                air.ack += now.saturating_since(self.next - self.stations[self.sender as usize].sent().ack)
+            }
+        }
+        air.idle = now - Time::ZERO - air.total();
+        air
+    }
+
+    /// Packets of a station that are neither in its queue nor anyone else's: the frame it is trying to send.
+    #[must_use]
+    pub fn in_hand(&self, station: u32) -> Option<PacketId> {
+        self.stations[station as usize].frame.filter(|frame| !frame.received).map(|frame| frame.id)
+    }
+
+    /// `station` gets a packet to send. `receiver` tells the station to which a packet goes next. Returns whether
+    /// [`SharedChannel::next`] may have changed.
+    #[inline]
+    pub fn offer(
+        &mut self,
+        now: Time,
+        station: u32,
+        id: PacketId,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: impl Fn(&Packet) -> u32,
+    ) -> bool {
+        let state = &mut self.stations[station as usize];
+        match &mut state.queue {
+            Queue::Fifo(fifo) => fifo.enqueue(now, id, 0, packets, dropped), // looks at nobody
+            other => other.enqueue(now, id, receiver(&packets[id]), packets, dropped),
+        }
+        if state.frame.is_none() {
+            self.wake_up(now, station, packets, dropped, &receiver);
+            return true;
+        }
+        if station == self.ap {
+            self.ap_queue.look(now, &state.queue);
+        }
+        false
+    }
+
+    /// The length of the access point's queue over time.
+    #[must_use]
+    pub fn ap_queue(&self) -> &Gauge {
+        &self.ap_queue
+    }
+
+    /// The length of the access point's queue over time.
+    pub fn ap_queue_mut(&mut self) -> &mut Gauge {
+        &mut self.ap_queue
+    }
+
+    /// Takes the next packet of `station` out of its queue, if there is one.
+    #[inline(never)]
+    fn load(
+        &mut self,
+        now: Time,
+        station: u32,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) -> bool {
+        if self.air_use.is_wanted() {
+            self.tell_air(now, station);
+        }
+        self.fast_load(now, station, packets, dropped, receiver)
+    }
+
+    /// The same where nobody wants to know about the air, for the one place where it is needed most.
+    #[inline(always)]
+    fn fast_load(
+        &mut self,
+        now: Time,
+        station: u32,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) -> bool {
+        let state = &mut self.stations[station as usize];
+        if let Some(source) = &state.source
+            && source.next <= now
+        {
+            state.pour_arrivals(now + Duration::from_nanos(1), packets);
+        }
+        let taken = match &mut state.queue {
+            Queue::Fifo(fifo) => fifo.take(packets),
+            other => other.dequeue(now, packets, dropped).map(|id| (id, &packets[id])),
+        };
+        let Some((id, packet)) = taken else {
+            self.fall_silent(now, station);
+            return false;
+        };
+        let to = receiver(packet);
+        let length = if packet.kind == Kind::Routing {
+            frame_length(&self.access.timing, packet, Bytes(0))
+        } else {
+            packet.bytes() + state.overhead
+        };
+        match &mut state.frame {
+            // As the one before: so are its times.
+            Some(frame) if (frame.to, frame.length) == (to, length) => {
+                frame.id = id;
+                frame.received = false;
+            }
+            _ => self.put_in_hand(station, id, to, length),
+        }
+        if station == self.ap {
+            self.ap_queue.look(now, &self.stations[station as usize].queue);
+        }
+        true
+    }
+
+    /// The next frame of `station`, which goes at the rate of its receiver if it is the access point.
+    #[inline(always)]
+    fn put_in_hand(&mut self, station: u32, id: PacketId, to: u32, length: Bytes) {
+        let whose = if station == self.ap && to != BROADCAST { to } else { station };
+        let Station { rate, ack, .. } = self.stations[whose as usize];
+        let rate = if to == BROADCAST { self.access.broadcast_rate } else { rate };
+        let air = self.airs.of(&self.access.timing, length, rate);
+        let state = &mut self.stations[station as usize];
+        state.is_simple = self.fast_paths && !self.lossy && to != BROADCAST && !self.access.protects(length);
+        state.frame = Some(Frame { id, to, length, rate, air, ack, received: false });
+    }
+
+    /// `station` has nothing more to send.
+    #[inline(never)]
+    fn fall_silent(&mut self, now: Time, station: u32) {
+        let state = &mut self.stations[station as usize];
+        state.frame = None;
+        if station == self.ap {
+            self.ap_queue.look(now, &state.queue);
+        }
+        if state.source.is_some() || (station == self.ap && self.arrivals_until < Time::NEVER) {
+            self.exhausted.push(station);
+        }
+        self.paused_queues.note(now, station, &state.queue);
+    }
+
+    /// Tells the queues at both ends what the frame of `station` cost that is done with.
+    #[cold]
+    fn tell_air(&mut self, now: Time, station: u32) {
+        let state = &mut self.stations[station as usize];
+        let Some(done) = state.frame else { return };
+        let used = self.air_use.close(station, &state.counters, &done);
+        state.queue.on_air(now, &used);
+        if done.to != BROADCAST {
+            self.stations[done.to as usize].queue.on_air(now, &AirUse { peer: station, sent: false, ..used });
+        }
+    }
+
+    /// Asks the queues again that held packets back until now.
+    #[cold]
+    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receiver: &impl Fn(&Packet) -> u32) {
+        while let Some(station) = self.paused_queues.wake(now) {
+            if self.stations[station as usize].frame.is_none() && self.load(now, station, packets, dropped, receiver) {
+                self.request(now, station);
+            }
+        }
+    }
+
+    /// Goes on at the time of [`SharedChannel::next`], and says what was received.
+    pub fn advance(
+        &mut self,
+        mut now: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
+        receiver: impl Fn(&Packet) -> u32,
+    ) -> MacEvent {
+        self.go_on(&mut now, Time::ZERO, packets, dropped, retry_limit_drops, receiver).0
+    }
+
+    /// Goes on at the time of [`SharedChannel::next`], which is `now`, and then on and on before `bound`, until something was
+    /// received or lost, or the access point wants to know what came to it. Moves `now`, and returns how many steps were taken.
+    #[inline(always)]
+    pub fn go_on(
+        &mut self,
+        now: &mut Time,
+        bound: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
+        receiver: impl Fn(&Packet) -> u32,
+    ) -> (MacEvent, u64) {
+        if *now < self.next {
+            self.wake(*now, packets, dropped, &receiver);
+            return (MacEvent::Nothing, 1);
+        }
+        let mut at = *now;
+        let mut steps = 1;
+        let mut bound = bound.min(self.paused_queues.next());
+        if self.tap.is_some() {
+            self.record(at, packets);
+            bound = Time::ZERO; // one phase at a time
+        }
+        if !self.fast_paths {
+            bound = Time::ZERO;
+        }
+        // The usual phases stand in the order in which they follow each other.
+        let heard = loop {
+            if self.phase == Phase::Ack {
+                if self.arrivals_until < at && self.sender == self.ap {
+                    steps -= 1;
+                    break MacEvent::NeedsArrivals;
+                }
+                let goes_on = self.finish(at, packets, dropped, &receiver);
+                if !goes_on {
+                    bound = bound.min(self.paused_queues.next());
+                }
+                if self.next >= bound || !dropped.is_empty() || (!goes_on && !self.exhausted.is_empty()) {
+                    break MacEvent::Nothing;
+                }
+                at = self.next;
+                steps += 1;
+            }
+            if self.phase == Phase::Idle {
+                self.start(at);
+                if self.next >= bound {
+                    break MacEvent::Nothing;
+                }
+                at = self.next;
+                steps += 1;
+            }
+            if self.phase == Phase::Data {
+                break self.receive(at);
+            }
+            if self.arrivals_until < at && self.is_ap_on_air() {
+                steps -= 1;
+                break MacEvent::NeedsArrivals;
+            }
+            let broadcast = self.general_advance(at, packets, dropped, retry_limit_drops, &receiver);
+            bound = bound.min(self.paused_queues.next());
+            if let Some(id) = broadcast {
+                break MacEvent::Broadcast { from: self.sender, id };
+            }
+            let is_news = !dropped.is_empty() || !retry_limit_drops.is_empty() || !self.exhausted.is_empty();
+            if is_news || self.next >= bound {
+                break MacEvent::Nothing;
+            }
+            at = self.next;
+            steps += 1;
+        };
+        *now = at;
+        (heard, steps)
+    }
+
+    /// What is not a part of a frame that is received and acknowledged. Returns the broadcast that was received, if one was.
+    #[inline(never)]
+    fn general_advance(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) -> Option<PacketId> {
+        match self.phase {
+            Phase::Collision { began } => self.resolve(now, began, packets, dropped, retry_limit_drops, receiver),
+            Phase::Spoilt | Phase::LostAck => self.miss(now, packets, dropped, retry_limit_drops, receiver),
+            Phase::Broadcast => {
+                let from = self.sender;
+                let id = self.stations[from as usize].sent().id;
+                self.account_exchange(from, false);
+                self.succeed(now, packets, dropped, receiver);
+                self.receivers.clear();
+                self.receivers.extend((0..).take(self.stations.len()).filter(|station| *station != from));
+                return Some(id);
+            }
+            Phase::Idle | Phase::Data | Phase::Ack => unreachable!("the usual phases are dealt with"),
+        }
+        None
+    }
+
+    /// Takes shortcuts, as by default, or not: results are the same. To be called before anything has happened.
+    pub fn set_fast_paths(&mut self, on: bool) {
+        self.fast_paths = on;
+    }
+
+    /// Keeps records of frames and backoffs, or not.
+    pub fn set_tap(&mut self, on: bool) {
+        self.tap = on.then(Box::default);
+    }
+
+    /// What was recorded, if records are kept.
+    pub fn tap(&mut self) -> Option<&mut Tap> {
+        self.tap.as_deref_mut()
+    }
+
+    /// The same, to be read only.
+    #[must_use]
+    pub fn records(&self) -> Option<&Tap> {
+        self.tap.as_deref()
+    }
+
+    /// Records what ends at `now`.
+    #[cold]
+    fn record(&mut self, now: Time, packets: &Packets) {
+        let Some(mut tap) = self.tap.take() else { return };
+        match self.phase {
+            Phase::Idle => {
+                for (station, state) in (0..).zip(&self.stations).filter(|(_, state)| state.frame.is_some()) {
+                    match self.off_grid.iter().find(|contender| contender.station == station) {
+                        Some(contender) if contender.slots > 0 => tap.backoff(station, contender.from, now),
+                        None if state.backoff_end > self.slots.count() => tap.backoff(station, self.origin, now),
+                        _ => {}
+                    }
+                }
+            }
+            Phase::Data | Phase::Broadcast => tap.exchange(now, &self.attempt(self.sender, packets), Fate::Read),
+            Phase::Spoilt => tap.exchange(now, &self.attempt(self.sender, packets), Fate::Error),
+            Phase::Ack => tap.ack(now, &self.attempt(self.sender, packets), Fate::Read),
+            Phase::LostAck => tap.ack(now, &self.attempt(self.sender, packets), Fate::Error),
+            Phase::Collision { began } => {
+                let fate = if self.met() { Fate::Collision } else { Fate::Error };
+                for &sender in self.on_air() {
+                    tap.opening(began, &self.attempt(sender, packets), fate);
+                }
+            }
+        }
+        self.tap = Some(tap);
+    }
+
+    fn attempt<'a>(&'a self, sender: u32, packets: &'a Packets) -> Attempt<'a> {
+        let station = &self.stations[sender as usize];
+        Attempt {
+            access: &self.access,
+            from: sender,
+            frame: station.frame.expect("a sender has a frame"),
+            retry: station.contention.is_retry(),
+            packets,
+        }
+    }
+}

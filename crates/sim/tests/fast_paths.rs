@@ -1,0 +1,196 @@
+//! With and without fast paths a run gives the same results, on random scenarios.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use wifair_sim::record::Outcome;
+use wifair_sim::scenario::Scenario;
+use wifair_sim::world::FlowCounters;
+use wifair_sim::{Options, Run};
+use wifair_units::{Duration, Time};
+
+/// One flow, or one flow for each station of its access point.
+#[derive(Clone, Debug)]
+struct Flow {
+    down: bool,
+    kind: &'static str,
+}
+
+#[derive(Clone, Debug)]
+struct Cell {
+    stations: u32,
+    delay_ms: u32,
+    flows: Vec<Flow>,
+}
+
+#[derive(Clone, Debug)]
+struct Layout {
+    standard: &'static str,
+    profile: &'static str,
+    wlan: Vec<&'static str>,
+    /// The air is `[space]`, with these keys.
+    space: Option<&'static str>,
+    one_channel: bool,
+    queue: &'static str,
+    limit: u32,
+    scheme: &'static str,
+    cells: Vec<Cell>,
+}
+
+impl Layout {
+    fn toml(&self) -> String {
+        let mut text = format!("duration = '3 s'\nwarm_up = '500 ms'\n[wlan]\nstandard = '{}'\n", self.standard);
+        let line = |text: &mut String, words: &str| writeln!(text, "{words}").expect("a string takes everything");
+        line(&mut text, self.profile);
+        self.wlan.iter().for_each(|key| line(&mut text, key));
+        if let Some(keys) = self.space {
+            line(&mut text, &format!("[space]\n{keys}"));
+        }
+        let count = self.cells.len();
+        line(&mut text, &format!("[ap]\nqueue.discipline = '{}'\nqueue.limit = '{} packets'", self.queue, self.limit));
+        line(&mut text, self.scheme);
+        if count > 1 {
+            let channels = if self.one_channel && self.space.is_some() { "[1]" } else { "[1, 6, 11]" };
+            line(&mut text, &format!("count = {count}\nchannels = {channels}"));
+            line(&mut text, if self.space.is_some() { "layout = 'chain'\nchain.spacing = '30 m'" } else { "" });
+        }
+        for (number, cell) in (1..).zip(&self.cells) {
+            let ap = if count > 1 { format!("ap{number}") } else { "ap".to_owned() };
+            let Cell { stations, delay_ms, .. } = cell;
+            let server = format!("[[servers]]\nname = 's{number}x'\nat = '{ap}'\ndelay = '{delay_ms} ms'");
+            line(&mut text, &server);
+            line(&mut text, &format!("[[stations]]\nname = 'sta{number}x'\ncount = {stations}\nap = '{ap}'"));
+            for (index, flow) in cell.flows.iter().enumerate() {
+                let direction = if flow.down { "down" } else { "up" };
+                let ends = format!("station = 'sta{number}x'\nserver = 's{number}x'\ndirection = '{direction}'");
+                line(&mut text, &format!("[[flows]]\nname = 'f{number}_{index}x'\n{ends}\n{}", flow.kind));
+            }
+        }
+        text
+    }
+}
+
+fn layouts() -> impl Strategy<Value = Layout> {
+    let kinds = [
+        "",
+        "",
+        "tcp.cc = 'cubic'",
+        "tcp.cc = 'vegas'",
+        "tcp.cc = 'bbr'",
+        "tcp.delayed_ack = true",
+        "transport = 'udp'\nudp.rate = '20 Mb/s'",
+        "transport = 'udp'\nudp.rate = '20 Mb/s'\nudp.jitter = 0.3",
+        "transport = 'udp'\nudp.rate = '300 kb/s'",
+        "transport = 'udp'\nudp.rate = '2 Mb/s'\nworkload = 'on-off'\non-off.on = '100 ms'\non-off.off = '200 ms'",
+        "workload = 'web'\nweb.size = '20 kB'",
+        "workload = 'periodic'\nperiodic.length = '20 kB'\nperiodic.period = '300 ms'",
+    ];
+    let flow = (any::<bool>(), select(kinds.to_vec())).prop_map(|(down, kind)| Flow { down, kind });
+    let cell = (1_u32..5, select(vec![0_u32, 1, 5, 20]), prop::collection::vec(flow, 1..3))
+        .prop_map(|(stations, delay_ms, flows)| Cell { stations, delay_ms, flows });
+    let wlan = prop::sample::subsequence(
+        vec!["rts_threshold = '500 B'", "data_error = 0.05", "control_error = 0.01", "eifs = 'after-collision'"],
+        0..3,
+    );
+    let spaces = vec![
+        None,
+        None,
+        Some(""),
+        Some("reception.capture = 'none'"),
+        Some("reception.capture = 'late'\nfading = 'rayleigh'"),
+    ];
+    let queues = vec!["fifo", "fifo", "fifo", "las", "fq-codel", "drr", "red", "paced", "airtime"];
+    let schemes = vec![
+        "",
+        "",
+        "scheme.access = 'edca'",
+        "scheme.access = 'dynamic-cw'",
+        "scheme.access = 'dynamic-edca'",
+        "scheme.window = 'b-over-n'",
+        "scheme.uplink = 'rate-limit'",
+    ];
+    let air = (select(vec!["802.11b", "802.11g", "802.11a"]), select(vec!["", "", "profile = 'ns2'"]), wlan);
+    let rest = (select(queues), select(vec![3_u32, 20, 100]), select(schemes), prop::collection::vec(cell, 1..4));
+    (air, select(spaces), any::<bool>(), rest).prop_map(
+        |((standard, profile, wlan), space, one_channel, (queue, limit, scheme, cells))| {
+            // Access categories of today's channels need one in which everybody hears everybody.
+            let space = space.filter(|_| !scheme.starts_with("scheme.access"));
+            Layout { standard, profile, wlan, space, one_channel, queue, limit, scheme, cells }
+        },
+    )
+}
+
+fn start(scenario: &Scenario, fast_paths: bool) -> Run {
+    Run::new(scenario, 7, &Options { fast_paths, sample_every: Some(Duration::from_millis(250)), ..Options::default() })
+}
+
+/// What each flow has counted until `until`.
+fn counters(scenario: &Scenario, fast_paths: bool, until: Time) -> Vec<FlowCounters> {
+    let mut run = start(scenario, fast_paths);
+    run.advance(until);
+    (0..scenario.network.flows.len()).map(|flow| run.world().counters(flow)).collect()
+}
+
+/// The results as text; events, which are steps of the program, left out.
+fn results(scenario: &Scenario, fast_paths: bool) -> String {
+    let mut run = start(scenario, fast_paths);
+    run.advance(run.end());
+    format!("{:#?}", Outcome { events: 0, ..run.outcome() })
+}
+
+/// The first packet that is sent, received or lost in one of the runs and not in the other, found by halving the time.
+fn first_difference(scenario: &Scenario) -> Option<String> {
+    let both = |nanos: u64| [true, false].map(|fast| counters(scenario, fast, Time::from_nanos(nanos)));
+    let (mut same, mut differs) = (0, scenario.file.duration.as_nanos());
+    let [mut fast, mut plain] = both(differs);
+    if fast == plain {
+        return None;
+    }
+    while differs - same > 1 {
+        let middle = same + (differs - same) / 2;
+        let [one, other] = both(middle);
+        if one == other {
+            same = middle;
+        } else {
+            (differs, fast, plain) = (middle, one, other);
+        }
+    }
+    let (flow, (fast, plain)) = fast.iter().zip(&plain).enumerate().find(|(_, (fast, plain))| fast != plain)?;
+    let (name, time) = (&scenario.network.flows[flow].name, Time::from_nanos(differs).as_secs());
+    let columns = |c: &FlowCounters| {
+        let lost: (u64, u64) = (c.data_lost.iter().sum(), c.acks_lost.iter().sum());
+        [c.data_sent, c.data_arrived, lost.0, c.acks_sent, c.acks_arrived, lost.1]
+    };
+    let names = ["data sent", "data received", "data lost", "ACK sent", "ACK received", "ACK lost"];
+    let (fast, plain) = (columns(fast), columns(plain));
+    let place = (0..names.len()).find(|place| fast[*place] != plain[*place])?;
+    let number = fast[place].max(plain[place]);
+    let who = if fast[place] > plain[place] { "with fast paths only" } else { "without fast paths only" };
+    Some(format!("flow `{name}` at {time:.9} s: {} number {number} {who}", names[place]))
+}
+
+fn compare(text: &str) -> Result<(), String> {
+    let scenario = match Scenario::parse(text, "random.toml", &[]) {
+        Ok(scenario) => scenario,
+        Err(problems) => return Err(format!("{problems}\n{text}")),
+    };
+    let (fast, plain) = (results(&scenario, true), results(&scenario, false));
+    if fast == plain {
+        return Ok(());
+    }
+    let line = fast.lines().zip(plain.lines()).find(|(fast, plain)| fast != plain);
+    let what = first_difference(&scenario).unwrap_or_else(|| "no packet, but other results".to_owned());
+    Err(format!("{what}; {line:?}\n{text}"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn results_do_not_depend_on_fast_paths(layout in layouts()) {
+        if let Err(why) = compare(&layout.toml()) {
+            prop_assert!(false, "{}", why);
+        }
+    }
+}
