@@ -8,6 +8,7 @@
 mod access;
 mod access_category;
 pub mod aggregation;
+pub mod block_ack;
 mod category;
 mod channel;
 pub mod exchange;
