@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from wifair.capture import Capture, read_capture
     from wifair.columns import Columns
     from wifair.comparing import Comparison, compare
+    from wifair.exchange import ImportedResults, read_flent, read_iperf3, write_flent
     from wifair.exchange_time import Airtime, AirtimeError, airtime, airtime_table
     from wifair.explaining import Explanation, explain
     from wifair.extending import Ack, CongestionControl, Packet, QueueDiscipline
@@ -68,6 +69,7 @@ __all__ = [
     "CongestionControl",
     "Explanation",
     "ExtensionError",
+    "ImportedResults",
     "Interrupted",
     "Packet",
     "Pcap",
@@ -90,11 +92,14 @@ __all__ = [
     "lab",
     "metrics",
     "read_capture",
+    "read_flent",
+    "read_iperf3",
     "read_results",
     "run",
     "statistics",
     "sweep",
     "sweeps",
+    "write_flent",
 ]
 
 # Imported when first used: the command answers `--help` without numpy.
@@ -107,6 +112,7 @@ _LAZY = {
     "Comparison": "wifair.comparing",
     "CongestionControl": "wifair.extending",
     "Explanation": "wifair.explaining",
+    "ImportedResults": "wifair.exchange",
     "Packet": "wifair.extending",
     "QueueDiscipline": "wifair.extending",
     "Pcap": "wifair.taps",
@@ -120,9 +126,12 @@ _LAZY = {
     "explain": "wifair.explaining",
     "lab": "wifair.laboratory",
     "read_capture": "wifair.capture",
+    "read_flent": "wifair.exchange",
+    "read_iperf3": "wifair.exchange",
     "read_results": "wifair.saved",
     "run": "wifair.simulate",
     "sweep": "wifair.sweeps",
+    "write_flent": "wifair.exchange",
 }
 _MODULES = ("metrics", "statistics", "sweeps")
 

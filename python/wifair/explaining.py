@@ -389,7 +389,7 @@ def _dropped_data(r: _Records) -> Iterator[Finding]:
 def _timeouts(r: _Records) -> Iterator[Finding]:
     timeouts = r.flows["timeouts"]
     total = float(timeouts.sum())
-    if not total:
+    if not total > 0:  # none, or nobody knows
         return
     ranked = [int(i) for i in np.argsort(-timeouts, kind="stable") if timeouts[i] > 0]
     parts = [f"{r.flows.names[i]} {timeouts[i]:.3g}" for i in ranked[:FEW]]

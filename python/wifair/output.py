@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from wifair.capture import Capture
     from wifair.columns import Columns
+    from wifair.exchange.imported import ImportedResults
     from wifair.results import Results
 
 __all__ = ["Folder", "write_table"]
@@ -52,7 +53,7 @@ class Folder:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(parent)) from None
         self._work = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", suffix=".partial", dir=parent))
 
-    def write(self, results: Results, *, command: str | None = None) -> None:
+    def write(self, results: Results | ImportedResults, *, command: str | None = None) -> None:
         """Fill the folder with the tables of `results`."""
         for name, columns in results.tables.items():
             self._write_table(name, columns)

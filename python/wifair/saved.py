@@ -46,12 +46,14 @@ class SavedResults:
     """
 
     RUN = "seed"
+    """What tells runs of the same scenario apart; imported measurements have repetitions."""
 
     def __init__(self, folder: Path) -> None:
         """`folder` holds them; see `read_results` for the errors."""
         provenance = _provenance(folder)
         try:
             self.version = str(provenance["version"])
+            self.RUN = str(provenance.get("run", "seed"))
             self.seeds = tuple(int(seed) for seed in provenance["seeds"])
             about: dict[str, dict[str, str]] = provenance["columns"]
             scenario = provenance["scenario"]
@@ -60,7 +62,7 @@ class SavedResults:
                 name=str(scenario["name"]),
                 hash=str(scenario["hash"]),
                 duration_s=float(scenario["duration_s"]),
-                summary=f"{_standard(resolved)}{float(scenario['duration_s']):g} s",
+                summary=scenario.get("summary") or f"{_standard(resolved)}{float(scenario['duration_s']):g} s",
                 text=(folder / "scenario.toml").read_text(encoding="utf-8"),
                 resolved=resolved,
             )

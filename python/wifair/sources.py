@@ -25,7 +25,7 @@ def is_scenario(path: str) -> bool:
 
 
 def read(path: str) -> list[tuple[str, Found]]:
-    """Read what is there already: a folder of results, one of a measurement (a result for each case), or a capture.
+    """Read what is there already: results, a measurement (one for each case), a capture, a file of iperf3 or Flent.
 
     Returns
     -------
@@ -42,6 +42,9 @@ def read(path: str) -> list[tuple[str, Found]]:
         raise ResultsError(f"cannot read `{path}`: there is no such file or folder")
     if place.is_dir():
         return _folder(place)
+    imported = _imported(place)
+    if imported is not None:
+        return [(imported.scenario.name, imported)]
     from wifair.capture import read_capture  # noqa: PLC0415
 
     try:
@@ -60,6 +63,16 @@ def named(source: Scenario | Found) -> str:
     if isinstance(source, Capture):
         return Path(source.path).name
     return source.name if isinstance(source, Scenario) else source.scenario.name
+
+
+def _imported(place: Path) -> SavedResults | None:
+    """Read a file of another program, told by its ending; None if it is none."""
+    from wifair.exchange import read_flent, read_iperf3  # noqa: PLC0415
+
+    name = place.name.lower()
+    if name.endswith((".flent", ".flent.gz", ".flent.bz2")):
+        return read_flent(place)
+    return read_iperf3(place) if name.endswith(".json") else None
 
 
 def _folder(place: Path) -> list[tuple[str, Found]]:

@@ -16,6 +16,8 @@ from wifair.report import rate
 from wifair.statistics import mean_interval
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from wifair.columns import Columns
@@ -76,7 +78,7 @@ class _Run:
         """Fraction of the runs in which each flow starves."""
         self.starved_here = starved[0]
         """Whether it does in the run that is drawn over time."""
-        look.check_labels([*self.names, "goodput_bps", "time_s", "cwnd", "ap_queue_packets"])
+        look.check_labels([*self.names, "goodput_bps", "time_s", "cwnd", "srtt_s", "ap_queue_packets"])
         self.series = None if results.series is None else results.series.where(seed=results.seeds[0])
         self.warm_up_s = _warm_up_s(results.scenario.resolved)
         self.narrow = (look.width_in or TWO_COLUMNS) < NARROW_IN
@@ -94,45 +96,51 @@ class _Run:
 
     def figure(self) -> Any:
         flows = len(self.names)
-        tall = min(max(0.16 * flows, 1.2), 4.2)
-        queues = None if self.series is None else self.results.queues
-        heights = [tall]
-        if self.series is not None:
-            heights.append(1.1)
-            if queues is not None and queues.rows:
-                heights.append(0.8)
-        height = sum(heights) + 0.35 * len(heights) + 0.35
-        figure = new_figure(self.look, height_in=height)
+        below = self._below()
+        heights = [min(max(0.16 * flows, 1.2), 4.2), *(height for height, _ in below)]
+        figure = new_figure(self.look, height_in=sum(heights) + 0.35 * len(heights) + 0.35)
         if self.look.title is None:
             letters = int(15 * (self.look.width_in or TWO_COLUMNS))
             figure.suptitle(textwrap.fill(self._title(), letters), x=0.01, ha="left")
         if self.series is None:
             self._bars(figure.subplots())
             return figure
+        legend = None
         if flows == 1:
-            axes = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+            axes = list(np.atleast_1d(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)))
             self._one(axes[0])
         else:
             wide = [1.9, 1.0] if self.narrow else [2.6, 1.0]
             grid = figure.add_gridspec(len(heights), 2, height_ratios=heights, width_ratios=wide)
             heat = figure.add_subplot(grid[0, 0])
             mesh = self._heat(heat)
-            bars = figure.add_subplot(grid[0, 1], sharey=heat)
-            self._bars(bars, named=False)
-            below = [figure.add_subplot(grid[row, 0], sharex=heat) for row in range(1, len(heights))]
-            side = figure.add_subplot(grid[1, 1])
-            side.set_axis_off()
+            self._bars(figure.add_subplot(grid[0, 1], sharey=heat), named=False)
             colour_scale(figure, heat, mesh, self._axis("goodput_bps", self.unit.axis), flows)
-            axes = [heat, *below]
-        self._windows(axes[1], axes_for_legend=side if flows > 1 else None)
-        if len(axes) > 2:
-            self._queue(axes[2], queues)
+            axes = [heat, *(figure.add_subplot(grid[row, 0], sharex=heat) for row in range(1, len(heights)))]
+            if below:
+                legend = figure.add_subplot(grid[1, 1])
+                legend.set_axis_off()
+        for one, (_, draw_panel) in zip(axes[1:], below):
+            draw_panel(one, legend)
         for one in axes[:-1]:
             one.tick_params(labelbottom=False)
         axes[-1].set_xlabel(self._axis("time_s", "time [s]"))
         for one in axes:
             self._shade(one)
         return figure
+
+    def _below(self) -> list[tuple[float, Callable[[Any, Any], None]]]:
+        """Panels below the goodput, as far as there is something to draw: their heights [in] and what draws them."""
+        panels: list[tuple[float, Callable[[Any, Any], None]]] = []
+        if self.series is None:
+            return panels
+        if np.isfinite(self.series["cwnd"]).any():
+            panels.append((1.1, self._windows))
+        if set(self.series["flow"].tolist()) - set(self.names):
+            panels.append((1.1, self._pings))
+        if self.results.queues is not None and self.results.queues.rows:
+            panels.append((0.8, self._queue))
+        return panels
 
     def _title(self) -> str:
         scenario, seeds = self.results.scenario, self.results.seeds
@@ -239,7 +247,7 @@ class _Run:
         middle = starved[0] if starved and starved[0] not in (order[0], order[-1]) else order[len(order) // 2]
         return [order[0], middle, order[-1]]
 
-    def _windows(self, axes: Any, axes_for_legend: Any) -> None:
+    def _windows(self, axes: Any, legend: Any) -> None:
         assert self.series is not None
         for number, flow in enumerate(self._chosen()):
             name = self.names[flow]
@@ -253,13 +261,22 @@ class _Run:
             axes.plot(one["time_s"], one["cwnd"], linewidth=0.9, label=label, **style)
         axes.set_ylabel(self._axis("cwnd", "cwnd [segments]"))
         _from_zero(axes, logy=False)
-        if axes_for_legend is not None:
-            handles, labels = axes.get_legend_handles_labels()
-            axes_for_legend.legend(handles, labels, loc="lower left", title="cwnd of", title_fontsize=7)
+        _legend_beside(axes, legend, "cwnd of")
 
-    def _queue(self, axes: Any, queues: Columns | None) -> None:
-        assert queues is not None
-        own = queues.where(seed=self.results.seeds[0])
+    def _pings(self, axes: Any, legend: Any) -> None:
+        """Draw round-trip times of what is sampled over time and is no flow."""
+        assert self.series is not None
+        for number, name in enumerate(sorted(set(self.series["flow"].tolist()) - set(self.names))[: len(COLOURS)]):
+            one = self.series.where(flow=name)
+            axes.plot(one["time_s"], one["srtt_s"] * 1e3, color=COLOURS[number], linewidth=0.8, label=name)
+        axes.set_ylabel(self._axis("srtt_s", "RTT of pings [ms]"))
+        _from_zero(axes, logy=False)
+        if legend is None or not legend.get_legend():
+            _legend_beside(axes, legend, "")
+
+    def _queue(self, axes: Any, _: Any) -> None:
+        assert self.results.queues is not None
+        own = self.results.queues.where(seed=self.results.seeds[0])
         for number, medium in enumerate(np.unique(own["medium"])[:4]):
             one = own.where(medium=medium)
             axes.plot(one["time_s"], one["packets"], color=COLOURS[number], linewidth=0.7)
@@ -283,6 +300,13 @@ _SMALL: dict[str, Any] = {
 }
 
 
+def _legend_beside(axes: Any, legend: Any, title: str) -> None:
+    """Put the legend of `axes` into the empty panel beside it, if there is one."""
+    if legend is not None:
+        handles, labels = axes.get_legend_handles_labels()
+        legend.legend(handles, labels, loc="lower left", title=title or None, title_fontsize=7)
+
+
 def _line(number: int, *, starved: bool) -> str:
     return STARVED if starved and number > 0 else COLOURS[(0, 2, 4, 5)[number % 4]]
 
@@ -294,12 +318,19 @@ def _within(means: NDArray[np.float64], halves: NDArray[np.float64]) -> NDArray[
 
 def _bins(series: Columns, names: list[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Edges of time bins [s], and the goodput of each flow in each [bit/s], in so many bins as can be seen."""
-    times = np.unique(series["time_s"])
-    index = {name: row for row, name in enumerate(names)}
-    rows = np.array([index[str(name)] for name in series["flow"]], dtype=np.intp)
-    values = np.full((len(names), len(times)), np.nan)
-    values[rows, np.searchsorted(times, series["time_s"])] = series["goodput_bps"]
-    return coarser(np.concatenate([[0.0], times]), values)
+    samples = [series.where(flow=name) for name in names]
+    longest = max(samples, key=lambda one: one.rows)
+    edges = np.concatenate([[0.0], longest["time_s"]])
+    middles = (edges[:-1] + edges[1:]) / 2
+    values = np.zeros((len(names), len(middles)))
+    for row, one in enumerate(samples):  # a sample holds for the time before it; flows may have times of their own
+        times, goodput = one["time_s"], one["goodput_bps"]
+        if len(times):
+            at = np.searchsorted(times, middles)
+            first = times[0] - (times[1] - times[0] if len(times) > 1 else times[0])
+            known = (at < len(times)) & (middles > first)
+            values[row, known] = np.nan_to_num(goodput[at[known]])
+    return coarser(edges, values)
 
 
 def _warm_up_s(resolved: str) -> float:

@@ -1,0 +1,231 @@
+"""Measurements of other programs as tables of results: the columns that they know, NaN where they know nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wifair import metrics
+from wifair._core import __version__
+from wifair.columns import Columns
+from wifair.saved import SavedResults
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["FlowRow", "ImportedResults", "Repetition"]
+
+NAN = math.nan
+FLOWS = {
+    "seed": "Number of the repetition.",
+    "name": "Name of the flow.",
+    "direction": "up or down, as the client sees it.",
+    "goodput_bps": "Payload that arrived over the time of the test [bit/s].",
+    "throughput_bps": "Payload that was sent over the time of the test, what was lost included [bit/s].",
+    "received_bytes": "Payload that arrived [bytes].",
+    "data_packets_sent": "Packets that were sent; unknown for TCP.",
+    "retransmissions": "Segments that TCP sent again.",
+    "timeouts": "Expiries of the retransmission timer; unknown.",
+    "rtt_mean_s": "Mean of the kernel's smoothed round-trip time [s].",
+    "rtt_min_s": "Shortest round-trip time [s].",
+    "rtt_p50_s": "Median round-trip time [s].",
+    "rtt_p95_s": "95th percentile of the round-trip time [s].",
+    "rtt_p99_s": "99th percentile of the round-trip time [s].",
+    "rtt_max_s": "Longest round-trip time [s].",
+    "rtt_samples": "Number of samples of the round-trip time.",
+    "cwnd_mean": "Mean congestion window of the samples [segments].",
+    "lost_packets": "UDP datagrams that did not arrive; unknown for TCP.",
+    "jitter_s": "UDP interarrival jitter (RFC 3550, section 6.4.1) [s].",
+}
+CELLS = {
+    "seed": "Number of the repetition.",
+    "goodput_bps": "Goodput of all flows [bit/s].",
+    "throughput_bps": "Throughput of all flows [bit/s].",
+    "jain_index": "Jain's index of the goodput of the flows.",
+    "up_down_ratio": "Mean goodput of an upload over that of a download.",
+    "uplink_share": "Part of the goodput that went up.",
+    "up_goodput_bps": "Goodput of all uploads [bit/s].",
+    "down_goodput_bps": "Goodput of all downloads [bit/s].",
+    "starved_fraction": "Part of the flows that got less than a tenth of the mean.",
+    "retransmissions": "Segments that TCP sent again.",
+    "ping_mean_s": "Mean round-trip time of pings [s].",
+    "ping_p50_s": "Median round-trip time of pings [s].",
+    "ping_p95_s": "95th percentile of the round-trip time of pings [s].",
+    "ping_p99_s": "99th percentile of the round-trip time of pings [s].",
+}
+SERIES = {
+    "seed": "Number of the repetition.",
+    "time_s": "End of the interval, since the start of the test [s].",
+    "flow": "Name of the flow, or of the ping.",
+    "cwnd": "Congestion window [segments].",
+    "srtt_s": "Smoothed round-trip time of the flow, or round-trip time of the ping [s].",
+    "received_bytes": "Payload since the sample before [bytes].",
+    "goodput_bps": "Payload since the sample before [bit/s].",
+}
+
+
+class FlowRow(NamedTuple):
+    """One flow of a repetition: its figures by the names of columns, and its samples over time."""
+
+    name: str
+    direction: str
+    figures: Mapping[str, float]
+    samples: Sequence[Mapping[str, float]]
+
+
+class Repetition(NamedTuple):
+    """One file: its flows, its pings over time, and round-trip times of pings [s]."""
+
+    flows: Sequence[FlowRow]
+    pings: Mapping[str, Sequence[Mapping[str, float]]]
+    ping_s: Sequence[float]
+
+
+class ImportedResults(SavedResults):
+    """What another program measured, in the tables of `Results`; each file is a repetition.
+
+    What the program does not tell is NaN; there are no stations and no sessions.
+    """
+
+    RUN = "repetition"
+
+    def __init__(
+        self,
+        name: str,
+        program: str,
+        summary: str,
+        duration_s: float,
+        repetitions: Sequence[Repetition],
+        sources: Mapping[str, str],
+    ) -> None:
+        """`summary` says what was measured, `sources` are the files read, by their names."""
+        self.version = __version__
+        self.program = program
+        self.seeds = tuple(range(1, len(repetitions) + 1))
+        digest = hashlib.sha256("\0".join(sources.values()).encode("utf-8", "surrogateescape")).hexdigest()
+        note = f"# Imported from {program}: {', '.join(sources)}.\n"
+        self.scenario = SimpleNamespace(
+            name=name, hash=digest, duration_s=duration_s, summary=summary, text=note, resolved=note, overrides=()
+        )
+        self.flows = _flows(repetitions)
+        self.cells = _cells(repetitions)
+        self.stations = Columns({"seed": np.empty(0, dtype=np.uint64), "name": np.empty(0, dtype=np.str_)})
+        self.sessions = Columns({"seed": np.empty(0, dtype=np.uint64), "flow": np.empty(0, dtype=np.str_)})
+        self.series = _series(repetitions)
+        self.queues = None
+
+    @property
+    def tables(self) -> dict[str, Columns]:
+        """All tables that there are, by name."""
+        tables = {"flows": self.flows, "cells": self.cells, "stations": self.stations, "sessions": self.sessions}
+        return tables | ({} if self.series is None else {"series": self.series})
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Texts that say what was imported, by the names of files."""
+        return {"scenario.toml": self.scenario.text, "resolved.toml": self.scenario.resolved}
+
+    def _origin(self) -> dict[str, Any]:
+        scenario = self.scenario
+        return {
+            "version": self.version,
+            "program": self.program,
+            "run": self.RUN,
+            "scenario": {
+                "name": scenario.name,
+                "hash": scenario.hash,
+                "duration_s": scenario.duration_s,
+                "summary": scenario.summary,
+                "overrides": [],
+            },
+            "seeds": list(self.seeds),
+        }
+
+    def _summary(self) -> dict[str, Any]:
+        return {
+            name: {"mean": _finite(interval.mean), "ci95": _finite(interval.half_width)}
+            for name, interval in self.summary.items()
+        }
+
+    def save(
+        self, directory: str | os.PathLike[str], *, formats: Iterable[str] | None = None, force: bool = False
+    ) -> None:
+        """Write all tables into a new folder, which is read like one of ``wifair run --out``; see `Results.save`."""
+        from wifair.output import Folder  # noqa: PLC0415
+
+        with Folder(directory, formats=formats, force=force) as folder:
+            folder.write(self)
+
+
+def _flows(repetitions: Sequence[Repetition]) -> Columns:
+    rows = [(number, flow) for number, one in enumerate(repetitions, 1) for flow in one.flows]
+    data: dict[str, NDArray[Any]] = {
+        "seed": np.array([number for number, _ in rows], dtype=np.uint64),
+        "name": np.array([flow.name for _, flow in rows], dtype=np.str_),
+        "direction": np.array([flow.direction for _, flow in rows], dtype=np.str_),
+    }
+    for column in FLOWS:
+        if column not in data:
+            data[column] = np.array([flow.figures.get(column, NAN) for _, flow in rows], dtype=np.float64)
+    return Columns(data, FLOWS)
+
+
+def _cells(repetitions: Sequence[Repetition]) -> Columns:
+    rows = [{"seed": float(number), **_cell(one)} for number, one in enumerate(repetitions, 1)]
+    data: dict[str, NDArray[Any]] = {
+        column: np.array([row.get(column, NAN) for row in rows], dtype=np.float64) for column in CELLS
+    }
+    data["seed"] = data["seed"].astype(np.uint64)
+    return Columns(data, CELLS)
+
+
+def _cell(repetition: Repetition) -> dict[str, float]:
+    goodput = np.array([flow.figures["goodput_bps"] for flow in repetition.flows])
+    upload = np.array([flow.direction == "up" for flow in repetition.flows])
+    again = [flow.figures.get("retransmissions", NAN) for flow in repetition.flows]
+    found = {
+        "goodput_bps": float(goodput.sum()),
+        "throughput_bps": float(sum(flow.figures.get("throughput_bps", NAN) for flow in repetition.flows)),
+        "jain_index": float(metrics.jain_index(goodput)),
+        "up_goodput_bps": float(goodput[upload].sum()) if upload.any() else NAN,
+        "down_goodput_bps": float(goodput[~upload].sum()) if not upload.all() else NAN,
+        "starved_fraction": float(metrics.starved_fraction(goodput)),
+        "retransmissions": float(np.nansum(again)) if not np.isnan(again).all() else NAN,
+    }
+    if upload.any() and not upload.all():
+        found["up_down_ratio"] = metrics.up_down_ratio(goodput, upload)
+        found["uplink_share"] = metrics.uplink_share(goodput, upload)
+    if repetition.ping_s:
+        times = np.array(repetition.ping_s)
+        found["ping_mean_s"] = float(times.mean())
+        for percentile in (50, 95, 99):
+            found[f"ping_p{percentile}_s"] = float(np.percentile(times, percentile))
+    return found
+
+
+def _series(repetitions: Sequence[Repetition]) -> Columns | None:
+    rows: list[tuple[int, str, Mapping[str, float]]] = []
+    for number, one in enumerate(repetitions, 1):
+        named = [(flow.name, flow.samples) for flow in one.flows] + list(one.pings.items())
+        rows += [(number, name, sample) for name, samples in named for sample in samples]
+    if not rows:
+        return None
+    data: dict[str, NDArray[Any]] = {
+        "seed": np.array([number for number, _, _ in rows], dtype=np.uint64),
+        "flow": np.array([name for _, name, _ in rows], dtype=np.str_),
+    }
+    for column in SERIES:
+        if column not in data:
+            data[column] = np.array([sample.get(column, NAN) for _, _, sample in rows], dtype=np.float64)
+    return Columns({column: data[column] for column in SERIES}, SERIES)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,161 @@
+"""Reads what ``iperf3 --json`` wrote, at the client or at the server (iperf3 3.1 and newer)."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair.errors import ResultsError
+from wifair.exchange.imported import FlowRow, ImportedResults, Repetition
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["read_iperf3"]
+
+
+def read_iperf3(*paths: str | os.PathLike[str], name: str | None = None) -> ImportedResults:
+    """Read JSON files of iperf3, each of which becomes a repetition.
+
+    Parameters
+    ----------
+    *paths : str or path
+        Files that ``iperf3 --json`` wrote, with the same number of streams in the same directions.
+    name : str, optional
+        What to call the results; the name of the first file by default.
+
+    Returns
+    -------
+    ImportedResults
+        A flow for each stream: ``up1``, ``up2``, ``down1``, as the client sees it. Goodput is what the receiver
+        counted. Round-trip times and windows are known of streams whose sender wrote the file.
+
+    Raises
+    ------
+    ResultsError
+        If a file cannot be read, is no output of iperf3, reports a failure, or differs in its streams.
+    ValueError
+        If there is no path.
+    """
+    if not paths:
+        raise ValueError("no file of iperf3: expected at least one")
+    texts = {str(path): _text(path) for path in paths}
+    documents = {path: _document(path, text) for path, text in texts.items()}
+    repetitions = [_repetition(path, document) for path, document in documents.items()]
+    shapes = [[(flow.name, flow.direction) for flow in one.flows] for one in repetitions]
+    for path, shape in zip(texts, shapes):
+        if shape != shapes[0]:
+            raise ResultsError(f"`{path}` has other streams than `{paths[0]}`: import it by itself")
+    first = documents[str(paths[0])]
+    start = first["start"]
+    test = start["test_start"]
+    program = str(start.get("version", "iperf3")).replace("iperf ", "iperf3 ")
+    streams = len(repetitions[0].flows)
+    duration_s = max(float(one["sender" if "sender" in one else "udp"]["seconds"]) for one in first["end"]["streams"])
+    summary = f"{program}, {test['protocol']}, {streams} stream{'s' if streams > 1 else ''}, {duration_s:.3g} s"
+    label = name or Path(paths[0]).name.removesuffix(".json")
+    return ImportedResults(
+        label, program, summary, duration_s, repetitions, {Path(p).name: t for p, t in texts.items()}
+    )
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise ResultsError(f"cannot read `{path}`: {error.strerror}") from None
+
+
+def _document(path: str, text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise ResultsError(f"`{path}` is no JSON ({error}): run iperf3 with --json, once for each file") from None
+    if not isinstance(document, dict) or not {"start", "end"} <= document.keys():
+        raise ResultsError(f"`{path}` is no output of `iperf3 --json`: it has no `start` and `end`")
+    if document.get("error"):
+        raise ResultsError(f"`{path}` reports a failure of iperf3: {document['error']}")
+    return document
+
+
+def _repetition(path: str, document: dict[str, Any]) -> Repetition:
+    try:
+        start = document["start"]
+        at_server = "accepted_connection" in start
+        mss = float(start.get("tcp_mss_default") or start.get("tcp_mss") or math.nan)
+        flows: list[FlowRow] = []
+        for stream in document["end"]["streams"]:
+            udp = stream.get("udp")
+            sender = udp or stream["sender"]
+            sends_here = bool(sender.get("sender", True)) if udp is None else not start["test_start"].get("reverse")
+            if udp is not None and at_server:
+                sends_here = not sends_here
+            direction = "up" if sends_here != at_server else "down"
+            number = sum(flow.direction == direction for flow in flows) + 1
+            samples = _samples(document["intervals"], sender["socket"], mss)
+            figures = _of_udp(udp) if udp is not None else _of_tcp(stream, samples, measured=sends_here)
+            flows.append(FlowRow(f"{direction}{number}", direction, figures, samples))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ResultsError(f"`{path}` is not complete: {type(error).__name__} {error}") from None
+    if not flows:
+        raise ResultsError(f"`{path}` has no stream: the test ended before one was open")
+    return Repetition(flows, {}, [])
+
+
+def _of_tcp(stream: dict[str, Any], samples: list[dict[str, float]], *, measured: bool) -> dict[str, float]:
+    """Figures of a TCP stream; round-trip times if its sender `measured` them here."""
+    sender, receiver = stream["sender"], stream["receiver"]
+    figures = {
+        "goodput_bps": float(receiver["bits_per_second"]),
+        "throughput_bps": float(sender["bits_per_second"]) or math.nan,  # a server does not know what was sent
+        "received_bytes": float(receiver["bytes"]),
+        "retransmissions": float(sender.get("retransmits", math.nan)),
+    }
+    if measured:
+        for column, key in (("rtt_mean_s", "mean_rtt"), ("rtt_min_s", "min_rtt"), ("rtt_max_s", "max_rtt")):
+            figures[column] = float(sender.get(key, math.nan)) / 1e6
+        times = np.array([sample["srtt_s"] for sample in samples if "srtt_s" in sample])
+        windows = [sample["cwnd"] for sample in samples if "cwnd" in sample]
+        figures["rtt_samples"] = float(times.size)
+        for percentile in (50, 95, 99):
+            figures[f"rtt_p{percentile}_s"] = float(np.percentile(times, percentile)) if times.size else math.nan
+        figures["cwnd_mean"] = float(np.mean(windows)) if windows else math.nan
+    return figures
+
+
+def _of_udp(udp: dict[str, Any]) -> dict[str, float]:
+    """Figures of a UDP stream: what was sent, and the loss that the receiver reports."""
+    packets, lost = float(udp["packets"]), float(udp["lost_packets"])
+    arrived = 1 - lost / packets if packets else math.nan
+    return {
+        "goodput_bps": float(udp["bits_per_second"]) * arrived,
+        "throughput_bps": float(udp["bits_per_second"]),
+        "received_bytes": float(udp["bytes"]) * arrived,
+        "data_packets_sent": packets,
+        "lost_packets": lost,
+        "jitter_s": float(udp["jitter_ms"]) / 1e3,
+    }
+
+
+def _samples(intervals: list[dict[str, Any]], socket: int, mss: float) -> list[dict[str, float]]:
+    """Intervals of one stream, those of the warm-up (--omit) left out."""
+    samples = []
+    for interval in intervals:
+        for one in interval["streams"]:
+            if one["socket"] != socket or one.get("omitted"):
+                continue
+            sample = {
+                "time_s": float(one["end"]),
+                "received_bytes": float(one["bytes"]),
+                "goodput_bps": float(one["bits_per_second"]),
+            }
+            if "rtt" in one:
+                sample["srtt_s"] = float(one["rtt"]) / 1e6
+            if "snd_cwnd" in one:
+                sample["cwnd"] = float(one["snd_cwnd"]) / mss
+            samples.append(sample)
+    return samples

@@ -1,0 +1,224 @@
+"""Files of iperf3 and Flent become results like our own, and Flent reads what we write."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import wifair
+from click.testing import CliRunner
+from wifair.cli import main
+from wifair.errors import ResultsError
+from wifair.exchange import read_flent, read_iperf3, write_flent
+from wifair.figures.run import draw
+from wifair.figures.style import save
+from wifair.metrics import jain_index
+from wifair.saved import read_results
+
+DATA = Path(__file__).parents[1] / "data" / "exchange"
+
+
+def call(*arguments: object, code: int = 0) -> str:
+    done = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert done.exit_code == code, done.output + done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def json_of(name: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((DATA / name).read_text())
+    return document
+
+
+def test_iperf3_streams_are_flows_with_what_the_receiver_counted() -> None:
+    found, document = read_iperf3(DATA / "3up.json"), json_of("3up.json")
+    streams = document["end"]["streams"]
+    assert found.flows["name"].tolist() == ["up1", "up2", "up3"]
+    assert found.flows["direction"].tolist() == ["up"] * 3
+    goodput = [stream["receiver"]["bits_per_second"] for stream in streams]
+    assert found.flows["goodput_bps"].tolist() == goodput
+    assert found.cells["goodput_bps"][0] == pytest.approx(document["end"]["sum_received"]["bits_per_second"], rel=1e-3)
+    assert found.cells["jain_index"][0] == pytest.approx(sum(goodput) ** 2 / 3 / sum(g * g for g in goodput))
+    assert found.cells["retransmissions"][0] == document["end"]["sum_sent"]["retransmits"]
+    assert found.flows["rtt_mean_s"][0] == streams[0]["sender"]["mean_rtt"] / 1e6
+    assert found.series is not None
+    one = found.series.where(flow="up2")
+    own = [interval["streams"][1] for interval in document["intervals"]]
+    assert one["goodput_bps"].tolist() == [sample["bits_per_second"] for sample in own]
+    assert one["cwnd"].tolist() == [sample["snd_cwnd"] / 1448 for sample in own]
+    assert np.isnan(found.flows["timeouts"]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "flows"),
+    [
+        ("2down.json", {"down1": "down", "down2": "down"}),
+        ("bidir.json", {"up1": "up", "down1": "down"}),
+        ("udp.json", {"up1": "up"}),
+        ("server.json", {"up1": "up", "up2": "up"}),
+    ],
+)
+def test_iperf3_directions_are_the_clients(name: str, flows: dict[str, str]) -> None:
+    found = read_iperf3(DATA / name)
+    assert dict(zip(found.flows["name"].tolist(), found.flows["direction"].tolist())) == flows
+
+
+def test_iperf3_knows_round_trips_of_its_own_senders_only() -> None:
+    flows = read_iperf3(DATA / "bidir.json").flows
+    assert np.isnan(flows["rtt_mean_s"]).tolist() == [False, True]
+
+
+def test_udp_goodput_is_what_arrived(tmp_path: Path) -> None:
+    document = json_of("udp.json")
+    udp = document["end"]["streams"][0]["udp"]
+    udp["lost_packets"] = udp["packets"] // 4
+    (tmp_path / "lossy.json").write_text(json.dumps(document))
+    flows = read_iperf3(tmp_path / "lossy.json").flows
+    assert flows["goodput_bps"][0] == pytest.approx(0.75 * udp["bits_per_second"], rel=1e-3)
+    assert flows["throughput_bps"][0] == udp["bits_per_second"]
+    assert flows["jitter_s"][0] == udp["jitter_ms"] / 1e3
+
+
+def test_several_files_are_repetitions() -> None:
+    both = read_iperf3(DATA / "3up.json", DATA / "3up_again.json", name="uploads")
+    assert both.seeds == (1, 2)
+    assert both.flows.rows == 6
+    each = [read_iperf3(DATA / name).cells["goodput_bps"][0] for name in ("3up.json", "3up_again.json")]
+    assert both.summary["goodput_bps"].mean == pytest.approx(np.mean(each))
+    assert "2 repetitions" in repr(both)
+
+
+def test_flent_flows_are_its_uploads_and_downloads_without_its_sums() -> None:
+    found = read_flent(DATA / "rrul_be.flent.gz")
+    document = json.loads(gzip.decompress((DATA / "rrul_be.flent.gz").read_bytes()))
+    about = document["metadata"]["SERIES_META"]
+    names = found.flows["name"].tolist()
+    assert names == [f"TCP {way} BE{number}" for way in ("download", "upload") for number in ("", "2", "3", "4")]
+    assert found.flows["direction"].tolist() == ["down"] * 4 + ["up"] * 4
+    for name, goodput in zip(names, found.flows["goodput_bps"]):
+        assert goodput == pytest.approx(1e6 * about[name]["MEAN_VALUE"])
+    # Flent's own totals: the sum of the flows.
+    assert found.cells["goodput_bps"][0] == pytest.approx(1e6 * about["TCP totals"]["MEAN_VALUE"], rel=1e-6)
+    assert found.cells["up_goodput_bps"][0] == pytest.approx(1e6 * about["TCP upload sum"]["MEAN_VALUE"], rel=1e-6)
+    pings = [one["val"] for name in about if name.startswith("Ping") for one in document["raw_values"][name]]
+    assert found.cells["ping_mean_s"][0] == pytest.approx(np.mean(pings) / 1e3)
+    assert found.series is not None
+    assert "Ping (ms) ICMP" in found.series["flow"]
+
+
+def test_imported_results_are_taken_like_our_own(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    shown = call("import", "iperf3", DATA / "3up.json", DATA / "3up_again.json", "--out", tmp_path / "measured")
+    assert "up3" in shown
+    saved = read_results(tmp_path / "measured")
+    assert saved.RUN == "repetition"
+    assert (
+        saved.flows["goodput_bps"].tolist()
+        == read_iperf3(DATA / "3up.json", DATA / "3up_again.json").flows["goodput_bps"].tolist()
+    )
+    flent = DATA / "three_up.flent.gz"
+    compared = call(
+        "compare", tmp_path / "measured", flent, "--csv", tmp_path / "c.csv", "--figure", tmp_path / "c.png"
+    )
+    assert "Jain's index" in compared
+    assert "flows get" in call("explain", flent)
+    for number, source in enumerate((saved, read_flent(DATA / "rrul_be.flent.gz"), read_iperf3(DATA / "udp.json"))):
+        source_figure = tmp_path / f"{number}.png"
+        save(draw(source), source_figure)
+        assert source_figure.stat().st_size > 10_000
+    # Measurements share no random numbers: equal numbers are no pairs.
+    assert wifair.compare(str(tmp_path / "measured"), saved, names=["a", "b"]).differences[0].pairs == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ((DATA / "refused.json").read_text(), "unable to connect to server: Connection refused"),
+        ("[ ID] Interval  Transfer  Bitrate", "run iperf3 with --json"),
+        ("{}", "no `start` and `end`"),
+        ('{"start": {}, "end": {}}', "is not complete: KeyError"),
+        ((DATA / "3up.json").read_text()[:3000], "is no JSON"),
+    ],
+)
+def test_wrong_files_of_iperf3(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(text)
+    said = call("import", "iperf3", tmp_path / "x.json", code=2)
+    assert said.startswith("error: ")
+    assert "x.json`" in said
+    assert message in said
+
+
+def test_wrong_files_of_flent(tmp_path: Path) -> None:
+    whole = (DATA / "three_up.flent.gz").read_bytes()
+    document = json.loads(gzip.decompress(whole))
+    empty = {**document, "results": {"Ping (ms) ICMP": document["results"]["Ping (ms) ICMP"]}}
+    short = {**document, "x_values": document["x_values"][1:]}
+    for content, message in (
+        (whole[: len(whole) // 2], "is no data file of Flent"),
+        (b"hello", "is no data file of Flent"),
+        (json.dumps({**document, "version": 9}).encode(), "version 9 of Flent's format"),
+        (json.dumps(empty).encode(), "no upload or download with data"),
+        (json.dumps(short).encode(), "is not complete"),
+    ):
+        (tmp_path / "x.flent").write_bytes(content)
+        assert message in call("import", "flent", tmp_path / "x.flent", code=2)
+    assert "no such file" in call("import", "flent", tmp_path / "none.flent", code=2).lower()
+    with pytest.raises(ResultsError, match="other flows than"):
+        read_flent(DATA / "three_up.flent.gz", DATA / "rrul_be.flent.gz")
+
+
+SCENARIO = """
+duration = "10 s"
+warm_up = "2 s"
+[wlan]
+standard = "802.11b"
+[[servers]]
+name = "server"
+delay = "5 ms"
+[[stations]]
+name = "sta"
+count = 2
+[[flows]]
+name = "up"
+station = "sta"
+direction = "up"
+"""
+DOWN = '[[flows]]\nname = "down"\nstation = "sta1"\ndirection = "down"\n'
+
+
+@pytest.mark.parametrize(("text", "test"), [(SCENARIO, "tcp_nup"), (SCENARIO + DOWN, "rrul_be_nflows")])
+def test_what_is_exported_to_flent_comes_back(text: str, test: str, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(text)
+    call("run", tmp_path / "s.toml", "--seed", 3, "--series", "--series-step", "200 ms", "--out", tmp_path / "out")
+    ours = read_results(tmp_path / "out")
+    path = tmp_path / "x.flent.gz"
+    call("export", "flent", tmp_path / "out", path)
+    back = read_flent(path)
+    assert sorted(back.flows["goodput_bps"]) == pytest.approx(sorted(ours.flows["goodput_bps"]))
+    assert back.cells["jain_index"][0] == pytest.approx(float(jain_index(ours.flows["goodput_bps"])))
+    document = json.loads(gzip.decompress(path.read_bytes()))
+    assert document["metadata"]["NAME"] == test
+    assert len(document["x_values"]) == 50
+    assert "exists" in call("export", "flent", tmp_path / "out", path, code=2)
+    call("export", "flent", tmp_path / "out", path, "--force")
+    assert document == json.loads(gzip.decompress(path.read_bytes()))
+    if shutil.which("flent") is not None:  # Flent itself reads the file and finds the same means
+        done = subprocess.run(["flent", "-i", path, "-f", "summary"], capture_output=True, text=True, check=True)
+        mean = ours.flows.where(direction="up")["goodput_bps"].sum() / 1e6
+        line = next(line for line in done.stdout.splitlines() if "TCP upload sum" in line)
+        # Its mean is that of the samples, the warm-up included.
+        assert float(line.split()[4]) == pytest.approx(mean, rel=0.1)
+
+
+def test_export_needs_series_and_a_seed_that_is_there(tmp_path: Path) -> None:
+    results = wifair.run(wifair.Scenario.from_text(SCENARIO), seeds=[1])
+    with pytest.raises(ValueError, match="run with --series"):
+        write_flent(results, tmp_path / "x.flent")
+    results = wifair.run(wifair.Scenario.from_text(SCENARIO), seeds=[1], series="1 s")
+    with pytest.raises(ValueError, match="there is no seed 7: there are 1"):
+        write_flent(results, tmp_path / "x.flent", seed=7)
