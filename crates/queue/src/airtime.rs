@@ -18,7 +18,7 @@
 use std::collections::VecDeque;
 
 use wifair_config::table;
-use wifair_packet::{PacketId, Packets};
+use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{Bytes, Duration, Time};
 
 use super::fq::{Fq, Group};
@@ -152,6 +152,20 @@ impl Discipline for Airtime {
         }
     }
 
+    fn dequeue_for(
+        &mut self,
+        now: Time,
+        to: u32,
+        _is_to: &dyn Fn(&Packet) -> bool,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+    ) -> Option<PacketId> {
+        let station = self.stations.get_mut(station_key(to))?;
+        let id = self.fq.dequeue(now, &mut station.group, packets, dropped)?;
+        station.busy = now;
+        Some(id)
+    }
+
     fn len(&self) -> usize {
         self.fq.room.len()
     }
@@ -181,8 +195,6 @@ impl Discipline for Airtime {
 
 #[cfg(test)]
 mod tests {
-    use wifair_packet::Packet;
-
     use super::super::testing::Bench;
     use super::*;
 

@@ -119,11 +119,12 @@ impl Discipline for Fifo {
     fn dequeue_for(
         &mut self,
         _now: Time,
-        is_wanted: &dyn Fn(&Packet) -> bool,
+        _to: u32,
+        is_to: &dyn Fn(&Packet) -> bool,
         packets: &mut Packets,
         _dropped: &mut Dropped,
     ) -> Option<PacketId> {
-        let place = self.line.iter().position(|id| is_wanted(&packets[*id]))?;
+        let place = self.line.iter().position(|id| is_to(&packets[*id]))?;
         let id = if place == 0 { self.line.pop_front()? } else { self.line.remove(place)? };
         self.room.leave(packets[id].bytes().0);
         Some(id)

@@ -99,16 +99,18 @@ pub trait Discipline {
     /// Hands out the packet to send next, and perhaps drops others.
     fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId>;
 
-    /// Hands out the next packet for which `is_wanted` holds, out of its turn if need be: an aggregate takes in what waits for
-    /// its receiver. Nothing if there is none, or the discipline gives packets in its own order only, and that is another.
+    /// Hands out the next packet to the station `to`, out of its turn if need be: an aggregate takes in what waits for its
+    /// receiver. `is_to` tells whether a packet goes there. Nothing if there is none, or the discipline cannot tell: then each
+    /// station needs a queue of its own.
     fn dequeue_for(
         &mut self,
         now: Time,
-        is_wanted: &dyn Fn(&Packet) -> bool,
+        to: u32,
+        is_to: &dyn Fn(&Packet) -> bool,
         packets: &mut Packets,
         dropped: &mut Dropped,
     ) -> Option<PacketId> {
-        let _ = (now, is_wanted, packets, dropped);
+        let _ = (now, to, is_to, packets, dropped);
         None
     }
 
@@ -320,14 +322,15 @@ macro_rules! disciplines {
             fn dequeue_for(
                 &mut self,
                 now: Time,
-                is_wanted: &dyn Fn(&Packet) -> bool,
+                to: u32,
+                is_to: &dyn Fn(&Packet) -> bool,
                 packets: &mut Packets,
                 dropped: &mut Dropped,
             ) -> Option<PacketId> {
                 match self {
-                    $( Self::$variant(queue) => queue.dequeue_for(now, is_wanted, packets, dropped), )+
-                    Self::RoutingFirst(queue) => queue.dequeue_for(now, is_wanted, packets, dropped),
-                    Self::Custom(queue) => queue.dequeue_for(now, is_wanted, packets, dropped),
+                    $( Self::$variant(queue) => queue.dequeue_for(now, to, is_to, packets, dropped), )+
+                    Self::RoutingFirst(queue) => queue.dequeue_for(now, to, is_to, packets, dropped),
+                    Self::Custom(queue) => queue.dequeue_for(now, to, is_to, packets, dropped),
                 }
             }
 

@@ -15,7 +15,9 @@ use wifair_tcp::cc;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use crate::Options;
-use crate::scenario::{self, Ap, Connection, ErrorsAt, Flow, Node, Protocol, Scenario, Standard, Step, Wlan};
+use crate::scenario::{
+    self, AccessCategory, Ap, Connection, ErrorsAt, Flow, Node, OwnMode, Protocol, Scenario, Standard, Step, Wlan,
+};
 use crate::world::{
     CategoriesPlan, ChannelPlan, FlowPlan, Hop, Labels, Plan, RoutingPlan, StationCategories, Transport, WiredLinkPlan,
     Workload,
@@ -218,7 +220,7 @@ fn channel_plan(
     });
     let adapted = nodes.iter().any(|node| adapts(node).0 != Adaptation::Fixed);
     let stations: Vec<StationSettings> = stations.collect();
-    let categories = schemes.first().and_then(Schemes::access).map(|plan| CategoriesPlan {
+    let by_scheme = schemes.first().and_then(Schemes::access).map(|plan| CategoriesPlan {
         classifier: Classifier::Kind(plan.goes_first),
         slot_rules: SlotRules::Dcf,
         aggregation: None,
@@ -228,6 +230,16 @@ fn channel_plan(
             .map(|(node, station)| station_categories(scenario, wlan, &plan, *node, station, queues))
             .collect(),
     });
+    let categories = if wlan.standard.has_mcs() {
+        Some(CategoriesPlan {
+            classifier: Classifier::Caller,
+            slot_rules: SlotRules::Edca,
+            aggregation: Some(wlan.aggregation_rules()),
+            stations: nodes.iter().map(|node| four_categories(scenario, wlan, *node, nodes.len(), queues)).collect(),
+        })
+    } else {
+        by_scheme
+    };
     let is_lossy = |s: &StationSettings| s.data_error_to + s.data_error_from + s.control_error_to > 0.0;
     let errors_for_all = wlan.errors_at == ErrorsAt::EveryStation && stations.iter().any(is_lossy);
     let mut space = on_channel.hearing.clone().zip(signals);
@@ -296,6 +308,45 @@ fn station_categories(
         backoff: station.backoff.clone(),
     };
     StationCategories { mode: None, categories: vec![first, ordinary] }
+}
+
+/// Transmit mode and the four access categories of the access point or a station, from 802.11n on.
+fn four_categories(
+    scenario: &Scenario,
+    wlan: &Wlan,
+    node: Node,
+    nodes: usize,
+    queues: Queues<'_>,
+) -> StationCategories {
+    let (ap, name) = (access_point(scenario), scenario.name_of(node));
+    let (edca, queue, own, per_station) = match node {
+        Node::Station(index) => {
+            let group = &scenario.file.stations[scenario.network.stations[index].group];
+            let own = OwnMode { mcs: group.mcs, streams: group.streams, width: group.width };
+            (&group.edca, &group.queue, own, false)
+        }
+        _ => {
+            let one_for_all = matches!(ap.queue.discipline, Chosen::Fifo(_) | Chosen::Airtime(_));
+            (&ap.edca, &ap.queue, OwnMode::default(), ap.queue_per_station.unwrap_or(!one_for_all))
+        }
+    };
+    let (band, mode) = wlan.mode(own).expect("transmit modes were checked");
+    let edca = edca.as_ref().unwrap_or(&wlan.edca);
+    let categories = edca.categories().into_iter().zip(AccessCategory::ALL);
+    let categories = categories.map(|(parameters, category)| {
+        let name = if category == AccessCategory::Be { name.clone() } else { format!("{name}-{category}") };
+        let build = |name: &str| queues.build(queue, mode.data_rate(), name);
+        CategorySettings {
+            parameters: parameters.clone(),
+            queues: if per_station {
+                (0..nodes).map(|to| build(&format!("{name}-to-{to}"))).collect()
+            } else {
+                vec![build(&name)]
+            },
+            backoff: stream(queues.seed, "backoff", &name),
+        }
+    });
+    StationCategories { mode: Some((mode, band)), categories: categories.collect() }
 }
 
 /// A station with what `[wlan]` says of all. Errors of data frames are those of the station at the link's end.
@@ -392,6 +443,7 @@ fn flow_plan(
         reverse,
         transport,
         workload,
+        category: group.category.place(),
         start: scenario.start(flow, seed),
         stop: scenario.stop(flow),
     }

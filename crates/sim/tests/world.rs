@@ -210,6 +210,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
             forward,
             reverse,
             transport,
+            category: 2,
             workload,
             start: if setup.together { Time::ZERO } else { Time::from_nanos(index as u64 * 10_000_000) },
             stop: Time::NEVER,

@@ -12,6 +12,7 @@ use wifair_units::{BitRate, Bytes, Duration, Metres};
 use super::seeds::Seeds;
 use super::sweep::Sweep;
 
+use super::high_throughput::{AccessCategory, Edca};
 use super::routing::Routing;
 use super::space::Space;
 use super::wlan::{Wlan, windows};
@@ -90,6 +91,11 @@ table! {
         pub cw_min: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
         /// Its greatest contention window, if not that of `[wlan]`.
         pub cw_max: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
+        /// Parameters of its access categories from 802.11n on, if not those of `[wlan]`.
+        pub edca: Option<Edca> = None;
+        /// Whether each category has a queue for each station, from 802.11n on, and stations take turns; if absent with every
+        /// discipline but "fifo" and "airtime".
+        pub queue_per_station: Option<bool> = None;
     }
     check(ap, at) {
         if let (Some(cw_min), Some(cw_max)) = (ap.cw_min, ap.cw_max) {
@@ -120,6 +126,14 @@ table! {
         pub rate_adaptation: Option<Adaptation> = None;
         /// Rate of data frames from and to each, if not that of `[wlan]`, or 11 Mb/s if they are `dsss_only` in 802.11g.
         pub data_rate: Option<BitRate> = None;
+        /// MCS of data from and to each, from 802.11n on, if not that of `[wlan]`.
+        pub mcs: Option<u32> = None;
+        /// Spatial streams, from 802.11ac on, if not those of `[wlan]`.
+        pub streams: Option<u32> = None;
+        /// Width of PPDUs from and to each in MHz, from 802.11n on, if not that of `[wlan]`.
+        pub width: Option<u32> = None;
+        /// Parameters of its access categories from 802.11n on, if not those of `[wlan]`.
+        pub edca: Option<Edca> = None;
         /// Least contention window, if not that of `[wlan]`.
         pub cw_min: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
         /// Greatest contention window, if not that of `[wlan]`.
@@ -244,6 +258,8 @@ table! {
         pub transport: Transport = Transport::Tcp(tcp::Settings::default());
         /// What the application does.
         pub workload: Workload = Workload::Persistent;
+        /// Access category of its packets, from 802.11n on.
+        pub category: AccessCategory = AccessCategory::Be;
         /// When the flow begins.
         pub start: Duration = Duration::ZERO;
         /// The start is drawn uniformly from so long a time after `start`.

@@ -7,6 +7,7 @@
 
 mod catalogue;
 mod file;
+mod high_throughput;
 mod network;
 mod routing;
 mod seeds;
@@ -32,6 +33,7 @@ pub use crate::traffic::{
 };
 pub use catalogue::{Item, catalogue};
 pub use file::{Ap, Direction, File, Flows, Link, Router, Servers, Stations, Transport, Udp};
+pub use high_throughput::{AccessCategory, Aggregation, Band, Coding, Edca, OwnMode};
 pub use network::{Flow, Member, Network, Node, Step, Wire};
 pub use routing::{Protocol, Routing};
 pub use seeds::Seeds;

@@ -9,6 +9,7 @@ use wifair_queue as queue;
 use wifair_units::{BitRate, Bytes, Duration};
 
 use super::file::{Direction as Dir, File, Flows, Transport};
+use super::high_throughput::{AccessCategory, OwnMode};
 use super::routing::Protocol;
 use super::space::is_ad_hoc;
 use super::wlan::{Standard, Wlan, windows};
@@ -214,6 +215,7 @@ impl Builder<'_> {
         if self.file.space.is_none() {
             self.without_space(wlan);
         }
+        self.high_throughput(wlan);
         if let Some(ap) = self.file.ap.as_ref().filter(|ap| self.file.space.is_none() && ap.count > 1) {
             let mut channels = ap.channels.clone();
             channels.truncate(ap.count as usize);
@@ -269,6 +271,71 @@ impl Builder<'_> {
         for path in asked {
             let key = path.rsplit('.').next().unwrap_or_default();
             self.problem(&path, &format!("`{key}` needs [space]"), "write [space], with radios and positions");
+        }
+    }
+
+    /// Reports what 802.11n and later do not have here, or older standards do not have.
+    fn high_throughput(&mut self, wlan: &Wlan) {
+        let mut problems = vec![];
+        let has_mcs = wlan.standard.has_mcs();
+        if has_mcs && self.file.space.is_some() {
+            let note = "802.11n and later need a cell in which everybody hears everybody; leave out [space]";
+            problems.push(("space".to_owned(), format!("a [space] with {}", wlan.standard), note.to_owned()));
+        }
+        let foreign = |key: &str| {
+            if has_mcs {
+                (format!("`{key}` does not apply to {}", wlan.standard), "write `edca` or `mcs`".to_owned())
+            } else {
+                let note = "802.11n, ac, ax and be have it: write standard = \"802.11n\" in [wlan]";
+                (format!("`{key}` does not apply to {}", wlan.standard), note.to_owned())
+            }
+        };
+        let mut refuse = |path: String, is_set: bool| {
+            if is_set {
+                let (message, note) = foreign(path.rsplit('.').next().unwrap_or_default());
+                problems.push((path, message, note));
+            }
+        };
+        if let Some(ap) = &self.file.ap {
+            let access = ap.scheme.access != Access::None;
+            for (key, is_old, is_set) in [
+                ("scheme.access", true, access),
+                ("cw_min", true, ap.cw_min.is_some()),
+                ("cw_max", true, ap.cw_max.is_some()),
+                ("edca", false, ap.edca.is_some()),
+                ("queue_per_station", false, ap.queue_per_station.is_some()),
+            ] {
+                refuse(format!("ap.{key}"), is_set && is_old == has_mcs);
+            }
+        }
+        for (index, group) in self.file.stations.iter().enumerate() {
+            for (key, is_old, is_set) in [
+                ("data_rate", true, group.data_rate.is_some()),
+                ("cw_min", true, group.cw_min.is_some()),
+                ("cw_max", true, group.cw_max.is_some()),
+                ("mcs", false, group.mcs.is_some()),
+                ("streams", false, group.streams.is_some()),
+                ("width", false, group.width.is_some()),
+                ("edca", false, group.edca.is_some()),
+            ] {
+                refuse(format!("stations[{index}].{key}"), is_set && is_old == has_mcs);
+            }
+        }
+        for (index, flow) in self.file.flows.iter().enumerate() {
+            refuse(format!("flows[{index}].category"), flow.category != AccessCategory::Be && !has_mcs);
+        }
+        if has_mcs {
+            for (index, group) in self.file.stations.iter().enumerate() {
+                let own = OwnMode { mcs: group.mcs, streams: group.streams, width: group.width };
+                let is_own = own.mcs.is_some() || own.streams.is_some() || own.width.is_some();
+                if let Some(error) = is_own.then(|| wlan.mode(own).err()).flatten() {
+                    problems.push((format!("stations[{index}].{}", error.key), error.message, String::new()));
+                }
+            }
+        }
+        for (path, message, note) in problems {
+            let note = if note.is_empty() { format!("`wlan.standard` is \"{}\"", wlan.standard) } else { note };
+            self.problem(&path, &message, &note);
         }
     }
 

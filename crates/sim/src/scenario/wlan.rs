@@ -5,8 +5,10 @@
 use wifair_config::{At, choice, table};
 use wifair_mac::{Access, Eifs, IdleAccess};
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{Dsss, FrameSizes, Modulation, Timing};
+use wifair_phy::{Amendment, Dsss, FrameSizes, Modulation, Timing};
 use wifair_units::{BitRate, Bytes, Duration};
+
+use super::high_throughput::{Aggregation, Band, Coding, Edca};
 
 choice! {
     /// Physical layer.
@@ -17,12 +19,40 @@ choice! {
         G = "802.11g" from "IEEE Std 802.11-2016, clause 18",
         /// OFDM, up to 54 Mb/s in 5 GHz.
         A = "802.11a" from "IEEE Std 802.11-2016, clause 17",
+        /// HT: aggregates, 40 MHz, up to 4 streams, in 2.4 and 5 GHz.
+        N = "802.11n" from "IEEE Std 802.11-2016, clause 19",
+        /// VHT: up to 160 MHz and 8 streams, in 5 GHz.
+        Ac = "802.11ac" from "IEEE Std 802.11-2016, clause 21",
+        /// HE, to one user at a time: 1024-QAM, longer symbols, in 2.4, 5 and 6 GHz.
+        Ax = "802.11ax" from "IEEE Std 802.11ax-2021, clause 27",
+        /// EHT, to one user at a time: 4096-QAM, up to 320 MHz.
+        Be = "802.11be" from "IEEE Std 802.11be-2024, clause 36",
     }
 }
 
 impl Standard {
     const fn is_ofdm(self) -> bool {
         !matches!(self, Self::B)
+    }
+
+    /// Whether data go at an MCS, in aggregates, by four access categories.
+    #[must_use]
+    pub const fn has_mcs(self) -> bool {
+        matches!(self, Self::N | Self::Ac | Self::Ax | Self::Be)
+    }
+
+    /// The amendment that brought it.
+    #[must_use]
+    pub const fn amendment(self) -> Amendment {
+        match self {
+            Self::B => Amendment::B,
+            Self::G => Amendment::G,
+            Self::A => Amendment::A,
+            Self::N => Amendment::N,
+            Self::Ac => Amendment::Ac,
+            Self::Ax => Amendment::Ax,
+            Self::Be => Amendment::Be,
+        }
     }
 }
 
@@ -83,6 +113,20 @@ choice! {
     }
 }
 
+/// Rate of data frames unless a scenario says otherwise; from 802.11n on the MCS says it.
+pub(super) const fn default_data_rate(standard: Standard) -> BitRate {
+    BitRate::from_mbps(if standard.is_ofdm() { 54 } else { 11 })
+}
+
+/// Whether stations of this standard are in 2.4 GHz.
+fn is_2_4_ghz(standard: Standard, band: Option<Band>) -> bool {
+    match standard {
+        Standard::B | Standard::G => true,
+        Standard::A => false,
+        _ => band == Some(Band::Ghz2_4),
+    }
+}
+
 /// Intervals of the MAC are microseconds; above this there is a slip in the unit.
 const LONGEST: Duration = Duration::from_secs(1);
 
@@ -99,7 +143,32 @@ table! {
         /// Whose rules of access hold where implementations differ; each can be set alone.
         pub profile: Profile = Profile::Standard;
         /// Rate of data frames.
-        pub data_rate: BitRate = BitRate::from_mbps(if standard.is_ofdm() { 54 } else { 11 }), by standard;
+        pub data_rate: BitRate = default_data_rate(standard), by standard;
+        /// Band of 802.11n, ax and be, if not 5 GHz.
+        pub band: Option<Band> = None;
+        /// Width of PPDUs in MHz, from 802.11n on: 20, 40, 80, 160 or 320; if absent 20.
+        pub width: Option<u32> = None;
+        /// MCS of data, from 802.11n on: 0 to 31 in n, 0 to 9 in ac, 0 to 11 in ax, 0 to 13 in be. If absent 7 in n, 8 in ac, 11 in
+        /// ax, 13 in be.
+        pub mcs: Option<u32> = None;
+        /// Spatial streams, from 802.11ac on (in 802.11n the MCS says it); if absent 1.
+        pub streams: Option<u32> = None;
+        /// Guard interval, from 802.11n on: "400 ns" (n, ac), "800 ns", "1600 ns" and "3200 ns" (ax, be). If absent 800 ns.
+        pub guard_interval: Option<Duration> = None;
+        /// Long training fields of 802.11ax and be: 1, 2 or 4; if absent 2, with a guard interval of 3.2 us 4.
+        pub ltf: Option<u32> = None;
+        /// Whether 802.11n sends its greenfield format.
+        pub greenfield: bool = false;
+        /// Dual carrier modulation of 802.11ax.
+        pub dcm: bool = false;
+        /// Tones of 802.11ax's extended range, 242 or 106; if absent the normal format is sent.
+        pub extended_range: Option<u32> = None;
+        /// Error-correcting code, from 802.11n on; if absent that which the standard prefers.
+        pub coding: Option<Coding> = None;
+        /// Aggregation and block ACK, from 802.11n on.
+        pub aggregation: Aggregation = Aggregation::default();
+        /// The four access categories, from 802.11n on.
+        pub edca: Edca = Edca::default();
         /// Rate of RTS, CTS and ACK frames.
         pub basic_rate: BitRate = BitRate::from_mbps(if standard.is_ofdm() { 24 } else { 2 }), by standard;
         /// Preamble of 802.11b, and of its frames in 802.11g.
@@ -111,15 +180,17 @@ table! {
         pub slot: Duration = Duration::from_micros(if standard.is_ofdm() { 9 } else { 20 }), by standard,
             "above 0 and at most 1 s" => |slot| *slot > Duration::ZERO && *slot <= LONGEST;
         /// aSIFSTime.
-        pub sifs: Duration = Duration::from_micros(if standard == Standard::A { 16 } else { 10 }), by standard,
+        pub sifs: Duration = Duration::from_micros(if is_2_4_ghz(standard, band) { 10 } else { 16 }), by standard, by band,
             "at most 1 s" => |sifs| *sifs <= LONGEST;
         /// DIFS: SIFS and two slots.
         pub difs: Duration = sifs + slot * 2, by sifs, by slot,
             "at least sifs and at most 3 s" => |difs| *difs >= sifs && *difs <= LONGEST * 3;
         /// Silence at the end of each frame (802.11g).
         pub signal_extension: Duration =
-            Duration::from_micros(if standard == Standard::G && profile == Profile::Standard { 6 } else { 0 }),
-            by standard, by profile, "at most 1 s" => |extension| *extension <= LONGEST;
+            Duration::from_micros(
+                if standard != Standard::B && is_2_4_ghz(standard, band) && profile == Profile::Standard { 6 } else { 0 }
+            ),
+            by standard, by band, by profile, "at most 1 s" => |extension| *extension <= LONGEST;
         /// Whether the bits of a frame take whole symbols (OFDM), or whole microseconds (802.11b), as the LENGTH field
         /// of its header counts them.
         pub whole_symbols: bool = profile == Profile::Standard, by profile;
@@ -129,9 +200,9 @@ table! {
         pub cw_max: u32 = 1023, "at most 65535" => |cw| *cw <= 65_535;
         /// Whether a backoff is drawn below the contention window, without the window itself.
         pub exclude_cw: bool = profile == Profile::Ns2, by profile;
-        /// A data frame (MAC header to check sum) longer than this is preceded by RTS and CTS. At "2347 B", longer
-        /// than any frame, there are none.
-        pub rts_threshold: Bytes = Bytes(2347);
+        /// Data (MAC header to check sum, or a whole A-MPDU) longer than this are preceded by RTS and CTS. The default, "2347 B" or
+        /// from 802.11n on "16 MB", is longer than any, so there are none.
+        pub rts_threshold: Bytes = Bytes(if standard.has_mcs() { 16_000_000 } else { 2347 }), by standard;
         /// Attempts of an RTS, and of a data frame without.
         pub short_retry_limit: u8 = 7, "1 or more" => |limit| *limit >= 1;
         /// Attempts of a data frame that follows RTS and CTS.
@@ -160,8 +231,12 @@ table! {
         pub nav_unit: Duration = Duration::from_micros(u64::from(profile == Profile::Ns2)), by profile;
         /// Whether a NAV that an RTS has set is forgotten when nothing follows it.
         pub nav_reset: bool = profile == Profile::Standard, by profile;
-        /// MAC header and check sum of a data frame.
-        pub mac_overhead: Bytes = Bytes(if profile == Profile::Ns2 { 34 } else { 28 }), by profile,
+        /// MAC header and check sum of a data frame: 28 B, with the QoS field of 802.11n and later 30 B.
+        pub mac_overhead: Bytes = Bytes(match profile {
+            Profile::Ns2 => 34,
+            Profile::Standard if standard.has_mcs() => 30,
+            Profile::Standard => 28,
+        }), by standard, by profile,
             "at most 2304 B" => |size| size.0 <= 2304;
         /// LLC and SNAP header.
         pub llc_overhead: Bytes = Bytes(if profile == Profile::Ns2 { 0 } else { 8 }), by profile,
@@ -198,6 +273,7 @@ table! {
     }
     check(wlan, at) {
         windows(at, wlan.cw_min, wlan.cw_max);
+        wlan.check_mode(at);
         for (key, rate) in
             [("data_rate", wlan.data_rate), ("basic_rate", wlan.basic_rate), ("eifs_rate", wlan.eifs_rate)]
         {
@@ -205,7 +281,7 @@ table! {
         }
         let strange = [
             ("preamble", wlan.standard == Standard::A && wlan.preamble == Preamble::Short),
-            ("plcp_rate", wlan.standard != Standard::B && wlan.plcp_rate.is_some()),
+            ("plcp_rate", matches!(wlan.standard, Standard::A | Standard::G) && wlan.plcp_rate.is_some()),
         ];
         for (key, _) in strange.iter().filter(|(_, strange)| *strange) {
             let note = format!("of 802.11b only, and standard is \"{}\"", wlan.standard);
@@ -264,7 +340,7 @@ impl Wlan {
             (Standard::B, Some(rate)) => Timing::plcp_at(rate, short),
             (Standard::B, None) => Timing::hr_dsss(self.basic_rate, short).preamble,
             (Standard::G, _) => Timing::erp_ofdm(self.basic_rate).preamble,
-            (Standard::A, _) => Timing::ofdm_5ghz(self.basic_rate).preamble,
+            _ => Timing::ofdm_5ghz(self.basic_rate).preamble,
         };
         let modulation = if self.standard.is_ofdm() {
             Modulation::Ofdm { signal_extension: self.signal_extension, whole_symbols: self.whole_symbols }

@@ -22,6 +22,8 @@ pub(super) struct Flow {
     pub(super) reverse: u32,
     pub(super) transport: Transport,
     pub(super) workload: Workload,
+    /// The place of its packets' access category.
+    pub(super) category: usize,
     /// Its connections, those that have ended too as long as their packets may be about. The first is the flow's own.
     pub(super) connections: Vec<u32>,
     /// Counters of connections whose number has been given to another.
@@ -44,6 +46,8 @@ pub(super) struct Flow {
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) flow: u32,
+    /// The place of its packets' access category.
+    pub(super) category: usize,
     pub(super) forward: u32,
     pub(super) reverse: u32,
     pub(super) ends: Ends,
@@ -103,6 +107,7 @@ impl World {
         owner.connections.push(number);
         let connection = Connection {
             flow: flow as u32,
+            category: owner.category,
             forward: owner.forward,
             reverse: owner.reverse,
             ends: match &owner.transport {

@@ -173,6 +173,7 @@ impl World {
                 name: flow.name,
                 transport: flow.transport,
                 workload: flow.workload,
+                category: flow.category,
                 connections: vec![],
                 retired: FlowCounters::default(),
                 at_warm_up: FlowCounters::default(),
@@ -639,7 +640,15 @@ impl World {
         let hops = &self.hops;
         let channel = &mut self.channels[index];
         let receiver = |packet: &Packet| next_station(hops, packet);
-        if channel.offer(self.now, from, id, &mut self.packets, &mut self.dropped, receiver) {
+        let offered = if let Channel::General(general) = channel {
+            let flow = self.packets[id].flow as usize;
+            let category = self.connections.get(flow).map_or(0, |connection| connection.category);
+            general.offer_in(self.now, from, category, id, &mut self.packets, &mut self.dropped, receiver);
+            true
+        } else {
+            channel.offer(self.now, from, id, &mut self.packets, &mut self.dropped, receiver)
+        };
+        if offered {
             if self.on_turn != Some(index) {
                 self.next_events.set(FIRST_CHANNEL + index, channel.next());
             }

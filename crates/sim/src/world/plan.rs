@@ -193,6 +193,8 @@ pub struct FlowPlan {
     pub transport: Transport,
     /// What the application does.
     pub workload: Workload,
+    /// The place of its packets' access category, from 0 for the one that goes first.
+    pub category: usize,
     /// When it begins.
     pub start: Time,
     /// When the application falls silent, if ever.

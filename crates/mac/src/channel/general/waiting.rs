@@ -101,7 +101,7 @@ impl Waiting {
         receiver: &impl Fn(&Packet) -> u32,
     ) -> Option<PacketId> {
         if self.is_one() {
-            return self.queues[0].dequeue_for(now, &|packet| receiver(packet) == to, packets, dropped);
+            return self.queues[0].dequeue_for(now, to, &|packet| receiver(packet) == to, packets, dropped);
         }
         let queue = self.queues.get_mut(to as usize)?;
         let id = queue.dequeue(now, packets, dropped);

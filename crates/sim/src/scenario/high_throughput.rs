@@ -1,0 +1,284 @@
+//! Keys of 802.11n, ac, ax and be: transmit modes, aggregation, the four access categories.
+
+use wifair_config::{At, choice, table};
+use wifair_mac::{Category, general};
+use wifair_phy::{Amendment, Band as PhyBand, Coding as PhyCoding, ModeError, ModeRequest, TxMode};
+use wifair_units::{Bytes, Duration};
+
+use super::wlan::Wlan;
+
+choice! {
+    /// Frequency band.
+    pub enum Band {
+        /// 2.4 GHz: SIFS of 10 us and a signal extension of 6 us.
+        Ghz2_4 = "2.4 GHz",
+        /// 5 GHz: SIFS of 16 us.
+        Ghz5 = "5 GHz",
+        /// 6 GHz: SIFS of 16 us.
+        Ghz6 = "6 GHz",
+    }
+}
+
+choice! {
+    /// Error-correcting code.
+    pub enum Coding {
+        /// Binary convolutional code.
+        Bcc = "bcc",
+        /// Low-density parity check code.
+        Ldpc = "ldpc",
+    }
+}
+
+choice! {
+    /// Access category of a flow's packets.
+    pub enum AccessCategory {
+        /// Voice.
+        Vo = "voice",
+        /// Video.
+        Vi = "video",
+        /// Best effort.
+        Be = "best-effort",
+        /// Background.
+        Bk = "background",
+    }
+}
+
+impl AccessCategory {
+    /// All, the one that goes first first.
+    pub const ALL: [Self; 4] = [Self::Vo, Self::Vi, Self::Be, Self::Bk];
+
+    /// Its place in that order.
+    #[must_use]
+    pub const fn place(self) -> usize {
+        self as usize
+    }
+}
+
+/// AIFSN, aCWmin and aCWmax of OFDM, TXOP limit (IEEE Std 802.11-2016, table 9-137).
+const fn category(aifsn: u32, cw_min: u32, cw_max: u32, txop_us: u64) -> Category {
+    Category { cw_min, cw_max, aifsn, txop: Duration::from_micros(txop_us), burst: 1 }
+}
+
+table! {
+    /// Parameters of the four access categories (IEEE Std 802.11-2016, table 9-137).
+    pub struct Edca {
+        /// Voice.
+        pub vo: Category = category(2, 3, 7, 1504);
+        /// Video.
+        pub vi: Category = category(2, 7, 15, 3008);
+        /// Best effort.
+        pub be: Category = category(3, 15, 1023, 0);
+        /// Background.
+        pub bk: Category = category(7, 15, 1023, 0);
+    }
+}
+
+impl Edca {
+    /// The categories, the one that goes first first.
+    #[must_use]
+    pub fn categories(&self) -> [&Category; 4] {
+        [&self.vo, &self.vi, &self.be, &self.bk]
+    }
+}
+
+table! {
+    /// Aggregation and block ACK.
+    pub struct Aggregation {
+        /// Longest A-MPDU, "0 B" for single MPDUs with ACK. If absent the longest of the standard: 65535 B in 802.11n,
+        /// 1048575 B in ac, 6500631 B in ax, 15523200 B in be.
+        pub max_ampdu: Option<Bytes> = None;
+        /// Longest A-MSDU: 3839 B, 7935 B, or 11454 B from 802.11ac on. If absent there are none.
+        pub max_amsdu: Option<Bytes> = None, "3839 B, 7935 B or 11454 B" => |size| {
+            size.is_none_or(|size| [3839, 7935, 11_454].contains(&size.0))
+        };
+        /// MPDUs that may be outstanding to one receiver: up to 64, from 802.11ax on up to 256, in be up to 1024. If absent as
+        /// many.
+        pub window: Option<u32> = None, "from 1 to 1024" => |window| window.is_none_or(|window| (1..=1024).contains(&window));
+        /// Longest PPDU: aPPDUMaxTime.
+        pub max_ppdu_time: Duration = Duration::from_micros(5484),
+            "above 0 and at most 5.484 ms" => |time| *time > Duration::ZERO && *time <= Duration::from_micros(5484);
+        /// Least time between the starts of two MPDUs in an A-MPDU, which the receiver asks for.
+        pub min_start_spacing: Duration = Duration::ZERO,
+            "at most 16 us" => |spacing| *spacing <= Duration::from_micros(16);
+        /// Whether a sender that gets no block ACK asks for it by a BlockAckReq, as ns-3 does, instead of sending the data again.
+        pub request_after_miss: bool = false;
+        /// How long a receiver waits for a missing MPDU before it hands up those behind it. Linux waits 100 ms.
+        pub reorder_timeout: Duration = Duration::from_millis(100), "above 0" => |time| *time > Duration::ZERO;
+        /// How long an MPDU is tried, from the time when it left its queue; if absent until its last attempt.
+        pub lifetime: Option<Duration> = None, "above 0" => |time| time.is_none_or(|time| time > Duration::ZERO);
+    }
+}
+
+/// What of a transmit mode a group of stations may set for itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OwnMode {
+    /// MCS.
+    pub mcs: Option<u32>,
+    /// Spatial streams.
+    pub streams: Option<u32>,
+    /// Width in MHz.
+    pub width: Option<u32>,
+}
+
+impl Wlan {
+    /// Transmit mode of data with what a group sets for itself, and the band.
+    ///
+    /// # Errors
+    /// If the standard has no such mode; the error names the key and what exists.
+    pub fn mode(&self, own: OwnMode) -> Result<(PhyBand, TxMode), ModeError> {
+        let amendment = self.standard.amendment();
+        let request = ModeRequest {
+            band: self.band.map(|band| match band {
+                Band::Ghz2_4 => PhyBand::Ghz2_4,
+                Band::Ghz5 => PhyBand::Ghz5,
+                Band::Ghz6 => PhyBand::Ghz6,
+            }),
+            width_mhz: own.width.or(self.width),
+            mcs: own.mcs.or(self.mcs).or(Some(match amendment {
+                Amendment::N => 7,
+                Amendment::Ac => 8,
+                Amendment::Ax => 11,
+                _ => 13,
+            })),
+            rate: None,
+            streams: own.streams.or(self.streams),
+            guard_interval: self.guard_interval,
+            ltf: self.ltf,
+            greenfield: self.greenfield,
+            short_preamble: false,
+            dcm: self.dcm,
+            extended_range: self.extended_range,
+            coding: self.coding.map(|coding| match coding {
+                Coding::Bcc => PhyCoding::Bcc,
+                Coding::Ldpc => PhyCoding::Ldpc,
+            }),
+        };
+        amendment.mode(&request)
+    }
+
+    /// The band in which its stations are.
+    #[must_use]
+    pub fn phy_band(&self) -> PhyBand {
+        self.mode(OwnMode::default()).map_or(PhyBand::Ghz5, |(band, _)| band)
+    }
+
+    /// Rules of aggregation.
+    #[must_use]
+    pub fn aggregation_rules(&self) -> general::Aggregation {
+        let keys = &self.aggregation;
+        let amendment = self.standard.amendment();
+        let has_vht = amendment >= Amendment::Ac;
+        let max_ampdu = keys.max_ampdu.unwrap_or(longest_ampdu(amendment));
+        let window = keys.window.unwrap_or(largest_window(amendment));
+        let rate = self.mode(OwnMode::default()).map_or(0, |(_, mode)| mode.data_rate().as_bps());
+        general::Aggregation {
+            window: if max_ampdu.0 == 0 { 2 } else { u16::try_from(window).expect("it was checked") },
+            max_ampdu: if window == 1 { Bytes(0) } else { max_ampdu },
+            max_amsdu: keys.max_amsdu.unwrap_or(Bytes(0)),
+            max_mpdu: Bytes(match (has_vht, max_ampdu.0) {
+                (true, _) => 11_454,
+                (false, 0) => 7_995, // an A-MSDU of 7935 bytes, alone
+                (false, _) => 4_095,
+            }),
+            max_duration: keys.max_ppdu_time,
+            min_subframe: Bytes((keys.min_start_spacing.as_nanos() * rate).div_ceil(8_000_000_000)),
+            single_in_ampdu: has_vht,
+            request_after_miss: keys.request_after_miss,
+            retry_limit: self.short_retry_limit,
+            reorder_timeout: keys.reorder_timeout,
+            lifetime: keys.lifetime,
+        }
+    }
+
+    /// Reports what the chosen standard does not know.
+    pub(super) fn check_mode(&self, at: &mut At<'_>) {
+        if !self.standard.has_mcs() {
+            self.refuse_mcs(at);
+            return;
+        }
+        if let Err(error) = self.mode(OwnMode::default()) {
+            at.problem(error.key, &error.message, &format!("`standard` is \"{}\"", self.standard));
+        }
+        let amendment = self.standard.amendment();
+        if let Some(size) = self.aggregation.max_ampdu.filter(|size| *size > longest_ampdu(amendment)) {
+            let message = format!("no receiver of {} takes an A-MPDU of {size}", self.standard);
+            at.problem("aggregation.max_ampdu", &message, &format!("at most {}", longest_ampdu(amendment)));
+        }
+        if let Some(size) = self.aggregation.max_amsdu.filter(|size| size.0 > 7935 && amendment < Amendment::Ac) {
+            let message = format!("no receiver of {} takes an A-MSDU of {size}", self.standard);
+            at.problem("aggregation.max_amsdu", &message, "3839 B or 7935 B");
+        }
+        if let Some(window) = self.aggregation.window.filter(|window| *window > largest_window(amendment)) {
+            let message = format!("no block ACK of {} covers {window} MPDUs", self.standard);
+            at.problem("aggregation.window", &message, &format!("at most {}", largest_window(amendment)));
+        }
+        for key in
+            ["data_rate", "cw_min", "cw_max", "preamble", "plcp_rate", "dsss_basic_rate", "whole_symbols", "profile"]
+        {
+            let is_default = match key {
+                "data_rate" => self.data_rate == super::wlan::default_data_rate(self.standard),
+                "cw_min" => self.cw_min == 15,
+                "cw_max" => self.cw_max == 1023,
+                "profile" => self.profile == super::wlan::Profile::Standard,
+                "whole_symbols" => self.whole_symbols,
+                _ => !at.has(key) || self.has_legacy_defaults(key),
+            };
+            if !is_default {
+                let remedy = match key {
+                    "data_rate" => "write `mcs`, `streams` and `width`".to_owned(),
+                    "cw_min" | "cw_max" => format!("write it for a category, as in `edca.be.{key}`"),
+                    _ => "leave it out".to_owned(),
+                };
+                at.problem(key, &format!("`{key}` does not apply to {}", self.standard), &remedy);
+            }
+        }
+    }
+
+    fn has_legacy_defaults(&self, key: &str) -> bool {
+        match key {
+            "preamble" => self.preamble == super::wlan::Preamble::Long,
+            "plcp_rate" => self.plcp_rate.is_none(),
+            _ => self.dsss_basic_rate == wifair_units::BitRate::from_mbps(2),
+        }
+    }
+
+    /// Reports keys of 802.11n and later beside an older standard.
+    fn refuse_mcs(&self, at: &mut At<'_>) {
+        let set = [
+            ("band", self.band.is_some()),
+            ("width", self.width.is_some()),
+            ("mcs", self.mcs.is_some()),
+            ("streams", self.streams.is_some()),
+            ("guard_interval", self.guard_interval.is_some()),
+            ("ltf", self.ltf.is_some()),
+            ("greenfield", self.greenfield),
+            ("dcm", self.dcm),
+            ("extended_range", self.extended_range.is_some()),
+            ("coding", self.coding.is_some()),
+            ("aggregation", self.aggregation != Aggregation::default()),
+            ("edca", self.edca != Edca::default()),
+        ];
+        for (key, _) in set.iter().filter(|(_, set)| *set) {
+            let note = "802.11n, ac, ax and be have it: write standard = \"802.11n\"";
+            at.problem(key, &format!("`{key}` does not apply to {}", self.standard), note);
+        }
+    }
+}
+
+/// The longest A-MPDU that a receiver may announce (9.4.2.56.3, 9.4.2.158.2; 802.11ax-2021, 9.4.2.248).
+const fn longest_ampdu(amendment: Amendment) -> Bytes {
+    Bytes(match amendment {
+        Amendment::Ac => 1_048_575,
+        Amendment::Ax => 6_500_631,
+        Amendment::Be => 15_523_200,
+        _ => 65_535,
+    })
+}
+
+const fn largest_window(amendment: Amendment) -> u32 {
+    match amendment {
+        Amendment::Ax => 256,
+        Amendment::Be => 1024,
+        _ => 64,
+    }
+}
