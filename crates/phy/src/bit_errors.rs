@@ -19,6 +19,8 @@ use std::sync::LazyLock;
 
 use wifair_units::BitRate;
 
+use crate::CodeRate;
+
 /// How the bits of a frame are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -56,6 +58,8 @@ pub enum Code {
     TwoThirds,
     /// 3/4.
     ThreeQuarters,
+    /// 5/6, from HT on.
+    FiveSixths,
 }
 
 impl Mode {
@@ -169,6 +173,23 @@ impl Code {
                     428_005_675.0,
                 ],
             ),
+            Self::FiveSixths => (
+                5.0,
+                4,
+                1,
+                &[
+                    92.0,
+                    528.0,
+                    8694.0,
+                    79453.0,
+                    792_114.0,
+                    7_375_573.0,
+                    67_884_974.0,
+                    610_875_423.0,
+                    5_427_275_376.0,
+                    47_664_215_639.0,
+                ],
+            ),
         }
     }
 
@@ -185,6 +206,17 @@ impl Code {
         }
         sum / (2.0 * bits)
     }
+}
+
+/// Union bound of the bit error after decoding at one of the code rates of HT and later, from that before.
+pub(crate) fn union_bound(rate: CodeRate, p: f64) -> f64 {
+    match rate.coded {
+        2 => Code::Half,
+        3 => Code::TwoThirds,
+        4 => Code::ThreeQuarters,
+        _ => Code::FiveSixths,
+    }
+    .first_errors(p)
 }
 
 /// The curves of all modes, tabulated: the logarithm of the probability that a bit is right, by SINR in dB.

@@ -57,6 +57,12 @@ impl EhtMode {
         self.streams
     }
 
+    /// BCC or LDPC.
+    #[must_use]
+    pub const fn coding(self) -> Coding {
+        self.coding
+    }
+
     /// Width of the PPDU.
     #[must_use]
     pub const fn width(self) -> ChannelWidth {

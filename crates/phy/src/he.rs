@@ -106,6 +106,12 @@ impl HeMode {
         self.streams
     }
 
+    /// BCC or LDPC.
+    #[must_use]
+    pub const fn coding(self) -> Coding {
+        self.coding
+    }
+
     /// Width of the PPDU.
     #[must_use]
     pub const fn width(self) -> ChannelWidth {

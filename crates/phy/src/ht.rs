@@ -63,6 +63,12 @@ impl HtMode {
         self.mcs
     }
 
+    /// BCC or LDPC.
+    #[must_use]
+    pub const fn coding(self) -> Coding {
+        self.coding
+    }
+
     /// Width of the PPDU.
     #[must_use]
     pub const fn width(self) -> ChannelWidth {

@@ -15,6 +15,7 @@ mod he;
 mod ht;
 mod ldpc;
 mod mcs;
+pub mod mcs_errors;
 mod non_ht;
 pub mod placement;
 mod ppdu;

@@ -5,7 +5,9 @@
 
 mod aarf;
 mod arf;
+mod ideal;
 mod minstrel;
+mod minstrel_ht;
 
 use wifair_config::choice;
 use wifair_engine::Stream;
@@ -13,7 +15,9 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 pub use aarf::Aarf;
 pub use arf::Arf;
+pub use ideal::{Ideal, sinr_of};
 pub use minstrel::Minstrel;
+pub use minstrel_ht::MinstrelHt;
 
 use super::Timing;
 
@@ -23,6 +27,8 @@ pub use aarf::Params as AarfParams;
 pub use arf::Params as ArfParams;
 /// Parameters of [`Minstrel`].
 pub use minstrel::Params as MinstrelParams;
+/// Parameters of [`MinstrelHt`].
+pub use minstrel_ht::Params as MinstrelHtParams;
 
 choice! {
     /// How a sender chooses the rate of data frames.

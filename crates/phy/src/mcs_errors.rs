@@ -1,0 +1,244 @@
+//! How often MPDUs sent with an MCS (HT, VHT, HE, EHT) go wrong at a ratio of signal to noise and interference (SINR).
+//!
+//! White Gaussian noise, ideal receivers, SINR per subcarrier and spatial stream. Sources:
+//!
+//! - BCC: as for OFDM in [`crate::BitErrors`]: bit errors of square QAM with Gray code, `2 / log2 M * (1 - 1 / sqrt M) *
+//!   erfc(sqrt(1.5 SINR / (M - 1)))`, and the union bound for hard decisions (G. Pei and T. Henderson, Boeing, 2010, after L. Miller,
+//!   NIST). The weights of rate 5/6 are those of D. Haccoun and G. Bégin, IEEE Transactions on Communications 37(11), 1989.
+//! - LDPC: the normal approximation for codewords of 1944 bits, `Q((n C - k + log2(n) / 2) / sqrt(n V))` with capacity C and
+//!   dispersion V of the constellation (Y. Polyanskiy, H. V. Poor and S. Verdú, IEEE Transactions on Information Theory 56(5),
+//!   2010): what a good code of that length can do. Decoders of chips lose some tenths of a dB to 1 dB on it, which is left out.
+//! - Dual carrier modulation: both copies of a bit together have twice the SINR.
+//!
+//! The two are no fair comparison of the codes: hard decisions cost BCC some 2 dB and the bound more, and LDPC is as good as it
+//! could be, so that they lie 6 to 8 dB apart at the same MCS. Compare within one of them.
+//!
+//! Left out: correlation between streams, phase noise and other flaws of radios, which bound 1024-QAM and 4096-QAM in practice.
+
+use std::f64::consts::{FRAC_1_SQRT_2, LOG2_E, PI};
+use std::sync::OnceLock;
+
+use crate::bit_errors::union_bound;
+use crate::mcs::{self, McsParameters};
+use crate::{Coding, TxMode};
+
+/// Bits of an LDPC codeword.
+const CODEWORD: f64 = 1944.0;
+
+/// Tabulated from here, in dB; below no MPDU survives.
+const LOWEST: f64 = -10.0;
+/// To here; above none is lost.
+const HIGHEST: f64 = 60.0;
+/// Entries for each dB.
+const DENSITY: f64 = 10.0;
+
+/// Natural logarithm of the probability that one bit is right, by SINR in dB.
+type Curve = Vec<f64>;
+
+/// The curves of MCS 0 to 13, made when they are first needed.
+static BCC: [OnceLock<Curve>; 14] = [const { OnceLock::new() }; 14];
+static LDPC: [OnceLock<Curve>; 14] = [const { OnceLock::new() }; 14];
+
+/// Natural logarithm of the probability that `bits` bits sent in `mode` at `sinr` (a ratio) are all right; `None` for modes
+/// before HT, see [`crate::BitErrors`]. The tables are made once.
+#[must_use]
+pub fn log_survival(mode: TxMode, sinr: f64, bits: f64) -> Option<f64> {
+    let (index, coding, dcm) = match mode {
+        TxMode::Dsss(_) | TxMode::Ofdm(_) => return None,
+        TxMode::Ht(mode) => (mode.mcs() % 8, mode.coding(), false),
+        TxMode::Vht(mode) => (mode.mcs(), mode.coding(), false),
+        TxMode::He(mode) => (mode.mcs(), mode.coding(), mode.dcm()),
+        TxMode::Eht(mode) => (mode.mcs(), mode.coding(), false),
+    };
+    let (curves, log_right): (_, fn(McsParameters, f64) -> f64) = match coding {
+        Coding::Bcc => (&BCC, bcc),
+        Coding::Ldpc => (&LDPC, ldpc),
+    };
+    let curve = curves[usize::from(index)].get_or_init(|| curve(|sinr| log_right(mcs::of(index), sinr)));
+    Some(interpolated(curve, if dcm { 2.0 * sinr } else { sinr }, bits))
+}
+
+fn curve(log_right: impl Fn(f64) -> f64) -> Curve {
+    let mut curve: Curve = vec![];
+    let mut db = LOWEST;
+    while db <= HIGHEST {
+        // Beyond the first bit error of 1e-15 there are none worth the integral.
+        let done = curve.last().is_some_and(|last| *last > -1e-15);
+        curve.push(if done { 0.0 } else { log_right(libm::pow(10.0, db / 10.0)) });
+        db += 1.0 / DENSITY;
+    }
+    curve
+}
+
+/// Between entries of the table logarithms of the error are interpolated.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn interpolated(curve: &[f64], sinr: f64, bits: f64) -> f64 {
+    let place = (10.0 * libm::log10(sinr) - LOWEST) * DENSITY;
+    if place >= (curve.len() - 1) as f64 || bits <= 0.0 {
+        return 0.0;
+    }
+    if place.is_nan() || place < 0.0 {
+        return f64::NEG_INFINITY;
+    }
+    let index = place as usize;
+    let (low, high) = (curve[index], curve[index + 1]);
+    if low == 0.0 {
+        return 0.0;
+    }
+    if high == 0.0 || low.is_infinite() {
+        return bits * low;
+    }
+    let part = place - index as f64;
+    -bits * libm::exp(libm::log(-low) * (1.0 - part) + libm::log(-high) * part)
+}
+
+fn bcc(parameters: McsParameters, sinr: f64) -> f64 {
+    let points = f64::from(1_u32 << parameters.bits_per_subcarrier);
+    let error = match parameters.bits_per_subcarrier {
+        1 => 0.5 * libm::erfc(libm::sqrt(sinr)),
+        bits => {
+            let share = 2.0 / f64::from(bits) * (1.0 - 1.0 / libm::sqrt(points));
+            share * libm::erfc(libm::sqrt(1.5 * sinr / (points - 1.0)))
+        }
+    };
+    libm::log1p(-union_bound(parameters.code_rate, error).min(1.0))
+}
+
+fn ldpc(parameters: McsParameters, sinr: f64) -> f64 {
+    let bits = f64::from(parameters.bits_per_subcarrier);
+    let code_rate = f64::from(parameters.code_rate.data) / f64::from(parameters.code_rate.coded);
+    let payload = CODEWORD * code_rate;
+    // Above the capacity of any constellation there is nothing to compute.
+    if libm::log2(1.0 + sinr) < 0.9 * bits * code_rate {
+        return f64::NEG_INFINITY;
+    }
+    // BPSK has all its power in one dimension, which holds half of the noise; QAM half of it in each.
+    let (levels, dimensions, ratio) = match parameters.bits_per_subcarrier {
+        1 => (2, 1.0, 2.0 * sinr),
+        bits => (1_u32 << (bits / 2), 2.0, sinr),
+    };
+    let (capacity, dispersion) = pam(levels, ratio);
+    let uses = CODEWORD / bits * dimensions;
+    let margin = uses * capacity - payload + 0.5 * libm::log2(uses);
+    let error = 0.5 * libm::erfc(margin / libm::sqrt(uses * dispersion) * FRAC_1_SQRT_2);
+    libm::log1p(-error.min(1.0)) / payload
+}
+
+/// Mean and variance, in bits and bits squared, of the information density of `levels` evenly spaced and equally probable
+/// amplitudes, whose mean power is `ratio` times that of the noise.
+fn pam(levels: u32, ratio: f64) -> (f64, f64) {
+    const STEPS: i32 = 60;
+    let squared = f64::from(levels * levels - 1) / 3.0;
+    let sigma = libm::sqrt(squared / ratio);
+    let amplitude = |level: u32| f64::from(2 * level) - f64::from(levels - 1);
+    let (mut mean, mut square, mut weight) = (0.0, 0.0, 0.0);
+    // Both halves of the amplitudes are mirror images.
+    for sent in 0..levels / 2 {
+        for step in -STEPS..=STEPS {
+            let noise = f64::from(step) * 0.1;
+            let density = libm::exp(-0.5 * noise * noise) / libm::sqrt(2.0 * PI);
+            let mut sum = 0.0;
+            for other in 0..levels {
+                let distance = (amplitude(sent) - amplitude(other)) / sigma;
+                sum += libm::exp(-0.5 * distance * (distance + 2.0 * noise));
+            }
+            let information = libm::log2(f64::from(levels)) - libm::log(sum) * LOG2_E;
+            mean += density * information;
+            square += density * information * information;
+            weight += density;
+        }
+    }
+    let mean = mean / weight;
+    (mean, (square / weight - mean * mean).max(1e-12))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Amendment, ModeRequest};
+
+    fn mode(standard: &str, mcs: u32, coding: Coding) -> TxMode {
+        let request = ModeRequest { mcs: Some(mcs), coding: Some(coding), ..ModeRequest::default() };
+        Amendment::parse(standard).unwrap().mode(&request).unwrap().1
+    }
+
+    fn success(mode: TxMode, db: f64, bytes: f64) -> f64 {
+        log_survival(mode, libm::pow(10.0, db / 10.0), 8.0 * bytes).unwrap().exp()
+    }
+
+    /// Success of 2000 bytes by SINR in dB: the MCSs that OFDM has as rates, with the published values of those (ns-3's program
+    /// ofdm-validation.cc, see [`crate::BitErrors`]).
+    #[test]
+    fn bcc_agrees_with_the_published_values_of_ofdm() {
+        for (mcs, db, published, digits) in [
+            (0, 3.0, 0.020, 2e-3),
+            (0, 4.0, 0.885, 2e-3),
+            (1, 7.0, 0.881, 2e-3),
+            (2, 9.5, 0.623, 5e-3),
+            (3, 13.0, 0.495, 5e-3),
+            (4, 16.5, 0.818, 5e-3),
+            (5, 21.0, 0.649, 5e-3),
+            (6, 23.0, 0.958, 5e-3),
+        ] {
+            let found = success(mode("802.11n", mcs, Coding::Bcc), db, 2000.0);
+            assert!((found - published).abs() < digits, "MCS {mcs} at {db} dB: {found} instead of {published}");
+        }
+    }
+
+    /// Capacity of binary input: Shannon limits of codes of rate 1/2, 3/4 and 5/6 are 0.187, 1.626 and 2.362 dB of E_b/N_0, well-known
+    /// numbers.
+    #[test]
+    fn capacity_of_binary_input() {
+        for (rate, eb_n0_db) in [(0.5, 0.187), (0.75, 1.626), (5.0 / 6.0, 2.362)] {
+            let sinr = rate * libm::pow(10.0, eb_n0_db / 10.0);
+            assert!((pam(2, 2.0 * sinr).0 - rate).abs() < 1e-3, "{rate}: {}", pam(2, 2.0 * sinr).0);
+        }
+        // Far above, all bits arrive, and hardly vary.
+        let (capacity, dispersion) = pam(8, 1e4);
+        assert!((capacity - 3.0).abs() < 1e-6 && dispersion < 1e-5);
+    }
+
+    /// SINR at which half of the MPDUs of 1500 bytes are lost: it rises with the MCS, LDPC needs less than BCC, and both more than
+    /// Shannon's limit.
+    #[test]
+    fn thresholds_are_in_order() {
+        let threshold = |mode| {
+            let mut db = -10.0;
+            while success(mode, db, 1500.0) < 0.5 {
+                db += 0.1;
+            }
+            db
+        };
+        let mut before = -10.0;
+        for mcs in 0..10 {
+            let (bcc, ldpc) =
+                (threshold(mode("802.11ax", mcs, Coding::Bcc)), threshold(mode("802.11ax", mcs, Coding::Ldpc)));
+            let parameters = mcs::of(u8::try_from(mcs).unwrap());
+            let bits = f64::from(parameters.bits_per_subcarrier * parameters.code_rate.data)
+                / f64::from(parameters.code_rate.coded);
+            let shannon = 10.0 * libm::log10(libm::exp2(bits) - 1.0);
+            assert!(ldpc > before && shannon < ldpc && ldpc < bcc, "MCS {mcs}: {shannon} {ldpc} {bcc}");
+            before = ldpc;
+        }
+        assert!(threshold(mode("802.11ax", 11, Coding::Ldpc)) > threshold(mode("802.11ax", 10, Coding::Ldpc)));
+    }
+
+    #[test]
+    fn far_off_the_table_everything_or_nothing_survives() {
+        for coding in [Coding::Bcc, Coding::Ldpc] {
+            let mode = mode("802.11n", 7, coding);
+            assert_eq!(log_survival(mode, 1e7, 1e5), Some(0.0));
+            assert_eq!(log_survival(mode, 1e-3, 1e3), Some(f64::NEG_INFINITY));
+            assert_eq!(log_survival(mode, 0.0, 1e3), Some(f64::NEG_INFINITY));
+            assert_eq!(log_survival(mode, 1.0, 0.0), Some(0.0));
+        }
+    }
+
+    #[test]
+    fn dual_carrier_modulation_gains_3_db() {
+        let request = ModeRequest { mcs: Some(0), dcm: true, coding: Some(Coding::Ldpc), ..ModeRequest::default() };
+        let dcm = Amendment::Ax.mode(&request).unwrap().1;
+        let plain = mode("802.11ax", 0, Coding::Ldpc);
+        assert_eq!(log_survival(dcm, 0.5, 1e4), log_survival(plain, 1.0, 1e4));
+    }
+}
