@@ -6,10 +6,11 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 CORE := --workspace --exclude wifair-py
+DIST ?= dist
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-all lint format bless validate bench instructions instructions-record lab docs clean
+.PHONY: help demo build test test-all lint format bless validate bench instructions instructions-record lab wheel docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +82,9 @@ lab: ## build the page of `wifair lab`, and the core for the browser where its t
 	cd lab && npm ci --no-audit --no-fund --silent && npm run --silent check && npm run --silent build
 	lab/engine.sh
 
+wheel: $(STAMPS)/venv ## abi3 wheel for this platform and source distribution, into dist/
+	$(BIN)/maturin build --release --locked --sdist --out $(DIST)
+
 docs: $(STAMPS)/build ## build the documentation site into site/
 	$(PIP) install --quiet 'mkdocs-material>=9.5' 'mkdocstrings-python>=1.10' 'mkdocs-click>=0.8'
 	$(BIN)/wifair schema --markdown > docs/scenario.md
@@ -88,4 +92,4 @@ docs: $(STAMPS)/build ## build the documentation site into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean: ## remove everything that was built
-	rm -rf $(VENV) target site
+	rm -rf $(VENV) target site $(DIST)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,3 +42,73 @@ def test_each_picture_of_the_gallery_is_drawn_by_a_command_of_its_page() -> None
         assert by_folder.get(name, f" {name}") in commands, name
     kept = {f"figures/gallery/{path.name}" for path in (ROOT / "docs" / "figures" / "gallery").iterdir()}
     assert kept == set(pictures)
+
+
+GENERATED = {"scenario.md", *(f"reference/{name}.md" for name in ("congestion-controls", "queues", "schemes"))}
+"""Pages that `make docs` writes."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_of_a_page_lead_somewhere(page: Path) -> None:
+    """To a file of the source or a page that is generated, and to a heading that is there."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        place = (page.parent / path).resolve() if path else page
+        if not place.exists():
+            assert place.is_relative_to(ROOT / "docs"), f"{target} leads nowhere"
+            assert str(place.relative_to(ROOT / "docs")) in GENERATED, f"{target} leads nowhere"
+        elif anchor:
+            assert anchor in anchors(place), f"{target}: no such heading"
+
+
+def anchors(page: Path) -> set[str]:
+    """What mkdocs calls the headings of a page."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    headings = re.findall(r"^#+ (.+)$", text, re.M)
+    return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in headings}
+
+
+def test_each_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        assert f": {page.relative_to(ROOT / 'docs')}\n" in navigation, page
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    """As `make docs` does; strict, so that a link of the site that leads nowhere fails."""
+    for module in ("material", "mkdocstrings", "mkdocs_click"):
+        pytest.importorskip(module)
+    source = tmp_path / "source"
+    source.mkdir()
+    shutil.copytree(ROOT / "docs", source / "docs")
+    for name in ("mkdocs.yml", "python", "crates"):
+        (source / name).symlink_to(ROOT / name)
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+
+    def call(*command: str) -> str:
+        done = subprocess.run(
+            [sys.executable, *command], cwd=source, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    (source / "docs" / "scenario.md").write_text(call("-m", "wifair", "schema", "--markdown"), encoding="utf-8")
+    call("docs/generate.py")
+    call("-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site"))
+    pages = list((tmp_path / "site").rglob("*.html"))
+    assert len(pages) > 30
+    for page in pages:
+        links = re.findall(r'(?:href|src)="([^"#?]+)', page.read_text(encoding="utf-8"))
+        for target in links:
+            if (
+                "://" in target
+                or target.startswith(("data:", "mailto:", "/", "javascript:"))
+                or page.name == "404.html"
+            ):
+                continue
+            place = (page.parent / target).resolve()
+            assert place.exists(), f"{page.relative_to(tmp_path)}: {target}"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 from pathlib import Path
 
@@ -13,8 +16,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def call(*command: object, cwd: Path) -> str:
-    done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True, check=False)
+def call(*command: object, cwd: Path, path: str | None = None) -> str:
+    environment = {**os.environ, "PATH": path or os.environ["PATH"]}
+    done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -26,15 +30,36 @@ def test_a_wheel_from_the_source_distribution(tmp_path: Path) -> None:
     with tarfile.open(source) as archive:
         archive.extractall(tmp_path, filter="data")
     tree = source.with_suffix("").with_suffix("")
-    call(sys.executable, "-m", "maturin", "build", "--release", "--out", tmp_path, cwd=tree)
+    call(sys.executable, "-m", "maturin", "build", "--release", "--locked", "--out", tmp_path, cwd=tree)
     (wheel,) = tmp_path.glob("*.whl")
-    assert "-abi3-" in wheel.name
+    assert "-cp311-abi3-" in wheel.name
 
     venv.create(tmp_path / "fresh", with_pip=True)
     python = tmp_path / "fresh" / "bin" / "python"
-    call(python, "-m", "pip", "install", "--quiet", wheel, cwd=tmp_path)
+    # Nothing but the environment is on PATH: no compiler, no cargo.
+    bare = str(tmp_path / "fresh" / "bin")
+    call(python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", wheel, cwd=tmp_path, path=bare)
     command = tmp_path / "fresh" / "bin" / "wifair"
-    assert call(command, "--version", cwd=tmp_path).startswith("wifair ")
+    assert call(command, "--version", cwd=tmp_path, path=bare).startswith("wifair ")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    scenario = re.search(r"^```toml\n# (\S+)\n(.*?)^```$", readme, re.M | re.S)
+    first = re.search(r"^\.venv/bin/wifair (run \S+)", readme, re.M)
+    assert scenario is not None
+    assert first is not None
+    (tmp_path / scenario[1]).write_text(scenario[2], encoding="utf-8")
+    assert "Jain's index" in call(command, *first[1].split(), cwd=tmp_path, path=bare)
     call(command, "init", "hot-spot", cwd=tmp_path)
     assert "Jain's index" in call(command, "run", "hot-spot.toml", "--duration", "10 s", cwd=tmp_path)
     assert "holds" in call(command, "reproduce", "lee2007/fig2a", cwd=tmp_path)
+
+
+def test_the_container_is_built_from_what_is_there() -> None:
+    """Each command of the Containerfile that needs a file or a target of ours names one."""
+    text = (ROOT / "Containerfile").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"make (\w+)", text.split("WORKDIR", 1)[1]):
+        assert re.search(rf"^{target}:", makefile, re.M), target
+    extras = re.search(r"\$wheel\[([\w,]+)\]", text)
+    assert extras is not None
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(extras[1].split(",")) <= set(project["optional-dependencies"])
