@@ -174,6 +174,10 @@ impl Discipline for Airtime {
         self.fq.room.is_full()
     }
 
+    fn marks(&self) -> u64 {
+        self.fq.marks()
+    }
+
     fn wants_air(&self) -> bool {
         true
     }

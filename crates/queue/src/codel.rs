@@ -56,9 +56,15 @@ pub struct Control {
     next_drop: Time,
     count: u32,
     last_count: u32,
+    marks: u64,
 }
 
 impl Control {
+    /// Packets marked so far.
+    pub const fn marks(&self) -> u64 {
+        self.marks
+    }
+
     /// Drops in this episode.
     pub const fn count(&self) -> u32 {
         if self.dropping { self.count } else { 0 }
@@ -97,7 +103,12 @@ impl Control {
         let mut leaving = pop(packets);
         let mut may_drop = self.may_drop(now, leaving.as_ref(), params);
         // What may be dropped is there. True if it goes on, marked.
-        let spare = |packet: &mut Packet| params.ecn && mark(packet);
+        let mut marks = 0;
+        let mut spare = |packet: &mut Packet| {
+            let marked = params.ecn && mark(packet);
+            marks += u64::from(marked);
+            marked
+        };
         if self.dropping {
             if !may_drop {
                 self.dropping = false;
@@ -132,6 +143,7 @@ impl Control {
             self.next_drop = self.next_after(now, params);
             self.last_count = self.count;
         }
+        self.marks += marks;
         leaving.map(|leaving| leaving.id)
     }
 }
@@ -186,6 +198,10 @@ impl Discipline for Codel {
 
     fn is_full(&self) -> bool {
         self.room.is_full()
+    }
+
+    fn marks(&self) -> u64 {
+        self.control.marks()
     }
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {

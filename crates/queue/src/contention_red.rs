@@ -94,6 +94,10 @@ impl Discipline for ContentionRed {
         self.line.is_full()
     }
 
+    fn marks(&self) -> u64 {
+        self.line.marks()
+    }
+
     fn ready(&self) -> Time {
         self.line.ready
     }

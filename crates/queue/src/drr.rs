@@ -112,6 +112,10 @@ impl Discipline for Drr {
         self.buffer.room.is_full()
     }
 
+    fn marks(&self) -> u64 {
+        self.buffer.room.marks()
+    }
+
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("lines", self.active.len() as f64);
     }

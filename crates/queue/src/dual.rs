@@ -151,6 +151,10 @@ impl Discipline for Dual {
         self.data.room.is_full() || self.acks.room.is_full()
     }
 
+    fn marks(&self) -> u64 {
+        self.data.room.marks() + self.acks.room.marks()
+    }
+
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("data_share", self.data_share());
         see("data_packets", self.data.packets.len() as f64);

@@ -139,6 +139,10 @@ impl Discipline for Fifo {
     fn is_full(&self) -> bool {
         self.room.is_full()
     }
+
+    fn marks(&self) -> u64 {
+        self.room.marks()
+    }
 }
 
 #[cfg(test)]

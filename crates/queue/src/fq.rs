@@ -134,6 +134,11 @@ impl Fq {
         }
     }
 
+    /// Packets marked so far.
+    pub fn marks(&self) -> u64 {
+        self.states.iter().map(|state| state.control.marks()).sum()
+    }
+
     /// Lines that hold packets.
     pub fn busy_lines(&self) -> usize {
         (0..self.states.len()).filter(|line| self.lines.packets(*line) > 0).count()

@@ -76,6 +76,10 @@ impl Discipline for FqCodel {
         self.fq.room.is_full()
     }
 
+    fn marks(&self) -> u64 {
+        self.fq.marks()
+    }
+
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("lines", self.fq.busy_lines() as f64);
     }

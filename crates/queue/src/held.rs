@@ -18,6 +18,11 @@ pub struct Held {
 }
 
 impl Held {
+    /// Packets marked so far.
+    pub fn marks(&self) -> u64 {
+        self.room.marks()
+    }
+
     /// Nothing in line.
     pub const fn new(room: Room) -> Self {
         Self { room, line: VecDeque::new(), ready: Time::ZERO }

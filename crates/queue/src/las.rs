@@ -204,6 +204,10 @@ impl Discipline for Las {
         self.room.is_full()
     }
 
+    fn marks(&self) -> u64 {
+        self.room.marks()
+    }
+
     #[allow(clippy::cast_precision_loss)]
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("flows", self.flows.iter().filter(|flow| flow.queued > 0).count() as f64);

@@ -120,6 +120,11 @@ pub trait Discipline {
     /// Whether another full-size packet would make it drop something for want of room.
     fn is_full(&self) -> bool;
 
+    /// Packets marked so far as having met congestion (RFC 3168).
+    fn marks(&self) -> u64 {
+        0
+    }
+
     /// Whether there is none.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -358,6 +363,14 @@ macro_rules! disciplines {
                     $( Self::$variant(queue) => queue.ready(), )+
                     Self::RoutingFirst(queue) => queue.ready(),
                     Self::Custom(queue) => queue.ready(),
+                }
+            }
+
+            fn marks(&self) -> u64 {
+                match self {
+                    $( Self::$variant(queue) => queue.marks(), )+
+                    Self::RoutingFirst(queue) => queue.marks(),
+                    Self::Custom(queue) => queue.marks(),
                 }
             }
 

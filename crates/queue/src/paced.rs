@@ -121,6 +121,10 @@ impl Discipline for Paced {
         self.line.is_full()
     }
 
+    fn marks(&self) -> u64 {
+        self.line.marks()
+    }
+
     fn ready(&self) -> Time {
         self.line.ready
     }

@@ -120,6 +120,10 @@ impl Discipline for PerFlow {
         self.buffer.room.is_full()
     }
 
+    fn marks(&self) -> u64 {
+        self.buffer.room.marks()
+    }
+
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("lines", self.first.len() as f64);
     }

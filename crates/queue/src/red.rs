@@ -212,12 +212,14 @@ impl Discipline for Red {
         let packet = &mut packets[id];
         let size = packet.bytes().0;
         let met = self.detector.meet(now, self.room.len() as u64, self.room.bytes(), size, &mut self.draws);
-        if let Some(may_mark) = met
-            && !spare(packet, self.ecn, may_mark)
-        {
+        let marked = met.is_some_and(|may_mark| spare(packet, self.ecn, may_mark));
+        if met.is_some() && !marked {
             dropped.push((id, Cause::Early));
         } else if self.room.fits(size) {
             self.room.enter(packet);
+            if marked {
+                self.room.count_mark();
+            }
             self.line.push_back(id);
             return;
         } else {
@@ -243,6 +245,10 @@ impl Discipline for Red {
 
     fn is_full(&self) -> bool {
         self.room.is_full()
+    }
+
+    fn marks(&self) -> u64 {
+        self.room.marks()
     }
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -13,6 +13,7 @@ pub struct Room {
     most: (u32, u64),
     mark_above: Option<Limit>,
     packets: u32,
+    marks: u32,
     bytes: u64,
 }
 
@@ -25,7 +26,7 @@ impl Room {
             Limit::Packets(_) => (u32::MAX, u64::MAX),
             Limit::Bytes(bytes) => (u32::MAX, bytes.0),
         };
-        Self { most, mark_above, packets: 0, bytes: 0 }
+        Self { most, mark_above, packets: 0, marks: 0, bytes: 0 }
     }
 
     /// Whether a packet of `size` bytes fits beside what is inside.
@@ -57,7 +58,7 @@ impl Room {
         if let Some(threshold) = self.mark_above
             && exceeds(threshold, self.packets.into(), self.bytes)
         {
-            mark(packet);
+            self.marks += u32::from(mark(packet));
         }
         self.packets += 1;
         self.bytes += packet.bytes().0;
@@ -80,6 +81,18 @@ impl Room {
     #[inline]
     pub const fn len(&self) -> usize {
         self.packets as usize
+    }
+
+    /// A discipline has marked a packet by a rule of its own.
+    #[inline]
+    pub const fn count_mark(&mut self) {
+        self.marks += 1;
+    }
+
+    /// Packets marked so far.
+    #[inline]
+    pub fn marks(&self) -> u64 {
+        self.marks.into()
     }
 
     /// Whether there is none.

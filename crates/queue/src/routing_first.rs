@@ -64,6 +64,10 @@ impl Discipline for RoutingFirst {
         self.others.is_full()
     }
 
+    fn marks(&self) -> u64 {
+        self.others.marks()
+    }
+
     fn ready(&self) -> Time {
         if self.line.is_empty() { self.others.ready() } else { Time::ZERO }
     }

@@ -104,6 +104,10 @@ impl Discipline for Scfq {
         self.buffer.room.is_full()
     }
 
+    fn marks(&self) -> u64 {
+        self.buffer.room.marks()
+    }
+
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("clock_bytes", self.clock as f64);
     }

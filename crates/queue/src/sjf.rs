@@ -91,6 +91,10 @@ impl Discipline for Sjf {
     fn is_full(&self) -> bool {
         self.room.is_full()
     }
+
+    fn marks(&self) -> u64 {
+        self.room.marks()
+    }
 }
 
 #[cfg(test)]

@@ -92,6 +92,10 @@ impl Discipline for Spm {
         self.room.is_full()
     }
 
+    fn marks(&self) -> u64 {
+        self.room.marks()
+    }
+
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("selected_packets", f64::from(self.lines.packets(SELECTED)));
     }

@@ -106,12 +106,14 @@ impl Discipline for VqRed {
         } / f64::from(sharers);
         station.detector.set_thresholds(self.params.min_share * share, self.params.max_share * share);
         let met = station.detector.meet(now, station.packets, station.bytes, size, &mut self.draws);
-        if let Some(may_mark) = met
-            && !spare(packet, self.params.ecn, may_mark)
-        {
+        let marked = met.is_some_and(|may_mark| spare(packet, self.params.ecn, may_mark));
+        if met.is_some() && !marked {
             dropped.push((id, Cause::Early));
         } else if self.room.fits(size) {
             self.room.enter(packet);
+            if marked {
+                self.room.count_mark();
+            }
             self.line.push_back((id, to));
             self.busy = sharers;
             station.packets += 1;
@@ -145,6 +147,10 @@ impl Discipline for VqRed {
 
     fn is_full(&self) -> bool {
         self.room.is_full()
+    }
+
+    fn marks(&self) -> u64 {
+        self.room.marks()
     }
 
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -183,6 +183,12 @@ impl Channel {
         if let Self::General(general) = self { general.waiting(station) } else { self.queue(station).len() }
     }
 
+    /// Packets that the queues of a station have marked (RFC 3168).
+    #[must_use]
+    pub fn marks(&self, station: u32) -> u64 {
+        if let Self::General(general) = self { general.marks(station) } else { self.queue(station).marks() }
+    }
+
     /// The access point contends by other parameters from its next frame on.
     ///
     /// # Panics

@@ -148,6 +148,12 @@ row! {
         pub air_control_s: f64,
         /// Time its frames were on the air and met others [s].
         pub air_collided_s: f64,
+        /// Packets that its queues dropped because they were full.
+        pub queue_drops_overflow: u64,
+        /// Packets that its queues dropped ahead of congestion: an active discipline such as RED or CoDel.
+        pub queue_drops_early: u64,
+        /// Packets that its queues marked as having met congestion, instead of dropping them (RFC 3168).
+        pub queue_marks: u64,
     }
 }
 

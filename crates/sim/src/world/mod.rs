@@ -12,6 +12,7 @@ mod fast;
 mod flow;
 mod measure;
 mod plan;
+mod queue_counts;
 mod report;
 mod routing;
 mod series;
@@ -26,12 +27,13 @@ use wifair_mac::general::{GeneralSettings, GeneralStation};
 use wifair_mac::{AirTime, Channel, Counters, GeneralChannel, MacEvent, SharedChannel, SpatialChannel};
 use wifair_metrics::Histogram;
 use wifair_packet::{Kind, Packet, PacketId, Packets};
-use wifair_queue::{Cause, Dropped};
+use wifair_queue::Dropped;
 use wifair_units::{Duration, Time};
 
 use ap_schemes::ApWithSchemes;
 use fast::lazy_links::LazyLinks;
 use flow::{Connection, Ends, Flow};
+use queue_counts::AllQueueCounts;
 use routing::{Routing, Sent};
 use users::Users;
 use watch::Watch;
@@ -106,6 +108,9 @@ pub struct World {
     aps: Vec<Vec<u32>>,
     air_at_warm_up: Vec<AirTime>,
     counters_at_warm_up: Vec<Vec<Counters>>,
+    /// Drops and their causes; marks are the queues' own count.
+    queue_counts: AllQueueCounts,
+    queue_counts_at_warm_up: AllQueueCounts,
     dropped: Dropped,
     retry_limit_drops: Vec<(u32, PacketId)>,
     sample_every: Option<Duration>,
@@ -219,6 +224,8 @@ impl World {
             });
         }
         let links: Vec<WiredLink> = plan.links.into_iter().map(WiredLink::new).collect();
+        let stations = channels.iter().map(|channel| channel.all_counters().len());
+        let queue_counts = AllQueueCounts::new(stations, links.len());
         let mut world = Self {
             now: Time::ZERO,
             warm_up: plan.warm_up,
@@ -230,6 +237,8 @@ impl World {
             timers: Timers::new(0),
             air_at_warm_up: vec![AirTime::default(); channels.len()],
             counters_at_warm_up: vec![vec![]; channels.len()],
+            queue_counts_at_warm_up: queue_counts.clone(),
+            queue_counts,
             channels,
             links,
             observed: !scheme_aps.is_empty(),
@@ -521,7 +530,7 @@ impl World {
             self.watch_air(index);
         }
         if !self.dropped.is_empty() {
-            self.lose_dropped(Loss::ApQueue);
+            self.lose_dropped();
         }
         if !self.retry_limit_drops.is_empty() {
             self.lose_retry_limit_drops();
@@ -566,7 +575,7 @@ impl World {
         if let Some(id) = arrived {
             self.forward(id);
         } else if !self.dropped.is_empty() {
-            self.lose_dropped(Loss::LinkQueue);
+            self.lose_dropped();
         }
     }
 
@@ -656,17 +665,17 @@ impl World {
             self.consider_lazy_links(index, from);
         }
         if !self.dropped.is_empty() {
-            let at_ap = self.aps[index].contains(&from);
-            self.lose_dropped(if at_ap { Loss::ApQueue } else { Loss::StationQueue });
+            self.lose_dropped();
         }
     }
 
     #[inline(never)]
-    fn lose_dropped(&mut self, loss: Loss) {
+    fn lose_dropped(&mut self) {
         for position in 0..self.dropped.len() {
             let (id, cause) = self.dropped[position];
-            debug_assert!(matches!(cause, Cause::Overflow | Cause::Early));
-            self.lose(id, loss);
+            let hop = self.hops[self.packets[id].hop as usize];
+            self.queue_counts.count(hop, cause);
+            self.lose(id, self.queue_of(hop));
         }
         self.dropped.clear();
     }
@@ -690,6 +699,7 @@ impl World {
         for connection in &mut self.connections {
             connection.cwnd.restart(now);
         }
+        self.queue_counts_at_warm_up = self.all_queue_counts();
         self.routing_at_warm_up = self.routing.as_ref().map(|routing| routing.sent).unwrap_or_default();
         for (index, channel) in self.channels.iter_mut().enumerate() {
             self.air_at_warm_up[index] = channel.air_time(now);

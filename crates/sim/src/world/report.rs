@@ -229,8 +229,13 @@ impl World {
 
     fn stations(&self, labels: &Labels) -> Vec<StationOutcome> {
         let mut rows = vec![];
-        for ((channel, before), names) in self.channels.iter().zip(&self.counters_at_warm_up).zip(&labels.stations) {
+        let queues = self.all_queue_counts();
+        let queues = queues.stations.into_iter().zip(&self.queue_counts_at_warm_up.stations);
+        for (((channel, before), names), (queues, queues_before)) in
+            self.channels.iter().zip(&self.counters_at_warm_up).zip(&labels.stations).zip(queues)
+        {
             for (index, (now, name)) in channel.all_counters().into_iter().zip(names).enumerate() {
+                let queue = queues[index].since(queues_before[index]);
                 let then = before.get(index).copied().unwrap_or_default();
                 let Counters { attempts, delivered, collisions, errors, retry_limit_drops, data, control, collided } =
                     now;
@@ -244,6 +249,9 @@ impl World {
                     air_data_s: (data - then.data).as_secs(),
                     air_control_s: (control - then.control).as_secs(),
                     air_collided_s: (collided - then.collided).as_secs(),
+                    queue_drops_overflow: queue.overflow,
+                    queue_drops_early: queue.early,
+                    queue_marks: queue.marks,
                 });
             }
         }

@@ -320,6 +320,14 @@ impl WiredLink {
         }
     }
 
+    /// Packets that the queue has marked (RFC 3168).
+    pub(super) fn marks(&self) -> u64 {
+        match &self.order {
+            Order::Arrival(waiting) => waiting.room.marks(),
+            Order::Gate(gate) => gate.queue.marks(),
+        }
+    }
+
     /// Packets in the queue and on the line.
     pub(super) fn packets_held(&self) -> usize {
         let waiting = match &self.order {

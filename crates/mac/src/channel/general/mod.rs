@@ -318,6 +318,12 @@ impl GeneralChannel {
         self.contenders[self.own(station)].iter().map(|contender| contender.waiting.len()).sum()
     }
 
+    /// Packets that the queues of a station have marked.
+    #[must_use]
+    pub fn marks(&self, station: u32) -> u64 {
+        self.contenders[self.own(station)].iter().map(|contender| contender.waiting.marks()).sum()
+    }
+
     /// What a station did.
     #[must_use]
     pub fn counters(&self, station: u32) -> &Counters {

@@ -48,6 +48,11 @@ impl Waiting {
         if self.is_one() { self.queues[0].len() } else { self.queues.iter().map(Discipline::len).sum() }
     }
 
+    /// Packets marked so far.
+    pub fn marks(&self) -> u64 {
+        self.queues.iter().map(Discipline::marks).sum()
+    }
+
     /// Whether a queue is full.
     pub fn is_full(&self) -> bool {
         self.queues.iter().any(Discipline::is_full)

@@ -261,7 +261,7 @@ impl World {
             self.next_events.set(FIRST_CHANNEL + self.channels.len() + index, link.next());
         }
         if !self.dropped.is_empty() {
-            self.lose_dropped(Loss::LinkQueue);
+            self.lose_dropped();
         }
     }
 
@@ -375,7 +375,7 @@ impl World {
             match link.advance(time, &mut self.packets, &mut self.dropped) {
                 Some(id) if ends_here => self.arrive(id),
                 Some(id) => self.forward_lazily(id),
-                None if !self.dropped.is_empty() => self.lose_dropped(Loss::LinkQueue),
+                None if !self.dropped.is_empty() => self.lose_dropped(),
                 None => {}
             }
             time = self.links[index].next();
@@ -392,10 +392,12 @@ impl World {
         let LeadsTo::Ap(channel) = self.lazy_links.leads[index] else { return };
         let Channel::Shared(cell) = &mut self.channels[channel] else { return };
         let (events, connections) = (&mut self.events, &mut self.connections);
+        let counts = &mut self.queue_counts.stations[channel][self.aps[channel][0] as usize];
         let refuse = |packets: &mut Packets, id| {
             packets.release(id);
             let packet = &packets[id];
             connections[packet.flow as usize].counters.lose(packet.kind, Loss::ApQueue);
+            counts.overflow += 1;
         };
         cell.arrive_lazily(
             &mut self.packets,
@@ -426,7 +428,7 @@ impl World {
             refuse,
         );
         if !self.dropped.is_empty() {
-            self.lose_dropped(Loss::ApQueue);
+            self.lose_dropped();
         }
     }
 }

@@ -125,6 +125,10 @@ impl World {
         let counters = &mut self.connections[connection as usize].counters;
         counters.data_sent += came;
         counters.data_lost[Loss::StationQueue as usize] += refused;
+        let flow = self.connections[connection as usize].flow as usize;
+        if let Some((channel, station)) = self.flows[flow].alone_at {
+            self.queue_counts.stations[channel][station as usize].overflow += refused;
+        }
         self.events += came;
     }
 
