@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import dcf
+import edca
 import hidden
 import pytest
 
@@ -98,3 +99,72 @@ def test_hidden_stations_lose_most_without_rts() -> None:
         return r.goodput_mbps
 
     assert goodput(rts=False) < goodput(rts=True) < dcf.lone_station_mbps(dcf.dsss(), dcf.STANDARD, 1500, UDP)
+
+
+N_AGGREGATE = edca.Exchange(ppdu=5360 * edca.US, response=32 * edca.US, payload_bits=28 * 1472 * 8)
+N_SINGLE = edca.Exchange(ppdu=228 * edca.US, response=28 * edca.US, payload_bits=1472 * 8)
+AX_AGGREGATE = edca.Exchange(ppdu=5_320_800, response=40 * edca.US, payload_bits=256 * 1472 * 8)
+"""At 24 Mb/s: an ACK is 134 bits, two symbols of 96; a block ACK of 32 bytes 278, three; of 56 bytes 470, five."""
+
+
+@pytest.mark.parametrize("exchange", [N_AGGREGATE, N_SINGLE, AX_AGGREGATE])
+@pytest.mark.parametrize("category", [edca.VO, edca.BE])
+def test_lone_category_matches_the_closed_form(exchange: edca.Exchange, category: edca.Category) -> None:
+    result = edca.saturate([(0, category)], exchange, seconds=40, seed=1)
+    frames = 40e9 / exchange.duration
+    # Backoff is uniform on 0..CWmin: four standard errors of the mean cycle.
+    sd = exchange.slot * (((category.cw_min + 1) ** 2 - 1) / 12) ** 0.5
+    rel = 4 * sd / exchange.duration / frames**0.5 + exchange.duration / 40e9
+    assert result.goodput_mbps[0] == pytest.approx(edca.lone_mbps(category, exchange), rel=rel)
+    assert result.collision_probability == 0
+
+
+def comparable(row: dict[str, str]) -> bool:
+    """Rows by rules that both know: no BlockAckReq, no CF-End, one length of PPDUs."""
+    txop = row["txop"] == "1" and (row["rule"] == "ns3" or row["ampdu_max"] != "0")
+    return row["bar"] == "0" and row["retry_limit"] == "7" and row["n"] != "1" and not txop
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in rows(REFERENCE / "ampdu_mc.csv") if comparable(row)],
+    ids=lambda r: f"{r['case']}-{r['ampdu_max']}-{r['acs']}-{r['txop']}-n{r['n']}-{r['rule']}",
+)
+def test_edca_is_what_another_monte_carlo_finds(row: dict[str, str]) -> None:
+    exchange = N_SINGLE if row["ampdu_max"] == "0" else AX_AGGREGATE if row["standard"] == "ax" else N_AGGREGATE
+    assert exchange.ppdu == round(1000 * float(row["ppdu_us"]))
+    if row["acs"] == "BE":
+        contenders = [(station, edca.BE) for station in range(int(row["n"]))]
+    else:
+        contenders = list(enumerate([edca.VO, edca.VI, edca.BE, edca.BK]))
+        if row["txop"] == "1":
+            limits = [1504 * edca.US, 3008 * edca.US, 0, 0]
+            contenders = [(n, replace(category, txop=limits[n])) for n, category in contenders]
+    seconds, theirs_seconds = (10.0, 12.5) if exchange is N_SINGLE else (60.0, 50.0)
+    result = edca.saturate(
+        contenders,
+        exchange,
+        seconds=seconds,
+        seed=1,
+        colliders="aifs" if row["rule"] == "noeifs" else "timeout",
+        eifs=row["rule"] == "eifs",
+    )
+    assert sum(result.goodput_mbps) == pytest.approx(float(row["goodput_mbps"]), rel=0.01)
+    assert result.collision_probability == pytest.approx(float(row["p_collision"]), abs=0.01)
+    if row["acs"] != "BE":
+        for ours, text in zip(result.goodput_mbps, row["per_station_mbps"].split(";")):
+            theirs = float(text)
+            # Accesses come in clusters: a category that has lost goes on losing. Twice the error of independent ones.
+            accesses = [
+                value * 1e6 * s / exchange.payload_bits for value, s in ((ours, seconds), (theirs, theirs_seconds))
+            ]
+            error = 8 * max(ours, theirs) * sum(1 / max(n, 1) for n in accesses) ** 0.5
+            assert ours == pytest.approx(theirs, abs=error)
+
+
+def test_categories_of_one_station_do_not_collide() -> None:
+    """Internal collisions are solved inside: of two categories of one station every access succeeds."""
+    result = edca.saturate([(0, edca.VO), (0, edca.BE)], N_SINGLE, seconds=5, seed=1)
+    apart = edca.saturate([(0, edca.VO), (1, edca.BE)], N_SINGLE, seconds=5, seed=1)
+    assert result.collision_probability == 0 < apart.collision_probability
+    assert sum(result.goodput_mbps) > sum(apart.goodput_mbps)
