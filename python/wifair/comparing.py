@@ -12,13 +12,15 @@ from wifair._core import __version__
 from wifair.columns import Columns
 from wifair.report import figure_text
 from wifair.scenario import Scenario
+from wifair.seeds import read_seeds
 from wifair.sources import is_scenario, named, read
-from wifair.statistics import Interval, mean_interval, paired_difference, welch_difference
+from wifair.statistics import NO_INTERVAL, Interval, limits, mean_interval, paired_difference, welch_difference
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
 
+    from wifair.seeds import Seeding
     from wifair.sources import Found
 
 __all__ = ["Comparison", "Difference", "compare", "distinct"]
@@ -303,7 +305,7 @@ class Comparison:
 
 def compare(
     *sources: Scenario | Mapping[str, object] | Found | str | os.PathLike[str],
-    seeds: Iterable[int] | None = None,
+    seeds: Seeding | None = None,
     names: Iterable[str] | None = None,
     flows: bool = False,
     threads: int | None = None,
@@ -320,8 +322,8 @@ def compare(
     *sources : Scenario, mapping, Results, SavedResults, Capture, or path
         Two or more. A path is a scenario file, a folder of ``wifair run --out`` or ``wifair measure run`` (which
         counts as one for each case), or a capture.
-    seeds : iterable of int, optional
-        Seeds of scenarios; those of the first scenario by default, or 1 to 10 if it names only one.
+    seeds : int, str or iterable of int, optional
+        Seeds of scenarios, as in ``"1..10"``; those of the first scenario by default, or 1 to 10 if it names only one.
     names : iterable of str, optional
         What to call them.
     flows : bool, default False
@@ -358,7 +360,7 @@ def compare(
         raise ValueError(f"{len(labels)} names for {len(found)} sources")
     if len(set(labels)) < len(labels):
         raise ValueError("two names are equal: give each source its own")
-    wanted = list(seeds) if seeds is not None else _seeds([one for _, one in found if isinstance(one, Scenario)])
+    wanted = read_seeds(seeds) if seeds is not None else _seeds([one for _, one in found if isinstance(one, Scenario)])
     from wifair.simulate import run  # noqa: PLC0415
 
     return Comparison(
@@ -466,7 +468,7 @@ def _block(baseline: str, candidate: str, rows: list[Difference]) -> str:
     elif any(not math.isnan(d.difference.half_width) for d in rows):
         basis = "95 % intervals of independent runs (Welch)"
     else:
-        return "\n".join([*lines, "(no intervals: they need two runs of each)"])
+        return "\n".join([*lines, f"({NO_INTERVAL})"])
     return "\n".join([*lines, f"({basis}; higher, lower: the interval leaves out zero)"])
 
 
@@ -482,7 +484,12 @@ def figure_value(figure: str, interval: Interval, *, signed: bool = False) -> st
     sign = ("+" if mean > 0 else "\u2212" if mean < 0 else "") if signed else ""
     name = figure.partition(": ")[0]
     if name.startswith(PERCENT):
-        shown = f"{100 * abs(mean):.2f}" + ("" if math.isnan(half) else f" \u00b1 {100 * half:.2f}") + " %"
+        low, high = limits(name, interval)
+        if signed or math.isnan(half) or (low == mean - half and high == mean + half):
+            width = "" if math.isnan(half) else f" \u00b1 {100 * half:.2f}"
+        else:
+            width = f" ({100 * low:.2f} .. {100 * high:.2f})"
+        shown = f"{100 * abs(mean):.2f}{width} %"
     else:
-        shown = figure_text(name, Interval(abs(mean), half))
+        shown = figure_text(name, Interval(abs(mean), half), bounded=not signed)
     return sign + shown

@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
+import traceback
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import CodeType
 
-__all__ = ["Ack", "CongestionControl", "Packet", "QueueDiscipline", "find", "name_of", "require_importable"]
+__all__ = [
+    "Ack",
+    "CongestionControl",
+    "Packet",
+    "QueueDiscipline",
+    "find",
+    "line_of",
+    "name_of",
+    "require_importable",
+]
 
 BASES: dict[str, type] = {"CongestionControl": CongestionControl, "QueueDiscipline": QueueDiscipline}
 
@@ -74,7 +85,23 @@ def find(name: str, base: str, folder: str = ".") -> type:
             raise _error(f"module `{module}` has no class `{path}`")
     if not (isinstance(cls, type) and issubclass(cls, BASES[base])):
         raise _error(f"`{name}` is no subclass of wifair.{base}")
+    _check_names(cls, BASES[base])
     return cls
+
+
+def line_of(error: BaseException) -> str:
+    """Say where a class of the user's own raised `error`: file and line, and what stands there, on lines of their own.
+
+    That is the innermost line of the file in which the method lies that was called; empty if there is no traceback.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return ""
+    frame = [one for one in frames if one.filename == frames[0].filename][-1]
+    file = Path(frame.filename)
+    shown = file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
+    number = str(frame.lineno)
+    return f"\n  --> {shown}:{number}, in {frame.name}" + (f"\n{number} | {frame.line}" if frame.line else "")
 
 
 def require_importable(names: Iterable[str]) -> None:
@@ -97,6 +124,19 @@ def require_importable(names: Iterable[str]) -> None:
                 f"other processes cannot find `{path}`: it was defined in an interactive session",
                 "put the class into a module, or use threads",
             )
+
+
+def _check_names(cls: type, base: type) -> None:
+    """Refuse methods and wishes that nobody would ever call or read, because their names are misspelt."""
+    known = [name for name in dir(base) if not name.startswith("_")]
+    for part in cls.__mro__[: cls.__mro__.index(base)]:
+        for name, value in vars(part).items():
+            reserved = name.startswith(("on_", "wants_", "rules_"))
+            near = get_close_matches(name, known, n=1, cutoff=0.5 if reserved else 0.85)
+            if name in known or name.startswith("_") or not (reserved or (near and callable(value))):
+                continue
+            rest = f"did you mean `{near[0]}`?" if near else f"there is no such one in wifair.{base.__name__}"
+            raise _error(f"nothing calls or reads `{name}` of {cls.__qualname__}", rest)
 
 
 def _import(module: str, folder: str) -> object:

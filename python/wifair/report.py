@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from wifair.statistics import mean_interval
+from wifair.statistics import FEWEST, NO_INTERVAL, limits, mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,10 +27,10 @@ def text(results: Results | SavedResults) -> str:
     return "\n".join([_title(results), "", *_flows(results), "", *_cell(results)])
 
 
-def figure_text(name: str, interval: Interval) -> str:
-    """Show a figure with its interval, in the unit that its name ends with."""
+def figure_text(name: str, interval: Interval, *, bounded: bool = True) -> str:
+    """Show a figure with its interval, in the unit that its name ends with; a difference is not `bounded`."""
     form = rate if name.endswith("_bps") else time if name.endswith("_s") else _general
-    return _with_interval(interval, form)
+    return _with_interval(name if bounded else "difference_db", interval, form)
 
 
 def bars(results: Results, width: int = 80) -> str:
@@ -91,7 +91,7 @@ def _cell(results: Results | SavedResults) -> list[str]:
     summary = results.summary
 
     def figure(name: str, form: Callable[[float], str]) -> str:
-        return _with_interval(summary[name], form) if name in summary else NOTHING
+        return _with_interval(name, summary[name], form) if name in summary else NOTHING
 
     lines = [
         ("goodput", figure("goodput_bps", rate)),
@@ -125,7 +125,8 @@ def _cell(results: Results | SavedResults) -> list[str]:
         )
         lines.append(("AP queue", queue))
     width = max(len(label) for label, _ in lines)
-    return [f"{label:<{width}}  {shown}" for label, shown in lines]
+    why = [f"({NO_INTERVAL})"] if 1 < len(results.seeds) < FEWEST else []
+    return [*(f"{label:<{width}}  {shown}" for label, shown in lines), *why]
 
 
 def _by_flow(results: Results | SavedResults, column: str) -> tuple[list[str], list[float]]:
@@ -147,14 +148,20 @@ def _none(interval: Interval | None) -> bool:
     return interval is None or math.isnan(interval.mean)
 
 
-def _with_interval(interval: Interval, form: Callable[[float], str]) -> str:
-    """Mean and half width in one unit, the mean to as many digits as the half width gives sense to."""
+def _with_interval(name: str, interval: Interval, form: Callable[[float], str]) -> str:
+    """Mean and half width in one unit, the mean to as many digits as the half width gives sense to.
+
+    Where the interval would reach over what the figure can be, its ends stand there instead of the half width.
+    """
     mean, half = interval
     if math.isnan(half):
         return form(mean)
     units = {rate: _rate_unit(mean), percent: ("%", 0.01), time: ("ms", 1e-3) if mean < 1 else ("s", 1.0)}
     unit, size = units.get(form, ("", 1.0))
     decimals = 3 if half == 0 else min(max(1 - math.floor(math.log10(half / size)), 0), 4)
+    low, high = limits(name, interval)
+    if low > mean - half or high < mean + half:
+        return f"{mean / size:.{decimals}f} ({low / size:.{decimals}f} .. {high / size:.{decimals}f}) {unit}".rstrip()
     return f"{mean / size:.{decimals}f} \u00b1 {half / size:.{decimals}f} {unit}".rstrip()
 
 

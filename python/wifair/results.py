@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from wifair._core import __version__
 from wifair.columns import Columns
-from wifair.statistics import Interval, mean_interval
+from wifair.statistics import Interval, limits, mean_interval
 
 if TYPE_CHECKING:
     import os
@@ -94,8 +94,8 @@ class Results:
             ``format`` (of this layout), ``version``, ``scenario`` (``name``, ``hash``, ``duration_s``,
             ``overrides``), ``seeds``, ``runs`` and ``summary``. Each run has ``seed``, ``measured_s``, ``events``,
             ``flows``, ``stations`` and ``sessions`` (a dict for each), ``cell``, and, if asked for, ``series`` and
-            ``queues`` (lists by column). ``summary`` has ``mean`` and ``ci95`` (half width of the 95 % interval)
-            for every figure of ``cell``.
+            ``queues`` (lists by column). ``summary`` has ``mean``, ``ci95`` (half width of the 95 % interval), and
+            ``low`` and ``high`` (its ends, inside of what is possible) for every figure of ``cell``.
         """
         runs = [_run(outcome) for outcome in self._outcomes]
         return {**self._origin(), "runs": runs, "summary": self._summary()}
@@ -116,7 +116,12 @@ class Results:
 
     def _summary(self) -> dict[str, Any]:
         return {
-            name: {"mean": _finite(interval.mean), "ci95": _finite(interval.half_width)}
+            name: {
+                "mean": _finite(interval.mean),
+                "ci95": _finite(interval.half_width),
+                "low": _finite(limits(name, interval)[0]),
+                "high": _finite(limits(name, interval)[1]),
+            }
             for name, interval in self.summary.items()
         }
 

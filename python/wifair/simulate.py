@@ -14,12 +14,14 @@ from wifair.errors import ExtensionError, Interrupted, RunError, ScenarioError
 from wifair.interrupting import GRACE_S, end_python
 from wifair.results import Results
 from wifair.scenario import Scenario
+from wifair.seeds import read_seeds
 from wifair.taps import plan_taps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from wifair._core import Outcome, Taps
+    from wifair.seeds import Seeding
     from wifair.taps import Pcap
 
 __all__ = ["run"]
@@ -32,7 +34,7 @@ MOST_SAMPLES = 100_000_000
 def run(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, object],
     *,
-    seeds: int | Iterable[int] | None = None,
+    seeds: Seeding | None = None,
     threads: int | None = None,
     series: str | None = None,
     progress: bool = False,
@@ -48,8 +50,9 @@ def run(
     ----------
     scenario : Scenario, path or mapping
         What to simulate; a path is read as by `Scenario.from_file`, a mapping as by `Scenario.from_dict`.
-    seeds : int or iterable of int, optional
-        Seeds, non-negative, each once; those of the scenario by default, which are 1 if it says nothing.
+    seeds : int, str or iterable of int, optional
+        Seeds, non-negative, each once; a text as behind ``--seeds``, as in ``"1..3"``. Those of the scenario by
+        default, which are 1 if it says nothing.
     threads : int, optional
         Runs at the same time; all available cores by default.
     series : str, optional
@@ -96,7 +99,7 @@ def run(
         scenario = Scenario.from_dict(scenario)
     elif not isinstance(scenario, Scenario):
         scenario = Scenario.from_file(scenario)
-    numbers = _seeds(scenario.seeds if seeds is None else seeds)
+    numbers = read_seeds(scenario.seeds if seeds is None else seeds)
     workers = threads if threads is not None else cores()
     if workers < 1:
         raise ValueError(f"{workers} threads: expected at least 1")
@@ -199,19 +202,6 @@ class _Work:
             last = self._active == 0
         if last:
             self._over.release()
-
-
-def _seeds(seeds: int | Iterable[int]) -> list[int]:
-    numbers = [seeds] if isinstance(seeds, int) else [int(seed) for seed in seeds]
-    if not numbers:
-        raise ValueError("no seed: expected at least one")
-    for seed in numbers:
-        if not 0 <= seed < 1 << 64:
-            raise ValueError(f"seed {seed} is not between 0 and 2**64 - 1")
-    if len(set(numbers)) < len(numbers):
-        twice = next(seed for seed in numbers if numbers.count(seed) > 1)
-        raise ValueError(f"seed {twice} comes twice: its second run would only repeat the first")
-    return numbers
 
 
 def cores() -> int:

@@ -8,7 +8,22 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Interval", "mean_interval", "paired_difference", "student_t_quantile", "welch_difference"]
+__all__ = [
+    "FEWEST",
+    "NO_INTERVAL",
+    "Interval",
+    "limits",
+    "mean_interval",
+    "paired_difference",
+    "possible_range",
+    "student_t_quantile",
+    "welch_difference",
+]
+
+FEWEST = 3
+"""Repetitions that a confidence interval needs: with two, Student's factor is 12.7 and the width says nothing."""
+NO_INTERVAL = f"no 95 % intervals: they need {FEWEST} repetitions or more, as with --seeds 1..10"
+"""Why there is none."""
 
 
 class Interval(NamedTuple):
@@ -16,6 +31,61 @@ class Interval(NamedTuple):
 
     mean: float
     half_width: float
+
+
+def possible_range(figure: str) -> tuple[float, float]:
+    """Least and greatest value that a figure can have, told by its name.
+
+    Parameters
+    ----------
+    figure : str
+        A name as in the tables, such as ``jain_index``; what follows a colon does not count.
+
+    Returns
+    -------
+    low, high : float
+        0 and 1 for indices of Jain, fractions, shares and probabilities; otherwise 0 and infinity. Levels in dBm, and
+        the R-factor have no least value.
+    """
+    name = figure.partition(":")[0]
+    if name.endswith(("_dbm", "_db")):
+        return -math.inf, math.inf
+    if name.endswith("r_factor"):
+        return -math.inf, 100.0
+    if name.endswith("mos"):
+        return 1.0, 5.0
+    one = name.endswith(("_fraction", "_share", "_probability")) or name.startswith("jain_")
+    return 0.0, 1.0 if one or (name.startswith("air_") and not name.endswith("_s")) else math.inf
+
+
+def limits(figure: str, interval: Interval) -> tuple[float, float]:
+    """Ends of an interval, cut off where the figure cannot be.
+
+    The cut interval covers the true mean as often as the whole one, for the true mean is a possible value.
+
+    Parameters
+    ----------
+    figure : str
+        What it is an interval of; see `possible_range`.
+    interval : Interval
+        Mean and half width.
+
+    Returns
+    -------
+    low, high : float
+        Both NaN where there is no interval.
+
+    Examples
+    --------
+    >>> low, high = limits("jain_index", Interval(0.75, 0.5))
+    >>> low, high
+    (0.25, 1.0)
+    """
+    low, high = possible_range(figure)
+    mean, half = interval
+    if math.isnan(half):
+        return math.nan, math.nan
+    return max(mean - half, min(low, mean)), min(mean + half, max(high, mean))
 
 
 def mean_interval(values: Iterable[float], *, confidence: float = 0.95) -> Interval:
@@ -31,7 +101,7 @@ def mean_interval(values: Iterable[float], *, confidence: float = 0.95) -> Inter
     Returns
     -------
     Interval
-        Mean and half width. The mean of no value is NaN; the half width of fewer than two is NaN.
+        Mean and half width. The mean of no value is NaN; the half width of fewer than three is NaN.
 
     Raises
     ------
@@ -53,7 +123,7 @@ def mean_interval(values: Iterable[float], *, confidence: float = 0.95) -> Inter
     if not x:
         return Interval(math.nan, math.nan)
     mean = math.fsum(x) / len(x)
-    if math.isinf(mean) or len(x) < 2:
+    if math.isinf(mean) or len(x) < FEWEST:
         return Interval(mean, math.nan)
     variance = math.fsum((v - mean) ** 2 for v in x) / (len(x) - 1)
     t = student_t_quantile((1 + confidence) / 2, len(x) - 1)
@@ -75,7 +145,7 @@ def paired_difference(first: Sequence[float], second: Sequence[float], *, confid
     Returns
     -------
     Interval
-        Mean and half width. The mean of no pair is NaN; the half width of fewer than two is NaN.
+        Mean and half width. The mean of no pair is NaN; the half width of fewer than three is NaN.
 
     Raises
     ------
@@ -111,7 +181,7 @@ def welch_difference(first: Iterable[float], second: Iterable[float], *, confide
     Returns
     -------
     Interval
-        Difference and half width; the half width is NaN if one of them has fewer than two values.
+        Difference and half width; the half width is NaN if one of them has fewer than three values.
 
     Raises
     ------
@@ -133,7 +203,7 @@ def welch_difference(first: Iterable[float], second: Iterable[float], *, confide
     sides = [[float(v) for v in side if not math.isnan(v)] for side in (first, second)]
     means = [math.fsum(side) / len(side) if side else math.nan for side in sides]
     difference = means[1] - means[0]
-    if min(map(len, sides)) < 2 or not math.isfinite(difference):
+    if min(map(len, sides)) < FEWEST or not math.isfinite(difference):
         return Interval(difference, math.nan)
     # Variance of each mean, and the degrees of freedom that Welch and Satterthwaite give their sum.
     errors = [

@@ -218,6 +218,10 @@ def test_save(scenario: wifair.Scenario, tmp_path: Path) -> None:
     [
         ({"seeds": []}, "no seed"),
         ({"seeds": [1, 1]}, "comes twice"),
+        ({"seeds": "1,1"}, "comes twice"),
+        ({"seeds": "3..1"}, "empty"),
+        ({"seeds": "1..x"}, "no seed"),
+        ({"seeds": "-1"}, "seeds are 0 or more"),
         ({"seeds": -1}, "not between"),
         ({"threads": 0}, "at least 1"),
         ({"series": "10"}, "unit"),

@@ -73,9 +73,8 @@ def test_json_has_the_documented_fields(file: Path) -> None:
     assert set(result["summary"]) == set(run["cell"])
     goodputs = [run["cell"]["goodput_bps"] for run in result["runs"]]
     summary = result["summary"]["goodput_bps"]
-    # Two values: the 97.5 % quantile for one degree of freedom is 12.7062.
     assert summary["mean"] == pytest.approx(sum(goodputs) / 2)
-    assert summary["ci95"] == pytest.approx(12.7062 * abs(goodputs[0] - goodputs[1]) / 2, rel=1e-5)
+    assert summary["ci95"] is summary["low"] is summary["high"] is None  # two runs are too few
 
 
 def test_any_number_of_threads_gives_the_same_bytes(file: Path) -> None:

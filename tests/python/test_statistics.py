@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
-from wifair.statistics import mean_interval, student_t_quantile
+from wifair.columns import Columns
+from wifair.report import figure_text
+from wifair.statistics import Interval, limits, mean_interval, student_t_quantile
+from wifair.sweeps.query import means
 
 # Table of percentage points of the t distribution (E. S. Pearson and H. O. Hartley, Biometrika Tables, table 12).
 TABLE = {
@@ -50,7 +54,29 @@ def test_interval_of_few_values() -> None:
     assert mean_interval([3.0])[0] == 3
     assert math.isnan(mean_interval([3.0]).half_width)
     assert math.isnan(mean_interval([]).mean)
-    assert mean_interval([1.0, math.nan, 1.0]) == (1, 0)
+    assert math.isnan(mean_interval([1.0, math.nan, 2.0]).half_width)
+    assert mean_interval([1.0, math.nan, 1.0, 1.0]) == (1, 0)
+
+
+def test_intervals_stay_inside_of_what_is_possible() -> None:
+    assert limits("jain_index", Interval(0.98, 0.2)) == (pytest.approx(0.78), 1)
+    assert limits("starved_fraction", Interval(0.05, 0.1)) == (0, pytest.approx(0.15))
+    assert limits("goodput_bps: up1", Interval(1e6, 3e6)) == (0, 4e6)
+    assert limits("signal_mean_dbm", Interval(-60, 3)) == (-63, -57)
+    assert all(map(math.isnan, limits("jain_index", Interval(0.9, math.nan))))
+    assert figure_text("jain_index", Interval(0.98, 0.2)) == "0.98 (0.78 .. 1.00)"
+    assert figure_text("goodput_bps", Interval(98, 167)) == "98 (0 .. 265) b/s"
+
+
+def test_flows_of_a_run_count_as_one_value() -> None:
+    # Two flows in each of three seeds: the means of the seeds are 2, 3 and 4, t(0.975, 2) = 4.3027.
+    columns = Columns({"seed": np.array([1, 1, 2, 2, 3, 3]), "goodput_bps": np.array([0.0, 4, 1, 5, 2, 6])})
+    table = means(columns, [], ["goodput_bps"])
+    assert table["seeds"].tolist() == [3]
+    assert table["goodput_bps"].tolist() == [3]
+    assert table["goodput_bps_ci95"][0] == pytest.approx(4.3027 / math.sqrt(3), rel=1e-4)
+    few = means(Columns({"seed": np.array([1, 1, 2, 2]), "x": np.array([0.0, 4, 1, 5])}), [], ["x"])
+    assert np.isnan(few["x_ci95"]).all()
 
 
 @pytest.mark.parametrize("arguments", [(0, 3), (1, 3), (0.9, 0)])

@@ -41,12 +41,12 @@ def grid(text: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_sweep_ends_with_its_averages_and_is_not_computed_again(file: Path, grid: Path, tmp_path: Path) -> None:
     shutil.copytree(grid, tmp_path / "out")
     out, err = wifair("sweep", file, *GRID, "--out", tmp_path / "out")
-    assert re.match(r"stations.count +flows.tcp.cc +runs +goodput_bps +jain_index\n", out)
+    assert re.match(r"stations.count +flows.tcp.cc +seeds +goodput_bps +jain_index\n", out)
     assert re.search(r"^ +2 +vegas +3 +[\d.]+ ± [\d.]+ Mb/s +0\.\d+ ± [\d.]+$", out, re.M)
     assert "12 runs: 0 computed, 12 found" in err
     assert wifair("sweep", file, *GRID, "--out", tmp_path / "out", "--quiet")[1] == ""
     document = json.loads(wifair("sweep", file, *GRID, "--out", tmp_path / "out", "--json")[0])
-    assert [point["runs"] for point in document["points"]] == [3, 3, 3, 3]
+    assert [point["seeds"] for point in document["points"]] == [3, 3, 3, 3]
     assert document["failures"] == []
 
 
@@ -105,14 +105,14 @@ def test_shards_are_merged_to_the_same_bytes(file: Path, grid: Path, tmp_path: P
 
 def test_results_filter_and_group(grid: Path) -> None:
     out, _ = wifair("results", grid, "--where", "count=2", "--group", "cc", "--show", "jain,goodput_bps")
-    assert re.fullmatch(r"flows.tcp.cc  runs +jain_index +goodput_bps\n +reno +3 .*\n +vegas +3 .*\n", out)
+    assert re.fullmatch(r"flows.tcp.cc  seeds +jain_index +goodput_bps\n +reno +3 .*\n +vegas +3 .*\n", out)
     out, _ = wifair("results", grid, "--runs", "--rows", 2)
     assert len(out.splitlines()) == 4
     assert out.endswith("... and 10 more: --rows 0 shows all, --csv writes them\n")
     out, _ = wifair("results", grid, "--table", "flows", "--where", "name=up2", "--group", "cc")
-    assert [line.split()[1] for line in out.splitlines()] == ["runs", "3", "3"]
+    assert [line.split()[1] for line in out.splitlines()] == ["seeds", "3", "3"]
     rows = json.loads(wifair("results", grid, "--json")[0])
-    assert [(row["stations.count"], row["flows.tcp.cc"], row["runs"]) for row in rows] == [
+    assert [(row["stations.count"], row["flows.tcp.cc"], row["seeds"]) for row in rows] == [
         (1, "reno", 3),
         (1, "vegas", 3),
         (2, "reno", 3),
@@ -130,7 +130,7 @@ def test_exports_hold_every_run(grid: Path, tmp_path: Path) -> None:
     assert table.column("flows.tcp.cc").to_pylist() == [row["flows.tcp.cc"] for row in rows]
     assert len(rows) == 12
     wifair("results", grid, "--group", "cc", "--csv", tmp_path / "means.csv")
-    assert (tmp_path / "means.csv").read_text().startswith("flows.tcp.cc,runs,goodput_bps,goodput_bps_ci95,")
+    assert (tmp_path / "means.csv").read_text().startswith("flows.tcp.cc,seeds,goodput_bps,goodput_bps_ci95,")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["means.csv", "runs.csv", "runs.parquet"]
 
 
@@ -279,6 +279,6 @@ def test_a_terminal_shows_bar_and_table(file: Path, tmp_path: Path) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     frames = shown.decode().split("\x1b[J")
     assert re.search(r"240/240|\d+/240 \[\d\d:\d\d<\d\d:\d\d, +[\d.]+run/s, 0 found\]", shown.decode())
-    assert any(re.search(r"stations.count +flows.tcp.cc +runs +goodput_bps", frame) for frame in frames[:-1])
+    assert any(re.search(r"stations.count +flows.tcp.cc +seeds +goodput_bps", frame) for frame in frames[:-1])
     assert frames[-1].splitlines()[0].startswith("240 runs: 240 computed")
     assert all(len(line) < 100 for frame in frames[:-1] for line in frame.splitlines())

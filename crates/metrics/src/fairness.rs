@@ -1,20 +1,82 @@
-//! Indices of fairness over the shares of flows.
+//! Indices of fairness over the shares of flows and the finish times of sessions.
 
-/// Jain's fairness index, `(sum x)^2 / (n * sum x^2)`: 1 when all get the same, `1/n` when one gets everything.
-/// NaN without any share, or where all are zero.
+/// Sums from which Jain's fairness index follows, taken in one by one.
 ///
 /// Source: R. Jain, D.-M. Chiu and W. Hawe, "A Quantitative Measure of Fairness and Discrimination for Resource
 /// Allocation in Shared Computer Systems", DEC Research Report TR-301, 1984.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Jain {
+    count: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Jain {
+    /// Takes in the share of one more flow.
+    #[inline]
+    pub fn add(&mut self, share: f64) {
+        self.count += 1.0;
+        self.sum += share;
+        self.squares += share * share;
+    }
+
+    /// `(sum x)^2 / (n * sum x^2)`: 1 when all get the same, `1/n` when one gets everything. NaN without any share, or
+    /// where all are zero.
+    #[must_use]
+    pub fn index(&self) -> f64 {
+        self.sum * self.sum / (self.count * self.squares)
+    }
+}
+
+/// Jain's fairness index of shares; see [`Jain::index`]. Shares are scaled first, so that squares of tiny or huge ones
+/// stay within the range of a double.
 ///
 /// ```
 /// assert_eq!(wifair_metrics::jain_index(&[3.0, 3.0, 0.0, 0.0]), 0.5);
 /// ```
 #[must_use]
-#[allow(clippy::cast_precision_loss)]
 pub fn jain_index(shares: &[f64]) -> f64 {
-    let sum: f64 = shares.iter().sum();
-    let squares: f64 = shares.iter().map(|x| x * x).sum();
-    sum * sum / (shares.len() as f64 * squares)
+    let peak = shares.iter().copied().fold(0.0, f64::max);
+    // A power of two changes no digit.
+    let scale = if peak > 0.0 { libm::ldexp(1.0, -libm::ilogb(peak)) } else { 1.0 };
+    let mut jain = Jain::default();
+    for share in shares {
+        jain.add(share * scale);
+    }
+    jain.index()
+}
+
+/// Index of instantaneous fairness: the mean of ideal over real finish times of transmission sessions.
+///
+/// Source: Y.-J. Jung and C. Y. Park, "Instantaneous Fairness of TCP in Heterogeneous Traffic Wireless LAN
+/// Environments", 2016: with the fair share S (equation 1), a session of l bytes that takes the time m has the ratio
+/// l / (m S) (equation 2), and the index is the mean of the ratios of all sessions that finished (equation 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FinishRatios {
+    sum: f64,
+    /// Sessions in the mean.
+    pub finished: u64,
+}
+
+impl FinishRatios {
+    /// Takes in a session of `bytes` bytes that took `seconds`, where a fair share would have been `share` bytes per
+    /// second. Returns its ratio; a session that did not finish (NaN, infinite) or took no time has none and is left out.
+    pub fn add(&mut self, bytes: f64, seconds: f64, share: f64) -> Option<f64> {
+        let ratio = bytes / (share * seconds);
+        if !(ratio.is_finite() && seconds.is_finite() && seconds > 0.0) {
+            return None;
+        }
+        self.sum += ratio;
+        self.finished += 1;
+        Some(ratio)
+    }
+
+    /// Equation 3: 1 where sessions take as long as with a fair share. NaN if none finished.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn index(&self) -> f64 {
+        self.sum / self.finished as f64
+    }
 }
 
 #[cfg(test)]
@@ -27,5 +89,25 @@ mod tests {
         assert!((jain_index(&[0.0, 0.0, 5.0, 0.0]) - 0.25).abs() < 1e-12);
         assert!(jain_index(&[0.0, 0.0]).is_nan());
         assert!(jain_index(&[]).is_nan());
+    }
+
+    #[test]
+    fn jain_does_not_depend_on_the_unit() {
+        for unit in [1e-200, 1e-3, 7.0, 1e200] {
+            assert!((jain_index(&[3.0 * unit, unit]) - 0.8).abs() < 1e-12, "{unit}");
+        }
+    }
+
+    /// Worked by hand: 10 kB in 0.1 s and in 0.2 s with a share of 100 kB/s are ratios of 1 and 0.5.
+    #[test]
+    fn finish_ratios_leave_out_what_did_not_finish() {
+        let mut ratios = FinishRatios::default();
+        assert_eq!(ratios.add(10e3, 0.1, 100e3), Some(1.0));
+        assert_eq!(ratios.add(10e3, 0.2, 100e3), Some(0.5));
+        for unmeasured in [f64::NAN, f64::INFINITY, 0.0] {
+            assert_eq!(ratios.add(10e3, unmeasured, 100e3), None);
+        }
+        assert_eq!((ratios.finished, ratios.index()), (2, 0.75));
+        assert!(FinishRatios::default().index().is_nan());
     }
 }

@@ -77,6 +77,14 @@ impl Histogram {
         Some(self.maximum)
     }
 
+    /// The fraction of the samples in buckets above that of `bound`; NaN without samples.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn fraction_above(&self, bound: Duration) -> f64 {
+        let above: u64 = self.counts.iter().skip(bucket_of(bound) + 1).map(|count| u64::from(*count)).sum();
+        above as f64 / self.samples as f64
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         *self = Self::default();

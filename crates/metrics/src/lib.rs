@@ -2,6 +2,12 @@
 
 mod fairness;
 mod histogram;
+mod latency;
+mod starvation;
+mod voice;
 
-pub use fairness::jain_index;
+pub use fairness::{FinishRatios, Jain, jain_index};
 pub use histogram::Histogram;
+pub use latency::{Jitter, bufferbloat_grade};
+pub use starvation::{STARVED_BELOW, is_starved, max_min_shares, starved};
+pub use voice::{call_rating, mean_opinion_score, r_factor};

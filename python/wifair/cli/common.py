@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from click.core import ParameterSource
 
-from wifair.errors import Interrupted, RunError, ScenarioError, StoppedError, StoreError
+from wifair.errors import ExtensionError, Interrupted, RunError, ScenarioError, StoppedError, StoreError
+from wifair.seeds import read_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -161,6 +162,8 @@ def guarded(call: Callable[[], object]) -> object:
         fail(str(error), WRONG)
     except StoppedError as error:
         fail(str(error), FAILED)
+    except ExtensionError as error:
+        fail(str(error), FAILED)
     except RunError as error:
         fail(f"{error}; this is a bug in wifair: please report it with the scenario", FAILED)
     except (Interrupted, KeyboardInterrupt):
@@ -196,28 +199,10 @@ class Seeds(click.ParamType[list[int]]):
         """Read a list of seeds."""
         if isinstance(value, list):
             return value
-        seeds: list[int] = []
-        for part in str(value).split(","):
-            try:
-                span, _, step = part.partition(":")
-                first, dots, last = span.partition("..")
-                low = int(first)
-                high = int(last) if dots else low
-                stride = int(step) if step else 1
-            except ValueError:
-                self.fail(
-                    f"`{part}` is no seed: write a number, a list as in 1,2,5, or a range as in 1..10", param, ctx
-                )
-            if low < 0 or stride < 1 or high < low:
-                self.fail(f"`{part}` is an empty or negative range", param, ctx)
-            if (high - low) // stride >= 1_000_000:
-                self.fail(f"`{part}` has more than a million seeds", param, ctx)
-            seeds.extend(range(low, high + 1, stride))
-        if max(seeds) >= 1 << 64:
-            self.fail(f"`{max(seeds)}` is too large: a seed is below 2**64", param, ctx)
-        if len(set(seeds)) < len(seeds):
-            self.fail(f"a seed comes twice in `{value}`", param, ctx)
-        return seeds
+        try:
+            return read_seeds(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 def echo_json(document: object) -> None:

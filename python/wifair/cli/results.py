@@ -194,7 +194,7 @@ class _Look:
     def _means(self, by: Sequence[str], figures: Sequence[str]) -> Columns:
         from wifair.sweeps.query import means  # noqa: PLC0415
 
-        return means(self._read([*by, *figures]), by, figures)
+        return means(self._read([*by, "seed", *figures]), by, figures)
 
     def _resolve(self, names: Sequence[str], what: str) -> list[str]:
         from wifair.sweeps.query import name_of  # noqa: PLC0415

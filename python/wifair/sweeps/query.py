@@ -11,7 +11,7 @@ import numpy as np
 
 from wifair import _core
 from wifair.columns import Columns
-from wifair.statistics import student_t_quantile
+from wifair.statistics import FEWEST, Interval, limits, student_t_quantile
 from wifair.sweeps.reading import ABOUT, chunks, fetch
 from wifair.sweeps.schema import quoted
 
@@ -208,12 +208,15 @@ def _prepared(store: Store) -> sqlite3.Connection:
 
 
 def means(columns: Columns, by: Sequence[str], figures: Sequence[str]) -> Columns:
-    """Average figures over the rows that agree in `by`.
+    """Average figures over the rows that agree in `by`: within each seed first, then over the seeds.
+
+    Rows of one seed are not independent: the flows of a run share its air, and runs of equal seeds share their random
+    numbers. So a seed counts once in an interval, however many rows it has.
 
     Parameters
     ----------
     columns : Columns
-        Rows, as of `select`.
+        Rows, as of `select`, with their ``seed``; without one each row counts as a seed.
     by : sequence of str
         Columns that tell groups apart; groups come in the order of their first rows.
     figures : sequence of str
@@ -222,27 +225,38 @@ def means(columns: Columns, by: Sequence[str], figures: Sequence[str]) -> Column
     Returns
     -------
     Columns
-        The columns `by`, ``runs`` (rows of the group), and for each figure its mean and, as ``NAME_ci95``, the half
-        width of the 95 % interval (Student t); NaN with fewer than two values.
+        The columns `by`, ``seeds`` (their number), and for each figure its mean, the half width of the 95 % interval
+        (Student t) as ``NAME_ci95``, and its ends, inside of what is possible, as ``NAME_low`` and ``NAME_high``; NaN
+        with fewer than three seeds.
     """
     group, first = _groups([columns[name] for name in by], columns.rows)
     count = len(first)
     out: dict[str, NDArray[Any]] = {name: columns[name][first] for name in by}
     about = {name: columns.about[name] for name in by if name in columns.about}
-    out["runs"] = np.bincount(group, minlength=count)
-    about["runs"] = "Number of rows that were averaged."
+    seeds = columns["seed"] if "seed" in columns else np.arange(columns.rows)
+    of_seed, first_of_seed = _groups([group, seeds], columns.rows)
+    group_of = group[first_of_seed]
+    out["seeds"] = np.bincount(group_of, minlength=count)
+    about["seeds"] = "Number of seeds: an average within each, then over them."
     for name in figures:
         values = columns[name].astype(np.float64)
         known = ~np.isnan(values)
-        of, x = group[known], values[known]
-        n = np.bincount(of, minlength=count)
         with np.errstate(divide="ignore", invalid="ignore"):
+            rows = np.bincount(of_seed[known], minlength=len(group_of))
+            within = np.bincount(of_seed[known], weights=values[known], minlength=len(group_of)) / rows
+            of, x = group_of[rows > 0], within[rows > 0]
+            n = np.bincount(of, minlength=count)
             mean = np.bincount(of, weights=x, minlength=count) / n
             variance = np.bincount(of, weights=(x - mean[of]) ** 2, minlength=count) / (n - 1)
             half = _t975(n) * np.sqrt(variance / n)
+        ends = [limits(name, Interval(*one)) for one in zip(mean.tolist(), half.tolist())]
         out[name], out[f"{name}_ci95"] = mean, half
+        out[f"{name}_low"] = np.array([low for low, _ in ends], dtype=np.float64)
+        out[f"{name}_high"] = np.array([high for _, high in ends], dtype=np.float64)
         about[name] = f"Mean of: {columns.about.get(name, name)}"
-        about[f"{name}_ci95"] = "Half width of the 95 % interval of the mean (Student t)."
+        about[f"{name}_ci95"] = "Half width of the 95 % interval of the mean over the seeds (Student t)."
+        about[f"{name}_low"] = "Lower end of the interval, not below what is possible."
+        about[f"{name}_high"] = "Upper end of the interval, not above what is possible."
     return Columns(out, about)
 
 
@@ -260,7 +274,7 @@ def _groups(keys: Sequence[NDArray[Any]], rows: int) -> tuple[NDArray[np.int64],
 
 
 def _t975(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    table = {n: student_t_quantile(0.975, n - 1) if n > 1 else math.nan for n in set(counts.tolist())}
+    table = {n: student_t_quantile(0.975, n - 1) if n >= FEWEST else math.nan for n in set(counts.tolist())}
     return np.array([table[n] for n in counts.tolist()], dtype=np.float64)
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wifair import _core, _toml
 from wifair.scenario import Scenario
-from wifair.statistics import mean_interval
+from wifair.seeds import read_seeds
+from wifair.statistics import FEWEST, mean_interval
 from wifair.sweeps.compute import engine_of, kept_of
 from wifair.sweeps.points import Points, listed_of, options_of
 from wifair.sweeps.reading import Runs
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from wifair._core import Rule
+    from wifair.seeds import Seeding
     from wifair.sweeps.engines import Engine
     from wifair.sweeps.points import Axes
     from wifair.sweeps.store import Label
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Shard", "Sweep", "sweep"]
 
-FEWEST_SEEDS = 3
-"""A confidence interval of fewer values is chance."""
 GROWTH = 4
 """Where an interval is too wide, a quarter more seeds."""
 
@@ -88,7 +88,7 @@ class Sweep:
     def __init__(
         self,
         points: Points,
-        seeds: Iterable[int],
+        seeds: Seeding,
         *,
         rules: Iterable[Rule] = (),
         most_seeds: int = 100,
@@ -96,14 +96,13 @@ class Sweep:
     ) -> None:
         """See `sweep`."""
         self.points = points
-        self.seeds = list(seeds)
+        self.seeds = read_seeds(seeds, bound=MOST_SEED + 1)
         self.rules = list(rules)
         self.most_seeds = most_seeds
         self.shard = shard
-        _check_seeds(self.seeds)
-        if self.rules and len(self.seeds) < FEWEST_SEEDS:
+        if self.rules and len(self.seeds) < FEWEST:
             raise ValueError(
-                f"{len(self.seeds)} seeds are too few to stop by an interval: begin with {FEWEST_SEEDS} at least"
+                f"{len(self.seeds)} seeds are too few to stop by an interval: begin with {FEWEST} at least"
             )
         if self.rules and len(self.seeds) > most_seeds:
             raise ValueError(f"{len(self.seeds)} seeds, but at most {most_seeds} are allowed")
@@ -247,7 +246,7 @@ def sweep(
     samples: int | None = None,
     design: str | None = None,
     sample_seed: int | None = None,
-    seeds: int | Iterable[int] | None = None,
+    seeds: Seeding | None = None,
     stop_when: str | Iterable[str] | None = None,
     most_seeds: int | None = None,
     out: Store | str | os.PathLike[str] | None = None,
@@ -280,8 +279,8 @@ def sweep(
         How the samples lie; Latin hypercube by default.
     sample_seed : int, optional
         Seed of the samples; 1 by default.
-    seeds : int or iterable of int, optional
-        Seeds of each point; those of the scenario by default.
+    seeds : int, str or iterable of int, optional
+        Seeds of each point, as in ``"1..10"``; those of the scenario by default.
     stop_when : str or iterable of str, optional
         Add seeds until ``"ci(jain_index) < 0.01"`` holds, or ``"ci(goodput_bps) < 5 %"``: the half width of the 95 %
         interval of the mean. All of several must hold.
@@ -332,7 +331,7 @@ def sweep(
     texts = [stop_when] if isinstance(stop_when, str) else list(stop_when or [])
     asked = Sweep(
         Points(base, axes, listed_of(points or []), dependent),
-        base.seeds if seeds is None else [seeds] if isinstance(seeds, int) else seeds,
+        base.seeds if seeds is None else seeds,
         rules=[_core.stop_rule("stop_when", text) for text in texts] or base._core.stop_when,
         most_seeds=base._core.most_seeds,
         shard=Shard.parse(shard) if isinstance(shard, str) else Shard(*shard) if shard else WHOLE,
@@ -378,13 +377,3 @@ def _holds(values: list[float | None], limit: float, relative: bool) -> bool:
         return True  # no such figure here: more seeds would not bring it
     mean, half = mean_interval(known)
     return half <= (limit * abs(mean) if relative else limit) and not math.isnan(half)
-
-
-def _check_seeds(seeds: list[int]) -> None:
-    if not seeds:
-        raise ValueError("no seed: expected at least one")
-    for seed in seeds:
-        if not 0 <= seed <= MOST_SEED:
-            raise ValueError(f"seed {seed} is not between 0 and 2**63 - 1")
-    if len(set(seeds)) < len(seeds):
-        raise ValueError("a seed comes twice")

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from wifair.report import figure_text
-from wifair.statistics import Interval
+from wifair.statistics import FEWEST, NO_INTERVAL, Interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,14 +31,16 @@ LIVE_EVERY_S = 0.2
 
 def averages(columns: Columns, by: Sequence[str], figures: Sequence[str], rows: int = MOST_ROWS) -> str:
     """Show what `means` gave: a line for each group, each figure with the half width of its interval."""
-    shown = [[*by, "runs", *figures]]
+    shown = [[*by, "seeds", *figures]]
     for row in range(min(columns.rows, rows)):
-        cells = [str(columns[name][row]) for name in (*by, "runs")]
+        cells = [str(columns[name][row]) for name in (*by, "seeds")]
         for name in figures:
             mean, half = float(columns[name][row]), float(columns[f"{name}_ci95"][row])
             cells.append(figure_text(name, Interval(mean, half)))
         shown.append(cells)
     out = lines(shown)
+    if columns.rows and figures and int(columns["seeds"].max()) < FEWEST:
+        out.append(f"({NO_INTERVAL})")
     if columns.rows > rows:
         out.append(f"... and {columns.rows - rows} more: --rows 0 shows all, --csv writes them")
     return "\n".join(out)

@@ -1,0 +1,72 @@
+//! Variation of delay, and what load does to it.
+
+/// Interarrival jitter by RFC 3550, section 6.4.1: the difference of the transit times of successive packets, smoothed
+/// by `J += (|D| - J) / 16`. Transit times may be off by a constant, as those of two clocks are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Jitter {
+    last: Option<i64>,
+    smoothed: f64,
+    packets: u64,
+}
+
+impl Jitter {
+    /// Takes in the transit time of the next packet that arrived, in ns.
+    #[inline]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn add(&mut self, transit_ns: i64) {
+        if let Some(last) = self.last.replace(transit_ns) {
+            let difference = transit_ns.wrapping_sub(last).unsigned_abs() as f64;
+            self.smoothed += (difference - self.smoothed) / 16.0;
+        }
+        self.packets += 1;
+    }
+
+    /// The jitter now, in seconds; NaN before the second packet.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        if self.packets > 1 { self.smoothed * 1e-9 } else { f64::NAN }
+    }
+}
+
+/// The grade that common tests of "bufferbloat" (DSLReports, Waveform) give to a connection whose latency rises by so
+/// much under load: A+ below 5 ms, A below 30 ms, B below 60 ms, C below 200 ms, D below 400 ms, else F. None without a
+/// measurement.
+///
+/// ```
+/// assert_eq!(wifair_metrics::bufferbloat_grade(0.045), Some("B"));
+/// ```
+#[must_use]
+pub fn bufferbloat_grade(increase_s: f64) -> Option<&'static str> {
+    const GRADES: [(f64, &str); 5] = [(5e-3, "A+"), (30e-3, "A"), (60e-3, "B"), (200e-3, "C"), (400e-3, "D")];
+    if increase_s.is_nan() {
+        return None;
+    }
+    Some(GRADES.iter().find(|(below, _)| increase_s < *below).map_or("F", |(_, grade)| grade))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Worked by hand: transit times of 10, 26, 10 ms differ by 16 ms twice: 16/16 = 1 ms, then 1 + 15/16 ms.
+    #[test]
+    fn jitter_is_smoothed_as_in_the_rfc() {
+        let mut jitter = Jitter::default();
+        jitter.add(10_000_000);
+        assert!(jitter.seconds().is_nan());
+        jitter.add(26_000_000);
+        assert!((jitter.seconds() - 1e-3).abs() < 1e-12);
+        jitter.add(10_000_000);
+        assert!((jitter.seconds() - 1.9375e-3).abs() < 1e-12);
+    }
+
+    #[test]
+    fn grades_have_the_published_bounds() {
+        let grades =
+            [(0.0, "A+"), (0.0049, "A+"), (0.005, "A"), (0.03, "B"), (0.06, "C"), (0.2, "D"), (0.4, "F"), (9.0, "F")];
+        for (increase, grade) in grades {
+            assert_eq!(bufferbloat_grade(increase), Some(grade), "{increase}");
+        }
+        assert_eq!(bufferbloat_grade(f64::NAN), None);
+    }
+}
