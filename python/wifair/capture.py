@@ -92,7 +92,7 @@ class Capture:
             "seed": np.zeros(len(rows), dtype=np.uint64),
             "name": np.array([_name(flow) for flow, _ in rows], dtype=np.str_),
             "direction": np.array([flow["way"] or "wired" for flow, _ in rows], dtype=np.str_),
-            "goodput_bps": numbers(lambda _, side: side["goodput_bps"]),
+            "goodput_bps": numbers(_goodput),
             "throughput_bps": numbers(
                 lambda _, side: _rate(side["actual_data_bytes"], side["unique_bytes_sent"], side)
             ),
@@ -112,10 +112,14 @@ class Capture:
             "side": np.array([flow["direction"] for flow, _ in rows], dtype=np.str_),
             "share": numbers(lambda flow, _: flow["share"]),
             "starved": np.array([flow["starved"] for flow, _ in rows], dtype=np.bool_),
+            "had_no_more": np.array([flow["had_no_more"] for flow, _ in rows], dtype=np.bool_),
+            "unsure": np.array([flow["unsure"] for flow, _ in rows], dtype=np.bool_),
+            "active_s": numbers(lambda flow, _: flow["active_s"]),
             "outstanding_mean_bytes": numbers(lambda _, side: side["outstanding_mean_bytes"]),
             "limited_by_application": numbers(lambda _, side: side["limited_by_application"]),
             "limited_by_receiver": numbers(lambda _, side: side["limited_by_receiver"]),
             "limited_by_congestion": numbers(lambda _, side: side["limited_by_congestion"]),
+            "limited_by_unknown": numbers(lambda _, side: side["limited_by_unknown"]),
         }
         return Columns(data, _FLOWS)
 
@@ -125,15 +129,13 @@ class Capture:
         fairness, flows = self.document["fairness"], self.flows
         up, down = fairness["uplink_bytes"], fairness["downlink_bytes"]
         sessions = fairness["sessions"]
-        goodput = flows["goodput_bps"]
-        mean = float(np.mean(goodput)) if flows.rows else math.nan
         values: dict[str, float] = {
             "goodput_bps": _over(8 * float(np.sum(flows["received_bytes"])), self.duration_s),
             "throughput_bps": float(np.sum(flows["throughput_bps"])),
             "jain_index": _number(fairness["jain"]),
             "up_down_ratio": _number(fairness["uplink_downlink_ratio"]),
             "uplink_share": math.nan if up is None or up + down == 0 else up / (up + down),
-            "starved_fraction": float(np.mean(goodput < 0.1 * mean)) if flows.rows else math.nan,
+            "starved_fraction": float(np.mean(flows["starved"])) if flows.rows else math.nan,
             "instantaneous_fairness": _number(sessions["instantaneous_fairness_sent"]),
             "instantaneous_fairness_acked": _number(sessions["instantaneous_fairness_acked"]),
             "sessions_finished": float(sessions["count"]),
@@ -514,6 +516,14 @@ def _name(flow: dict[str, Any]) -> str:
     return f"{flow['from']}>{flow['to']}"
 
 
+def _goodput(flow: dict[str, Any], side: dict[str, Any]) -> float | None:
+    """Rate of the new bytes over the time of the connection, and of the silence after it if the flow had more to send."""
+    rate: float | None = side["goodput_bps"]
+    if rate is None or not flow["active_s"]:
+        return rate
+    return min(rate, 8 * flow["bytes"] / flow["active_s"])
+
+
 def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) else math.nan
 
@@ -531,7 +541,7 @@ _SEED = {"seed": "0: a capture is no run."}
 _FLOWS = _SEED | {
     "name": "Sender and receiver.",
     "direction": "`up` or `down` seen from the stations, where the air or the given networks tell; else `wired`.",
-    "goodput_bps": "New payload at the capture point over the time of the connection [bit/s].",
+    "goodput_bps": "New payload at the capture point over the time of the connection, or that in which it was active if longer [bit/s].",
     "throughput_bps": "All payload at the capture point over the same time [bit/s].",
     "received_bytes": "New payload at the capture point [bytes].",
     "data_packets_sent": "Segments with payload, retransmissions included.",
@@ -548,11 +558,15 @@ _FLOWS = _SEED | {
     "connection": "Number of the connection, from 1.",
     "side": "`a2b` or `b2a`.",
     "share": "Goodput relative to equal shares of what all active flows got at the same times.",
-    "starved": "Less than a tenth of an equal share, and not for want of data.",
+    "starved": "It got less than a tenth of its max-min fair share, which is never more than it asked for.",
+    "had_no_more": "Its application gave nothing more for longer than all else held it back: it asked for what it got.",
+    "unsure": "The capture point does not show whether it had more to send; it is taken to have had.",
+    "active_s": "From its first data until its FIN or RST, or the end of the capture if it had more to send [s].",
     "outstanding_mean_bytes": "Mean data sent and not acknowledged [bytes].",
     "limited_by_application": "Share of the sending time in which the application gave nothing more.",
     "limited_by_receiver": "Share of the sending time in which the receiver's window was full.",
     "limited_by_congestion": "Share of the sending time in which the sender waited for ACKs or repaired losses.",
+    "limited_by_unknown": "Share of the sending time in which nothing at the capture point tells why nothing came.",
 }
 _CELLS = _SEED | {
     "goodput_bps": "New payload of all flows over the time of the capture [bit/s].",
@@ -560,7 +574,7 @@ _CELLS = _SEED | {
     "jain_index": "Jain's index of the flows' new bytes.",
     "up_down_ratio": "New bytes of stations over new bytes to stations.",
     "uplink_share": "Share of the uplink in both.",
-    "starved_fraction": "Share of the flows whose goodput is below 10 % of the mean.",
+    "starved_fraction": "Share of the flows that starve.",
     "instantaneous_fairness": "Index of instantaneous fairness (jung2016, equation 3), up to the last segment sent.",
     "instantaneous_fairness_acked": "The same, up to the last byte acknowledged.",
     "sessions_finished": "Sessions that ended.",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from wifair import metrics
 from wifair._core import __version__
 from wifair.report import percent, rate, time
 from wifair.sources import named
@@ -30,7 +31,7 @@ __all__ = ["Explanation", "Finding", "explain"]
 
 FORMAT = 1
 STARVED = 0.1
-"""A flow below this part of the mean goodput counts as starved, as in the tables."""
+"""A flow below this part of the mean goodput is looked at: it is starved, or asked for little."""
 FEW = 6
 """Names that a sentence lists."""
 KEPT = "\N{NO-BREAK SPACE}"
@@ -264,48 +265,50 @@ def _shares(r: _Records) -> Iterator[Finding]:
         text += f". Jain's index is {jain:.3f}"
     yield Finding("goodput", text + ".", {"goodput_bps": total, "jain_index": jain})
 
-    if "starved" in r.raw:
-        yield from _starved_in_capture(r)
-        return
-    raw = np.asarray(r.raw["goodput_bps"], dtype=np.float64)
-    starved: dict[str, int] = {}
-    for seed in np.unique(r.raw["seed"]):
-        rows = np.flatnonzero(r.raw["seed"] == seed)
-        for row in rows[raw[rows] < STARVED * raw[rows].mean()]:
-            name = str(r.raw["name"][row])
-            starved[name] = starved.get(name, 0) + 1
-    if starved:
-        often: dict[int, list[str]] = {}
-        for name in sorted(starved, key=names.index):
-            often.setdefault(starved[name], []).append(name)
-        parts = [
-            _some(often[runs]) + (f" in {runs} of {r.runs} runs" if r.runs > 1 else "")
-            for runs in sorted(often, reverse=True)
-        ]
-        little = any(name not in r.persistent for name in starved)
-        asked = " Some of them may not ask for more: see their workloads." if little else ""
-        yield Finding(
-            "starved",
-            f"Less than a tenth of the mean goes to {', '.join(parts)}.{asked}",
-            {"starved_fraction": r.cell.get("starved_fraction", math.nan)},
-        )
+    yield from _starved(r)
 
 
-def _starved_in_capture(r: _Records) -> Iterator[Finding]:
-    """Tell starved flows from those that had nothing more to send, which a capture shows."""
+def _starved(r: _Records) -> Iterator[Finding]:
+    """Tell starved flows from those that had no more to send, or were there for a short time only."""
     names = [str(name) for name in r.raw["name"]]
-    goodput, starved = r.raw["goodput_bps"], r.raw["starved"]
-    figures = {"starved_fraction": r.cell.get("starved_fraction", math.nan)}
-    hungry = [name for name, is_starved in zip(names, starved) if is_starved]
-    if hungry:
-        yield Finding("starved", f"Less than a tenth of an equal share goes to {_some(hungry)}.", figures)
-    little = goodput < STARVED * goodput.mean()
-    modest = [name for name, is_little, is_starved in zip(names, little, starved) if is_little and not is_starved]
-    if modest:
-        gets = "get" if len(modest) > 1 else "gets"
-        yield Finding(
-            "modest", f"{_some(modest)} {gets} less than a tenth of the mean, but had no more to send.", figures
-        )
+    goodput = np.asarray(r.raw["goodput_bps"], dtype=np.float64)
+    if "starved" in r.raw:
+        starved = np.asarray(r.raw["starved"], dtype=np.bool_)
+    else:  # a measurement, or results of an earlier version
+        starved = np.concatenate([metrics.starved(goodput[r.raw["seed"] == seed]) for seed in np.unique(r.raw["seed"])])
+    often: dict[str, int] = {}
+    for name, is_starved in zip(names, starved):
+        if is_starved:
+            often[name] = often.get(name, 0) + 1
+    if often:
+        parts = [
+            _some([name for name, count in often.items() if count == runs])
+            + (f" in {runs} of {r.runs} runs" if r.runs > 1 else "")
+            for runs in sorted(set(often.values()), reverse=True)
+        ]
+        text = f"Less than a tenth of an equal share goes to {', '.join(parts)}."
+        if "unsure" in r.raw:
+            doubtful = [name for name, is_it in zip(names, starved & r.raw["unsure"]) if is_it]
+            if doubtful:
+                text += (
+                    f" The capture was not taken at the sender of {_some(doubtful)}, and does not show whether"
+                    f" {'they' if len(doubtful) > 1 else 'it'} had more to send: it is taken to be so."
+                )
+        yield Finding("starved", text, {"starved_fraction": float(starved.mean())})
+    if "had_no_more" not in r.raw:
+        return
+    little = (goodput < STARVED * goodput.mean()) & ~starved
+    done = np.asarray(r.raw["had_no_more"], dtype=np.bool_)
+    for which, why in ((little & done, "had no more to send"), (little & ~done, "not for the time that they were there")):
+        modest = [name for name, is_it in zip(names, which) if is_it]
+        if modest:
+            gets = "get" if len(modest) > 1 else "gets"
+            reason = why if len(modest) > 1 else why.replace("they were", "it was")
+            yield Finding(
+                "modest",
+                f"{_some(modest)} {gets} less than a tenth of the mean, but {reason}.",
+                {"starved_fraction": float(starved.mean())},
+            )
 
 
 def _directions(r: _Records) -> Iterator[Finding]:
@@ -431,8 +434,10 @@ def _limits(r: _Records) -> Iterator[Finding]:
             "application": r.flows["limited_by_application"],
             "receive window": r.flows["limited_by_receiver"],
             "congestion window": r.flows["limited_by_congestion"],
+            "not to be seen here": r.flows["limited_by_unknown"],
         }
         mean = {name: float(np.nanmean(share)) for name, share in reasons.items() if not np.isnan(share).all()}
+        mean = {name: share for name, share in mean.items() if share > 0 or name != "not to be seen here"}
         if mean:
             parts = [f"{name} {percent(share)}" for name, share in mean.items()]
             yield Finding("limits", f"What keeps flows from sending, by time: {', '.join(parts)}.", mean)

@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wifair import _core
+from wifair.finishing import FinishRatios, completion_bound, fair_share, instantaneous_fairness
+from wifair.latency import bufferbloat_grade, call_quality
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = [
     "FinishRatios",
     "ResponseTimes",
+    "bufferbloat_grade",
+    "call_quality",
     "completion_bound",
     "conditional_response_time",
     "fair_share",
@@ -32,6 +38,7 @@ __all__ = [
     "ratio_to_gps",
     "relative_fairness_bound",
     "shi_sethu_index",
+    "starved",
     "starved_fraction",
     "up_down_ratio",
     "uplink_share",
@@ -68,11 +75,8 @@ def jain_index(goodput_bps: ArrayLike, *, axis: int = -1) -> Floats:
     >>> float(jain_index([3e6, 3e6, 0.0, 0.0]))
     0.5
     """
-    x = _non_negative(goodput_bps, "goodput", axis)
-    # Scaled first: squares of tiny or huge goodputs leave the range of a double.
-    peak = x.max(axis=axis, keepdims=True)
-    x = np.divide(x, peak, out=np.full_like(x, np.nan), where=peak > 0)
-    return np.asarray(x.sum(axis=axis) ** 2 / (x.shape[axis] * (x**2).sum(axis=axis)))
+    x = np.moveaxis(_non_negative(goodput_bps, "goodput", axis), axis, -1)
+    return np.array(_core.jain_index(x.reshape(-1, x.shape[-1]).tolist())).reshape(x.shape[:-1])
 
 
 def jain_over_time(received_bytes: ArrayLike, *, window: int = 1) -> Floats:
@@ -116,15 +120,81 @@ def jain_over_time(received_bytes: ArrayLike, *, window: int = 1) -> Floats:
     return jain_index(x[: windows * window].reshape(windows, window, -1).sum(axis=1))
 
 
-def starved_fraction(goodput_bps: ArrayLike, *, below: float = 0.1, axis: int = -1) -> Floats:
-    """Fraction of flows that get less than a tenth of the mean.
+def starved(
+    goodput_bps: ArrayLike,
+    *,
+    asked_bps: ArrayLike | None = None,
+    active_s: ArrayLike | None = None,
+    below: float = 0.1,
+    axis: int = -1,
+) -> NDArray[np.bool_]:
+    """Which flows get less than a tenth of their max-min fair share.
+
+    The share of a flow is what it asked for, or, if that is more, as much in each second of its activity as every
+    other flow gets that asked for more; what is divided is what the flows got together. Where all flows are always
+    active and ask for more than they get, it is the mean.
 
     Parameters
     ----------
     goodput_bps : array_like of float, shape (..., n_flows)
         Goodput of each flow [bit/s], non-negative.
+    asked_bps : array_like of float, optional
+        What each flow asked for [bit/s], of a shape that fits; infinite, which is the default, where it always had
+        more to send.
+    active_s : array_like of float, optional
+        How long each flow was active [s], of a shape that fits; by default all equally long.
     below : float, default 0.1
-        A flow starves when its goodput is below this fraction of the mean of all.
+        A flow starves when its goodput is below this fraction of its share.
+    axis : int, default -1
+        The axis that holds the flows.
+
+    Returns
+    -------
+    ndarray of bool, shape (..., n_flows)
+        The flows on the axis where they were. A flow that asked for something and got nothing is always starved, one
+        that asked for nothing never.
+
+    Raises
+    ------
+    ValueError
+        If there is no flow, a goodput is negative, or the shapes do not fit.
+
+    References
+    ----------
+    D. Bertsekas and R. Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2, for max-min fairness.
+
+    Examples
+    --------
+    >>> starved([20e6, 63e3, 3e3], asked_bps=[float("inf"), 64e3, 64e3]).tolist()  # a download and two calls
+    [False, False, True]
+    """
+    got = _non_negative(goodput_bps, "goodput", axis)
+    columns = np.broadcast_arrays(
+        got,
+        np.inf if asked_bps is None else np.asarray(asked_bps, dtype=np.float64),
+        1.0 if active_s is None else np.asarray(active_s, dtype=np.float64),
+    )
+    if columns[0].shape != got.shape:
+        raise ValueError(f"goodputs have shape {got.shape}, what was asked for or the times {columns[0].shape}")
+    flows = np.stack([np.moveaxis(column, axis, -1) for column in columns], axis=-1)
+    rows = [[(got, asked, active) for got, asked, active in row] for row in flows.reshape(-1, *flows.shape[-2:]).tolist()]
+    found = np.array(_core.starved(rows, below), dtype=np.bool_).reshape(flows.shape[:-1])
+    return np.moveaxis(found, -1, axis)
+
+
+def starved_fraction(
+    goodput_bps: ArrayLike, *, asked_bps: ArrayLike | None = None, below: float = 0.1, axis: int = -1
+) -> Floats:
+    """Fraction of flows that starve; see `starved`.
+
+    Parameters
+    ----------
+    goodput_bps : array_like of float, shape (..., n_flows)
+        Goodput of each flow [bit/s], non-negative.
+    asked_bps : array_like of float, optional
+        What each flow asked for [bit/s]; by default more than it got.
+    below : float, default 0.1
+        A flow starves when its goodput is below this fraction of its share.
     axis : int, default -1
         The axis that holds the flows.
 
@@ -136,16 +206,14 @@ def starved_fraction(goodput_bps: ArrayLike, *, below: float = 0.1, axis: int = 
     Raises
     ------
     ValueError
-        If there is no flow, or a goodput is negative.
+        If there is no flow, a goodput is negative, or the shapes do not fit.
 
     Examples
     --------
     >>> float(starved_fraction([4e6, 4e6, 0.1e6, 0.0]))
     0.5
     """
-    x = _non_negative(goodput_bps, "goodput", axis)
-    mean = x.mean(axis=axis, keepdims=True)
-    return np.asarray(((x < below * mean) | (mean == 0)).mean(axis=axis))
+    return np.asarray(starved(goodput_bps, asked_bps=asked_bps, below=below, axis=axis).mean(axis=axis))
 
 
 def up_down_ratio(goodput_bps: ArrayLike, upload: ArrayLike) -> float:
@@ -215,163 +283,6 @@ def uplink_share(goodput_bps: ArrayLike, upload: ArrayLike) -> float:
     x, up = _directions(goodput_bps, upload)
     total = float(x.sum())
     return float(x[up].sum()) / total if total > 0 else float("nan")
-
-
-def fair_share(capacity_bps: float, nodes: int) -> float:
-    """Effective fair share of a node: equation 1 of jung2016, ``rho * B / N``.
-
-    Parameters
-    ----------
-    capacity_bps : float
-        What all users together get at best, ``rho * B`` [bit/s]. jung2016 takes the best aggregate of its Table 1:
-        4.96 Mb/s for downloads, 6.88 Mb/s for uploads.
-    nodes : int
-        Number of nodes, those that pause included.
-
-    Returns
-    -------
-    float
-        Share of one node [bit/s].
-
-    Raises
-    ------
-    ValueError
-        If the capacity is not positive, or there is no node.
-
-    Examples
-    --------
-    >>> fair_share(4.96e6, 4) / 8  # the paper's 155 KB/s
-    155000.0
-    """
-    if not capacity_bps > 0:
-        raise ValueError(f"capacity {capacity_bps} bit/s is not positive")
-    if nodes < 1:
-        raise ValueError(f"{nodes} nodes: at least one shares")
-    return capacity_bps / nodes
-
-
-@dataclass(frozen=True)
-class FinishRatios:
-    """Instantaneous fairness of transmission sessions."""
-
-    index: float
-    """Equation 3: mean ratio of the sessions that finished; NaN if none did."""
-    ratios: Floats
-    """Equation 2 for each session: ideal over real finish time; 0 if it never finished, NaN if it took no time."""
-    finished: int
-    """Sessions in the mean."""
-    unfinished: int
-    """Sessions that never finished. The index leaves them out, and so flatters starvation."""
-    instant: int
-    """Sessions that took no time: their last segment fitted into the open window. Left out too."""
-
-    @property
-    def index_with_unfinished(self) -> float:
-        """The same mean with a ratio of 0 for each session that never finished."""
-        counted = self.finished + self.unfinished
-        return float(np.nansum(self.ratios)) / counted if counted else float("nan")
-
-
-def instantaneous_fairness(
-    length_bytes: ArrayLike, start_s: ArrayLike, finish_s: ArrayLike, *, fair_share_bps: ArrayLike
-) -> FinishRatios:
-    """Index of instantaneous fairness: ideal over real finish time, averaged over sessions (jung2016, eq. 1 to 3).
-
-    The paper measures the finish at the sender and leaves two readings: when the last segment is handed down for the
-    first time, or when the last byte is acknowledged. Pass the times of either; for 10 kB they differ by 1.3 to 2.
-
-    Parameters
-    ----------
-    length_bytes : array_like of float, shape (n_sessions,)
-        Bytes of each session.
-    start_s : array_like of float, shape (n_sessions,)
-        When each began [s].
-    finish_s : array_like of float, shape (n_sessions,)
-        When each finished [s]; NaN or infinite if it did not.
-    fair_share_bps : array_like of float, broadcast against the sessions
-        Equation 1, from `fair_share` [bit/s].
-
-    Returns
-    -------
-    FinishRatios
-        The index, the ratio of each session, and the sessions left out. 1 is ideal; above 1 a session got more.
-
-    Raises
-    ------
-    ValueError
-        If a length or share is not positive, a session ends before it starts, or the shapes do not fit.
-
-    References
-    ----------
-    jung2016, section 3.3, equations 1 to 3.
-
-    Examples
-    --------
-    >>> r = instantaneous_fairness([10e3, 10e3, 10e3], [0, 10, 20], [0.1, 10.2, np.nan], fair_share_bps=8e5)
-    >>> round(r.index, 6), r.unfinished
-    (0.75, 1)
-    """
-    length, start, finish, share = np.broadcast_arrays(
-        *(np.atleast_1d(np.asarray(a, dtype=np.float64)) for a in (length_bytes, start_s, finish_s, fair_share_bps))
-    )
-    for name, values in (("length", length), ("fair share", share)):
-        bad = ~(values > 0)
-        if bad.any():
-            at = int(np.argmax(bad))
-            raise ValueError(f"{name} of session {at} is {values[at]}: expected a positive number")
-    real = np.where(np.isfinite(finish), finish - start, np.inf)
-    if (real < 0).any():
-        at = int(np.argmax(real < 0))
-        raise ValueError(f"session {at} finishes at {finish[at]} s, before it starts at {start[at]} s")
-    ideal = 8 * length / share
-    instant = real == 0
-    ratios = np.divide(ideal, real, out=np.full(ideal.shape, np.nan), where=~instant)
-    finished = np.isfinite(real) & ~instant
-    return FinishRatios(
-        index=float(ratios[finished].mean()) if finished.any() else float("nan"),
-        ratios=ratios,
-        finished=int(finished.sum()),
-        unfinished=int(np.isinf(real).sum()),
-        instant=int(instant.sum()),
-    )
-
-
-def completion_bound(index: ArrayLike, length_bytes: ArrayLike, *, fair_share_bps: ArrayLike) -> Floats:
-    """Estimated time to finish a session at a known index: ideal time over IF (jung2016, section 3.3).
-
-    The paper reads 1/IF as the factor by which a session takes longer than ideal. IF is a mean of ratios, so this is
-    an estimate and no bound: the mean of the factors themselves is at least as large.
-
-    Parameters
-    ----------
-    index : array_like of float
-        Index of instantaneous fairness, positive.
-    length_bytes : array_like of float
-        Bytes of the session.
-    fair_share_bps : array_like of float
-        Equation 1, from `fair_share` [bit/s].
-
-    Returns
-    -------
-    ndarray of float
-        Seconds.
-
-    Raises
-    ------
-    ValueError
-        If an index or share is not positive.
-
-    Examples
-    --------
-    >>> float(completion_bound(0.5, 10e3, fair_share_bps=8e5))
-    0.2
-    """
-    i, share = (np.asarray(a, dtype=np.float64) for a in (index, fair_share_bps))
-    if not (i > 0).all():
-        raise ValueError(f"index {i[~(i > 0)].flat[0]} is not positive")
-    if not (share > 0).all():
-        raise ValueError(f"fair share {share[~(share > 0)].flat[0]} bit/s is not positive")
-    return np.asarray(8 * np.asarray(length_bytes, dtype=np.float64) / share / i)
 
 
 @dataclass(frozen=True)

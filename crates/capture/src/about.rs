@@ -120,6 +120,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ("limited_by_application", "Share of the sending time in which the application gave nothing more."),
     ("limited_by_receiver", "Share of the sending time in which the receiver's window was full."),
     ("limited_by_congestion", "Share of the sending time in which the sender waited for ACKs or repaired losses."),
+    ("limited_by_unknown", "Share of the sending time in which nothing at the capture point tells why nothing came."),
 ];
 
 #[cfg(test)]

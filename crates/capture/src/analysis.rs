@@ -298,6 +298,8 @@ impl Analyzer {
     /// Ends the analysis.
     #[must_use]
     pub fn finish(mut self, interfaces: Vec<Interface>, damage: Option<Damage>) -> Analysis {
+        // Flows may be active until the end: the bins have to reach so far.
+        self.turn_bin(self.last);
         for connection in &mut self.connections {
             connection.finish(self.last);
         }

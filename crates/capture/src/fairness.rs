@@ -1,9 +1,15 @@
 //! How fair a capture was.
 //!
-//! A flow is a direction of a connection that carried data. Goodput is new bytes at the capture point, in time bins.
-//! Jain's index (R. Jain, D.-M. Chiu and W. Hawe, DEC Research Report TR-301, 1984) is taken over the flows' goodput in the
-//! whole capture, in each bin over the flows that are active in it (between their first and their last data), and over the
-//! time in which all flows are active.
+//! A flow is a direction of a connection that carried data. Goodput is new bytes at the capture point, in time bins. A
+//! flow is active from its first data until its FIN or a RST; without one until the end of the capture, unless it is known
+//! to have had no more to send ([`Connection::active_until`]). Jain's index is taken over the flows' goodput in the whole
+//! capture, in each bin over the flows that are active in it, and over the time in which all flows are active.
+//!
+//! A flow starves as in a simulated run (`wifair_metrics::starved`): it gets less than a tenth of its max-min fair share
+//! of what all flows got. A flow whose application gave nothing more for longer than all else held it back asked for no
+//! more than it got; every other one asked for more.
+//!
+//! [`Connection::active_until`]: crate::tcp::connection::Connection::active_until
 //!
 //! Transmission sessions and their instantaneous fairness index follow Y.-J. Jung and C. Y. Park, "Instantaneous Fairness
 //! of TCP in Heterogeneous Traffic Wireless LAN Environments", 2016: with the fair share S (eq. 1, measured here as what all
@@ -11,13 +17,12 @@
 //! r = l / (m S) (eq. 2), and the index is the mean of r over all sessions that ended (eq. 3). m counts from the first byte
 //! to the last one sent; with `_acked`, to its acknowledgement.
 
+use wifair_metrics::{FinishRatios, Jain, Supply, jain_index, starved};
+
 use crate::analysis::Analysis;
 use crate::json::Json;
 use crate::segment::{Address, Endpoint};
 use crate::tcp::side::{Session, Side, Way};
-
-/// Flows below this part of their fair share are starved, unless they had nothing more to send.
-const STARVED: f64 = 0.1;
 
 /// A direction that carried data.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,8 +43,14 @@ pub struct Flow {
     pub bytes_in_bins: Vec<u64>,
     /// What it got, relative to equal shares of what all active flows got in its bins.
     pub share: Option<f64>,
-    /// It got less than a tenth of its share, and not for want of data.
+    /// How long it was active, in s.
+    pub active_s: f64,
+    /// It got less than a tenth of its max-min fair share.
     pub starved: bool,
+    /// Its application gave nothing more for longer than all else held it back.
+    pub modest: bool,
+    /// What is seen at the capture point does not tell whether it had more to send: it is taken to have had.
+    pub unsure: bool,
     /// Longest time without a new byte between its first and last, in s.
     pub longest_stall_s: f64,
 }
@@ -102,13 +113,12 @@ pub struct Fairness {
 /// Jain's index; none for no values or zeros only.
 #[must_use]
 pub fn jain(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
-    for value in values {
-        count += 1.0;
-        sum += value;
-        squares += value * value;
-    }
-    (squares > 0.0).then(|| sum * sum / (count * squares))
+    let values: Vec<f64> = values.into_iter().collect();
+    some(jain_index(&values))
+}
+
+fn some(index: f64) -> Option<f64> {
+    (!index.is_nan()).then_some(index)
 }
 
 impl Flow {
@@ -133,9 +143,17 @@ impl Analysis {
                 if side.unique_bytes == 0 {
                     continue;
                 }
-                let bytes_in_bins = side.bins.bytes.clone();
+                let mut bytes_in_bins = side.bins.bytes.clone();
+                let end = self.span.map_or(side.last_data, |(_, last)| last);
+                let until = connection.active_until(at).unwrap_or(end).clamp(side.last_data, end.max(side.last_data));
+                let length = (self.bin_of(until) + 1).saturating_sub(side.bins.first);
+                bytes_in_bins.resize(length.max(bytes_in_bins.len()), 0);
                 let bins = (side.bins.first, side.bins.first + bytes_in_bins.len() - 1);
                 let stall = longest_run(&bytes_in_bins) as f64 * bin_s;
+                let modest = side.limits.application_dominates();
+                // What nobody saw: waits for no reason that shows, and the silence at the end.
+                let silence = if side.board.outstanding() > 0 { 0 } else { until.saturating_sub(side.last_data) };
+                let seen = side.limits.congestion.saturating_add(side.limits.receiver);
                 let ends = [connection.ends[at], connection.ends[1 - at]];
                 flows.push(Flow {
                     connection: number,
@@ -146,7 +164,10 @@ impl Analysis {
                     bins,
                     bytes_in_bins,
                     share: None,
+                    active_s: until.saturating_sub(side.first_data) as f64 * 1e-9,
                     starved: false,
+                    modest,
+                    unsure: !modest && side.limits.unknown.saturating_add(silence) > seen,
                     longest_stall_s: stall,
                 });
                 sides.push(side);
@@ -161,13 +182,19 @@ impl Analysis {
                 total[flow.bins.0 + at].1 += 1;
             }
         }
-        for (flow, side) in flows.iter_mut().zip(&sides) {
+        for flow in &mut flows {
             let fair: f64 =
                 total[flow.bins.0..=flow.bins.1].iter().map(|(bytes, active)| *bytes as f64 / f64::from(*active)).sum();
             flow.share = (fair > 0.0).then(|| flow.bytes as f64 / fair);
-            let limits = &side.limits;
-            let idle = limits.application > limits.receiver.saturating_add(limits.congestion);
-            flow.starved = !idle && flow.share.is_some_and(|share| share < STARVED);
+        }
+        let supply = |flow: &Flow| {
+            let got = flow.bytes as f64;
+            // A burst in a single instant has no duration: it takes one bin.
+            Supply { got, asked: if flow.modest { got } else { f64::INFINITY }, active: flow.active_s.max(bin_s) }
+        };
+        let starved = starved(&flows.iter().map(supply).collect::<Vec<_>>());
+        for (flow, starved) in flows.iter_mut().zip(starved) {
+            flow.starved = starved;
         }
         let overlap = overlap(&flows);
         let in_overlap = |flow: &Flow| overlap.clone().map(|bin| flow.at(bin)).sum::<u64>() as f64;
@@ -194,18 +221,20 @@ impl Analysis {
     }
 
     fn jain_in_bins(&self, flows: &[Flow], count: usize) -> Vec<Option<f64>> {
-        // Sums of values and squares, and how many, by bin: one pass over the flows' own bins.
-        let mut sums = vec![(0.0, 0.0, 0.0); count];
+        // One pass over the flows' own bins.
+        let mut in_bins = vec![Jain::default(); count];
         for flow in flows {
-            for (at, bytes) in flow.bytes_in_bins.iter().enumerate() {
-                let (n, sum, squares) = &mut sums[flow.bins.0 + at];
-                let bytes = *bytes as f64;
-                *n += 1.0;
-                *sum += bytes;
-                *squares += bytes * bytes;
+            for (jain, bytes) in in_bins[flow.bins.0..].iter_mut().zip(&flow.bytes_in_bins) {
+                jain.add(*bytes as f64);
             }
         }
-        sums.iter().map(|(n, sum, squares)| (*squares > 0.0).then(|| sum * sum / (n * squares))).collect()
+        in_bins.iter().map(|jain| some(jain.index())).collect()
+    }
+
+    /// The bin in which a time lies.
+    fn bin_of(&self, nanos: u64) -> usize {
+        let first = self.span.map_or(nanos, |(first, _)| first);
+        (nanos.saturating_sub(first) / self.bin) as usize
     }
 
     /// By the networks that were given, or by the bits To DS and From DS in the air.
@@ -266,7 +295,7 @@ fn hosts(flows: &[Flow], count: usize) -> Vec<Host> {
 /// The sessions of flows that paused at least once; a flow that did not is persistent, its one session endless.
 fn sessions(sides: &[&Side], fair_share_bps: Option<f64>) -> Sessions {
     let mut found = Sessions::default();
-    let (mut sent, mut acked) = ((0.0, 0u64), (0.0, 0u64));
+    let (mut sent, mut acked) = (FinishRatios::default(), FinishRatios::default());
     for (at, side) in sides.iter().enumerate() {
         if side.sessions.ended.is_empty() {
             continue;
@@ -279,19 +308,16 @@ fn sessions(sides: &[&Side], fair_share_bps: Option<f64>) -> Sessions {
             found.sessions.push((at, *session));
             let times = [(&mut sent, Some(session.sent)), (&mut acked, session.acked)];
             let mut measured = false;
-            for ((sum, count), end) in times {
-                let m = end.map_or(0, |end| end.saturating_sub(session.start)) as f64 * 1e-9;
-                if let (Some(share), true) = (fair_share_bps, m > 0.0) {
-                    *sum += 8.0 * session.bytes as f64 / (m * share);
-                    *count += 1;
-                    measured = true;
-                }
+            for (ratios, end) in times {
+                let seconds = end.map_or(0, |end| end.saturating_sub(session.start)) as f64 * 1e-9;
+                let share = fair_share_bps.unwrap_or(f64::NAN) / 8.0;
+                measured |= ratios.add(session.bytes as f64, seconds, share).is_some();
             }
             found.unmeasured += u64::from(!measured);
         }
     }
-    found.index_sent = (sent.1 > 0).then(|| sent.0 / sent.1 as f64);
-    found.index_acked = (acked.1 > 0).then(|| acked.0 / acked.1 as f64);
+    found.index_sent = some(sent.index());
+    found.index_acked = some(acked.index());
     found
 }
 
@@ -319,7 +345,10 @@ impl Fairness {
                     let way = flow.way.map(|way| if way == Way::Up { "up" } else { "down" });
                     json.put("way", way);
                     json.put("share", flow.share);
+                    json.put("active_s", flow.active_s);
                     json.put("starved", flow.starved);
+                    json.put("had_no_more", flow.modest);
+                    json.put("unsure", flow.unsure);
                     json.put("longest_stall_s", flow.longest_stall_s);
                     json.put("first_bin", flow.bins.0);
                     json.list("goodput_bps", flow.bytes_in_bins.iter().map(|bytes| bps(*bytes)));

@@ -407,9 +407,10 @@ fn beyond(side: &Side, elapsed: f64, put: &mut impl FnMut(&'static str, Field)) 
     put("idle_periods", side.idle_periods.into());
     put("idle_s", seconds(side.idle_nanos).into());
     let limits = &side.limits;
-    let all = limits.application as f64 + limits.receiver as f64 + limits.congestion as f64;
+    let all = limits.application as f64 + limits.receiver as f64 + limits.congestion as f64 + limits.unknown as f64;
     let share = |part: u64| (all > 0.0).then(|| part as f64 / all);
     put("limited_by_application", share(limits.application).into());
     put("limited_by_receiver", share(limits.receiver).into());
     put("limited_by_congestion", share(limits.congestion).into());
+    put("limited_by_unknown", share(limits.unknown).into());
 }

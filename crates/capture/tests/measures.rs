@@ -49,7 +49,7 @@ fn what_held_a_sender_back_is_told() {
     let paced = analyzed("d_intermittent_ap.pcap", Settings::default());
     assert!(number(&paced, 1, 1, "limited_by_application") > 0.8);
     for (analysis, connection) in [(&slow, 0), (&bulk, 0), (&paced, 1)] {
-        let sum: f64 = ["application", "receiver", "congestion"]
+        let sum: f64 = ["application", "receiver", "congestion", "unknown"]
             .iter()
             .map(|limit| number(analysis, connection, 1, &format!("limited_by_{limit}")))
             .sum();

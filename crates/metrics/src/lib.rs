@@ -9,5 +9,5 @@ mod voice;
 pub use fairness::{FinishRatios, Jain, jain_index};
 pub use histogram::Histogram;
 pub use latency::{Jitter, bufferbloat_grade};
-pub use starvation::{STARVED_BELOW, is_starved, max_min_shares, starved};
+pub use starvation::{STARVED_BELOW, Supply, max_min_shares, starved, starved_below};
 pub use voice::{call_rating, mean_opinion_score, r_factor};

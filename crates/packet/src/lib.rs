@@ -3,7 +3,7 @@
 //! A packet is a TCP segment, a UDP datagram or a control message inside IP. Stations, queues and links
 //! move [`PacketId`]s; only TCP, queue disciplines that look inside and the record writers read the fields.
 
-use wifair_units::Bytes;
+use wifair_units::{Bytes, Time};
 
 /// The next station of a packet that is for everyone: its frame gets no ACK and no retry (IEEE Std 802.11-2016, 10.3.6).
 pub const BROADCAST: u32 = u32::MAX;
@@ -91,6 +91,21 @@ impl Packet {
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.seq + self.payload as u64
+    }
+
+    /// Notes when it was sent. Not on the wire: for records only, and in the place of SACK blocks, which data does not
+    /// have.
+    #[inline]
+    pub const fn set_sent_at(&mut self, time: Time) {
+        let nanos = time.as_nanos();
+        self.sack[0] = ((nanos >> 32) as u32, nanos as u32);
+    }
+
+    /// When it was sent, of a data segment or datagram for which that was noted.
+    #[inline]
+    #[must_use]
+    pub const fn sent_at(&self) -> Time {
+        Time::from_nanos((self.sack[0].0 as u64) << 32 | self.sack[0].1 as u64)
     }
 
     /// The size of the IP packet.

@@ -7,6 +7,7 @@ mod control;
 mod extend;
 mod lab;
 mod measure;
+mod metrics;
 mod scenario;
 mod sweep;
 
@@ -29,6 +30,8 @@ mod _core {
     use crate::lab::Lab;
     #[pymodule_export]
     use crate::measure::{figure_names, measure_plan};
+    #[pymodule_export]
+    use crate::metrics::{bufferbloat_grade, call_quality, finish_ratios, jain_index, starved};
     #[pymodule_export]
     use crate::scenario::{
         Scenario, catalogue, figures, parse, reference, sample_step, schema, time_of_run, too_large,

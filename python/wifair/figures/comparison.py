@@ -8,7 +8,7 @@ import numpy as np
 
 from wifair.figures.labels import RATIOS, quantity
 from wifair.figures.style import LINES, MARKERS, TWO_COLUMNS, Look, new_figure, settings
-from wifair.statistics import mean_interval
+from wifair.statistics import Interval, limits, mean_interval
 
 if TYPE_CHECKING:
     from wifair.comparing import Comparison
@@ -69,11 +69,12 @@ def _panel(axes: Any, comparison: Comparison, key: str, look: Look) -> None:
     log = look.logy or key in RATIOS
     for at, (name, found) in enumerate(values.items()):
         mean, half = mean_interval(found.values())
-        bar = 0.0 if np.isnan(half) else drawn.scale * half
-        lower = min(bar, 0.99 * drawn.scale * mean) if mean > 0 else 0.0
+        ends = limits(key, Interval(mean, half))
+        lower, upper = (0.0 if np.isnan(end) else drawn.scale * abs(end - mean) for end in ends)
+        lower = min(lower, 0.99 * drawn.scale * mean) if mean > 0 else 0.0
         style = {"marker": MARKERS[at % len(MARKERS)], "color": LINES[at % len(LINES)], "linestyle": "none"}
         label = look.label(name)
-        axes.errorbar(at, drawn.scale * mean, [[lower], [bar]], capsize=3, zorder=2, label=label, **style)
+        axes.errorbar(at, drawn.scale * mean, [[lower], [upper]], capsize=3, zorder=2, label=label, **style)
     axes.set_xticks([])
     axes.set_xlim(-0.5, len(values) - 0.5)
     axes.set_ylabel(look.label(key, drawn.axis))

@@ -122,7 +122,8 @@ def _line(
     order = np.argsort(places[mask], kind="stable")
     at = places[mask][order]
     mean = columns[name][mask][order] * scale
-    half = np.nan_to_num(columns[f"{name}_ci95"][mask][order] * scale)
+    ends = (columns[f"{name}_{end}"][mask][order] * scale for end in ("low", "high"))
+    half = [np.nan_to_num(np.abs(end - mean)) for end in ends]
     style = "" if not joined else "-" if number < len(LINES) else "--" if number < 2 * len(LINES) else ":"
     panel.errorbar(
         at,

@@ -215,6 +215,9 @@ impl Connection {
         me.syns += u64::from(syn);
         me.resets += u64::from(reset);
         me.fins += u64::from(fin);
+        if (fin || reset) && me.ended.is_none() {
+            me.ended = Some(nanos);
+        }
 
         // The window is that of a SYN itself, or scaled if both SYNs ask for it (RFC 7323, section 2.3).
         let scaled = me.scaling && other.scaling && !syn;
@@ -361,12 +364,13 @@ impl Connection {
         if payload > 0 {
             let stamp = options.timestamps.map(|(value, _)| value);
             if unique > 0 {
-                let turn = if other.history.rtt.count > 0 { other.history.rtt.min * 1e3 } else { 0.0 };
+                let turn = other.turn();
                 me.judge_wait(nanos, context.pause, turn, unique);
                 me.bins.add(context.bin, unique);
             } else if again && !verdict.probe {
                 me.wait_for_repair(nanos);
             }
+            me.repeats = unique == 0;
             me.last_data = nanos;
             if again && !verdict.probe {
                 let quiet = nanos.saturating_sub(fresh) as f64 >= 0.8 * me.timeout();
@@ -380,6 +384,9 @@ impl Connection {
             }
             me.blocked = me.allowed.is_some_and(|allowed| allowed - me.board.sent < i64::from(me.board.largest));
             me.short = payload < me.board.largest;
+            if end == me.board.sent {
+                me.ends_short = me.short;
+            }
             me.clear_since = None;
         }
         verdict.flight = me.board.flight();
@@ -464,6 +471,21 @@ impl Connection {
         verdict
     }
 
+    /// Until when `side` had something to send or to repair, or may have had; none if it has not ended by `end`, the end
+    /// of the capture.
+    ///
+    /// That is until its FIN or a RST; without one until its last data, if then all was acknowledged and the
+    /// application is known to have had no more, or is likely to, since its last segment was a short one.
+    pub(crate) fn active_until(&self, side: usize) -> Option<u64> {
+        let (me, other) = (&self.sides[side], &self.sides[1 - side]);
+        let reset = other.ended.filter(|_| other.resets > 0);
+        if let Some(ended) = me.ended.or(reset) {
+            return Some(ended.max(me.last_data));
+        }
+        let waits = me.board.outstanding() > 0 || me.repeats || me.blocked;
+        (!waits && (me.ends_short || super::side::is_near(other.turn()))).then_some(me.last_data)
+    }
+
     /// Ends what goes on, `nanos` being the time of the last packet of the capture.
     pub(crate) fn finish(&mut self, nanos: u64) {
         let closed = self.sides.iter().all(|side| side.fins > 0) || self.sides.iter().any(|side| side.resets > 0);
@@ -507,6 +529,12 @@ impl Handshake {
 }
 
 impl Side {
+    /// From the capture point to the other end and back at best, in ns.
+    #[inline]
+    pub(crate) fn turn(&self) -> Option<f64> {
+        (self.history.rtt.count > 0).then(|| self.history.rtt.min * 1e3)
+    }
+
     /// Behind the highest data sent.
     fn board_end(&self) -> i64 {
         self.board.start().map_or(i64::MIN, |_| self.board.sent)

@@ -100,6 +100,15 @@ pub(crate) struct Limits {
     pub(crate) application: u64,
     pub(crate) receiver: u64,
     pub(crate) congestion: u64,
+    /// Nothing at the capture point tells which of these it was.
+    pub(crate) unknown: u64,
+}
+
+impl Limits {
+    /// Whether the application gave nothing more for longer than all else held the sender back.
+    pub(crate) fn application_dominates(&self) -> bool {
+        self.application > self.receiver.saturating_add(self.congestion).saturating_add(self.unknown)
+    }
 }
 
 /// Outstanding data over time.
@@ -233,8 +242,14 @@ pub(crate) struct Side {
     pub(crate) blocked: bool,
     /// The last data was less than a full segment.
     pub(crate) short: bool,
+    /// The data sent so far ends with less than a full segment: likely the end of what the application wrote.
+    pub(crate) ends_short: bool,
     /// When the other end's last ACK came.
     pub(crate) acked_at: Option<u64>,
+    /// When a FIN or RST ended it.
+    pub(crate) ended: Option<u64>,
+    /// The last segment with data held nothing new: a timer or duplicate ACKs had sent it again.
+    pub(crate) repeats: bool,
     /// Since when all that was sent is acknowledged.
     pub(crate) clear_since: Option<u64>,
     pub(crate) idle_periods: u64,
@@ -343,9 +358,9 @@ impl Side {
 
     /// Data with something new in it goes out: judges what the time since the last of it was spent on.
     ///
-    /// `turn` is the time from the capture point to this end and back.
+    /// `turn` is the time from the capture point to this end and back, if it is known.
     #[inline]
-    pub(crate) fn judge_wait(&mut self, nanos: u64, pause: u64, turn: f64, unique: u64) {
+    pub(crate) fn judge_wait(&mut self, nanos: u64, pause: u64, turn: Option<f64>, unique: u64) {
         let previous = self.last_data;
         if self.data_packets == 0 {
             self.sessions.current = Some(Session { start: nanos, bytes: unique, sent: nanos, acked: None });
@@ -356,13 +371,18 @@ impl Side {
         // An answer to an ACK comes within the time to the sender and back, or, paced, half a round-trip time later. A
         // short segment was all that the application had given: what follows it comes at once or on a new write.
         let slack = (self.srtt * if self.short { 0.125 } else { 0.5 }).max(2e6);
+        let near = is_near(turn);
+        let turn = turn.unwrap_or(0.0);
         let answers = self.acked_at.is_some_and(|at| nanos.saturating_sub(at).cast_signed() as f64 <= turn + slack);
         let limit = if self.blocked {
             &mut self.limits.receiver
         } else if answers || (!clear && self.board.recovering()) || wait.cast_signed() as f64 <= slack {
             &mut self.limits.congestion
-        } else {
+        } else if near || self.ends_short {
             &mut self.limits.application
+        } else {
+            // Far from the sender, segments or their ACKs may have been lost where nobody saw it.
+            &mut self.limits.unknown
         };
         // Damaged stamps can lie centuries apart.
         *limit = limit.saturating_add(wait);
@@ -381,6 +401,12 @@ impl Side {
             none => *none = Some(Session { start: nanos, bytes: unique, sent: nanos, acked: None }),
         }
     }
+}
+
+/// Whether a capture point is so near to an end, to which and back it takes `turn` ns, that it sees all that this end
+/// sends and hears: within half a millisecond, where no radio lies between.
+pub(crate) fn is_near(turn: Option<f64>) -> bool {
+    turn.is_some_and(|turn| turn < 500e3)
 }
 
 #[cfg(test)]

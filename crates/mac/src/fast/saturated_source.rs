@@ -45,6 +45,7 @@ impl SaturatedSource {
         while self.next < end && queue.has_room(self.packet.size) {
             let (id, packet) = packets.add();
             *packet = self.packet;
+            packet.set_sent_at(self.next);
             queue.append(id, packet);
             self.pass_on();
         }

@@ -62,6 +62,36 @@ row! {
         pub ack_drops_ap_scheme: u64,
         /// TCP ACKs pushed out while they waited for a way to their destination.
         pub ack_drops_no_route: u64,
+        /// Payload that the application had to send in the measured time, over it [bit/s]; infinite where it always has more.
+        pub asked_bps: f64,
+        /// 1 if it got less than a tenth of its max-min fair share, which is never more than it asked for; else 0.
+        pub starved: u64,
+        /// Data packets lost over those lost or arrived.
+        pub loss_fraction: f64,
+        /// Shortest round-trip time of the whole run, warm-up included: that without load [s].
+        pub rtt_idle_s: f64,
+        /// Shortest one-way delay of a data packet in the whole run, warm-up included: that without load [s].
+        pub owd_idle_s: f64,
+        /// Mean one-way delay of data packets, from the sender's network layer to the receiver's [s].
+        pub owd_mean_s: f64,
+        /// Median [s], at most 1/64 too high.
+        pub owd_p50_s: f64,
+        /// 95th percentile [s], at most 1/64 too high.
+        pub owd_p95_s: f64,
+        /// 99th percentile [s], at most 1/64 too high.
+        pub owd_p99_s: f64,
+        /// Longest [s].
+        pub owd_max_s: f64,
+        /// Mean latency less that without load [s]: of round trips, or, for datagrams that nobody answers, of one way.
+        pub latency_increase_s: f64,
+        /// The grade that common tests of bufferbloat give to this increase: A+ below 5 ms, A 30, B 60, C 200, D 400, else F.
+        pub bufferbloat_grade: String,
+        /// Interarrival jitter of datagrams at the end of the run (RFC 3550, section 6.4.1) [s].
+        pub jitter_s: f64,
+        /// Rating of the datagrams as a G.711 call with loss concealment, at most 93.2 (ITU-T G.107, simplified).
+        pub r_factor: f64,
+        /// Mean opinion score of the same, from 1 to 4.5 (ITU-T G.107, annex B).
+        pub mos: f64,
     }
 }
 
@@ -70,6 +100,10 @@ row! {
     pub struct CellOutcome {
         /// Sum of the flows' goodput [bit/s].
         pub goodput_bps: f64,
+        /// Sum of the uplink flows' goodput [bit/s].
+        pub up_goodput_bps: f64,
+        /// Sum of the downlink flows' goodput [bit/s].
+        pub down_goodput_bps: f64,
         /// Sum of the flows' throughput [bit/s].
         pub throughput_bps: f64,
         /// Jain's index of the flows' goodput.
@@ -78,7 +112,7 @@ row! {
         pub up_down_ratio: f64,
         /// Share of the uplink flows in the goodput of uplink and downlink.
         pub uplink_share: f64,
-        /// Share of the flows whose goodput is below 10 % of the mean.
+        /// Share of the flows that get less than a tenth of their max-min fair share.
         pub starved_fraction: f64,
         /// Index of instantaneous fairness (jung2016, equation 3), a session finishing with the hand-down of its last segment.
         pub instantaneous_fairness: f64,

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use wifair_engine::{Stream, stream};
 use wifair_mac::SaturatedSource;
-use wifair_metrics::Histogram;
+use wifair_metrics::Jitter;
 use wifair_packet::{Kind, Packet, PacketId};
 use wifair_tcp::{Receiver, Sender};
 use wifair_units::{Duration, Time};
 
-use super::measure::{FlowCounters, Session, TimeMean};
+use super::measure::{Delays, FlowCounters, Session, TimeMean};
 use super::plan::{Transport, Workload};
 use super::users::Users;
 use super::{Task, World};
@@ -29,7 +29,12 @@ pub(super) struct Flow {
     /// Counters of connections whose number has been given to another.
     pub(super) retired: FlowCounters,
     pub(super) at_warm_up: FlowCounters,
-    pub(super) rtt: Histogram,
+    /// Round-trip times that its senders measured.
+    pub(super) rtt: Delays,
+    /// From the sender's network layer to the receiver's, retransmissions counted from their own sending.
+    pub(super) one_way: Delays,
+    /// Of the datagrams of a UDP flow.
+    pub(super) jitter: Jitter,
     /// Sessions not yet due.
     pub(super) waiting: VecDeque<(Time, u64)>,
     /// Sessions of connections whose number has been given to another.
@@ -40,6 +45,9 @@ pub(super) struct Flow {
     /// A source of bursts that pauses.
     pub(super) silent: bool,
     pub(super) stopped: bool,
+    /// When its application begins, and when it falls silent.
+    pub(super) start: Time,
+    pub(super) stop: Time,
 }
 
 /// A sender, a receiver, and the sessions that they carry.
@@ -165,6 +173,7 @@ impl World {
         let Ends::Tcp { receiver, .. } = &mut connection.ends else { return self.packets.release(id) };
         let counters = &mut connection.counters;
         counters.arrive(packet.payload);
+        self.flows[connection.flow as usize].one_way.add(self.now - packet.sent_at());
         receiver.on_packet(self.now, packet);
         let (answers, hop) = (receiver.is_due(), connection.reverse);
         let mut more = false;
@@ -223,6 +232,7 @@ impl World {
         connection.counters.data_sent += 1;
         sender.write(self.now, packet);
         packet.hop = hop;
+        packet.set_sent_at(self.now);
         let rests = sender.is_held();
         if rests {
             let deadline = connection.rest(self.now);
@@ -245,6 +255,8 @@ impl World {
             let flow = connection.flow as usize;
             if self.flows[flow].workload == Workload::Outside {
                 self.arrived.push_back((self.now, flow, *packet));
+            } else {
+                self.flows[flow].took(self.now - packet.sent_at());
             }
         }
     }
@@ -260,8 +272,10 @@ impl World {
                 let (id, packet) = self.packets.add();
                 sender.write(self.now, packet);
                 packet.hop = hop;
+                packet.set_sent_at(self.now);
                 id
-            } else if let Some(packet) = sender.poll(self.now) {
+            } else if let Some(mut packet) = sender.poll(self.now) {
+                packet.set_sent_at(self.now);
                 self.packets.insert(Packet { hop, ..packet })
             } else {
                 break;
@@ -315,7 +329,8 @@ impl World {
         if flow.stopped || (flow.users.is_some() && flow.silent) {
             return;
         }
-        let packet = datagram(flow, index, *sent, *payload, *size);
+        let mut packet = datagram(flow, index, *sent, *payload, *size);
+        packet.set_sent_at(now);
         *sent += u64::from(*payload);
         connection.counters.data_sent += 1;
         let wait = SaturatedSource::wait(*interval, *jitter, draws);
@@ -409,6 +424,15 @@ impl World {
         sender.supply(length);
         sender.close();
         self.pump(index);
+    }
+}
+
+impl Flow {
+    /// A datagram took so long from its source to its destination.
+    #[inline]
+    pub(super) fn took(&mut self, delay: Duration) {
+        self.one_way.add(delay);
+        self.jitter.add(delay.as_nanos().cast_signed());
     }
 }
 

@@ -1,8 +1,9 @@
 //! What is measured while a world runs: counters that only grow, read at the start of the measurement and at its
 //! end, and distributions that begin anew when the warm-up is over.
 
+use wifair_metrics::Histogram;
 use wifair_packet::Kind;
-use wifair_units::Time;
+use wifair_units::{Duration, Time};
 
 /// Where and why a packet was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +112,39 @@ impl FlowCounters {
             data_lost: minus(&self.data_lost, &earlier.data_lost),
             acks_lost: minus(&self.acks_lost, &earlier.acks_lost),
         }
+    }
+}
+
+/// Delays of one flow: those since the warm-up, and the shortest of the whole run.
+#[derive(Clone, Debug)]
+pub struct Delays {
+    /// Since the warm-up.
+    pub measured: Histogram,
+    shortest: Duration,
+}
+
+impl Default for Delays {
+    fn default() -> Self {
+        Self { measured: Histogram::default(), shortest: Duration::MAX }
+    }
+}
+
+impl Delays {
+    #[inline]
+    pub(super) fn add(&mut self, delay: Duration) {
+        self.measured.add(delay);
+        self.shortest = self.shortest.min(delay);
+    }
+
+    /// The warm-up is over.
+    pub(super) fn restart(&mut self) {
+        self.measured.clear();
+    }
+
+    /// The shortest of the whole run: what the way takes when nothing else is on it. NaN if there was none.
+    #[must_use]
+    pub fn idle_s(&self) -> f64 {
+        if self.shortest == Duration::MAX { f64::NAN } else { self.shortest.as_secs() }
     }
 }
 

@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use wifair_engine::{EventQueue, NextEventTree, Timers};
 use wifair_mac::general::{GeneralSettings, GeneralStation};
 use wifair_mac::{AirTime, Channel, Counters, GeneralChannel, MacEvent, SharedChannel, SpatialChannel};
-use wifair_metrics::Histogram;
+use wifair_metrics::Jitter;
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_queue::Dropped;
 use wifair_units::{Duration, Time};
@@ -33,6 +33,7 @@ use wifair_units::{Duration, Time};
 use ap_schemes::ApWithSchemes;
 use fast::lazy_links::LazyLinks;
 use flow::{Connection, Ends, Flow};
+use measure::Delays;
 use queue_counts::AllQueueCounts;
 use routing::{Routing, Sent};
 use users::Users;
@@ -182,13 +183,17 @@ impl World {
                 connections: vec![],
                 retired: FlowCounters::default(),
                 at_warm_up: FlowCounters::default(),
-                rtt: Histogram::default(),
+                rtt: Delays::default(),
+                one_way: Delays::default(),
+                jitter: Jitter::default(),
                 waiting,
                 log: vec![],
                 users,
                 alone_at: None,
                 silent: true,
                 stopped: false,
+                start: flow.start,
+                stop: flow.stop,
             });
         }
         let aps: Vec<Vec<u32>> = plan.channels.iter().map(|channel| channel.aps.clone()).collect();
@@ -694,7 +699,9 @@ impl World {
         let now = self.now;
         for flow in 0..self.flows.len() {
             self.flows[flow].at_warm_up = self.counters(flow);
-            self.flows[flow].rtt.clear();
+            self.flows[flow].rtt.restart();
+            self.flows[flow].one_way.restart();
+            self.flows[flow].jitter = Jitter::default();
         }
         for connection in &mut self.connections {
             connection.cwnd.restart(now);

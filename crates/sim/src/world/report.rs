@@ -1,11 +1,15 @@
 //! From the counters of a world to its outcome.
 
 use wifair_mac::{AirTime, Counters};
-use wifair_metrics::jain_index;
+use wifair_metrics::{
+    FinishRatios, Histogram, Supply, bufferbloat_grade, call_rating, jain_index, mean_opinion_score, starved,
+};
 use wifair_queue::Gauge;
 use wifair_units::{Duration, Time};
 
-use super::flow::Ends;
+use super::flow::{Ends, Flow};
+use super::measure::Delays;
+use super::plan::{Transport, Workload};
 use super::routing::Sent;
 use super::{Direction, FlowCounters, Loss, Session, World};
 use crate::record::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
@@ -32,10 +36,18 @@ impl World {
         let span = (self.now.saturating_since(self.warm_up)).as_secs();
         let mut flows = vec![];
         let mut counted = vec![];
+        let mut supplies = vec![];
         for (index, (name, direction)) in labels.flows.iter().enumerate() {
             let counters = self.counters(index).since(&self.flows[index].at_warm_up);
             flows.push(self.flow_outcome(index, name, *direction, &counters, span));
+            let supply = self.supply(&self.flows[index], &counters);
+            flows[index].asked_bps = supply.asked * 8.0 / span;
+            supplies.push(supply);
             counted.push(counters);
+        }
+        let starved = starved(&supplies);
+        for (flow, starved) in flows.iter_mut().zip(&starved) {
+            flow.starved = u64::from(*starved);
         }
         let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
         let total: f64 = goodputs.iter().sum();
@@ -44,11 +56,8 @@ impl World {
             wanted.map(|(_, goodput)| goodput).sum()
         };
         let (up, down) = (sum_of(Direction::Up), sum_of(Direction::Down));
-        let mean = total / goodputs.len() as f64;
-        let starved = goodputs.iter().filter(|goodput| **goodput < 0.1 * mean).count();
-
         let share = labels.fair_share_base.unwrap_or(total / 8.0) / goodputs.len() as f64;
-        let (sessions, fairness) = self.sessions(labels, share);
+        let (sessions, [sent, acknowledged]) = self.sessions(labels, share);
         let air = self.air();
         let stations = self.stations(labels);
         let attempts: u64 = stations.iter().map(|station| station.attempts).sum();
@@ -61,15 +70,17 @@ impl World {
         let fraction = |part: Duration| part.as_secs() / air.total().as_secs();
         let cell = CellOutcome {
             goodput_bps: total,
+            up_goodput_bps: up,
+            down_goodput_bps: down,
             throughput_bps: flows.iter().map(|flow| flow.throughput_bps).sum(),
             jain_index: jain_index(&goodputs),
             up_down_ratio: if down > 0.0 { up / down } else { f64::NAN },
             uplink_share: up / (up + down),
-            starved_fraction: starved as f64 / goodputs.len() as f64,
-            instantaneous_fairness: fairness.sent,
-            instantaneous_fairness_acked: fairness.acknowledged,
-            sessions_finished: fairness.finished,
-            sessions_unfinished: sessions.len() as u64 - fairness.finished,
+            starved_fraction: starved.iter().filter(|starved| **starved).count() as f64 / starved.len() as f64,
+            instantaneous_fairness: sent.index(),
+            instantaneous_fairness_acked: acknowledged.index(),
+            sessions_finished: acknowledged.finished,
+            sessions_unfinished: sessions.len() as u64 - acknowledged.finished,
             air_data: fraction(air.data),
             air_ack: fraction(air.ack),
             air_rts_cts: fraction(air.rts_cts),
@@ -117,7 +128,8 @@ impl World {
         span: f64,
     ) -> FlowOutcome {
         let flow = &self.flows[index];
-        let rtt = &flow.rtt;
+        let Delays { measured: rtt, .. } = &flow.rtt;
+        let one_way = &flow.one_way.measured;
         let own = flow.connections.first().map(|own| &self.connections[*own as usize]);
         let cwnd_mean = match own {
             Some(connection) if !connection.single && matches!(connection.ends, Ends::Tcp { .. }) => {
@@ -125,8 +137,16 @@ impl World {
             }
             _ => f64::NAN,
         };
-        let seconds = |p: f64| rtt.percentile(p).map_or(f64::NAN, Duration::as_secs);
-        let some = |duration: Duration| if rtt.samples() > 0 { duration.as_secs() } else { f64::NAN };
+        let seconds = |times: &Histogram, p: f64| times.percentile(p).map_or(f64::NAN, Duration::as_secs);
+        let some = |times: &Histogram, time: Duration| if times.samples() > 0 { time.as_secs() } else { f64::NAN };
+        let (lost, arrived) = (counters.data_lost.iter().sum::<u64>() as f64, counters.data_arrived as f64);
+        let loss = lost / (lost + arrived);
+        let is_udp = matches!(flow.transport, Transport::Udp { .. });
+        let udp = |value: f64| if is_udp { value } else { f64::NAN };
+        let rating = udp(call_rating(one_way, loss));
+        let increase = |all: &Histogram, idle: f64| (all.mean() - idle).max(0.0);
+        let latency_increase =
+            if is_udp { increase(one_way, flow.one_way.idle_s()) } else { increase(rtt, flow.rtt.idle_s()) };
         let [data_ap, data_station, data_link, data_retry, data_scheme, data_no_route] = counters.data_lost;
         let [ack_ap, ack_station, ack_link, ack_retry, ack_scheme, ack_no_route] = counters.acks_lost;
         FlowOutcome {
@@ -145,11 +165,11 @@ impl World {
             retransmissions: counters.retransmissions,
             timeouts: counters.timeouts,
             rtt_mean_s: rtt.mean(),
-            rtt_min_s: some(rtt.minimum()),
-            rtt_p50_s: seconds(0.5),
-            rtt_p95_s: seconds(0.95),
-            rtt_p99_s: seconds(0.99),
-            rtt_max_s: some(rtt.maximum()),
+            rtt_min_s: some(rtt, rtt.minimum()),
+            rtt_p50_s: seconds(rtt, 0.5),
+            rtt_p95_s: seconds(rtt, 0.95),
+            rtt_p99_s: seconds(rtt, 0.99),
+            rtt_max_s: some(rtt, rtt.maximum()),
             rtt_samples: rtt.samples(),
             cwnd_mean,
             data_drops_ap_queue: data_ap,
@@ -164,23 +184,75 @@ impl World {
             ack_drops_retry_limit: ack_retry,
             ack_drops_ap_scheme: ack_scheme,
             ack_drops_no_route: ack_no_route,
+            asked_bps: f64::NAN,
+            starved: 0,
+            loss_fraction: loss,
+            rtt_idle_s: flow.rtt.idle_s(),
+            owd_idle_s: flow.one_way.idle_s(),
+            owd_mean_s: one_way.mean(),
+            owd_p50_s: seconds(one_way, 0.5),
+            owd_p95_s: seconds(one_way, 0.95),
+            owd_p99_s: seconds(one_way, 0.99),
+            owd_max_s: some(one_way, one_way.maximum()),
+            latency_increase_s: latency_increase,
+            bufferbloat_grade: bufferbloat_grade(latency_increase).unwrap_or_default().to_owned(),
+            jitter_s: udp(flow.jitter.seconds()),
+            r_factor: rating,
+            mos: mean_opinion_score(rating),
         }
+    }
+
+    /// What a flow asked for and got in the measured time, in bytes, and for how long it was active, in seconds.
+    ///
+    /// A flow with sessions is active while one of them is unfinished, and asks for their bytes; a source of datagrams
+    /// asks for what it generates; others always have more to send.
+    #[allow(clippy::cast_precision_loss)]
+    fn supply(&self, flow: &Flow, counters: &FlowCounters) -> Supply {
+        let got = counters.received as f64;
+        let measured = |from: Time, to: Time| {
+            let (from, to) = (from.max(self.warm_up), to.min(self.now));
+            to.saturating_since(from).as_secs()
+        };
+        let whole = measured(flow.start, flow.stop);
+        match (&flow.transport, &flow.workload) {
+            (Transport::Udp { .. }, Workload::Outside)
+            | (Transport::Tcp { .. }, Workload::Endless | Workload::Outside) => {
+                Supply { got, asked: f64::INFINITY, active: whole }
+            }
+            (Transport::Udp { payload, .. }, _) => {
+                Supply { got, asked: counters.data_sent as f64 * f64::from(*payload), active: whole }
+            }
+            (Transport::Tcp { .. }, _) => {
+                let sessions = self.sessions_of(flow);
+                let bytes: u64 = sessions.iter().map(|session| session.length).sum();
+                let asked = bytes.saturating_sub(flow.at_warm_up.received) as f64;
+                let (mut active, mut until) = (0.0, Time::ZERO);
+                for session in &sessions {
+                    active += measured(session.start.max(until), session.acknowledged);
+                    until = until.max(session.acknowledged);
+                }
+                Supply { got, asked, active }
+            }
+        }
+    }
+
+    /// The sessions of a flow that have begun, in the order of their starts.
+    fn sessions_of(&self, flow: &Flow) -> Vec<Session> {
+        let live = flow.connections.iter().filter_map(|number| self.connections[*number as usize].sessions.as_ref());
+        let mut due: Vec<Session> = flow.log.iter().chain(live.flat_map(|sessions| &sessions.due)).copied().collect();
+        due.sort_by_key(|session| (session.start, session.end));
+        due
     }
 
     /// Sessions that began after the warm-up, and their index of instantaneous fairness (jung2016, equations 2 and 3):
     /// the mean of `length / (finish * share)`. A session whose last segment left at once has no finish time in the
     /// first reading, and is left out of it.
     #[allow(clippy::cast_precision_loss)]
-    fn sessions(&self, labels: &Labels, share: f64) -> (Vec<SessionOutcome>, Fairness) {
+    fn sessions(&self, labels: &Labels, share: f64) -> (Vec<SessionOutcome>, [FinishRatios; 2]) {
         let mut rows = vec![];
-        let (mut sent, mut acknowledged) = (Mean::default(), Mean::default());
+        let mut ratios = [FinishRatios::default(); 2];
         for (flow, (name, _)) in self.flows.iter().zip(&labels.flows) {
-            let live =
-                flow.connections.iter().filter_map(|number| self.connections[*number as usize].sessions.as_ref());
-            let mut due: Vec<Session> =
-                flow.log.iter().chain(live.flat_map(|sessions| &sessions.due)).copied().collect();
-            due.sort_by_key(|session| (session.start, session.end));
-            for session in due.iter().filter(|session| session.start >= self.warm_up) {
+            for session in self.sessions_of(flow).iter().filter(|session| session.start >= self.warm_up) {
                 let Session { start, length, .. } = *session;
                 let after = |end: Time| if end < Time::NEVER { (end - start).as_secs() } else { f64::NAN };
                 let row = SessionOutcome {
@@ -191,15 +263,13 @@ impl World {
                     received_after_s: after(session.received),
                     acked_after_s: after(session.acknowledged),
                 };
-                let ideal = length as f64 / share;
-                sent.add(ideal / row.sent_after_s);
-                acknowledged.add(ideal / row.acked_after_s);
+                for (ratios, after) in ratios.iter_mut().zip([row.sent_after_s, row.acked_after_s]) {
+                    ratios.add(length as f64, after, share);
+                }
                 rows.push(row);
             }
         }
-        let fairness =
-            Fairness { sent: sent.value(), acknowledged: acknowledged.value(), finished: acknowledged.count };
-        (rows, fairness)
+        (rows, ratios)
     }
 
     /// Mean and greatest length of the access points' queues, and how long they were full, averaged over them.
@@ -256,32 +326,5 @@ impl World {
             }
         }
         rows
-    }
-}
-
-struct Fairness {
-    sent: f64,
-    acknowledged: f64,
-    finished: u64,
-}
-
-/// Mean of the finite values.
-#[derive(Default)]
-struct Mean {
-    sum: f64,
-    count: u64,
-}
-
-impl Mean {
-    fn add(&mut self, value: f64) {
-        if value.is_finite() {
-            self.sum += value;
-            self.count += 1;
-        }
-    }
-
-    #[allow(clippy::cast_precision_loss)]
-    fn value(&self) -> f64 {
-        self.sum / self.count as f64
     }
 }

@@ -122,7 +122,9 @@ impl World {
         self.events += 1;
         let packet = &self.packets[id];
         if packet.kind == Kind::Udp {
-            self.connections[packet.flow as usize].counters.arrive(packet.payload);
+            let connection = &mut self.connections[packet.flow as usize];
+            connection.counters.arrive(packet.payload);
+            self.flows[connection.flow as usize].took(time - packet.sent_at());
             self.packets.release(id);
         } else {
             let now = std::mem::replace(&mut self.now, time);
