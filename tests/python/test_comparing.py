@@ -26,10 +26,10 @@ def test_paired_difference_by_hand() -> None:
 
 
 def test_welch_difference_by_hand() -> None:
-    # The second does not vary: the degrees of freedom are those of the first, one, and t = 12.7062.
-    mean, half = welch_difference([1, 3], [5, 5])
+    # The second does not vary: the degrees of freedom are those of the first, two, and t = 4.30265.
+    mean, half = welch_difference([1, 2, 3], [5, 5, 5])
     assert mean == 3
-    assert half == pytest.approx(12.7062, rel=1e-5)
+    assert half == pytest.approx(4.30265 / math.sqrt(3), rel=1e-5)
 
 
 def test_welch_with_equal_variances_has_the_pooled_degrees_of_freedom() -> None:
@@ -37,8 +37,8 @@ def test_welch_with_equal_variances_has_the_pooled_degrees_of_freedom() -> None:
     mean, half = welch_difference([1, 2, 3], [2, 3, 4])
     assert mean == 1
     assert half == pytest.approx(2.77645 * math.sqrt(2 / 3), rel=1e-5)
-    assert welch_difference([1, 1], [3, 3]) == (2, 0)
-    assert math.isnan(welch_difference([1], [2, 3]).half_width)
+    assert welch_difference([1, 1, 1], [3, 3, 3]) == (2, 0)
+    assert math.isnan(welch_difference([1, 2], [2, 3, 4]).half_width)
 
 
 def test_a_scenario_does_not_differ_from_itself(file: Path) -> None:
@@ -139,4 +139,4 @@ def test_the_command_takes_folders_and_captures(file: Path, tmp_path: Path) -> N
     wifair("run", file, "--seeds", "1..2", "--out", tmp_path / "out")
     out, _ = wifair("compare", tmp_path / "out", CAPTURE)
     assert CAPTURE.name in out
-    assert "need two runs" in out
+    assert "they need 3 repetitions or more" in out

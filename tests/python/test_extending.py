@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections import deque
@@ -147,7 +148,10 @@ def test_an_exception_stops_the_run_and_names_class_method_flow_and_time(scenari
     error = caught.value
     text = str(error)
     assert text.startswith("Late.on_ack of flow up")
-    assert text.endswith("s of the run with seed 7: 'lost'")
+    first, place, line = text.splitlines()
+    assert first.endswith("s of the run with seed 7: 'lost'")
+    assert re.fullmatch(r"  --> .*test_extending\.py:\d+, in on_ack", place)
+    assert line.endswith(' | raise KeyError("lost")')
     assert "raised KeyError at 1.50" in text
     assert (error.method, error.seed) == ("Late.on_ack", 7)
     assert 1.5 < error.time_s < 1.6
@@ -161,7 +165,10 @@ def test_an_exception_stops_the_run_and_names_class_method_flow_and_time(scenari
     ("body", "message"),
     [
         ("def on_ack(self, ack): self.cwnd = float('nan')", "cwnd is NaN: it must be a finite number of segments"),
-        ("def on_ack(self, ack): self.ssthresh = float('nan')", "ssthresh is nan"),
+        ("def on_ack(self, ack): self.ssthresh = float('nan')", "ssthresh is NaN"),
+        ("def on_ack(self, ack): self.cwnd = -1.0", "cwnd is -1: it must be a finite number of segments, 0 or more"),
+        ("def on_akc(self, ack): pass", "nothing calls or reads `on_akc` of Bad: did you mean `on_ack`?"),
+        ("wants_rate_sample = True", "did you mean `wants_rate_samples`?"),
         ("def on_ack(self, ack): self.pacing_rate_bps = 0.0", "pacing_rate_bps must be above 0, or None"),
         ("def on_ack(self): pass", "takes 1 positional argument but 2 were given"),
         ("def __init__(self): raise OSError('no')", r"\.__init__ of flow up1? raised OSError at 0.000000 s"),
@@ -170,7 +177,7 @@ def test_an_exception_stops_the_run_and_names_class_method_flow_and_time(scenari
 def test_a_congestion_control_cannot_leave_nonsense(scenario: wifair.Scenario, body: str, message: str) -> None:
     space: dict[str, Any] = {"wifair": wifair, "__name__": __name__}
     exec(f"class Bad(wifair.CongestionControl):\n    {body}\n", space)
-    with pytest.raises(wifair.ExtensionError, match=message):
+    with pytest.raises((wifair.ExtensionError, wifair.ScenarioError), match=message):
         wifair.run(scenario.with_({"flows.tcp.cc": space["Bad"]}), seeds=[1])
 
 

@@ -6,8 +6,9 @@
 //! capture, in each bin over the flows that are active in it, and over the time in which all flows are active.
 //!
 //! A flow starves as in a simulated run (`wifair_metrics::starved`): it gets less than a tenth of its max-min fair share
-//! of what all flows got. A flow whose application gave nothing more for longer than all else held it back asked for no
-//! more than it got; every other one asked for more.
+//! of what all flows got, which is what was acknowledged. A flow asked for no more than it got if its application gave
+//! nothing more for longer than all else held it back, or if it ended with everything acknowledged while others went on;
+//! every other one asked for more.
 //!
 //! [`Connection::active_until`]: crate::tcp::connection::Connection::active_until
 //!
@@ -47,7 +48,8 @@ pub struct Flow {
     pub active_s: f64,
     /// It got less than a tenth of its max-min fair share.
     pub starved: bool,
-    /// Its application gave nothing more for longer than all else held it back.
+    /// It had no more to send: its application gave nothing more for longer than all else held it back, or it ended while
+    /// others went on.
     pub modest: bool,
     /// What is seen at the capture point does not tell whether it had more to send: it is taken to have had.
     pub unsure: bool,
@@ -138,6 +140,9 @@ impl Analysis {
         let bin_s = self.bin as f64 * 1e-9;
         let mut flows: Vec<Flow> = Vec::new();
         let mut sides: Vec<&Side> = Vec::new();
+        let latest = self.connections.iter().flat_map(|connection| &connection.sides).map(|side| side.last_data).max();
+        let span = self.span.map_or(0, |(first, last)| last.saturating_sub(first));
+        let others_go_on = latest.unwrap_or(0).saturating_sub((span / 10).max(1_000_000_000));
         for (number, connection) in self.connections.iter().enumerate() {
             for (at, side) in connection.sides.iter().enumerate() {
                 if side.unique_bytes == 0 {
@@ -150,7 +155,8 @@ impl Analysis {
                 bytes_in_bins.resize(length.max(bytes_in_bins.len()), 0);
                 let bins = (side.bins.first, side.bins.first + bytes_in_bins.len() - 1);
                 let stall = longest_run(&bytes_in_bins) as f64 * bin_s;
-                let modest = side.limits.application_dominates();
+                let finished = side.fins > 0 && side.board.outstanding() == 0 && side.last_data < others_go_on;
+                let modest = finished || side.limits.application_dominates();
                 // What nobody saw: waits for no reason that shows, and the silence at the end.
                 let silence = if side.board.outstanding() > 0 { 0 } else { until.saturating_sub(side.last_data) };
                 let seen = side.limits.congestion.saturating_add(side.limits.receiver);
@@ -187,12 +193,12 @@ impl Analysis {
                 total[flow.bins.0..=flow.bins.1].iter().map(|(bytes, active)| *bytes as f64 / f64::from(*active)).sum();
             flow.share = (fair > 0.0).then(|| flow.bytes as f64 / fair);
         }
-        let supply = |flow: &Flow| {
-            let got = flow.bytes as f64;
+        let supply = |(flow, side): (&Flow, &&Side)| {
+            let got = side.board.acknowledged().map_or(flow.bytes, |acked| acked.min(flow.bytes)) as f64;
             // A burst in a single instant has no duration: it takes one bin.
             Supply { got, asked: if flow.modest { got } else { f64::INFINITY }, active: flow.active_s.max(bin_s) }
         };
-        let starved = starved(&flows.iter().map(supply).collect::<Vec<_>>());
+        let starved = starved(&flows.iter().zip(&sides).map(supply).collect::<Vec<_>>());
         for (flow, starved) in flows.iter_mut().zip(starved) {
             flow.starved = starved;
         }

@@ -97,6 +97,12 @@ impl Board {
         self.start
     }
 
+    /// Bytes acknowledged; none if no ACK of data was seen.
+    pub(crate) fn acknowledged(&self) -> Option<u64> {
+        let acked = self.acked? - self.start?;
+        (acked > 0).then(|| acked.cast_unsigned())
+    }
+
     /// Bytes sent and not acknowledged.
     #[inline]
     pub(crate) fn outstanding(&self) -> u64 {

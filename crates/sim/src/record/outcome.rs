@@ -64,7 +64,9 @@ row! {
         pub ack_drops_no_route: u64,
         /// Payload that the application had to send in the measured time, over it [bit/s]; infinite where it always has more.
         pub asked_bps: f64,
-        /// 1 if it got less than a tenth of its max-min fair share, which is never more than it asked for; else 0.
+        /// 1 if it got less than a tenth of its max-min fair share, which is not more than it asked for; else 0. A
+        /// persistent flow always asks for more, one with sessions does while they are unfinished, a source of datagrams
+        /// asks for what it generates.
         pub starved: u64,
         /// Data packets lost over those lost or arrived.
         pub loss_fraction: f64,

@@ -109,8 +109,8 @@ table! {
     pub struct Stations {
         /// What flows call the group. A group of one has this name, others are numbered: `sta1`, `sta2`, ...
         pub name: String;
-        /// How many.
-        pub count: u32 = 1, "from 1 to 100000" => |count| (1..=100_000).contains(count);
+        /// How many; none leaves the group and its flows out.
+        pub count: u32 = 1, "from 0 to 100000" => |count| *count <= 100_000;
         /// Where they are, with `[space]`: metres east and north of the group's first, middle or corner, as `layout` says.
         pub position: [Metres; 2] = [Metres(0.0); 2];
         /// How they lie; all at one place, if absent.
@@ -252,8 +252,8 @@ table! {
         pub from: Option<String> = None;
         /// Where data goes to.
         pub to: Option<String> = None;
-        /// Flows between each pair of ends.
-        pub count: u32 = 1, "from 1 to 100000" => |count| (1..=100_000).contains(count);
+        /// Flows between each pair of ends; none leaves the group out.
+        pub count: u32 = 1, "from 0 to 100000" => |count| *count <= 100_000;
         /// What carries the data.
         pub transport: Transport = Transport::Tcp(tcp::Settings::default());
         /// What the application does.

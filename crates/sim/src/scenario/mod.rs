@@ -13,6 +13,7 @@ mod routing;
 mod seeds;
 mod space;
 pub mod sweep;
+mod unused;
 mod wlan;
 
 use std::sync::LazyLock;
@@ -71,13 +72,14 @@ impl Scenario {
     ) -> Result<Self, Problems> {
         let mut document = Document::parse(source);
         document.set(overrides, description());
+        let unused = unused::find(&document.root);
         inherit_tcp(&mut document.root);
         document.read_with(|mut file: File, root, reader| {
             if file.wlan.is_some() && !space::is_ad_hoc(&file) {
                 file.ap.get_or_insert_default();
             }
             let loaded = load_traces(&mut file, root, reader, load);
-            let used = check_common_tcp(&file, root, reader);
+            let used = unused::report(&unused, reader) & check_common_tcp(&file, root, reader);
             let network = Network::build(&file, root, reader)?;
             (loaded && used).then_some(Self { file, network })
         })

@@ -446,7 +446,7 @@ impl Builder<'_> {
             for (key, name) in [("from", &path.from), ("to", &path.to)] {
                 let place = format!("space.paths[{index}].{key}");
                 let nodes = self.find(name, &place, "node");
-                if nodes.is_some_and(|nodes| !matches!(nodes[0], Node::Station(_) | Node::Ap(_))) {
+                if nodes.is_some_and(|nodes| !matches!(nodes.first(), Some(Node::Station(_) | Node::Ap(_)) | None)) {
                     self.problem(&place, &format!("`{name}` is not on the air"), "write a station or the access point");
                 }
             }
@@ -676,7 +676,8 @@ impl Builder<'_> {
         let path = |key: &str| format!("flows[{group}].{key}");
         let end = |builder: &mut Self, key: &str, name: &str, what: &str| {
             let nodes = builder.find(name, &path(key), what)?;
-            let found = match nodes[0] {
+            let Some(first) = nodes.first() else { return Some(nodes) }; // a group of none
+            let found = match first {
                 Node::Station(_) => "station",
                 Node::Server(_) => "server",
                 Node::Ap(_) => "access point",
@@ -714,6 +715,9 @@ impl Builder<'_> {
             }
         };
         let (from, to) = (from?, to?);
+        if from.is_empty() || to.is_empty() {
+            return Some(vec![]);
+        }
         let pairs: Vec<(Node, Node)> = match (from.len(), to.len()) {
             (_, 1) => from.into_iter().map(|from| (from, to[0])).collect(),
             (1, _) => to.into_iter().map(|to| (from[0], to)).collect(),

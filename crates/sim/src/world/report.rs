@@ -14,6 +14,9 @@ use super::routing::Sent;
 use super::{Direction, FlowCounters, Loss, Session, World};
 use crate::record::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
 
+/// A transfer of which at least this part has arrived got what it asked for; the rest may be under way.
+const SATISFIED: f64 = 0.9;
+
 /// Names and directions that only the report needs.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
@@ -42,7 +45,10 @@ impl World {
             flows.push(self.flow_outcome(index, name, *direction, &counters, span));
             let supply = self.supply(&self.flows[index], &counters);
             flows[index].asked_bps = supply.asked * 8.0 / span;
-            supplies.push(supply);
+            // A flow of TCP with a backlog asks for more as long as it has it.
+            let is_backlogged =
+                matches!(self.flows[index].transport, Transport::Tcp { .. }) && supply.got < SATISFIED * supply.asked;
+            supplies.push(Supply { asked: if is_backlogged { f64::INFINITY } else { supply.asked }, ..supply });
             counted.push(counters);
         }
         let starved = starved(&supplies);

@@ -1,0 +1,78 @@
+//! Settings from outside that would change nothing, because whatever they hold for says something itself.
+
+use wifair_config::{Content, Node, Place, Rank, Reader};
+
+/// Keys of `[wlan]` that are defaults of others, and all that must have a key of their own for them to be without effect.
+const DEFAULTS: [(&str, &[&str]); 3] =
+    [("cw_min", &["stations", "ap"]), ("cw_max", &["stations", "ap"]), ("data_rate", &["stations"])];
+
+/// A setting without effect.
+pub(super) struct Unused {
+    place: Place,
+    path: String,
+    owners: String,
+    instead: String,
+}
+
+/// Finds what overrides set without effect; asked before `[tcp]` is taken over into the flows.
+pub(super) fn find(root: &Node) -> Vec<Unused> {
+    let mut found = vec![];
+    let is_tcp = |flow: &&Node| flow.get("transport").and_then(Node::text).is_none_or(|text| text == "tcp");
+    let flows: Vec<&Node> = root.get("flows").into_iter().flat_map(Node::list).filter(is_tcp).collect();
+    if let Some(tcp) = root.get("tcp") {
+        each_override(tcp, "tcp", &mut |path, place| {
+            if flows.iter().all(|flow| flow.at(path).is_some()) {
+                let owners = if flows.is_empty() {
+                    "there is no flow of TCP".to_owned()
+                } else {
+                    format!("every flow has a `{path}` of its own")
+                };
+                let instead =
+                    if flows.is_empty() { "leave it out".to_owned() } else { format!("write `flows.{path}`") };
+                found.push(Unused { place: place.clone(), path: path.to_owned(), owners, instead });
+            }
+        });
+    }
+    let own = |table: &str, key: &str| match root.get(table).map(|node| (&node.content, node)) {
+        Some((Content::List(nodes), _)) => !nodes.is_empty() && nodes.iter().all(|node| node.get(key).is_some()),
+        Some((_, node)) => node.get(key).is_some(),
+        None => false,
+    };
+    for (key, tables) in DEFAULTS {
+        let Some(node) = root.get("wlan").and_then(|wlan| wlan.get(key)) else { continue };
+        if node.rank == Rank::Override && tables.iter().all(|table| own(table, key)) {
+            let groups = if tables.len() > 1 { "all stations and access points" } else { "all stations" };
+            found.push(Unused {
+                place: node.place.clone(),
+                path: format!("wlan.{key}"),
+                owners: format!("{groups} have a `{key}` of their own"),
+                instead: format!(
+                    "write `{}`",
+                    tables.iter().map(|table| format!("{table}.{key}")).collect::<Vec<_>>().join("` or `")
+                ),
+            });
+        }
+    }
+    found
+}
+
+/// Calls for each value in `node`, which stands at `path`, that an override set.
+fn each_override(node: &Node, path: &str, call: &mut dyn FnMut(&str, &Place)) {
+    for entry in node.entries() {
+        let path = format!("{path}.{}", entry.name);
+        match &entry.node.content {
+            Content::Table(_) => each_override(&entry.node, &path, call),
+            _ if entry.node.rank == Rank::Override => call(&path, &entry.node.place),
+            _ => {}
+        }
+    }
+}
+
+/// Reports them; says whether there was none.
+pub(super) fn report(unused: &[Unused], reader: &mut Reader) -> bool {
+    for Unused { place, path, owners, instead } in unused {
+        let key = path.rsplit('.').next();
+        reader.problem(place, key, &format!("`{path}` sets nothing: {owners}"), instead);
+    }
+    unused.is_empty()
+}
