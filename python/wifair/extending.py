@@ -19,7 +19,7 @@ from wifair.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from types import CodeType
+    from types import CodeType, TracebackType
 
 __all__ = [
     "Ack",
@@ -89,12 +89,12 @@ def find(name: str, base: str, folder: str = ".") -> type:
     return cls
 
 
-def line_of(error: BaseException) -> str:
-    """Say where a class of the user's own raised `error`: file and line, and what stands there, on lines of their own.
+def line_of(trace: TracebackType | None) -> str:
+    """Say where a class of the user's own raised: file and line, and what stands there, on lines of their own.
 
     That is the innermost line of the file in which the method lies that was called; empty if there is no traceback.
     """
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = traceback.extract_tb(trace)
     if not frames:
         return ""
     frame = [one for one in frames if one.filename == frames[0].filename][-1]

@@ -64,7 +64,11 @@ def test_all_agree_on_who_starves(number: int, tmp_path: Path) -> None:
         assert capture.cells["starved_fraction"][0] == pytest.approx(capture.flows["starved"].mean())
         flows = zip(capture.flows["name"].tolist(), capture.flows["starved"].tolist())
         seen = {by_port[int(name.rpartition(":")[2])]: hungry for name, hungry in flows}
-        expected = {name: bool(starved[name]) for name in seen if name in clear}
+        # A transfer that is done and does not close its connection looks like one that waits, from far away: the capture
+        # says that it cannot know, and takes it for starved.
+        doubtful = {by_port[int(flow.rpartition(":")[2])] for flow in capture.flows["name"][capture.flows["unsure"]]}
+        satisfied = {name for name, got, wanted in zip(starved, goodput, run.flows["asked_bps"]) if got >= 0.9 * wanted}
+        expected = {name: bool(starved[name]) for name in seen if name in clear - (doubtful & satisfied)}
         assert {name: seen[name] for name in expected} == expected, point
         told = {finding.topic: finding.text for finding in wifair.explain(capture).findings}
         assert ("starved" in told) == any(seen.values())

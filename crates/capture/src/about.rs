@@ -96,6 +96,13 @@ const MEANINGS: &[(&str, &str)] = &[
     ("rtt_mean_s", "Mean round-trip time [s]."),
     ("rtt_max_s", "Longest round-trip time [s]."),
     ("rtt_stdev_s", "Standard deviation of the round-trip times [s]."),
+    (
+        "echo_rtt_min_s",
+        "Shortest time from the capture point to this end and back, by echoes of timestamps (RFC 7323) [s].",
+    ),
+    ("echo_rtt_mean_s", "Mean of these times, what this end takes to send something included [s]."),
+    ("echo_rtt_max_s", "Longest of these times [s]."),
+    ("echo_rtt_stdev_s", "Standard deviation of these times [s]."),
     ("srtt_s", "Smoothed round-trip time at the end, RFC 6298 [s]."),
     ("rtt_full_size_bytes", "Largest segment that gave a round-trip time [bytes]."),
     ("rtt_full_size_samples", "Round-trip times of segments of that size."),

@@ -3,6 +3,7 @@
 use wifair_units::{BitRate, Duration};
 
 use crate::air::{Air, Levels, Station};
+use crate::datagrams::Datagrams;
 use crate::duplicates::{Copies, Retries};
 use crate::error::{Damage, Error};
 use crate::link::radiotap::Radio;
@@ -10,7 +11,7 @@ use crate::link::wifi::Frame;
 use crate::link::{Datagram, Link, Outcome, Sink, decode};
 use crate::reader::{Interface, Reader, Record};
 use crate::rows::{Place, Rows};
-use crate::segment::{Address, Payload, Segment, parse};
+use crate::segment::{Address, Endpoint, Payload, Segment, parse};
 use crate::table::Table;
 use crate::tcp::connection::{Connection, Context, Key};
 use crate::tcp::side::Way;
@@ -35,8 +36,8 @@ impl Filter {
     }
 
     #[inline]
-    fn admits(&self, segment: &Segment<'_>) -> bool {
-        let ends = [segment.source, segment.destination];
+    fn admits(&self, source: &Endpoint, destination: &Endpoint) -> bool {
+        let ends = [source, destination];
         (self.hosts.is_empty() || ends.iter().any(|end| self.hosts.contains(&end.address)))
             && (self.ports.is_empty() || ends.iter().any(|end| self.ports.contains(&end.port)))
     }
@@ -89,8 +90,10 @@ pub struct Counts {
     pub bytes: u64,
     /// TCP segments that count.
     pub tcp: u64,
-    /// UDP datagrams.
+    /// UDP datagrams that count.
     pub udp: u64,
+    /// ICMP echoes and their replies.
+    pub echoes: u64,
     /// IP packets of other protocols.
     pub other_ip: u64,
     /// Later fragments of IP packets.
@@ -132,6 +135,7 @@ pub struct Analyzer {
     copies: Copies,
     retries: Retries,
     air: Air,
+    datagrams: Datagrams,
     rows: Option<Rows>,
 }
 
@@ -162,6 +166,7 @@ pub struct Analysis {
     /// A row for each segment, if they were asked for.
     pub rows: Option<Rows>,
     pub(crate) connections: Vec<Connection>,
+    pub(crate) datagrams: Datagrams,
     pub(crate) bin: u64,
     pub(crate) settings: Settings,
     pub(crate) air_frames: u64,
@@ -188,6 +193,7 @@ impl Analyzer {
             copies: Copies::default(),
             retries: Retries::default(),
             air: Air::default(),
+            datagrams: Datagrams::default(),
             rows,
         }
     }
@@ -314,6 +320,7 @@ impl Analyzer {
             noise: self.air.noise,
             rows: self.rows,
             connections: self.connections,
+            datagrams: self.datagrams,
             bin: self.bins.width,
             settings: self.settings,
             air_frames: self.air.frames,
@@ -329,6 +336,18 @@ struct Taker<'b> {
     link: Link,
 }
 
+impl Taker<'_> {
+    /// In the air the bits To DS and From DS tell the way.
+    #[inline]
+    fn way(&self, datagram: &Datagram<'_>) -> Option<Way> {
+        match (self.link, datagram.place) {
+            (Link::Radiotap | Link::Wifi, 1) => Some(Way::Up),
+            (Link::Radiotap | Link::Wifi, 2) => Some(Way::Down),
+            _ => None,
+        }
+    }
+}
+
 impl<'a> Sink<'a> for Taker<'_> {
     fn frame(&mut self, frame: &Frame<'a>, radio: &Radio) -> bool {
         self.analyzer.air.note(frame, radio);
@@ -337,10 +356,11 @@ impl<'a> Sink<'a> for Taker<'_> {
 
     #[inline]
     fn datagram(&mut self, datagram: &Datagram<'a>) {
+        let way = self.way(datagram);
         let analyzer = &mut *self.analyzer;
         match &parse(datagram) {
             Payload::Tcp(segment) => {
-                if !analyzer.settings.filter.admits(segment) {
+                if !analyzer.settings.filter.admits(&segment.source, &segment.destination) {
                     analyzer.counts.filtered += 1;
                     return;
                 }
@@ -350,16 +370,30 @@ impl<'a> Sink<'a> for Taker<'_> {
                 {
                     return;
                 }
-                // In the air the bits To DS and From DS tell the way.
-                let way = match (self.link, datagram.place) {
-                    (Link::Radiotap | Link::Wifi, 1) => Some(Way::Up),
-                    (Link::Radiotap | Link::Wifi, 2) => Some(Way::Down),
-                    _ => None,
-                };
                 analyzer.segment(segment, self.nanos, self.interface, way);
             }
-            Payload::Udp(..) => analyzer.counts.udp += 1,
-            Payload::Other => analyzer.counts.other_ip += 1,
+            Payload::Udp(source, destination, payload, bytes) => {
+                if !analyzer.settings.filter.admits(source, destination) {
+                    analyzer.counts.filtered += 1;
+                    return;
+                }
+                analyzer.counts.udp += 1;
+                let at = (self.nanos, self.interface);
+                analyzer.datagrams.take([*source, *destination], *payload, bytes, at, way);
+            }
+            Payload::Echo(echo) => {
+                let end = |address| Endpoint { address, port: 0 };
+                if !analyzer.settings.filter.admits(&end(echo.source), &end(echo.destination)) {
+                    analyzer.counts.filtered += 1;
+                    return;
+                }
+                analyzer.counts.echoes += 1;
+                analyzer.datagrams.take_echo(echo, self.nanos, self.interface);
+            }
+            Payload::Other(protocol) => {
+                analyzer.counts.other_ip += 1;
+                *analyzer.datagrams.protocols.entry(*protocol).or_default() += 1;
+            }
             Payload::Fragment => analyzer.counts.fragments += 1,
             Payload::Short => analyzer.counts.short += 1,
             Payload::Malformed => analyzer.counts.malformed += 1,

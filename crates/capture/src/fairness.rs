@@ -166,7 +166,7 @@ impl Analysis {
                     side: at,
                     ends,
                     bytes: side.unique_bytes,
-                    way: self.way(&ends, side),
+                    way: self.way(&ends, side.way),
                     bins,
                     bytes_in_bins,
                     share: None,
@@ -244,10 +244,10 @@ impl Analysis {
     }
 
     /// By the networks that were given, or by the bits To DS and From DS in the air.
-    fn way(&self, ends: &[Endpoint; 2], side: &Side) -> Option<Way> {
+    pub(crate) fn way(&self, ends: &[Endpoint; 2], heard: Option<Way>) -> Option<Way> {
         let local = &self.settings.local;
         if local.is_empty() {
-            return side.way;
+            return heard;
         }
         let is_local = |end: &Endpoint| local.iter().any(|(network, prefix)| end.address.is_in(*network, *prefix));
         match [is_local(&ends[0]), is_local(&ends[1])] {

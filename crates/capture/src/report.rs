@@ -96,6 +96,7 @@ impl Analysis {
                     json.object("", |json| connection.json(json));
                 }
             });
+            self.datagrams_json(json);
             json.object("fairness", |json| self.fairness().json(json));
             if self.air_frames > 0 {
                 json.object("wlan", |json| self.air(json));
@@ -113,6 +114,7 @@ impl Analysis {
             ("bytes", counts.bytes),
             ("tcp_segments", counts.tcp),
             ("udp_datagrams", counts.udp),
+            ("echoes", counts.echoes),
             ("other_ip", counts.other_ip),
             ("fragments", counts.fragments),
             ("not_ip", counts.not_ip),
@@ -379,6 +381,7 @@ fn beyond(side: &Side, elapsed: f64, put: &mut impl FnMut(&'static str, Field)) 
         put(names[3], spread.deviation().map(|nanos| nanos * 1e-9).into());
     };
     spread(put, ["rtt_min_s", "rtt_mean_s", "rtt_max_s", "rtt_stdev_s"], &side.rtt);
+    spread(put, ["echo_rtt_min_s", "echo_rtt_mean_s", "echo_rtt_max_s", "echo_rtt_stdev_s"], &side.echo_rtt);
     put("srtt_s", (side.rtt.count > 0).then_some(side.srtt * 1e-9).into());
     let full = &side.history.full;
     let us = |value: f64| Field::Real(value * 1e-6);

@@ -5,6 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::datagrams::EchoMessage;
 use crate::link::Datagram;
 
 /// An IP address. IPv4 addresses are those that RFC 4291, section 2.5.5.2, maps into IPv6.
@@ -230,10 +231,12 @@ impl Options {
 pub enum Payload<'a> {
     /// A TCP segment.
     Tcp(Segment<'a>),
-    /// A UDP datagram between these endpoints, with that many bytes of payload.
-    Udp(Endpoint, Endpoint, u32),
-    /// Another protocol.
-    Other,
+    /// A UDP datagram between these endpoints, with that many bytes of payload, and those of them that were captured.
+    Udp(Endpoint, Endpoint, u32, &'a [u8]),
+    /// An ICMP echo, or its reply.
+    Echo(EchoMessage),
+    /// Another protocol, by its number.
+    Other(u8),
     /// A later fragment of a packet, without TCP header.
     Fragment,
     /// Too little was captured to tell.
@@ -242,6 +245,8 @@ pub enum Payload<'a> {
     Malformed,
 }
 
+const ICMP: u8 = 1;
+const ICMP_V6: u8 = 58;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
@@ -370,10 +375,26 @@ fn above<'a>(protocol: u8, ip: &Ip, bytes: &'a [u8], header: usize) -> Payload<'
             let source = endpoint(ip.source, [head[0], head[1]]);
             let destination = endpoint(ip.destination, [head[2], head[3]]);
             match ip.length.checked_sub(header as u32 + 8) {
-                Some(payload) => Payload::Udp(source, destination, payload),
+                Some(payload) => {
+                    let held = &rest[8..];
+                    Payload::Udp(source, destination, payload, &held[..held.len().min(payload as usize)])
+                }
                 None => Payload::Malformed,
             }
         }
-        _ => Payload::Other,
+        // RFC 792 and RFC 4443, section 4: type, code, checksum, identifier, sequence number.
+        ICMP | ICMP_V6 => match *rest {
+            [kind, 0, _, _, a, b, c, d, ..] if matches!((protocol, kind), (ICMP, 0 | 8) | (ICMP_V6, 128 | 129)) => {
+                Payload::Echo(EchoMessage {
+                    source: ip.source,
+                    destination: ip.destination,
+                    identifier: u16::from_be_bytes([a, b]),
+                    sequence: u16::from_be_bytes([c, d]),
+                    reply: matches!(kind, 0 | 129),
+                })
+            }
+            _ => Payload::Other(protocol),
+        },
+        _ => Payload::Other(protocol),
     }
 }

@@ -274,6 +274,12 @@ impl Connection {
             me.scaling = true;
         }
         me.timestamps |= options.timestamps.is_some();
+        if let Some((value, echo)) = options.timestamps {
+            if acks && let Some(taken) = other.echoed(echo, nanos) {
+                me.echo_rtt.add(taken);
+            }
+            me.stamp(value, nanos);
+        }
         me.sack_permitted |= options.sack_permitted;
         if !(syn || me.scaling && other.scaling) {
             me.scale = 0;

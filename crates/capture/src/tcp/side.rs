@@ -223,6 +223,11 @@ pub(crate) struct Side {
 
     /// Round-trip times on the capture's own clock.
     pub(crate) rtt: Spread,
+    /// From the capture point to this end and back, by its echoes of the other end's timestamps (RFC 7323): the time that it
+    /// takes to send something is in it.
+    pub(crate) echo_rtt: Spread,
+    /// A timestamp of this end that the other one has not echoed, and when it passed.
+    stamped: Option<(u32, u64)>,
     /// Smoothed round-trip time and its variation by RFC 6298, in ns.
     pub(crate) srtt: f64,
     pub(crate) rttvar: f64,
@@ -330,6 +335,25 @@ impl Bins {
 }
 
 impl Side {
+    /// This end sent a timestamp.
+    #[inline]
+    pub(crate) fn stamp(&mut self, value: u32, nanos: u64) {
+        if self.stamped.is_none() {
+            self.stamped = Some((value, nanos));
+        }
+    }
+
+    /// The other end echoed a timestamp of this one. Returns the time since it passed, if that was the one awaited.
+    #[inline]
+    pub(crate) fn echoed(&mut self, echo: u32, nanos: u64) -> Option<u64> {
+        let (value, passed) = self.stamped?;
+        if echo.wrapping_sub(value).cast_signed() < 0 {
+            return None;
+        }
+        self.stamped = None;
+        (echo == value).then(|| nanos.saturating_sub(passed))
+    }
+
     /// The retransmission timeout of RFC 6298 with a floor of 200 ms (as Linux has it); 1 s before the first sample.
     pub(crate) fn timeout(&self) -> f64 {
         if self.rtt.count == 0 { 1e9 } else { (self.srtt + 4.0 * self.rttvar).max(200e6) }

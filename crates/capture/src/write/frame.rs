@@ -204,11 +204,30 @@ fn put_options(bytes: &mut Vec<u8>, options: &Options) {
     }
 }
 
+/// A UDP datagram to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Udp<'a> {
+    /// Sender.
+    pub source: Endpoint,
+    /// Receiver.
+    pub destination: Endpoint,
+    /// Payload, in bytes.
+    pub payload: u16,
+    /// What the payload begins with, of even length; the rest is zero.
+    pub content: &'a [u8],
+    /// Identification of IPv4.
+    pub ip_id: u16,
+    /// Time to live.
+    pub ttl: u8,
+}
+
 /// Appends a UDP datagram in its IP packet. Of the payload at most `keep` bytes are written out.
 ///
 /// # Panics
 /// As [`tcp`].
-pub fn udp(frame: &mut Vec<u8>, source: Endpoint, destination: Endpoint, payload: u16, ip_id: u16, ttl: u8, keep: u32) {
+pub fn udp(frame: &mut Vec<u8>, udp: &Udp<'_>, keep: u32) {
+    let Udp { source, destination, payload, ip_id, ttl, .. } = *udp;
+    let content = &udp.content[..udp.content.len().min(usize::from(payload) & !1)];
     let head = Ip { source, destination, protocol: 17, id: ip_id, ttl, ecn: 0 };
     let length = payload.checked_add(8).expect("a UDP datagram has 65,535 bytes at most");
     let pseudo = ip(frame, &head, usize::from(length));
@@ -217,12 +236,15 @@ pub fn udp(frame: &mut Vec<u8>, source: Endpoint, destination: Endpoint, payload
     frame.extend(destination.port.to_be_bytes());
     frame.extend(length.to_be_bytes());
     frame.extend([0, 0]);
-    let checksum = match folded(pseudo + sum(&frame[start..])) {
+    let checksum = match folded(pseudo + sum(&frame[start..]) + sum(content)) {
         [0, 0] => [0xff, 0xff], // RFC 768: zero means that there is no checksum
         other => other,
     };
     frame[start + 6..start + 8].copy_from_slice(&checksum);
-    frame.resize(frame.len() + payload.min(u16::try_from(keep).unwrap_or(u16::MAX)) as usize, 0);
+    let kept = usize::from(payload.min(u16::try_from(keep).unwrap_or(u16::MAX)));
+    let end = frame.len() + kept;
+    frame.extend(&content[..content.len().min(kept)]);
+    frame.resize(end, 0);
 }
 
 /// An ICMP echo to be written (RFC 792).

@@ -64,7 +64,7 @@ impl Failure {
         let kind = error.get_type(py).name().map_or_else(|_| "error".to_owned(), |name| name.to_string());
         let line = py
             .import("wifair.extending")
-            .and_then(|module| module.getattr("line_of")?.call1((error.value(py),))?.extract::<String>())
+            .and_then(|module| module.getattr("line_of")?.call1((error.traceback(py),))?.extract::<String>())
             .unwrap_or_default();
         let text = format!(
             "{what} of {place} raised {kind} at {:.6} s of the run with seed {seed}{}{own}{line}",

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
-use wifair_capture::frame::{self, Course, Data, Echo, Heard, Tcp};
+use wifair_capture::frame::{self, Course, Data, Echo, Heard, Tcp, Udp};
 use wifair_capture::link::radiotap::Rate;
 use wifair_capture::link::wifi::Mac;
 use wifair_capture::{Address, Endpoint, Options, flag as wire};
@@ -176,7 +176,10 @@ impl Headers {
                 packet.payload
             }
             Kind::Udp => {
-                frame::udp(to, source, destination, packet.payload, stamp.ip_id, ttl, keep);
+                let content = numbered(packet);
+                let udp =
+                    Udp { source, destination, payload: packet.payload, content: &content, ip_id: stamp.ip_id, ttl };
+                frame::udp(to, &udp, keep);
                 packet.payload
             }
             Kind::Icmp => {
@@ -334,12 +337,22 @@ fn station(nodes: &[Node], number: u32) -> Mac {
     if number == BROADCAST { Mac([0xff; 6]) } else { mac(nodes[number as usize]) }
 }
 
+/// What a datagram begins with: its number, and the seconds and microseconds of its sending, as those of iperf 2 do.
+fn numbered(packet: &Packet) -> [u8; 12] {
+    let sent = super::EPOCH + packet.sent_at().as_nanos();
+    let number = packet.seq / u64::from(packet.payload.max(1));
+    let words = [number, sent / 1_000_000_000, sent % 1_000_000_000 / 1_000].map(|word| (word as u32).to_be_bytes());
+    let mut content = [0; 12];
+    content.copy_from_slice(words.as_flattened());
+    content
+}
+
 /// Appends an announcement of a station, which has no format of its own: a UDP broadcast.
 fn announcement(to: &mut Vec<u8>, packet: &Packet, station: Node, keep: u32) -> usize {
     let source = Endpoint { address: address(station), port: ROUTING_PORT };
     let destination = Endpoint { address: Address::v4(u32::MAX), port: ROUTING_PORT };
     let payload = packet.size.saturating_sub(28);
-    frame::udp(to, source, destination, payload, 0, 1, keep);
+    frame::udp(to, &Udp { source, destination, payload, content: &[], ip_id: 0, ttl: 1 }, keep);
     28 + usize::from(payload)
 }
 

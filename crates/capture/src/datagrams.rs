@@ -1,0 +1,333 @@
+//! What is not TCP: flows of UDP datagrams, among them QUIC, and ICMP echoes.
+//!
+//! A flow is a direction between two endpoints. Of all are known packets, bytes and gaps; losses, jitter and delays where
+//! datagrams carry numbers and times ([`crate::numbering`]). QUIC is told by its long headers (RFC 9000, section 17.2;
+//! RFC 9369), which also show the connection IDs; the spin bit of its short headers, where it is used, changes once in a
+//! round-trip time (RFC 9000, section 17.4; RFC 9312, section 3.8.2). Echoes (RFC 792; RFC 4443, section 4) are matched
+//! with their replies by identifier and sequence number.
+
+use std::collections::BTreeMap;
+
+use crate::numbering::Numbering;
+use crate::segment::{Address, Endpoint};
+use crate::table::{Table, mix};
+use crate::tcp::side::{Spread, Way};
+
+/// Flows, and pairs of hosts with echoes, that are kept; those beyond are counted.
+const MOST: usize = 1 << 16;
+/// Requests that wait for their replies, of one pair.
+const MOST_WAITING: usize = 1_024;
+
+/// Everything that is not TCP.
+#[derive(Debug, Default)]
+pub(crate) struct Datagrams {
+    table: Table,
+    pub(crate) flows: Vec<DatagramFlow>,
+    echo_table: Table,
+    pub(crate) echoes: Vec<Echoes>,
+    /// Packets of flows beyond [`MOST`].
+    pub(crate) left_out: u64,
+    /// Packets of other protocols, by the number in the IP header.
+    pub(crate) protocols: BTreeMap<u8, u64>,
+}
+
+/// One direction between two endpoints.
+#[derive(Clone, Debug)]
+pub(crate) struct DatagramFlow {
+    pub(crate) ends: [Endpoint; 2],
+    pub(crate) interface: u32,
+    pub(crate) way: Option<Way>,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+    pub(crate) longest_gap: u64,
+    pub(crate) numbering: Numbering,
+    pub(crate) quic: Quic,
+}
+
+/// What QUIC shows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Quic {
+    pub(crate) version: Option<u32>,
+    pub(crate) destination_id: Vec<u8>,
+    pub(crate) source_id: Vec<u8>,
+    pub(crate) long_headers: u64,
+    pub(crate) short_headers: u64,
+    spin: Option<bool>,
+    turned: Option<u64>,
+    pub(crate) spin_rtt: Spread,
+}
+
+/// Echoes between two hosts, with one identifier.
+#[derive(Clone, Debug)]
+pub(crate) struct Echoes {
+    pub(crate) hosts: [Address; 2],
+    pub(crate) identifier: u16,
+    pub(crate) interface: u32,
+    pub(crate) requests: u64,
+    pub(crate) replies: u64,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) rtt: Spread,
+    waiting: Vec<(u16, u64)>,
+}
+
+/// An echo request or reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EchoMessage {
+    /// Sender.
+    pub source: Address,
+    /// Receiver.
+    pub destination: Address,
+    /// Identifier of whom asks.
+    pub identifier: u16,
+    /// Sequence number.
+    pub sequence: u16,
+    /// Whether it is the reply.
+    pub reply: bool,
+}
+
+fn hash(ends: &[(Address, u16); 2], interface: u32) -> u64 {
+    let half = |(address, port): (Address, u16)| {
+        let (high, low) = address.halves();
+        mix(high ^ u64::from(port) << 48, low)
+    };
+    mix(half(ends[0]), half(ends[1]).rotate_left(23) ^ u64::from(interface))
+}
+
+impl Datagrams {
+    /// Takes in a datagram with `payload` bytes, of which `bytes` were captured.
+    pub(crate) fn take(
+        &mut self,
+        ends: [Endpoint; 2],
+        payload: u32,
+        bytes: &[u8],
+        (nanos, interface): (u64, u32),
+        way: Option<Way>,
+    ) {
+        let of = |ends: &[Endpoint; 2], interface| hash(&ends.map(|end| (end.address, end.port)), interface);
+        let flows = &mut self.flows;
+        let print = of(&ends, interface);
+        let found =
+            self.table.find(print, |at| flows[at as usize].ends == ends && flows[at as usize].interface == interface);
+        let at = match found {
+            Some(at) => at as usize,
+            None if flows.len() >= MOST => {
+                self.left_out += 1;
+                return;
+            }
+            None => {
+                let at = flows.len();
+                flows.push(DatagramFlow {
+                    ends,
+                    interface,
+                    way,
+                    first: nanos,
+                    last: nanos,
+                    packets: 0,
+                    bytes: 0,
+                    longest_gap: 0,
+                    numbering: Numbering::default(),
+                    quic: Quic::default(),
+                });
+                self.table.insert(print, at as u32, |at| of(&flows[at as usize].ends, flows[at as usize].interface));
+                at
+            }
+        };
+        let flow = &mut flows[at];
+        flow.longest_gap = flow.longest_gap.max(nanos.saturating_sub(flow.last));
+        flow.last = flow.last.max(nanos);
+        flow.packets += 1;
+        flow.bytes += u64::from(payload);
+        flow.numbering.take(bytes, nanos);
+        flow.quic.take(bytes, nanos);
+    }
+
+    /// Takes in an echo request or reply.
+    pub(crate) fn take_echo(&mut self, echo: &EchoMessage, nanos: u64, interface: u32) {
+        let hosts = if echo.reply { [echo.destination, echo.source] } else { [echo.source, echo.destination] };
+        let of = |hosts: &[Address; 2], identifier, interface| hash(&hosts.map(|host| (host, identifier)), interface);
+        let echoes = &mut self.echoes;
+        let print = of(&hosts, echo.identifier, interface);
+        let is = |one: &Echoes| one.hosts == hosts && one.identifier == echo.identifier && one.interface == interface;
+        let at = match self.echo_table.find(print, |at| is(&echoes[at as usize])) {
+            Some(at) => at as usize,
+            None if echoes.len() >= MOST => {
+                self.left_out += 1;
+                return;
+            }
+            None => {
+                let at = echoes.len();
+                echoes.push(Echoes {
+                    hosts,
+                    identifier: echo.identifier,
+                    interface,
+                    requests: 0,
+                    replies: 0,
+                    first: nanos,
+                    last: nanos,
+                    rtt: Spread::default(),
+                    waiting: Vec::new(),
+                });
+                self.echo_table.insert(print, at as u32, |at| {
+                    let one = &echoes[at as usize];
+                    of(&one.hosts, one.identifier, one.interface)
+                });
+                at
+            }
+        };
+        let pair = &mut echoes[at];
+        pair.last = pair.last.max(nanos);
+        if !echo.reply {
+            pair.requests += 1;
+            if pair.waiting.len() >= MOST_WAITING {
+                pair.waiting.remove(0);
+            }
+            pair.waiting.push((echo.sequence, nanos));
+            return;
+        }
+        pair.replies += 1;
+        if let Some(place) = pair.waiting.iter().position(|(sequence, _)| *sequence == echo.sequence) {
+            let (_, asked) = pair.waiting.remove(place);
+            pair.rtt.add(nanos.saturating_sub(asked));
+        }
+    }
+
+    /// What kind of datagrams a flow has: QUIC if either direction shows it.
+    pub(crate) fn kind(&self, flow: &DatagramFlow) -> &'static str {
+        let back = [flow.ends[1], flow.ends[0]];
+        let is_quic = |one: &DatagramFlow| one.quic.version.is_some() && one.interface == flow.interface;
+        if is_quic(flow) || self.flows.iter().any(|one| one.ends == back && is_quic(one)) {
+            return "quic";
+        }
+        flow.numbering.found().map_or("udp", |(format, _)| format.name())
+    }
+}
+
+impl Quic {
+    fn take(&mut self, bytes: &[u8], nanos: u64) {
+        let Some(&first) = bytes.first() else { return };
+        if first & 0x80 != 0 {
+            self.take_long(bytes);
+        } else if first & 0x40 != 0 {
+            self.short_headers += 1;
+            let spin = first & 0x20 != 0;
+            if self.spin.replace(spin).is_some_and(|before| before != spin)
+                && let Some(turned) = self.turned.replace(nanos)
+            {
+                self.spin_rtt.add(nanos.saturating_sub(turned));
+            }
+        }
+    }
+
+    fn take_long(&mut self, bytes: &[u8]) {
+        let Some(head) = bytes.first_chunk::<6>() else { return };
+        let version = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
+        // Version 1, version 2, and drafts.
+        let known = matches!(version, 1 | 0x6b33_43cf) || version >> 8 == 0xff_0000;
+        if !known || head[0] & 0x40 == 0 {
+            return;
+        }
+        let Some((destination, rest)) = identifier(&bytes[5..]) else { return };
+        let Some((source, _)) = identifier(rest) else { return };
+        self.long_headers += 1;
+        if self.version.is_none() {
+            self.version = Some(version);
+            self.destination_id = destination.to_vec();
+            self.source_id = source.to_vec();
+        }
+    }
+
+    /// Whether the spin bit was seen to turn at least twice.
+    pub(crate) fn spins(&self) -> bool {
+        self.spin_rtt.count > 0
+    }
+}
+
+/// A connection ID, of 20 bytes at most, behind its length; and what follows it.
+fn identifier(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first()?;
+    (*length <= 20).then(|| rest.split_at_checked(usize::from(*length)))?
+}
+
+/// The name of a protocol that is not analysed, by its number in the IP header.
+pub(crate) fn protocol_name(number: u8) -> String {
+    let name = match number {
+        1 => "ICMP (no echo)",
+        2 => "IGMP",
+        4 => "IPv4 in IP",
+        41 => "IPv6 in IP",
+        47 => "GRE",
+        50 => "ESP",
+        51 => "AH",
+        58 => "ICMPv6 (no echo)",
+        88 => "EIGRP",
+        89 => "OSPF",
+        103 => "PIM",
+        112 => "VRRP",
+        132 => "SCTP",
+        other => return format!("IP protocol {other}"),
+    };
+    name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends() -> [Endpoint; 2] {
+        [1, 2].map(|host| Endpoint { address: Address::v4(host), port: 443 })
+    }
+
+    /// RFC 9000, section 17.2: first byte, version 1, two connection IDs of 4 and 2 bytes.
+    #[test]
+    fn quic_shows_its_connection_ids_and_spin() {
+        let mut all = Datagrams::default();
+        let long = [0xc3, 0, 0, 0, 1, 4, 0xde, 0xad, 0xbe, 0xef, 2, 0xca, 0xfe];
+        all.take(ends(), 1_200, &long, (0, 0), None);
+        // The bit turns each 30 ms, in every third packet.
+        for step in 0..30_u64 {
+            let spin = if step / 3 % 2 == 0 { 0x40 } else { 0x60 };
+            all.take(ends(), 1_200, &[spin, 0xde], (step * 10_000_000, 0), None);
+        }
+        let flow = &all.flows[0];
+        assert_eq!((all.kind(flow), flow.quic.version), ("quic", Some(1)));
+        assert_eq!((&flow.quic.destination_id[..], &flow.quic.source_id[..]), (&long[6..10], &long[11..13]));
+        assert_eq!((flow.packets, flow.bytes, flow.quic.short_headers), (31, 37_200, 30));
+        assert!((flow.quic.spin_rtt.mean().expect("it turns") - 30e6).abs() < 1.0);
+    }
+
+    #[test]
+    fn echoes_meet_their_replies() {
+        let mut all = Datagrams::default();
+        let ask = EchoMessage {
+            source: Address::v4(1),
+            destination: Address::v4(2),
+            identifier: 7,
+            sequence: 0,
+            reply: false,
+        };
+        for sequence in 0..5 {
+            let at = u64::from(sequence) * 1_000_000_000;
+            all.take_echo(&EchoMessage { sequence, ..ask }, at, 0);
+            if sequence != 3 {
+                let reply =
+                    EchoMessage { source: ask.destination, destination: ask.source, sequence, reply: true, ..ask };
+                all.take_echo(&reply, at + 20_000_000, 0);
+            }
+        }
+        let pair = &all.echoes[0];
+        assert_eq!((pair.requests, pair.replies, pair.rtt.count, pair.rtt.max), (5, 4, 4, 20_000_000));
+    }
+
+    #[test]
+    fn damaged_headers_end_in_nothing() {
+        for length in 0..14 {
+            let mut all = Datagrams::default();
+            let long = [0xc3, 0, 0, 0, 1, 255, 1, 2, 3, 4, 5, 6, 7, 8];
+            all.take(ends(), 9, &long[..length], (0, 0), None);
+            assert_eq!(all.flows[0].quic.version, None);
+        }
+    }
+}

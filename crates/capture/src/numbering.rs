@@ -1,0 +1,244 @@
+//! Sequence numbers and times that senders of datagrams write into them, told by how they behave.
+//!
+//! * RTP (RFC 3550, section 5.1): 16-bit numbers, and a clock whose rate the payload type tells (RFC 3551, tables 4, 5).
+//! * The tests of iperf 2 (number, seconds, microseconds) and iperf 3 (seconds, microseconds, number), big endian.
+//!
+//! A format is taken for real if nearly all datagrams of a flow go on from the ones before by its reading.
+
+use wifair_metrics::{Histogram, Jitter};
+use wifair_units::Duration;
+
+/// Datagrams needed before a format is believed.
+const FEWEST: u64 = 4;
+/// A number may be so far above the highest one: what lies between is lost.
+const AHEAD: u64 = 3_000;
+/// A number may be so far below the highest one: it came out of order, or twice.
+const BEHIND: u64 = 100;
+/// Clocks of sender and capture that agree to less than this are taken for one, in ns.
+const ONE_CLOCK: i64 = 10_000_000_000;
+
+/// What the numbers in datagrams tell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Numbering {
+    rtp: Sequence,
+    iperf2: Sequence,
+    iperf3: Sequence,
+    ssrc: Option<u32>,
+    payload_type: u8,
+}
+
+/// A way to write numbers and times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// RTP.
+    Rtp,
+    /// iperf 2.
+    Iperf2,
+    /// iperf 3.
+    Iperf3,
+}
+
+impl Format {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rtp => "rtp",
+            Self::Iperf2 => "iperf2",
+            Self::Iperf3 => "iperf3",
+        }
+    }
+}
+
+/// Numbers by one reading.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sequence {
+    first: Option<u64>,
+    highest: u64,
+    /// Which of the 64 numbers up to the highest came.
+    window: u64,
+    /// Datagrams that go on from those before, and those that do not.
+    fits: u64,
+    misfits: u64,
+    /// Numbers that came twice.
+    pub(crate) duplicates: u64,
+    /// Numbers that came after a higher one.
+    pub(crate) out_of_order: u64,
+    pub(crate) jitter: Jitter,
+    /// Transit times; none once the clocks turn out to be different ones.
+    pub(crate) delays: Histogram,
+    other_clock: bool,
+}
+
+impl Numbering {
+    /// Takes in the payload of a datagram, as far as it was captured.
+    #[inline]
+    pub(crate) fn take(&mut self, bytes: &[u8], nanos: u64) {
+        let Some(head) = bytes.first_chunk::<12>() else { return };
+        let word = |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let stamp = |seconds: u32, micros: u32| u64::from(seconds) * 1_000_000_000 + u64::from(micros) * 1_000;
+        // RTCP has the types 200 to 204 (RFC 5761, section 4).
+        if head[0] >> 6 == 2 && !(64..=95).contains(&(head[1] & 0x7f)) {
+            let ssrc = word(8);
+            if *self.ssrc.get_or_insert(ssrc) == ssrc {
+                self.payload_type = head[1] & 0x7f;
+                let number = u64::from(u16::from_be_bytes([head[2], head[3]]));
+                let fits = self.rtp.take_wrapped(number);
+                if let (true, Some(rate)) = (fits, clock_rate(self.payload_type)) {
+                    let sent = f64::from(word(4)) * 1e9 / f64::from(rate);
+                    self.rtp.jitter.add(nanos.cast_signed().wrapping_sub(sent as i64));
+                }
+            } else {
+                self.rtp.misfits += 1;
+            }
+        } else {
+            self.rtp.misfits += 1;
+        }
+        for (sequence, number, seconds, micros) in
+            [(&mut self.iperf2, word(0), word(4), word(8)), (&mut self.iperf3, word(8), word(0), word(4))]
+        {
+            if micros < 1_000_000 && sequence.take(u64::from(number)) {
+                let transit = nanos.wrapping_sub(stamp(seconds, micros)).cast_signed();
+                sequence.jitter.add(transit);
+                if (0..ONE_CLOCK).contains(&transit) && !sequence.other_clock {
+                    sequence.delays.add(Duration::from_nanos(transit.cast_unsigned()));
+                } else {
+                    sequence.other_clock = true;
+                }
+            } else {
+                sequence.misfits += 1;
+            }
+        }
+    }
+
+    /// The reading that fits, if one does.
+    pub(crate) fn found(&self) -> Option<(Format, &Sequence)> {
+        [(Format::Iperf3, &self.iperf3), (Format::Iperf2, &self.iperf2), (Format::Rtp, &self.rtp)]
+            .into_iter()
+            .find(|(_, sequence)| sequence.is_real())
+    }
+}
+
+impl Sequence {
+    fn is_real(&self) -> bool {
+        // Sixteen equal numbers in a row are no numbering.
+        self.fits >= FEWEST && self.misfits * 20 <= self.fits && self.highest > self.first.unwrap_or(0)
+    }
+
+    /// Takes in a number of 16 bits, which wraps.
+    fn take_wrapped(&mut self, number: u64) -> bool {
+        let base = self.highest & !0xffff;
+        let near = [base.wrapping_add(number), base.wrapping_add(number).wrapping_add(1 << 16)]
+            .into_iter()
+            .chain(base.checked_sub(1 << 16).map(|lower| lower + number))
+            .min_by_key(|candidate| candidate.abs_diff(self.highest));
+        self.take(near.unwrap_or(number))
+    }
+
+    fn take(&mut self, number: u64) -> bool {
+        if self.first.is_none() {
+            (self.first, self.highest, self.window, self.fits) = (Some(number), number, 1, 1);
+            return true;
+        }
+        if number > self.highest {
+            let step = number - self.highest;
+            if step > AHEAD {
+                return false;
+            }
+            self.window = if step < 64 { self.window << step | 1 } else { 1 };
+            self.highest = number;
+        } else {
+            let back = self.highest - number;
+            if back > BEHIND {
+                return false;
+            }
+            if back < 64 && self.window >> back & 1 == 1 {
+                self.duplicates += 1;
+            } else {
+                self.out_of_order += 1;
+                self.window |= if back < 64 { 1 << back } else { 0 };
+            }
+        }
+        self.fits += 1;
+        true
+    }
+
+    /// Numbers up to the highest that did not come, and how many should have (RFC 3550, appendix A.3).
+    pub(crate) fn lost(&self) -> (u64, u64) {
+        let expected = self.highest + 1 - self.first.unwrap_or(self.highest).min(self.highest);
+        (expected.saturating_sub(self.fits - self.duplicates), expected)
+    }
+
+    /// Whether sender and capture share a clock, so that transit times are delays.
+    pub(crate) fn has_delays(&self) -> bool {
+        !self.other_clock && self.delays.samples() > 0
+    }
+}
+
+/// Rate of the clock of RTP's static payload types, in Hz.
+fn clock_rate(payload_type: u8) -> Option<u32> {
+    match payload_type {
+        0 | 3..=5 | 7..=9 | 12 | 13 | 15 | 18 => Some(8_000),
+        6 => Some(16_000),
+        16 => Some(11_025),
+        17 => Some(22_050),
+        10 | 11 => Some(44_100),
+        14 | 25 | 26 | 28 | 31..=34 => Some(90_000),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn iperf2(number: u32, sent_us: u32) -> [u8; 12] {
+        let mut bytes = [0; 12];
+        bytes[..4].copy_from_slice(&number.to_be_bytes());
+        bytes[8..].copy_from_slice(&sent_us.to_be_bytes());
+        bytes
+    }
+
+    /// Ten datagrams each 20 ms, each 5 ms on the way; the fourth is lost and the last two change places.
+    #[test]
+    fn losses_order_and_delays_are_counted() {
+        let mut numbering = Numbering::default();
+        for number in [0, 1, 2, 4, 5, 6, 7, 9, 8] {
+            let sent = number * 20_000;
+            numbering.take(&iperf2(number, sent), u64::from(sent + 5_000) * 1_000);
+        }
+        let (format, found) = numbering.found().expect("it is iperf's");
+        assert_eq!((format, found.lost(), found.out_of_order, found.duplicates), (Format::Iperf2, (1, 10), 1, 0));
+        assert_eq!(found.delays.minimum(), Duration::from_millis(5));
+        assert!((found.jitter.seconds()).abs() < 1e-9);
+    }
+
+    /// A call of G.711, 160 samples each 20 ms, whose 16-bit numbers wrap.
+    #[test]
+    fn rtp_is_told_by_its_numbers() {
+        let mut numbering = Numbering::default();
+        for step in 0..40_u32 {
+            let number = (65_530 + step) as u16;
+            let mut bytes = [0x80, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4];
+            bytes[2..4].copy_from_slice(&number.to_be_bytes());
+            bytes[4..8].copy_from_slice(&(step * 160).to_be_bytes());
+            if step != 20 {
+                numbering.take(&bytes, u64::from(step) * 20_000_000);
+            }
+        }
+        let (format, found) = numbering.found().expect("it is RTP");
+        assert_eq!((format, found.lost()), (Format::Rtp, (1, 40)));
+        assert!(found.jitter.seconds() < 1e-6);
+    }
+
+    #[test]
+    fn other_payloads_have_no_numbers() {
+        let mut numbering = Numbering::default();
+        for step in 0..100_u32 {
+            let noise = step.wrapping_mul(2_654_435_761).to_be_bytes();
+            numbering.take(&[noise, noise, noise].concat(), u64::from(step) * 1_000_000);
+            numbering.take(&[0; 12], u64::from(step) * 1_000_000);
+        }
+        assert!(numbering.found().is_none());
+    }
+}
