@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wifair import _core, files
+from wifair.capture_columns import CELLS, DATAGRAMS, ECHOES, FLOWS, SERIES, SESSIONS, STATIONS
 from wifair.columns import Columns
 from wifair.results import table
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["Capture", "read_capture"]
 
 POLL_S = 0.05
+NEAR_S = 0.5e-3
+"""A capture point is at an end, if it takes less than this to that end and back: no radio lies between."""
+TEXTS = ("from", "to", "kind", "way", "destination_connection_id", "source_connection_id")
+COUNTS = ("packets", "bytes", "requests", "replies", "identifier", "spin_rtt_samples", "rtt_samples")
 
 
 class Capture:
@@ -115,13 +120,20 @@ class Capture:
             "had_no_more": np.array([flow["had_no_more"] for flow, _ in rows], dtype=np.bool_),
             "unsure": np.array([flow["unsure"] for flow, _ in rows], dtype=np.bool_),
             "active_s": numbers(lambda flow, _: flow["active_s"]),
+            "rtt_point": np.array([_point(side) for _, side in rows], dtype=np.str_),
+            "rtt_path_mean_s": numbers(lambda _, side: _path(side, "mean")),
+            "rtt_idle_s": numbers(lambda _, side: _path(side, "min")),
+            "latency_increase_s": numbers(lambda _, side: _increase(side)),
+            "bufferbloat_grade": np.array(
+                [_core.bufferbloat_grade(_increase(side)) or "" for _, side in rows], dtype=np.str_
+            ),
             "outstanding_mean_bytes": numbers(lambda _, side: side["outstanding_mean_bytes"]),
             "limited_by_application": numbers(lambda _, side: side["limited_by_application"]),
             "limited_by_receiver": numbers(lambda _, side: side["limited_by_receiver"]),
             "limited_by_congestion": numbers(lambda _, side: side["limited_by_congestion"]),
             "limited_by_unknown": numbers(lambda _, side: side["limited_by_unknown"]),
         }
-        return Columns(data, _FLOWS)
+        return Columns(data, FLOWS)
 
     @cached_property
     def cells(self) -> Columns:
@@ -146,7 +158,7 @@ class Capture:
         }
         data: dict[str, NDArray[Any]] = {"seed": np.zeros(1, dtype=np.uint64)}
         data |= {name: np.array([value]) for name, value in values.items()}
-        return Columns(data, _CELLS)
+        return Columns(data, CELLS)
 
     @cached_property
     def stations(self) -> Columns:
@@ -171,7 +183,7 @@ class Capture:
             "signal_mean_dbm": numbers("signal_mean_dbm"),
             "access_point": np.array([station["access_point"] for station in stations], dtype=np.bool_),
         }
-        return Columns(data, _STATIONS)
+        return Columns(data, STATIONS)
 
     @cached_property
     def sessions(self) -> Columns:
@@ -191,7 +203,7 @@ class Capture:
             "sent_after_s": numbers("sent_s"),
             "acked_after_s": numbers("acked_s"),
         }
-        return Columns(data, _SESSIONS)
+        return Columns(data, SESSIONS)
 
     @cached_property
     def series(self) -> Columns:
@@ -214,13 +226,25 @@ class Capture:
             "received_bytes": np.round(goodput * step / 8).astype(np.uint64),
             "goodput_bps": goodput,
         }
-        return Columns(data, _SERIES)
+        return Columns(data, SERIES)
+
+    @cached_property
+    def datagrams(self) -> Columns:
+        """A row for each direction between two endpoints that carried UDP, QUIC among it."""
+        return _rows(self.document["datagrams"], DATAGRAMS)
+
+    @cached_property
+    def echoes(self) -> Columns:
+        """A row for each pair of hosts, and identifier, with ICMP echoes."""
+        return _rows(self.document["echoes"], ECHOES)
 
     @property
     def tables(self) -> dict[str, Columns]:
         """All tables that there are, by name."""
         tables = {
             "connections": self.connections,
+            "datagrams": self.datagrams,
+            "echoes": self.echoes,
             "flows": self.flows,
             "cells": self.cells,
             "stations": self.stations,
@@ -517,11 +541,43 @@ def _name(flow: dict[str, Any]) -> str:
 
 
 def _goodput(flow: dict[str, Any], side: dict[str, Any]) -> float | None:
-    """Rate of the new bytes over the time of the connection, and of the silence after it if the flow had more to send."""
+    """Rate over the time of the connection, with the silence after it if the flow had more to send."""
     rate: float | None = side["goodput_bps"]
     if rate is None or not flow["active_s"]:
         return rate
-    return min(rate, 8 * flow["bytes"] / flow["active_s"])
+    return min(rate, 8 * float(flow["bytes"]) / float(flow["active_s"]))
+
+
+def _point(side: dict[str, Any]) -> str:
+    """Say where the capture was taken, as seen by the round trips on both sides of it."""
+    if _number(side["echo_rtt_min_s"]) < NEAR_S:
+        return "sender"
+    return "receiver" if _number(side["rtt_min_s"]) < NEAR_S else "between"
+
+
+def _path(side: dict[str, Any], which: str) -> float:
+    """Round-trip time of the whole path: from the capture point to the receiver and back, and to the sender and back."""
+    return _number(side[f"rtt_{which}_s"]) + _number(side[f"echo_rtt_{which}_s"])
+
+
+def _increase(side: dict[str, Any]) -> float:
+    """Mean round-trip time less the shortest one: of the whole path, or of the part that is seen."""
+    increase = _path(side, "mean") - _path(side, "min")
+    return _number(side["rtt_mean_s"]) - _number(side["rtt_min_s"]) if math.isnan(increase) else increase
+
+
+def _rows(rows: list[dict[str, Any]], about: dict[str, str]) -> Columns:
+    """Make columns of rows, which may lack numbers."""
+    data: dict[str, NDArray[Any]] = {"seed": np.zeros(len(rows), dtype=np.uint64)}
+    for name in about:
+        values = [row[name] for row in rows if name in row]
+        if any(isinstance(value, str) for value in values) or name in TEXTS:
+            data[name] = np.array([value or "" for value in values], dtype=np.str_)
+        elif name in COUNTS:
+            data[name] = np.array(values, dtype=np.uint64)
+        elif name != "seed":
+            data[name] = np.array([_number(value) for value in values], dtype=np.float64)
+    return Columns(data, about)
 
 
 def _number(value: object) -> float:
@@ -535,75 +591,3 @@ def _over(value: float, time_s: float) -> float:
 def _rate(all_bytes: int, unique: int, side: dict[str, Any]) -> float:
     """Rate of `all_bytes` over the time that gives `unique` bytes the goodput."""
     return math.nan if not unique or side["goodput_bps"] is None else side["goodput_bps"] * all_bytes / unique
-
-
-_SEED = {"seed": "0: a capture is no run."}
-_FLOWS = _SEED | {
-    "name": "Sender and receiver.",
-    "direction": "`up` or `down` seen from the stations, where the air or the given networks tell; else `wired`.",
-    "goodput_bps": "New payload at the capture point over the time of the connection, or that in which it was active if longer [bit/s].",
-    "throughput_bps": "All payload at the capture point over the same time [bit/s].",
-    "received_bytes": "New payload at the capture point [bytes].",
-    "data_packets_sent": "Segments with payload, retransmissions included.",
-    "retransmissions": "Segments that were seen before.",
-    "timeouts": "Times a timer made the sender go back.",
-    "rtt_mean_s": "Mean round-trip time between the capture point and the receiver [s].",
-    "rtt_min_s": "Shortest of them [s].",
-    "rtt_p50_s": "Median [s]; known with packets only.",
-    "rtt_p95_s": "95th percentile [s]; known with packets only.",
-    "rtt_p99_s": "99th percentile [s]; known with packets only.",
-    "rtt_max_s": "Longest [s].",
-    "rtt_samples": "Number of round-trip times.",
-    "cwnd_mean": "Not seen from outside: NaN.",
-    "connection": "Number of the connection, from 1.",
-    "side": "`a2b` or `b2a`.",
-    "share": "Goodput relative to equal shares of what all active flows got at the same times.",
-    "starved": "It got less than a tenth of its max-min fair share, which is never more than it asked for.",
-    "had_no_more": "Its application gave nothing more for longer than all else held it back: it asked for what it got.",
-    "unsure": "The capture point does not show whether it had more to send; it is taken to have had.",
-    "active_s": "From its first data until its FIN or RST, or the end of the capture if it had more to send [s].",
-    "outstanding_mean_bytes": "Mean data sent and not acknowledged [bytes].",
-    "limited_by_application": "Share of the sending time in which the application gave nothing more.",
-    "limited_by_receiver": "Share of the sending time in which the receiver's window was full.",
-    "limited_by_congestion": "Share of the sending time in which the sender waited for ACKs or repaired losses.",
-    "limited_by_unknown": "Share of the sending time in which nothing at the capture point tells why nothing came.",
-}
-_CELLS = _SEED | {
-    "goodput_bps": "New payload of all flows over the time of the capture [bit/s].",
-    "throughput_bps": "Sum of the flows' throughput [bit/s].",
-    "jain_index": "Jain's index of the flows' new bytes.",
-    "up_down_ratio": "New bytes of stations over new bytes to stations.",
-    "uplink_share": "Share of the uplink in both.",
-    "starved_fraction": "Share of the flows that starve.",
-    "instantaneous_fairness": "Index of instantaneous fairness (jung2016, equation 3), up to the last segment sent.",
-    "instantaneous_fairness_acked": "The same, up to the last byte acknowledged.",
-    "sessions_finished": "Sessions that ended.",
-    "sessions_unfinished": "Sessions that went on when the capture ended.",
-    "timeouts": "Times a timer made a sender go back.",
-    "retransmissions": "Segments that were seen before.",
-    "jain_overlap": "Jain's index over the time in which all flows are active.",
-}
-_STATIONS = _SEED | {
-    "name": "Hardware address.",
-    "attempts": "Frames sent.",
-    "data_frames": "Data frames sent.",
-    "retries": "Frames with the retry bit.",
-    "retry_fraction": "Share of the data and management frames with the retry bit.",
-    "airtime_s": "Time on the air [s].",
-    "airtime_share": "Share in the air time of all stations.",
-    "signal_mean_dbm": "Mean signal at the capturing radio [dBm].",
-    "access_point": "Whether it sent data from the distribution system.",
-}
-_SESSIONS = _SEED | {
-    "flow": "Name of the flow.",
-    "start_s": "Its first byte, after the first packet of the capture [s].",
-    "length_bytes": "New bytes in it.",
-    "sent_after_s": "Time from its first to its last new byte [s].",
-    "acked_after_s": "Time from its first byte until all of it was acknowledged [s].",
-}
-_SERIES = _SEED | {
-    "time_s": "End of the time bin, after the first packet of the capture [s].",
-    "flow": "Name of the flow.",
-    "received_bytes": "New payload in the bin [bytes].",
-    "goodput_bps": "The same as a rate [bit/s].",
-}

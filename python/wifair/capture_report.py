@@ -27,8 +27,15 @@ def text(capture: Capture, width: int | None = None) -> str:
     parts = ["\n".join(head(capture))]
     if capture.flows.rows:
         parts += ["\n".join(_flows(capture, columns)), "\n".join(_pairs(_fairness(capture)))]
+    if capture.datagrams.rows:
+        parts.append("\n".join(_datagrams(capture)))
+    if capture.echoes.rows:
+        parts.append("\n".join(_echoes(capture)))
     if capture.stations.rows:
         parts.append("\n".join(_stations(capture)))
+    others = capture.document["not_analysed"]
+    if others:
+        parts.append("not analysed: " + ", ".join(f"{count} {name}" for name, count in others.items()))
     return "\n\n".join(parts)
 
 
@@ -82,6 +89,45 @@ def _flows(capture: Capture, width: int) -> list[str]:
     if flows.rows > MOST_FLOWS:
         lines.append(f"... and {flows.rows - MOST_FLOWS} smaller flows: --json or --csv has all")
     return lines
+
+
+def _datagrams(capture: Capture) -> list[str]:
+    table = capture.datagrams
+    order = sorted(range(table.rows), key=lambda row: -int(table["bytes"][row]))
+    rows = [["from", "to", "kind", "packets", "rate", "lost", "jitter", "longest gap", "RTT"]]
+    rows += [
+        [
+            *(str(table[name][row]) for name in ("from", "to", "kind", "packets")),
+            rate(float(table["rate_bps"][row])),
+            percent(float(table["loss_fraction"][row])),
+            *(time(float(table[name][row])) for name in ("jitter_s", "longest_gap_s", "spin_rtt_mean_s")),
+        ]
+        for row in order[:MOST_FLOWS]
+    ]
+    more = [f"... and {table.rows - MOST_FLOWS} smaller flows: --json has all"] if table.rows > MOST_FLOWS else []
+    return [*_set(rows, left=3), *more]
+
+
+def _echoes(capture: Capture) -> list[str]:
+    table = capture.echoes
+    rows = [["echo from", "to", "requests", "lost", "RTT min", "mean", "max"]]
+    for row in range(min(table.rows, MOST_FLOWS)):
+        times = [time(float(table[f"rtt_{which}_s"][row])) for which in ("min", "mean", "max")]
+        lost = percent(float(table["loss_fraction"][row]))
+        rows.append([str(table["from"][row]), str(table["to"][row]), str(table["requests"][row]), lost, *times])
+    more = [f"... and {table.rows - MOST_FLOWS} more pairs: --json has all"] if table.rows > MOST_FLOWS else []
+    return [*_set(rows, left=2), *more]
+
+
+def _set(rows: list[list[str]], left: int) -> list[str]:
+    """Set rows in columns, the first `left` of them to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return [
+        "  ".join(
+            cell.ljust(w) if at < left else cell.rjust(w) for at, (cell, w) in enumerate(zip(row, widths))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def limit(capture: Capture, row: int) -> str:

@@ -299,7 +299,10 @@ def _starved(r: _Records) -> Iterator[Finding]:
         return
     little = (goodput < STARVED * goodput.mean()) & ~starved
     done = np.asarray(r.raw["had_no_more"], dtype=np.bool_)
-    for which, why in ((little & done, "had no more to send"), (little & ~done, "not for the time that they were there")):
+    for which, why in (
+        (little & done, "had no more to send"),
+        (little & ~done, "not for the time that they were there"),
+    ):
         modest = [name for name, is_it in zip(names, which) if is_it]
         if modest:
             gets = "get" if len(modest) > 1 else "gets"

@@ -177,7 +177,9 @@ def starved(
     if columns[0].shape != got.shape:
         raise ValueError(f"goodputs have shape {got.shape}, what was asked for or the times {columns[0].shape}")
     flows = np.stack([np.moveaxis(column, axis, -1) for column in columns], axis=-1)
-    rows = [[(got, asked, active) for got, asked, active in row] for row in flows.reshape(-1, *flows.shape[-2:]).tolist()]
+    rows = [
+        [(got, asked, active) for got, asked, active in row] for row in flows.reshape(-1, *flows.shape[-2:]).tolist()
+    ]
     found = np.array(_core.starved(rows, below), dtype=np.bool_).reshape(flows.shape[:-1])
     return np.moveaxis(found, -1, axis)
 

@@ -59,7 +59,7 @@ def possible_range(figure: str) -> tuple[float, float]:
 
 
 def limits(figure: str, interval: Interval) -> tuple[float, float]:
-    """Ends of an interval, cut off where the figure cannot be.
+    """Give the ends of an interval, cut off where the figure cannot be.
 
     The cut interval covers the true mean as often as the whole one, for the true mean is a possible value.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -20,7 +20,8 @@ point from its first packet to its last, a run what the application got in the m
 def drawn(number: int) -> wifair.Scenario:
     """Draw a cell with uploads, and perhaps downloads, pages and transfers beside them."""
     draw = random.Random(number)
-    flows = [{"name": "up", "station": "sta", "tcp": {"cc": draw.choice(["reno", "newreno", "cubic"])}}]
+    algorithm = draw.choice(["reno", "newreno", "cubic"])
+    flows: list[dict[str, Any]] = [{"name": "up", "station": "sta", "tcp": {"cc": algorithm}}]
     if draw.random() < 0.5:
         flows.append({"name": "down", "station": "sta1", "direction": "down", "count": draw.randint(1, 4)})
     if draw.random() < 0.4:
@@ -64,8 +65,8 @@ def test_all_agree_on_who_starves(number: int, tmp_path: Path) -> None:
         assert capture.cells["starved_fraction"][0] == pytest.approx(capture.flows["starved"].mean())
         flows = zip(capture.flows["name"].tolist(), capture.flows["starved"].tolist())
         seen = {by_port[int(name.rpartition(":")[2])]: hungry for name, hungry in flows}
-        # A transfer that is done and does not close its connection looks like one that waits, from far away: the capture
-        # says that it cannot know, and takes it for starved.
+        # A transfer that is done and does not close its connection looks like one that waits, from far away: the
+        # capture says that it cannot know, and takes it for starved.
         doubtful = {by_port[int(flow.rpartition(":")[2])] for flow in capture.flows["name"][capture.flows["unsure"]]}
         satisfied = {name for name, got, wanted in zip(starved, goodput, run.flows["asked_bps"]) if got >= 0.9 * wanted}
         expected = {name: bool(starved[name]) for name in seen if name in clear - (doubtful & satisfied)}

@@ -47,7 +47,7 @@ def test_times_and_counts() -> None:
 def test_intervals_share_the_unit_of_the_mean(
     interval: tuple[float, float], form: Callable[[float], str], shown: str
 ) -> None:
-    assert report._with_interval(Interval(*interval), form) == shown
+    assert report._with_interval("x_db", Interval(*interval), form) == shown
 
 
 def test_python_values_as_toml() -> None:
