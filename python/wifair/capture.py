@@ -556,7 +556,7 @@ def _point(side: dict[str, Any]) -> str:
 
 
 def _path(side: dict[str, Any], which: str) -> float:
-    """Round-trip time of the whole path: from the capture point to the receiver and back, and to the sender and back."""
+    """Round-trip time of the whole path: from the capture point to the receiver and back, and to the sender."""
     return _number(side[f"rtt_{which}_s"]) + _number(side[f"echo_rtt_{which}_s"])
 
 

@@ -8,7 +8,7 @@ SEED = {"seed": "0: a capture is no run."}
 FLOWS = SEED | {
     "name": "Sender and receiver.",
     "direction": "`up` or `down` seen from the stations, where the air or the given networks tell; else `wired`.",
-    "goodput_bps": "New payload at the capture point over the time of the connection or, if longer, its activity [bit/s].",
+    "goodput_bps": "New payload that passed, over the time of the connection or, if longer, of its activity [bit/s].",
     "throughput_bps": "All payload at the capture point over the same time [bit/s].",
     "received_bytes": "New payload at the capture point [bytes].",
     "data_packets_sent": "Segments with payload, retransmissions included.",
