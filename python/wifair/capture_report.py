@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import textwrap
 from typing import TYPE_CHECKING
 
 from wifair.report import NOTHING, percent, rate, ratio, time
@@ -28,14 +29,15 @@ def text(capture: Capture, width: int | None = None) -> str:
     if capture.flows.rows:
         parts += ["\n".join(_flows(capture, columns)), "\n".join(_pairs(_fairness(capture)))]
     if capture.datagrams.rows:
-        parts.append("\n".join(_datagrams(capture)))
+        parts.append("\n".join(_datagrams(capture, columns)))
     if capture.echoes.rows:
         parts.append("\n".join(_echoes(capture)))
     if capture.stations.rows:
         parts.append("\n".join(_stations(capture)))
     others = capture.document["not_analysed"]
     if others:
-        parts.append("not analysed: " + ", ".join(f"{count} {name}" for name, count in others.items()))
+        line = "not analysed: " + ", ".join(f"{count} {name}" for name, count in others.items())
+        parts.append(textwrap.fill(line, columns, subsequent_indent="  "))
     return "\n\n".join(parts)
 
 
@@ -91,10 +93,10 @@ def _flows(capture: Capture, width: int) -> list[str]:
     return lines
 
 
-def _datagrams(capture: Capture) -> list[str]:
+def _datagrams(capture: Capture, width: int) -> list[str]:
     table = capture.datagrams
     order = sorted(range(table.rows), key=lambda row: -int(table["bytes"][row]))
-    rows = [["from", "to", "kind", "packets", "rate", "lost", "jitter", "longest gap", "RTT"]]
+    rows = [["from", "to", "kind", "packets", "rate", "lost", "jitter", "gap", "RTT"]]
     rows += [
         [
             *(str(table[name][row]) for name in ("from", "to", "kind", "packets")),
@@ -104,6 +106,9 @@ def _datagrams(capture: Capture) -> list[str]:
         ]
         for row in order[:MOST_FLOWS]
     ]
+    taken = sum(max(map(len, column)) + 2 for column in list(zip(*rows))[2:])
+    room = max((width - taken - 2) // 2, NARROWEST)
+    rows = [[_short(row[0], room), _short(row[1], room), *row[2:]] for row in rows]
     more = [f"... and {table.rows - MOST_FLOWS} smaller flows: --json has all"] if table.rows > MOST_FLOWS else []
     return [*_set(rows, left=3), *more]
 

@@ -165,7 +165,7 @@ def test_an_exception_stops_the_run_and_names_class_method_flow_and_time(scenari
     ("body", "message"),
     [
         ("def on_ack(self, ack): self.cwnd = float('nan')", "cwnd is NaN: it must be a finite number of segments"),
-        ("def on_ack(self, ack): self.ssthresh = float('nan')", "ssthresh is NaN"),
+        ("def on_ack(self, ack): self.ssthresh = float('nan')", "ssthresh is nan"),
         ("def on_ack(self, ack): self.cwnd = -1.0", "cwnd is -1: it must be above 0"),
         ("def on_akc(self, ack): pass", "nothing calls or reads `on_akc` of Bad: did you mean `on_ack`?"),
         ("wants_rate_sample = True", "did you mean `wants_rate_samples`?"),

@@ -399,6 +399,10 @@ fn flow_plan(
 ) -> FlowPlan {
     let group = scenario.flows_of(flow);
     let transport = match &group.transport {
+        _ if let scenario::Workload::Ping(ping) = &group.workload => Transport::Ping {
+            payload: u16::try_from(ping.size.0).expect("the size of an echo was checked"),
+            interval: ping.interval,
+        },
         scenario::Transport::Tcp(tcp) => {
             let (mut sender, mut receiver) = tcp.resolve();
             if let cc::Choice::Python(params) = &tcp.cc {

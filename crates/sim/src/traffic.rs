@@ -27,6 +27,8 @@ choice! {
         OnOff(OnOff) = "on-off",
         /// Sessions from a table of starts and lengths.
         Trace(Trace) = "trace",
+        /// Echoes whose round trips are measured, as `ping` sends them; no share in fairness.
+        Ping(Ping) = "ping" from "RFC 792",
     }
 }
 
@@ -45,6 +47,16 @@ table! {
     pub struct Transfer {
         /// Bytes to send.
         pub size: Bytes, "at least 1 B" => |size| size.0 >= 1;
+    }
+}
+
+table! {
+    /// Echo requests at regular times, each answered at once.
+    pub struct Ping {
+        /// From one request to the next.
+        pub interval: Duration = Duration::from_millis(200), "at least 1 ms" => |interval| *interval >= Duration::from_millis(1);
+        /// Data in a request; 28 B of headers come on top.
+        pub size: Bytes = Bytes(56), "at most 65507 B" => |size| size.0 <= 65_507;
     }
 }
 
@@ -300,7 +312,7 @@ impl Workload {
     ) -> Option<Vec<(Time, Bytes)>> {
         let before_end = |(at, _): &(Time, Bytes)| *at < end;
         match self {
-            Self::Persistent | Self::Web(_) | Self::OnOff(_) => None,
+            Self::Persistent | Self::Web(_) | Self::OnOff(_) | Self::Ping(_) => None,
             Self::Transfer(transfer) => Some(vec![(start, transfer.size)]),
             Self::Sessions(sessions) => {
                 let all = sessions.list.iter().map(|session| (start.saturating_add(session.start), session.length));
@@ -348,7 +360,7 @@ impl Workload {
             Self::Poisson(poisson) => poisson.connection,
             Self::Trace(trace) => trace.connection,
             Self::Web(_) => Connection::New,
-            Self::Persistent | Self::Transfer(_) | Self::OnOff(_) => Connection::Keep,
+            Self::Persistent | Self::Transfer(_) | Self::OnOff(_) | Self::Ping(_) => Connection::Keep,
         }
     }
 }

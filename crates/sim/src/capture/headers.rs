@@ -19,7 +19,7 @@ use wifair_tcp::{ReceiverConfig, SenderConfig};
 use super::air::Known;
 use super::capture_points::node_name;
 use crate::build::nodes_by_channel;
-use crate::scenario::{Node, Scenario, Standard, Transport};
+use crate::scenario::{Node, Scenario, Standard, Transport, Workload};
 use crate::world::{Hop, Sighting, Stamp, World};
 
 const RECEIVER_PORTS: (u16, u32) = (5_001, 4_999);
@@ -59,6 +59,8 @@ pub(super) struct Headers {
     ends: Vec<(Node, Node)>,
     /// By the number of the flow; none for UDP.
     announced: Vec<Option<AnnouncedOptions>>,
+    /// Whether a flow is one of echoes.
+    pings: Vec<bool>,
     names: Vec<(Node, String)>,
     /// By medium and number.
     on_air: Vec<Vec<Node>>,
@@ -78,9 +80,11 @@ impl Headers {
             Transport::Tcp(tcp) => Some(AnnouncedOptions::new(&tcp.resolve())),
             Transport::Udp(_) => None,
         };
+        let is_ping = |flow| matches!(scenario.flows_of(flow).workload, Workload::Ping(_));
         let nodes: BTreeSet<Node> = legs.iter().map(|leg| leg.node).collect();
         Self {
             announced: scenario.network.flows.iter().map(announced).collect(),
+            pings: scenario.network.flows.iter().map(is_ping).collect(),
             ends: scenario.network.flows.iter().map(|flow| (flow.from, flow.to)).collect(),
             names: nodes.into_iter().map(|node| (node, node_name(scenario, node))).collect(),
             legs,
@@ -173,6 +177,19 @@ impl Headers {
                     ..self.segment(packet, stamp, announced, (source, destination))
                 };
                 frame::tcp(to, &segment, keep);
+                packet.payload
+            }
+            Kind::Udp if self.pings[stamp.flow as usize] => {
+                let echo = Echo {
+                    source: source.address,
+                    destination: destination.address,
+                    reply: stamp.is_reverse,
+                    identifier: stamp.flow as u16,
+                    sequence: (packet.seq / u64::from(packet.payload.max(1))) as u16,
+                    ip_id: stamp.ip_id,
+                    payload: packet.payload,
+                };
+                frame::echo(to, &echo, keep);
                 packet.payload
             }
             Kind::Udp => {

@@ -303,6 +303,9 @@ table! {
                 &[("workload", &what), ("transport", "udp here")],
             );
         }
+        if matches!(flow.workload, Workload::Ping(_)) && at.has("transport") {
+            at.clash("`ping` is carried by nothing", &[("transport", "leave it out"), ("workload", "echoes")]);
+        }
         if let (Transport::Tcp(_), Workload::OnOff(_)) = (&flow.transport, &flow.workload) {
             at.problem("workload", "\"on-off\" needs UDP", "write transport = \"udp\"");
         }

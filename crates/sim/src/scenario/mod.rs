@@ -29,8 +29,8 @@ use wifair_units::{Duration, Time};
 use crate::traffic::read_trace;
 
 pub use crate::traffic::{
-    BurstLaw, Connection, Empirical, Lognormal, Offset, OnOff, Pareto, Periodic, Poisson, Session, Sessions, SizeLaw,
-    Sizes, Trace, Transfer, Web, Workload, exponential,
+    BurstLaw, Connection, Empirical, Lognormal, Offset, OnOff, Pareto, Periodic, Ping, Poisson, Session, Sessions,
+    SizeLaw, Sizes, Trace, Transfer, Web, Workload, exponential,
 };
 pub use catalogue::{Item, catalogue};
 pub use file::{Ap, Direction, File, Flows, Link, Router, Servers, Stations, Transport, Udp};

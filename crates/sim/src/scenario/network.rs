@@ -8,6 +8,8 @@ use wifair_phy::rate::Adaptation;
 use wifair_queue as queue;
 use wifair_units::{BitRate, Bytes, Duration};
 
+use crate::traffic::Workload;
+
 use super::file::{Direction as Dir, File, Flows, Transport};
 use super::high_throughput::{AccessCategory, OwnMode};
 use super::routing::Protocol;
@@ -795,9 +797,10 @@ impl Builder<'_> {
 
 /// A full packet of `flows`, with headers, and the key that says how large it is.
 fn full_packet(flows: &Flows) -> (&'static str, Bytes) {
-    match &flows.transport {
-        Transport::Tcp(tcp) => ("tcp.mss", tcp.mss + tcp.header),
-        Transport::Udp(udp) => ("udp.payload", udp.payload + udp.header),
+    match (&flows.workload, &flows.transport) {
+        (Workload::Ping(ping), _) => ("ping.size", ping.size + Bytes(28)),
+        (_, Transport::Tcp(tcp)) => ("tcp.mss", tcp.mss + tcp.header),
+        (_, Transport::Udp(udp)) => ("udp.payload", udp.payload + udp.header),
     }
 }
 

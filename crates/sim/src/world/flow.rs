@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use wifair_engine::{Stream, stream};
 use wifair_mac::SaturatedSource;
 use wifair_metrics::Jitter;
-use wifair_packet::{Kind, Packet, PacketId};
+use wifair_packet::{Kind, Packet, PacketId, flag};
 use wifair_tcp::{Receiver, Sender};
 use wifair_units::{Duration, Time};
 
@@ -75,6 +75,7 @@ pub(super) struct Connection {
 pub(super) enum Ends {
     Tcp { sender: Sender, receiver: Receiver },
     Udp { draws: Stream, sent: u64 },
+    Ping { sent: u64 },
 }
 
 /// Sessions that one connection carries in order, and how far it has come with them.
@@ -91,6 +92,9 @@ pub(super) struct Sessions {
 /// The number of a connection is given to another no sooner than this after its end, when all its packets are gone:
 /// twice the maximum segment lifetime as stacks have it (RFC 9293, section 3.6.1, has 4 minutes).
 const TIME_WAIT: Duration = Duration::from_secs(60);
+
+/// Headers of IPv4 and ICMP (RFC 791, RFC 792), in bytes.
+const ECHO_HEADERS: u16 = 28;
 
 impl World {
     /// Whether each session of a flow has a connection of its own.
@@ -123,6 +127,7 @@ impl World {
                     Ends::Tcp { sender: Sender::new(sender, number), receiver: Receiver::new(receiver, number) }
                 }
                 Transport::Udp { .. } => Ends::Udp { draws: stream(self.seed, "udp", &owner.name), sent: 0 },
+                Transport::Ping { .. } => Ends::Ping { sent: 0 },
             },
             counters: FlowCounters::default(),
             cwnd: TimeMean::starting(self.now),
@@ -244,9 +249,57 @@ impl World {
         }
     }
 
+    /// An echo request has reached the other end, or its reply has come back.
+    #[inline(never)]
+    fn take_ping(&mut self, id: PacketId) {
+        let packet = &mut self.packets[id];
+        let connection = &mut self.connections[packet.flow as usize];
+        let flow = &mut self.flows[connection.flow as usize];
+        let taken = self.now - packet.sent_at();
+        if packet.has(flag::ACK) {
+            connection.counters.acks_arrived += 1;
+            flow.rtt.add(taken);
+            self.packets.release(id);
+            return;
+        }
+        connection.counters.arrive(packet.payload);
+        connection.counters.acks_sent += 1;
+        flow.took(taken);
+        packet.flags |= flag::ACK;
+        let hop = connection.reverse;
+        packet.hop = hop;
+        self.launch(id, hop);
+    }
+
+    /// Sends an echo request and sets the timer for the next; the caller looks at the timers.
+    pub(super) fn send_ping(&mut self, index: usize) {
+        let now = self.now;
+        let connection = &mut self.connections[index];
+        let flow = &self.flows[connection.flow as usize];
+        let (Ends::Ping { sent }, Transport::Ping { payload, interval }) = (&mut connection.ends, &flow.transport)
+        else {
+            return;
+        };
+        if flow.stopped {
+            return;
+        }
+        let mut packet = datagram(flow, index, *sent, *payload, *payload + ECHO_HEADERS);
+        packet.set_sent_at(now);
+        *sent += u64::from((*payload).max(1));
+        connection.counters.data_sent += 1;
+        let next = now + *interval;
+        let hop = packet.hop;
+        let id = self.packets.insert(packet);
+        self.launch(id, hop);
+        self.timers.set(2 * index, next);
+    }
+
     /// A datagram has reached the other end.
     #[inline(never)]
     fn take_datagram(&mut self, id: PacketId) {
+        if matches!(self.connections[self.packets[id].flow as usize].ends, Ends::Ping { .. }) {
+            return self.take_ping(id);
+        }
         self.packets.release(id);
         let packet = &self.packets[id];
         let connection = &mut self.connections[packet.flow as usize];
@@ -355,6 +408,10 @@ impl World {
             match &mut self.connections[index].ends {
                 Ends::Udp { .. } => {
                     self.send_datagram(index);
+                    self.look_at_timers();
+                }
+                Ends::Ping { .. } => {
+                    self.send_ping(index);
                     self.look_at_timers();
                 }
                 Ends::Tcp { sender, .. } => {
@@ -528,6 +585,6 @@ pub(super) fn refresh(connection: &mut Connection) {
             counters.timeouts = sender.counts().timeouts;
             counters.received = receiver.delivered();
         }
-        Ends::Udp { .. } => counters.received = counters.payload_arrived,
+        Ends::Udp { .. } | Ends::Ping { .. } => counters.received = counters.payload_arrived,
     }
 }

@@ -26,7 +26,7 @@ use wifair_engine::{EventQueue, NextEventTree, Timers};
 use wifair_mac::general::{GeneralSettings, GeneralStation};
 use wifair_mac::{AirTime, Channel, Counters, GeneralChannel, MacEvent, SharedChannel, SpatialChannel};
 use wifair_metrics::Jitter;
-use wifair_packet::{Kind, Packet, PacketId, Packets};
+use wifair_packet::{Kind, Packet, PacketId, Packets, flag};
 use wifair_queue::Dropped;
 use wifair_units::{Duration, Time};
 
@@ -321,7 +321,7 @@ impl World {
         let first = self.flows[flow].connections.first().map(|number| &self.connections[*number as usize].ends);
         match first {
             Some(Ends::Tcp { sender, .. }) => sender.sent() - sender.una(),
-            Some(Ends::Udp { .. }) | None => 0,
+            Some(Ends::Udp { .. } | Ends::Ping { .. }) | None => 0,
         }
     }
 
@@ -452,6 +452,7 @@ impl World {
                     self.acknowledge(index);
                 }
                 Ends::Udp { .. } => self.send_datagram(index),
+                Ends::Ping { .. } => self.send_ping(index),
             }
         }
         self.look_at_timers();
@@ -691,6 +692,9 @@ impl World {
         match (packet.kind, &mut self.routing) {
             (Kind::Icmp, _) => self.echoes_gone += 1,
             (Kind::Routing, Some(routing)) => routing.forget(packet),
+            (Kind::Udp, _) if packet.has(flag::ACK) => {
+                self.connections[packet.flow as usize].counters.lose(Kind::Ack, loss); // a reply to an echo
+            }
             (kind, _) => self.connections[packet.flow as usize].counters.lose(kind, loss),
         }
     }

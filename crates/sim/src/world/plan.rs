@@ -154,6 +154,13 @@ pub enum Transport {
         /// Each interval is drawn uniformly within this fraction of itself around its mean, from 0 to 1.
         jitter: f64,
     },
+    /// Echo requests, each answered at once.
+    Ping {
+        /// Data in a request and in its reply, in bytes.
+        payload: u16,
+        /// Time from one request to the next.
+        interval: Duration,
+    },
 }
 
 /// What the application does.

@@ -55,10 +55,13 @@ impl World {
         for (flow, starved) in flows.iter_mut().zip(&starved) {
             flow.starved = u64::from(*starved);
         }
-        let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
+        // Echoes measure; they have no part in what is shared.
+        let shares: Vec<usize> =
+            (0..flows.len()).filter(|index| !matches!(self.flows[*index].transport, Transport::Ping { .. })).collect();
+        let goodputs: Vec<f64> = shares.iter().map(|index| flows[*index].goodput_bps).collect();
         let total: f64 = goodputs.iter().sum();
         let sum_of = |wanted: Direction| -> f64 {
-            let wanted = labels.flows.iter().zip(&goodputs).filter(|((_, direction), _)| *direction == wanted);
+            let wanted = shares.iter().zip(&goodputs).filter(|(index, _)| labels.flows[**index].1 == wanted);
             wanted.map(|(_, goodput)| goodput).sum()
         };
         let (up, down) = (sum_of(Direction::Up), sum_of(Direction::Down));
@@ -82,7 +85,7 @@ impl World {
             jain_index: jain_index(&goodputs),
             up_down_ratio: if down > 0.0 { up / down } else { f64::NAN },
             uplink_share: up / (up + down),
-            starved_fraction: starved.iter().filter(|starved| **starved).count() as f64 / starved.len() as f64,
+            starved_fraction: starved.iter().filter(|starved| **starved).count() as f64 / shares.len() as f64,
             instantaneous_fairness: sent.index(),
             instantaneous_fairness_acked: acknowledged.index(),
             sessions_finished: acknowledged.finished,
@@ -148,6 +151,7 @@ impl World {
         let (lost, arrived) = (counters.data_lost.iter().sum::<u64>() as f64, counters.data_arrived as f64);
         let loss = lost / (lost + arrived);
         let is_udp = matches!(flow.transport, Transport::Udp { .. });
+        let is_ping = matches!(flow.transport, Transport::Ping { .. });
         let udp = |value: f64| if is_udp { value } else { f64::NAN };
         let rating = udp(call_rating(one_way, loss));
         let increase = |all: &Histogram, idle: f64| (all.mean() - idle).max(0.0);
@@ -202,7 +206,7 @@ impl World {
             owd_max_s: some(one_way, one_way.maximum()),
             latency_increase_s: latency_increase,
             bufferbloat_grade: bufferbloat_grade(latency_increase).unwrap_or_default().to_owned(),
-            jitter_s: udp(flow.jitter.seconds()),
+            jitter_s: if is_ping { flow.jitter.seconds() } else { udp(flow.jitter.seconds()) },
             r_factor: rating,
             mos: mean_opinion_score(rating),
         }
@@ -225,6 +229,7 @@ impl World {
             | (Transport::Tcp { .. }, Workload::Endless | Workload::Outside) => {
                 Supply { got, asked: f64::INFINITY, active: whole }
             }
+            (Transport::Ping { .. }, _) => Supply { got: 0.0, asked: 0.0, active: whole },
             (Transport::Udp { payload, .. }, _) => {
                 Supply { got, asked: counters.data_sent as f64 * f64::from(*payload), active: whole }
             }

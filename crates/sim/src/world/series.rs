@@ -57,7 +57,7 @@ impl World {
                 Some(Ends::Tcp { sender, .. }) => {
                     [sender.cwnd(), sender.delay_window(), sender.ssthresh(), sender.rtt().srtt().as_secs()]
                 }
-                Some(Ends::Udp { .. }) | None => [f64::NAN; 4],
+                Some(Ends::Udp { .. } | Ends::Ping { .. }) | None => [f64::NAN; 4],
             };
             self.series.time_s.push(time);
             self.series.flow.push(index as u32);

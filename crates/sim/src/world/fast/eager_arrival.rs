@@ -98,6 +98,7 @@ impl World {
                 return EagerArrival::Never;
             }
             (Transport::Udp { .. }, _) => return EagerArrival::Always,
+            (Transport::Ping { .. }, _) => return EagerArrival::Never,
             (Transport::Tcp { receiver, .. }, _) => receiver.ack_every > 1,
         };
         let Hop::Wired(back) = answer else { return EagerArrival::Never };

@@ -121,6 +121,7 @@ impl<'a> Search<'a> {
                     // Packets are taken out, users see objects, and numbers of connections become free in the order of events.
                     (_, Workload::Outside | Workload::Web(_) | Workload::Sessions { fresh: true, .. }) => false,
                     (Transport::Udp { .. }, _) => true,
+                    (Transport::Ping { .. }, _) => false,
                     (Transport::Tcp { .. }, _) => self.is_lazy(back[0]),
                 },
             };
@@ -140,7 +141,7 @@ impl<'a> Search<'a> {
     fn entries(&self, flow: &Flow, start: u32, back: u32, mut note: impl FnMut(usize, Hop)) {
         let (path, back) = (self.path(start), self.path(back));
         let mut before = match &flow.transport {
-            Transport::Tcp { .. } if back.len() > 1 => Some(back[back.len() - 2]),
+            Transport::Tcp { .. } | Transport::Ping { .. } if back.len() > 1 => Some(back[back.len() - 2]),
             _ => None, // nobody answers a datagram
         };
         for hop in path {
