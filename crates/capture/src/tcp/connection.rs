@@ -538,7 +538,7 @@ impl Side {
     /// From the capture point to the other end and back at best, in ns.
     #[inline]
     pub(crate) fn turn(&self) -> Option<f64> {
-        (self.history.rtt.count > 0).then(|| self.history.rtt.min * 1e3)
+        (self.history.rtt.count > 0).then_some(self.history.rtt.min * 1e3)
     }
 
     /// Behind the highest data sent.
