@@ -15,6 +15,7 @@ import numpy as np
 
 from wifair import metrics
 from wifair._core import __version__
+from wifair.latency import bufferbloat_grade
 from wifair.report import percent, rate, time
 from wifair.sources import named
 from wifair.statistics import mean_interval
@@ -32,6 +33,8 @@ __all__ = ["Explanation", "Finding", "explain"]
 FORMAT = 1
 STARVED = 0.1
 """A flow below this part of the mean goodput is looked at: it is starved, or asked for little."""
+SATISFIED = 70
+"""Below this R-factor many users are dissatisfied (ITU-T G.109)."""
 FEW = 6
 """Names that a sentence lists."""
 KEPT = "\N{NO-BREAK SPACE}"
@@ -157,6 +160,7 @@ def explain(results: Found) -> Explanation:
         _dropped_data,
         _timeouts,
         _waiting,
+        _calls,
         _limits,
         _sessions,
         _radio,
@@ -423,11 +427,40 @@ def _waiting(r: _Records) -> Iterator[Finding]:
     text = f"Round trips take {time(average)} on average, the shortest take {time(base)}: the rest is waiting in queues"
     if not math.isnan(queue) and queue > 1:
         text += f". The access point's holds {queue:.1f} packets on average"
+    if "latency_increase_s" in r.flows:
+        increase = r.flows["latency_increase_s"][known]
+        grade = bufferbloat_grade(float(np.nanmean(increase))) if not np.isnan(increase).all() else None
+        if grade:
+            text += f". Tests of bufferbloat would give this a grade of {grade}"
     yield Finding(
         "waiting",
         text + ".",
         {"rtt_mean_s": average, "rtt_min_s": base, "ap_queue_mean_packets": queue},
         ("ap.scheme.window=b-over-n", "ap.queue.discipline=fq-codel") if queue > 10 else (),
+    )
+
+
+def _calls(r: _Records) -> Iterator[Finding]:
+    """How datagrams would sound as a call, where that is not good."""
+    if "r_factor" not in r.flows:
+        return
+    rating = r.flows["r_factor"]
+    bad = [int(i) for i in np.argsort(rating, kind="stable") if rating[i] < SATISFIED]
+    if not bad:
+        return
+    worst = bad[0]
+    score, lost, late = (float(r.flows[name][worst]) for name in ("mos", "loss_fraction", "owd_p99_s"))
+    text = (
+        f"As a call, {r.flows.names[worst]} would sound bad: a mean opinion score of {score:.1f} (R-factor"
+        f" {rating[worst]:.0f}), for {percent(lost)} of its datagrams are lost and one in a hundred takes {time(late)}"
+        " or more"
+    )
+    more = f"; {len(bad) - 1} more flows have an R-factor below {SATISFIED}" if len(bad) > 1 else ""
+    yield Finding(
+        "calls",
+        text + more + ".",
+        {"mos": score, "loss_fraction": lost, "owd_p99_s": late},
+        ("ap.queue.discipline=fq-codel",),
     )
 
 

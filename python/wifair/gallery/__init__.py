@@ -12,6 +12,7 @@ NETWORKS = {
     "hot-spot": "eight uploads through one access point: ACKs overflow its queue",
     "home": "a backup, a film, and sensors that wake up now and then",
     "lecture-hall": "200 stations: web pages and uploads",
+    "rrul": "latency under load: echoes and a call beside four uploads and four downloads",
     "hidden-nodes": "two stations that hear the access point but not each other",
     "weak-station": "a strong and a weak station, bit errors by signal and noise",
     "mesh-chain": "five nodes in a line, packets passed on from node to node",
