@@ -1,17 +1,22 @@
-"""Writes the reference of congestion controls, queues and schemes from the code: ``python docs/generate.py``.
+"""Writes the reference of congestion controls, queues and schemes, and the lessons: ``python docs/generate.py``.
 
 What each page says stands at the head of the module it is about; names, sources and keys come from the core.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 from wifair import _core
+from wifair.laboratory.export import export
+from wifair.laboratory.page import has_engine
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "docs" / "reference"
+LESSONS = ROOT / "docs" / "lessons"
 MODULES = {"newreno": "reno", "westwood-nr": "westwood"}
 PAGES = {
     "congestion-controls": ("Congestion controls", "crates/tcp/src/cc", ["flows.tcp.cc"], "flows.tcp"),
@@ -61,6 +66,21 @@ def page(title: str, folder: str, choosers: list[str], prefix: str) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def lesson(number: int, about: dict[str, Any]) -> str:
+    """Write the page of a lesson, with the page of the lab in it where the core was built for the browser."""
+    name, title = about["id"], about["title"]
+    text = (ROOT / "lab" / "lessons" / f"{name}.toml").read_text(encoding="utf-8")
+    lines = [f"# {number}. {title}", "", " ".join(about["sentences"]), "", f"**Move** {about['move']}", ""]
+    if has_engine():
+        address = f"../../live/index.html?lesson={name}"
+        style = "width:100%;height:1100px;border:1px solid #8888"
+        lines += [f'<iframe src="{address}" title="The lab: {title}" loading="lazy" style="{style}"></iframe>', ""]
+        lines += [f"[In a page of its own]({address})", ""]
+    lines += ["On your own machine:", "", "<!-- not run: a server that goes on -->", "```sh"]
+    lines += [f"wifair lab --lesson {name}", "```", "", "The scenario:", "", "```toml", text.rstrip(), "```", ""]
+    return "\n".join(lines)
+
+
 def _same(path: str, wanted: str) -> bool:
     """Whether two paths of keys end in the same steps: a queue is described where it first occurs."""
     return path.split(".")[-2:] == wanted.split(".")[-2:]
@@ -71,6 +91,12 @@ def main() -> None:
     OUT.mkdir(exist_ok=True)
     for name, of in PAGES.items():
         (OUT / f"{name}.md").write_text(page(*of), encoding="utf-8")
+    if has_engine():
+        export(ROOT / "docs" / "live", force=True)
+    LESSONS.mkdir(exist_ok=True)
+    abouts = json.loads((ROOT / "lab" / "lessons" / "lessons.json").read_text(encoding="utf-8"))
+    for number, about in enumerate(abouts, 1):
+        (LESSONS / f"{about['id']}.md").write_text(lesson(number, about), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,3 +13,4 @@ await build({
 });
 await build({ ...common, entryPoints: { lab: "src/style.css" }, outdir: out });
 copyFileSync("src/index.html", `${out}/index.html`);
+copyFileSync("lessons/lessons.json", `${out}/lessons.json`);

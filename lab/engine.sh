@@ -16,6 +16,12 @@ if [ ! -d "$sysroot/lib/rustlib/$target/lib" ]; then
     export RUSTC_BOOTSTRAP=1
     options=(-Zbuild-std=std,panic_abort)
 fi
+# Debian's compiler leaves the linker to another package; rustup ships one.
+if [ -z "${CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER:-}" ]; then
+    for lld in {"$sysroot","$(rustc --print sysroot 2>/dev/null)"}/lib/rustlib/*/bin/rust-lld; do
+        [ -x "$lld" ] && export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$lld && break
+    done
+fi
 # Paths of this machine would stand in the messages of panics.
 remap="--remap-path-prefix=$PWD=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$sysroot=rust"
 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$remap" \

@@ -7,7 +7,7 @@ use std::{env, fs, io};
 const CORE: [&str; 12] =
     ["units", "packet", "config", "engine", "tcp", "phy", "queue", "mac", "ap", "routing", "metrics", "sim"];
 
-fn main() -> io::Result<()> {
+pub fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../..");
     let mut files = vec![root.join("Cargo.lock")];
     for name in CORE {

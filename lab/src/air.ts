@@ -132,12 +132,22 @@ export class Air {
   /** Another run: what was recorded is forgotten. */
   show(spec: Spec, nodes: string[], now_s: number): void {
     this.spec = spec;
+    const isSame = nodes.join() === this.nodes.join();
     this.nodes = nodes;
     this.generation++;
     this.reached_s = Infinity;
     this.canvas.setAttribute("aria-label", `The air: lanes of ${nodes.slice(0, 12).join(", ")}`);
-    this.frames = this.frames && { ...this.frames, from_s: Infinity, to_s: -Infinity };
+    // What is shown stays until the new frames are there, if the lanes are the same.
+    this.frames = this.frames && isSame ? { ...this.frames, from_s: Infinity, to_s: -Infinity, losses: EMPTY } : null;
     this.look(now_s);
+  }
+
+  /** Ends what is recorded. */
+  stop(): void {
+    this.generation++;
+    this.engine.stop();
+    this.reached_s = Infinity;
+    this.about.textContent = "";
   }
 
   get from_s(): number {
@@ -308,7 +318,8 @@ export class Air {
     canvas.addEventListener(
       "wheel",
       (event) => {
-        if (!event.ctrlKey && !event.shiftKey && Math.abs(event.deltaY) < Math.abs(event.deltaX)) return;
+        // The page scrolls under the pointer, unless the air was clicked before.
+        if (!event.ctrlKey && !event.shiftKey && document.activeElement !== canvas) return;
         event.preventDefault();
         const at = this.from_s + ((event.offsetX - LEFT) / plotWidth(canvas.clientWidth)) * this.width_s;
         const factor = Math.exp(Math.sign(event.deltaY) * Math.min(0.5, Math.abs(event.deltaY) / 300));
@@ -375,8 +386,8 @@ export function describeFrame(frames: Frames, row: number): string {
     unheard: "lost: its receiver did not listen",
   };
   lines.push(fate[text("fate")] ?? text("fate"));
-  const spoilt = text("spoilt_at");
-  if (spoilt && spoilt !== "*:collision") lines.push(`not read by ${spoilt.split(" ").slice(0, 6).join(", ").replace(/:/g, ": ")}`);
+  const others = text("spoilt_at").split(" ").filter((one) => one && !one.startsWith("*") && !one.startsWith(`${receiver}:`));
+  if (others.length) lines.push(`not read by ${others.slice(0, 6).join(", ").replace(/:/g, ": ")}`);
   return lines.join("\n");
 }
 
@@ -421,7 +432,7 @@ export function paintAir(g: CanvasRenderingContext2D, view: View): void {
   // The axis.
   const step = roundStep(width_s / Math.max(2, inside / 95));
   const unit = step >= 1 ? 1 : step >= 1e-3 ? 1e3 : 1e6;
-  const base = width_s < 1 ? Math.floor(from_s / (1000 * step)) * 1000 * step : 0;
+  const base = width_s < 1 && from_s > 0 ? Math.floor(from_s / (1000 * step)) * 1000 * step : 0;
   g.fillStyle = soft;
   g.strokeStyle = css("--grid");
   g.textAlign = "center";
@@ -461,6 +472,13 @@ function paintFrames(g: CanvasRenderingContext2D, view: View, x: (time: number) 
   const first = firstEnding(end, from_s);
   const last = Math.min(end.length, firstEnding(end, from_s + width_s + frames.longest) + 1);
   const pixel = width_s / inside;
+  const isSeen = frames.from_s <= Math.max(0, from_s) && frames.to_s >= Math.min(view.end_s, from_s + width_s);
+  let shown = false;
+  for (let i = first; i < last && !shown; i++) shown = start[i]! <= from_s + width_s;
+  if (isSeen && !shown) {
+    g.fillStyle = css("--ink-2");
+    g.fillText("nothing is on the air here", LEFT + 10, TOP + LANE / 2);
+  }
   if (last - first > 4 * inside) {
     paintDensity(g, view, placeOf, first, last, pixel);
     return;

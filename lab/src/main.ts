@@ -73,12 +73,17 @@ export class Lab {
     const { head } = await ask(this.engine, { ask: "describe" });
     this.form = new Form(byId("main-controls"), byId("all-controls"), head.schema, (path, value) => this.change(path, value));
     this.listen();
-    const shared = await readFragment();
+    let broken: unknown;
+    const shared = await readFragment().catch((why) => {
+      broken = why;
+      return null;
+    });
     const asked = LESSONS.find((one) => one.id === (this.start.lesson ?? new URLSearchParams(location.search).get("lesson")));
     if (shared) await this.restore(shared);
     else if (asked) await this.tell(asked);
     else if (this.start.text !== null) await this.write(this.start.text);
     else await this.tell(LESSONS[0]!);
+    if (broken) this.report(broken);
     document.documentElement.dataset.ready = "true";
   }
 
@@ -90,7 +95,7 @@ export class Lab {
   }
 
   async restore(shared: Shared): Promise<void> {
-    this.seed = shared.seed ?? "1";
+    this.seed = byId<HTMLInputElement>("seed").value = /^\d{1,20}$/.test(shared.seed ?? "") ? shared.seed! : "1";
     this.name = shared.name ?? this.name;
     const lesson = LESSONS.find((one) => one.id === shared.lesson);
     if (lesson) this.showLesson(lesson);
@@ -104,7 +109,7 @@ export class Lab {
     this.comparison.clear();
     this.showLesson(lesson);
     this.name = `${lesson.id}.toml`;
-    this.seed = "1";
+    this.seed = byId<HTMLInputElement>("seed").value = "1";
     this.pictures.reset();
     await this.write(lesson.text);
     this.showLesson(lesson); // its slider needs the schema and a scenario
@@ -291,6 +296,7 @@ export class Lab {
   stop(): void {
     this.generation++;
     this.engine.stop();
+    this.air.stop();
     this.comparison.stop();
     this.player.pause();
     this.busy(null);

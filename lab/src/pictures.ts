@@ -1,9 +1,11 @@
 // The plots of the page: which there are, and what they show.
 
-import { byId } from "./dom";
+import { byId, figure } from "./dom";
 import type { Lab } from "./main";
+import { describeLoss } from "./losses";
 import { type Bar, Bars, flowLines, type Line, LinePlot, pinnedLines, Spreads } from "./plots";
-import { type Curves, goodputUntil, type Result } from "./run";
+import { cell, type Curves, goodputUntil, type Result } from "./run";
+import { percent, type Share, Shares } from "./shares";
 import { colour } from "./style-data";
 
 /** Flows whose curves are shown at first. */
@@ -12,6 +14,8 @@ const FIRST = 8;
 export class Pictures {
   readonly bars: Bars;
   readonly spreads = new Spreads();
+  private readonly air = new Shares("Air time", " shares of the measured time", "What was on the air, and how much of the time.");
+  private readonly losses = new Shares("Losses", " packets by place", "Data packets and TCP ACKs that were dropped or given up, of all flows.");
   readonly lines: { goodput: LinePlot; fairness: LinePlot; queue: LinePlot; cwnd: LinePlot; rtt: LinePlot };
   chosen = new Set<number>();
   private names = "";
@@ -26,11 +30,26 @@ export class Pictures {
       goodput: new LinePlot("Goodput over time", { unit: "Mb/s" }, go, "New payload handed to the application, in each hundredth of the run. Click for a time."),
       fairness: new LinePlot("Jain's index so far", { unit: "1", right: "up / down", high: 1.03 }, go, "Of the goodput from the end of the warm-up until each time; dashed the ratio of uplink to downlink goodput."),
       queue: new LinePlot("AP queue", { unit: "packets" }, go, "Packets that wait at the access point."),
-      cwnd: new LinePlot("cwnd", { unit: "segments" }, go, "Congestion windows of the chosen flows."),
+      cwnd: new LinePlot("cwnd", { unit: "segments" }, go, "Congestion windows of the chosen flows; the pointer tells why they fell.", (time) => this.whyFell(time)),
       rtt: new LinePlot("Smoothed RTT", { unit: "ms" }, go, "Smoothed round-trip time, as TCP has it, of the chosen flows."),
     };
     const { goodput, fairness, queue, cwnd, rtt } = this.lines;
-    byId("plots").append(this.bars.root, goodput.root, fairness.root, queue.root, cwnd.root, rtt.root, this.spreads.root);
+    byId("plots").append(this.bars.root, goodput.root, fairness.root, queue.root, cwnd.root, rtt.root, this.spreads.root, this.air.root, this.losses.root);
+  }
+
+  /** Losses and timeouts of the chosen flows about a time. */
+  private whyFell(time_s: number): string {
+    const { result, lines } = this.lab;
+    if (!result || !lines) return "";
+    const times = result.losses.numbers("time_s");
+    const flows = result.losses.numbers("flow");
+    const step = (lines.time[1] ?? 1) - (lines.time[0] ?? 0);
+    const found: string[] = [];
+    for (let row = 0; row < times.length && found.length < 5; row++) {
+      if (Math.abs(times[row]! - time_s) > 1.1 * step || !this.chosen.has(flows[row]!)) continue;
+      found.push(`${Number(times[row]!.toPrecision(6))} s, ${lines.names[flows[row]!]}: ${describeLoss(result.losses, row)}`);
+    }
+    return found.join("\n");
   }
 
   reset(): void {
@@ -69,6 +88,8 @@ export class Pictures {
       list.slice(0, 8).map((values, ap) => ({ label: list.length > 1 ? `AP ${ap + 1}${what}` : `queue${what}`, values, colour: what ? `${colour(ap)}77` : colour(ap), steps: true, width: what ? 1 : 1.3, dash: what ? [3, 3] : undefined }));
     set(this.lines.queue, lines.queueTime, queueLines(lines.queues, ""), queueLines(old((l) => l.queues, (l) => l.queueTime, lines.queueTime), " pinned"));
     this.spreads.show(spreads(result));
+    this.air.show(airShares(result));
+    this.losses.show(losses(result));
     this.atTime(this.lab.player.now_s);
   }
 
@@ -80,7 +101,7 @@ export class Pictures {
     const goodput = goodputUntil(result, lines, checked?.warm_up_s ?? 0, now_s);
     const before = pinned && goodputUntil(pinned.result, pinned.lines, pinned.warmUp_s, now_s >= result.end_s ? Infinity : now_s);
     const bars: Bar[] = lines.names.map((name, flow) => ({ name, flow, value: goodput[flow] ?? 0, pinned: before?.[flow] }));
-    this.bars.show(bars, this.chosen);
+    this.bars.show(bars, this.chosen, now_s < result.end_s ? ` of each flow, until ${now_s.toFixed(1)} s` : " of each flow");
     const visible = now_s < result.end_s;
     for (const plot of Object.values(this.lines)) plot.now(now_s, visible);
   }
@@ -100,6 +121,40 @@ function spreads(result: Result): { name: string; flow: number; at: [number, num
     flow,
     at: columns.map((column) => column[flow] ?? NaN) as [number, number, number, number, number],
   }));
+}
+
+const AIR: [string, string, number][] = [
+  ["air_data", "data", 0],
+  ["air_ack", "ACK", 2],
+  ["air_rts_cts", "RTS, CTS", 4],
+  ["air_collision", "collisions", 1],
+  ["air_error", "errors", 6],
+  ["air_reuse", "side by side", 5],
+  ["air_idle", "idle", 7],
+];
+
+function airShares(result: Result): Share[] {
+  return AIR.flatMap(([column, name, place]) => {
+    const value = cell(result, column);
+    return value > 0 ? [{ name, value, text: percent(value), colour: colour(place) }] : [];
+  });
+}
+
+const LOST: [string, string][] = [
+  ["ap_queue", "AP queue"],
+  ["station_queue", "station queue"],
+  ["link_queue", "wired queue"],
+  ["retry_limit", "retry limit"],
+  ["ap_scheme", "AP scheme"],
+  ["no_route", "no route"],
+];
+
+function losses(result: Result): Share[] {
+  const sum = (column: string): number => result.flows.numbers(column).reduce((a, b) => a + b, 0);
+  const rows = [["data", "data", 0] as const, ["ack", "ACK", 5] as const].flatMap(([kind, word, place]) =>
+    LOST.map(([column, where]) => ({ name: `${word}, ${where}`, value: sum(`${kind}_drops_${column}`), colour: colour(place) })),
+  );
+  return rows.filter((one) => one.value > 0).map((one) => ({ ...one, text: figure(one.value) }));
 }
 
 /** The last value at or before each time. */

@@ -2,7 +2,7 @@
 
 import { byId, el } from "./dom";
 import type { Lab } from "./main";
-import type { Table } from "./engine";
+import { describeLoss, happened } from "./losses";
 
 const SPEEDS: [string, number][] = [
   ["1 : 100 000", 1e-5],
@@ -175,32 +175,4 @@ export class Player {
     event.preventDefault();
     action();
   }
-}
-
-const PLACES: [string, string][] = [
-  ["ap_queue", "the access point's queue"],
-  ["station_queue", "a station's queue"],
-  ["link_queue", "the queue of a wired link"],
-  ["retry_limit", "the MAC, at its retry limit"],
-  ["ap_scheme", "a scheme of the access point"],
-  ["no_route", "a node without a route"],
-];
-
-export function happened(table: Table, row: number, what: string): boolean {
-  if (what === "timeout") return table.numbers("timeouts")[row]! > 0;
-  return PLACES.some(([place]) => table.numbers(`data_${place}`)[row]! > 0 || table.numbers(`ack_${place}`)[row]! > 0);
-}
-
-/** Why a window fell, or is about to. */
-export function describeLoss(table: Table, row: number): string {
-  const number = (name: string): number => table.numbers(name)[row] ?? 0;
-  const some = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
-  const parts: string[] = [];
-  if (number("timeouts")) parts.push(`${some(number("timeouts"), "timeout")}: the window falls to one segment`);
-  if (number("retransmissions")) parts.push(`${some(number("retransmissions"), "segment")} sent again`);
-  for (const [place, where] of PLACES) {
-    if (number(`data_${place}`)) parts.push(`${some(number(`data_${place}`), "data packet")} dropped by ${where}`);
-    if (number(`ack_${place}`)) parts.push(`${some(number(`ack_${place}`), "ACK")} dropped by ${where}`);
-  }
-  return parts.join(", ");
 }

@@ -32,6 +32,7 @@ export class LinePlot {
   readonly root: HTMLElement;
   private readonly holder = el("div", { class: "canvas" });
   private readonly head = el("div", { class: "now", style: "display:none" });
+  private readonly said = el("div", { class: "note", hidden: true });
   private plot: uPlot | undefined;
   private shape = "";
   picture: Picture = { time: [], lines: [] };
@@ -42,12 +43,15 @@ export class LinePlot {
     readonly axis: Axis,
     private readonly at: (time_s: number) => void,
     about: string,
+    /** More to say of a time than the curves show. */
+    private readonly note?: (time_s: number) => string,
   ) {
     this.root = el(
       "figure",
       { class: "plot", role: "img", "aria-label": `${title}, ${axis.unit}, over time` },
       el("figcaption", { title: about }, title, el("small", {}, ` [${axis.unit}${axis.right ? `; dashed: ${axis.right}` : ""}]`)),
       this.holder,
+      this.said,
     );
     new ResizeObserver(() => this.resize()).observe(this.holder);
   }
@@ -64,6 +68,8 @@ export class LinePlot {
   show(picture: Picture, end_s: number): void {
     this.picture = picture;
     this.end_s = end_s;
+    // What there is nothing of takes no room.
+    this.root.hidden = !picture.lines.some((line) => Array.prototype.some.call(line.values, Number.isFinite));
     const shape = JSON.stringify(picture.lines.map(({ values: _, ...rest }) => rest));
     // A curve has a gap where there is no number.
     const gaps = (values: ArrayLike<number>): (number | null)[] => Array.from(values, (x) => (Number.isFinite(x) ? x : null));
@@ -138,12 +144,16 @@ export class LinePlot {
   private readOut(u: uPlot): void {
     const caption = this.root.querySelector("figcaption")!;
     caption.querySelector("output")?.remove();
+    this.said.hidden = true;
     const index = u.cursor.idx;
     if (index === null || index === undefined || (u.cursor.left ?? -1) < 0) return;
     const parts = this.picture.lines
       .filter((line) => Number.isFinite(line.values[index]))
       .slice(0, 8)
       .map((line) => `${line.label} ${Number(line.values[index]!.toPrecision(3))}`);
+    const note = u.over.matches(":hover") ? (this.note?.(Number(this.picture.time[index])) ?? "") : "";
+    this.said.textContent = note;
+    this.said.hidden = note === "";
     caption.append(el("output", {}, `${Number(this.picture.time[index]).toPrecision(4)} s: ${parts.join(", ")}`));
   }
 }
@@ -160,16 +170,18 @@ export class Bars {
   readonly root = el("figure", { class: "plot bars" });
   private readonly list = el("ul", { "aria-label": "Goodput of each flow" });
   bars: Bar[] = [];
+  private readonly until = el("small");
 
   constructor(private readonly toggled: (flow: number) => void) {
     this.root.append(
-      el("figcaption", { title: "New payload handed to the application, over the measured time. Click a flow to show or hide its curves." }, "Goodput", el("small", {}, " of each flow")),
+      el("figcaption", { title: "New payload handed to the application, over the measured time. Click a flow to show or hide its curves." }, "Goodput", this.until),
       this.list,
     );
   }
 
-  show(bars: Bar[], chosen: Set<number>): void {
+  show(bars: Bar[], chosen: Set<number>, until: string): void {
     this.bars = bars;
+    this.until.textContent = until;
     const most = Math.max(1, ...bars.map((bar) => Math.max(bar.value, bar.pinned ?? 0)));
     if (this.list.childElementCount !== bars.length) {
       this.list.replaceChildren(
@@ -223,6 +235,7 @@ export class Spreads {
   show(spreads: Spread[]): void {
     this.spreads = spreads;
     const known = spreads.filter((one) => one.at[4] > 0);
+    this.root.hidden = known.length === 0;
     const low = Math.log(Math.min(...known.map((one) => one.at[0])) || 1e-3);
     const high = Math.log(Math.max(...known.map((one) => one.at[4])) || 1);
     const place = (x: number): number => (high > low ? (100 * (Math.log(x) - low)) / (high - low) : 50);

@@ -2,6 +2,7 @@
 
 import { deflateSync, inflateSync, strFromU8, strToU8 } from "fflate";
 import { byId, el } from "./dom";
+import { EngineError } from "./engine";
 import type { Lab } from "./main";
 import { csv, downloadText, perfetto, pictures, png } from "./save";
 
@@ -36,16 +37,14 @@ export function decodeLink(code: string): Shared {
   return shared;
 }
 
-/** The state in the address of the page, if there is any. */
+/** The state in the address of the page, if there is any; throws what is wrong with it. */
 export async function readFragment(): Promise<Shared | null> {
   const code = /^#s=(.+)$/.exec(location.hash)?.[1];
   if (!code) return null;
   try {
     return decodeLink(code);
   } catch {
-    byId("notice").textContent = "The link is damaged or cut off: nothing in it can be read. Ask for it again, or begin with a lesson.";
-    byId("notice").hidden = false;
-    return null;
+    throw new EngineError("The link is damaged or cut off: nothing in it can be read. Ask for it again, or begin with a lesson.");
   }
 }
 

@@ -187,6 +187,7 @@ def test_wrong_use_of_the_command_is_refused(tmp_path: Path, monkeypatch: pytest
     assert "broken.toml:6:9" in refused(str(broken), "--no-browser")
     assert "name its file" in refused("--set", "a=1")
     assert "lesson" in refused(str(broken), "--lesson", "uploads")
+    assert "slow-station" in refused("--lesson", "nothing")
     assert "--export" in refused("--force")
     assert "--no-browser" in refused("--export", str(tmp_path / "out"), "--no-browser")
     refused("--port", "70000")

@@ -51,6 +51,8 @@ def lab_command(
         raise click.UsageError("a page begins with a scenario or with a lesson")
     if force and folder is None:
         raise click.UsageError("--force goes with --export")
+    if lesson is not None and lesson not in page.lessons():
+        raise click.UsageError(f"no lesson `{lesson}`: choose one of {', '.join(page.lessons())}")
     start = page.Start(lesson=lesson)
     if source is not None:
         start = page.Start.of(Scenario.from_file(source, overrides=[("--set", change) for change in changes]))

@@ -11,7 +11,7 @@ from wifair import _core
 if TYPE_CHECKING:
     from wifair.scenario import Scenario
 
-__all__ = ["ENGINE", "FILES", "Start", "has_engine", "index", "read"]
+__all__ = ["ENGINE", "FILES", "Start", "has_engine", "index", "lessons", "read"]
 
 FILES = {
     "index.html": "text/html; charset=utf-8",
@@ -56,6 +56,11 @@ def read(name: str) -> bytes:
 def has_engine() -> bool:
     """Whether the core was built as WebAssembly."""
     return (files("wifair.laboratory") / "static" / ENGINE).is_file()
+
+
+def lessons() -> list[str]:
+    """Get the names of the lessons, in their order."""
+    return [str(lesson["id"]) for lesson in json.loads(read("lessons.json"))]
 
 
 def index(start: Start, *, engine: str) -> bytes:

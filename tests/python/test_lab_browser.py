@@ -1,0 +1,317 @@
+"""The page of the lab in a real browser: Chromium of the system, driven by Playwright."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import http.server
+import json
+import re
+import shutil
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import wifair
+from wifair import Scenario, _core
+from wifair.laboratory import page as files
+from wifair.laboratory.export import export
+from wifair.laboratory.server import LabServer
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install playwright")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+if CHROMIUM is None:
+    pytest.skip("no Chromium is installed: apt-get install chromium", allow_module_level=True)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+LESSONS = sorted((Path(__file__).parents[2] / "lab" / "lessons").glob("*.toml"))
+PATIENCE_MS = 60_000
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+
+Open = "Callable[..., Any]"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+class Opened:
+    """A page, and what went wrong in it."""
+
+    def __init__(self, browser: Any, url: str, *, width: int = 1600, height: int = 1200, dark: bool = False) -> None:
+        self.context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", accept_downloads=True
+        )
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(PATIENCE_MS)
+        self.wrong: list[str] = []
+        base = re.match(r"https?://[^/]+/", url)
+        assert base
+        self.page.on(
+            "console", lambda said: self.wrong.append(said.text) if said.type in ("error", "warning") else None
+        )
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("request", lambda one: None if self._own(one.url, base[0]) else self.wrong.append(one.url))
+        self.page.goto(url)
+        self.page.wait_for_selector("html[data-ready]", state="attached")
+
+    @staticmethod
+    def _own(url: str, base: str) -> bool:
+        return url.startswith((base, "data:", "blob:"))
+
+    def settle(self) -> None:
+        """Wait until nothing is computed."""
+        busy = "() => { const lab = window.wifairLab; return lab.running || lab.editing !== null || lab.air.busy; }"
+        calm = 0
+        until = time.monotonic() + PATIENCE_MS / 1000
+        while calm < 3 and time.monotonic() < until:
+            calm = 0 if self.page.evaluate(busy) else calm + 1
+            self.page.wait_for_timeout(40)
+        assert calm == 3, "the page is busy without end"
+
+    def value(self, expression: str) -> Any:
+        return self.page.evaluate(f"() => {{ const lab = window.wifairLab; return {expression}; }}")
+
+    def close(self) -> None:
+        self.context.close()
+        assert self.wrong == []
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Callable[..., Opened]]:
+    pages: list[Opened] = []
+
+    def open_page(url: str, **more: Any) -> Opened:
+        pages.append(Opened(browser, url, **more))
+        pages[-1].settle()
+        return pages[-1]
+
+    yield open_page
+    for one in pages:
+        one.close()
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[LabServer]:
+    with LabServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of the page as static files."""
+    if not files.has_engine():
+        pytest.skip("the core was not built for the browser: make lab")
+    folder = tmp_path_factory.mktemp("site")
+    export(folder)
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/index.html"
+        server.shutdown()
+
+
+def goodput(text: str, seed: int = 1) -> list[float]:
+    return [float(x) for x in wifair.run(Scenario.from_text(text), seeds=seed).flows["goodput_bps"]]
+
+
+def shown(page: Opened) -> list[float]:
+    return list(page.value("[...lab.result.flows.numbers('goodput_bps')]"))
+
+
+def test_a_control_the_text_and_the_run_follow_each_other(opened: Callable[..., Opened], lab: LabServer) -> None:
+    page = opened(lab.url)
+    text = page.value("lab.text")
+    assert shown(page) == goodput(text)
+    # A slider changes text and run ...
+    page.page.locator('#story input[type="range"]').fill("1")
+    page.settle()
+    changed = page.page.locator("#toml").input_value()
+    assert changed == text.replace("count = 4", "count = 2", 1)
+    assert shown(page) == goodput(changed)
+    # ... a choice, too ...
+    page.page.locator('#main-controls [data-path="ap.queue.discipline"] select').select_option("las")
+    page.settle()
+    assert 'queue.discipline = "las"' in page.value("lab.text")
+    # ... the text changes the controls ...
+    page.page.locator("#toml").fill(changed.replace("count = 2", "count = 3"))
+    page.page.wait_for_timeout(300)
+    page.settle()
+    assert page.page.locator('#story input[type="text"]').input_value() == "3"
+    # ... and another seed is another run.
+    page.page.locator("#next-seed").click()
+    page.settle()
+    assert shown(page) == goodput(page.value("lab.text"), 2)
+    assert page.page.locator("#findings dt").first.inner_text() == "goodput"
+    assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_what_is_wrong_is_said_as_the_command_says_it(opened: Callable[..., Opened], lab: LabServer) -> None:
+    page = opened(lab.url)
+    wrong = page.value("lab.text").replace('delay = "10 ms"', "delay = 10")
+    page.page.locator("#toml").fill(wrong)
+    said = page.page.locator("#problems pre")
+    said.wait_for()
+    with pytest.raises(wifair.ScenarioError) as error:
+        Scenario.from_text(wrong, name="uploads.toml")
+    assert said.inner_text().rstrip() == str(error.value).rstrip()
+    line = wrong.splitlines().index("delay = 10") + 1
+    assert page.page.locator("#gutter .wrong").inner_text() == str(line)
+    page.page.locator("#toml").fill(wrong.replace("delay = 10", 'delay = "10 ms"'))
+    page.page.wait_for_timeout(300)
+    page.settle()
+    assert page.page.locator("#problems").is_hidden()
+
+
+def test_a_link_holds_the_state(opened: Callable[..., Opened], lab: LabServer) -> None:
+    page = opened(lab.url)
+    page.page.locator("#pin").click()
+    page.page.locator('#story input[type="range"]').fill("0")
+    page.page.locator("#next-seed").click()
+    page.settle()
+    page.page.locator("summary", has_text="Share").click()
+    page.page.get_by_role("button", name="Copy link").click()
+    link = page.page.url
+    assert "#s=" in link
+    other = opened(link)
+    assert other.value("lab.text") == page.value("lab.text")
+    assert (other.value("lab.seed"), other.value("lab.comparison.pinned.spec.seed")) == ("2", "1")
+    assert shown(other) == shown(page)
+    damaged = opened(link[: len(link) // 2])
+    assert "damaged" in damaged.page.locator("#notice").inner_text()
+
+
+def test_the_air_shows_what_the_core_recorded(opened: Callable[..., Opened], lab: LabServer) -> None:
+    page = opened(lab.url)
+    page.page.keyboard.press("Home")
+    page.settle()
+    page.page.keyboard.press("c")
+    page.page.wait_for_timeout(300)
+    page.settle()
+    now = page.value("lab.player.now_s")
+    results = wifair.run(Scenario.from_text(page.value("lab.text")), seeds=1, frames=("0 s", "2 s"))
+    assert results.frames is not None
+    first = results.frames["start_s"][results.frames["fate"] == "collision"].min()
+    assert now == pytest.approx(first, abs=1e-9)
+    page.page.keyboard.press("+")
+    page.page.keyboard.press("Space")
+    page.page.wait_for_timeout(200)
+    page.page.keyboard.press("Space")
+    assert page.value("lab.player.now_s") > now
+
+
+@pytest.mark.parametrize("scenario", LESSONS, ids=lambda path: path.stem)
+def test_the_browser_computes_what_the_command_computes(
+    opened: Callable[..., Opened], exported: str, scenario: Path, request: pytest.FixtureRequest
+) -> None:
+    if "uploads" not in scenario.stem and not request.config.getoption("--slow"):
+        pytest.skip("the other lessons run with --slow")
+    page = opened(exported)
+    replies = """async (requests) => {
+        const digests = [];
+        for (const request of requests) {
+            const bytes = await window.wifairLab.engine.raw(request);
+            const digest = await crypto.subtle.digest("SHA-256", bytes);
+            digests.push([...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
+        }
+        return digests;
+    }"""
+    describe = {"ask": "describe"}
+    text = scenario.read_text()
+    window = {"from_ns": 1_000_000_000, "to_ns": 3_000_000_000, "most": 100_000}
+    begin = {"ask": "begin", "text": text, "seed": "1", "step_ns": 250_000_000}
+    requests: list[dict[str, object]] = [
+        {"ask": "check", "text": text},
+        {"ask": "edit", "text": text, "path": "duration", "value": '"7 s"'},
+        {"ask": "check", "text": text.replace('"', "", 1)},
+        begin,
+        {"ask": "advance", "until_ns": 10_000_000_000},
+        {"ask": "columns"},
+        {"ask": "advance", "until_ns": 1_000_000_000_000},
+        {"ask": "columns"},
+        {**begin, "seed": "18446744073709551615", "frames": window},
+        {"ask": "advance", "until_ns": 3_000_000_000},
+        {"ask": "columns"},
+    ]
+    native = _core.Lab()
+    if page.page.evaluate(replies, [describe]) != [digest(native, describe)]:
+        pytest.skip("the core for the browser is of other sources: make lab")
+    assert page.page.evaluate(replies, requests) == [digest(native, one) for one in requests]
+
+
+def digest(lab: _core.Lab, request: dict[str, object]) -> str:
+    return hashlib.sha256(lab.ask(json.dumps(request).encode())).hexdigest()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1600])
+@pytest.mark.parametrize("dark", [False, True])
+def test_every_lesson_runs_and_every_slider_moves(
+    opened: Callable[..., Opened], lab: LabServer, width: int, dark: bool
+) -> None:
+    page = opened(lab.url, width=width, dark=dark)
+    names = page.value("[...document.getElementById('lesson').options].map((one) => one.value)")
+    assert sorted(names) == sorted(path.stem for path in LESSONS)
+    for name in names:
+        page.page.locator("#lesson").select_option(name)
+        page.settle()
+        before = page.value("lab.text")
+        assert shown(page) == goodput(before)
+        assert page.page.locator("#story .row").count() == 1
+        assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        if dark or width == 390:
+            continue
+        for slider in page.page.locator('#main-controls input[type="range"]:visible, #story input[type="range"]').all():
+            was = slider.input_value()
+            slider.fill("0" if was != "0" else "1")
+            page.settle()
+            assert page.page.locator("#notice").is_hidden()
+            page.page.locator("#toml").fill(before)
+            page.page.wait_for_timeout(250)
+            page.settle()
+
+
+@pytest.mark.slow
+def test_what_is_saved_can_be_read(opened: Callable[..., Opened], lab: LabServer, tmp_path: Path) -> None:
+    page = opened(lab.url)
+    saved: dict[str, bytes] = {}
+    for title in ("PNG", "SVG", "CSV of the curves", "CSV of the flows", "Trace for Perfetto", "TOML"):
+        page.page.locator("summary", has_text="Save").click()
+        with page.page.expect_download() as download:
+            page.page.get_by_role("button", name=title, exact=True).click()
+        path = tmp_path / download.value.suggested_filename
+        download.value.save_as(path)
+        saved[title] = path.read_bytes()
+        page.page.locator("h1").click()
+    assert saved["PNG"].startswith(b"\x89PNG")
+    assert saved["SVG"].startswith(b"<svg")
+    assert saved["CSV of the flows"].decode().splitlines()[1].startswith("up1,up,")
+    assert saved["CSV of the curves"].count(b"\n") == 1 + 8 * 400
+    trace = json.loads(saved["Trace for Perfetto"])
+    assert {event["ph"] for event in trace["traceEvents"]} == {"M", "X", "C"}
+    assert saved["TOML"].decode() == page.value("lab.text")
+
+
+@pytest.mark.slow
+def test_the_page_explains_in_the_words_of_the_command(opened: Callable[..., Opened], lab: LabServer) -> None:
+    page = opened(lab.url)
+    for path in LESSONS:
+        page.page.locator("#lesson").select_option(path.stem)
+        page.settle()
+        topics = page.value("[...document.querySelectorAll('#findings dt')].map((one) => one.textContent)")
+        texts = page.value("[...document.querySelectorAll('#findings dd')].map((one) => one.firstChild.textContent)")
+        scenario = Scenario.from_text(path.read_text())
+        found = wifair.explain(wifair.run(scenario, seeds=1, series=f"{scenario.duration_s / 400:g} s")).findings
+        assert list(zip(topics, texts)) == [(one.topic, one.text) for one in found]
