@@ -7,6 +7,7 @@ use std::{env, fs, io};
 const CORE: [&str; 12] =
     ["units", "packet", "config", "engine", "tcp", "phy", "queue", "mac", "ap", "routing", "metrics", "sim"];
 
+/// Writes the number for the compiler. Its environment gives it as `WIFAIR_SOURCE`.
 pub fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../..");
     let mut files = vec![root.join("Cargo.lock")];
