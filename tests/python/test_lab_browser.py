@@ -228,7 +228,7 @@ def test_the_browser_computes_what_the_command_computes(
         }
         return digests;
     }"""
-    describe = {"ask": "describe"}
+    describe: dict[str, object] = {"ask": "describe"}
     text = scenario.read_text()
     window = {"from_ns": 1_000_000_000, "to_ns": 3_000_000_000, "most": 100_000}
     begin = {"ask": "begin", "text": text, "seed": "1", "step_ns": 250_000_000}
