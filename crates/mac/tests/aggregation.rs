@@ -46,28 +46,54 @@ const BK: Category = Category { cw_min: 15, cw_max: 1023, aifsn: 7, txop: Durati
 /// An access point, station 0, and one station for each category; 5 GHz, control frames at 24 Mb/s. The timeout is that of
 /// ns-3: SIFS, a slot and 20 us.
 fn channel(mode: TxMode, rules: Aggregation, categories: &[Category], seed: u64) -> GeneralChannel {
+    lossy(mode, rules, categories, seed, 0.0, 0.0)
+}
+
+/// The same with errors of data and of control frames at every receiver.
+fn lossy(
+    mode: TxMode,
+    rules: Aggregation,
+    categories: &[Category],
+    seed: u64,
+    data_error: f64,
+    control_error: f64,
+) -> GeneralChannel {
+    let stations = std::iter::once(&BE).chain(categories).map(|category| (mode, category.clone()));
+    build(rules, stations.collect(), seed, data_error, control_error)
+}
+
+/// An access point and stations with these transmit modes, all of best effort.
+fn downlink(modes: &[TxMode]) -> GeneralChannel {
+    let stations = std::iter::once(&modes[0]).chain(modes).map(|mode| (*mode, BE));
+    build(aggregation(), stations.collect(), 1, 0.0, 0.0)
+}
+
+fn build(
+    rules: Aggregation,
+    stations: Vec<(TxMode, Category)>,
+    seed: u64,
+    data_error: f64,
+    control_error: f64,
+) -> GeneralChannel {
     let mut timing = Timing::ofdm_5ghz(BitRate::from_mbps(24));
     timing.sizes.mac_overhead = Bytes(30); // QoS data
     let access = Access { answer_timeout: micros(45), ..Access::standard(timing) };
-    let station = |(number, parameters): (usize, &Category)| {
+    let station = |(number, (mode, parameters)): (usize, (TxMode, Category))| {
         let common = StationSettings {
             cw_min: 0,
             cw_max: 0,
             exclude_cw: false,
             rate: BitRate::from_mbps(54),
             routing_overhead: Bytes(0),
-            data_error_to: 0.0,
+            data_error_to: data_error,
             data_error_from: 0.0,
-            control_error_to: 0.0,
+            control_error_to: control_error,
             queue: Queue::fifo(Limit::Packets(1)),
             backoff: stream(seed, "backoff", &number.to_string()),
             errors: stream(seed, "error", &number.to_string()),
         };
-        let category = CategorySettings {
-            parameters: parameters.clone(),
-            queues: vec![Queue::fifo(Limit::Packets(2000))],
-            backoff: common.backoff.clone(),
-        };
+        let queues = vec![Queue::fifo(Limit::Packets(2000))];
+        let category = CategorySettings { parameters, queues, backoff: common.backoff.clone() };
         GeneralStation { common, mode: Some((mode, Band::Ghz5)), categories: vec![category] }
     };
     GeneralChannel::new(GeneralSettings {
@@ -76,7 +102,7 @@ fn channel(mode: TxMode, rules: Aggregation, categories: &[Category], seed: u64)
         classifier: Classifier::Caller,
         slot_rules: SlotRules::Edca,
         aggregation: Some(rules),
-        stations: std::iter::once(&BE).chain(categories).enumerate().map(station).collect(),
+        stations: stations.into_iter().enumerate().map(station).collect(),
     })
 }
 
@@ -189,5 +215,103 @@ fn without_aggregation_the_same_rules_hold() {
         let measured =
             saturate(channel(ht_mcs7(), rules, &vec![BE; stations], 1), u32::try_from(stations).unwrap(), 60);
         assert_within(measured.total(), expected, 0.01, &format!("{stations} stations"));
+    }
+}
+
+/// A-MSDUs of five packets, 5 x 1524 - 2 + 30 = 7648 bytes, alone and with ACK: preamble and 236 symbols, 980 us.
+#[test]
+fn an_amsdu_has_the_closed_form() {
+    let rules =
+        Aggregation { max_ampdu: Bytes(0), window: 2, max_amsdu: Bytes(7935), max_mpdu: Bytes(7995), ..aggregation() };
+    let goodput = saturate(channel(ht_mcs7(), rules, &[BE], 1), 1, 20);
+    let cycle = 36.0 + 4.0 * ((22.0 + 8.0 * 7648.0) / 260.0_f64).ceil() + 16.0 + 28.0 + 43.0 + 67.5;
+    assert_within(goodput.total(), 5.0 * 1472.0 * 8.0 / cycle, 0.002, "goodput");
+}
+
+/// What was offered is received once and in order, lost, dropped, or held: with errors of data and of block ACKs, A-MSDUs, short
+/// windows, few attempts and receivers that lose patience.
+#[test]
+fn every_packet_ends_once_or_is_held() {
+    for seed in 0..60 {
+        let mut draws = stream(seed, "test", "rules");
+        let mut pick = |choices: &[u64]| choices[draws.below(u32::try_from(choices.len()).unwrap()) as usize];
+        let rules = Aggregation {
+            window: u16::try_from(pick(&[2, 8, 64])).unwrap(),
+            max_ampdu: Bytes(pick(&[0, 4000, 65_535])),
+            max_amsdu: Bytes(pick(&[0, 3839])),
+            min_subframe: Bytes(pick(&[0, 130])),
+            request_after_miss: pick(&[0, 1]) == 1,
+            retry_limit: u8::try_from(pick(&[1, 2, 7])).unwrap(),
+            reorder_timeout: micros(pick(&[500, 100_000])),
+            ..aggregation()
+        };
+        let categories = vec![Category { txop: micros(pick(&[0, 1504])), ..BE }; 3];
+        let (data_error, control_error) = (pick(&[0, 10, 50]) as f64 / 100.0, pick(&[0, 10]) as f64 / 100.0);
+        let mut channel = lossy(ht_mcs7(), rules, &categories, seed, data_error, control_error);
+        let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+        let mut chance = stream(seed, "test", "offers");
+        let (mut offered, mut ended) = (0_u64, 0_u64);
+        let mut last = std::collections::BTreeMap::new();
+        let mut next_offer = Time::ZERO;
+        let receiver = |packet: &Packet| packet.hop;
+        while offered < 3000 || channel.next() < Time::NEVER {
+            let now = channel.next().min(next_offer);
+            if now == next_offer {
+                next_offer = if offered < 3000 { now + micros(u64::from(chance.below(400))) } else { Time::NEVER };
+                let from = chance.below(4);
+                let to = if from == 0 { 1 + chance.below(3) } else { 0 };
+                let size = [40, 576, 1500][chance.below(3) as usize];
+                let packet = Packet { flow: from, hop: to, seq: offered, size, kind: Kind::Udp, ..Packet::default() };
+                let id = packets.insert(packet);
+                channel.offer_in(now, from, 0, id, &mut packets, &mut dropped, receiver);
+                offered += 1;
+            } else if let MacEvent::Packet { to, id } =
+                channel.advance(now, &mut packets, &mut dropped, &mut lost, receiver)
+            {
+                let packet = packets.remove(id);
+                assert_eq!(packet.hop, to);
+                let before = last.insert((packet.flow, to), packet.seq);
+                assert!(before.is_none_or(|before| before < packet.seq), "in order, and once");
+                ended += 1;
+            }
+            for id in lost.drain(..).map(|(_, id)| id).chain(dropped.drain(..).map(|(id, _)| id)) {
+                packets.remove(id);
+                ended += 1;
+            }
+            assert_eq!(channel.packets_held() as u64, offered - ended, "seed {seed}");
+        }
+        assert_eq!(ended, offered, "seed {seed}: nothing is left");
+    }
+}
+
+/// Downlink through one FIFO to a station at MCS 0 and two at MCS 7: all get equally many packets, in PPDUs of 2 and of 28. A turn is
+/// 5008 us of data for the slow one's two packets; see below for the arithmetic.
+#[test]
+fn receivers_take_turns_in_the_order_of_the_queue() {
+    let slow = TxMode::Ht(HtMode::new(0, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap());
+    let mut channel = downlink(&[slow, ht_mcs7(), ht_mcs7()]);
+    let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+    let mut received = [0_u64; 3];
+    let receiver = |packet: &Packet| packet.hop;
+    let mut now = Time::ZERO;
+    let mut next = 0_u32;
+    while now < Time::ZERO + Duration::from_secs(20) {
+        while channel.waiting(0) < 900 {
+            next = next % 3 + 1;
+            let id = packets.insert(Packet { hop: next, size: SIZE, kind: Kind::Udp, ..Packet::default() });
+            channel.offer_in(now, 0, 0, id, &mut packets, &mut dropped, receiver);
+        }
+        now = channel.next();
+        if let MacEvent::Packet { to, id } = channel.advance(now, &mut packets, &mut dropped, &mut lost, receiver) {
+            packets.remove(id);
+            received[to as usize - 1] += 1;
+        }
+    }
+    // A-MPDU of 2 at MCS 0: 1544 + 1542 bytes, 950 symbols, 3836 us; block ACK at 6 Mb/s 64 us. Of 28 at MCS 7: 5360 and 32 us.
+    let gaps = 16.0 + 43.0 + 67.5;
+    let turn = 14.0 * (3836.0 + 64.0 + gaps) + 2.0 * (5360.0 + 32.0 + gaps);
+    let expected = 28.0 * 20e6 / turn;
+    for count in received {
+        assert_within(count as f64, expected, 0.02, "packets of a receiver");
     }
 }

@@ -156,6 +156,7 @@ impl Discipline for Airtime {
         &mut self,
         now: Time,
         to: u32,
+        _room: u64,
         _is_to: &dyn Fn(&Packet) -> bool,
         packets: &mut Packets,
         dropped: &mut Dropped,

@@ -120,11 +120,15 @@ impl Discipline for Fifo {
         &mut self,
         _now: Time,
         _to: u32,
+        room: u64,
         is_to: &dyn Fn(&Packet) -> bool,
         packets: &mut Packets,
         _dropped: &mut Dropped,
     ) -> Option<PacketId> {
         let place = self.line.iter().position(|id| is_to(&packets[*id]))?;
+        if packets[self.line[place]].bytes().0 > room {
+            return None;
+        }
         let id = if place == 0 { self.line.pop_front()? } else { self.line.remove(place)? };
         self.room.leave(packets[id].bytes().0);
         Some(id)

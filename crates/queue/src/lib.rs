@@ -100,17 +100,18 @@ pub trait Discipline {
     fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId>;
 
     /// Hands out the next packet to the station `to`, out of its turn if need be: an aggregate takes in what waits for its
-    /// receiver. `is_to` tells whether a packet goes there. Nothing if there is none, or the discipline cannot tell: then each
-    /// station needs a queue of its own.
+    /// receiver. `is_to` tells whether a packet goes there. Nothing if there is none, if it is longer than `room` bytes and the
+    /// discipline can look before it takes, or if the discipline cannot tell: then each station needs a queue of its own.
     fn dequeue_for(
         &mut self,
         now: Time,
         to: u32,
+        room: u64,
         is_to: &dyn Fn(&Packet) -> bool,
         packets: &mut Packets,
         dropped: &mut Dropped,
     ) -> Option<PacketId> {
-        let _ = (now, to, is_to, packets, dropped);
+        let _ = (now, to, room, is_to, packets, dropped);
         None
     }
 
@@ -328,14 +329,15 @@ macro_rules! disciplines {
                 &mut self,
                 now: Time,
                 to: u32,
+                room: u64,
                 is_to: &dyn Fn(&Packet) -> bool,
                 packets: &mut Packets,
                 dropped: &mut Dropped,
             ) -> Option<PacketId> {
                 match self {
-                    $( Self::$variant(queue) => queue.dequeue_for(now, to, is_to, packets, dropped), )+
-                    Self::RoutingFirst(queue) => queue.dequeue_for(now, to, is_to, packets, dropped),
-                    Self::Custom(queue) => queue.dequeue_for(now, to, is_to, packets, dropped),
+                    $( Self::$variant(queue) => queue.dequeue_for(now, to, room, is_to, packets, dropped), )+
+                    Self::RoutingFirst(queue) => queue.dequeue_for(now, to, room, is_to, packets, dropped),
+                    Self::Custom(queue) => queue.dequeue_for(now, to, room, is_to, packets, dropped),
                 }
             }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wifair_ap::{Facts, Schemes};
 use wifair_engine::stream;
 use wifair_mac::general::{CategorySettings, Classifier, SlotRules};
-use wifair_mac::{Access, Eifs, RadioLinks, RateSettings, SignalSettings, StationSettings};
+use wifair_mac::{Access, AccessCategory, Eifs, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{Capture, Reception};
@@ -15,9 +15,7 @@ use wifair_tcp::cc;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use crate::Options;
-use crate::scenario::{
-    self, AccessCategory, Ap, Connection, ErrorsAt, Flow, Node, OwnMode, Protocol, Scenario, Standard, Step, Wlan,
-};
+use crate::scenario::{self, Ap, Connection, ErrorsAt, Flow, Node, OwnMode, Protocol, Scenario, Standard, Step, Wlan};
 use crate::world::{
     CategoriesPlan, ChannelPlan, FlowPlan, Hop, Labels, Plan, RoutingPlan, StationCategories, Transport, WiredLinkPlan,
     Workload,
@@ -334,7 +332,8 @@ fn four_categories(
     let edca = edca.as_ref().unwrap_or(&wlan.edca);
     let categories = edca.categories().into_iter().zip(AccessCategory::ALL);
     let categories = categories.map(|(parameters, category)| {
-        let name = if category == AccessCategory::Be { name.clone() } else { format!("{name}-{category}") };
+        let is_usual = category == AccessCategory::Be;
+        let name = if is_usual { name.clone() } else { format!("{name}-{}", category.name()) };
         let build = |name: &str| queues.build(queue, mode.data_rate(), name);
         CategorySettings {
             parameters: parameters.clone(),
@@ -447,10 +446,17 @@ fn flow_plan(
         reverse,
         transport,
         workload,
-        category: group.category.place(),
+        category: category(scenario, group).index(),
         start: scenario.start(flow, seed),
         stop: scenario.stop(flow),
     }
+}
+
+/// Access category of the packets of a group of flows.
+fn category(scenario: &Scenario, group: &scenario::Flows) -> AccessCategory {
+    let mapping = scenario.file.wlan.as_ref().map(|wlan| wlan.dscp_mapping);
+    let by_dscp = group.dscp.zip(mapping).map(|(dscp, mapping)| mapping.category(dscp));
+    group.category.map(AccessCategory::from).or(by_dscp).unwrap_or(AccessCategory::Be)
 }
 
 /// Time from one datagram to the next.

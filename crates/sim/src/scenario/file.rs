@@ -12,7 +12,7 @@ use wifair_units::{BitRate, Bytes, Duration, Metres};
 use super::seeds::Seeds;
 use super::sweep::Sweep;
 
-use super::high_throughput::{AccessCategory, Edca};
+use super::high_throughput::{Edca, FlowCategory};
 use super::routing::Routing;
 use super::space::Space;
 use super::wlan::{Wlan, windows};
@@ -258,8 +258,11 @@ table! {
         pub transport: Transport = Transport::Tcp(tcp::Settings::default());
         /// What the application does.
         pub workload: Workload = Workload::Persistent;
-        /// Access category of its packets, from 802.11n on.
-        pub category: AccessCategory = AccessCategory::Be;
+        /// Access category of its packets, from 802.11n on; if absent that of `dscp`, or best effort.
+        pub category: Option<FlowCategory> = None;
+        /// Differentiated services code point of its packets, 0 to 63, from which `dscp_mapping` in `[wlan]` derives the access
+        /// category, from 802.11n on.
+        pub dscp: Option<u8> = None, "from 0 to 63" => |dscp| dscp.is_none_or(|dscp| dscp < 64);
         /// When the flow begins.
         pub start: Duration = Duration::ZERO;
         /// The start is drawn uniformly from so long a time after `start`.
@@ -305,6 +308,10 @@ table! {
         }
         if matches!(flow.workload, Workload::Ping(_)) && at.has("transport") {
             at.clash("`ping` is carried by nothing", &[("transport", "leave it out"), ("workload", "echoes")]);
+        }
+        if flow.category.is_some() && flow.dscp.is_some() {
+            let notes = [("category", "either this"), ("dscp", "or this")];
+            at.clash("`category` and `dscp` exclude each other", &notes);
         }
         if let (Transport::Tcp(_), Workload::OnOff(_)) = (&flow.transport, &flow.workload) {
             at.problem("workload", "\"on-off\" needs UDP", "write transport = \"udp\"");

@@ -1,7 +1,7 @@
 //! Keys of 802.11n, ac, ax and be: transmit modes, aggregation, the four access categories.
 
 use wifair_config::{At, choice, table};
-use wifair_mac::{Category, general};
+use wifair_mac::{AccessCategory, Category, general};
 use wifair_phy::{Amendment, Band as PhyBand, Coding as PhyCoding, ModeError, ModeRequest, TxMode};
 use wifair_units::{Bytes, Duration};
 
@@ -31,7 +31,7 @@ choice! {
 
 choice! {
     /// Access category of a flow's packets.
-    pub enum AccessCategory {
+    pub enum FlowCategory {
         /// Voice.
         Vo = "voice",
         /// Video.
@@ -43,33 +43,33 @@ choice! {
     }
 }
 
-impl AccessCategory {
-    /// All, the one that goes first first.
-    pub const ALL: [Self; 4] = [Self::Vo, Self::Vi, Self::Be, Self::Bk];
-
-    /// Its place in that order.
-    #[must_use]
-    pub const fn place(self) -> usize {
-        self as usize
+impl From<FlowCategory> for AccessCategory {
+    fn from(category: FlowCategory) -> Self {
+        match category {
+            FlowCategory::Vo => Self::Vo,
+            FlowCategory::Vi => Self::Vi,
+            FlowCategory::Be => Self::Be,
+            FlowCategory::Bk => Self::Bk,
+        }
     }
 }
 
-/// AIFSN, aCWmin and aCWmax of OFDM, TXOP limit (IEEE Std 802.11-2016, table 9-137).
-const fn category(aifsn: u32, cw_min: u32, cw_max: u32, txop_us: u64) -> Category {
-    Category { cw_min, cw_max, aifsn, txop: Duration::from_micros(txop_us), burst: 1 }
+/// Default parameters with OFDM.
+const fn defaults(category: AccessCategory) -> Category {
+    category.defaults(15, false)
 }
 
 table! {
     /// Parameters of the four access categories (IEEE Std 802.11-2016, table 9-137).
     pub struct Edca {
         /// Voice.
-        pub vo: Category = category(2, 3, 7, 1504);
+        pub vo: Category = defaults(AccessCategory::Vo);
         /// Video.
-        pub vi: Category = category(2, 7, 15, 3008);
+        pub vi: Category = defaults(AccessCategory::Vi);
         /// Best effort.
-        pub be: Category = category(3, 15, 1023, 0);
+        pub be: Category = defaults(AccessCategory::Be);
         /// Background.
-        pub bk: Category = category(7, 15, 1023, 0);
+        pub bk: Category = defaults(AccessCategory::Bk);
     }
 }
 

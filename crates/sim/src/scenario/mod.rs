@@ -34,7 +34,7 @@ pub use crate::traffic::{
 };
 pub use catalogue::{Item, catalogue};
 pub use file::{Ap, Direction, File, Flows, Link, Router, Servers, Stations, Transport, Udp};
-pub use high_throughput::{AccessCategory, Aggregation, Band, Coding, Edca, OwnMode};
+pub use high_throughput::{Aggregation, Band, Coding, Edca, FlowCategory, OwnMode};
 pub use network::{Flow, Member, Network, Node, Step, Wire};
 pub use routing::{Protocol, Routing};
 pub use seeds::Seeds;

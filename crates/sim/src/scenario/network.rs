@@ -11,7 +11,7 @@ use wifair_units::{BitRate, Bytes, Duration};
 use crate::traffic::Workload;
 
 use super::file::{Direction as Dir, File, Flows, Transport};
-use super::high_throughput::{AccessCategory, OwnMode};
+use super::high_throughput::OwnMode;
 use super::routing::Protocol;
 use super::space::is_ad_hoc;
 use super::wlan::{Standard, Wlan, windows};
@@ -324,7 +324,8 @@ impl Builder<'_> {
             }
         }
         for (index, flow) in self.file.flows.iter().enumerate() {
-            refuse(format!("flows[{index}].category"), flow.category != AccessCategory::Be && !has_mcs);
+            refuse(format!("flows[{index}].category"), flow.category.is_some() && !has_mcs);
+            refuse(format!("flows[{index}].dscp"), flow.dscp.is_some() && !has_mcs);
         }
         if has_mcs {
             for (index, group) in self.file.stations.iter().enumerate() {

@@ -3,7 +3,7 @@
 //! Defaults are those of IEEE Std 802.11-2016; `profile = "ns2"` changes those in which ns-2 2.35 differs.
 
 use wifair_config::{At, choice, table};
-use wifair_mac::{Access, Eifs, IdleAccess};
+use wifair_mac::{Access, DscpMapping, Eifs, IdleAccess};
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{Amendment, Dsss, FrameSizes, Modulation, Timing};
 use wifair_units::{BitRate, Bytes, Duration};
@@ -169,6 +169,8 @@ table! {
         pub aggregation: Aggregation = Aggregation::default();
         /// The four access categories, from 802.11n on.
         pub edca: Edca = Edca::default();
+        /// How the `dscp` of a flow becomes an access category.
+        pub dscp_mapping: DscpMapping = DscpMapping::Rfc8325;
         /// Rate of RTS, CTS and ACK frames.
         pub basic_rate: BitRate = BitRate::from_mbps(if standard.is_ofdm() { 24 } else { 2 }), by standard;
         /// Preamble of 802.11b, and of its frames in 802.11g.

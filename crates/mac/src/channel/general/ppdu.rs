@@ -131,6 +131,12 @@ impl Growing {
         if self.mpdus == 0 { 0 } else { self.psdu.max(self.last + self.min_subframe).next_multiple_of(4) }
     }
 
+    /// Where a subframe would begin behind one of `length` bytes.
+    fn after(&self, length: u64) -> u64 {
+        let start = self.next();
+        (start + DELIMITER + length).max(start + self.min_subframe).next_multiple_of(4)
+    }
+
     /// Whether a further MPDU of `length` bytes fits; the first always does.
     fn fits(&self, length: u64) -> bool {
         self.mpdus == 0 || self.next() + DELIMITER + length <= self.limit
@@ -183,10 +189,18 @@ impl GeneralChannel {
             while let Some(rules) = aggregation
                 && contender.windows[place].next() <= ahead
                 && contender.windows[place].has_room()
-                && growing.fits(overhead + llc)
-                && (limit > 0 || growing.mpdus == 0)
             {
-                let Some(id) = contender.waiting.dequeue_for(now, to, packets, dropped, receiver) else { break };
+                let window = &contender.windows[place];
+                let room = if limit == 0 {
+                    window.room_in_last(overhead, rules).checked_sub(llc)
+                } else {
+                    let is_last = number < window.next();
+                    let start =
+                        if is_last { growing.after(u64::from(window.mpdu(number).length)) } else { growing.next() };
+                    limit.checked_sub(start + DELIMITER + overhead + llc)
+                };
+                let Some(room) = room else { break };
+                let Some(id) = contender.waiting.dequeue_for(now, to, room, packets, dropped, receiver) else { break };
                 let msdu = frame_length(&self.access.timing, &packets[id], self.stations[station].routing_overhead).0
                     - overhead;
                 let window = &mut contender.windows[place];
@@ -378,7 +392,9 @@ impl GeneralChannel {
         if window.request_due && !requests.contains(&place) {
             requests.push(place);
         }
-        if window.pending() > 0 && !backlog.contains(&place) {
+        if window.pending() == 0 {
+            backlog.retain(|waiting| *waiting != place);
+        } else if !backlog.contains(&place) {
             backlog.push(place);
         }
         self.note_released(now, station, retry_limit_drops);

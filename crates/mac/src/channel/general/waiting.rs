@@ -17,12 +17,14 @@ pub(super) struct Waiting {
     queues: Vec<Queue>,
     /// Receivers for which something waits, in turn.
     turns: VecDeque<u32>,
+    /// The longest packet that ever came, in bytes.
+    longest: u64,
 }
 
 impl Waiting {
     /// One queue, or one for each receiver by its number.
     pub const fn new(queues: Vec<Queue>) -> Self {
-        Self { queues, turns: VecDeque::new() }
+        Self { queues, turns: VecDeque::new(), longest: 0 }
     }
 
     /// The queue, or the first.
@@ -64,6 +66,7 @@ impl Waiting {
     }
 
     pub fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+        self.longest = self.longest.max(packets[id].bytes().0);
         if self.is_one() {
             self.queues[0].enqueue(now, id, to, packets, dropped);
             return;
@@ -96,20 +99,29 @@ impl Waiting {
         None
     }
 
-    /// The next packet for the receiver `to`, as far as the discipline can tell; `receiver` tells to whom a packet goes.
+    /// The next packet for the receiver `to`, as far as the discipline can tell, if it is surely not longer than `room` bytes;
+    /// `receiver` tells to whom a packet goes.
     pub fn dequeue_for(
         &mut self,
         now: Time,
         to: u32,
+        room: u64,
         packets: &mut Packets,
         dropped: &mut Dropped,
         receiver: &impl Fn(&Packet) -> u32,
     ) -> Option<PacketId> {
+        if !matches!(self.queues[0], Queue::Fifo(_)) && room < self.longest {
+            return None; // it cannot be looked at before it is taken
+        }
         if self.is_one() {
-            return self.queues[0].dequeue_for(now, to, &|packet| receiver(packet) == to, packets, dropped);
+            return self.queues[0].dequeue_for(now, to, room, &|packet| receiver(packet) == to, packets, dropped);
         }
         let queue = self.queues.get_mut(to as usize)?;
-        let id = queue.dequeue(now, packets, dropped);
+        let id = if let Queue::Fifo(fifo) = queue {
+            fifo.dequeue_for(now, to, room, &|_| true, packets, dropped)
+        } else {
+            queue.dequeue(now, packets, dropped)
+        };
         if queue.is_empty() {
             self.turns.retain(|turn| *turn != to);
         }

@@ -169,6 +169,14 @@ impl Window {
         self.next() - 1
     }
 
+    /// How long a packet with its LLC header may be that the last MPDU can take in: see [`Window::append`].
+    pub fn room_in_last(&self, overhead: u64, rules: &Aggregation) -> u64 {
+        let Some(last) = self.mpdus.back().filter(|last| last.attempts == 0 && last.is_pending()) else { return 0 };
+        let alone = u64::from(last.packets == 1) * SUBFRAME_HEADER;
+        let body = (u64::from(last.length) - overhead + alone).next_multiple_of(4) + SUBFRAME_HEADER;
+        rules.max_amsdu.0.min(rules.max_mpdu.0.saturating_sub(overhead)).saturating_sub(body)
+    }
+
     /// Appends a packet that is `msdu` bytes long with its LLC header to the last MPDU, which becomes an A-MSDU; whether it could,
     /// for that MPDU was never sent and is short enough. `overhead`: MAC header and FCS.
     pub fn append(&mut self, id: PacketId, msdu: u64, overhead: u64, rules: &Aggregation, chain: &mut Chain) -> bool {
