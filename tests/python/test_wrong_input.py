@@ -67,6 +67,12 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("--standard 802.11ax --mcs 3 --guard-interval 400ns --psdu 1500", ("--guard-interval", "3200 ns")),
         ("--standard 802.11n --mcs 0 --psdu 9000", ("--psdu", "at most")),
     ],
+    "packetdrill": [
+        ("none.pkt", ("none.pkt", "no such file")),
+        ("", ("FILE",)),
+        ("notes.txt", ("notes.txt:1", "expected a time")),
+        ("notes.txt --tolerance_usecs -1", ("--tolerance_usecs",)),
+    ],
     "init": [
         ("hotspot", ("no scenario `hotspot`", "hot-spot")),
         ("grid two.toml", ("`two.toml` is there already", "--force")),

@@ -8,6 +8,7 @@ mod extend;
 mod lab;
 mod measure;
 mod metrics;
+mod packetdrill;
 mod scenario;
 mod sweep;
 
@@ -32,6 +33,8 @@ mod _core {
     use crate::measure::{figure_names, measure_plan};
     #[pymodule_export]
     use crate::metrics::{bufferbloat_grade, call_quality, finish_ratios, jain_index, starved};
+    #[pymodule_export]
+    use crate::packetdrill::packetdrill;
     #[pymodule_export]
     use crate::scenario::{
         Scenario, catalogue, figures, parse, reference, sample_step, schema, time_of_run, too_large,

@@ -160,6 +160,19 @@ pub struct StackOptions {
     pub ecn: bool,
     /// Spreads segments over the round trip also where the congestion control does not ask for it.
     pub pacing: bool,
+    /// Segments that pacing lets leave together, as segmentation offload has them; 1 or more.
+    pub pacing_burst: u32,
+    /// Tail loss probes (RFC 8985, section 7) with [`Recovery::Rack`].
+    pub tail_loss_probes: bool,
+    /// In slow start the window grows while it is less than twice what was in flight at most, whatever limited that;
+    /// after it while it was full within the last round trip (Linux).
+    pub track_use: bool,
+    /// A short segment waits while another one is in flight (Nagle's algorithm as Minshall changed it, Linux).
+    pub nagle: bool,
+    /// Timeouts are found to be spurious by the ACKs that follow (RFC 5682).
+    pub f_rto: bool,
+    /// The connection ends when what was sent is not acknowledged for so long (RFC 5482); zero for never.
+    pub user_timeout: Duration,
 }
 
 /// A receiver, resolved.

@@ -21,7 +21,7 @@ pub use config::{
 };
 pub use receiver::Receiver;
 pub use rtt::{Rtt, RttConfig};
-pub use sender::{Counts, Sender, State};
+pub use sender::{Counts, Info, RecoveryState, Sender, State};
 pub use settings::{Settings, Stack};
 
 /// Bytes of the timestamp option with its padding (RFC 7323, appendix A).

@@ -288,6 +288,35 @@ impl Receiver {
         }
     }
 
+    /// Data leaves the other way and acknowledges what has come: no delayed ACK is due any more. An ACK that tells of a
+    /// gap or a duplicate still leaves by itself.
+    pub fn piggyback(&mut self) {
+        if self.ahead.is_empty() && self.duplicate.is_none() && self.earlier.is_none() {
+            self.reply = 0;
+            self.ack_at = Time::NEVER;
+            self.unacked = 0;
+            self.last_ack = self.next;
+        }
+    }
+
+    /// The timestamp that the next ACK echoes (RFC 7323, section 4.3).
+    #[must_use]
+    pub const fn ts_recent(&self) -> u32 {
+        self.ts_recent
+    }
+
+    /// The connection begins with a SYN of this timestamp.
+    pub const fn start(&mut self, ts_val: u32) {
+        self.ts_recent = ts_val;
+    }
+
+    /// A segment without data has a timestamp; it begins no later than what was acknowledged last.
+    pub const fn note_timestamp(&mut self, value: u32, begins_below: bool) {
+        if begins_below && value.wrapping_sub(self.ts_recent).cast_signed() >= 0 {
+            self.ts_recent = value;
+        }
+    }
+
     /// When [`Receiver::on_timer`] wants to be called, [`Time::NEVER`] for not at all.
     #[inline]
     #[must_use]

@@ -147,6 +147,20 @@ table! {
         pub ecn: bool = false;
         /// Whether segments are spread over the round trip where the congestion control does not do that itself.
         pub pacing: bool = false;
+        /// Segments that pacing lets leave together: bursts of segmentation offload. Linux has two or more.
+        pub pacing_burst: u32 = 1, "1 or more" => |n| *n >= 1;
+        /// Tail loss probes with RACK (RFC 8985, section 7).
+        pub tail_loss_probes: bool = true;
+        /// Whether the window may grow in slow start up to twice what was in flight at most, and after it while it was full
+        /// within the last round trip (Linux); without it, it grows while the last segment was held back by it.
+        pub track_use: bool = stack == Stack::Modern, by stack;
+        /// Nagle's algorithm: a short segment waits while another short one is in flight (RFC 9293, section 3.7.4, as
+        /// Minshall changed it). What a flow sends here is written at once, so only short writes notice it.
+        pub nagle: bool = false;
+        /// Forward RTO recovery: the ACKs after a timeout tell whether it was spurious (RFC 5682).
+        pub f_rto: bool = stack == Stack::Modern, by stack;
+        /// The connection ends when what was sent is not acknowledged for so long (RFC 5482); 0 s for never.
+        pub user_timeout: Duration = Duration::ZERO;
     }
     check(tcp, at) {
         if matches!(tcp.recovery, Some(Recovery::Sack | Recovery::Rack)) && !tcp.sack {
@@ -210,6 +224,12 @@ impl Settings {
             prr: self.prr,
             ecn: self.ecn,
             pacing: self.pacing,
+            pacing_burst: self.pacing_burst,
+            tail_loss_probes: self.tail_loss_probes,
+            track_use: self.track_use,
+            nagle: self.nagle,
+            f_rto: self.f_rto,
+            user_timeout: self.user_timeout,
         };
         let algorithm = Algorithm::new(&self.cc, Sender::start(&options, 0));
         let receiver = ReceiverConfig {

@@ -31,6 +31,7 @@ COMMANDS = {
     "export": ("wifair.cli.exchange", "Write results for another program: Flent."),
     "reproduce": ("wifair.cli.reproduce", "Rerun papers: their figures, and a verdict on each of their claims."),
     "airtime": ("wifair.cli.airtime", "Say how long a frame and its exchange take on the air."),
+    "packetdrill": ("wifair.cli.packetdrill", "Run packetdrill scripts against the simulator's TCP."),
     "list": ("wifair.cli.describe", "List what can be chosen in a scenario, each with its source."),
     "schema": ("wifair.cli.describe", "Print the JSON Schema of scenario files."),
     "completion": ("wifair.cli.completion", "Print a script that completes commands and options in a shell."),

@@ -19,6 +19,7 @@
 use wifair_config::table;
 use wifair_units::{Duration, Time};
 
+use crate::cc::bbr_model::{LEAST, MOST, Plateau, Rounds, approach, by_model, first_pacing, splitmix};
 use crate::cc::{Ack, CongestionControl, Start};
 
 table! {
@@ -39,10 +40,6 @@ const HIGH_GAIN: f64 = 2.885;
 const BANDWIDTH_ROUNDS: usize = 10;
 /// Pacing gains of ProbeBW.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// Least window, in segments (`BBRMinPipeCwnd`).
-const LEAST: f64 = 4.0;
-/// Most segments, to stay finite.
-const MOST: f64 = 1e9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -73,10 +70,8 @@ pub struct Bbr {
     rtprop: f64,
     rtprop_stamp: Time,
     round: usize,
-    next_round_delivered: u64,
-    delivered: u64,
-    full_bandwidth: f64,
-    full_rounds: u32,
+    rounds: Rounds,
+    plateau: Plateau,
     filled_pipe: bool,
     cycle: usize,
     cycle_stamp: Time,
@@ -104,16 +99,14 @@ pub fn new(params: &Params, start: Start) -> Bbr {
         cwnd,
         prior_cwnd: cwnd,
         // As if the round-trip time were 1 ms, until it is measured (section 4.2.1).
-        pacing: HIGH_GAIN * cwnd * start.mss.max(1.0) / 1e-3,
+        pacing: first_pacing(HIGH_GAIN, cwnd, start.mss.max(1.0), 1e-3),
         rates: [0.0; BANDWIDTH_ROUNDS],
         bandwidth: 0.0,
         rtprop: f64::INFINITY,
         rtprop_stamp: Time::ZERO,
         round: 0,
-        next_round_delivered: 0,
-        delivered: 0,
-        full_bandwidth: 0.0,
-        full_rounds: 0,
+        rounds: Rounds::default(),
+        plateau: Plateau::default(),
         filled_pipe: false,
         cycle: 0,
         cycle_stamp: Time::ZERO,
@@ -123,15 +116,6 @@ pub fn new(params: &Params, start: Start) -> Bbr {
         conservation: false,
         in_recovery: false,
     }
-}
-
-/// A random number for a seed (G. L. Steele, D. Lea and C. H. Flood, "Fast Splittable Pseudorandom Number Generators",
-/// 2014).
-pub(super) const fn splitmix(seed: u64) -> u64 {
-    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 impl Bbr {
@@ -157,9 +141,9 @@ impl Bbr {
     /// Whether the ACK starts a round; takes in its delivery rate.
     fn update_bandwidth(&mut self, ack: &Ack) -> bool {
         let Some(sample) = ack.rate else { return false };
-        let starts = sample.prior_delivered >= self.next_round_delivered;
+        let starts = self.rounds.ends(&sample);
         if starts {
-            self.next_round_delivered = ack.delivered;
+            self.rounds.begin();
             self.round = (self.round + 1) % BANDWIDTH_ROUNDS;
             self.rates[self.round] = 0.0;
             self.bandwidth = self.rates.iter().copied().fold(0.0, f64::max);
@@ -178,13 +162,7 @@ impl Bbr {
         if self.filled_pipe || !round_start || app_limited {
             return;
         }
-        if self.bandwidth >= self.full_bandwidth * 1.25 {
-            self.full_bandwidth = self.bandwidth;
-            self.full_rounds = 0;
-        } else {
-            self.full_rounds += 1;
-            self.filled_pipe = self.full_rounds >= 3;
-        }
+        self.filled_pipe = self.plateau.reached(self.bandwidth);
     }
 
     fn check_drain(&mut self, ack: &Ack) {
@@ -261,7 +239,7 @@ impl Bbr {
             None if ack.in_flight <= LEAST => {
                 self.probe_rtt_done = Some(ack.now + self.params.probe_rtt_duration);
                 self.probe_rtt_round_done = false;
-                self.next_round_delivered = ack.delivered;
+                self.rounds.begin();
             }
             None => {}
             Some(done) => {
@@ -293,7 +271,7 @@ impl Bbr {
         if self.bandwidth <= 0.0 {
             let rtt = ack.srtt.as_secs();
             if rtt > 0.0 {
-                self.pacing = HIGH_GAIN * self.initial_window * self.mss / rtt;
+                self.pacing = first_pacing(HIGH_GAIN, self.initial_window, self.mss, rtt);
             }
             return;
         }
@@ -310,10 +288,9 @@ impl Bbr {
         }
         if self.conservation {
             self.cwnd = self.cwnd.max(ack.in_flight + acked);
-        } else if self.filled_pipe {
-            self.cwnd = (self.cwnd + acked).min(target);
-        } else if self.cwnd < target || (ack.delivered as f64) < self.initial_window * self.mss {
-            self.cwnd += acked;
+        } else {
+            let early = (ack.delivered as f64) < self.initial_window * self.mss;
+            self.cwnd = approach(self.cwnd, acked, target, self.filled_pipe, early);
         }
         self.cwnd = self.cwnd.clamp(LEAST, MOST);
         if self.state == State::ProbeRtt {
@@ -323,10 +300,11 @@ impl Bbr {
 }
 
 impl CongestionControl for Bbr {
+    by_model!();
+
     fn on_ack(&mut self, ack: &Ack) {
         self.mss = ack.mss;
-        let acked = ack.delivered.saturating_sub(self.delivered) as f64 / ack.mss;
-        self.delivered = self.delivered.max(ack.delivered);
+        let acked = self.rounds.deliver(ack);
         let round_start = self.update_bandwidth(ack);
         self.check_cycle(ack, acked);
         self.check_full_pipe(ack, round_start);
@@ -341,7 +319,7 @@ impl CongestionControl for Bbr {
         self.in_recovery = true;
         self.cwnd = in_flight.clamp(LEAST, MOST);
         self.conservation = true;
-        self.next_round_delivered = self.delivered;
+        self.rounds.begin();
     }
 
     fn on_rto(&mut self, _: f64) {
@@ -362,34 +340,10 @@ impl CongestionControl for Bbr {
         }
     }
 
-    /// The model knows no marks.
-    fn on_ecn(&mut self, _: f64) {}
-
     fn on_spurious(&mut self) {
         self.in_recovery = false;
         self.conservation = false;
         self.restore_cwnd();
-    }
-
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    /// BBR has none.
-    fn ssthresh(&self) -> f64 {
-        f64::INFINITY
-    }
-
-    fn pacing_rate(&self) -> Option<f64> {
-        Some(self.pacing)
-    }
-
-    fn wants_rate_samples(&self) -> bool {
-        true
-    }
-
-    fn rules_recovery(&self) -> bool {
-        true
     }
 }
 

@@ -19,7 +19,7 @@
 use wifair_config::table;
 use wifair_units::{Duration, Time};
 
-use crate::cc::bbr::splitmix;
+use crate::cc::bbr_model::{LEAST, MOST, Plateau, Rounds, approach, by_model, first_pacing, splitmix};
 use crate::cc::{Ack, CongestionControl, Start};
 
 table! {
@@ -42,10 +42,6 @@ const CWND_GAIN: f64 = 2.0;
 const UP_CWND_GAIN: f64 = 2.25;
 /// Paced this much below the estimate.
 const PACING_MARGIN: f64 = 0.99;
-/// Least window, in segments.
-const LEAST: f64 = 4.0;
-/// Most segments, to stay finite.
-const MOST: f64 = 1e9;
 /// Age at which the smallest round-trip time is forgotten.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
@@ -61,25 +57,6 @@ enum State {
     Refill,
     Up,
     ProbeRtt,
-}
-
-/// Three rounds that bring less than a quarter more.
-#[derive(Clone, Copy, Debug, Default)]
-struct Plateau {
-    rate: f64,
-    rounds: u32,
-}
-
-impl Plateau {
-    /// Whether the rate of another round shows it.
-    fn reached(&mut self, rate: f64) -> bool {
-        if rate >= 1.25 * self.rate {
-            *self = Self { rate, rounds: 0 };
-        } else {
-            self.rounds += 1;
-        }
-        self.rounds >= 3
-    }
 }
 
 /// State of BBR version 3. Rates are in bytes per second, amounts in segments, times in seconds.
@@ -100,8 +77,7 @@ pub struct Bbr3 {
     long_flight: f64,
     /// Largest rate and amount delivered in this round.
     latest: (f64, f64),
-    next_round: u64,
-    delivered: u64,
+    rounds: Rounds,
     /// Lost in this round, and the largest flight of the last two.
     lost: f64,
     flight: f64,
@@ -140,14 +116,13 @@ pub fn new(params: &Params, start: Start) -> Bbr3 {
         cwnd,
         prior_cwnd: cwnd,
         // As if the round-trip time were 1 ms, until it is measured.
-        pacing: STARTUP_GAIN * cwnd * mss / 1e-3,
+        pacing: first_pacing(STARTUP_GAIN, cwnd, mss, 1e-3),
         rates: [0.0; 2],
         short_rate: f64::INFINITY,
         short_flight: f64::INFINITY,
         long_flight: f64::INFINITY,
         latest: (0.0, 0.0),
-        next_round: 0,
-        delivered: 0,
+        rounds: Rounds::default(),
         lost: 0.0,
         flight: 0.0,
         last_flight: 0.0,
@@ -225,7 +200,7 @@ impl Bbr3 {
         }
         let arrived = ack.delivered.saturating_sub(sample.prior_delivered) as f64 / ack.mss;
         self.latest = (self.latest.0.max(sample.rate), self.latest.1.max(arrived));
-        sample.prior_delivered >= self.next_round
+        self.rounds.ends(&sample)
     }
 
     /// At the end of a round: what its losses mean outside of probing.
@@ -240,12 +215,8 @@ impl Bbr3 {
         }
     }
 
-    fn start_round(&mut self, ack: &Ack) {
-        self.next_round = ack.delivered;
-    }
-
-    fn begin_next_round(&mut self, ack: &Ack) {
-        self.start_round(ack);
+    fn begin_next_round(&mut self) {
+        self.rounds.begin();
         self.rounds_since_probe += 1.0;
         self.latest = (0.0, 0.0);
         self.lost = 0.0;
@@ -282,7 +253,7 @@ impl Bbr3 {
         self.rounds_since_probe = (self.seed & 1) as f64;
         self.wait = Duration::from_millis(2000 + self.seed / 2 % 1000);
         self.cycle_stamp = ack.now;
-        self.start_round(ack);
+        self.rounds.begin();
     }
 
     /// Sections 5.3.3.5 and 5.3.3.6.
@@ -297,7 +268,7 @@ impl Bbr3 {
                 self.short_flight = f64::INFINITY;
                 self.up_rounds = 0;
                 self.up_acked = 0.0;
-                self.start_round(ack);
+                self.rounds.begin();
             }
             State::Down if ack.in_flight <= self.bound_with_headroom().min(self.inflight(1.0)) => {
                 self.state = State::Cruise;
@@ -305,14 +276,14 @@ impl Bbr3 {
             State::Refill if round_start => {
                 self.state = State::Up;
                 self.probing = true;
-                self.plateau = Plateau { rate: self.rates[1], rounds: 0 };
-                self.start_round(ack);
+                self.plateau = Plateau::from(self.rates[1]);
+                self.rounds.begin();
             }
             State::Up if round_start => {
                 let bound = ack.window_limited && self.cwnd >= self.long_flight;
                 if bound {
                     // Without room to grow the rate cannot show whether the pipe is full.
-                    self.plateau = Plateau { rate: self.rates[1], rounds: 0 };
+                    self.plateau = Plateau::from(self.rates[1]);
                 } else if self.plateau.reached(self.rates[1]) {
                     self.start_down(ack);
                 }
@@ -379,7 +350,7 @@ impl Bbr3 {
         match self.probe_rtt_done {
             None if ack.in_flight <= self.probe_rtt_window() => {
                 self.probe_rtt_done = Some(ack.now + PROBE_RTT_DURATION);
-                self.start_round(ack);
+                self.rounds.begin();
             }
             Some(done) if round_start && ack.now > done => {
                 self.probe_rtt_stamp = ack.now;
@@ -417,7 +388,7 @@ impl Bbr3 {
         if self.rate() <= 0.0 {
             let rtt = ack.srtt.as_secs();
             if rtt > 0.0 {
-                self.pacing = STARTUP_GAIN * self.initial_window * self.mss / rtt;
+                self.pacing = first_pacing(STARTUP_GAIN, self.initial_window, self.mss, rtt);
             }
             return;
         }
@@ -434,11 +405,8 @@ impl Bbr3 {
             _ => CWND_GAIN,
         };
         let most = self.inflight(gain) + self.surplus;
-        if self.full {
-            self.cwnd = (self.cwnd + acked).min(most);
-        } else if self.cwnd < most || (ack.delivered as f64) < self.initial_window * self.mss {
-            self.cwnd += acked;
-        }
+        let early = (ack.delivered as f64) < self.initial_window * self.mss;
+        self.cwnd = approach(self.cwnd, acked, most, self.full, early);
         let bound = match self.state {
             State::Startup | State::Drain => f64::INFINITY,
             State::Down | State::Refill | State::Up => self.long_flight,
@@ -450,10 +418,11 @@ impl Bbr3 {
 }
 
 impl CongestionControl for Bbr3 {
+    by_model!();
+
     fn on_ack(&mut self, ack: &Ack) {
         self.mss = ack.mss;
-        let acked = ack.delivered.saturating_sub(self.delivered) as f64 / ack.mss;
-        self.delivered = self.delivered.max(ack.delivered);
+        let acked = self.rounds.deliver(ack);
         let round_start = self.update_model(ack, acked);
         if round_start {
             self.bound_after_losses();
@@ -465,7 +434,7 @@ impl CongestionControl for Bbr3 {
         }
         self.update_min_rtt(ack, round_start);
         if round_start {
-            self.begin_next_round(ack);
+            self.begin_next_round();
         }
         self.set_pacing(ack);
         self.set_cwnd(ack, acked);
@@ -491,34 +460,10 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    /// Marks are not modelled.
-    fn on_ecn(&mut self, _: f64) {}
-
     fn on_spurious(&mut self) {
         self.short_rate = f64::INFINITY;
         self.short_flight = f64::INFINITY;
         self.cwnd = self.cwnd.max(self.prior_cwnd);
-    }
-
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    /// BBR has none.
-    fn ssthresh(&self) -> f64 {
-        f64::INFINITY
-    }
-
-    fn pacing_rate(&self) -> Option<f64> {
-        Some(self.pacing)
-    }
-
-    fn wants_rate_samples(&self) -> bool {
-        true
-    }
-
-    fn rules_recovery(&self) -> bool {
-        true
     }
 }
 
@@ -527,11 +472,118 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::bbr;
-    use crate::cc::testing::{MSS, Pipe};
+    use crate::cc::testing::{MSS, Pipe, ack, time};
+    use crate::cc::{RateSample, bbr};
 
     fn start() -> Start {
         Start::with_window(10.0)
+    }
+
+    /// An ACK at `now` seconds with a sample of `rate` segments a second; `delivered` of them in all, the sample's `prior`.
+    fn sampled(now: f64, rate: f64, delivered: u64, prior: u64, app_limited: bool) -> Ack {
+        let sample = RateSample { rate: rate * MSS as f64, prior_delivered: prior * MSS, app_limited };
+        Ack { rate: Some(sample), ..ack(now, 0.1, delivered, delivered + 10) }
+    }
+
+    /// A pipe of 1000 segments a second and 100 ms, found full: 100 segments of bandwidth-delay product.
+    fn cruising() -> Bbr3 {
+        let mut cc = new(&Params::default(), start());
+        (cc.state, cc.full) = (State::Cruise, true);
+        cc.rates = [1e6, 1e6];
+        (cc.min_rtt, cc.probe_rtt_min) = (0.1, 0.1);
+        cc.cwnd = 200.0;
+        cc
+    }
+
+    /// Section 5.5.5: a sample that the application limited counts only if it is no less than the rate of the model. Section
+    /// 5.5.1: a round ends with a segment that was sent after it began.
+    #[test]
+    fn samples_of_a_limited_application_only_raise_the_rate() {
+        let mut cc = new(&Params::default(), start());
+        assert!(cc.update_model(&sampled(1.0, 100.0, 10, 0, false), 1.0));
+        assert_eq!(cc.rate(), 1e5);
+        cc.rates[1] = 0.0;
+        cc.rates[0] = 1e5;
+        cc.update_model(&sampled(1.0, 90.0, 11, 1, true), 1.0);
+        assert_eq!(cc.rates[1], 0.0);
+        cc.update_model(&sampled(1.0, 110.0, 12, 2, true), 1.0);
+        assert_eq!(cc.rates[1], 1.1e5);
+        cc.rounds.deliver(&sampled(1.0, 1.0, 12, 2, true));
+        cc.rounds.begin();
+        assert!(!cc.update_model(&sampled(1.1, 1.0, 13, 11, true), 1.0));
+        assert!(cc.update_model(&sampled(1.1, 1.0, 22, 12, true), 1.0));
+        assert_eq!(cc.latest, (1.1e5, 10.0));
+    }
+
+    /// Section 5.3.3.6: more than 2 % lost while probing sets the bound to what was not lost, here 300 - 10, and ends the
+    /// probe.
+    #[test]
+    fn losses_of_a_probe_set_the_long_term_bound() {
+        let mut cc = cruising();
+        (cc.state, cc.probing, cc.flight, cc.lost) = (State::Up, true, 300.0, 10.0);
+        cc.adapt_long_term_bound(&ack(1.0, 0.1, 1, 200), false, 1.0);
+        assert_eq!((cc.long_flight, cc.state, cc.probing), (290.0, State::Down, false));
+        // Not below 0.7 of the window, or of the bandwidth-delay product: 0.7 * 100.
+        let mut cc = cruising();
+        (cc.state, cc.probing, cc.flight, cc.lost) = (State::Refill, true, 300.0, 250.0);
+        cc.adapt_long_term_bound(&ack(1.0, 0.1, 1, 200), false, 1.0);
+        assert_eq!((cc.long_flight, cc.state), (70.0, State::Refill));
+    }
+
+    /// Section 5.3.3.6, raising the bound: a segment in the first round, two in the second, four in the third.
+    #[test]
+    fn the_long_term_bound_is_raised_faster_each_round() {
+        let mut cc = cruising();
+        (cc.state, cc.long_flight) = (State::Up, 200.0);
+        let mut bounds = Vec::new();
+        for _ in 0..3 {
+            // A few ACKs more than a window, which grows meanwhile.
+            for i in 1..=210 {
+                cc.adapt_long_term_bound(&ack(1.0, 0.1, 1, 200), i == 210, 1.0);
+                cc.cwnd = cc.long_flight;
+            }
+            bounds.push(cc.long_flight);
+        }
+        assert_eq!(bounds, [201.0, 203.0, 207.0]);
+        // Not where the window is not what limits.
+        let idle = Ack { window_limited: false, ..ack(1.0, 0.1, 1, 200) };
+        cc.adapt_long_term_bound(&idle, true, 200.0);
+        assert_eq!(cc.long_flight, 207.0);
+    }
+
+    /// Section 5.3.4: half a bandwidth-delay product until it has been there for 200 ms and a round, then the window before.
+    #[test]
+    fn the_round_trip_time_is_probed_with_half_the_pipe() {
+        let mut cc = cruising();
+        (cc.probe_rtt_stamp, cc.state) = (time(1.0), State::Cruise);
+        cc.update_min_rtt(&ack(5.9, 0.11, 1, 101), true);
+        assert_eq!(cc.state, State::Cruise);
+        cc.update_min_rtt(&ack(6.1, 0.11, 2, 102), true);
+        assert_eq!((cc.state, cc.probe_rtt_done), (State::ProbeRtt, None));
+        cc.set_cwnd(&ack(6.1, 0.11, 3, 103), 1.0);
+        assert_eq!(cc.cwnd, 50.0);
+        cc.update_min_rtt(&ack(6.2, 0.1, 10, 60), true);
+        assert_eq!(cc.probe_rtt_done, Some(time(6.4)));
+        cc.update_min_rtt(&ack(6.3, 0.1, 11, 60), true);
+        cc.update_min_rtt(&ack(6.5, 0.1, 12, 60), false);
+        assert_eq!(cc.state, State::ProbeRtt);
+        cc.update_min_rtt(&ack(6.5, 0.1, 12, 60), true);
+        assert_eq!((cc.state, cc.cwnd), (State::Cruise, 200.0));
+    }
+
+    /// Section 5.4.1: after a pause while it probes bandwidth it paces at the rate of the model, less its margin; the next
+    /// ACK with something in flight ends the pause.
+    #[test]
+    fn after_a_pause_it_paces_at_the_rate_of_the_model() {
+        let mut cc = cruising();
+        cc.pacing = 1.0;
+        cc.on_idle_restart(1.0);
+        assert_eq!((cc.pacing, cc.idle_restart), (0.99e6, true));
+        cc.update_min_rtt(&ack(60.0, 0.1, 1, 11), true);
+        assert_eq!((cc.state, cc.idle_restart), (State::Cruise, false));
+        (cc.state, cc.pacing) = (State::Startup, 1.0);
+        cc.on_idle_restart(1.0);
+        assert_eq!(cc.pacing, 1.0);
     }
 
     /// The model's two parameters are those of the pipe: 1000 segments of 1000 bytes a second, 100 ms and a segment's own

@@ -17,6 +17,7 @@
 use wifair_config::table;
 use wifair_units::Time;
 
+use crate::cc::cubic_whole::Curve;
 use crate::cc::hystart::{HyStart, Variant};
 use crate::cc::{Ack, CongestionControl, Start, Window};
 
@@ -35,6 +36,9 @@ table! {
         pub reno_friendly: bool = true;
         /// What ends slow start before a loss; Linux has `classic`.
         pub hystart: Variant = Variant::None;
+        /// Whole segments and whatever else Linux does otherwise than the RFC in congestion avoidance; beta and C are
+        /// then 717/1024 and 0.4.
+        pub whole_segments: bool = false;
     }
 }
 
@@ -63,6 +67,8 @@ pub struct Cubic {
     /// What to restore after a spurious loss (section 4.9).
     before: (f64, f64, Option<Epoch>),
     idle_since: Option<Time>,
+    /// Congestion avoidance in whole segments.
+    curve: Option<Box<Curve>>,
 }
 
 /// CUBIC at the start of a connection.
@@ -78,6 +84,7 @@ pub fn new(params: &Params, start: Start) -> Cubic {
         level: true,
         before: (0.0, f64::INFINITY, None),
         idle_since: None,
+        curve: params.whole_segments.then(Box::default),
     }
 }
 
@@ -115,6 +122,36 @@ impl Cubic {
         self.epoch = Some(epoch);
     }
 
+    #[inline(never)]
+    fn grow_in_whole_segments(&mut self, ack: &Ack) {
+        let Some(curve) = &mut self.curve else { return };
+        curve.sample(ack);
+        if !ack.window_limited {
+            self.idle_since = self.idle_since.or(Some(ack.now));
+        } else if let Some(since) = self.idle_since.take() {
+            curve.pause(ack.now.saturating_since(since));
+        }
+        if !ack.window_limited || ack.in_recovery || ack.segments <= 0.0 {
+            return;
+        }
+        let mut segments = ack.segments;
+        if self.window.in_slow_start() {
+            let before = self.window.cwnd;
+            self.hystart.grow(&mut self.window, ack);
+            if self.window.cwnd < self.window.ssthresh {
+                return;
+            }
+            // What is acknowledged beyond the threshold counts for congestion avoidance.
+            let threshold = self.window.ssthresh.max(before);
+            segments -= threshold - before;
+            self.window.limit(threshold);
+        }
+        if segments > 0.0 {
+            let added = curve.grow(ack, self.window.cwnd as u64, segments);
+            self.window.add(added as f64);
+        }
+    }
+
     fn congestion(&mut self) {
         let cwnd = self.window.cwnd;
         self.before = (self.w_max, self.cwnd_prior, self.epoch);
@@ -125,6 +162,12 @@ impl Cubic {
     }
 
     fn reduce(&mut self, keep: f64, in_flight: f64) {
+        if let Some(curve) = &mut self.curve {
+            let threshold = curve.reduce(self.window.cwnd as u64, self.params.fast_convergence);
+            self.window.reduce(threshold as f64);
+            self.hystart = HyStart::None;
+            return;
+        }
         self.congestion();
         self.window.reduce(keep * in_flight.min(self.window.cwnd));
         self.level = false;
@@ -135,6 +178,10 @@ impl Cubic {
 impl CongestionControl for Cubic {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
+        if self.curve.is_some() {
+            self.grow_in_whole_segments(ack);
+            return;
+        }
         if !ack.window_limited {
             self.idle_since = self.idle_since.or(Some(ack.now));
             return;
@@ -161,6 +208,13 @@ impl CongestionControl for Cubic {
     }
 
     fn on_rto(&mut self, in_flight: f64) {
+        if let Some(curve) = &mut self.curve {
+            let threshold = curve.reduce(self.window.cwnd as u64, self.params.fast_convergence);
+            curve.reset();
+            self.window.collapse(threshold as f64);
+            self.hystart = HyStart::new(&self.params.hystart);
+            return;
+        }
         self.congestion();
         self.window.collapse(self.params.beta * in_flight.min(self.window.cwnd));
         self.level = true;

@@ -127,4 +127,12 @@ mod tests {
         assert!((high - 21.0).abs() <= 3.0, "{high}");
         assert!((high - low - swing).abs() <= 3.0, "from {low} to {high}, expected a swing of {swing}");
     }
+
+    /// RFC 8257, section 3.5: a loss is answered as in RFC 5681, by halving, whatever the marks say.
+    #[test]
+    fn a_loss_halves() {
+        let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(40.0) });
+        cc.on_loss(40.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (20.0, 20.0));
+    }
 }

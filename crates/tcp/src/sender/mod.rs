@@ -7,6 +7,7 @@
 //! Departures: the timer restarts at fast retransmit, as in BSD, Linux and ns-2; after a timeout the sender goes
 //! back to the first unacknowledged byte and sends on from there; `SYN` and `FIN` take no offset.
 
+mod info;
 mod prr;
 mod rate;
 mod scoreboard;
@@ -23,6 +24,7 @@ use crate::config::{
 use crate::rtt::Rtt;
 use crate::{TIMESTAMP_OPTION, clock};
 
+pub use info::{Info, RecoveryState};
 use selective::Selective;
 use times::Times;
 
@@ -37,6 +39,8 @@ pub enum State {
     Established,
     /// All data and the FIN are acknowledged.
     Finished,
+    /// Nothing was acknowledged for the user timeout: nothing is sent any more.
+    Aborted,
 }
 
 /// What kind of loss is being repaired.
@@ -73,9 +77,27 @@ struct AckSummary {
     sacked: u64,
     /// Segments newly lost.
     lost: u32,
+    /// By how many segments the network is known to reorder.
+    reordering: u64,
     rate: Option<RateSample>,
     in_recovery: bool,
 }
+
+/// How much of the window was in use in the last round trip (Linux).
+#[derive(Clone, Copy, Debug, Default)]
+struct Use {
+    /// The window was full.
+    full: bool,
+    /// Bytes outstanding at most.
+    most: u64,
+    /// Both are forgotten when this is acknowledged.
+    until: u64,
+    /// The highest byte sent when this was last looked at.
+    seen: u64,
+}
+
+/// Segments at the start that are not paced, unless the congestion control asks for it (Linux).
+const UNPACED: u64 = 10;
 
 /// What a sender counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,6 +123,8 @@ pub struct Sender {
     supplied: u64,
     /// Receive window in bytes, from `una` on.
     rwnd: u64,
+    /// The largest it ever was.
+    most_rwnd: u64,
     /// The header field that told it last; none does before the first ACK.
     window_field: u32,
     /// Where recovery ends.
@@ -129,6 +153,10 @@ pub struct Sender {
     partial: bool,
     closing: bool,
     fin_sent: bool,
+    /// The FIN left in a segment of its own.
+    fin_alone: bool,
+    /// It was sent once at least, though a timeout may have forgotten that.
+    fin_ever: bool,
     /// The receive window is closed: the timer is that of a probe, whose byte counts only when it is acknowledged.
     probing: bool,
     /// A SYN was sent again.
@@ -137,8 +165,15 @@ pub struct Sender {
     window_limited: bool,
     /// A window grows that is not used.
     grows_unused: bool,
-    /// Cut for a congestion mark up to here.
+    /// How much of the window was in use, where that is tracked.
+    used: Use,
+    /// The last short segment ends here; Nagle's algorithm waits for its ACK.
+    short_end: u64,
+    /// Since when what is outstanding has gone without an ACK, where there is a user timeout.
+    unanswered: Time,
+    /// Cut for a congestion mark up to here, and whether proportional rate reduction is still at it.
     ecn_recover: u64,
+    reducing: bool,
     /// The next new segment says that the window was reduced.
     cwr: bool,
     /// Retransmission timer, or persist timer while the receive window is closed.
@@ -149,6 +184,8 @@ pub struct Sender {
     pace_at: Time,
     pace_waits: bool,
     paces: bool,
+    /// Segments that may leave with the last one, whatever pacing says of them.
+    burst_left: u32,
     /// Neither pacing nor timers of segments: what new data leaves is a matter of the windows alone.
     plain: bool,
     last_send: Time,
@@ -215,6 +252,7 @@ impl Sender {
             max: 0,
             supplied: 0,
             rwnd: 0,
+            most_rwnd: 0,
             window_field: u32::MAX,
             recover: 0,
             window: 0,
@@ -233,18 +271,25 @@ impl Sender {
             partial: false,
             closing: false,
             fin_sent: false,
+            fin_alone: false,
+            fin_ever: false,
             probing: false,
             syn_again: false,
             window_limited: false,
             grows_unused: !options.validate_window,
+            used: Use::default(),
+            short_end: 0,
+            unanswered: Time::NEVER,
             ecn_recover: 0,
+            reducing: false,
             cwr: false,
             rto_at: Time::NEVER,
             early_at: Time::NEVER,
             pace_at: Time::ZERO,
             pace_waits: false,
+            burst_left: 0,
             paces,
-            plain: !paces && options.recovery != Recovery::Rack,
+            plain: !paces && options.recovery != Recovery::Rack && !options.track_use && !options.nagle,
             last_send: Time::ZERO,
             timed: 0,
             timed_at: Time::ZERO,
@@ -397,6 +442,17 @@ impl Sender {
         self.refresh();
     }
 
+    /// As [`Sender::on_packet`] for a segment that `brings` data of the other direction too: it is no duplicate ACK
+    /// (RFC 5681, section 2).
+    pub fn on_segment(&mut self, now: Time, packet: &Packet, brings: bool) {
+        if !brings || packet.ack > self.una || packet.sack[0] != (0, 0) {
+            self.on_packet(now, packet);
+        } else {
+            self.take_window(packet.window);
+            self.refresh();
+        }
+    }
+
     /// A segment that is none of an established connection: of its start or its end, or one that came twice.
     #[cold]
     fn process_other(&mut self, now: Time, packet: &Packet) {
@@ -447,7 +503,28 @@ impl Sender {
             self.max += 1;
             self.nxt = self.max;
         }
+        if packet.ack < self.una && self.options.recovery == Recovery::Rack && packet.sack[0] != (0, 0) {
+            self.on_old_ack(now, packet);
+        }
         (self.una..=self.max).contains(&packet.ack)
+    }
+
+    /// An ACK that was overtaken still tells what arrived ahead of a gap.
+    #[cold]
+    fn on_old_ack(&mut self, now: Time, packet: &Packet) {
+        let mut news = Packet { ack: self.una, sack: Default::default(), ..*packet };
+        let mut blocks = 0;
+        for &(start, end) in packet.sack.iter().filter(|(start, end)| start != end) {
+            let offset = |relative: u32| packet.ack.wrapping_add_signed(i64::from(relative.cast_signed()));
+            if offset(start) >= self.una && offset(start) < offset(end) {
+                news.sack[blocks] =
+                    (offset(start).wrapping_sub(self.una) as u32, offset(end).wrapping_sub(self.una) as u32);
+                blocks += 1;
+            }
+        }
+        if blocks > 0 && self.una < self.max {
+            self.on_ack_selective(now, &news, true);
+        }
     }
 
     /// What an ACK that may be unusual says of a closed window, and of the end.
@@ -473,6 +550,7 @@ impl Sender {
         let changed = rwnd != self.rwnd;
         self.window_field = field.into();
         self.rwnd = rwnd;
+        self.most_rwnd = self.most_rwnd.max(rwnd);
         changed
     }
 
@@ -557,6 +635,9 @@ impl Sender {
             // In ns-2 the ACK that ends recovery lets the window grow.
             in_recovery &= self.phase == Phase::Recovery || !self.options.ns2_recovery;
         }
+        // What duplicate ACKs told of has arrived before (Linux); at least the hole is filled.
+        let before = u64::from(self.dup_acks) * self.mss;
+        let delivered = acked.saturating_sub(before).max(acked.min(self.mss));
         self.dup_acks = 0;
         self.limited_sent = 0;
         let mut rate = None;
@@ -567,7 +648,7 @@ impl Sender {
             }
         }
         let in_flight = self.in_flight();
-        let told = AckSummary { acked, delivered: acked, in_flight, in_recovery, rate, ..AckSummary::default() };
+        let told = AckSummary { acked, delivered, in_flight, in_recovery, rate, ..AckSummary::default() };
         self.tell(now, packet, &told);
         if packet.has(flag::ECE) {
             self.on_echo();
@@ -577,6 +658,9 @@ impl Sender {
 
     #[inline(always)]
     fn restart_timer(&mut self, now: Time, restart: bool) {
+        if self.unanswered != Time::NEVER {
+            self.unanswered = if self.max > self.una || self.fin_outstanding() { now } else { Time::NEVER };
+        }
         if self.max > self.una || self.fin_outstanding() {
             if restart || self.rto_at == Time::NEVER {
                 self.rto_at = now.saturating_add(self.rtt.rto());
@@ -654,7 +738,7 @@ impl Sender {
     #[inline(always)]
     fn tell(&mut self, now: Time, packet: &Packet, told: &AckSummary) {
         let segments = match self.options.growth {
-            _ if told.acked == 0 => 0.0,
+            _ if told.acked == 0 => self.growth_ahead_of_a_gap(told),
             Growth::PerAck => 1.0,
             Growth::OneSegment => self.segments(told.acked).min(1.0),
             Growth::TwoSegments => self.segments(told.acked).min(2.0),
@@ -664,7 +748,8 @@ impl Sender {
             .options
             .timestamps
             .then(|| Duration::from_micros(u64::from(packet.ts_val.wrapping_sub(packet.ts_ecr))));
-        let Self { sample: rtt, una, max: nxt, window_limited, grows_unused, mss_f64: mss, .. } = *self;
+        let Self { sample: rtt, una, max: nxt, grows_unused, mss_f64: mss, .. } = *self;
+        let window_limited = if self.options.track_use { self.uses_window() } else { self.window_limited };
         let estimate = &self.rtt;
         self.cwnd = self.cc.hear(|| Ack {
             now,
@@ -686,6 +771,14 @@ impl Sender {
             duplicate: told.acked == 0,
             mss,
         });
+    }
+
+    /// By how much an ACK for nothing new lets the window grow: where segments are known to be reordered, what it tells to
+    /// have arrived counts as if it were acknowledged (Linux).
+    #[inline(never)]
+    fn growth_ahead_of_a_gap(&self, told: &AckSummary) -> f64 {
+        let known = self.options.growth == Growth::Bytes && told.reordering > u64::from(self.options.dup_threshold);
+        if known && self.phase == Phase::Open { self.segments(told.delivered) } else { 0.0 }
     }
 
     #[inline(never)]
@@ -742,13 +835,15 @@ impl Sender {
 
     /// The receiver echoes a congestion mark (RFC 3168, section 6.1.2).
     #[inline(never)]
-    fn on_echo(&mut self) {
-        if self.options.ecn && self.una > self.ecn_recover && self.phase == Phase::Open {
+    fn on_echo(&mut self) -> bool {
+        let cuts = self.options.ecn && self.una > self.ecn_recover && self.phase == Phase::Open;
+        if cuts {
             let base = self.reduction_base(false);
             self.steer(|cc| cc.on_ecn(base));
             self.ecn_recover = self.max;
             self.cwr = true;
         }
+        cuts
     }
 
     /// When [`Sender::on_timer`] wants to be called, [`Time::NEVER`] for not at all.
@@ -784,6 +879,12 @@ impl Sender {
             self.rto_at = now.saturating_add(self.rtt.rto());
             return;
         }
+        if now.saturating_since(self.unanswered) >= self.options.user_timeout && self.unanswered != Time::NEVER {
+            self.finish();
+            self.state = State::Aborted;
+            self.rto_at = Time::NEVER;
+            return;
+        }
         self.counts.timeouts += 1;
         if self.state == State::SynSent {
             self.due |= due::SYN;
@@ -798,12 +899,14 @@ impl Sender {
                 let base = self.reduction_base(true);
                 self.steer(|cc| cc.on_rto(base));
             }
+            let fresh = self.phase == Phase::Open || self.timed_out == Some(self.una);
             self.timed_out = Some(self.una);
+            self.reducing = false;
             self.phase = Phase::Loss;
             self.recover = self.max;
             self.due &= !due::HEAD;
             if self.selective.is_some() {
-                self.on_timeout_selective(now);
+                self.on_timeout_selective(now, fresh);
             } else {
                 self.nxt = self.una;
                 self.fin_sent = false;
@@ -820,6 +923,10 @@ impl Sender {
         self.timed = 0;
         self.rtt.back_off();
         self.rto_at = now.saturating_add(self.rtt.rto());
+        if self.unanswered != Time::NEVER {
+            // The last timeout is no later than the user's (Linux).
+            self.rto_at = self.rto_at.min(self.unanswered.saturating_add(self.options.user_timeout));
+        }
     }
 
     /// The next segment that may leave.
@@ -865,6 +972,37 @@ impl Sender {
 
     #[inline(never)]
     fn poll_more(&mut self, now: Time) -> Option<Packet> {
+        let next = self.poll_next(now);
+        if next.is_none() && self.options.track_use {
+            self.note_use();
+        }
+        next
+    }
+
+    /// Notes how much of the window is in use, when all has left that may (Linux, tcp_cwnd_validate).
+    fn note_use(&mut self) {
+        let outstanding = self.max - self.una;
+        let full = self.in_flight() + self.mss > self.window;
+        if self.max == self.used.seen && !full {
+            return;
+        }
+        self.used.seen = self.max;
+        if self.una >= self.used.until || full || (!self.used.full && outstanding > self.used.most) {
+            self.used = Use { full, most: outstanding, until: self.max, seen: self.max };
+        }
+    }
+
+    /// Whether the window was in use, so that it may grow.
+    fn uses_window(&self) -> bool {
+        if self.cwnd < self.cc.ssthresh() { self.cwnd < 2.0 * self.segments(self.used.most) } else { self.used.full }
+    }
+
+    /// Whether Nagle's algorithm holds back a segment of `len` bytes: it is short, and another short one is in flight.
+    const fn is_held_by_nagle(&self, len: u64) -> bool {
+        self.options.nagle && len < self.mss && self.short_end > self.una && !self.closing
+    }
+
+    fn poll_next(&mut self, now: Time) -> Option<Packet> {
         if self.due != 0
             && let Some(packet) = self.poll_due(now)
         {
@@ -887,6 +1025,10 @@ impl Sender {
             }
             return self.poll_fin(now);
         }
+        if self.is_held_by_nagle(len) {
+            self.window_limited = false;
+            return None;
+        }
         if in_flight == 0 && self.max == self.una {
             self.restart_after_idle(now);
         }
@@ -898,7 +1040,12 @@ impl Sender {
             // The sender avoids silly windows: a short segment leaves only when nothing is in flight.
             if in_flight > 0 || allowed == 0 {
                 self.window_limited = in_flight + len > window;
-                self.probe_closed_window(now);
+                self.probe_closed_window(now, false);
+                return None;
+            }
+            if self.options.track_use && allowed < len.min(self.most_rwnd / 2) {
+                self.window_limited = false;
+                self.probe_closed_window(now, true);
                 return None;
             }
             len = allowed;
@@ -911,9 +1058,10 @@ impl Sender {
         Some(self.segment_of(now, seq, len))
     }
 
-    /// Starts to probe, where the receive window is closed and nothing is on its way that would be answered.
-    fn probe_closed_window(&mut self, now: Time) {
-        if self.rwnd == 0 && !self.probing && !self.outstanding() {
+    /// Starts to probe, where the receive window is closed, or so far open only that a segment would be `silly`, and nothing is
+    /// on its way that would be answered.
+    fn probe_closed_window(&mut self, now: Time, silly: bool) {
+        if (self.rwnd == 0 || silly) && !self.probing && !self.outstanding() {
             self.probing = true;
             self.rto_at = now.saturating_add(self.rtt.rto());
         }
@@ -922,7 +1070,8 @@ impl Sender {
     /// Whether pacing holds the next segment back.
     #[inline]
     fn waits_for_pace(&mut self, now: Time) -> bool {
-        self.pace_waits = self.paces && now < self.pace_at;
+        let in_burst = self.burst_left > 0 && self.last_send == now;
+        self.pace_waits = self.paces && now < self.pace_at && !in_burst;
         self.pace_waits
     }
 
@@ -995,6 +1144,18 @@ impl Sender {
         }
         if self.due & due::PROBE != 0 {
             self.due &= !due::PROBE;
+            if self.probing && self.rwnd > 0 && self.max == self.una {
+                // RFC 9293, section 3.8.6.2.1: the time of silly window avoidance is over.
+                let len = self.mss.min(self.supplied - self.nxt).min(self.rwnd);
+                self.probing = false;
+                let seq = self.nxt;
+                self.nxt += len;
+                return Some(if self.selective.is_some() {
+                    self.segment_selective(now, seq, len)
+                } else {
+                    self.segment_of(now, seq, len)
+                });
+            }
             if self.probing {
                 let mut probe = self.header(now, flag::ACK);
                 probe.seq = self.nxt;
@@ -1009,15 +1170,30 @@ impl Sender {
     #[inline(never)]
     fn poll_fin(&mut self, now: Time) -> Option<Packet> {
         if self.closing && self.options.fin && !self.fin_sent && self.nxt == self.supplied {
-            self.fin_sent = true;
+            (self.fin_sent, self.fin_alone, self.fin_ever) = (true, true, true);
+            self.note_unanswered(now);
             if self.rto_at == Time::NEVER {
                 self.rto_at = now.saturating_add(self.rtt.rto());
             }
-            let mut fin = self.header(now, flag::FIN | flag::ACK);
-            fin.seq = self.supplied;
-            return Some(fin);
+            if let Some(mut s) = self.selective.take() {
+                self.arm_probe(now, &mut s, true);
+                self.selective = Some(s);
+            }
+            return Some(self.fin(now));
         }
         None
+    }
+
+    /// A FIN without data.
+    fn fin(&self, now: Time) -> Packet {
+        Packet { seq: self.supplied, ..self.header(now, flag::FIN | flag::ACK) }
+    }
+
+    /// What is outstanding waits for its ACK from now on, if nothing did before.
+    fn note_unanswered(&mut self, now: Time) {
+        if self.options.user_timeout > Duration::ZERO {
+            self.unanswered = self.unanswered.min(now);
+        }
     }
 
     /// A segment without payload.
@@ -1034,8 +1210,12 @@ impl Sender {
         let mut packet = Packet { seq, payload, size: self.full.size - self.full.payload + payload, ..self.full };
         if end == self.supplied && self.closing && self.options.fin {
             packet.flags |= flag::FIN;
-            self.fin_sent = true;
+            (self.fin_sent, self.fin_alone, self.fin_ever) = (true, false, true);
         }
+        if len < self.mss {
+            self.short_end = self.short_end.max(end);
+        }
+        self.note_unanswered(now);
         // ns-2's timer, which runs on through a pause, starts anew with the first segment after it, except in its Vegas.
         if self.rto_at == Time::NEVER || (self.max == self.una && !self.cc.wants_fine_timer()) {
             self.rto_at = now.saturating_add(self.rtt.rto());
@@ -1091,10 +1271,18 @@ impl Sender {
     /// A segment of `len` bytes has left: when the next one may.
     fn pace(&mut self, now: Time, len: u64) {
         self.cwnd = self.cc.cwnd(); // what is defined outside may have changed it
-        if let Some(rate) = self.pacing_rate() {
-            let gap = Duration::from_secs_f64(len as f64 / rate.max(1.0));
-            self.pace_at = self.pace_at.max(now).saturating_add(gap);
+        let Some(rate) = self.pacing_rate() else { return };
+        let mut gap = Duration::from_secs_f64(len as f64 / rate.max(1.0));
+        if self.options.pacing {
+            if self.max <= UNPACED * self.mss {
+                return;
+            }
+            // A segment that leaves late shortens the gap behind it, by half at most (Linux).
+            gap = gap.saturating_sub((gap / 2).min(now.saturating_since(self.pace_at)));
         }
+        let begins = now >= self.pace_at;
+        self.burst_left = if begins { self.options.pacing_burst - 1 } else { self.burst_left.saturating_sub(1) };
+        self.pace_at = self.pace_at.max(now).saturating_add(gap);
     }
 
     /// The congestion window, in segments, without what recovery adds.
@@ -1166,6 +1354,47 @@ impl Sender {
     #[must_use]
     pub const fn state(&self) -> State {
         self.state
+    }
+
+    /// Whether [`Sender::close`] was called.
+    #[must_use]
+    pub const fn is_closing(&self) -> bool {
+        self.closing
+    }
+
+    /// Whether the FIN has left; after a timeout it may be due again.
+    #[must_use]
+    pub const fn has_sent_fin(&self) -> bool {
+        self.fin_ever
+    }
+
+    /// Whether the receive window is closed and probed.
+    #[must_use]
+    pub const fn is_probing(&self) -> bool {
+        self.probing
+    }
+
+    /// Switches Nagle's algorithm on or off.
+    pub fn set_nagle(&mut self, on: bool) {
+        self.options.nagle = on;
+        self.plain &= !on;
+        self.refresh();
+    }
+
+    /// What is not acknowledged for so long ends the connection; zero for never.
+    pub fn set_user_timeout(&mut self, timeout: Duration) {
+        self.options.user_timeout = timeout;
+        self.unanswered = if timeout > Duration::ZERO && self.outstanding() { self.last_send } else { Time::NEVER };
+    }
+
+    /// Whether the window is being reduced for a congestion mark, in steps.
+    const fn is_reducing(&self) -> bool {
+        self.reducing
+    }
+
+    /// Whether the congestion control alone says what leaves in recovery.
+    fn cc_rules_recovery(&self) -> bool {
+        self.cc.rules_recovery()
     }
 
     /// What was counted.

@@ -72,12 +72,16 @@ pub struct Delivery {
     pub echo: Option<u32>,
     /// Bytes, cumulatively or selectively acknowledged.
     pub bytes: u64,
+    /// A segment arrived after one that had been sent later.
+    pub reordered: bool,
     /// Segments newly acknowledged by SACK blocks.
     pub sacked: u32,
     /// Transmission times of segments that were sent once: the first and the last one delivered.
     pub first_sent: Option<Time>,
     /// See `first_sent`.
     pub last_sent: Option<Time>,
+    /// Where the lowest of these ends.
+    pub once: Option<u64>,
     /// A segment that was sent again is acknowledged cumulatively. What is acknowledged with it may have arrived long
     /// ago, so its times of transmission measure nothing (Linux).
     pub repaired: bool,
@@ -95,6 +99,9 @@ struct Rack {
     highest: u64,
     /// A segment arrived after one that had been sent later.
     reordered: bool,
+    /// How often that was so, and from the latest such segment to the highest delivered, at most, in segments.
+    reorderings: u64,
+    degree: u64,
     /// Reordering window in quarters of the smallest round-trip time, raised by reports of duplicates.
     quarters: u32,
     /// Recoveries until `quarters` falls back.
@@ -184,6 +191,20 @@ impl Scoreboard {
         self.sacked == 0 && self.again.is_empty()
     }
 
+    /// Segments not cumulatively acknowledged; of these those that arrived ahead of a gap, those taken for lost, and
+    /// retransmissions in flight. For inspection: it looks at each segment.
+    pub fn counts(&self) -> (u64, u64, u64, u64) {
+        let count = |marks: u8| self.segments.iter().filter(|segment| segment.is(marks)).count() as u64;
+        let tail = (self.tail.end - self.tail.start) / self.mss;
+        let all = self.segments.len() as u64 + tail;
+        (all, count(mark::SACKED), count(mark::LOST), count(mark::AGAIN))
+    }
+
+    /// By how many segments the network is known to reorder, and how often it did.
+    pub const fn reordering(&self) -> (u64, u64) {
+        (self.rack.degree, self.rack.reorderings)
+    }
+
     /// Number behind the last segment.
     fn behind(&self) -> u64 {
         self.first + self.segments.len() as u64
@@ -263,6 +284,7 @@ impl Scoreboard {
             rate.deliver(index, segment.sent);
         }
         if !segment.is(mark::TWICE) {
+            delivery.once = Some(delivery.once.map_or(segment.end, |end| end.min(segment.end)));
             if delivery.first_sent.is_none_or(|first| segment.sent < first) {
                 delivery.first_sent = Some(segment.sent);
             }
@@ -286,6 +308,10 @@ impl Scoreboard {
             rack.highest = segment.end;
         } else if !segment.is(mark::TWICE) {
             rack.reordered = true;
+            rack.reorderings += u64::from(!delivery.reordered);
+            delivery.reordered = true;
+            let distance = (rack.highest - segment.start()).div_ceil(self.mss);
+            rack.degree = rack.degree.max(distance);
         }
     }
 

@@ -23,8 +23,8 @@ const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 /// What a sender with a scoreboard knows beside [`Sender`].
 #[derive(Debug)]
 pub struct Selective {
-    scoreboard: Scoreboard,
-    prr: Prr,
+    pub(super) scoreboard: Scoreboard,
+    pub(super) prr: Prr,
     /// RFC 8985: a segment may be lost then.
     reorder_at: Time,
     /// RFC 8985: a tail loss probe leaves then; that was computed at `armed_at`.
@@ -35,6 +35,19 @@ pub struct Selective {
     probe_again: bool,
     /// RFC 6675, NextSeg, rule 4: once in each recovery.
     rescued: bool,
+    /// RFC 5682: how far it is to be told whether a timeout was spurious.
+    forward: Forward,
+}
+
+/// A step of forward RTO recovery (RFC 5682, section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Forward {
+    /// It is not tried, or has come to an end.
+    Off,
+    /// The first segment was sent again.
+    Repeated,
+    /// It was acknowledged, and new data leaves before anything else is sent again.
+    New,
 }
 
 impl Selective {
@@ -53,6 +66,7 @@ impl Selective {
             probe_end: 0,
             probe_again: false,
             rescued: false,
+            forward: Forward::Off,
         }
     }
 
@@ -121,6 +135,9 @@ impl Sender {
             self.undo();
             s.scoreboard.forgive();
         }
+        if s.forward != Forward::Off {
+            self.on_ack_forward(&mut s, acked, &delivery);
+        }
         let lost = self.find_losses(now, &mut s);
         if self.phase != Phase::Open && self.una >= self.recover {
             if self.phase == Phase::Recovery {
@@ -129,6 +146,13 @@ impl Sender {
             }
             self.phase = Phase::Open;
         }
+        // Linux: the window falls in steps for a congestion mark too, and does not grow with the ACK that tells of it.
+        let steps = self.options.prr && !self.cc.rules_recovery();
+        if steps && packet.has(flag::ECE) && self.on_echo() {
+            self.refresh();
+            self.reducing = true;
+            s.prr = Prr::new((self.max - self.una + delivery.bytes).saturating_sub(s.scoreboard.sacked()), self.window);
+        }
         let told = AckSummary {
             acked,
             delivered: delivery.bytes,
@@ -136,9 +160,14 @@ impl Sender {
             sacked: s.scoreboard.sacked(),
             lost,
             rate: s.scoreboard.rate_sample(now, delivery.bytes, self.rtt.min()),
-            in_recovery: was == Phase::Recovery,
+            in_recovery: was == Phase::Recovery || self.reducing,
+            reordering: s.scoreboard.reordering().0,
         };
         self.tell(now, packet, &told);
+        if self.reducing {
+            s.prr.on_ack(delivery.bytes, s.scoreboard.in_flight(), false, self.mss);
+            self.reducing = self.una < self.ecn_recover;
+        }
         if self.phase == Phase::Open && s.scoreboard.lost() > 0 {
             self.enter_recovery_selective(now, &mut s, delivery.bytes);
         }
@@ -146,7 +175,7 @@ impl Sender {
             let safe = acked > 0 && lost == 0;
             s.prr.on_ack(delivery.bytes, s.scoreboard.in_flight(), safe, self.mss);
         }
-        if packet.has(flag::ECE) {
+        if packet.has(flag::ECE) && !steps {
             self.on_echo();
         }
         if acked > 0 {
@@ -180,7 +209,8 @@ impl Sender {
 
     /// With timestamps every ACK measures: by the times of sending where all segments were sent once, else by the echo.
     fn measure_selective(&mut self, now: Time, packet: &Packet, acked: u64, delivery: &Delivery) {
-        if !self.options.timestamps {
+        let by_times = self.options.recovery == Recovery::Rack;
+        if !self.options.timestamps && !by_times {
             if self.timed != 0 && packet.ack >= self.timed {
                 self.timed = 0;
                 self.take_sample(now, self.timed_at);
@@ -188,7 +218,7 @@ impl Sender {
         } else if let (Some(first), Some(last), false) = (delivery.first_sent, delivery.last_sent, delivery.repaired) {
             self.rtt.sample(first, now);
             self.sample = Some(now.saturating_since(last));
-        } else if acked > 0 {
+        } else if acked > 0 && self.options.timestamps {
             let exact = Duration::from_micros(u64::from(clock(now).wrapping_sub(packet.ts_ecr)));
             self.rtt.sample_timestamp(exact);
             self.sample = Some(exact);
@@ -229,6 +259,7 @@ impl Sender {
         let base = self.reduction_base_selective();
         self.steer(|cc| cc.on_loss(base));
         self.phase = Phase::Recovery;
+        self.reducing = false;
         self.recover = self.max;
         self.timed = 0;
         self.due |= due::HEAD;
@@ -248,13 +279,32 @@ impl Sender {
         }
     }
 
-    pub(super) fn on_timeout_selective(&mut self, now: Time) {
+    /// The timer has expired; `fresh` if it was not during the repair of another loss.
+    pub(super) fn on_timeout_selective(&mut self, now: Time, fresh: bool) {
         let Some(mut s) = self.selective.take() else { return };
+        s.forward = if self.options.f_rto && fresh { Forward::Repeated } else { Forward::Off };
         s.scoreboard.on_timeout(now, self.options.recovery == Recovery::Rack);
         (s.reorder_at, s.probe_at, s.probe_end) = (Time::NEVER, Time::NEVER, 0);
         self.early_at = Time::NEVER;
         self.due |= due::HEAD;
         self.selective = Some(s);
+    }
+
+    /// RFC 5682, section 3.1, as Linux does it with selective ACKs: what was never sent again has arrived, so the timeout was
+    /// spurious; before that is known, two new segments leave instead of what seems lost.
+    fn on_ack_forward(&mut self, s: &mut Selective, acked: u64, delivery: &Delivery) {
+        if self.phase != Phase::Loss {
+            s.forward = Forward::Off;
+        } else if delivery.once.is_some_and(|end| end <= self.recover) {
+            s.forward = Forward::Off;
+            self.undo();
+            s.scoreboard.forgive();
+        } else if s.forward == Forward::Repeated && acked > 0 && self.una < self.recover && self.supplied > self.max {
+            s.forward = Forward::New;
+            self.recover = self.max;
+        } else {
+            s.forward = Forward::Off;
+        }
     }
 
     /// RFC 8985, section 7.4.2: what the ACK says of a probe; `advances` if it acknowledges new data.
@@ -276,19 +326,22 @@ impl Sender {
     }
 
     /// Arms the timer of a tail loss probe (RFC 8985, section 7.2); `again` restarts it.
-    fn arm_probe(&mut self, now: Time, s: &mut Selective, again: bool) {
+    pub(super) fn arm_probe(&mut self, now: Time, s: &mut Selective, again: bool) {
         if self.options.recovery != Recovery::Rack {
             return;
         }
-        let eligible =
-            self.phase == Phase::Open && self.max > self.una && s.scoreboard.sacked() == 0 && s.probe_end == 0;
+        let eligible = self.options.tail_loss_probes
+            && self.phase == Phase::Open
+            && (self.max > self.una || self.fin_outstanding())
+            && s.scoreboard.sacked() == 0
+            && s.probe_end == 0;
         if !eligible {
             s.probe_at = Time::NEVER;
         } else if again || s.probe_at == Time::NEVER {
             let srtt = self.rtt.srtt();
             let timeout = match srtt {
                 Duration::ZERO => Duration::from_secs(1),
-                _ if s.scoreboard.len() == 1 => srtt * 2 + MAX_ACK_DELAY,
+                _ if s.scoreboard.len() + usize::from(self.fin_sent && self.fin_alone) == 1 => srtt * 2 + MAX_ACK_DELAY,
                 _ => srtt * 2,
             };
             s.probe_at = now.saturating_add(timeout).min(self.rto_at);
@@ -319,8 +372,16 @@ impl Sender {
 
     /// RFC 8985, section 7.3: new data where there is some, else the last segment again.
     pub(super) fn poll_probe(&mut self, now: Time) -> Option<Packet> {
-        if self.max == self.una || self.phase != Phase::Open {
+        if self.phase != Phase::Open || !(self.max > self.una || self.fin_outstanding()) {
             return None;
+        }
+        if self.fin_outstanding() && self.fin_alone {
+            self.rto_at = now.saturating_add(self.rtt.rto());
+            if let Some(s) = &mut self.selective {
+                (s.probe_end, s.probe_again, s.probe_at) = (self.max + 1, true, Time::NEVER);
+                self.early_at = s.reorder_at;
+            }
+            return Some(self.fin(now));
         }
         let last = self.selective.as_ref()?.scoreboard.last();
         let len = self.mss.min(self.supplied - self.nxt);
@@ -342,7 +403,7 @@ impl Sender {
     }
 
     /// The segment `seq .. seq + len`, entered into the scoreboard.
-    fn segment_selective(&mut self, now: Time, seq: u64, len: u64) -> Packet {
+    pub(super) fn segment_selective(&mut self, now: Time, seq: u64, len: u64) -> Packet {
         let new = seq >= self.max;
         if let Some(s) = &mut self.selective {
             if new {
@@ -350,13 +411,16 @@ impl Sender {
             } else {
                 s.scoreboard.send_again(now, seq);
             }
-            if self.phase == Phase::Recovery {
+            if self.phase == Phase::Recovery || self.reducing {
                 s.prr.on_send(len);
             }
         }
         let packet = self.segment_of(now, seq, len);
         if new
-            && self.selective.as_ref().is_some_and(|s| s.armed_at != now || s.probe_at == Time::NEVER)
+            && self
+                .selective
+                .as_ref()
+                .is_some_and(|s| s.armed_at != now || s.probe_at == Time::NEVER || s.scoreboard.len() == 2)
             && let Some(mut s) = self.selective.take()
         {
             self.arm_probe(now, &mut s, true);
@@ -367,7 +431,7 @@ impl Sender {
 
     /// What the window lets leave now, in bytes.
     fn allowance(&self, s: &Selective) -> u64 {
-        if self.phase == Phase::Recovery && self.options.prr && !self.cc.rules_recovery() {
+        if (self.phase == Phase::Recovery || self.reducing) && self.options.prr && !self.cc.rules_recovery() {
             s.prr.allowed()
         } else {
             self.window.saturating_sub(s.scoreboard.in_flight())
@@ -381,7 +445,8 @@ impl Sender {
         let lost = if s.scoreboard.lost() > 0 { s.scoreboard.next_lost() } else { None };
         let s = self.selective.as_ref()?;
         let allowed = self.allowance(s);
-        if let Some((seq, len)) = lost {
+        let forward = s.forward == Forward::New && self.supplied > self.nxt;
+        if let Some((seq, len)) = lost.filter(|_| !forward) {
             // RFC 6675, section 5, step 4.3: the first lost segment is sent again whatever is in flight.
             if len <= allowed || self.due & due::HEAD != 0 {
                 self.due &= !due::HEAD;
@@ -402,6 +467,10 @@ impl Sender {
             }
             return self.poll_suspect(now, allowed).or_else(|| self.poll_fin(now));
         }
+        if self.is_held_by_nagle(len) {
+            self.window_limited = false;
+            return None;
+        }
         if self.max == self.una {
             self.restart_after_idle(now);
         }
@@ -412,6 +481,11 @@ impl Sender {
             return Some(self.segment_selective(now, seq, len));
         }
         if self.max == self.una && open > 0 {
+            if self.options.track_use && open < len.min(self.most_rwnd / 2) {
+                self.window_limited = false;
+                self.probe_closed_window(now, true);
+                return None;
+            }
             // The receive window is shorter than a segment: what fits leaves when nothing is in flight.
             let len = len.min(open).min(self.window);
             let seq = self.nxt;
@@ -420,7 +494,7 @@ impl Sender {
         }
         self.window_limited = len > allowed;
         if len > open {
-            self.probe_closed_window(now);
+            self.probe_closed_window(now, false);
             return self.poll_suspect(now, allowed);
         }
         debug_assert!(in_flight > 0 || self.phase == Phase::Recovery, "an empty path takes a segment");

@@ -151,7 +151,7 @@ fn check(sender: &Sender, packet: &Packet) {
     // Beyond the window, which holds inflation in recovery: two segments by limited transmit, and a tail loss probe.
     // Proportional rate reduction goes by what is delivered instead.
     let probe = sender.selective.as_ref().is_some_and(|s| s.is_probe(packet.end()));
-    let reducing = sender.phase == Phase::Recovery && sender.options.prr;
+    let reducing = (sender.phase == Phase::Recovery || sender.reducing) && sender.options.prr;
     let window = sender.window + 2 * sender.mss;
     let bound = if reducing || probe { u64::MAX } else { window };
     assert!(sender.in_flight() <= bound, "{} in flight, window {window}", sender.in_flight());

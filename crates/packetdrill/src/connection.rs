@@ -1,0 +1,992 @@
+//! A connection: a sender and a receiver, and the parts of TCP around them that carry no data of a flow.
+//!
+//! [`Sender`] and [`Receiver`] are the two directions of a connection in terms of stream offsets. Here they become one
+//! end of a connection as RFC 9293 has it: sequence numbers, the handshake on both sides, FIN, RST, and the states behind
+//! them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wifair_config::{Document, Source};
+use wifair_packet::{MAX_SACK_BLOCKS, Packet, flag};
+use wifair_tcp::cc::Choice;
+use wifair_tcp::cc::hystart::Variant;
+use wifair_tcp::{Receiver, Sender, Settings, State as SenderState};
+use wifair_units::{Duration, Time};
+
+use crate::offload::{Bursts, Limits};
+use crate::script::{Ecn, Flags, Segment, TcpOption};
+use crate::system::System;
+
+/// A segment that left, and when.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    pub at: Time,
+    pub segment: Segment,
+}
+
+/// How far a connection has come (RFC 9293, section 3.3.2, as far as it matters for what is sent).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    SynSent,
+    SynReceived,
+    Established,
+    /// Nothing is known of it any more: what arrives is answered with RST.
+    Gone,
+}
+
+/// What both ends agreed on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Agreed {
+    peer_mss: u16,
+    timestamps: bool,
+    sack: bool,
+    /// The peer's scale; `None` without scaling.
+    peer_scale: Option<u8>,
+    ecn: bool,
+}
+
+/// What an application has set.
+#[derive(Clone, Debug, Default)]
+pub struct SocketOptions {
+    pub nodelay: bool,
+    pub cork: bool,
+    pub max_segment: Option<u16>,
+    /// Twice what `SO_SNDBUF` was set to.
+    pub send_buffer: Option<u64>,
+    pub user_timeout: Option<Duration>,
+    pub nonblocking: bool,
+    pub congestion_control: Option<String>,
+}
+
+/// Linux fills a send buffer in blocks of at most so many bytes.
+const MAX_BURST: u64 = 65_536;
+
+/// For how long data waited, and for what (Linux's `tcpi_busy_time` and its parts).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waits {
+    since: Time,
+    now: Option<Wait>,
+    pub busy: Duration,
+    pub receive_window: Duration,
+    pub send_buffer: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    Busy,
+    ReceiveWindow,
+    SendBuffer,
+}
+
+impl Waits {
+    fn set(&mut self, now: Time, wait: Option<Wait>) {
+        let elapsed = now.saturating_since(self.since);
+        if let Some(before) = self.now {
+            self.busy += elapsed;
+            match before {
+                Wait::Busy => {}
+                Wait::ReceiveWindow => self.receive_window += elapsed,
+                Wait::SendBuffer => self.send_buffer += elapsed,
+            }
+        }
+        (self.since, self.now) = (now, wait);
+    }
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub struct Connection {
+    pub stage: Stage,
+    pub options: SocketOptions,
+    /// The error that the application is told next.
+    pub error: Option<&'static str>,
+    agreed: Agreed,
+    own_scale: u8,
+    passive: bool,
+    /// When SYNs left, when the next does, and how long after the last.
+    syns: Vec<Time>,
+    syn_at: Time,
+    syn_rto: Duration,
+    /// The script's number of the peer's SYN.
+    peer_isn: u32,
+    peer_ts: u32,
+    max_window: u64,
+    ends: Option<(Sender, Receiver)>,
+    bursts: Bursts,
+    /// Bytes that the application wrote, and those of them that the sender has.
+    written: u64,
+    supplied: u64,
+    /// What waits in a call that blocks.
+    blocked: u64,
+    /// A write with `MSG_MORE` is under way: a short tail waits for the next ACK or for a timer.
+    more: bool,
+    probe_at: Time,
+    /// Since when the device takes nothing, and when it is tried again.
+    stuck: Option<(Time, Time)>,
+    /// Offsets behind which PSH stands, and those that no segment crosses.
+    pushes: BTreeSet<u64>,
+    records: BTreeSet<u64>,
+    pub read: u64,
+    pub write_closed: bool,
+    pub read_closed: bool,
+    pub closed: bool,
+    fin_acked: bool,
+    peer_fin: bool,
+    peer_closed_first: bool,
+    last_data: Time,
+    pub probes: u64,
+    pub established_at: Option<Time>,
+    pub waits: Waits,
+    /// Timestamps as the script has them: its value for ours, in microseconds.
+    pub stamps: BTreeMap<u32, u32>,
+    pub first_stamp: Option<(u32, u32)>,
+}
+
+fn micros(now: Time) -> u32 {
+    (now.as_nanos() / 1000) as u32
+}
+
+/// The smallest scale by which a receive buffer of `bytes` fits the header field, as Linux rounds it.
+fn scale_of(bytes: u64) -> u8 {
+    (bytes.max(65_536).ilog2() - 15).min(14) as u8
+}
+
+impl Connection {
+    fn new(system: &System, options: SocketOptions, now: Time, passive: bool) -> Self {
+        Self {
+            stage: if passive { Stage::SynReceived } else { Stage::SynSent },
+            options,
+            error: None,
+            agreed: Agreed::default(),
+            own_scale: scale_of(system.receive_buffer.0),
+            passive,
+            syns: Vec::new(),
+            syn_at: Time::NEVER,
+            syn_rto: Duration::from_secs(1),
+            peer_isn: 0,
+            peer_ts: 0,
+            max_window: 0,
+            ends: None,
+            bursts: Bursts::default(),
+            written: 0,
+            supplied: 0,
+            blocked: 0,
+            more: false,
+            probe_at: Time::NEVER,
+            stuck: None,
+            pushes: BTreeSet::new(),
+            records: BTreeSet::new(),
+            read: 0,
+            write_closed: false,
+            read_closed: false,
+            closed: false,
+            fin_acked: false,
+            peer_fin: false,
+            peer_closed_first: false,
+            last_data: now,
+            probes: 0,
+            established_at: None,
+            waits: Waits::default(),
+            stamps: BTreeMap::new(),
+            first_stamp: None,
+        }
+    }
+
+    /// An active open: a SYN leaves.
+    pub fn connect(system: &System, options: SocketOptions, now: Time, out: &mut Vec<Sent>) -> Self {
+        let mut connection = Self::new(system, options, now, false);
+        connection.agreed = Agreed {
+            timestamps: system.timestamps,
+            sack: system.sack,
+            peer_scale: system.window_scaling.then_some(0),
+            ecn: system.ecn == 1,
+            ..Agreed::default()
+        };
+        connection.send_syn(system, now, out);
+        connection
+    }
+
+    /// A SYN arrived at a socket that listens: a SYN-ACK leaves.
+    pub fn accept(system: &System, options: SocketOptions, now: Time, syn: &Segment, out: &mut Vec<Sent>) -> Self {
+        let mut connection = Self::new(system, options, now, true);
+        let offer = Agreed {
+            timestamps: system.timestamps,
+            sack: system.sack,
+            peer_scale: system.window_scaling.then_some(0),
+            ecn: system.ecn > 0 && syn.flags.ece && syn.flags.cwr,
+            ..Agreed::default()
+        };
+        connection.agree(offer, syn);
+        connection.send_syn(system, now, out);
+        connection
+    }
+
+    /// Takes in the options of the peer's SYN.
+    fn agree(&mut self, offer: Agreed, syn: &Segment) {
+        let mut agreed = Agreed { peer_mss: 536, ecn: offer.ecn, ..Agreed::default() };
+        for option in syn.options.iter().flatten() {
+            match option {
+                TcpOption::Mss(mss) => agreed.peer_mss = (*mss).max(1),
+                TcpOption::WindowScale(scale) if offer.peer_scale.is_some() => {
+                    agreed.peer_scale = Some((*scale).min(14))
+                }
+                TcpOption::SackPermitted => agreed.sack = offer.sack,
+                TcpOption::Timestamp(value, _) if offer.timestamps => {
+                    agreed.timestamps = true;
+                    self.peer_ts = *value;
+                }
+                _ => {}
+            }
+        }
+        self.agreed = agreed;
+        self.peer_isn = syn.seq;
+        self.max_window = u64::from(syn.window.unwrap_or(0));
+    }
+
+    /// The largest segment that this side takes.
+    pub fn advertised_mss(&self, system: &System) -> u16 {
+        let device = system.mtu.saturating_sub(40).max(1);
+        self.options.max_segment.map_or(device, |own| own.min(device))
+    }
+
+    /// Payload of a full segment.
+    fn segment_size(&self, system: &System) -> u16 {
+        let options = if self.agreed.timestamps { 12 } else { 0 };
+        let limit = self.options.max_segment.unwrap_or(u16::MAX);
+        self.agreed.peer_mss.min(limit).min(system.mtu.saturating_sub(40)).saturating_sub(options).max(1)
+    }
+
+    fn send_syn(&mut self, system: &System, now: Time, out: &mut Vec<Sent>) {
+        let agreed = self.agreed;
+        let mut options = vec![TcpOption::Mss(self.advertised_mss(system))];
+        match (agreed.sack, agreed.timestamps) {
+            (true, true) => options.push(TcpOption::SackPermitted),
+            (false, true) => options.extend([TcpOption::Nop, TcpOption::Nop]),
+            (true, false) => options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::SackPermitted]),
+            (false, false) => {}
+        }
+        if agreed.timestamps {
+            options.push(TcpOption::Timestamp(micros(now), self.peer_ts));
+        }
+        if agreed.peer_scale.is_some() {
+            options.extend([TcpOption::Nop, TcpOption::WindowScale(self.own_scale)]);
+        }
+        let flags = Flags {
+            syn: true,
+            ack: self.passive,
+            ece: agreed.ecn,
+            cwr: agreed.ecn && !self.passive,
+            ..Flags::default()
+        };
+        let ack = if self.passive { self.peer_isn.wrapping_add(1) } else { 0 };
+        let segment = Segment {
+            ecn: Some(Ecn::NotEct),
+            flags,
+            ack,
+            window: Some(u32::try_from(system.receive_buffer.1.min(65_535)).unwrap_or(65_535)),
+            options: Some(options),
+            ..Segment::default()
+        };
+        out.push(Sent { at: now, segment });
+        if !self.syns.is_empty() {
+            self.syn_rto = self.syn_rto * 2;
+        }
+        self.syns.push(now);
+        self.syn_at = now.saturating_add(self.syn_rto);
+    }
+
+    /// The handshake is over: makes the ends, as if the sender had sent the SYNs itself.
+    fn establish(&mut self, system: &System, now: Time, segment: &Segment) {
+        let mss = self.segment_size(system);
+        let cc = self.options.congestion_control.as_ref().unwrap_or(&system.congestion_control);
+        let cc = match cc.as_str() {
+            "reno" => "newreno",
+            name => name,
+        };
+        let text = format!(
+            "stack = 'modern'\nmss = '{mss} B'\ncc = '{cc}'\nsack = {}\ntimestamps = {}",
+            self.agreed.sack, self.agreed.timestamps
+        );
+        let settings: Settings = Document::parse(Source::file("packetdrill", &text))
+            .read()
+            .unwrap_or_else(|problems| panic!("the settings of a connection are right: {problems}"));
+        let (mut sender, mut receiver) = settings.resolve();
+        if let Choice::Cubic(params) = &mut sender.cc
+            && system.hystart
+        {
+            params.hystart = Variant::Classic;
+        }
+        if let Choice::Cubic(params) = &mut sender.cc {
+            params.whole_segments = true;
+        }
+        let options = &mut sender.options;
+        options.initial_window = u64::from(mss) * system.initial_window;
+        options.window_scale = self.agreed.peer_scale.unwrap_or(0);
+        options.ecn = self.agreed.ecn;
+        options.dup_threshold = system.reordering;
+        options.idle_restart = if system.slow_start_after_idle {
+            wifair_tcp::IdleRestart::Rfc2861
+        } else {
+            wifair_tcp::IdleRestart::Never
+        };
+        options.rtt.min_rto = Duration::from_millis(system.min_rto_ms);
+        options.tail_loss_probes = system.tail_loss_probes;
+        options.nagle = !self.options.nodelay;
+        options.f_rto = system.frto;
+        if !system.rack && options.recovery == wifair_tcp::Recovery::Rack {
+            options.recovery = wifair_tcp::Recovery::Sack;
+        }
+        options.pacing = system.fq;
+        options.pacing_burst = u32::try_from(system.min_tso_segments).unwrap_or(u32::MAX);
+        options.user_timeout = self.options.user_timeout.unwrap_or(Duration::ZERO);
+        receiver.buffer = system.receive_buffer.1;
+        receiver.window_scale = if self.agreed.peer_scale.is_some() { self.own_scale } else { 0 };
+        receiver.ecn = self.agreed.ecn;
+        let mut sender = Sender::new(&sender, 0);
+        let receiver = Receiver::new(&receiver, 0);
+        for (i, at) in self.syns.iter().enumerate() {
+            if i == 0 {
+                sender.open(*at)
+            } else {
+                sender.on_timer(sender.deadline())
+            }
+            sender.poll(*at);
+        }
+        sender.on_packet(now, &Packet { flags: flag::SYN | flag::ACK, ..Packet::default() });
+        while sender.poll(now).is_some() {}
+        let window = u64::from(segment.window.unwrap_or(0));
+        let scale = if self.passive { self.agreed.peer_scale.unwrap_or(0) } else { 0 };
+        self.max_window = self.max_window.max(window << scale);
+        sender.set_receive_window(window << scale);
+        self.ends = Some((sender, receiver));
+        if let Some((_, receiver)) = &mut self.ends {
+            // The timestamp of the SYN is the first one to echo.
+            receiver.start(self.peer_ts);
+        }
+        self.stage = Stage::Established;
+        self.established_at = Some(now);
+        self.syn_at = Time::NEVER;
+        self.last_data = now;
+    }
+
+    /// The sender, once there is one.
+    pub fn sender(&self) -> Option<&Sender> {
+        self.ends.as_ref().map(|(sender, _)| sender)
+    }
+
+    /// The payload of a full segment, as the socket option tells.
+    pub fn max_segment(&self, system: &System) -> u16 {
+        if self.ends.is_some() { self.segment_size(system) } else { self.advertised_mss(system) }
+    }
+
+    /// Bytes that the application may read, and whether the end of the stream is behind them.
+    pub fn readable(&self) -> (u64, bool) {
+        let delivered = self.ends.as_ref().map_or(0, |(_, receiver)| receiver.delivered());
+        (delivered - self.read, self.peer_fin || self.read_closed)
+    }
+
+    /// What the application waited for, up to `now`.
+    pub fn waits_until(&self, now: Time) -> Waits {
+        let mut waits = self.waits;
+        waits.set(now, None);
+        waits
+    }
+
+    /// What was agreed on, as bits of Linux's `tcpi_options`.
+    pub fn option_bits(&self) -> i64 {
+        let agreed = &self.agreed;
+        i64::from(agreed.timestamps)
+            | i64::from(agreed.sack) << 1
+            | i64::from(agreed.peer_scale.is_some()) << 2
+            | i64::from(agreed.ecn) << 3
+    }
+
+    /// Bytes that came in, in order.
+    pub fn received(&self) -> u64 {
+        self.ends.as_ref().map_or(0, |(_, receiver)| receiver.delivered())
+    }
+
+    /// Bytes that the application wrote and that did not leave.
+    pub fn unsent(&self) -> u64 {
+        self.written - self.sender().map_or(0, Sender::sent)
+    }
+
+    /// What is sent and not acknowledged for so long ends the connection.
+    pub fn set_user_timeout(&mut self, timeout: Duration) {
+        if let Some((sender, _)) = &mut self.ends {
+            sender.set_user_timeout(timeout);
+        }
+    }
+
+    /// Since when no data came in.
+    pub fn last_data(&self) -> Time {
+        self.last_data
+    }
+
+    /// The application writes; returns how much is taken at once. A call that blocks hands down the rest later.
+    pub fn write(
+        &mut self,
+        system: &System,
+        now: Time,
+        bytes: u64,
+        more: bool,
+        record: bool,
+        out: &mut Vec<Sent>,
+    ) -> u64 {
+        let taken = match self.options.send_buffer {
+            Some(buffer) => {
+                let una = self.sender().map_or(0, Sender::una);
+                // Linux looks at the buffer before each block of 64 KB, not before each byte.
+                if self.written - una >= buffer {
+                    0
+                } else {
+                    bytes.min((buffer + MAX_BURST).saturating_sub(self.written - una))
+                }
+            }
+            None => bytes,
+        };
+        if !self.options.nonblocking {
+            self.blocked += bytes - taken;
+        }
+        self.written += taken;
+        if record {
+            self.records.insert(self.written);
+        }
+        self.more = more;
+        if !more {
+            self.pushes.insert(self.written);
+        }
+        self.hand_down(now);
+        self.flush(system, now, out);
+        self.more = false;
+        if self.options.nonblocking { taken } else { bytes }
+    }
+
+    /// Hands to the sender what it may send: whole records, and a held tail only when nothing holds it.
+    fn hand_down(&mut self, now: Time) {
+        let Some((sender, _)) = &mut self.ends else { return };
+        let mss = u64::from(self.agreed.peer_mss);
+        let held = (self.options.cork || self.more) && !self.write_closed;
+        let mut limit = self.written;
+        if let Some(&record) = self.records.range(sender.sent() + 1..).next() {
+            limit = limit.min(record);
+        } else if held {
+            let whole = (self.written - sender.sent()) / mss * mss;
+            limit = limit.min(sender.sent() + whole);
+        }
+        // Only the last short segment waits for another one.
+        sender.set_nagle(!self.options.nodelay && limit == self.written);
+        if limit > self.supplied {
+            sender.supply(limit - self.supplied);
+            self.supplied = limit;
+        }
+        if self.supplied < self.written && sender.una() == sender.sent() {
+            if self.probe_at == Time::NEVER {
+                self.probe_at = now.saturating_add(sender.rtt().rto().max(Duration::from_millis(200)));
+            }
+        } else {
+            self.probe_at = Time::NEVER;
+        }
+        if self.write_closed && self.supplied == self.written && self.blocked == 0 && !sender.is_closing() {
+            sender.close();
+        }
+    }
+
+    /// The application sets `TCP_NODELAY` or `TCP_CORK`.
+    pub fn set_small_segments(
+        &mut self,
+        system: &System,
+        now: Time,
+        nodelay: Option<bool>,
+        cork: Option<bool>,
+        out: &mut Vec<Sent>,
+    ) {
+        if let Some(nodelay) = nodelay {
+            self.options.nodelay = nodelay;
+        }
+        if let Some(cork) = cork {
+            self.options.cork = cork;
+        }
+        self.more = false;
+        if let Some((sender, _)) = &mut self.ends {
+            sender.set_nagle(!self.options.nodelay);
+        }
+        // Linux: TCP_NODELAY pushes what waits, also what a cork holds.
+        if nodelay == Some(true) || cork == Some(false) {
+            let corked = std::mem::take(&mut self.options.cork);
+            self.hand_down(now);
+            self.flush(system, now, out);
+            self.options.cork = corked && cork != Some(false);
+        }
+    }
+
+    /// Nothing more is written: a FIN follows.
+    pub fn close_write(&mut self, system: &System, now: Time, out: &mut Vec<Sent>) {
+        self.write_closed = true;
+        self.hand_down(now);
+        self.flush(system, now, out);
+    }
+
+    /// The application closes the socket.
+    pub fn close(&mut self, system: &System, now: Time, linger_zero: bool, out: &mut Vec<Sent>) {
+        self.closed = true;
+        if self.stage == Stage::SynSent {
+            self.stage = Stage::Gone;
+        } else if self.stage != Stage::Gone && (self.readable().0 > 0 || linger_zero) {
+            // RFC 2525, section 2.17: data that nobody will read.
+            let seq = self.next_seq();
+            let flags = Flags { rst: true, ack: true, ..Flags::default() };
+            self.push(now, Segment { flags, seq, ..Segment::default() }, None, out);
+            self.stage = Stage::Gone;
+        } else if self.stage != Stage::Gone && !self.write_closed {
+            self.close_write(system, now, out);
+        }
+    }
+
+    /// The number behind all that was sent.
+    fn next_seq(&self) -> u32 {
+        let Some(sender) = self.sender() else { return 1 };
+        (sender.sent() as u32).wrapping_add(1 + u32::from(sender.has_sent_fin()))
+    }
+
+    /// The next number that is expected from the peer.
+    fn expected(&self) -> u32 {
+        let delivered = self.ends.as_ref().map_or(0, |(_, receiver)| receiver.delivered());
+        self.peer_isn.wrapping_add(1).wrapping_add(delivered as u32).wrapping_add(u32::from(self.peer_fin))
+    }
+
+    /// A segment leaves: fills in acknowledgement, window and options.
+    fn push(&self, now: Time, mut segment: Segment, from: Option<&Packet>, out: &mut Vec<Sent>) {
+        segment.ack = if segment.flags.ack { self.expected() } else { 0 };
+        let mut options = Vec::new();
+        if self.agreed.timestamps {
+            let echo = match from {
+                Some(packet) if packet.ts_ecr != 0 => packet.ts_ecr,
+                _ => self.ends.as_ref().map_or(self.peer_ts, |(_, receiver)| receiver.ts_recent()),
+            };
+            options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::Timestamp(micros(now), echo)]);
+        }
+        if let Some(packet) = from {
+            let number =
+                |relative: u32| (packet.ack as u32).wrapping_add(relative).wrapping_add(self.peer_isn).wrapping_add(1);
+            let blocks: Vec<_> =
+                packet.sack.iter().filter(|(start, end)| start != end).map(|&(s, e)| (number(s), number(e))).collect();
+            if !blocks.is_empty() {
+                options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::Sack(blocks)]);
+            }
+        }
+        segment.options = Some(options);
+        if let Some((_, receiver)) = &self.ends {
+            let scale = if self.agreed.peer_scale.is_some() { self.own_scale } else { 0 };
+            let unread = receiver.delivered() - self.read;
+            segment.window =
+                Some(u32::try_from((receiver.window().saturating_sub(unread) >> scale).min(65_535)).unwrap_or(65_535));
+        }
+        if segment.ecn.is_none() {
+            segment.ecn = Some(Ecn::NotEct);
+        }
+        out.push(Sent { at: now, segment });
+    }
+
+    /// Sends what may leave.
+    pub fn flush(&mut self, system: &System, now: Time, out: &mut Vec<Sent>) {
+        if self.stage != Stage::Established || self.is_stuck(system, now) {
+            return;
+        }
+        let mut segments = Vec::new();
+        loop {
+            let Some((sender, _)) = &mut self.ends else { return };
+            let before = sender.sent();
+            let mut any = false;
+            while let Some(packet) = sender.poll(now) {
+                any = true;
+                segments.push((packet, packet.seq >= before && packet.payload > 0));
+                if segments.len() > 100_000 {
+                    break;
+                }
+            }
+            if !any {
+                break;
+            }
+            self.hand_down(now);
+        }
+        self.emit(system, now, &segments, out);
+        let Some((_, receiver)) = &mut self.ends else { return };
+        if segments.iter().any(|(packet, _)| packet.payload > 0 || packet.has(flag::FIN)) {
+            receiver.piggyback();
+        }
+        let mut acks = Vec::new();
+        while let Some(packet) = receiver.poll(now) {
+            acks.push(packet);
+        }
+        for packet in acks {
+            let flags = Flags { ack: true, ece: packet.has(flag::ECE), ..Flags::default() };
+            let seq = self.next_seq();
+            self.push(now, Segment { flags, seq, ..Segment::default() }, Some(&packet), out);
+        }
+        self.note_waits(now);
+    }
+
+    /// Whether the device takes nothing. Linux then counts what it would have sent as not sent, and tries again after a
+    /// timeout and every half second, up to the user timeout.
+    fn is_stuck(&mut self, system: &System, now: Time) -> bool {
+        if !system.device_full {
+            self.stuck = None;
+            return false;
+        }
+        let Some((sender, _)) = &self.ends else { return false };
+        if sender.supplied() > sender.sent() && sender.una() == sender.sent() && self.stuck.is_none() {
+            self.stuck = Some((now, now.saturating_add(sender.rtt().rto())));
+        }
+        true
+    }
+
+    /// Puts segments of the sender on the wire, with PSH where Linux has it.
+    fn emit(&mut self, system: &System, now: Time, segments: &[(Packet, bool)], out: &mut Vec<Sent>) {
+        let Some((sender, _)) = &self.ends else { return };
+        let mss = u64::from(self.segment_size(system));
+        let info = sender.info();
+        let (ss, ca) = system.pacing_ratios;
+        let ratio = if info.cwnd < info.ssthresh / 2.0 { ss } else { ca } as f64 / 100.0;
+        let srtt = info.rtt.0.as_secs().max(1e-6);
+        let limits = Limits {
+            cwnd: sender.cwnd(),
+            mss,
+            least: system.min_tso_segments,
+            rate: info.cwnd * mss as f64 * ratio / srtt,
+            min_rtt_us: if info.rtt.2 == Duration::MAX { u64::MAX } else { info.rtt.2.as_nanos() / 1000 },
+        };
+        let data: Vec<_> = segments
+            .iter()
+            .filter(|(packet, _)| packet.payload > 0)
+            .map(|(packet, new)| (packet.seq, packet.end(), *new))
+            .collect();
+        let marks = self.bursts.mark(&data, &limits, &|offset| self.records.contains(&offset));
+        let mut marks = marks.into_iter();
+        let mut probes = 0;
+        for (packet, _) in segments {
+            let fin = packet.has(flag::FIN);
+            let burst = packet.payload > 0 && marks.next().unwrap_or(false);
+            if packet.payload == 0 && !fin {
+                // An ACK that the sender means for the peer's SYN-ACK or FIN: the receiver acknowledges here.
+                continue;
+            }
+            let probe = sender.is_probing() && packet.payload == 1 && packet.seq == sender.sent();
+            probes += u64::from(probe);
+            let flags = Flags {
+                ack: true,
+                fin,
+                psh: packet.payload > 0 && !probe && (burst || self.pushes.contains(&packet.end())),
+                cwr: packet.has(flag::CWR),
+                ..Flags::default()
+            };
+            let mut segment = Segment {
+                flags,
+                seq: (packet.seq as u32).wrapping_add(1),
+                payload: packet.payload.into(),
+                ecn: Some(if packet.has(flag::ECT) { Ecn::Ect0 } else { Ecn::NotEct }),
+                ..Segment::default()
+            };
+            if probe {
+                // Linux probes a closed window with an old number and no data.
+                segment.seq = segment.seq.wrapping_sub(1);
+                segment.payload = 0;
+            }
+            self.push(now, segment, None, out);
+        }
+        self.probes += probes;
+    }
+
+    fn note_waits(&mut self, now: Time) {
+        let Some((sender, _)) = &self.ends else { return };
+        let unsent = sender.supplied() > sender.sent();
+        let outstanding = sender.sent() > sender.una();
+        let room = (sender.cwnd() * u64::from(self.agreed.peer_mss) as f64) as u64 > sender.in_flight();
+        let wait = if unsent && room {
+            Some(Wait::ReceiveWindow)
+        } else if unsent || outstanding {
+            let starved = !unsent && self.blocked > 0 && room;
+            Some(if starved { Wait::SendBuffer } else { Wait::Busy })
+        } else {
+            None
+        };
+        self.waits.set(now, wait);
+    }
+
+    /// When [`Connection::on_timer`] wants to be called.
+    pub fn deadline(&self) -> Time {
+        if self.stage == Stage::Gone {
+            return Time::NEVER;
+        }
+        let ends =
+            self.ends.as_ref().map_or(Time::NEVER, |(sender, receiver)| sender.deadline().min(receiver.deadline()));
+        ends.min(self.syn_at).min(self.probe_at).min(self.stuck.map_or(Time::NEVER, |(_, retry)| retry))
+    }
+
+    /// The time of [`Connection::deadline`] has come.
+    pub fn on_timer(&mut self, system: &System, now: Time, out: &mut Vec<Sent>) {
+        if now >= self.syn_at {
+            if self.syns.len() > system.syn_retries as usize {
+                self.fail("ETIMEDOUT");
+            } else {
+                self.send_syn(system, now, out);
+            }
+        }
+        if now >= self.probe_at {
+            self.probe_at = Time::NEVER;
+            self.more = false;
+            let corked = std::mem::take(&mut self.options.cork);
+            self.pushes.insert(self.written);
+            self.hand_down(now);
+            self.options.cork = corked;
+        }
+        if let Some((since, retry)) = self.stuck.filter(|(_, retry)| now >= *retry) {
+            let limit = self.options.user_timeout.unwrap_or(Duration::MAX);
+            if now.saturating_since(since) >= limit {
+                self.fail("ETIMEDOUT");
+                return;
+            }
+            self.probes += 1;
+            self.stuck = Some((since, retry + Duration::from_millis(500)));
+        }
+        let Some((sender, receiver)) = &mut self.ends else { return };
+        if now >= receiver.deadline() {
+            receiver.on_timer(now);
+        }
+        if now >= sender.deadline() {
+            sender.on_timer(now);
+        }
+        if sender.state() == SenderState::Aborted {
+            self.fail("ETIMEDOUT");
+            return;
+        }
+        self.flush(system, now, out);
+    }
+
+    /// The connection ends with an error for the application.
+    fn fail(&mut self, error: &'static str) {
+        self.stage = Stage::Gone;
+        self.error = Some(error);
+        self.syn_at = Time::NEVER;
+    }
+
+    /// A segment arrived; returns false where none of this connection's business, to be answered with RST.
+    pub fn on_segment(&mut self, system: &System, now: Time, segment: &Segment, out: &mut Vec<Sent>) -> bool {
+        match self.stage {
+            Stage::Gone => false,
+            Stage::SynSent => {
+                self.on_segment_syn_sent(system, now, segment, out);
+                true
+            }
+            Stage::SynReceived => {
+                if segment.flags.rst {
+                    self.stage = Stage::Gone;
+                } else if segment.flags.syn {
+                    self.send_syn(system, now, out);
+                } else if segment.flags.ack && segment.ack == 1 {
+                    self.establish(system, now, segment);
+                    self.on_segment_established(system, now, segment, out);
+                }
+                true
+            }
+            Stage::Established => {
+                self.on_segment_established(system, now, segment, out);
+                true
+            }
+        }
+    }
+
+    fn on_segment_syn_sent(&mut self, system: &System, now: Time, segment: &Segment, out: &mut Vec<Sent>) {
+        let acceptable = segment.flags.ack && segment.ack == 1;
+        if segment.flags.rst {
+            if acceptable {
+                self.fail("ECONNREFUSED");
+            }
+        } else if segment.flags.syn && acceptable {
+            let asked = self.agreed;
+            self.agree(asked, segment);
+            self.agreed.ecn = asked.ecn && segment.flags.ece && !segment.flags.cwr;
+            self.establish(system, now, segment);
+            let flags = Flags { ack: true, ..Flags::default() };
+            self.push(now, Segment { flags, seq: 1, ..Segment::default() }, None, out);
+            self.hand_down(now);
+            self.flush(system, now, out);
+        }
+    }
+
+    fn on_segment_established(&mut self, system: &System, now: Time, segment: &Segment, out: &mut Vec<Sent>) {
+        let stamp = segment.options.iter().flatten().find_map(|option| match option {
+            TcpOption::Timestamp(value, echo) => Some((*value, *echo)),
+            _ => None,
+        });
+        let Some((sender, receiver)) = &mut self.ends else { return };
+        let expected = self
+            .peer_isn
+            .wrapping_add(1)
+            .wrapping_add(receiver.delivered() as u32)
+            .wrapping_add(u32::from(self.peer_fin));
+        let start = segment.seq.wrapping_sub(expected).cast_signed();
+        let window = receiver.window() as i64;
+        // RFC 9293, section 3.10.7.4, first step, and RFC 7323, section 5.3.
+        let length = i64::from(segment.payload) + i64::from(segment.flags.fin);
+        let end = i64::from(start) + length;
+        let stale = self.agreed.timestamps
+            && stamp.is_some_and(|(value, _)| value.wrapping_sub(receiver.ts_recent()).cast_signed() < 0);
+        let outside = end < 0 || i64::from(start) > window || (length > 0 && end <= 0 && !segment.flags.fin);
+        if segment.flags.rst {
+            if !outside {
+                self.fail(if self.write_closed { "EPIPE" } else { "ECONNRESET" });
+            }
+            return;
+        }
+        if stale || segment.flags.syn || (outside && segment.payload == 0) {
+            self.answer(now, out);
+            return;
+        }
+        if !segment.flags.ack {
+            return;
+        }
+        // Sixth step: what acknowledges data that was never sent says nothing else either.
+        let fin_sent = sender.has_sent_fin();
+        let una = sender.una();
+        let ack = segment.ack.wrapping_sub(1).wrapping_sub(una as u32).cast_signed();
+        let most = (sender.sent() - una) as i64 + i64::from(fin_sent);
+        if i64::from(ack) > most || (i64::from(ack) < -(1 << 30)) {
+            return;
+        }
+        if segment.payload > 0 {
+            self.last_data = now;
+        }
+        let number = una.wrapping_add_signed(i64::from(ack));
+        let fin_acked = fin_sent && number > sender.sent();
+        let mut packet =
+            Packet { ack: if fin_acked { sender.sent() } else { number }, flags: flag::ACK, ..Packet::default() };
+        if fin_acked {
+            packet.flags |= flag::FIN;
+        }
+        if segment.flags.ece {
+            packet.flags |= flag::ECE;
+        }
+        if let Some((value, echo)) = stamp {
+            (packet.ts_val, packet.ts_ecr) = (value, self.stamps.get(&echo).copied().unwrap_or(echo));
+        }
+        if self.agreed.sack {
+            self.bursts.split(packet.ack);
+            let blocks = segment.options.iter().flatten().find_map(|option| match option {
+                TcpOption::Sack(blocks) => Some(blocks),
+                _ => None,
+            });
+            for (slot, &(start, end)) in packet.sack.iter_mut().zip(blocks.into_iter().flatten()).take(MAX_SACK_BLOCKS)
+            {
+                let offset = |seq: u32| seq.wrapping_sub(1);
+                *slot = (offset(start).wrapping_sub(packet.ack as u32), offset(end).wrapping_sub(packet.ack as u32));
+                for seq in [start, end] {
+                    let at = una.wrapping_add_signed(i64::from(offset(seq).wrapping_sub(una as u32).cast_signed()));
+                    self.bursts.split(at);
+                }
+            }
+        }
+        if let Some(window) = segment.window {
+            packet.window = u16::try_from(window).unwrap_or(u16::MAX);
+            self.max_window = self.max_window.max(u64::from(window) << self.agreed.peer_scale.unwrap_or(0));
+        }
+        sender.on_segment(now, &packet, segment.payload > 0);
+        if number > una || fin_acked {
+            self.probes = 0;
+        }
+        if fin_acked && !self.fin_acked {
+            self.fin_acked = true;
+        }
+        if length > 0 {
+            self.take_data(now, segment, stamp.map_or(0, |(value, _)| value), i64::from(start));
+        } else if let Some((value, _)) = stamp
+            && let Some((_, receiver)) = &mut self.ends
+        {
+            receiver.note_timestamp(value, i64::from(start) <= 0);
+        }
+        if self.closed && segment.payload > 0 && end > 0 && self.write_closed {
+            // RFC 9293, section 3.6.1: data for an application that is gone.
+            out.push(reset_for(now, segment));
+            self.stage = Stage::Gone;
+            return;
+        }
+        self.unblock();
+        self.hand_down(now);
+        self.flush(system, now, out);
+        // The side that closed second needs no TIME-WAIT.
+        if self.fin_acked && self.peer_closed_first {
+            self.stage = Stage::Gone;
+        }
+    }
+
+    /// What a blocked call still has goes into the send buffer as far as there is room.
+    fn unblock(&mut self) {
+        let Some(buffer) = self.options.send_buffer else { return };
+        let una = self.sender().map_or(0, Sender::una);
+        let queued = self.written - una;
+        if self.blocked > 0 && queued < buffer {
+            let taken = self.blocked.min(buffer + MAX_BURST - queued);
+            self.blocked -= taken;
+            self.written += taken;
+            self.pushes.insert(self.written);
+        }
+    }
+
+    /// An ACK for what is not acceptable.
+    fn answer(&mut self, now: Time, out: &mut Vec<Sent>) {
+        let flags = Flags { ack: true, ..Flags::default() };
+        let seq = self.next_seq();
+        self.push(now, Segment { flags, seq, ..Segment::default() }, None, out);
+    }
+
+    fn take_data(&mut self, now: Time, segment: &Segment, stamp: u32, start: i64) {
+        let Some((_, receiver)) = &mut self.ends else { return };
+        let offset = receiver.delivered().wrapping_add_signed(start + i64::from(self.peer_fin));
+        let mut flags = flag::ACK;
+        if segment.flags.fin {
+            flags |= flag::FIN;
+        }
+        match segment.ecn {
+            Some(Ecn::Ce) => flags |= flag::ECT | flag::CE,
+            Some(Ecn::Ect0 | Ecn::Ect1 | Ecn::AnyEct) => flags |= flag::ECT,
+            _ => {}
+        }
+        if segment.flags.cwr {
+            flags |= flag::CWR;
+        }
+        let mut left = u64::from(segment.payload);
+        let mut seq = offset;
+        loop {
+            let part = left.min(u64::from(u16::MAX));
+            left -= part;
+            let last = left == 0;
+            let flags = if last { flags } else { flags & !flag::FIN };
+            receiver.on_packet(now, &Packet { seq, payload: part as u16, flags, ts_val: stamp, ..Packet::default() });
+            seq += part;
+            if last {
+                break;
+            }
+        }
+        self.peer_fin = receiver.is_finished();
+        self.peer_closed_first |= self.peer_fin && !self.write_closed;
+    }
+}
+
+/// The answer to a segment for which there is no connection (RFC 9293, section 3.10.7.1).
+pub fn reset_for(now: Time, segment: &Segment) -> Sent {
+    let mut reset = Segment {
+        flags: Flags { rst: true, ..Flags::default() },
+        ecn: Some(Ecn::NotEct),
+        options: Some(Vec::new()),
+        window: Some(0),
+        ..Segment::default()
+    };
+    if segment.flags.ack {
+        reset.seq = segment.ack;
+    } else {
+        reset.flags.ack = true;
+        let length = segment.payload + u32::from(segment.flags.syn) + u32::from(segment.flags.fin);
+        reset.ack = segment.seq.wrapping_add(length);
+    }
+    Sent { at: now, segment: reset }
+}

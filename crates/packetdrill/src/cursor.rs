@@ -1,0 +1,97 @@
+//! A position in a text, with its line and column.
+
+use crate::script::{ParseError, Place};
+
+/// Reads a text from left to right.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor<'a> {
+    text: &'a str,
+    offset: usize,
+    place: Place,
+}
+
+impl<'a> Cursor<'a> {
+    /// At the start of `text`, which begins at `place`.
+    pub const fn new(text: &'a str, place: Place) -> Self {
+        Self { text, offset: 0, place }
+    }
+
+    /// Where the next character stands.
+    pub const fn place(&self) -> Place {
+        self.place
+    }
+
+    /// What is still to be read.
+    pub fn rest(&self) -> &'a str {
+        &self.text[self.offset..]
+    }
+
+    /// The next character.
+    pub fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    /// Whether `prefix` comes next.
+    pub fn at(&self, prefix: &str) -> bool {
+        self.rest().starts_with(prefix)
+    }
+
+    /// Takes one character.
+    pub fn bump(&mut self) -> Option<char> {
+        let next = self.peek()?;
+        self.offset += next.len_utf8();
+        if next == '\n' {
+            self.place = Place { line: self.place.line.saturating_add(1), column: 1 };
+        } else {
+            self.place.column = self.place.column.saturating_add(1);
+        }
+        Some(next)
+    }
+
+    /// Takes `prefix` if it comes next.
+    pub fn eat(&mut self, prefix: &str) -> bool {
+        let found = self.at(prefix);
+        if found {
+            prefix.chars().for_each(|_| {
+                self.bump();
+            });
+        }
+        found
+    }
+
+    /// Takes characters as long as `wanted`.
+    pub fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
+        let start = self.offset;
+        while self.peek().is_some_and(&wanted) {
+            self.bump();
+        }
+        &self.text[start..self.offset]
+    }
+
+    /// Takes all before `end`, and `end`; `None` if it does not come.
+    pub fn take_until(&mut self, end: &str) -> Option<&'a str> {
+        let length = self.rest().find(end)?;
+        let found = &self.rest()[..length];
+        let stop = self.offset + length + end.len();
+        while self.offset < stop {
+            self.bump();
+        }
+        Some(found)
+    }
+
+    /// An error at `place`.
+    pub fn error_at<T>(place: Place, message: impl Into<String>) -> Result<T, ParseError> {
+        Err(ParseError { place, message: message.into() })
+    }
+
+    /// An error here, which names what stands here.
+    pub fn expected<T>(&self, what: &str) -> Result<T, ParseError> {
+        let found: String = self.rest().chars().take_while(|c| !c.is_whitespace()).take(20).collect();
+        let found = match (found.is_empty(), self.peek()) {
+            (false, _) => format!("`{found}`"),
+            (true, Some(_)) => "the end of the line".to_owned(),
+            (true, None) => "the end of the script".to_owned(),
+        };
+        Self::error_at(self.place, format!("expected {what}, found {found}"))
+    }
+}

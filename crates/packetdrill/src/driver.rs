@@ -1,0 +1,329 @@
+//! Plays a script on a [`Host`] in simulated time.
+//!
+//! Times are compared as packetdrill does: a relative time counts from the event before, consecutive injected segments
+//! count from each other's scheduled times, and an expected segment may be early or late by the tolerance, which is
+//! 4 ms or an eighth of the time since the event before, whichever is more. Segments are compared by byte ranges: what
+//! the script has as one segment may leave as several in a row, with the flags of the last.
+
+use wifair_units::{Duration, Time};
+
+use crate::compare::difference;
+use crate::expression::{Failure, Variables, run as run_code};
+use crate::host::Host;
+use crate::parser::parse;
+use crate::script::{Action, Call, Event, Place, Script, Segment, When};
+use crate::syscall::Refusal;
+use crate::system::{ReadFile, System};
+
+/// What becomes of a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All is as the script says.
+    Pass,
+    /// Something is not as the script says.
+    Differs,
+    /// The script needs something that is not supported.
+    Unsupported,
+    /// The script is malformed.
+    Error,
+}
+
+impl Verdict {
+    /// Its name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Differs => "differs",
+            Self::Unsupported => "unsupported",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// The verdict on a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Where it was decided; `None` for a script that passes.
+    pub place: Option<Place>,
+    /// Why, in one line; empty for a script that passes.
+    pub reason: String,
+}
+
+/// How to run a script.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunOptions {
+    /// Tolerance of times, in microseconds; takes the place of the script's own.
+    pub tolerance_us: Option<u64>,
+}
+
+/// Events of a script at most, and steps of the host between two of them.
+const MAX_STEPS: u32 = 200_000;
+
+/// Tolerance without an option, in microseconds, and in parts of the time since the event before.
+const TOLERANCE_US: i64 = 4000;
+const TOLERANCE_PARTS: i64 = 8;
+
+enum Stop {
+    Differs(String),
+    Unsupported(String),
+}
+
+/// Reads and runs a script; `read` gives the text of files that it names.
+#[must_use]
+pub fn run(text: &str, options: RunOptions, read: ReadFile<'_>) -> Report {
+    let script = match parse(text) {
+        Ok(script) => script,
+        Err(error) => {
+            return Report { verdict: Verdict::Error, place: Some(error.place), reason: error.message };
+        }
+    };
+    let mut driver = match Driver::new(&script, options, read) {
+        Ok(driver) => driver,
+        Err(report) => return report,
+    };
+    let last = script.events.last().map(|event| event.place).unwrap_or_default();
+    let end = Event { place: last, when: When::Any, action: Action::Code(Vec::new()) };
+    for event in script.events.iter().chain([&end]) {
+        let stopped = match driver.event(event) {
+            Ok(()) => continue,
+            Err(stopped) => stopped,
+        };
+        let (verdict, reason) = match stopped {
+            Stop::Differs(reason) => (Verdict::Differs, reason),
+            Stop::Unsupported(reason) => (Verdict::Unsupported, reason),
+        };
+        return Report { verdict, place: Some(event.place), reason };
+    }
+    Report { verdict: Verdict::Pass, place: None, reason: String::new() }
+}
+
+struct Driver<'a> {
+    host: Host,
+    read: ReadFile<'a>,
+    tolerance_us: i64,
+    tolerance_parts: i64,
+    /// Microseconds of a tick of the script's timestamps, where they are to be compared.
+    tick_us: Option<i64>,
+    variables: Variables,
+    /// Scheduled time of the event before, and whether it injected a segment.
+    before: (i64, bool),
+    /// A call that waits for something, and when it returns.
+    blocked: Option<(i64, Call)>,
+}
+
+const fn seconds(micros: i64) -> f64 {
+    micros as f64 / 1e6
+}
+
+fn micros(time: Time) -> i64 {
+    (time.as_nanos() / 1000) as i64
+}
+
+fn time(micros: i64) -> Time {
+    Time::ZERO + Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+}
+
+impl<'a> Driver<'a> {
+    fn new(script: &Script, options: RunOptions, read: ReadFile<'a>) -> Result<Self, Report> {
+        let mut driver = Self {
+            host: Host::new(System::default()),
+            read,
+            tolerance_us: TOLERANCE_US,
+            tolerance_parts: TOLERANCE_PARTS,
+            tick_us: None,
+            variables: Variables::new(),
+            before: (0, false),
+            blocked: None,
+        };
+        for (place, name, value) in &script.options {
+            let number: Option<i64> = value.parse().ok().filter(|number| (0..=1_000_000_000).contains(number));
+            match (name.as_str(), number) {
+                ("tolerance_usecs", Some(number)) => driver.tolerance_us = number,
+                ("tcp_ts_tick_usecs", Some(number)) => driver.tick_us = Some(number).filter(|tick| *tick > 0),
+                ("mtu", Some(number)) => driver.host.system.mtu = u16::try_from(number).unwrap_or(u16::MAX),
+                ("ip_version", _) if value == "ipv4" => {}
+                (
+                    "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "bind_port" | "connect_port" | "verbose"
+                    | "dry_run" | "timeout" | "mss" | "init_scripts" | "speed" | "non_fatal" | "define",
+                    _,
+                ) => {}
+                _ => {
+                    return Err(Report {
+                        verdict: Verdict::Unsupported,
+                        place: Some(*place),
+                        reason: format!("the option `--{name}={value}`"),
+                    });
+                }
+            }
+        }
+        if let Some(tolerance) = options.tolerance_us {
+            driver.tolerance_us = i64::try_from(tolerance).unwrap_or(i64::MAX / 4);
+            driver.tolerance_parts = i64::MAX;
+        }
+        Ok(driver)
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), Stop> {
+        let injects = matches!(event.action, Action::Inject(_));
+        let now = micros(self.host.now);
+        let base = if injects && self.before.1 { self.before.0 } else { now };
+        let (start, end) = match event.when {
+            When::Any => (now, i64::MAX / 4),
+            When::Absolute(start, end) => (start, end),
+            When::Relative(start, end) => (base + start, base + end),
+        };
+        match &event.action {
+            Action::Expect(segment) => {
+                let slack = self.tolerance_us.max((start - now) / self.tolerance_parts);
+                self.expect(segment, start, end, slack)?;
+            }
+            other => {
+                if start < now - self.tolerance_us {
+                    return Err(Stop::Differs(format!(
+                        "this was to happen at {:.6} s, and it is {:.6} s already",
+                        seconds(start),
+                        seconds(now)
+                    )));
+                }
+                self.unblock(if matches!(event.when, When::Any) { i64::MAX / 4 } else { start })?;
+                self.advance(start)?;
+                match other {
+                    Action::Inject(segment) => self.host.inject(segment),
+                    Action::Call(call) => match call.end {
+                        // These wait for the peer; the others have their effect at once.
+                        Some(end)
+                            if ["accept", "accept4", "read", "recv", "recvfrom"].contains(&call.name.as_str()) =>
+                        {
+                            let relative = matches!(event.when, When::Relative(..));
+                            self.blocked = Some((end + if relative { base } else { 0 }, call.clone()));
+                        }
+                        _ => self.call(call, start)?,
+                    },
+                    Action::Command(text) => {
+                        self.host.system.apply(text, self.read).map_err(Stop::Unsupported)?;
+                    }
+                    Action::Code(code) => {
+                        let host = &self.host;
+                        let lookup = |name: &str| host.variable(name);
+                        run_code(code, &mut self.variables, &lookup).map_err(|failure| match failure {
+                            Failure::False(_, text) => Stop::Differs(format!("at {:.6} s, {text}", seconds(start))),
+                            Failure::Unknown(_, what) => Stop::Unsupported(what),
+                        })?;
+                    }
+                    Action::Unsupported(what) => return Err(Stop::Unsupported(what.clone())),
+                    Action::Expect(_) => {}
+                }
+            }
+        }
+        self.before = (start, injects);
+        Ok(())
+    }
+
+    fn call(&mut self, call: &Call, at: i64) -> Result<(), Stop> {
+        self.host.call(call).map_err(|refusal| match refusal {
+            Refusal::Differs(reason) => Stop::Differs(format!("at {:.6} s, {reason}", seconds(at))),
+            Refusal::Unsupported(what) => Stop::Unsupported(what),
+        })
+    }
+
+    /// Lets a call return that has waited, if that is due before `to`.
+    fn unblock(&mut self, to: i64) -> Result<(), Stop> {
+        match self.blocked.take() {
+            Some((end, call)) if end < to => {
+                self.advance(end + self.tolerance_us.min(to - end - 1))?;
+                self.call(&call, end)
+            }
+            other => {
+                self.blocked = other;
+                Ok(())
+            }
+        }
+    }
+
+    fn advance(&mut self, to: i64) -> Result<(), Stop> {
+        let to = time(to);
+        for _ in 0..MAX_STEPS {
+            if !self.host.step(to) {
+                self.host.advance(to);
+                return Ok(());
+            }
+        }
+        Err(Stop::Unsupported("so much activity between two events".to_owned()))
+    }
+
+    /// Waits for a segment, puts together what left in a row, and compares.
+    fn expect(&mut self, expected: &Segment, start: i64, end: i64, slack: i64) -> Result<(), Stop> {
+        let latest = time(end.saturating_add(slack).saturating_add(1));
+        let mut whole: Option<(Time, Segment)> = None;
+        let mut steps = 0;
+        loop {
+            let Some(next) = self.host.sent.pop_front() else {
+                steps += 1;
+                if steps < MAX_STEPS && self.host.step(latest) {
+                    continue;
+                }
+                let got = whole.map_or_else(|| "nothing".to_owned(), |(_, segment)| format!("`> {segment}` alone"));
+                return Err(Stop::Differs(format!(
+                    "expected `> {expected}` at {:.6} s, and {got} left until {:.6} s",
+                    seconds(start),
+                    seconds(end.saturating_add(slack))
+                )));
+            };
+            let (_, segment) = match whole.take() {
+                None => whole.insert((next.at, next.segment)),
+                Some((_, mut sum)) => {
+                    let follows = next.segment.seq == sum.seq.wrapping_add(sum.payload)
+                        && next.segment.payload > 0
+                        && next.segment.flags.syn == sum.flags.syn
+                        && next.segment.flags.rst == sum.flags.rst
+                        && next.segment.flags.ece == sum.flags.ece;
+                    if !follows {
+                        return Err(Stop::Differs(format!(
+                            "expected `> {expected}`, got `> {sum}` and `> {}`",
+                            next.segment
+                        )));
+                    }
+                    let cwr = sum.flags.cwr;
+                    sum.payload += next.segment.payload;
+                    sum = Segment { seq: sum.seq, payload: sum.payload, ..next.segment };
+                    sum.flags.cwr = cwr;
+                    whole.insert((next.at, sum))
+                }
+            };
+            if segment.payload >= expected.payload {
+                break;
+            }
+        }
+        let Some((at, got)) = whole else { return Ok(()) };
+        let stamps = self.host.connection().and_then(|connection| connection.first_stamp);
+        let (tick, tolerance) = (self.tick_us, self.tolerance_us);
+        let check_stamp = |script: u32, ours: u32| match (tick, stamps) {
+            (Some(tick), Some((first_script, first_ours))) => {
+                let script = i64::from(script.wrapping_sub(first_script)) * tick;
+                (script - i64::from(ours.wrapping_sub(first_ours))).abs() <= tolerance.max(tick)
+            }
+            _ => true,
+        };
+        if let Some(difference) = difference(expected, &got, &check_stamp) {
+            return Err(Stop::Differs(format!(
+                "expected `> {expected}`, got `> {got}` at {:.6} s ({difference})",
+                seconds(micros(at))
+            )));
+        }
+        self.host.note_stamp(expected, &got);
+        let at_us = micros(at);
+        if at_us < start.saturating_sub(slack) || at_us > end.saturating_add(slack) {
+            return Err(Stop::Differs(format!(
+                "`> {got}` left at {:.6} s, expected at {:.6} s (tolerance {:.6} s)",
+                seconds(at_us),
+                seconds(start),
+                seconds(slack)
+            )));
+        }
+        self.host.now = self.host.now.max(at);
+        Ok(())
+    }
+}

@@ -1,0 +1,207 @@
+//! The host under test: its sockets, its connection and its clock.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use wifair_units::{Duration, Time};
+
+use crate::connection::{Connection, Sent, SocketOptions, reset_for};
+use crate::script::{Segment, TcpOption};
+use crate::system::System;
+
+/// What a file descriptor stands for.
+#[derive(Clone, Debug)]
+pub enum Socket {
+    /// Neither listens nor is connected.
+    Fresh(SocketOptions),
+    /// Listens.
+    Listening(SocketOptions),
+    /// Is connected: the number of the connection.
+    Connected(usize),
+}
+
+/// The host under test.
+#[derive(Debug)]
+pub struct Host {
+    /// Its settings.
+    pub system: System,
+    /// Simulated time.
+    pub now: Time,
+    pub(crate) sockets: BTreeMap<i64, Socket>,
+    pub(crate) connections: Vec<Connection>,
+    /// Connections that were not accepted yet.
+    pub(crate) waiting: VecDeque<usize>,
+    /// Sockets that reset their connection when they are closed (`SO_LINGER` with 0 s).
+    pub(crate) lingers_not: BTreeSet<i64>,
+    /// What left and was not compared yet.
+    pub(crate) sent: VecDeque<Sent>,
+}
+
+impl Host {
+    /// A host with these settings, at time zero.
+    #[must_use]
+    pub fn new(system: System) -> Self {
+        Self {
+            system,
+            now: Time::ZERO,
+            sockets: BTreeMap::new(),
+            connections: Vec::new(),
+            waiting: VecDeque::new(),
+            lingers_not: BTreeSet::new(),
+            sent: VecDeque::new(),
+        }
+    }
+
+    /// When something happens by itself next.
+    fn deadline(&self) -> Time {
+        self.connections.iter().map(Connection::deadline).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Time goes on to `to`, and all happens that is due before.
+    pub fn advance(&mut self, to: Time) {
+        while self.step(to) {}
+        self.now = self.now.max(to);
+    }
+
+    /// The next thing happens that is due before `to`; returns whether there was one.
+    pub fn step(&mut self, to: Time) -> bool {
+        let at = self.deadline();
+        if at >= to {
+            return false;
+        }
+        self.now = self.now.max(at);
+        let mut out = Vec::new();
+        for connection in &mut self.connections {
+            if connection.deadline() <= self.now {
+                connection.on_timer(&self.system, self.now, &mut out);
+            }
+        }
+        self.take(out);
+        true
+    }
+
+    pub(crate) fn take(&mut self, out: Vec<Sent>) {
+        if !self.system.device_full {
+            self.sent.extend(out);
+        }
+    }
+
+    /// A segment arrives.
+    pub fn inject(&mut self, segment: &Segment) {
+        let mut out = Vec::new();
+        let (now, system) = (self.now, &self.system);
+        let known = match self.connections.last_mut() {
+            Some(connection)
+                if !(segment.flags.syn
+                    && !segment.flags.ack
+                    && connection.deadline() == Time::NEVER
+                    && connection.closed) =>
+            {
+                connection.on_segment(system, now, segment, &mut out)
+            }
+            _ => false,
+        };
+        if !known {
+            let listening = self.sockets.values().find_map(|socket| match socket {
+                Socket::Listening(options) => Some(options.clone()),
+                _ => None,
+            });
+            match listening {
+                Some(options) if segment.flags.syn && !segment.flags.ack => {
+                    self.connections.push(Connection::accept(system, options, now, segment, &mut out));
+                    self.waiting.push_back(self.connections.len() - 1);
+                }
+                _ if segment.flags.rst => {}
+                _ => out.push(reset_for(now, segment)),
+            }
+        }
+        self.take(out);
+    }
+
+    /// The connection under test: the last one.
+    pub(crate) fn connection(&self) -> Option<&Connection> {
+        self.connections.last()
+    }
+
+    /// Remembers that the script calls our timestamp `ours` by another number.
+    pub(crate) fn note_stamp(&mut self, script: &Segment, ours: &Segment) {
+        let stamp = |segment: &Segment| {
+            segment.options.iter().flatten().find_map(|option| match option {
+                TcpOption::Timestamp(value, _) => Some(*value),
+                _ => None,
+            })
+        };
+        if let (Some(script), Some(ours), Some(connection)) = (stamp(script), stamp(ours), self.connections.last_mut())
+        {
+            connection.stamps.insert(script, ours);
+            connection.first_stamp.get_or_insert((script, ours));
+        }
+    }
+
+    /// A variable of the connection, as Linux's `TCP_INFO` has it, or a constant.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<i64> {
+        const CONSTANTS: [(&str, i64); 23] = [
+            ("TCP_CA_Open", 0),
+            ("TCP_CA_Disorder", 1),
+            ("TCP_CA_CWR", 2),
+            ("TCP_CA_Recovery", 3),
+            ("TCP_CA_Loss", 4),
+            ("TCP_ESTABLISHED", 1),
+            ("TCP_SYN_SENT", 2),
+            ("TCP_SYN_RECV", 3),
+            ("TCP_FIN_WAIT1", 4),
+            ("TCP_FIN_WAIT2", 5),
+            ("TCP_TIME_WAIT", 6),
+            ("TCP_CLOSE", 7),
+            ("TCP_CLOSE_WAIT", 8),
+            ("TCP_LAST_ACK", 9),
+            ("TCP_LISTEN", 10),
+            ("TCP_CLOSING", 11),
+            ("TCP_INFINITE_SSTHRESH", 0x7fff_ffff),
+            ("TCPI_OPT_TIMESTAMPS", 1),
+            ("TCPI_OPT_SACK", 2),
+            ("TCPI_OPT_WSCALE", 4),
+            ("TCPI_OPT_ECN", 8),
+            ("TCPI_OPT_ECN_SEEN", 16),
+            ("TCPI_OPT_SYN_DATA", 32),
+        ];
+        if let Some((_, value)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
+            return Some(*value);
+        }
+        let connection = self.connection()?;
+        let sender = connection.sender()?;
+        let info = sender.info();
+        let micros = |duration: Duration| (duration.as_nanos() / 1000) as i64;
+        let waits = connection.waits_until(self.now);
+        Some(match name.strip_prefix("tcpi_")? {
+            "snd_cwnd" => info.cwnd as i64,
+            "snd_ssthresh" if info.ssthresh.is_finite() => info.ssthresh as i64,
+            "snd_ssthresh" => 0x7fff_ffff,
+            "ca_state" => info.state as i64,
+            "unacked" => info.unacked as i64,
+            "sacked" => info.sacked as i64,
+            "lost" => info.lost as i64,
+            "retrans" => info.retransmitted as i64,
+            "reordering" => info.reordering as i64,
+            "reord_seen" => info.reorderings as i64,
+            "backoff" => info.backoff.into(),
+            "probes" => connection.probes as i64,
+            "rto" => micros(info.rto),
+            "rtt" => micros(info.rtt.0),
+            "rttvar" => micros(info.rtt.1),
+            "min_rtt" => micros(info.rtt.2),
+            "total_retrans" => sender.counts().retransmissions as i64,
+            "snd_mss" => connection.max_segment(&self.system).into(),
+            "advmss" => connection.advertised_mss(&self.system).into(),
+            "last_data_recv" => micros(self.now.saturating_since(connection.last_data())) / 1000,
+            "busy_time" => micros(waits.busy),
+            "rwnd_limited" => micros(waits.receive_window),
+            "sndbuf_limited" => micros(waits.send_buffer),
+            "bytes_acked" => sender.una() as i64,
+            "bytes_received" => connection.received() as i64,
+            "options" => connection.option_bits(),
+            "notsent_bytes" => connection.unsent() as i64,
+            _ => return None,
+        })
+    }
+}

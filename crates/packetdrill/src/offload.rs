@@ -1,0 +1,118 @@
+//! Segmentation offload: which segments a sender would hand to the device as one.
+//!
+//! Linux builds bursts of as many segments as leave within about a millisecond at the pacing rate, at least two, at most
+//! half the congestion window, and sets PSH on any burst of more than one segment. The engine sends segments one by one;
+//! this finds the bursts in what left at one instant, so that PSH can be told.
+
+use std::collections::BTreeMap;
+
+/// A burst has at most so many bytes.
+const MAX_BYTES: u64 = 65_536;
+
+/// What sets the size of bursts.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Congestion window, in segments.
+    pub cwnd: f64,
+    /// Payload of a full segment.
+    pub mss: u64,
+    /// Least number of segments of a burst.
+    pub least: u64,
+    /// Bytes per second.
+    pub rate: f64,
+    /// Smallest round-trip time, in microseconds.
+    pub min_rtt_us: u64,
+}
+
+impl Limits {
+    /// Segments of a burst at most.
+    pub fn segments(&self) -> u64 {
+        let by_distance = match self.min_rtt_us >> 9 {
+            shift @ 0..32 => MAX_BYTES >> shift,
+            _ => 0,
+        };
+        let bytes = ((self.rate / 1024.0) as u64).saturating_add(by_distance).min(MAX_BYTES);
+        let half = ((self.cwnd as u64) / 2).max(1);
+        (bytes / self.mss).max(self.least).min(MAX_BYTES / self.mss).max(1).min(half)
+    }
+}
+
+/// The bursts that left, by the offset of their first byte.
+#[derive(Clone, Debug, Default)]
+pub struct Bursts {
+    ends: BTreeMap<u64, u64>,
+}
+
+impl Bursts {
+    /// For segments `(start, end)` that left at one instant, in order, with `new` ones above all before: whether each
+    /// ends a burst of more than one segment. Segments that leave again belong to one burst as far as they did at first.
+    pub fn mark(&mut self, segments: &[(u64, u64, bool)], limits: &Limits, records: &dyn Fn(u64) -> bool) -> Vec<bool> {
+        let most = limits.segments();
+        let mut marks = vec![false; segments.len()];
+        let mut at = 0;
+        while at < segments.len() {
+            let (start, mut end, new) = segments[at];
+            let whole = self.burst_of(start);
+            let mut last = at;
+            while let Some(&(next_start, next_end, next_new)) = segments.get(last + 1) {
+                let joins = next_start == end
+                    && next_new == new
+                    && (last + 1 - at) < usize::try_from(most).unwrap_or(usize::MAX)
+                    && !records(end)
+                    && (new
+                        || (self.burst_of(next_start) == whole && whole == Some((start, whole.map_or(0, |b| b.1)))));
+                if !joins {
+                    break;
+                }
+                end = next_end;
+                last += 1;
+            }
+            marks[last] = last > at;
+            if new {
+                self.ends.insert(start, end);
+            }
+            at = last + 1;
+        }
+        marks
+    }
+
+    /// The burst that holds `offset`.
+    fn burst_of(&self, offset: u64) -> Option<(u64, u64)> {
+        self.ends.range(..=offset).next_back().map(|(&start, &end)| (start, end)).filter(|(_, end)| offset < *end)
+    }
+
+    /// A selective ACK or a cumulative one ends inside a burst: it is two from now on.
+    pub fn split(&mut self, offset: u64) {
+        if let Some((start, end)) = self.burst_of(offset)
+            && start < offset
+        {
+            self.ends.insert(start, offset);
+            self.ends.insert(offset, end);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(cwnd: f64) -> Limits {
+        Limits { cwnd, mss: 1000, least: 2, rate: 200_000.0, min_rtt_us: 100_000 }
+    }
+
+    #[test]
+    fn a_burst_is_at_most_half_the_window() {
+        assert_eq!([1.0, 2.0, 3.0, 4.0, 10.0].map(|cwnd| limits(cwnd).segments()), [1, 1, 1, 2, 2]);
+        assert_eq!(Limits { least: 10, ..limits(10.0) }.segments(), 5);
+    }
+
+    #[test]
+    fn bursts_of_two_end_with_every_second_segment() {
+        let segments: Vec<_> = (0..5).map(|i| (i * 1000, (i + 1) * 1000, true)).collect();
+        let mut bursts = Bursts::default();
+        assert_eq!(bursts.mark(&segments, &limits(10.0), &|_| false), [false, true, false, true, false]);
+        // The second half of the first burst and the first one of the second leave again, one by one.
+        let again = [(1000, 2000, false), (2000, 3000, false), (3000, 4000, false)];
+        assert_eq!(bursts.mark(&again, &limits(10.0), &|_| false), [false, false, true]);
+    }
+}

@@ -1,0 +1,501 @@
+//! From text to [`Script`].
+//!
+//! The language is that of packetdrill: N. Cardwell et al., "packetdrill: Scriptable Network Stack Testing, from Sockets
+//! to Packets", USENIX ATC 2013, section 3, and what later scripts use. What is well-formed but not TCP over plain IP
+//! becomes [`Action::Unsupported`].
+
+use crate::cursor::Cursor;
+use crate::expression;
+use crate::script::{Action, Call, Ecn, Event, Flags, ParseError, Place, Script, Segment, TcpOption, Value, When};
+
+type Parsed<T> = Result<T, ParseError>;
+
+/// Bytes of the longest script that is read.
+pub const MAX_BYTES: usize = 4 << 20;
+
+/// How deep arguments may be nested.
+const MAX_DEPTH: u32 = 32;
+
+/// The longest time of a script, in seconds.
+const MAX_SECONDS: f64 = 1e6;
+
+/// Reads a script.
+///
+/// # Errors
+/// If it is malformed: line, column and what is expected there.
+pub fn parse(text: &str) -> Parsed<Script> {
+    let mut parser = Parser { cursor: Cursor::new(text, Place { line: 1, column: 1 }) };
+    if text.len() > MAX_BYTES {
+        return Cursor::error_at(parser.cursor.place(), format!("the script has more than {MAX_BYTES} bytes"));
+    }
+    parser.script()
+}
+
+struct Parser<'a> {
+    cursor: Cursor<'a>,
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+impl<'a> Parser<'a> {
+    fn script(&mut self) -> Parsed<Script> {
+        let mut script = Script::default();
+        self.skip()?;
+        while self.cursor.at("--") {
+            script.options.push(self.option()?);
+            self.skip()?;
+        }
+        while self.cursor.peek().is_some() {
+            let place = self.cursor.place();
+            // Commands at the start and at the end have no time.
+            let bare = self.cursor.at("`");
+            let when = if bare { When::Relative(0, 0) } else { self.when()? };
+            self.skip()?;
+            let action = self.action()?;
+            script.events.push(Event { place, when, action });
+            self.skip()?;
+        }
+        Ok(script)
+    }
+
+    /// Skips white space and comments.
+    fn skip(&mut self) -> Parsed<()> {
+        loop {
+            self.cursor.take_while(char::is_whitespace);
+            let place = self.cursor.place();
+            if self.cursor.at("//") {
+                self.cursor.take_while(|c| c != '\n');
+            } else if self.cursor.eat("/*") {
+                if self.cursor.take_until("*/").is_none() {
+                    return Cursor::error_at(place, "this comment has no end: `*/` is missing");
+                }
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn option(&mut self) -> Parsed<(Place, String, String)> {
+        let place = self.cursor.place();
+        self.cursor.eat("--");
+        let name = self.word("the name of an option")?;
+        let value = if self.cursor.eat("=") {
+            if self.cursor.eat("\"") {
+                self.until("\"", "string")?.to_owned()
+            } else {
+                self.cursor.take_while(|c| !c.is_whitespace()).to_owned()
+            }
+        } else {
+            String::new()
+        };
+        Ok((place, name.to_owned(), value))
+    }
+
+    fn word(&mut self, what: &str) -> Parsed<&'a str> {
+        if self.cursor.peek().is_some_and(is_word) {
+            Ok(self.cursor.take_while(is_word))
+        } else {
+            self.cursor.expected(what)
+        }
+    }
+
+    fn until(&mut self, end: &str, what: &str) -> Parsed<&'a str> {
+        let place = self.cursor.place();
+        match self.cursor.take_until(end) {
+            Some(text) => Ok(text),
+            None => Cursor::error_at(place, format!("this {what} has no end: `{end}` is missing")),
+        }
+    }
+
+    fn token(&mut self, token: &str) -> Parsed<()> {
+        self.skip()?;
+        if self.cursor.eat(token) { Ok(()) } else { self.cursor.expected(&format!("`{token}`")) }
+    }
+
+    fn when(&mut self) -> Parsed<When> {
+        if self.cursor.eat("*") {
+            return Ok(When::Any);
+        }
+        let relative = self.cursor.eat("+");
+        let start = self.micros()?;
+        self.skip()?;
+        let mut end = start;
+        if self.cursor.eat("~") {
+            self.skip()?;
+            if relative != self.cursor.eat("+") {
+                return self.cursor.expected("both ends of a range of times with `+`, or none");
+            }
+            let place = self.cursor.place();
+            end = self.micros()?;
+            if end < start {
+                return Cursor::error_at(place, "this range of times ends before it begins");
+            }
+        }
+        Ok(if relative { When::Relative(start, end) } else { When::Absolute(start, end) })
+    }
+
+    /// A number of seconds, as microseconds.
+    fn micros(&mut self) -> Parsed<i64> {
+        let place = self.cursor.place();
+        let negative = self.cursor.eat("-");
+        let whole = self.cursor.take_while(|c| c.is_ascii_digit());
+        let mut text = whole.to_owned();
+        let mut ahead = self.cursor;
+        if ahead.eat(".") && ahead.peek().is_some_and(|c| c.is_ascii_digit()) {
+            self.cursor.eat(".");
+            text.push('.');
+            text.push_str(self.cursor.take_while(|c| c.is_ascii_digit()));
+        }
+        if text.is_empty() {
+            return self.cursor.expected("a time in seconds, such as `+.1` or `0.250`, before an event");
+        }
+        let seconds: f64 = match text.parse() {
+            Ok(seconds) if (0.0..MAX_SECONDS).contains(&seconds) => seconds,
+            _ => return Cursor::error_at(place, format!("a time is less than {MAX_SECONDS} s")),
+        };
+        let micros = (seconds * 1e6).round() as i64;
+        Ok(if negative { -micros } else { micros })
+    }
+
+    fn action(&mut self) -> Parsed<Action> {
+        match self.cursor.peek() {
+            Some('<') => {
+                self.cursor.bump();
+                Ok(self.packet()?.map_or_else(Action::Unsupported, Action::Inject))
+            }
+            Some('>') => {
+                self.cursor.bump();
+                Ok(self.packet()?.map_or_else(Action::Unsupported, Action::Expect))
+            }
+            Some('`') => {
+                self.cursor.bump();
+                Ok(Action::Command(self.until("`", "command")?.to_owned()))
+            }
+            Some('%') => {
+                let place = self.cursor.place();
+                if !self.cursor.eat("%{") {
+                    return self.cursor.expected("`%{`");
+                }
+                let inside = self.cursor.place();
+                let Some(code) = self.cursor.take_until("}%") else {
+                    return Cursor::error_at(place, "this code has no end: `}%` is missing");
+                };
+                expression::parse(code, inside).map(|code| match code {
+                    Ok(statements) => Action::Code(statements),
+                    Err(what) => Action::Unsupported(what),
+                })
+            }
+            Some(c) if is_word(c) || c == '.' => self.call(),
+            _ => self.cursor.expected("a segment (`<` or `>`), a system call, a command in backquotes or `%{`"),
+        }
+    }
+
+    fn integer<T: TryFrom<i64>>(&mut self, what: &str) -> Parsed<T> {
+        self.skip()?;
+        let place = self.cursor.place();
+        let negative = self.cursor.eat("-");
+        let (digits, radix) = if self.cursor.eat("0x") {
+            (self.cursor.take_while(|c| c.is_ascii_hexdigit()), 16)
+        } else {
+            (self.cursor.take_while(|c| c.is_ascii_digit()), 10)
+        };
+        if digits.is_empty() {
+            return self.cursor.expected(what);
+        }
+        let value = i64::from_str_radix(digits, radix).ok().map(|value| if negative { -value } else { value });
+        match value.and_then(|value| T::try_from(value).ok()) {
+            Some(value) => Ok(value),
+            None => Cursor::error_at(place, format!("`{digits}` is out of range for {what}")),
+        }
+    }
+
+    /// A packet; the inner error is what of it is not supported.
+    fn packet(&mut self) -> Parsed<Result<Segment, String>> {
+        self.skip()?;
+        let mut segment = Segment::default();
+        for (open, close) in [("[", "]"), ("(", ")")] {
+            if self.cursor.eat(open) {
+                let text = self.until(close, "IP header")?.trim();
+                match ip_header(text) {
+                    Some(ecn) => segment.ecn = ecn,
+                    None => return self.unsupported(format!("IP header field `{text}`")),
+                }
+                self.skip()?;
+            }
+        }
+        const OTHERS: [&str; 9] = ["ipv4", "ipv6", "icmp", "udp", "gre", "GREv0", "mpls", "encap", "raw"];
+        let word: String = self.cursor.rest().chars().take_while(|c| is_word(*c)).collect();
+        if OTHERS.contains(&word.as_str()) {
+            return self.unsupported(format!("`{word}` packets"));
+        }
+        // Ports are those of the connection under test.
+        if self.cursor.peek().is_some_and(|c| c.is_ascii_digit()) {
+            self.integer::<u16>("a port")?;
+            self.token(">")?;
+            self.integer::<u16>("a port")?;
+            self.skip()?;
+        }
+        if let Err(what) = self.flags(&mut segment.flags)? {
+            return self.unsupported(what);
+        }
+        segment.seq = self.integer("a sequence number")?;
+        self.token(":")?;
+        let place = self.cursor.place();
+        let end: u32 = self.integer("a sequence number")?;
+        self.token("(")?;
+        segment.payload = self.integer("a number of payload bytes")?;
+        self.token(")")?;
+        if end != segment.seq.wrapping_add(segment.payload) {
+            return Cursor::error_at(place, format!("{}:{end} are not {} bytes", segment.seq, segment.payload));
+        }
+        if segment.payload > 1 << 20 {
+            return Cursor::error_at(place, "a segment has at most 1048576 bytes here");
+        }
+        self.skip()?;
+        if self.keyword("ack") {
+            segment.ack = self.integer("an acknowledgement number")?;
+            self.skip()?;
+        }
+        if self.keyword("win") {
+            segment.window = Some(self.integer::<u16>("a window of 16 bits")?.into());
+            self.skip()?;
+        }
+        if self.keyword("urg") {
+            return self.unsupported("urgent data".to_owned());
+        }
+        segment.options = Some(Vec::new());
+        if self.cursor.eat("<") {
+            match self.options()? {
+                Ok(options) => segment.options = options,
+                Err(what) => return self.unsupported(what),
+            }
+        }
+        Ok(Ok(segment))
+    }
+
+    /// Skips the rest of the line, which says something that is not supported.
+    fn unsupported<T>(&mut self, what: String) -> Parsed<Result<T, String>> {
+        self.cursor.take_while(|c| c != '\n');
+        Ok(Err(what))
+    }
+
+    fn keyword(&mut self, word: &str) -> bool {
+        let mut ahead = self.cursor;
+        let found = ahead.eat(word) && !ahead.peek().is_some_and(is_word);
+        if found {
+            self.cursor = ahead;
+        }
+        found
+    }
+
+    fn flags(&mut self, flags: &mut Flags) -> Parsed<Result<(), String>> {
+        let place = self.cursor.place();
+        if self.cursor.eat("-") {
+            return Ok(Ok(()));
+        }
+        let letters = self.cursor.take_while(is_word);
+        for letter in letters.chars() {
+            match letter {
+                'F' => flags.fin = true,
+                'S' => flags.syn = true,
+                'R' => flags.rst = true,
+                'P' => flags.psh = true,
+                'U' => flags.urg = true,
+                'E' => flags.ece = true,
+                'W' => flags.cwr = true,
+                'A' => return Ok(Err("the flag AE of accurate ECN".to_owned())),
+                _ => {
+                    return Cursor::error_at(
+                        place,
+                        format!("`{letters}` are no flags: expected letters of FSRPUEW, `.` for ACK, or `-` for none"),
+                    );
+                }
+            }
+        }
+        flags.ack = self.cursor.eat(".");
+        if letters.is_empty() && !flags.ack {
+            return self.cursor.expected("the flags of a segment, such as `S`, `P.` or `.`");
+        }
+        if flags.ack && self.cursor.peek().is_some_and(|c| c.is_ascii_digit()) {
+            return Ok(Err("the counter ACE of accurate ECN".to_owned()));
+        }
+        if flags.urg {
+            return Ok(Err("urgent data".to_owned()));
+        }
+        Ok(Ok(()))
+    }
+
+    /// TCP options behind `<`; `None` for any.
+    fn options(&mut self) -> Parsed<Result<Option<Vec<TcpOption>>, String>> {
+        self.skip()?;
+        if self.cursor.eat("...") {
+            self.token(">")?;
+            return Ok(Ok(None));
+        }
+        let mut options = Vec::new();
+        loop {
+            self.skip()?;
+            let name = self.word("a TCP option")?;
+            options.push(match name {
+                "nop" => TcpOption::Nop,
+                "eol" => TcpOption::Eol,
+                "mss" => TcpOption::Mss(self.integer("a segment size")?),
+                "wscale" => TcpOption::WindowScale(self.integer("a window scale")?),
+                "sackOK" => TcpOption::SackPermitted,
+                "sack" => TcpOption::Sack(self.blocks()?),
+                "TS" => {
+                    self.token("val")?;
+                    let value = self.integer("a timestamp")?;
+                    self.token("ecr")?;
+                    TcpOption::Timestamp(value, self.integer("a timestamp")?)
+                }
+                "FO" | "FOEXP" | "md5" | "ECN" => return Ok(Err(format!("the TCP option `{name}`"))),
+                _ => {
+                    return self.cursor.expected(&format!(
+                        "one of mss, wscale, sackOK, sack, TS, nop, eol instead of the unknown TCP option `{name}`"
+                    ));
+                }
+            });
+            self.skip()?;
+            if self.cursor.eat(">") {
+                return Ok(Ok(Some(options)));
+            }
+            if !self.cursor.eat(",") {
+                return self.cursor.expected("`,` or `>` behind a TCP option");
+            }
+        }
+    }
+
+    fn blocks(&mut self) -> Parsed<Vec<(u32, u32)>> {
+        let mut blocks = Vec::new();
+        loop {
+            let start = self.integer("the start of a SACK block")?;
+            self.token(":")?;
+            blocks.push((start, self.integer("the end of a SACK block")?));
+            self.skip()?;
+            if !self.cursor.peek().is_some_and(|c| c.is_ascii_digit()) {
+                return Ok(blocks);
+            }
+        }
+    }
+
+    fn call(&mut self) -> Parsed<Action> {
+        let mut end = None;
+        if self.cursor.eat("...") {
+            self.skip()?;
+            end = Some(self.micros()?);
+            self.skip()?;
+        }
+        let name = self.word("the name of a system call")?.to_owned();
+        self.token("(")?;
+        let arguments = self.values(")", 0)?;
+        self.token("=")?;
+        let result = self.value(0)?;
+        self.skip()?;
+        let mut errno = None;
+        if self.cursor.peek().is_some_and(|c| c.is_ascii_uppercase()) {
+            errno = Some(self.word("an error")?.to_owned());
+            self.skip()?;
+        }
+        if self.cursor.eat("(") {
+            self.until(")", "note")?;
+        }
+        Ok(Action::Call(Call { end, name, arguments, result, errno }))
+    }
+
+    /// Values with commas between them, up to `end`.
+    fn values(&mut self, end: &str, depth: u32) -> Parsed<Vec<Value>> {
+        let mut values = Vec::new();
+        self.skip()?;
+        while !self.cursor.eat(end) {
+            if !values.is_empty() {
+                self.token(",")?;
+            }
+            values.push(self.value(depth)?);
+            self.skip()?;
+        }
+        Ok(values)
+    }
+
+    fn value(&mut self, depth: u32) -> Parsed<Value> {
+        let mut parts = vec![self.single(depth)?];
+        self.skip()?;
+        while self.cursor.eat("|") {
+            parts.push(self.single(depth)?);
+            self.skip()?;
+        }
+        Ok(if parts.len() == 1 { parts.swap_remove(0) } else { Value::Or(parts) })
+    }
+
+    fn single(&mut self, depth: u32) -> Parsed<Value> {
+        self.skip()?;
+        if depth > MAX_DEPTH {
+            return self.cursor.expected("arguments that are nested less deeply");
+        }
+        match self.cursor.peek() {
+            Some('.') if self.cursor.eat("...") => Ok(Value::Any),
+            Some('[') => {
+                self.cursor.bump();
+                self.values("]", depth + 1).map(Value::List)
+            }
+            Some('{') => {
+                self.cursor.bump();
+                self.fields(depth + 1).map(Value::Struct)
+            }
+            Some('"') => {
+                self.cursor.bump();
+                let text = self.until("\"", "string")?.to_owned();
+                self.skip()?;
+                self.cursor.eat("...");
+                Ok(Value::Text(text))
+            }
+            Some(c) if c.is_ascii_digit() || c == '-' => self.integer("a number").map(Value::Integer),
+            Some(c) if is_word(c) => {
+                let word = self.word("a name")?.to_owned();
+                self.skip()?;
+                if self.cursor.eat("(") {
+                    return Ok(Value::Apply(word, self.values(")", depth + 1)?));
+                }
+                Ok(Value::Word(word))
+            }
+            _ => self.cursor.expected("an argument"),
+        }
+    }
+
+    /// `name = value` or `value`, with commas between them, up to `}`.
+    fn fields(&mut self, depth: u32) -> Parsed<Vec<(Option<String>, Value)>> {
+        let mut fields = Vec::new();
+        self.skip()?;
+        while !self.cursor.eat("}") {
+            if !fields.is_empty() {
+                self.token(",")?;
+            }
+            let value = self.value(depth)?;
+            self.skip()?;
+            let name = match &value {
+                Value::Word(name) | Value::Apply(name, _) => Some(name.clone()),
+                _ => None,
+            };
+            match name {
+                Some(name) if self.cursor.eat("=") => fields.push((Some(name), self.value(depth)?)),
+                _ => fields.push((None, value)),
+            }
+            self.skip()?;
+        }
+        Ok(fields)
+    }
+}
+
+/// The ECN field in the bracketed part of a packet; `None` if it says something else.
+fn ip_header(text: &str) -> Option<Option<Ecn>> {
+    match text {
+        "ect0" => Some(Some(Ecn::Ect0)),
+        "ect1" => Some(Some(Ecn::Ect1)),
+        "ect01" => Some(Some(Ecn::AnyEct)),
+        "ce" => Some(Some(Ecn::Ce)),
+        "noecn" => Some(Some(Ecn::NotEct)),
+        _ => None,
+    }
+}

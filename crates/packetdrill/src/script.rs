@@ -1,0 +1,273 @@
+//! What a script says, as a tree.
+
+use std::fmt;
+
+use crate::expression::Statement;
+
+/// A place in a script, both counted from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Line.
+    pub line: u32,
+    /// Column, in bytes.
+    pub column: u32,
+}
+
+/// A script that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// Where.
+    pub place: Place,
+    /// What is wrong there, and what is expected instead.
+    pub message: String,
+}
+
+/// A whole script.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    /// Options that stand before everything else, such as `--tolerance_usecs=10000`, without the dashes.
+    pub options: Vec<(Place, String, String)>,
+    /// What happens, in order. Shell commands before the first event have time zero.
+    pub events: Vec<Event>,
+}
+
+/// Something that happens at a time.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Where it stands.
+    pub place: Place,
+    /// When it happens.
+    pub when: When,
+    /// What happens.
+    pub action: Action,
+}
+
+/// The time of an event, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// At any time.
+    Any,
+    /// From the first to the second, since the script began.
+    Absolute(i64, i64),
+    /// From the first to the second, since the event before.
+    Relative(i64, i64),
+}
+
+/// What happens.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// A segment arrives (`<`).
+    Inject(Segment),
+    /// A segment must leave (`>`).
+    Expect(Segment),
+    /// The application calls the system.
+    Call(Call),
+    /// A shell command, which is read and never run.
+    Command(String),
+    /// Assertions and assignments between `%{` and `}%`.
+    Code(Vec<Statement>),
+    /// Something of the language that is not supported.
+    Unsupported(String),
+}
+
+/// The ECN field of the IP header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    NotEct,
+    /// ECT(0).
+    Ect0,
+    /// ECT(1).
+    Ect1,
+    /// Congestion experienced.
+    Ce,
+    /// Either ECT codepoint.
+    AnyEct,
+}
+
+/// Header flags.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// FIN.
+    pub fin: bool,
+    /// SYN.
+    pub syn: bool,
+    /// RST.
+    pub rst: bool,
+    /// PSH.
+    pub psh: bool,
+    /// ACK.
+    pub ack: bool,
+    /// URG.
+    pub urg: bool,
+    /// ECE.
+    pub ece: bool,
+    /// CWR.
+    pub cwr: bool,
+}
+
+impl fmt::Display for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let letters = [
+            (self.syn, 'S'),
+            (self.fin, 'F'),
+            (self.rst, 'R'),
+            (self.psh, 'P'),
+            (self.urg, 'U'),
+            (self.ece, 'E'),
+            (self.cwr, 'W'),
+            (self.ack, '.'),
+        ];
+        let text: String = letters.iter().filter(|(set, _)| *set).map(|(_, letter)| *letter).collect();
+        f.write_str(if text.is_empty() { "-" } else { &text })
+    }
+}
+
+/// A TCP option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TcpOption {
+    /// No operation.
+    Nop,
+    /// End of the list.
+    Eol,
+    /// Maximum segment size.
+    Mss(u16),
+    /// Window scale.
+    WindowScale(u8),
+    /// SACK permitted.
+    SackPermitted,
+    /// SACK blocks, in the numbers of the script.
+    Sack(Vec<(u32, u32)>),
+    /// Timestamp value and echo.
+    Timestamp(u32, u32),
+}
+
+impl fmt::Display for TcpOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nop => f.write_str("nop"),
+            Self::Eol => f.write_str("eol"),
+            Self::Mss(mss) => write!(f, "mss {mss}"),
+            Self::WindowScale(scale) => write!(f, "wscale {scale}"),
+            Self::SackPermitted => f.write_str("sackOK"),
+            Self::Sack(blocks) => {
+                f.write_str("sack")?;
+                blocks.iter().try_for_each(|(start, end)| write!(f, " {start}:{end}"))
+            }
+            Self::Timestamp(value, echo) => write!(f, "TS val {value} ecr {echo}"),
+        }
+    }
+}
+
+/// A segment as a script writes it, or as the host sent it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// The ECN field, where it is given.
+    pub ecn: Option<Ecn>,
+    /// Header flags.
+    pub flags: Flags,
+    /// First sequence number; the SYN has number 0.
+    pub seq: u32,
+    /// Payload, in bytes.
+    pub payload: u32,
+    /// Acknowledgement number.
+    pub ack: u32,
+    /// Window field, where it is given.
+    pub window: Option<u32>,
+    /// Options; `None` for `<...>`, where any will do.
+    pub options: Option<Vec<TcpOption>>,
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ecn {
+            Some(Ecn::Ect0) => f.write_str("[ect0] ")?,
+            Some(Ecn::Ect1) => f.write_str("[ect1] ")?,
+            Some(Ecn::Ce) => f.write_str("[ce] ")?,
+            Some(Ecn::AnyEct) => f.write_str("[ect01] ")?,
+            Some(Ecn::NotEct) => f.write_str("[noecn] ")?,
+            None => {}
+        }
+        write!(f, "{} {}:{}({})", self.flags, self.seq, self.seq.wrapping_add(self.payload), self.payload)?;
+        if self.flags.ack {
+            write!(f, " ack {}", self.ack)?;
+        }
+        if let Some(window) = self.window {
+            write!(f, " win {window}")?;
+        }
+        match &self.options {
+            None => f.write_str(" <...>"),
+            Some(options) if options.is_empty() => Ok(()),
+            Some(options) => {
+                let texts: Vec<_> = options.iter().map(ToString::to_string).collect();
+                write!(f, " <{}>", texts.join(","))
+            }
+        }
+    }
+}
+
+/// A system call with its arguments and its result.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Where a call that blocks returns, in microseconds, on the scale of its event.
+    pub end: Option<i64>,
+    /// Name of the function.
+    pub name: String,
+    /// Arguments.
+    pub arguments: Vec<Value>,
+    /// What it returns.
+    pub result: Value,
+    /// The error that it sets.
+    pub errno: Option<String>,
+}
+
+/// An argument of a system call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// `...`.
+    Any,
+    /// A number.
+    Integer(i64),
+    /// A name, such as `SOCK_STREAM`.
+    Word(String),
+    /// A string.
+    Text(String),
+    /// `[a, b]`.
+    List(Vec<Self>),
+    /// `{name = a, b}`.
+    Struct(Vec<(Option<String>, Self)>),
+    /// `A|B`.
+    Or(Vec<Self>),
+    /// `name(a)`.
+    Apply(String, Vec<Self>),
+}
+
+impl Value {
+    /// The number, where it is one.
+    #[must_use]
+    pub const fn integer(&self) -> Option<i64> {
+        match self {
+            Self::Integer(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The name, where it is one.
+    #[must_use]
+    pub fn word(&self) -> Option<&str> {
+        match self {
+            Self::Word(word) => Some(word),
+            _ => None,
+        }
+    }
+
+    /// Whether it is the name, or a bitwise or with it.
+    #[must_use]
+    pub fn names(&self, word: &str) -> bool {
+        match self {
+            Self::Word(own) => own == word,
+            Self::Or(parts) => parts.iter().any(|part| part.names(word)),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! System calls of a script: what the application does, and what it is told.
+
+use wifair_units::Duration;
+
+use crate::connection::{Connection, SocketOptions, Stage};
+use crate::host::{Host, Socket};
+use crate::script::{Call, Value};
+use crate::system::CONGESTION_CONTROLS;
+
+/// Why a call does not pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It returns something else than the script says.
+    Differs(String),
+    /// It is not supported.
+    Unsupported(String),
+}
+
+/// What a call returned: a number, and the error for -1.
+type Returned = (i64, Option<&'static str>);
+
+fn argument(call: &Call, index: usize) -> Result<&Value, Refusal> {
+    call.arguments.get(index).ok_or_else(|| Refusal::Unsupported(format!("`{}` with so few arguments", call.name)))
+}
+
+fn number(call: &Call, index: usize) -> Result<i64, Refusal> {
+    let value = argument(call, index)?;
+    value.integer().ok_or_else(|| Refusal::Unsupported(format!("argument {} of `{}`", index + 1, call.name)))
+}
+
+fn bytes(call: &Call, index: usize) -> Result<u64, Refusal> {
+    match argument(call, index)? {
+        Value::Any => Err(Refusal::Unsupported(format!("`{}` of unknown length", call.name))),
+        _ => u64::try_from(number(call, index)?)
+            .ok()
+            .filter(|bytes| *bytes < 1 << 40)
+            .ok_or_else(|| Refusal::Unsupported(format!("the length in `{}`", call.name))),
+    }
+}
+
+/// The first number of `[n]` or `n`.
+fn option_value(value: &Value) -> Option<i64> {
+    match value {
+        Value::List(items) => items.first().and_then(Value::integer),
+        other => other.integer(),
+    }
+}
+
+impl Host {
+    /// The application calls the system.
+    ///
+    /// # Errors
+    /// If the call returns something else than the script says, or is not supported.
+    pub fn call(&mut self, call: &Call) -> Result<(), Refusal> {
+        let (value, errno) = self.returned(call)?;
+        let as_expected = match &call.result {
+            Value::Any => true,
+            result => result.integer() == Some(value) && call.errno.as_deref() == errno,
+        };
+        if as_expected {
+            return Ok(());
+        }
+        let show = |value: &str, errno: Option<&str>| match errno {
+            Some(errno) => format!("{value} {errno}"),
+            None => value.to_owned(),
+        };
+        let wanted = match &call.result {
+            Value::Integer(value) => value.to_string(),
+            other => format!("{other:?}"),
+        };
+        Err(Refusal::Differs(format!(
+            "`{}` returned {}, expected {}",
+            call.name,
+            show(&value.to_string(), errno),
+            show(&wanted, call.errno.as_deref())
+        )))
+    }
+
+    fn returned(&mut self, call: &Call) -> Result<Returned, Refusal> {
+        let unsupported = || Refusal::Unsupported(format!("the system call `{}`", call.name));
+        match call.name.as_str() {
+            "socket" => {
+                let kind = argument(call, 1)?;
+                if !kind.names("SOCK_STREAM") {
+                    return Err(Refusal::Unsupported("sockets other than SOCK_STREAM".to_owned()));
+                }
+                let fd = call.result.integer().unwrap_or(3);
+                let options = SocketOptions { nonblocking: kind.names("SOCK_NONBLOCK"), ..SocketOptions::default() };
+                self.sockets.insert(fd, Socket::Fresh(options));
+                Ok((fd, None))
+            }
+            "bind" | "sync" => Ok((0, None)),
+            "listen" => {
+                if let Some(socket) = self.sockets.get_mut(&number(call, 0)?)
+                    && let Socket::Fresh(options) = socket
+                {
+                    *socket = Socket::Listening(options.clone());
+                }
+                Ok((0, None))
+            }
+            "accept" | "accept4" => self.accept(call),
+            "connect" => self.connect(call),
+            "close" => {
+                let fd = number(call, 0)?;
+                let linger_zero = self.lingers_not.remove(&fd);
+                if let Some(Socket::Connected(index)) = self.sockets.remove(&fd) {
+                    let mut out = Vec::new();
+                    self.connections[index].close(&self.system, self.now, linger_zero, &mut out);
+                    self.take(out);
+                }
+                Ok((0, None))
+            }
+            "shutdown" => {
+                let how = argument(call, 1)?.clone();
+                let (system, now) = (self.system.clone(), self.now);
+                let mut out = Vec::new();
+                let connection = self.connected(call)?;
+                if how.names("SHUT_RD") || how.names("SHUT_RDWR") {
+                    connection.read_closed = true;
+                }
+                if how.names("SHUT_WR") || how.names("SHUT_RDWR") {
+                    connection.close_write(&system, now, &mut out);
+                }
+                self.take(out);
+                Ok((0, None))
+            }
+            "write" | "send" | "sendto" | "writev" | "sendmsg" => self.write(call),
+            "read" | "recv" | "recvfrom" => {
+                let most = bytes(call, 2)?;
+                let connection = self.connected(call)?;
+                if let Some(error) = connection.error.take() {
+                    return Ok((-1, Some(error)));
+                }
+                let (available, end) = connection.readable();
+                let taken = available.min(most);
+                connection.read += taken;
+                Ok(if taken > 0 || end { (taken as i64, None) } else { (-1, Some("EAGAIN")) })
+            }
+            "setsockopt" => self.set_option(call),
+            "getsockopt" => self.get_option(call),
+            "fcntl" => {
+                let fd = number(call, 0)?;
+                let Some(options) = self.socket_options(fd) else { return Ok((-1, Some("EBADF"))) };
+                if argument(call, 1)?.names("F_GETFL") {
+                    return Ok((2 | if options.nonblocking { 0x800 } else { 0 }, None));
+                }
+                if !argument(call, 1)?.names("F_SETFL") {
+                    return Err(unsupported());
+                }
+                options.nonblocking = argument(call, 2)?.names("O_NONBLOCK");
+                Ok((0, None))
+            }
+            _ => Err(unsupported()),
+        }
+    }
+
+    fn socket_options(&mut self, fd: i64) -> Option<&mut SocketOptions> {
+        match self.sockets.get_mut(&fd)? {
+            Socket::Fresh(options) | Socket::Listening(options) => Some(options),
+            Socket::Connected(index) => Some(&mut self.connections[*index].options),
+        }
+    }
+
+    /// The connection of the first argument.
+    fn connected(&mut self, call: &Call) -> Result<&mut Connection, Refusal> {
+        let fd = number(call, 0)?;
+        match self.sockets.get(&fd) {
+            Some(Socket::Connected(index)) => Ok(&mut self.connections[*index]),
+            _ => Err(Refusal::Differs(format!("`{}`: file descriptor {fd} is not connected", call.name))),
+        }
+    }
+
+    fn accept(&mut self, call: &Call) -> Result<Returned, Refusal> {
+        let ready = self.waiting.iter().position(|&index| self.connections[index].stage == Stage::Established);
+        let Some(index) = ready.and_then(|at| self.waiting.remove(at)) else { return Ok((-1, Some("EAGAIN"))) };
+        let fd = call.result.integer().unwrap_or(4);
+        self.sockets.insert(fd, Socket::Connected(index));
+        Ok((fd, None))
+    }
+
+    fn connect(&mut self, call: &Call) -> Result<Returned, Refusal> {
+        let fd = number(call, 0)?;
+        match self.sockets.get(&fd) {
+            Some(Socket::Connected(index)) => {
+                let connection = &mut self.connections[*index];
+                Ok(match (connection.error.take(), connection.stage) {
+                    (Some(error), _) => (-1, Some(error)),
+                    (None, Stage::Established) => (0, None),
+                    _ => (-1, Some("EALREADY")),
+                })
+            }
+            Some(Socket::Fresh(options)) => {
+                let options = options.clone();
+                let nonblocking = options.nonblocking;
+                let mut out = Vec::new();
+                self.connections.push(Connection::connect(&self.system, options, self.now, &mut out));
+                self.sockets.insert(fd, Socket::Connected(self.connections.len() - 1));
+                self.take(out);
+                Ok(if nonblocking { (-1, Some("EINPROGRESS")) } else { (0, None) })
+            }
+            _ => Ok((-1, Some("EBADF"))),
+        }
+    }
+
+    fn write(&mut self, call: &Call) -> Result<Returned, Refusal> {
+        let name = call.name.as_str();
+        let length = match name {
+            "write" | "send" | "sendto" => bytes(call, 2)?,
+            _ => {
+                let vectors = match (name, argument(call, 1)?) {
+                    ("sendmsg", Value::Struct(fields)) => {
+                        fields.iter().find_map(|(field, value)| (field.as_deref() == Some("msg_iov")).then_some(value))
+                    }
+                    (_, value) => Some(value),
+                };
+                let Some(Value::List(vectors)) = vectors else {
+                    return Err(Refusal::Unsupported(format!("the vectors of `{name}`")));
+                };
+                let mut sum = 0_u64;
+                for vector in vectors {
+                    let length = match vector {
+                        Value::Struct(fields) => fields.get(1).and_then(|(_, value)| value.integer()),
+                        _ => None,
+                    };
+                    let length =
+                        length.and_then(|length| u64::try_from(length).ok()).filter(|length| *length < 1 << 40);
+                    sum += length.ok_or_else(|| Refusal::Unsupported(format!("the vectors of `{name}`")))?;
+                }
+                sum
+            }
+        };
+        let flags = match name {
+            "send" | "sendto" => argument(call, 3)?.clone(),
+            "sendmsg" => argument(call, 2)?.clone(),
+            _ => Value::Integer(0),
+        };
+        for other in ["MSG_ZEROCOPY", "MSG_FASTOPEN", "MSG_OOB"] {
+            if flags.names(other) {
+                return Err(Refusal::Unsupported(format!("the flag {other}")));
+            }
+        }
+        let (system, now) = (self.system.clone(), self.now);
+        let mut out = Vec::new();
+        let connection = self.connected(call)?;
+        if let Some(error) = connection.error.take() {
+            return Ok((-1, Some(error)));
+        }
+        if connection.write_closed || connection.stage == Stage::Gone {
+            return Ok((-1, Some("EPIPE")));
+        }
+        let taken = connection.write(&system, now, length, flags.names("MSG_MORE"), flags.names("MSG_EOR"), &mut out);
+        self.take(out);
+        Ok(if taken == 0 && length > 0 { (-1, Some("EAGAIN")) } else { (taken as i64, None) })
+    }
+
+    fn set_option(&mut self, call: &Call) -> Result<Returned, Refusal> {
+        let fd = number(call, 0)?;
+        let name = argument(call, 2)?.word().unwrap_or_default().to_owned();
+        let value = argument(call, 3)?.clone();
+        let number = option_value(&value);
+        let flag = number.map(|number| number != 0);
+        let unsupported = || Refusal::Unsupported(format!("the socket option {name}"));
+        match name.as_str() {
+            "TCP_NODELAY" | "TCP_CORK" => {
+                let on = flag.ok_or_else(unsupported)?;
+                if let Some(Socket::Connected(index)) = self.sockets.get(&fd) {
+                    let mut out = Vec::new();
+                    let (nodelay, cork) = if name == "TCP_CORK" { (None, Some(on)) } else { (Some(on), None) };
+                    let connection = &mut self.connections[*index];
+                    connection.set_small_segments(&self.system, self.now, nodelay, cork, &mut out);
+                    self.take(out);
+                    return Ok((0, None));
+                }
+            }
+            "SO_LINGER" => {
+                if let Value::Struct(fields) = &value {
+                    let field = |index: usize| fields.get(index).and_then(|(_, value)| value.integer());
+                    if (field(0), field(1)) == (Some(1), Some(0)) {
+                        self.lingers_not.insert(fd);
+                    }
+                    return Ok((0, None));
+                }
+                return Err(unsupported());
+            }
+            _ => {}
+        }
+        let Some(options) = self.socket_options(fd) else { return Ok((-1, Some("EBADF"))) };
+        let count = number.and_then(|number| u64::try_from(number).ok());
+        match name.as_str() {
+            "TCP_NODELAY" => options.nodelay = flag.ok_or_else(unsupported)?,
+            "TCP_CORK" => options.cork = flag.ok_or_else(unsupported)?,
+            "TCP_MAXSEG" => {
+                let mss = count.and_then(|count| u16::try_from(count).ok()).filter(|mss| (88..=32_767).contains(mss));
+                let Some(mss) = mss else { return Ok((-1, Some("EINVAL"))) };
+                options.max_segment = Some(mss);
+            }
+            "SO_SNDBUF" => options.send_buffer = Some(count.ok_or_else(unsupported)?.saturating_mul(2)),
+            "TCP_USER_TIMEOUT" => {
+                let timeout = count.filter(|millis| *millis < 1 << 31).ok_or_else(unsupported)?;
+                let timeout = Duration::from_millis(timeout);
+                options.user_timeout = Some(timeout);
+                if let Some(Socket::Connected(index)) = self.sockets.get(&fd) {
+                    self.connections[*index].set_user_timeout(timeout);
+                }
+            }
+            "TCP_CONGESTION" => match &value {
+                Value::Text(name) if CONGESTION_CONTROLS.contains(&name.as_str()) => {
+                    options.congestion_control = Some(name.clone());
+                }
+                _ => return Err(unsupported()),
+            },
+            // These say nothing of what is sent here.
+            "SO_REUSEADDR" | "SO_REUSEPORT" | "SO_KEEPALIVE" | "SO_PRIORITY" | "IP_TOS" | "IP_MTU_DISCOVER"
+            | "SO_RCVTIMEO" | "SO_SNDTIMEO" | "IP_FREEBIND" | "IP_TTL" => {}
+            _ => return Err(unsupported()),
+        }
+        Ok((0, None))
+    }
+
+    fn get_option(&mut self, call: &Call) -> Result<Returned, Refusal> {
+        let fd = number(call, 0)?;
+        let name = argument(call, 2)?.word().unwrap_or_default().to_owned();
+        let wanted = argument(call, 3)?.clone();
+        let system = self.system.clone();
+        let index = match self.sockets.get(&fd) {
+            Some(Socket::Connected(index)) => Some(*index),
+            _ => None,
+        };
+        let error = match index {
+            Some(index) if name == "SO_ERROR" => self.connections[index].error.take(),
+            _ => None,
+        };
+        let connected = index.map(|index| i64::from(self.connections[index].max_segment(&system)));
+        let Some(options) = self.socket_options(fd) else { return Ok((-1, Some("EBADF"))) };
+        let got = match name.as_str() {
+            "TCP_MAXSEG" => connected.unwrap_or_else(|| options.max_segment.map_or(536, i64::from)),
+            "SO_ERROR" => match error {
+                None => 0,
+                Some(error) => return compare_name(&wanted, error),
+            },
+            "SO_SNDBUF" => options.send_buffer.map_or(-1, |buffer| buffer as i64),
+            "TCP_NODELAY" => options.nodelay.into(),
+            "TCP_CORK" => options.cork.into(),
+            "TCP_USER_TIMEOUT" => options.user_timeout.map_or(0, |timeout| (timeout.as_nanos() / 1_000_000) as i64),
+            _ => return Err(Refusal::Unsupported(format!("the socket option {name}"))),
+        };
+        match option_value(&wanted) {
+            Some(wanted) if wanted != got => {
+                Err(Refusal::Differs(format!("the socket option {name} is {got}, expected {wanted}")))
+            }
+            _ => Ok((0, None)),
+        }
+    }
+}
+
+/// An error that a socket option tells by its name.
+fn compare_name(wanted: &Value, error: &str) -> Result<Returned, Refusal> {
+    match wanted {
+        Value::List(items) if items.first().is_some_and(|item| item.names(error)) => Ok((0, None)),
+        _ => Err(Refusal::Differs(format!("the pending error is {error}"))),
+    }
+}

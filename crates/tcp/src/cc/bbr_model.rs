@@ -1,0 +1,136 @@
+//! What both versions of BBR share: rounds, the end of startup, the first pacing rate, growth towards a target.
+
+use crate::cc::{Ack, RateSample};
+
+/// Least and most segments of the window.
+pub const LEAST: f64 = 4.0;
+/// See [`LEAST`]; arithmetic stays finite.
+pub const MOST: f64 = 1e9;
+
+/// A random number for a seed (G. L. Steele, D. Lea and C. H. Flood, "Fast Splittable Pseudorandom Number Generators",
+/// 2014).
+pub const fn splitmix(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Round trips, counted by what was delivered: one is over when a segment is acknowledged that was sent after it began.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rounds {
+    next: u64,
+    delivered: u64,
+}
+
+impl Rounds {
+    /// Takes in an ACK; returns the segments that it newly delivered.
+    pub fn deliver(&mut self, ack: &Ack) -> f64 {
+        let newly = ack.delivered.saturating_sub(self.delivered) as f64 / ack.mss;
+        self.delivered = self.delivered.max(ack.delivered);
+        newly
+    }
+
+    /// Whether a sample ends the round.
+    pub const fn ends(&self, sample: &RateSample) -> bool {
+        sample.prior_delivered >= self.next
+    }
+
+    /// A round begins with what has been delivered up to now.
+    pub const fn begin(&mut self) {
+        self.next = self.delivered;
+    }
+}
+
+/// The end of startup: three rounds that bring less than a quarter more.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plateau {
+    rate: f64,
+    rounds: u32,
+}
+
+impl Plateau {
+    /// Looks for a plateau from `rate` on.
+    pub const fn from(rate: f64) -> Self {
+        Self { rate, rounds: 0 }
+    }
+
+    /// Whether the rate of another round shows it.
+    pub fn reached(&mut self, rate: f64) -> bool {
+        if rate >= 1.25 * self.rate {
+            *self = Self::from(rate);
+        } else {
+            self.rounds += 1;
+        }
+        self.rounds >= 3
+    }
+}
+
+/// The pacing rate before there is a delivery rate, in bytes per second: `gain` windows in a round trip of `rtt` seconds.
+pub fn first_pacing(gain: f64, window: f64, mss: f64, rtt: f64) -> f64 {
+    gain * window * mss / rtt
+}
+
+/// The window after `acked` segments on its way to `target`: bounded by it once the pipe is `full`; before that it grows while
+/// it is below, or while the first window is `early`.
+pub fn approach(cwnd: f64, acked: f64, target: f64, full: bool, early: bool) -> f64 {
+    if full {
+        (cwnd + acked).min(target)
+    } else if cwnd < target || early {
+        cwnd + acked
+    } else {
+        cwnd
+    }
+}
+
+/// The methods of [`CongestionControl`](crate::cc::CongestionControl) that are the same for both.
+macro_rules! by_model {
+    () => {
+        /// Marks do not enter the model.
+        fn on_ecn(&mut self, _: f64) {}
+
+        fn cwnd(&self) -> f64 {
+            self.cwnd
+        }
+
+        /// BBR has none.
+        fn ssthresh(&self) -> f64 {
+            f64::INFINITY
+        }
+
+        fn pacing_rate(&self) -> Option<f64> {
+            Some(self.pacing)
+        }
+
+        fn wants_rate_samples(&self) -> bool {
+            true
+        }
+
+        fn rules_recovery(&self) -> bool {
+            true
+        }
+    };
+}
+pub(crate) use by_model;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Section 4.3.2.2 of the draft of version 1: growth by a quarter starts the count anew, three rounds without end it.
+    #[test]
+    fn three_flat_rounds_are_a_plateau() {
+        let mut plateau = Plateau::default();
+        let seen = [100.0, 124.9, 125.0, 130.0, 140.0].map(|rate| plateau.reached(rate));
+        assert_eq!(seen, [false; 5]);
+        assert_eq!([156.25, 160.0, 170.0, 180.0].map(|rate| plateau.reached(rate)), [false, false, false, true]);
+    }
+
+    /// The first three outputs of Vigna's splitmix64.c from state 0, each state being the one before plus the constant.
+    #[test]
+    fn the_generator_is_splitmix64() {
+        let gamma = 0x9e37_79b9_7f4a_7c15_u64;
+        let outputs = [0, gamma, gamma.wrapping_mul(2)].map(splitmix);
+        assert_eq!(outputs, [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]);
+    }
+}

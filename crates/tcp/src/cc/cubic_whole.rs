@@ -1,0 +1,159 @@
+//! CUBIC's congestion avoidance in whole segments, as Linux has it.
+//!
+//! Departures of Linux from RFC 9438, as its behaviour shows (version 6, `net/ipv4/tcp_cubic`): the curve looks ahead by
+//! the smallest round-trip time, not by the smoothed one, and its height is a whole number of segments; the step is
+//! computed anew at most every 1/32 s while the window does not change; before the first loss the window grows by at least
+//! one segment for 20 acknowledged; it never grows by more than one for two; Reno's window grows by one for
+//! 15/8 of the window; a loss keeps 717/1024; the smallest round-trip time ignores the second after a loss.
+
+use wifair_units::{Duration, Time};
+
+use crate::cc::Ack;
+
+/// Units of 1/1024 kept on loss.
+const BETA: u64 = 717;
+/// Before the first loss a segment is added for so many at most.
+const SLOWEST: u64 = 20;
+/// Eighths of the window for which Reno adds a segment: 8/3 (1 + beta) / (1 - beta), in whole numbers.
+const RENO_EIGHTHS: u64 = 15;
+/// How long a step holds while the window does not change.
+const STEP: Duration = Duration::from_millis(31);
+
+/// A stage of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    begin: Time,
+    /// Seconds to the plateau, and its height.
+    k: f64,
+    plateau: u64,
+    /// Reno's window, and what was acknowledged towards its growth.
+    reno: u64,
+    acked: u64,
+}
+
+/// State of the curve.
+#[derive(Clone, Debug, Default)]
+pub struct Curve {
+    /// Where the last loss was; 0 before the first one.
+    last_max: u64,
+    epoch: Option<Epoch>,
+    /// Segments to be acknowledged for one more, and when and for which window that was computed.
+    step: u64,
+    computed: Option<(Time, u64)>,
+    /// Segments acknowledged towards the next one, and what is left of a segment.
+    count: u64,
+    part: f64,
+    min_rtt: Option<Duration>,
+}
+
+impl Curve {
+    /// Takes in the round-trip time of an ACK.
+    pub fn sample(&mut self, ack: &Ack) {
+        let early = self.epoch.is_some_and(|epoch| ack.now.saturating_since(epoch.begin) < Duration::from_secs(1));
+        if let Some(rtt) = ack.rtt.filter(|_| !early) {
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+        }
+    }
+
+    /// Segments to add to a window of `cwnd` for `segments` that were acknowledged.
+    pub fn grow(&mut self, ack: &Ack, cwnd: u64, segments: f64) -> u64 {
+        self.part += segments;
+        let acked = self.part as u64;
+        self.part -= acked as f64;
+        if acked == 0 {
+            return 0;
+        }
+        self.update(ack.now, cwnd, acked);
+        let mut added = 0;
+        if self.count >= self.step {
+            self.count = 0;
+            added = 1;
+        }
+        self.count += acked;
+        if self.count >= self.step {
+            added += self.count / self.step;
+            self.count %= self.step;
+        }
+        added
+    }
+
+    fn update(&mut self, now: Time, cwnd: u64, acked: u64) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.acked += acked;
+        }
+        if self.computed.is_some_and(|(at, window)| window == cwnd && now.saturating_since(at) <= STEP) {
+            return;
+        }
+        let epoch = self.epoch.get_or_insert_with(|| {
+            let (k, plateau) = match self.last_max {
+                last if last > cwnd => (libm::cbrt((last - cwnd) as f64 / 0.4), last),
+                _ => (0.0, cwnd),
+            };
+            Epoch { begin: now, k, plateau, reno: cwnd, acked }
+        });
+        self.computed = Some((now, cwnd));
+        let t = (now.saturating_since(epoch.begin) + self.min_rtt.unwrap_or(Duration::ZERO)).as_secs() - epoch.k;
+        let height = (0.4 * t.abs() * t.abs() * t.abs()).min(1e9) as u64;
+        let target = if t < 0.0 { epoch.plateau.saturating_sub(height) } else { epoch.plateau + height };
+        self.step = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        if self.last_max == 0 {
+            self.step = self.step.min(SLOWEST);
+        }
+        let per_segment = (cwnd * RENO_EIGHTHS / 8).max(1);
+        while epoch.acked > per_segment {
+            epoch.acked -= per_segment;
+            epoch.reno += 1;
+        }
+        if epoch.reno > cwnd {
+            self.step = self.step.min(cwnd / (epoch.reno - cwnd));
+        }
+        self.step = self.step.max(2);
+    }
+
+    /// A loss or mark at a window of `cwnd`: returns the threshold.
+    pub fn reduce(&mut self, cwnd: u64, fast_convergence: bool) -> u64 {
+        self.epoch = None;
+        self.computed = None;
+        self.last_max = if fast_convergence && cwnd < self.last_max { cwnd * (1024 + BETA) / 2048 } else { cwnd };
+        (cwnd * BETA / 1024).max(2)
+    }
+
+    /// After a timeout nothing of the past counts.
+    pub fn reset(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Nothing was sent for `idle`.
+    pub fn pause(&mut self, idle: Duration) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.begin += idle;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::testing::ack;
+
+    /// By hand: before a loss a window of 48 grows by one for every 20 segments while the curve is flat.
+    #[test]
+    fn before_a_loss_twenty_segments_add_one() {
+        let mut curve = Curve::default();
+        let mut cwnd = 48;
+        for i in 1..=40 {
+            let ack = ack(1.0 + 0.001 * i as f64, 0.1, i, i + 48);
+            cwnd += curve.grow(&ack, cwnd, 1.0);
+        }
+        assert_eq!(cwnd, 50);
+    }
+
+    /// By hand: a loss at 100 leaves 70; K = cbrt(30 / 0.4) = 4.217 s. Reno's window grows by one for 131 segments.
+    #[test]
+    fn a_loss_keeps_seven_tenths_in_whole_segments() {
+        let mut curve = Curve::default();
+        assert_eq!(curve.reduce(100, true), 70);
+        assert_eq!(curve.reduce(80, true), 56);
+        assert_eq!(curve.last_max, 80 * 1741 / 2048);
+    }
+}

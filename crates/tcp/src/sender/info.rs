@@ -1,0 +1,103 @@
+//! What a sender tells of itself, in the terms of Linux's `TCP_INFO`.
+
+use wifair_units::Duration;
+
+use super::{Phase, Sender};
+
+/// The state of loss recovery, as Linux counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryState {
+    /// Nothing is amiss.
+    Open = 0,
+    /// Duplicate or selective ACKs came in, and nothing is known to be lost yet.
+    Disorder = 1,
+    /// The window is being reduced for a congestion mark.
+    Cwr = 2,
+    /// Fast recovery.
+    Recovery = 3,
+    /// After a timeout.
+    Loss = 4,
+}
+
+/// A snapshot of a sender. Counts are in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Info {
+    /// The congestion window; in recovery what may be in flight now.
+    pub cwnd: f64,
+    /// The slow-start threshold; infinite before the first loss.
+    pub ssthresh: f64,
+    /// The state of loss recovery.
+    pub state: RecoveryState,
+    /// Sent, and not cumulatively acknowledged.
+    pub unacked: u64,
+    /// Of these, selectively acknowledged.
+    pub sacked: u64,
+    /// Of these, taken for lost.
+    pub lost: u64,
+    /// Retransmissions in flight.
+    pub retransmitted: u64,
+    /// By how many segments the network is known to reorder; at least the threshold of duplicate ACKs.
+    pub reordering: u64,
+    /// Segments that arrived later than one that was sent after them.
+    pub reorderings: u64,
+    /// Doublings of the timeout in force.
+    pub backoff: u32,
+    /// The retransmission timeout.
+    pub rto: Duration,
+    /// Smoothed round-trip time, its deviation, and the smallest sample.
+    pub rtt: (Duration, Duration, Duration),
+}
+
+impl Sender {
+    /// A snapshot.
+    #[must_use]
+    pub fn info(&self) -> Info {
+        let segments = |bytes: u64| bytes.div_ceil(self.mss);
+        let dup_acks = u64::from(self.dup_acks);
+        let (unacked, sacked, lost, retransmitted) = match &self.selective {
+            Some(s) => s.scoreboard.counts(),
+            None => {
+                let outstanding = segments(self.max - self.una);
+                let repairing = self.phase == Phase::Recovery;
+                (outstanding, dup_acks.min(outstanding), u64::from(repairing), u64::from(repairing))
+            }
+        };
+        let state = match self.phase {
+            Phase::Recovery => RecoveryState::Recovery,
+            Phase::Loss => RecoveryState::Loss,
+            Phase::Open if self.is_reducing() => RecoveryState::Cwr,
+            Phase::Open if sacked > 0 || dup_acks > 0 => RecoveryState::Disorder,
+            Phase::Open => RecoveryState::Open,
+        };
+        let threshold = u64::from(self.options.dup_threshold);
+        let (reordering, reorderings) = self.selective.as_ref().map_or((0, 0), |s| s.scoreboard.reordering());
+        Info {
+            cwnd: self.window_in_recovery().unwrap_or_else(|| self.cwnd()),
+            ssthresh: self.ssthresh(),
+            state,
+            unacked: unacked + u64::from(self.fin_outstanding()),
+            sacked,
+            lost,
+            retransmitted,
+            reordering: reordering.max(threshold),
+            reorderings,
+            backoff: self.rtt.backoff(),
+            rto: self.rtt.rto(),
+            rtt: (self.rtt.srtt(), self.rtt.rttvar(), self.rtt.min()),
+        }
+    }
+
+    /// What may be in flight now, in segments, where proportional rate reduction says so.
+    fn window_in_recovery(&self) -> Option<f64> {
+        let s = self.selective.as_ref()?;
+        let reduces = (self.phase == Phase::Recovery || self.is_reducing()) && self.options.prr;
+        (reduces && !self.cc_rules_recovery()).then(|| self.segments(s.in_flight() + s.prr.allowed()))
+    }
+
+    /// The receive window is `bytes`, whatever the header field can express.
+    pub fn set_receive_window(&mut self, bytes: u64) {
+        self.rwnd = bytes;
+        self.most_rwnd = self.most_rwnd.max(bytes);
+        self.refresh();
+    }
+}
