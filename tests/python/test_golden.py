@@ -14,8 +14,13 @@ COLUMNS = ("received_bytes", "retransmissions", "timeouts", "data_packets_sent")
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
 def test_results_are_those_that_were_looked_at(path: Path, threads: int) -> None:
-    flows = wifair.run(wifair.Scenario.from_file(path), threads=threads).flows
-    columns = [flows[column] for column in ("seed", "name", *COLUMNS)]
-    lines = [" ".join(map(str, row)) for row in zip(*columns, strict=True)]
+    results = wifair.run(wifair.Scenario.from_file(path), threads=threads)
+    columns = [results.flows[column] for column in ("seed", "name", *COLUMNS)]
+    rows = list(zip(*columns, strict=True))
+    lines = []
+    for cell in results.cells.records():
+        seed, jain, starved = cell["seed"], cell["jain_index"], cell["starved_fraction"]
+        lines.append(f"{seed} = jain_index {jain:.6f} starved_fraction {starved:.6f}")
+        lines += [" ".join(map(str, row)) for row in rows if row[0] == seed]
     heads = " ".join(("seed", "flow", *COLUMNS))
     assert "\n".join([heads, *lines, ""]) == path.with_suffix(".txt").read_text()

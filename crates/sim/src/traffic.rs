@@ -4,7 +4,7 @@
 //! other are drawn up before the run by [`Workload::sessions`]; draws go through `libm`, so that they are the same on
 //! every platform.
 
-use wifair_config::{choice, table};
+use wifair_config::{At, choice, table};
 use wifair_engine::Stream;
 use wifair_units::{Bytes, Duration, Time};
 
@@ -174,12 +174,9 @@ table! {
         pub size: Option<Bytes> = None, "at least 1 B" => |size| size.is_none_or(|size| size.0 >= 1);
     }
     check(sizes, at) {
-        match (&sizes.law, sizes.size) {
-            (SizeLaw::Empirical(_), Some(_)) => {
-                at.clash("the sample says it all", &[("size", "not used"), ("law", "sizes come from a sample")]);
-            }
-            (SizeLaw::Empirical(_), None) | (_, Some(_)) => {}
-            (_, None) => at.problem("size", "`size` is missing", "write size = \"30 kB\", the mean"),
+        // The workload says where `size` is missing: it knows the name of its table.
+        if matches!(sizes.law, SizeLaw::Empirical(_)) && sizes.size.is_some() {
+            at.clash("the sample says it all", &[("size", "not used"), ("law", "sizes come from a sample")]);
         }
     }
 }
@@ -195,6 +192,9 @@ table! {
         pub connection: Connection = Connection::New;
         /// Transfers in all; without end if absent.
         pub most: Option<u32> = None;
+    }
+    check(poisson, at) {
+        poisson.sizes.require("poisson", at);
     }
 }
 
@@ -214,6 +214,9 @@ table! {
         pub object_interval: Duration = Duration::from_millis(100);
         /// Sizes of objects.
         pub sizes => Sizes;
+    }
+    check(web, at) {
+        web.sizes.require("web", at);
     }
 }
 
@@ -400,6 +403,14 @@ impl OnOff {
 }
 
 impl Sizes {
+    /// Reports a mean that is missing in the table of the workload called `name`.
+    fn require(&self, name: &str, at: &mut At<'_>) {
+        if self.size.is_none() && !matches!(self.law, SizeLaw::Empirical(_)) {
+            let note = format!("write {name}.size = \"30 kB\", the mean");
+            at.problem("size", &format!("`{name}.size` is missing"), &note);
+        }
+    }
+
     /// Draws a size.
     #[must_use]
     pub fn draw(&self, draws: &mut Stream) -> Bytes {

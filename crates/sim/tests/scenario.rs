@@ -464,9 +464,36 @@ fn a_rate_that_the_standard_does_not_have() {
 error: 802.11g has no rate of 11 Mb/s
  --> a.toml:8:13
 8 | data_rate = \"11 Mb/s\"
-  |             ^^^^^^^^^ one of 6, 9, 12, 18, 24, 36, 48, 54 Mb/s
+  |             ^^^^^^^^^ one of 6, 9, 12, 18, 24, 36, 48, 54 Mb/s; any other needs nonstandard_rates = true in [wlan]
 ",
     );
+}
+
+#[test]
+fn rates_beside_the_standard_need_a_key_that_says_so() {
+    for (standard, rate) in [("802.11b", "54 Mb/s"), ("802.11b", "7 Mb/s"), ("802.11a", "54.9 Mb/s")] {
+        let keys = format!("\"{standard}\"\ndata_rate = \"{rate}\"");
+        let refused = Scenario::parse(&uploads("\"802.11b\"", &keys), "a.toml", &[]).expect_err("no such rate");
+        assert!(refused.to_string().contains("nonstandard_rates = true"), "{refused}");
+    }
+    for (standard, rate) in [("802.11b", "54 Mb/s"), ("802.11a", "27 Mb/s")] {
+        let keys = format!("\"{standard}\"\nnonstandard_rates = true\ndata_rate = \"{rate}\"");
+        Scenario::parse(&uploads("\"802.11b\"", &keys), "a.toml", &[]).unwrap_or_else(|why| panic!("{why}"));
+    }
+    let keys = "\"802.11a\"\nnonstandard_rates = true\ndata_rate = \"54.9 Mb/s\"";
+    let refused = Scenario::parse(&uploads("\"802.11b\"", keys), "a.toml", &[]).expect_err("no whole bits");
+    assert!(refused.to_string().contains("a multiple of 250 kb/s"), "{refused}");
+}
+
+#[test]
+fn a_workload_without_a_size_names_its_key() {
+    for name in ["web", "poisson"] {
+        let keys = format!("tcp.cc = \"newreno\"\nworkload = \"{name}\"");
+        let keys = if name == "poisson" { format!("{keys}\npoisson.interval = \"1 s\"") } else { keys };
+        let text = uploads("tcp.cc = \"newreno\"", &keys);
+        let refused = Scenario::parse(&text, "a.toml", &[]).expect_err("a size is missing");
+        assert!(refused.to_string().contains(&format!("write {name}.size = \"30 kB\"")), "{refused}");
+    }
 }
 
 #[test]

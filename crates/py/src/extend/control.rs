@@ -303,7 +303,9 @@ impl CongestionControl {
     }
 
     /// A data segment of `payload` bytes was handed down, which ends at the offset `end`; also a retransmission.
-    fn on_send(&self, _payload: u64, _end: u64) {}
+    fn on_send(&self, payload: u64, end: u64) {
+        let _ = (payload, end);
+    }
 
     /// Fast recovery is over; the window shall be `at_most` segments.
     fn on_recovery_exit(&mut self, at_most: f64) {

@@ -266,7 +266,8 @@ impl QueueDiscipline {
     }
 
     /// Takes in a packet: keep it, or `drop` it or others.
-    fn enqueue(&self, _packet: &Packet) -> PyResult<()> {
+    fn enqueue(&self, packet: &Packet) -> PyResult<()> {
+        let _ = packet;
         Err(PyNotImplementedError::new_err("a discipline needs a method enqueue(self, packet)"))
     }
 
@@ -276,7 +277,9 @@ impl QueueDiscipline {
     }
 
     /// A packet to or from `station` has used the air for `air_s` in so many attempts. Called only if overridden.
-    fn on_air(&self, _station: u32, _sent: bool, _air_s: f64, _attempts: u32, _delivered: bool) {}
+    fn on_air(&self, station: u32, sent: bool, air_s: f64, attempts: u32, delivered: bool) {
+        let _ = (station, sent, air_s, attempts, delivered);
+    }
 }
 
 /// The empty queue of `site`.

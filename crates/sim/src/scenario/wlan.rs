@@ -144,6 +144,8 @@ table! {
         pub profile: Profile = Profile::Standard;
         /// Rate of data frames.
         pub data_rate: BitRate = default_data_rate(standard), by standard;
+        /// Whether `data_rate`, `basic_rate` and `eifs_rate` may be rates that the standard does not have, as in ns-2.
+        pub nonstandard_rates: bool = false;
         /// Band of 802.11n, ax and be, if not 5 GHz.
         pub band: Option<Band> = None;
         /// Width of PPDUs in MHz, from 802.11n on: 20, 40, 80, 160 or 320; if absent 20.
@@ -305,22 +307,31 @@ pub(super) fn windows(at: &mut At<'_>, cw_min: u32, cw_max: u32) {
 
 /// Rates of OFDM with 20 MHz (table 17-4), in Mb/s.
 const OFDM_RATES: [u64; 8] = [6, 9, 12, 18, 24, 36, 48, 54];
+const OFDM_NAMES: &str = "6, 9, 12, 18, 24, 36, 48, 54";
 
 /// Rates of DSSS and CCK (16.2.3.3).
 const DSSS_RATES: [BitRate; 4] =
     [BitRate::from_mbps(1), BitRate::from_mbps(2), BitRate::from_kbps(5_500), BitRate::from_mbps(11)];
 
 impl Wlan {
-    /// Reports a rate that the standard does not have; `dsss`: for a station of 802.11b in an 802.11g network. DSSS takes any rate, as its air time is plain division.
+    /// Reports a rate that the standard does not have, unless `nonstandard_rates` allows it. `dsss`: for a station of 802.11b
+    /// in an 802.11g network.
     pub(super) fn check_rate(&self, at: &mut At<'_>, key: &str, rate: BitRate, dsss: bool) {
-        if self.standard.is_ofdm() && dsss {
-            if !DSSS_RATES.contains(&rate) {
-                at.problem(key, &format!("802.11b has no rate of {rate}"), "one of 1, 2, 5.5, 11 Mb/s");
-            }
-        } else if self.standard.is_ofdm() && !OFDM_RATES.contains(&(rate.as_bps() / 1_000_000)) {
-            let message = format!("{} has no rate of {rate}", self.standard);
-            let rates: Vec<String> = OFDM_RATES.iter().map(u64::to_string).collect();
-            at.problem(key, &message, &format!("one of {} Mb/s", rates.join(", ")));
+        let dsss = dsss || self.standard == Standard::B;
+        if self.ladder(dsss).contains(&rate) {
+            return;
+        }
+        let (who, rates) =
+            if dsss { ("802.11b".to_owned(), "1, 2, 5.5, 11") } else { (self.standard.to_string(), OFDM_NAMES) };
+        if !self.nonstandard_rates {
+            let note = format!("one of {rates} Mb/s; any other needs nonstandard_rates = true in [wlan]");
+            at.problem(key, &format!("{who} has no rate of {rate}"), &note);
+        } else if !dsss && !rate.as_bps().is_multiple_of(250_000) {
+            at.problem(
+                key,
+                &format!("{rate} is no whole number of bits in a symbol of 4 us"),
+                "a multiple of 250 kb/s",
+            );
         }
     }
 
