@@ -12,6 +12,7 @@ __all__ = [
     "FEWEST",
     "NO_INTERVAL",
     "Interval",
+    "beta_quantile",
     "limits",
     "mean_interval",
     "paired_difference",
@@ -265,6 +266,49 @@ def student_t_quantile(probability: float, degrees: float) -> float:
         else:
             high = x
     return math.sqrt(degrees * (1 - x) / x) if x > 0 else math.inf
+
+
+def beta_quantile(probability: float, a: float, b: float) -> float:
+    """Value below which a beta variable lies with this probability.
+
+    Parameters
+    ----------
+    probability : float
+        Between 0 and 1, both excluded.
+    a, b : float
+        Shapes, positive.
+
+    Returns
+    -------
+    float
+        The quantile, to about twelve digits.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    References
+    ----------
+    M. Abramowitz and I. A. Stegun, "Handbook of Mathematical Functions", 26.5.
+
+    Examples
+    --------
+    >>> round(beta_quantile(0.5, 1, 3), 6)  # 1 - 0.5 ** (1 / 3)
+    0.206299
+    """
+    if not 0 < probability < 1:
+        raise ValueError(f"probability {probability} is not between 0 and 1")
+    if not (a > 0 and b > 0):
+        raise ValueError(f"shapes {a} and {b}: expected positive numbers")
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        x = (low + high) / 2
+        if _incomplete_beta(x, a, b) < probability:
+            low = x
+        else:
+            high = x
+    return (low + high) / 2
 
 
 def _incomplete_beta(x: float, a: float, b: float) -> float:

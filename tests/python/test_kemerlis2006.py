@@ -27,5 +27,5 @@ def test_the_rate_of_control_frames_is_the_one_that_fits_best() -> None:
 def test_the_search_finds_what_is_recorded() -> None:
     found, recorded = calibrate(), calibrated()
     assert found.control == recorded.control
-    assert found.down == pytest.approx(recorded.down, abs=2 * calibration.STEP)
-    assert found.up == pytest.approx(recorded.up, abs=2 * calibration.STEP)
+    assert found.down == pytest.approx(recorded.down, abs=2 * calibration.SCALES[False][2])
+    assert found.up == pytest.approx(recorded.up, abs=2 * calibration.SCALES[False][2])

@@ -10,7 +10,6 @@ import sqlite3
 import sys
 import time
 from contextlib import closing, suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,11 +18,11 @@ from command import started
 from wifair import reproduce
 from wifair.cli import main
 from wifair.reproduce import Effort, Estimate, page, session
+from wifair.reproduce.claims import VERDICTS, Recorded
 from wifair.sweeps import Store
 
 CLAIMS = {"jung2016": 36, "lee2007": 23, "kemerlis2006": 24, "oda2012": 20, "las": 23}
 """Claims of each paper in the project's ledger, 126 in all."""
-VERDICTS = {"holds", "fails", "other-reading", "untestable"}
 
 
 def test_errors_propagate_as_by_hand() -> None:
@@ -35,16 +34,41 @@ def test_errors_propagate_as_by_hand() -> None:
 
 
 @pytest.mark.parametrize("key", reproduce.KEYS)
-def test_each_claim_has_an_experiment_and_a_judge(key: str) -> None:
+def test_each_claim_is_declared_in_full(key: str) -> None:
     paper = session.load(key)
     experiments = {experiment.id for experiment in paper.experiments}
     assert len(experiments) == len(paper.experiments)
     assert [claim.id for claim in paper.claims] == list(dict.fromkeys(claim.id for claim in paper.claims))
     assert len(paper.claims) == CLAIMS[key]
-    assert set(paper.judges) == {claim.id for claim in paper.claims}
+    assert set(paper.recorded) <= {claim.id for claim in paper.claims}
     for claim in paper.claims:
-        assert {claim.experiment, *claim.needs} <= experiments, claim.id
-        assert claim.statement.endswith(".")
+        assert claim.needs <= experiments, claim.id
+        assert claim.says.endswith("."), claim.id
+        assert claim.clauses or claim.given, claim.id
+        assert (claim.given is None) == (not claim.because), claim.id
+        for clause in claim.clauses:
+            assert clause.asks, claim.id
+        control = paper.declared.controls.get(claim.control or "")
+        assert (control is None) == bool(claim.no_control), claim.id
+        assert control is None or control.relabel or control.changes, claim.id
+    for one in paper.declared.open:
+        assert len({reading.id for reading in one.readings}) == len(one.readings) > 1
+        assert set(one.experiments) <= experiments
+
+
+@pytest.mark.parametrize("key", reproduce.KEYS)
+def test_readings_are_run_in_full(key: str) -> None:
+    """Each reading of a label has cases in each experiment that it is declared for."""
+    paper = session.load(key)
+    for experiment in paper.experiments:
+        cases = list(experiment.cases(Effort.FULL))
+        for one in paper.declared.open:
+            if one.label is None or experiment.id not in one.experiments or not cases:
+                continue
+            run = {str(case.labels.get(one.label)) for case in cases}
+            for reading in one.readings:
+                if not reading.experiments or experiment.id in reading.experiments:
+                    assert str(reading.value) in run, (experiment.id, reading.id)
 
 
 @pytest.mark.parametrize("key", reproduce.KEYS)
@@ -78,22 +102,37 @@ def test_json_has_the_promised_shape() -> None:
         assert {"quantity", "value", "ci95", "published", "ns2"} <= experiment["rows"][0].keys()
     for claim in paper["claims"]:
         assert claim["verdict"] in VERDICTS
-        assert {"id", "published", "measured", "ci95", "reason"} <= claim.keys()
-        assert claim["measured"].keys() == claim["ci95"].keys()
+        assert {"mechanism", "null", "verdict", "specific", "reason"} <= claim["control"].keys()
+        assert claim["readings"]
+        for reading in claim["readings"]:
+            assert reading["result"] in VERDICTS
+            assert len(reading["clauses"]) == len(claim["clauses"])
+        for clause in claim["clauses"]:
+            assert {"text", "published", "measured", "interval", "result"} <= clause.keys()
+            assert clause["result"] in ("holds", "fails", "undecided")
+    assert {"version", "platform", "python"} <= document.keys()
 
 
 def test_a_claim_that_no_longer_holds_gives_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if `calc_3868`, which fails, had been recorded as holding."""
+    """As if `calc_3868`, which holds in one reading of three, had been recorded as holding."""
     paper = session.load("lee2007")
-    claims = [replace(c, expect="holds", quick="holds") if c.id == "calc_3868" else c for c in paper.claims]
-    monkeypatch.setitem(paper.__dict__, "claims", claims)
+    monkeypatch.setitem(paper.__dict__, "recorded", {"calc_3868": Recorded("quick", "holds", 3, 3, "")})
     done = CliRunner().invoke(main, ["reproduce", "lee2007/calc_mu"])
     assert done.exit_code == 1
     assert "lee2007: calc_3868 is recorded as holding, and does not" in done.stdout
     # Another verdict than the one recorded is no failure unless it was "holds".
-    claims = [replace(c, expect="untestable", quick="untestable") if c.id == "calc_3868" else c for c in paper.claims]
-    monkeypatch.setitem(paper.__dict__, "claims", claims)
+    monkeypatch.setitem(paper.__dict__, "recorded", {"calc_3868": Recorded("quick", "fails", 0, 3, "")})
     assert CliRunner().invoke(main, ["reproduce", "lee2007/calc_mu"]).exit_code == 0
+
+
+def test_a_control_takes_the_mechanism_away() -> None:
+    """One upload beside four downloads starves none if it is a fifth download."""
+    done = CliRunner().invoke(main, ["reproduce", "lee2007/fig2a", "--controls", "--json"])
+    assert done.exit_code == 0, done.output
+    (paper,) = json.loads(done.stdout)["papers"]
+    half = next(claim for claim in paper["claims"] if claim["id"] == "f2_half_channel")
+    assert half["control"]["null"] == "a download in place of each upload"
+    assert half["control"]["verdict"] == "fails"
 
 
 def test_results_of_a_store_are_those_of_memory(tmp_path: Path) -> None:
@@ -122,7 +161,7 @@ def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
     reproduce.reproduce(["lee2007/fig2a"], store=store)
     after = finished(store)
     assert before.items() <= after.items()  # none was computed again
-    assert len(after) <= len(before) + 6
+    assert len(after) <= len(before) + 36  # two points, three settings, three seeds and as many again
 
 
 def finished(store: Path) -> dict[tuple[str, int], str]:
@@ -192,5 +231,41 @@ def test_markdown_of_the_readmes() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("full", [False, True])
 def test_verdicts_are_those_recorded(full: bool) -> None:
-    outcome = reproduce.reproduce(full=full)
-    assert [(paper.key, claim.id, found.verdict) for paper, claim, found in outcome.changed()] == []
+    outcome = reproduce.reproduce(full=full, controls=True)
+    assert [(paper.key, judged.claim.id, change) for paper, judged, change in outcome.changed()] == []
+
+
+def test_a_recorded_reproduction_is_verified(tmp_path: Path) -> None:
+    file = tmp_path / "reproduction.json"
+    done = CliRunner().invoke(main, ["reproduce", "lee2007/calc_mu", "lee2007/fig2a", "--json"])
+    file.write_text(done.stdout)
+    again = CliRunner().invoke(main, ["reproduce", "--verify", str(file)])
+    assert again.exit_code == 0, again.output
+    assert "reproduced, value for value" in again.stdout
+    document = json.loads(file.read_text())
+    assert {"commit", "compiler", "sources", "platform"} <= document.keys()
+    document["papers"][0]["experiments"][0]["rows"][0]["value"] += 1e-9
+    document["papers"][0]["experiments"][0]["cases"][0]["scenario"] = "0" * 64
+    document["papers"][0]["claims"][0]["verdict"] = "fails"
+    file.write_text(json.dumps(document))
+    again = CliRunner().invoke(main, ["reproduce", "--verify", str(file)])
+    assert again.exit_code == 1
+    assert "lee2007/fig2a: another scenario" in again.stdout
+    assert "3 differences" in again.stdout
+    assert "claim f2a_one_uplink_hurts: fails before" in again.stdout
+
+
+def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    for text, message in (
+        ("{", "is no JSON"),
+        ("[]", "records no reproduction"),
+        ('{"format": 1, "effort": "quick", "papers": []}', "has layout 1"),
+    ):
+        file.write_text(text)
+        done = CliRunner().invoke(main, ["reproduce", "--verify", str(file)])
+        assert done.exit_code == 2
+        assert message in done.stderr
+    done = CliRunner().invoke(main, ["reproduce", "las", "--verify", str(file)])
+    assert done.exit_code == 2
+    assert "no names" in done.stderr

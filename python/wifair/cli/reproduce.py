@@ -26,6 +26,13 @@ def _complete(_context: click.Context, _parameter: click.Parameter, start: str) 
 @click.option(
     "--full/--quick", "full", help="The papers' durations and repetitions, or a look within seconds (default)."
 )
+@click.option("--controls", is_flag=True, help="Judge each claim without its mechanism, too.")
+@click.option(
+    "--verify",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Rerun what a reproduction.json records, and say what differs.",
+)
 @click.option("--out", metavar="DIR", type=click.Path(), help="Write the report into a folder: pages, figures, tables.")
 @click.option("--force", is_flag=True, help="Update a report that is there, paper by paper.")
 @click.option("--json", "as_json", is_flag=True, help="Print all results as JSON instead of tables.")
@@ -37,6 +44,8 @@ def _complete(_context: click.Context, _parameter: click.Parameter, start: str) 
 def reproduce_command(
     what: tuple[str, ...],
     full: bool,
+    controls: bool,
+    verify: str | None,
     out: str | None,
     force: bool,
     as_json: bool,
@@ -53,19 +62,25 @@ def reproduce_command(
     \b
     Examples:
       wifair reproduce
-      wifair reproduce jung2016 --full --out report
+      wifair reproduce jung2016 --full --controls --out report
       wifair reproduce lee2007/fig6 lee2007/fig7 --json
+      wifair reproduce --verify report/reproduction.json
     """  # noqa: D301
     from wifair.reproduce import reproduce, select  # noqa: PLC0415
     from wifair.reproduce.runner import default_store  # noqa: PLC0415
     from wifair.reproduce.text import text  # noqa: PLC0415
 
+    if verify is not None:
+        if what or out is not None or as_json or store is not None:
+            fail("--verify takes everything from its file: no names, --out, --json or --store", WRONG)
+        _verify(verify, threads, progress=not quiet)
+        return
     try:
         select(what)
         if out is not None:
             _prepare(out, force)
         place = store if store is not None else default_store() if full else None
-        outcome = reproduce(what, full=full, store=place, threads=threads, progress=not quiet)
+        outcome = reproduce(what, full=full, controls=controls, store=place, threads=threads, progress=not quiet)
     except LookupError as error:
         fail(str(error.args[0]), WRONG)
     if out is not None:
@@ -77,6 +92,24 @@ def reproduce_command(
         if out is not None:
             click.echo(f"report: {out}/index.html{_without_figures()}")
     if outcome.broken():
+        sys.exit(FAILED)
+
+
+def _verify(path: str, threads: int | None, *, progress: bool) -> None:
+    from wifair.reproduce.verifying import RecordError, verify  # noqa: PLC0415
+
+    try:
+        found = verify(path, threads=threads, progress=progress)
+    except RecordError as error:
+        fail(str(error), WRONG)
+    except LookupError as error:
+        fail(str(error.args[0]), WRONG)
+    except OSError as error:
+        fail(f"cannot read `{path}`: {reason(error)}", WRONG)
+    for line in found:
+        click.echo(line)
+    click.echo(f"{path}: {len(found)} differences" if found else f"{path}: reproduced, value for value")
+    if found:
         sys.exit(FAILED)
 
 

@@ -1,62 +1,313 @@
-"""Claims of papers, and verdicts on them."""
+"""Claims of papers as data, and verdicts on them.
+
+`claims.toml` of a paper declares what the paper leaves open (its readings), controls (a mechanism, and what is put in
+its place), and claims: clauses, each a predicate on named columns of a named experiment.
+"""
 
 from __future__ import annotations
 
-import math
+import csv
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
-from wifair.reproduce.table import Estimate, Table
+from wifair.reproduce.expressions import ExpressionError, experiments_of
+from wifair.reproduce.predicates import Tested, check, criterion
+from wifair.reproduce.table import Row, Table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Claim", "Judge", "Judgement", "Judges", "Verdict", "judged", "read_claims", "untestable"]
+    from wifair.reproduce.table import Label
 
-Verdict = Literal["holds", "fails", "other-reading", "untestable"]
-VERDICTS = ("holds", "fails", "other-reading", "untestable")
+__all__ = [
+    "Claim",
+    "Claims",
+    "Clause",
+    "Control",
+    "Judgement",
+    "Open",
+    "Reading",
+    "Recorded",
+    "Verdict",
+    "judge",
+    "read_claims",
+    "read_recorded",
+]
+
+Verdict = Literal["holds", "partly", "depends", "fails", "undecided", "calibrated", "definition", "untestable"]
+VERDICTS: tuple[Verdict, ...] = (
+    "holds",
+    "partly",
+    "depends",
+    "fails",
+    "undecided",
+    "calibrated",
+    "definition",
+    "untestable",
+)
+LEVEL = 0.05
+"""Probability to be wrong about a claim, divided among its clauses."""
+GIVEN: tuple[Verdict, ...] = ("calibrated", "definition", "untestable")
+"""Verdicts that no run can change."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read what a paper leaves open."""
+
+    id: str
+    says: str
+    """In words."""
+    value: Label
+    """What the label or the placeholder stands for."""
+    experiments: tuple[str, ...] = ()
+    """Where it is run; everywhere if empty."""
+
+
+@dataclass(frozen=True)
+class Open:
+    """Something that a paper leaves open."""
+
+    id: str
+    asks: str
+    """The question."""
+    label: str | None
+    """Label of the rows that tells the readings apart; None if ``{id}`` stands for them in expressions."""
+    experiments: tuple[str, ...]
+    """Where the label is; everywhere if empty."""
+    readings: tuple[Reading, ...]
+
+    def touches(self, clauses: Sequence[Clause]) -> tuple[Reading, ...]:
+        """Find the readings that the clauses can feel; none if they are all the same to them."""
+        if self.label is None:
+            mark = f"{{{self.id}}}"
+            return (
+                self.readings if any(mark in clause.rows or mark in str(clause.predicate) for clause in clauses) else ()
+            )
+        felt = {
+            experiment
+            for clause in clauses
+            for experiment, given in clause.experiments.items()
+            if self.label not in given and (not self.experiments or experiment in self.experiments)
+        }
+        if not felt:
+            return ()
+        return tuple(one for one in self.readings if not one.experiments or felt & set(one.experiments))
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A part of a paper's sentence that holds or does not."""
+
+    says: str
+    """In words of this project."""
+    rows: str
+    """What it is judged by; see `wifair.reproduce.expressions`."""
+    predicate: Mapping[str, Any]
+    """How; see `wifair.reproduce.predicates`."""
+    published: Any = None
+    """The published value; None if there are words only."""
+    unit: str = ""
+    calibrated: bool = False
+    """Whether the value is an input: it is shown, and decides nothing."""
+
+    @cached_property
+    def experiments(self) -> dict[str, set[str]]:
+        """Experiments that it needs, each with the labels that it gives itself."""
+        found = experiments_of(_plain(self.rows))
+        other = self.predicate.get("same_as")
+        if isinstance(other, str) and other != "each other":
+            for key, given in experiments_of(_plain(other)).items():
+                found[key] = found[key] & given if key in found else given
+        return found
+
+    @property
+    def asks(self) -> str:
+        """The predicate in words."""
+        return criterion(self.predicate, self.unit)
+
+    def filled(self, values: Mapping[str, Label]) -> tuple[str, dict[str, Any]]:
+        """Rows and predicate with the placeholders of a reading filled in."""
+        rows = _filled(self.rows, values)
+        return rows, {key: _filled_in(value, values) for key, value in self.predicate.items()}
+
+
+def _plain(text: str) -> str:
+    return text.replace("{", "").replace("}", "")
+
+
+def _filled(text: str, values: Mapping[str, Label]) -> str:
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", str(value))
+    return text
+
+
+def _filled_in(value: Any, values: Mapping[str, Label]) -> Any:
+    if isinstance(value, str):
+        return _filled(value, values)
+    if isinstance(value, list):
+        return [_filled_in(one, values) for one in value]
+    return value
+
+
+@dataclass(frozen=True)
+class Control:
+    """A mechanism, and what is put in its place to see whether a claim is about it."""
+
+    id: str
+    mechanism: str
+    """What the sentence is about, in words."""
+    null: str
+    """What stands in its place, in words."""
+    relabel: Mapping[str, Mapping[str, Label]] = field(default_factory=dict)
+    """Rows that stand for others: label, then value to value. The label ``experiment`` is the experiment itself."""
+    scale: float = 1.0
+    """Factor of the rows that stand for others."""
+    where: Mapping[str, Label] = field(default_factory=dict)
+    """Cases that are run again with `changes`; all if empty."""
+    changes: Mapping[str, object] = field(default_factory=dict)
+    """Settings of the null, by path in the scenario."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, as recorded in `claims.toml`."""
+    """What a paper says, as `claims.toml` has it."""
 
     id: str
-    """As in the ledger."""
     experiment: str
     """The experiment that it belongs to."""
-    statement: str
-    """In words of this project."""
-    published: Mapping[str, Any]
-    """Published values by name; empty if there are words only."""
-    expect: Verdict
-    """Verdict that this version is recorded to reach in a full run."""
-    quick: Verdict
-    """The same for a quick run."""
-    needs: tuple[str, ...] = ()
-    """Further experiments that it is judged by."""
+    says: str
+    """The sentence, in words of this project."""
+    source: str
+    """Where the paper says it."""
+    clauses: tuple[Clause, ...]
+    control: str | None
+    """Id of its control; None if there is no mechanism, for the reason in `no_control`."""
+    no_control: str = ""
+    given: Verdict | None = None
+    """Verdict that no run can change."""
+    because: str = ""
+    """Why it is given."""
+    full_only: str = ""
+    """Why a quick run does not judge it; empty if it does."""
+
+    @property
+    def needs(self) -> set[str]:
+        """Experiments that it is judged by."""
+        return {self.experiment, *(key for clause in self.clauses for key in clause.experiments)}
 
 
-def read_claims(path: Path) -> list[Claim]:
+@dataclass(frozen=True)
+class Claims:
+    """All of `claims.toml`."""
+
+    claims: tuple[Claim, ...]
+    open: tuple[Open, ...]
+    controls: Mapping[str, Control]
+
+    def readings(self, claim: Claim) -> list[dict[str, Reading]]:
+        """All combinations of readings that touch a claim, by what they are readings of; the first is the one shown."""
+        felt = [(one.id, one.touches(claim.clauses)) for one in self.open]
+        felt = [(name, readings) for name, readings in felt if readings]
+        return [dict(zip([name for name, _ in felt], some)) for some in product(*(readings for _, readings in felt))]
+
+    def bound(self, reading: Mapping[str, Reading]) -> tuple[dict[str, Label], dict[str, Label]]:
+        """Labels and placeholders of a combination."""
+        labels: dict[str, Label] = {}
+        places: dict[str, Label] = {}
+        for one in self.open:
+            if one.id in reading:
+                if one.label is None:
+                    places[one.id] = reading[one.id].value
+                else:
+                    labels[one.label] = reading[one.id].value
+        return labels, places
+
+
+def read_claims(path: Path) -> Claims:
     """Read `claims.toml`."""
-    claims = []
-    for entry in tomllib.loads(path.read_text(encoding="utf-8"))["claim"]:
-        expect = entry["expect"]
-        claim = Claim(
-            id=entry["id"],
-            experiment=entry["experiment"],
-            statement=entry["statement"],
-            published=entry.get("published", {}),
-            expect=expect,
-            quick=entry.get("quick", expect),
-            needs=tuple(entry.get("needs", ())),
+    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    opens = tuple(
+        Open(
+            entry["id"],
+            entry["asks"],
+            entry.get("label"),
+            tuple(entry.get("experiments", ())),
+            tuple(
+                Reading(one["id"], one["says"], one.get("value", one["id"]), tuple(one.get("experiments", ())))
+                for one in entry["reading"]
+            ),
         )
-        if claim.expect not in VERDICTS or claim.quick not in VERDICTS:
-            raise ValueError(f"{path}: claim `{claim.id}` expects no verdict: {claim.expect}, {claim.quick}")
-        claims.append(claim)
-    return claims
+        for entry in document.get("open", ())
+    )
+    controls = {entry["id"]: Control(**entry) for entry in document.get("control", ())}
+    claims = tuple(_claim(entry, controls, path) for entry in document["claim"])
+    return Claims(claims, opens, controls)
+
+
+def _claim(entry: Mapping[str, Any], controls: Mapping[str, Control], path: Path) -> Claim:
+    clauses = tuple(
+        Clause(**{**clause, "says": clause.get("says", entry["says"])}) for clause in entry.get("clause", ())
+    )
+    control = entry.get("control")
+    if control is not None and control not in controls:
+        raise ExpressionError(f"{path}: {entry['id']}: no control `{control}`: there are {', '.join(controls)}")
+    if (control is None) == ("no_control" not in entry):
+        raise ExpressionError(f"{path}: {entry['id']}: expected either `control` or `no_control` with the reason")
+    given = entry.get("given")
+    if given is not None and given not in GIVEN:
+        raise ExpressionError(f"{path}: {entry['id']}: `{given}` is not given: {', '.join(GIVEN)}")
+    return Claim(
+        entry["id"],
+        entry["experiment"],
+        entry["says"],
+        entry.get("source", ""),
+        clauses,
+        control,
+        entry.get("no_control", ""),
+        given,
+        entry.get("because", ""),
+        entry.get("full_only", ""),
+    )
+
+
+@dataclass(frozen=True)
+class Read:
+    """A claim in one reading."""
+
+    reading: Mapping[str, Reading]
+    tested: tuple[Tested, ...]
+    """By clause."""
+    counted: tuple[bool, ...]
+    """Whether the clause decides; one with a calibrated value does not."""
+
+    @cached_property
+    def _results(self) -> list[str]:
+        return [one.result for one, counts in zip(self.tested, self.counted) if counts]
+
+    @property
+    def result(self) -> Verdict:
+        """What the clauses say together."""
+        results = self._results
+        if "fails" in results:
+            if "holds" in results:
+                return "partly"
+            return "undecided" if "undecided" in results else "fails"
+        return "undecided" if "undecided" in results or not results else "holds"
+
+    @property
+    def rules_out(self) -> bool:
+        """Whether a clause fails, whatever the others do."""
+        return "fails" in self._results
+
+    @property
+    def says(self) -> str:
+        """The reading in words."""
+        return "; ".join(one.says for one in self.reading.values()) or "as printed"
 
 
 @dataclass(frozen=True)
@@ -64,70 +315,136 @@ class Judgement:
     """What the data say of a claim."""
 
     verdict: Verdict
-    """Whether it holds."""
-    reason: str
-    """Why, in a sentence or two; the reading where there are several; the explanation where it fails."""
-    measured: Mapping[str, Estimate] = field(default_factory=dict)
-    """What it was judged by."""
+    readings: tuple[Read, ...]
+    note: str = ""
+    """Why it is not judged."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values: `measured` and `ci95` have the same names."""
-        return {
-            "verdict": self.verdict,
-            "measured": {name: _plain(estimate.mean) for name, estimate in self.measured.items()},
-            "ci95": {name: _plain(estimate.ci95) for name, estimate in self.measured.items()},
-            "reason": self.reason,
-        }
+    @property
+    def holding(self) -> int:
+        """Readings in which it holds."""
+        return sum(one.result == "holds" for one in self.readings)
+
+    @property
+    def text(self) -> str:
+        """The verdict with the numbers that belong to it."""
+        of = len(self.readings)
+        if self.verdict in ("depends", "holds", "fails", "partly") and of > 1:
+            return f"{self.verdict} ({self.holding} of {of})"
+        return self.verdict
+
+    @property
+    def rows(self) -> list[Row]:
+        """Rows of the clauses that are undecided: more seeds of these may decide."""
+        return [
+            row for one in self.readings for tested in one.tested if tested.result == "undecided" for row in tested.rows
+        ]
 
 
-def judged(
-    holds: bool, measured: Mapping[str, Estimate | float], reason: str, *, fails: str = "", reading: str = ""
-) -> Judgement:
-    """Judge from data.
+def judge(claims: Claims, claim: Claim, tables: Mapping[str, Table]) -> Judgement:
+    """Judge a claim in all its readings.
 
     Parameters
     ----------
-    holds : bool
-        Whether the claim holds in its first reading.
-    measured : mapping
-        What it was judged by.
-    reason : str
-        How it was judged.
-    fails : str, optional
-        What to say instead if it does not hold.
-    reading : str, optional
-        If it does not hold: the reading, listed in the ledger, under which it does.
+    claims : Claims
+        Where it stands.
+    claim : Claim
+        What is judged.
+    tables : mapping
+        Tables by experiment.
+
+    Returns
+    -------
+    Judgement
+        ``holds`` if all clauses hold in all readings, ``depends`` if they do in some, ``partly`` if in none but with a
+        clause that holds, ``fails`` if none does, ``undecided`` if more seeds could say.
     """
-    estimates = {k: v if isinstance(v, Estimate) else Estimate(float(v)) for k, v in measured.items()}
-    if holds:
-        return Judgement("holds", reason, estimates)
-    if reading:
-        return Judgement("other-reading", reading, estimates)
-    return Judgement("fails", fails or reason, estimates)
+    counted = tuple(not clause.calibrated for clause in claim.clauses)
+    level = LEVEL / max(sum(counted), 1)
+    reads = []
+    for reading in claims.readings(claim):
+        labels, places = claims.bound(reading)
+        tested = []
+        for clause in claim.clauses:
+            rows, predicate = clause.filled(places)
+            tested.append(check(predicate, rows, tables, labels, level=level))
+        reads.append(Read(reading, tuple(tested), counted))
+    if claim.given is not None:
+        return Judgement(claim.given, tuple(reads), claim.because)
+    return Judgement(_verdict(reads), tuple(reads))
 
 
-def untestable(reason: str) -> Judgement:
-    """Give the judgement that no simulation can give."""
-    return Judgement("untestable", reason)
+def _verdict(reads: Sequence[Read]) -> Verdict:
+    results = [one.result for one in reads]
+    holding = results.count("holds")
+    if holding == len(results):
+        return "holds"
+    if holding and any(one.rules_out for one in reads):
+        return "depends"
+    if holding or not all(one.rules_out for one in reads):
+        return "undecided"
+    # It holds in no reading.
+    if "undecided" in results and "partly" not in results:
+        return "undecided"
+    return "partly" if "partly" in results else "fails"
 
 
-Judge = Callable[[Mapping[str, Table]], Judgement]
-"""Judges a claim from the tables of the experiments by their ids."""
+def with_null(control: Control, tables: Mapping[str, Table]) -> dict[str, Table]:
+    """Put the null of a control in the place of its mechanism."""
+    result = dict(tables)
+    swapped = control.relabel.get("experiment", {})
+    for key, source in swapped.items():
+        if str(source) in tables:
+            result[key] = Table(key, [_standing(row, row.labels, control.scale) for row in tables[str(source)].rows])
+        else:
+            result.pop(key, None)
+    labels = {label: values for label, values in control.relabel.items() if label != "experiment"}
+    if labels:
+        result = {key: _relabelled(table, labels, control.scale) for key, table in result.items()}
+    return result
 
 
-class Judges(dict[str, Judge]):
-    """The functions that judge the claims of a paper: ``@judges("id")`` adds one."""
-
-    def __call__(self, key: str) -> Callable[[Judge], Judge]:
-        """Decorate the function that judges the claim with this id."""
-
-        def add(judge: Judge) -> Judge:
-            assert key not in self, f"claim {key} has two judges"
-            self[key] = judge
-            return judge
-
-        return add
+def _standing(row: Row, labels: Mapping[str, Label], scale: float) -> Row:
+    return Row(dict(labels), row.quantity, row.values * scale, row.published, row.ns2, row.seeds, row.case)
 
 
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _relabelled(table: Table, labels: Mapping[str, Mapping[str, Label]], scale: float) -> Table:
+    def replaced(row: Row) -> bool:
+        return any(str(row.labels.get(label)) in values for label, values in labels.items())
+
+    rows = [row for row in table.rows if not replaced(row)]
+    for row in table.rows:
+        wanted = dict(row.labels)
+        for label, values in labels.items():
+            for value, source in values.items():
+                if str(row.labels.get(label)) == str(source):
+                    own = next((r.labels[label] for r in table.rows if str(r.labels.get(label)) == value), None)
+                    own = type(row.labels[label])(value) if own is None else own
+                    rows.append(_standing(row, {**wanted, label: own}, scale))
+    return Table(table.experiment, rows)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a run of this version said."""
+
+    effort: str
+    """``full`` or ``quick``."""
+    verdict: str
+    holding: int
+    readings: int
+    without: str
+    """Verdict without the mechanism; empty if there is no control."""
+
+
+def read_recorded(path: Path) -> dict[str, Recorded]:
+    """Read `verdicts.csv`."""
+    if not path.is_file():
+        return {}
+    with path.open(encoding="utf-8") as file:
+        rows = csv.DictReader(line for line in file if not line.startswith("#"))
+        return {
+            row["claim"]: Recorded(
+                row["effort"], row["verdict"], int(row["holding"]), int(row["readings"]), row["without"]
+            )
+            for row in rows
+        }

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import enum
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wifair.reproduce.claims import Claim, Judges, read_claims
+from wifair.reproduce.claims import Claim, Claims, Recorded, read_claims, read_recorded
 from wifair.reproduce.table import Known, Label, Table, read_known
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from wifair.reproduce.table import Row
     from wifair.results import Results
     from wifair.scenario import Scenario
 
-__all__ = ["Case", "Draw", "Effort", "Experiment", "Measure", "Measured", "Paper"]
+__all__ = ["Case", "Deviation", "Draw", "Effort", "Experiment", "Measure", "Measured", "Paper"]
 
 
 class Effort(enum.Enum):
@@ -45,6 +47,8 @@ class Case:
     """With which seeds."""
     series: str | None = None
     """Time between samples, where series are wanted: ``"100 ms"``; one only for each scenario."""
+    random: bool = True
+    """Whether seeds matter; where they do not, one run says it all."""
 
 
 class Measured(NamedTuple):
@@ -89,6 +93,24 @@ class Experiment:
 
 
 @dataclass(frozen=True)
+class Deviation:
+    """Why rows are far from what is known elsewhere."""
+
+    experiment: str
+    quantity: str
+    where: Mapping[str, Label | list[Label]]
+    """Labels of the rows; one of several, where there is a list."""
+    why: str
+
+    def fits(self, experiment: str, row: Row) -> bool:
+        """Whether it is about this row."""
+        return (self.experiment, self.quantity) == (experiment, row.quantity) and all(
+            str(row.labels.get(label)) in ([str(v) for v in value] if isinstance(value, list) else [str(value)])
+            for label, value in self.where.items()
+        )
+
+
+@dataclass(frozen=True)
 class Paper:
     """A paper: experiments, claims, and what is known from elsewhere."""
 
@@ -97,13 +119,13 @@ class Paper:
     title: str
     """Authors, title, year."""
     folder: Path
-    """Where its files lie: scenarios, `expected.csv`, `ns2.csv`, `claims.toml`, `README.md`."""
+    """Where its files lie: scenarios, `expected.csv`, `ns2.csv`, `claims.toml`, `verdicts.csv`, `README.md`."""
     experiments: tuple[Experiment, ...]
     """All of them, in the paper's order."""
-    judges: Judges
-    """Functions that judge the claims."""
     units: Mapping[str, str] = field(default_factory=dict)
     """What tables and axes call the quantities: ``{"goodput_mbps": "aggregate goodput [Mb/s]"}``."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What readers call the labels with numbers: ``{"n": "nodes"}``."""
 
     def experiment(self, key: str) -> Experiment:
         """Look up an experiment by its id; `LookupError` if there is none."""
@@ -113,9 +135,19 @@ class Paper:
         raise LookupError(f"{self.key} has no experiment `{key}`")
 
     @cached_property
-    def claims(self) -> list[Claim]:
-        """All claims, in the order of `claims.toml`."""
+    def declared(self) -> Claims:
+        """What `claims.toml` declares: claims, what is left open, controls."""
         return read_claims(self.folder / "claims.toml")
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """All claims, in the order of `claims.toml`."""
+        return self.declared.claims
+
+    @cached_property
+    def recorded(self) -> dict[str, Recorded]:
+        """What a run of this version said of each claim."""
+        return read_recorded(self.folder / "verdicts.csv")
 
     @cached_property
     def published(self) -> list[Known]:
@@ -126,6 +158,15 @@ class Paper:
     def ns2(self) -> list[Known]:
         """Values of ns-2."""
         return read_known(self.folder / "ns2.csv")
+
+    @cached_property
+    def deviations(self) -> list[Deviation]:
+        """Why some values are far from published ones, or from those of ns-2."""
+        path = self.folder / "deviations.toml"
+        if not path.is_file():
+            return []
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))["deviation"]
+        return [Deviation(**entry) for entry in entries]
 
     def scenarios(self) -> list[Path]:
         """Scenario files."""

@@ -3,153 +3,372 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from wifair._core import __version__
-from wifair.reproduce.text import compared, measured, shown_rows
+from wifair.reproduce.claims import VERDICTS
+from wifair.reproduce.page_style import SCRIPT, STYLE
+from wifair.reproduce.text import compared, first_readings, number, shown_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from wifair.reproduce.claims import Claim, Judgement
-    from wifair.reproduce.session import Outcome, PaperOutcome
+    from wifair.reproduce.claims import Clause, Judgement
+    from wifair.reproduce.model import Paper
+    from wifair.reproduce.predicates import Comparison, Tested
+    from wifair.reproduce.session import Judged, Outcome, PaperOutcome
+    from wifair.reproduce.table import Row
 
 __all__ = ["index", "markdown", "paper"]
 
-VERDICTS = {
+MARKS = {"holds": "\u2713", "partly": "\u25d1", "depends": "\u25d0", "fails": "\u2717", "undecided": "?"}
+WORDS = {
     "holds": "holds",
+    "partly": "holds in part",
+    "depends": "depends on the reading",
     "fails": "does not hold",
-    "other-reading": "holds under another reading",
+    "undecided": "undecided",
+    "calibrated": "calibrated, no prediction",
+    "definition": "true by definition",
     "untestable": "cannot be tested",
 }
-
-STYLE = """
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2.5rem; } h3 { font-size: 1rem; }
-a { color: #0072b2; } code, pre { font-family: ui-monospace, monospace; font-size: 0.875em; }
-pre { background: #f5f5f5; padding: 0.6rem; overflow-x: auto; }
-.wide { overflow-x: auto; } figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
-table { border-collapse: collapse; font-size: 0.875rem; margin: 0.5rem 0; }
-th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.75rem 0.25rem 0; border-bottom: 1px solid #ddd; }
-td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.verdict { white-space: nowrap; font-weight: 600; } .verdict::before { margin-right: 0.35em; }
-.holds { color: #00664b; } .holds::before { content: "\\2713"; }
-.fails { color: #a33d00; } .fails::before { content: "\\2717"; }
-.other-reading { color: #0072b2; } .other-reading::before { content: "\\25D0"; }
-.untestable { color: #666; } .untestable::before { content: "?"; }
-.changed { background: #fff3cd; } .small { color: #555; font-size: 0.875rem; }
-summary { cursor: pointer; }
-@media print { details { display: none; } body { max-width: none; } }
-"""
+ORDER = ("fails", "partly", "depends", "undecided", "holds", "calibrated", "definition", "untestable")
+"""Failures and surprises first."""
 
 
-def index(outcome: Outcome) -> str:
-    """Write the page that leads to the others: how many claims hold, and all of them."""
-    rows = []
-    for item in outcome.papers:
-        verdicts: list[str] = [judgement.verdict for _, judgement in item.claims]
-        counts = "".join(f'<td class="n">{verdicts.count(verdict) or ""}</td>' for verdict in VERDICTS)
-        rows.append(
-            f'<tr><td><a href="{item.paper.key}.html">{_e(item.paper.title)}</a></td>'
-            f'<td class="n">{len(item.tables)}</td><td class="n">{len(verdicts)}</td>{counts}</tr>'
-        )
-    heads = "".join(f'<th class="n">{_e(text)}</th>' for text in VERDICTS.values())
+def index(outcome: Outcome, figures: Mapping[str, Sequence[str]]) -> str:
+    """Write the page that leads to the others: how many claims hold, what is surprising, every figure, every claim."""
+    cards = "".join(_card(item) for item in outcome.papers)
+    thumbs = "".join(
+        f'<a href="{item.paper.key}.html#{key}"><img loading="lazy" src="{item.paper.key}/{key}.png" alt="">'
+        f"{_e(item.paper.experiment(key).title)}</a>"
+        for item in outcome.papers
+        for key in figures.get(item.paper.key, ())
+    )
+    claims = [(item.paper, judged) for item in outcome.papers for judged in item.claims]
+    claims.sort(key=lambda pair: ORDER.index(pair[1].judgement.verdict))
+    rows = "".join(_line(of, judged) for of, judged in claims)
     parts = [
         "<h1>Papers reproduced with wifair</h1>",
         _effort(outcome),
-        f'<div class="wide"><table><thead><tr><th>paper</th><th class="n">experiments</th>'
-        f'<th class="n">claims</th>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>',
+        f'<div class="cards">{cards}</div>',
         _broken(outcome),
-        *(_all_claims(outcome, item) for item in outcome.papers),
+        "<h2>Claims, failures and surprises first</h2>" + _filter(),
+        f"<table><tbody>{rows}</tbody></table>" if rows else "",
+        f'<h2>Figures</h2><div class="thumbs">{thumbs}</div>' if thumbs else "",
     ]
     return _page("Papers reproduced with wifair", parts)
+
+
+def _card(item: PaperOutcome) -> str:
+    verdicts = [judged.verdict for judged in item.claims]
+    counts = [(verdict, verdicts.count(verdict)) for verdict in VERDICTS if verdict in verdicts]
+    bar = "".join(f'<span class="b-{v}" style="flex:{n}" title="{n} {WORDS[v]}"></span>' for v, n in counts)
+    words = "".join(f'<span class="v-{v}">{n} {WORDS[v]}</span>' for v, n in counts)
+    loose = sum(judged.controlled is not None and judged.controlled.specific is False for judged in item.claims)
+    tail = f'<p class="small">{loose} hold without their mechanism, too: not specific</p>' if loose else ""
+    return (
+        f'<a class="card" href="{item.paper.key}.html"><h3>{_e(item.paper.title)}</h3><div class="bar">{bar}</div>'
+        f'<div class="counts">{words}</div>{tail}</a>'
+    )
+
+
+def _filter() -> str:
+    boxes = "".join(
+        f'<label><input type="checkbox" value="{verdict}" checked> {WORDS[verdict]}</label>' for verdict in ORDER
+    )
+    return (
+        f'<div class="filter"><input type="search" placeholder="filter by words" aria-label="filter by words">{boxes}'
+        '<label><input type="checkbox" value="loose" checked> not specific</label><output></output></div>'
+    )
+
+
+def _line(of: Paper, judged: Judged) -> str:
+    kinds = judged.verdict + (" loose" if _loose(judged) else "")
+    first = judged.judgement.readings[0] if judged.judgement.readings else None
+    failing = "; ".join(
+        clause.says
+        for clause, tested in zip(judged.claim.clauses, first.tested if first else ())
+        if tested.result == "fails" and clause.says != judged.claim.says
+    )
+    tail = f'<div class="small">not so: {_e(failing)}</div>' if failing else ""
+    return (
+        f'<tr data-verdict="{kinds}"><td>{_verdict(judged.judgement)}{_tag(judged)}</td>'
+        f'<td><a href="{of.key}.html#{judged.claim.id}">{_e(judged.claim.says)}</a>{tail}</td>'
+        f'<td class="small">{_e(_short(of))}</td></tr>'
+    )
+
+
+def _short(of: Paper) -> str:
+    return f"{of.title.split(',')[0]}, {of.title[-4:]}" if of.title[-4:].isdigit() else of.key
+
+
+def _loose(judged: Judged) -> bool:
+    return judged.controlled is not None and judged.controlled.specific is False
+
+
+def _tag(judged: Judged) -> str:
+    return ' <span class="tag">not specific</span>' if _loose(judged) else ""
+
+
+def _verdict(judgement: Judgement) -> str:
+    of = len(judgement.readings)
+    many = judgement.verdict in ("holds", "partly", "depends", "fails") and of > 1
+    tail = f" ({judgement.holding} of {of} readings)" if many else ""
+    mark = MARKS.get(judgement.verdict, "\u2022")
+    return f'<span class="verdict v-{judgement.verdict}">{mark} {WORDS[judgement.verdict]}{tail}</span>'
 
 
 def paper(
     outcome: Outcome, item: PaperOutcome, figures: Mapping[str, str], scenarios: Mapping[str, Sequence[str]]
 ) -> str:
-    """Write the page of a paper: each experiment with figure, table, claims, scenarios; the README at the end."""
-    parts = [f'<p><a href="index.html">All papers</a></p><h1>{_e(item.paper.title)}</h1>', _effort(outcome)]
-    links = "".join(f'<li><a href="#{key}">{key}: {_e(_title(item, key))}</a></li>' for key in item.tables)
-    parts.append(f"<ul>{links}</ul>")
+    """Write the page of a paper: each experiment with figure, residuals, claims; matrices; the README at the end."""
+    of = item.paper
+    links = "".join(f'<li><a href="#{key}">{_e(of.experiment(key).title)}</a></li>' for key in item.tables)
+    parts = [
+        f'<p><a href="index.html">All papers</a></p><h1>{_e(of.title)}</h1>',
+        _effort(outcome),
+        _card(item) if item.claims else "",
+        f"<ul>{links}</ul>",
+        _filter() if item.claims else "",
+    ]
     for key, table in item.tables.items():
-        experiment = item.paper.experiment(key)
-        parts.append(f'<h2 id="{key}">{key}: {_e(experiment.title)}</h2>')
+        experiment = of.experiment(key)
+        rows = shown_rows(experiment, table)
+        parts.append(f'<h2 id="{key}">{_e(experiment.title)}</h2>')
         if experiment.note:
             parts.append(f"<p>{_e(experiment.note)}</p>")
-        own = item.paper.key
         if key in figures:
-            files = ", ".join(
-                f'<a href="{own}/{key}.{ending}">{ending.upper()}</a>' for ending in ("png", "svg", "pdf")
-            )
-            label = _e(f"{key}: {experiment.title}")
-            picture = figures[key].replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+            picture = figures[key].replace("<svg", f'<svg role="img" aria-label="{_e(experiment.title)}"', 1)
             parts.append(f"<figure>{picture}</figure>")
-        else:
-            files = ""
-        parts.append(_claims(outcome, [pair for pair in item.claims if pair[0].experiment == key]))
-        cells = compared(item.paper, shown_rows(experiment, table))
-        links = f'<a href="{own}/{key}.csv">CSV</a>' + (f"; figure: {files}" if files else "")
+        parts.append(_residuals(of, first_readings(of, key, rows)))
+        parts += [_claim(of, judged) for judged in item.claims if judged.claim.experiment == key]
+        files = ", ".join(f'<a href="{of.key}/{key}.{end}">{end.upper()}</a>' for end in ("png", "svg", "pdf"))
+        every = f'<a href="{of.key}/{key}.csv">CSV</a>' + (f"; figure: {files}" if key in figures else "")
+        full = " --full" if outcome.effort.value == "full" else ""
         parts.append(
-            f"<details><summary>table ({len(cells) - 1} rows)</summary>"
-            f'<div class="wide">{_table(cells)}</div></details>'
-            f'<p class="small">All rows: {links}. Again: <code>wifair reproduce {own}/{key}'
-            f"{' --full' if outcome.effort.value == 'full' else ''}</code></p>"
+            f"<details><summary>table ({len(rows)} rows)</summary>"
+            f'<div class="wide">{_table(of, compared(of, rows))}</div></details>'
+            f'<p class="small">All rows: {every}. Again: <code>wifair reproduce {of.key}/{key}{full}</code></p>'
         )
-        parts.append(_rerun(own, key, scenarios.get(key, ())))
-    readme = item.paper.folder / "README.md"
+        parts.append(_rerun(of.key, key, scenarios.get(key, ())))
+    parts += [_by_reading(item), _by_control(item)]
+    readme = of.folder / "README.md"
     if readme.is_file():
-        parts.append("<h2>Readings taken</h2>" + markdown(readme.read_text(encoding="utf-8")))
-    return _page(item.paper.title, parts)
+        parts.append("<h2>How it was read</h2>" + markdown(readme.read_text(encoding="utf-8")))
+    return _page(of.title, parts)
 
 
-def _title(item: PaperOutcome, key: str) -> str:
-    return item.paper.experiment(key).title
+def _claim(of: Paper, judged: Judged) -> str:
+    claim, judgement = judged.claim, judged.judgement
+    first = judgement.readings[0] if judgement.readings else None
+    rows = "".join(
+        _clause(of, clause, first.tested[i] if first else None, judgement, i) for i, clause in enumerate(claim.clauses)
+    )
+    heads = "".join(f"<th>{head}</th>" for head in ("clause", "published", "measured", "deviation", "verdict"))
+    table = f'<table class="clauses"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>' if rows else ""
+    note = f"<p>{_e(judgement.note)}</p>" if judgement.note else ""
+    kinds = judged.verdict + (" loose" if _loose(judged) else "")
+    control = ""
+    if judged.controlled is not None and judged.controlled.judgement is not None:
+        without = judged.controlled.judgement
+        control = (
+            f'<p class="small">Control: {_e(judged.controlled.control.null)}: {_verdict(without)}. '
+            f"{_e(_sentence(judged.controlled.reason))}</p>"
+        )
+    elif judged.controlled is None:
+        control = f'<p class="small">No control. {_e(claim.no_control)}</p>'
+    return (
+        f'<section class="claim" id="{claim.id}" data-verdict="{kinds}"><p>{_verdict(judgement)}{_tag(judged)}</p>'
+        f'<p><strong>{_e(claim.says)}</strong> <span class="small">{_e(claim.source)}</span></p>{note}{table}{control}'
+        "</section>"
+    )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _clause(of: Paper, clause: Clause, tested: Tested | None, judgement: Judgement, place: int) -> str:
+    decisive = tested.decisive if tested is not None else None
+    measured = _measured(decisive, clause.unit) if decisive else _e(tested.missing if tested else "not run")
+    at = f'<div class="small">{_e(_human(of, decisive.at))}</div>' if decisive and decisive.at else ""
+    deviation = ""
+    if decisive and isinstance(clause.published, int | float) and clause.published:
+        deviation = f"{100 * (decisive.bounds.estimate / clause.published - 1):+.0f} %"
+    result = tested.result if tested is not None else "undecided"
+    holding = sum(one.tested[place].result == "holds" for one in judgement.readings)
+    many = f'<div class="small">{holding} of {len(judgement.readings)}</div>' if len(judgement.readings) > 1 else ""
+    says = "calibrated" if clause.calibrated else WORDS[result]
+    published = "in words" if clause.published is None else f"{clause.published}"
+    unit = f" {clause.unit}" if clause.unit and isinstance(clause.published, int | float) else ""
+    return (
+        f'<tr><td>{_e(clause.says)}<div class="small">asked: {_e(clause.asks)}</div></td>'
+        f'<td data-head="published">{_e(published + unit)}</td><td data-head="measured">{measured}{at}</td>'
+        f'<td class="n" data-head="deviation">{deviation or "&ndash;"}</td>'
+        f'<td data-head="verdict"><span class="verdict v-{"calibrated" if clause.calibrated else result}">{says}</span>'
+        f"{many}</td></tr>"
+    )
+
+
+def _measured(comparison: Comparison, unit: str) -> str:
+    estimate, low, high = comparison.bounds
+    digits = _digits(low, high)
+    tail = f" {_e(unit)}" if unit and " / " not in comparison.at else ""
+    if not math.isfinite(low) or not math.isfinite(high):
+        return f"{number(estimate)}{tail} <span class='small'>no interval yet</span>"
+    if low == high:
+        return f"{number(estimate)}{tail}"
+    return f"{estimate:.{digits}f}{tail} <span class='small'>{low:.{digits}f} to {high:.{digits}f}</span>"
+
+
+def _digits(low: float, high: float) -> int:
+    if not math.isfinite(low) or not math.isfinite(high) or high <= low:
+        return 3
+    return min(max(1 - math.floor(math.log10((high - low) / 2)), 0), 5)
+
+
+def _human(of: Paper, text: str) -> str:
+    """Names of labels as a reader knows them."""
+    for label, name in of.names.items():
+        text = re.sub(rf"\b{re.escape(label)} (?=[\d.])", f"{name} ", text)
+    return text
+
+
+def _residuals(of: Paper, rows: Iterable[Row]) -> str:
+    """How far what was measured is from what was published, and from ns-2, with intervals."""
+    known = [row for row in rows if (np.isfinite(row.published) and row.published) or (row.ns2 and row.ns2_mean)]
+    if not known or len(known) > MOST_RESIDUALS:
+        return ""
+    reach = 0.25
+    height = 18 * len(known) + 34
+
+    def x(part: float) -> float:
+        return 330 + 180 * max(-1.0, min(1.0, part / reach))
+
+    parts = [
+        f'<line x1="{x(v):.0f}" y1="18" x2="{x(v):.0f}" y2="{height - 14}" stroke="currentColor" '
+        f'stroke-opacity="{0.7 if v == 0 else 0.15}"/><text x="{x(v):.0f}" y="{height - 2}" text-anchor="middle">'
+        f"{100 * v:+.0f} %</text>"
+        for v in (-0.25, -0.1, 0.0, 0.1, 0.25)
+    ]
+    for place, row in enumerate(known):
+        y = 30 + 18 * place
+        name = _human(of, row.name)
+        parts.append(f'<text x="0" y="{y + 4}">{_e(name[:26])}</text>')
+        estimate = row.estimate
+        for value, shape in ((row.published, "circle"), (row.ns2_mean, "cross")):
+            if not np.isfinite(value) or value == 0 or not math.isfinite(estimate.mean):
+                continue
+            part, half = estimate.mean / value - 1, (estimate.ci95 / abs(value) if math.isfinite(estimate.ci95) else 0)
+            ends = f'x1="{x(part - half):.1f}" x2="{x(part + half):.1f}" y1="{y}" y2="{y}"'
+            parts.append(f'<line {ends} stroke="currentColor" stroke-width="1.2"/>')
+            at = x(part)
+            if shape == "circle":
+                parts.append(
+                    f'<circle cx="{at:.1f}" cy="{y}" r="4" fill="none" stroke="currentColor" stroke-width="1.4"/>'
+                )
+            else:
+                parts.append(
+                    f'<path d="M{at - 3.5:.1f} {y - 3.5}l7 7m0 -7l-7 7" stroke="currentColor" stroke-width="1.4"/>'
+                )
+            if abs(part) > reach:
+                side, anchor = (522, "start") if part > 0 else (138, "start")
+                parts.append(f'<text x="{side}" y="{y + 4}" text-anchor="{anchor}">{_far(part)}</text>')
+    whys = list(dict.fromkeys((_human(of, row.name), row.why) for row in known if row.why))
+    notes = "".join(f"<li>{_e(name)}: {_e(why)}</li>" for name, why in whys)
+    return (
+        '<figure class="residuals"><figcaption class="small">Deviation from the published value (circle) and from ns-2 '
+        f'(cross), with 95 % intervals</figcaption><svg viewBox="0 0 590 {height}" role="img" font-size="11" '
+        f'fill="currentColor" aria-label="deviations">{"".join(parts)}</svg></figure>'
+        + (f'<ul class="small">{notes}</ul>' if notes else "")
+    )
+
+
+MOST_RESIDUALS = 60
+"""More rows than this are no picture; the table has them."""
+
+
+def _far(part: float) -> str:
+    return f"{100 * part:+.0f} %" if part < 9 else f"x {part + 1:.0f}"
+
+
+def _by_reading(item: PaperOutcome) -> str:
+    """Claims by readings, a matrix for those that have the same ones."""
+    groups: dict[tuple[str, ...], list[Judged]] = {}
+    for judged in item.claims:
+        if len(judged.judgement.readings) > 1:
+            groups.setdefault(tuple(one.says for one in judged.judgement.readings), []).append(judged)
+    parts = []
+    for readings, some in groups.items():
+        heads = "".join(f'<th class="n" title="{_e(text)}">{i + 1}</th>' for i, text in enumerate(readings))
+        rows = "".join(
+            f'<tr><td><a href="#{judged.claim.id}">{_e(judged.claim.says)}</a></td>'
+            + "".join(
+                f'<td class="m v-{one.result}" title="{_e(one.says)}: {WORDS[one.result]}">{MARKS[one.result]}</td>'
+                for one in judged.judgement.readings
+            )
+            + "</tr>"
+            for judged in some
+        )
+        legend = "".join(f"<li>{_e(text)}</li>" for text in readings)
+        parts.append(
+            f'<div class="wide"><table class="matrix"><thead><tr><th>claim</th>{heads}</tr></thead>'
+            f"<tbody>{rows}</tbody></table></div><details><summary>what 1 to {len(readings)} are</summary>"
+            f"<ol>{legend}</ol></details>"
+        )
+    if not parts:
+        return ""
+    key = ", ".join(f'<span class="v-{v}">{mark}</span> {WORDS[v]}' for v, mark in MARKS.items() if v != "depends")
+    return f'<h2>Claims by readings</h2><p class="small">{key}</p>' + "".join(parts)
+
+
+def _by_control(item: PaperOutcome) -> str:
+    """Claims with their mechanism, and without."""
+    some = [
+        judged for judged in item.claims if judged.controlled is not None and judged.controlled.judgement is not None
+    ]
+    if not some:
+        return ""
+    rows = []
+    for judged in some:
+        controlled = judged.controlled
+        assert controlled is not None
+        assert controlled.judgement is not None
+        specific = {True: "specific", False: "not specific", None: "&ndash;"}[controlled.specific]
+        rows.append(
+            f'<tr><td><a href="#{judged.claim.id}">{_e(judged.claim.says)}</a></td>'
+            f'<td>{_e(controlled.control.mechanism)}<div class="small">{_e(controlled.control.null)}</div></td>'
+            f"<td>{_verdict(judged.judgement)}</td>"
+            f"<td>{_verdict(controlled.judgement)}</td><td>{specific}</td></tr>"
+        )
+    heads = "".join(
+        f"<th>{head}</th>"
+        for head in ("claim", "mechanism, and what takes its place", "with it", "without", "the claim is")
+    )
+    return (
+        "<h2>Claims by controls</h2><p>A claim that holds as well without its mechanism is <em>not specific</em>: the "
+        "observation may be right, but it is no evidence for the mechanism.</p>"
+        f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    )
 
 
 def _effort(outcome: Outcome) -> str:
     if outcome.effort.value == "full":
         return f'<p class="small">wifair {__version__}, full: the durations and repetitions of the papers, or more.</p>'
     return (
-        f'<p class="small">wifair {__version__}, <strong>quick</strong>: fewer seeds and shorter runs; intervals '
-        "are wide, and a verdict near its threshold may differ from that of <code>--full</code>.</p>"
+        f'<p class="small">wifair {__version__}, <strong>quick</strong>: fewer seeds and shorter runs. What they do '
+        "not decide is undecided; <code>--full</code> decides more.</p>"
     )
 
 
 def _broken(outcome: Outcome) -> str:
-    items = "".join(f"<li>{key.key}: {claim.id}</li>" for key, claim, _ in outcome.broken())
+    items = "".join(f"<li>{_e(judged.claim.says)} ({_e(_short(of))})</li>" for of, judged, _ in outcome.broken())
     return f"<p>Recorded as holding, and not holding here:</p><ul>{items}</ul>" if items else ""
-
-
-def _all_claims(outcome: Outcome, item: PaperOutcome) -> str:
-    if not item.claims:
-        return ""
-    return f"<h2>{item.paper.key}</h2>{_claims(outcome, item.claims, f'{item.paper.key}.html')}"
-
-
-def _claims(outcome: Outcome, claims: Sequence[tuple[Claim, Judgement]], link: str = "") -> str:
-    if not claims:
-        return ""
-    rows = "".join(_claim(outcome, claim, judgement, link) for claim, judgement in claims)
-    return (
-        '<div class="wide"><table><thead><tr><th>claim</th><th>published</th><th>measured, 95 % interval</th>'
-        f"<th>verdict</th></tr></thead><tbody>{rows}</tbody></table></div>"
-    )
-
-
-def _claim(outcome: Outcome, claim: Claim, judgement: Judgement, link: str) -> str:
-    changed = judgement.verdict != outcome.recorded(claim)
-    note = f'<div class="small">recorded: {VERDICTS[outcome.recorded(claim)]}</div>' if changed else ""
-    name = f'<a href="{link}#{claim.experiment}"><code>{claim.id}</code></a>' if link else f"<code>{claim.id}</code>"
-    published = ", ".join(f"{key} {value}" for key, value in claim.published.items()) or "in words"
-    return (
-        f"<tr{' class=changed' if changed else ''}><td>{name}<div>{_e(claim.statement)}</div>"
-        f'<div class="small">{_e(judgement.reason)}</div></td>'
-        f"<td>{_e(published)}</td><td>{_e(measured(judgement))}</td>"
-        f'<td><span class="verdict {judgement.verdict}">{VERDICTS[judgement.verdict]}</span>{note}</td></tr>'
-    )
 
 
 def _rerun(own: str, key: str, names: Sequence[str]) -> str:
@@ -159,10 +378,11 @@ def _rerun(own: str, key: str, names: Sequence[str]) -> str:
     return f"<details><summary>scenario files ({len(names)})</summary><p>{items}</p></details>"
 
 
-def _table(cells: Sequence[Sequence[str]]) -> str:
+def _table(of: Paper, cells: Sequence[Sequence[str]]) -> str:
     def row(tag: str, line: Sequence[str]) -> str:
         inner = "".join(
-            f"<{tag}{' class=n' if index >= 2 else ''}>{_e(cell)}</{tag}>" for index, cell in enumerate(line)
+            f"<{tag}{' class=n' if i >= 2 and not cells[0][i].startswith(' ') else ''}>{_e(_human(of, cell))}</{tag}>"
+            for i, cell in enumerate(line)
         )
         return f"<tr>{inner}</tr>"
 
@@ -176,7 +396,7 @@ def _page(title: str, parts: Sequence[str]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{_e(title)}</title><style>{STYLE}</style></head><body>\n"
         + "\n".join(part for part in parts if part)
-        + "\n</body></html>\n"
+        + f"\n<script>{SCRIPT}</script></body></html>\n"
     )
 
 

@@ -41,9 +41,8 @@ def write(outcome: Outcome, directory: str | os.PathLike[str]) -> None:
     """
     folder = prepare(directory)
     files.write_text(folder / MARK, _json(outcome.to_dict()))
-    for paper in outcome.papers:
-        _paper(outcome, paper, folder)
-    files.write_text(folder / "index.html", page.index(outcome))
+    figures = {paper.paper.key: _paper(outcome, paper, folder) for paper in outcome.papers}
+    files.write_text(folder / "index.html", page.index(outcome, figures))
 
 
 def prepare(directory: str | os.PathLike[str], *, force: bool = True) -> Path:
@@ -81,7 +80,8 @@ def prepare(directory: str | os.PathLike[str], *, force: bool = True) -> Path:
     return folder
 
 
-def _paper(outcome: Outcome, paper: PaperOutcome, folder: Path) -> None:
+def _paper(outcome: Outcome, paper: PaperOutcome, folder: Path) -> list[str]:
+    """Write what belongs to a paper; the experiments that have a figure."""
     own = folder / paper.paper.key
     if own.is_dir():
         shutil.rmtree(own)
@@ -99,6 +99,7 @@ def _paper(outcome: Outcome, paper: PaperOutcome, folder: Path) -> None:
     scenarios = {key: _scenarios(cases, own / "scenarios" / key) for key, cases in paper.cases.items()}
     text = page.paper(outcome, paper, figures, scenarios)
     files.write_text(folder / f"{paper.paper.key}.html", text)
+    return list(figures)
 
 
 def _scenarios(cases: list[Case], folder: Path) -> list[str]:

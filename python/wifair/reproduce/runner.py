@@ -12,7 +12,7 @@ import shutil
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from wifair.reproduce.model import Case
     from wifair.scenario import Scenario
 
-__all__ = ["compute", "default_store"]
+__all__ = ["Runner", "default_store"]
 
 POLL_S = 0.05
 
@@ -55,56 +55,56 @@ def default_store() -> Path:
     return own
 
 
-def compute(
-    cases: Iterable[Case],
-    *,
-    store: str | os.PathLike[str] | None = None,
-    threads: int | None = None,
-    progress: bool = False,
-) -> Mapping[int, Results]:
-    """Run all cases.
+class Runner:
+    """Runs cases, each run once however many cases want it.
 
     Parameters
     ----------
-    cases : iterable of Case
-        What to run; runs that several of them share are done once.
     store : path, optional
-        Where results are kept. Without it they are not.
+        Where results are kept. Without it they stay in memory.
     threads : int, optional
         Runs at the same time; all cores by default.
     progress : bool, default False
         Show a progress bar on stderr.
-
-    Returns
-    -------
-    mapping
-        Results by ``id`` of the case. Those of a store are read when they are asked for.
-
-    Raises
-    ------
-    Interrupted
-        On Ctrl-C.
-    RunError
-        If a run fails, which is a bug.
     """
-    cases = list(cases)
-    if store is not None:
-        return _compute_into(cases, Path(store), threads, progress)
-    wanted: dict[_Key, Scenario] = {}
-    keys: dict[int, list[_Key]] = {}
-    for case in cases:
-        step_ns = _core.sample_step(case.series) if case.series else None
-        keys[id(case)] = [_Key(case.scenario.hash, seed, step_ns) for seed in case.seeds]
-        wanted |= dict.fromkeys(keys[id(case)], case.scenario)
-    outcomes = _run(wanted, threads or cores(), progress)
-    return {
-        id(case): Results(
-            case.scenario,
-            [outcomes[key] for key in keys[id(case)]],
-            series_step_s=(keys[id(case)][0].step_ns or 0) / 1e9,
-        )
-        for case in cases
-    }
+
+    def __init__(
+        self, store: str | os.PathLike[str] | None = None, *, threads: int | None = None, progress: bool = False
+    ) -> None:
+        self.path = None if store is None else Path(store)
+        self.threads, self.progress = threads, progress
+        self._outcomes: dict[_Key, Outcome] = {}
+
+    def run(self, cases: Iterable[Case]) -> None:
+        """Run cases.
+
+        Raises
+        ------
+        Interrupted
+            On Ctrl-C.
+        RunError
+            If a run fails, which is a bug.
+        """
+        cases = list(cases)
+        if self.path is not None:
+            _compute_into(cases, self.path, self.threads, self.progress)
+            return
+        wanted = {key: case.scenario for case in cases for key in _keys(case) if key not in self._outcomes}
+        if wanted:
+            self._outcomes |= _run(wanted, self.threads or cores(), self.progress)
+
+    def results(self, case: Case) -> Results:
+        """Results of a case that was run."""
+        if self.path is not None:
+            return _read(case, self.path)
+        keys = _keys(case)
+        step_s = (keys[0].step_ns or 0) / 1e9
+        return Results(case.scenario, [self._outcomes[key] for key in keys], series_step_s=step_s)
+
+
+def _keys(case: Case) -> list[_Key]:
+    step_ns = _core.sample_step(case.series) if case.series else None
+    return [_Key(case.scenario.hash, seed, step_ns) for seed in case.seeds]
 
 
 def _run(wanted: dict[_Key, Scenario], threads: int, progress: bool) -> dict[_Key, Outcome]:
@@ -157,7 +157,7 @@ def _show(bar: _Bar, before: int, now: Progress) -> None:
     bar.show(before + now.done)
 
 
-def _compute_into(cases: list[Case], path: Path, threads: int | None, progress: bool) -> _Stored:
+def _compute_into(cases: list[Case], path: Path, threads: int | None, progress: bool) -> None:
     """Run what a store does not have."""
     by_step: dict[str | None, list[Case]] = defaultdict(list)
     for case in cases:
@@ -181,27 +181,12 @@ def _compute_into(cases: list[Case], path: Path, threads: int | None, progress: 
             for failure in runs.failures:
                 name = requests[Key(failure.scenario, failure.seed)].name
                 raise RunError(f"{name} failed with seed {failure.seed}: {failure.message}", failure.seed)
-    return _Stored(cases, path)
 
 
-class _Stored(Mapping[int, Results]):
-    """Results of cases out of a store, by ``id`` of the case."""
-
-    def __init__(self, cases: list[Case], path: Path) -> None:
-        self._cases = {id(case): case for case in cases}
-        self._path = path
-
-    def __getitem__(self, key: int) -> Results:
-        case = self._cases[key]
-        tables = [*TABLES, *(("series", "queues") if case.series else ())]
-        runs = Runs(self._path, [(Key(case.scenario.hash, seed), {}) for seed in case.seeds], tables)
-        return _Read(case, {name: _without_scenario(runs.table(name)) for name in ("runs", *tables)})
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._cases)
-
-    def __len__(self) -> int:
-        return len(self._cases)
+def _read(case: Case, path: Path) -> Results:
+    tables = [*TABLES, *(("series", "queues") if case.series else ())]
+    runs = Runs(path, [(Key(case.scenario.hash, seed), {}) for seed in case.seeds], tables)
+    return _Read(case, {name: _without_scenario(runs.table(name)) for name in ("runs", *tables)})
 
 
 class _Read(Results):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from wifair.reproduce.model import Case
+
 __all__ = ["Estimate", "Known", "Label", "Row", "Table", "read_known"]
 
 Label = str | int | float
@@ -130,6 +132,12 @@ class Row:
     published: float = math.nan
     ns2: list[float] = field(default_factory=list)
     """ns-2's runs at the same settings."""
+    seeds: tuple[int, ...] | None = None
+    """Seeds of the values; None if nothing in them is random."""
+    case: Case | None = field(default=None, repr=False, compare=False)
+    """What was run; None for arithmetic."""
+    why: str = ""
+    """Why it is far from what is known elsewhere, where that is known."""
 
     @property
     def estimate(self) -> Estimate:
@@ -140,6 +148,12 @@ class Row:
     def ns2_mean(self) -> float:
         """Mean of ns-2's runs; NaN without any."""
         return float(np.mean(self.ns2)) if self.ns2 else math.nan
+
+    @property
+    def is_far(self) -> bool:
+        """Whether it is 5 % or more from what was published, or from ns-2."""
+        known = [x for x in (self.published, self.ns2_mean) if np.isfinite(x) and x != 0]
+        return any(abs(self.estimate.mean / x - 1) >= 0.05 for x in known)
 
     @property
     def name(self) -> str:
@@ -210,6 +224,8 @@ class Table:
 
     def put_beside(self, published: Iterable[Known], ns2: Iterable[Known]) -> None:
         """Note what is known from elsewhere."""
+        for row in self.rows:
+            row.published, row.ns2 = math.nan, []
         for known in published:
             for row in self.rows:
                 if known.fits(self.experiment, row):

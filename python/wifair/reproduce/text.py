@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from wifair.reproduce.claims import VERDICTS
 
-    from wifair.reproduce.claims import Claim, Judgement
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wifair.reproduce.model import Experiment, Paper
-    from wifair.reproduce.session import Outcome, PaperOutcome
+    from wifair.reproduce.session import Judged, Outcome, PaperOutcome
     from wifair.reproduce.table import Estimate, Row, Table
 
-__all__ = ["aligned", "compared", "measured", "shown_rows", "text"]
-
-MARKS = {"holds": "holds", "fails": "FAILS", "other-reading": "other reading", "untestable": "untestable"}
+__all__ = ["aligned", "compared", "first_readings", "number", "shown_rows", "text", "with_interval"]
 
 
 def text(outcome: Outcome) -> str:
@@ -31,18 +30,32 @@ def _paper(outcome: PaperOutcome) -> str:
     parts = []
     for key, table in outcome.tables.items():
         experiment = paper.experiment(key)
-        rows = shown_rows(experiment, table)
+        rows = first_readings(paper, key, shown_rows(experiment, table))
         known = [row for row in rows if np.isfinite(row.published) or row.ns2]
         if known:
             parts.append(f"{paper.key}/{key}: {experiment.title}\n\n{aligned(compared(paper, known))}")
     if outcome.claims:
-        parts.append(f"{paper.key}: claims\n\n{aligned(_claims(outcome.claims))}")
+        parts.append(f"{paper.key}: claims\n\n{aligned([_claim(judged) for judged in outcome.claims])}")
     return "\n\n".join(parts)
 
 
 def shown_rows(experiment: Experiment, table: Table) -> list[Row]:
     """Rows that tables show."""
     return [row for row in table.rows if not experiment.shown or row.quantity in experiment.shown]
+
+
+def first_readings(paper: Paper, experiment: str, rows: Sequence[Row]) -> list[Row]:
+    """Rows of the first reading of everything that the paper leaves open."""
+    first = {
+        one.label: one.readings[0].value
+        for one in paper.declared.open
+        if one.label is not None and (not one.experiments or experiment in one.experiments)
+    }
+    return [
+        row
+        for row in rows
+        if all(label not in row.labels or str(row.labels[label]) == str(value) for label, value in first.items())
+    ]
 
 
 def compared(paper: Paper, rows: Sequence[Row]) -> list[list[str]]:
@@ -52,29 +65,38 @@ def compared(paper: Paper, rows: Sequence[Row]) -> list[list[str]]:
     head = ["", ""]
     head += ["published"] * with_published + ["ns-2"] * with_ns2 + ["wifair", "seeds from .. to"]
     head += ["to paper"] * with_published + ["to ns-2"] * with_ns2
+    with_why = any(row.why for row in rows)
+    head += ["  why"] * with_why
     lines = [head]
     for row in rows:
         line = [row.name, paper.units.get(row.quantity, row.quantity)]
         estimate = row.estimate
-        line += [_number(row.published)] * with_published
-        line += [", ".join(_number(value) for value in row.ns2[:3]) + ", ..." * (len(row.ns2) > 3)] * with_ns2
+        line += [number(row.published)] * with_published
+        line += [", ".join(number(value) for value in row.ns2[:3]) + ", ..." * (len(row.ns2) > 3)] * with_ns2
         line += [with_interval(estimate), _range(row)]
         line += [_change(estimate.mean, row.published)] * with_published
         line += [_change(estimate.mean, row.ns2_mean)] * with_ns2
+        line += [f"  {row.why}"] * with_why
         lines.append(line)
     return lines
 
 
-def _claims(claims: Iterable[tuple[Claim, Judgement]]) -> list[list[str]]:
-    return [[MARKS[judgement.verdict], claim.id, claim.statement] for claim, judgement in claims]
+def _claim(judged: Judged) -> list[str]:
+    verdict = judged.judgement.text
+    marked = verdict.upper() if judged.verdict == "fails" else verdict
+    control = judged.controlled
+    specific = ", not specific" if control is not None and control.specific is False else ""
+    return [marked + specific, judged.claim.id, judged.claim.says]
 
 
 def _total(outcome: Outcome) -> str:
-    verdicts = [judgement.verdict for paper in outcome.papers for _, judgement in paper.claims]
-    counts = [f"{verdicts.count(verdict)} {what}" for verdict, what in MARKS.items() if verdict in verdicts]
+    verdicts = [judged.verdict for paper in outcome.papers for judged in paper.claims]
+    counts = [f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in verdicts]
     effort = "quick: fewer seeds and shorter runs than with --full" if outcome.effort.value == "quick" else "full"
-    line = f"{len(verdicts)} claims: {', '.join(counts).lower()} ({effort}; {outcome.wall_s:.0f} s)"
-    broken = [f"{paper.key}: {claim.id} is recorded as holding, and does not" for paper, claim, _ in outcome.broken()]
+    line = f"{len(verdicts)} claims: {', '.join(counts)} ({effort}; {outcome.wall_s:.0f} s)"
+    broken = [
+        f"{paper.key}: {judged.claim.id} is recorded as holding, and does not" for paper, judged, _ in outcome.broken()
+    ]
     return "\n".join([line, *broken])
 
 
@@ -82,28 +104,24 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
     """Cells in columns: text to the left, numbers to the right."""
     columns = list(zip(*lines))
     widths = [max(map(len, column)) for column in columns]
-    right = [index >= 2 and len(columns) > 3 for index in range(len(columns))]
+    right = [index >= 2 and len(columns) > 3 and not column[0].startswith("  ") for index, column in enumerate(columns)]
     return "\n".join(
         "  ".join(cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(line, widths, right)).rstrip()
         for line in lines
     )
 
 
-def measured(judgement: Judgement) -> str:
-    """Put what a claim was judged by into a line."""
-    return ", ".join(f"{name} {with_interval(estimate)}" for name, estimate in judgement.measured.items())
-
-
 def with_interval(estimate: Estimate) -> str:
     """Mean and half width, to as many digits as the half width gives sense to."""
     mean, half = estimate.mean, estimate.ci95
     if not math.isfinite(mean) or not math.isfinite(half) or half == 0:
-        return _number(mean)
+        return number(mean)
     decimals = min(max(1 - math.floor(math.log10(half)), 0), 4)
     return f"{mean:.{decimals}f} \u00b1 {half:.{decimals}f}"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Write a number to three digits."""
     if math.isnan(value):
         return "-"
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
@@ -113,7 +131,7 @@ def _range(row: Row) -> str:
     finite = row.values[np.isfinite(row.values)]
     if len(finite) < 2:
         return "-"
-    return f"{_number(float(finite.min()))} .. {_number(float(finite.max()))}"
+    return f"{number(float(finite.min()))} .. {number(float(finite.max()))}"
 
 
 def _change(value: float, known: float) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wifair.papers.jung2016.claims import judges
 from wifair.papers.jung2016.experiments import EXPERIMENTS, UNITS
 from wifair.reproduce import Paper
 
@@ -16,6 +15,6 @@ PAPER = Paper(
     "Environments, 2016",
     folder=Path(__file__).parent,
     experiments=EXPERIMENTS,
-    judges=judges,
     units=UNITS,
+    names={"n": "nodes", "length": "bytes", "intro": "introduction"},
 )

@@ -58,11 +58,21 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {
 
 BASES = {"down": 4.96e6, "up": 6.88e6}
 """rho B of equation 1 [bit/s]: the best TCP cells of Table 1."""
+UDP_BASES = {"down": 7.84e6, "up": 9.04e6}
+"""The same from its UDP cells [bit/s], which carry no ACKs: another reading."""
+RTS = {
+    "TCP only": {},
+    "never": {"wlan.rts_threshold": "2347 B"},
+    "always": {"wlan.rts_threshold": "0 B"},
+}
+"""Whether Table 1 was measured with RTS/CTS: first what fits best, then others."""
 
 UNITS = {
     "goodput_mbps": "aggregate goodput [Mb/s]",
     "if_sent": "IF, last segment handed down",
     "if_acked": "IF, last byte acknowledged",
+    "if_sent_udp": "IF, last segment handed down, share from UDP",
+    "if_acked_udp": "IF, last byte acknowledged, share from UDP",
     "unfinished": "sessions that did not finish [%]",
     "slowdown": "mean of real over ideal finish time",
     "ap_queue": "mean AP queue [packets]",
@@ -79,14 +89,14 @@ def _file(name: str) -> Scenario:
 
 
 def _table1(effort: Effort) -> Iterator[Case]:
-    for transport, file in (("udp", "table1_udp.toml"), ("tcp", "table1.toml")):
-        for direction in ("down", "up"):
-            for n in (1, 2, 4, 8):
-                changes: dict[str, object] = {"stations.count": n, "flows.direction": direction}
-                if transport == "udp":
-                    changes["flows.udp.payload"] = "1520 B" if direction == "up" else "1500 B"
-                labels = {"transport": transport, "direction": direction, "n": n}
-                yield Case(labels, _file(file).with_(changes), tuple(effort.pick((1, 2, 3), range(1, 21))))
+    points = [(t, d, n, rts) for rts in RTS for t in ("udp", "tcp") for d in ("down", "up") for n in (1, 2, 4, 8)]
+    for transport, direction, n, rts in points:
+        changes: dict[str, object] = {"stations.count": n, "flows.direction": direction, **RTS[rts]}
+        if transport == "udp":
+            changes["flows.udp.payload"] = "1520 B" if direction == "up" else "1500 B"
+        labels: dict[str, Any] = {"transport": transport, "direction": direction, "n": n, "rts": rts}
+        file = "table1_udp.toml" if transport == "udp" else "table1.toml"
+        yield Case(labels, _file(file).with_(changes), tuple(effort.pick(range(1, 5), range(1, 21))))
 
 
 def _goodput(_: Case, results: Results) -> Iterator[Measured]:
@@ -97,7 +107,7 @@ def _draw_table1(figure: Any, table: Table) -> None:
     panels = figure.subplots(1, 4, sharey=True)
     cells = [("udp", "down"), ("udp", "up"), ("tcp", "down"), ("tcp", "up")]
     for axes, (transport, direction) in zip(panels, cells):
-        rows = table.where("goodput_mbps", transport=transport, direction=direction).rows
+        rows = table.where("goodput_mbps", transport=transport, direction=direction, rts="TCP only").rows
         style.bars(axes, rows, range(len(rows)), colour="#56B4E9", label="wifair", width=0.7)
         axes.set_xticks(range(len(rows)), [str(row.labels["n"]) for row in rows])
         axes.set_title(f"{transport.upper()} {direction}load")
@@ -124,10 +134,11 @@ def _case(effort: Effort, direction: str, tcp: str, labels: Mapping[str, int], *
         "fair_share_base": f"{BASES[direction] / 1e6} Mb/s",
         "flows.short.periodic.length": f"{labels.get('length', 10_000)} B",
     }
+    if direction == "up":  # in ns-2 agents of mobile nodes keep the one that they are made with
+        changes["tcp.initial_ssthresh"] = "20 packets"
     if effort is Effort.QUICK:
         changes |= {"duration": "45 s", "warm_up": "5 s"}
-    taken = setting == "ns-2"
-    seeds = effort.pick((1, 2, 3) if taken else (1,), range(1, 21 if taken else 6))
+    seeds = effort.pick(range(1, 5), range(1, 21))
     return Case({"setting": setting, "tcp": tcp, **labels}, _file("mixed.toml").with_(changes), tuple(seeds))
 
 
@@ -169,8 +180,11 @@ def _by_length(direction: str) -> Cases:
 
 def _fairness(case: Case, results: Results) -> Iterator[Measured]:
     cells = results.cells
-    yield Measured("if_sent", cells["instantaneous_fairness"])
-    yield Measured("if_acked", cells["instantaneous_fairness_acked"])
+    direction = str(results.flows["direction"][0])
+    scale = BASES[direction] / UDP_BASES[direction]  # the index is inverse to the share
+    for quantity, column in (("if_sent", "instantaneous_fairness"), ("if_acked", "instantaneous_fairness_acked")):
+        yield Measured(quantity, cells[column])
+        yield Measured(f"{quantity}_udp", cells[column] * scale)
     finished, unfinished = cells["sessions_finished"].astype(float), cells["sessions_unfinished"].astype(float)
     yield Measured("unfinished", 100 * unfinished / np.maximum(finished + unfinished, 1))
     yield Measured("slowdown", [_slowdown(case, results, seed) for seed in results.seeds])
@@ -240,23 +254,29 @@ def _draw_goodput(tcps: Iterable[str]) -> Callable[[Any, Table], None]:
 
 
 def _both(effort: Effort) -> Iterator[Case]:
-    for tcp in LOADS:
-        for n in (4, 8):
-            changes: dict[str, object] = {**TCPS[tcp], "stations.count": n // 4}
-            if effort is Effort.QUICK:
-                changes |= {"duration": "45 s", "warm_up": "5 s"}
-            seeds = tuple(effort.pick((1, 2, 3), range(1, 21)))
-            yield Case({"tcp": tcp, "n": n}, _file("both.toml").with_(changes), seeds)
+    for setting in SETTINGS:
+        for tcp in LOADS:
+            for n in (4, 8):
+                changes: dict[str, object] = {**TCPS[tcp], **SETTINGS[setting], "stations.count": n // 4}
+                if effort is Effort.QUICK:
+                    changes |= {"duration": "45 s", "warm_up": "5 s"}
+                seeds = tuple(effort.pick(range(1, 5), range(1, 21)))
+                yield Case({"setting": setting, "tcp": tcp, "n": n}, _file("both.toml").with_(changes), seeds)
 
 
 def _both_fairness(case: Case, results: Results) -> Iterator[Measured]:
     """Each session against the share of its own direction."""
-    for quantity, column in (("if_sent", "sent_after_s"), ("if_acked", "acked_after_s")):
+    readings = [
+        (f"{quantity}{base}", column, bases)
+        for quantity, column in (("if_sent", "sent_after_s"), ("if_acked", "acked_after_s"))
+        for base, bases in (("", BASES), ("_udp", UDP_BASES))
+    ]
+    for quantity, column, bases in readings:
         values = []
         for seed in results.seeds:
             sessions = results.sessions.where(seed=seed)
             up = np.char.startswith(sessions["flow"], "short_up")
-            share = np.where(up, *(metrics.fair_share(BASES[way], int(case.labels["n"])) for way in ("up", "down")))
+            share = np.where(up, *(metrics.fair_share(bases[way], int(case.labels["n"])) for way in ("up", "down")))
             finish = sessions["start_s"] + sessions[column]
             ratios = metrics.instantaneous_fairness(
                 sessions["length_bytes"], sessions["start_s"], finish, fair_share_bps=share
@@ -268,7 +288,7 @@ def _both_fairness(case: Case, results: Results) -> Iterator[Measured]:
 def _draw_both(figure: Any, table: Table) -> None:
     axes = figure.subplots()
     for number, tcp in enumerate(LOADS):
-        rows = table.where("if_sent", tcp=tcp).rows
+        rows = table.where("if_sent", tcp=tcp, setting="ns-2").rows
         style.bars(
             axes, rows, np.arange(2) + 0.25 * (number - 1), colour=style.COLOURS[number], label=NAMES[tcp], width=0.22
         )
@@ -323,7 +343,7 @@ EXPERIMENTS = (
         note="The paper mentions the experiment and shows no data.",
     ),
     Experiment(
-        "other_tcps", "IF of downloads with other TCPs", _by_nodes("down", OTHERS, ("ns-2",)), _fairness,
+        "other_tcps", "IF of downloads with other TCPs", _by_nodes("down", OTHERS), _fairness,
         _draw_index("n", OTHERS, "nodes"), TWO, ("if_sent", "if_acked", "unfinished"),
         note="The paper mentions the experiment and shows no data. ns-2's points are those of its Westwood+.",
     ),

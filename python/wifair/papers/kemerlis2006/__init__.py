@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wifair.papers.kemerlis2006.claims import judges
 from wifair.papers.kemerlis2006.experiments import EXPERIMENTS, UNITS
 from wifair.reproduce import Paper
 
@@ -15,6 +14,6 @@ PAPER = Paper(
     title="V. Kemerlis, E. Stefanis, G. Xylomenos and G. Polyzos, Throughput Unfairness in TCP over WiFi, 2006",
     folder=Path(__file__).parent,
     experiments=EXPERIMENTS,
-    judges=judges,
     units=UNITS,
+    names={"queue": "AP queue", "wire": "wire [Mb/s]"},
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -35,25 +35,37 @@ QUEUES = (100, 50, 30, 20, 10)
 """Buffers of the access point [packets]; the paper does not give it."""
 ASYMMETRIES = (0.02, 0.05, 0.1)
 """Probabilities that a frame from location A is lost, where one to it never is."""
-MISSES = (0.0, 0.02, 0.05, 0.1, 0.5, 1.0)
-"""Probabilities that a client does not notice a frame of the other one; 0.5 is the reading taken."""
-MISS = "space.paths[2].miss"
+MISSES = (0.02, 0.05, 0.1, 0.5, 1.0)
+"""Probabilities that a client does not notice a frame of the other one; at first it notices each."""
+MISS = "space.paths[3].miss"
 STEP_S = 0.5
 """Between samples; what two clients get while both send is counted in whole ones."""
 GRID_S = 0.02
 BINS_S = 0.25
 """Outstanding data is looked at this often, and drawn from its least to its greatest value in each bin."""
 
-SETTINGS: Mapping[str, Mapping[str, object]] = {
-    **{reading: changes for reading, changes in READINGS.items() if reading != "taken"},
-    "AP queue 50": {"ap.queue.limit": "50 packets"},
-    "no capture": {"space.reception.capture": "none"},
-    "rate cap": {"ap.scheme.client": "rate-cap"},
-}
-"""What else the paper leaves open, and the remedy that it names."""
 
-QUICK_SEEDS = {"taken": 5, "lossy uplink": 2}
-"""In a quick run, where one does not do."""
+class _Setting(NamedTuple):
+    """A reading of what the paper leaves open."""
+
+    calibration: str = "taken"
+    """Which of `READINGS` it is calibrated as."""
+    everywhere: Mapping[str, object] = {}
+    """What changes in every case."""
+    apart: Mapping[str, object] = {}
+    """What changes where the clients are apart."""
+    at_a: float = 0.0
+    """Part of the frames from location A that is lost."""
+
+
+SETTINGS: Mapping[str, _Setting] = {
+    **{reading: _Setting(reading) for reading in READINGS},
+    "AP queue 50": _Setting(everywhere={"ap.queue.limit": "50 packets"}),
+    "no capture": _Setting(apart={"space.reception.capture": "none"}),
+    **{f"unnoticed {miss:g}": _Setting(apart={MISS: miss}) for miss in MISSES},
+    **{f"lossy uplink {error:g}": _Setting(at_a=error) for error in ASYMMETRIES},
+}
+"""What the paper leaves open, one thing at a time; the first is what is shown."""
 
 UNITS = {
     "throughput_kBps": "throughput [kB/s]",
@@ -88,18 +100,23 @@ def _case(
     series: bool = False,
 ) -> Case:
     """Make a case of labels `direction`, `rts` and, for a single client, `place`."""
-    reading = setting.removeprefix("hearing, ")
-    reading = reading if reading in READINGS else "taken"
-    found = calibrated(reading)
-    new = {**READINGS[reading], **CONTROL[found.control], "wlan.rts_threshold": RTS[str(labels["rts"])]}
+    chosen = SETTINGS.get(setting, _Setting())
+    found = calibrated(chosen.calibration)
+    given = READINGS[chosen.calibration]
+    if file == "together.toml":  # everybody hears everybody there
+        given = {path: value for path, value in given.items() if not path.startswith("space.")}
+    new = {**given, **CONTROL[found.control], "wlan.rts_threshold": RTS[str(labels["rts"])], **chosen.everywhere}
     if file == "apart.toml" or labels.get("place") == "B":
         new |= found.weak
+    if file == "apart.toml":
+        new |= chosen.apart
+    if chosen.at_a and labels.get("place") != "B":
+        new["stations.ares.data_error_up" if file == "apart.toml" else "stations.data_error_up"] = chosen.at_a
     new |= {"flows.direction": labels["direction"], **changes}
-    seeds = effort.pick(QUICK_SEEDS.get(setting, 1), 20 if setting == "taken" else 10)
     return Case(
         {"setting": setting, **labels},
         _file(file).with_(new),
-        tuple(range(1, 1 + seeds)),
+        tuple(range(1, effort.pick(5, 21))),
         f"{STEP_S:g} s" if series else None,
     )
 
@@ -109,7 +126,7 @@ def _case(
 
 def _single(effort: Effort) -> Iterator[Case]:
     labels: Labels
-    for setting in READINGS:
+    for setting in SETTINGS:
         for place in "AB":
             for direction, rts in CELLS:
                 labels = {"place": place, "direction": direction, "rts": rts}
@@ -119,15 +136,16 @@ def _single(effort: Effort) -> Iterator[Case]:
     yield _case(effort, labels, "single.toml", each, setting="an ACK per segment, 2 Mb/s")
     long = {"wlan.preamble": "long", **CONTROL["2 Mb/s"]}
     yield _case(effort, labels, "single.toml", long, setting="long preamble, 2 Mb/s")
-    for error in ASYMMETRIES:
-        for direction, rts in CELLS:
-            labels = {"place": "A", "direction": direction, "rts": rts, "error": error}
-            yield _case(effort, labels, "single.toml", {"stations.data_error_up": error}, setting="lossy uplink")
+
+
+def _wire(effort: Effort) -> Iterator[Case]:
+    """Make a download at A without RTS, by AP queue and rate of the wire."""
     for queue in QUEUES:
         for wire in (10, 100):
-            labels = {"place": "A", "direction": "down", "rts": "off", "queue": queue, "wire": wire}
+            labels: Labels = {"place": "A", "direction": "down", "rts": "off"}
             changes = {"ap.queue.limit": f"{queue} packets", "servers.rate": f"{wire} Mb/s"}
-            yield _case(effort, labels, "single.toml", changes, setting="wire")
+            case = _case(effort, labels, "single.toml", changes)
+            yield replace(case, labels={"queue": queue, "wire": wire})
 
 
 def _measure_single(_: Case, results: Results) -> Iterator[Measured]:
@@ -167,29 +185,19 @@ def _draw_single(figure: Any, table: Table) -> None:
 
 
 def _together(effort: Effort) -> Iterator[Case]:
-    for setting in ("taken", "2 Mb/s"):
+    for setting in SETTINGS:
         for direction, rts in CELLS:
             yield _case(effort, {"direction": direction, "rts": rts}, "together.toml", {}, setting=setting, series=True)
-    for error in ASYMMETRIES:
-        for direction, rts in CELLS:
-            labels: Labels = {"direction": direction, "rts": rts, "error": error}
-            changes = {"stations.data_error_up": error}
-            yield _case(effort, labels, "together.toml", changes, setting="lossy uplink", series=True)
 
 
 def _apart(effort: Effort) -> Iterator[Case]:
-    labels: Labels
-    for setting in ("taken", *SETTINGS):
+    for setting in SETTINGS:
         for direction, rts in CELLS:
-            if setting == "rate cap" and direction == "up":
-                continue
-            labels = {"direction": direction, "rts": rts}
-            yield _case(effort, labels, "apart.toml", SETTINGS.get(setting, {}), setting=setting, series=True)
-    for setting, misses in (("hearing", MISSES), ("hearing, 3 tries", (0.0,))):
-        for miss in misses:
-            for direction, rts in CELLS:
-                labels = {"direction": direction, "rts": rts, "miss": miss}
-                yield _case(effort, labels, "apart.toml", {MISS: miss}, setting=setting, series=True)
+            yield _case(effort, {"direction": direction, "rts": rts}, "apart.toml", {}, setting=setting, series=True)
+    for rts in RTS:  # the remedy that the paper names
+        labels = {"direction": "down", "rts": rts}
+        cap = {"ap.scheme.client": "rate-cap"}
+        yield _case(effort, labels, "apart.toml", cap, setting="rate cap", series=True)
 
 
 HOSTS = ("ares", "apollo")
@@ -260,20 +268,25 @@ def _shared_air() -> Iterator[tuple[Mapping[str, Any], Measured]]:
 
 
 def _few(effort: Effort, case: Case) -> Case:
-    return replace(case, seeds=case.seeds[: effort.pick(1, 5)])
+    return replace(case, seeds=case.seeds[: effort.pick(3, 5)])
+
+
+def _captured_in(effort: Effort, settings: Iterable[str]) -> list[str]:
+    """Name the settings with captures, which take most of the time."""
+    return [setting for setting in settings if effort is Effort.FULL or setting in ("taken", "4 tries")]
 
 
 def _outstanding_single(effort: Effort) -> Iterator[Case]:
-    for setting in READINGS:
+    for setting in _captured_in(effort, (*READINGS, "AP queue 50")):
         for place in "AB":
             labels = {"place": place, "direction": "down", "rts": "off"}
             yield _few(effort, _case(effort, labels, "single.toml", {}, setting=setting))
 
 
 def _outstanding_pair(effort: Effort) -> Iterator[Case]:
-    for setting in (*READINGS, "AP queue 50"):
+    for setting in _captured_in(effort, SETTINGS):
         labels = {"direction": "down", "rts": "off"}
-        yield _few(effort, _case(effort, labels, "apart.toml", SETTINGS.get(setting, {}), setting=setting))
+        yield _few(effort, _case(effort, labels, "apart.toml", {}, setting=setting))
 
 
 class _Outstanding(NamedTuple):
@@ -346,7 +359,7 @@ def _swap(effort: Effort) -> Iterator[Case]:
     for place, file in (("A", "together.toml"), ("B", "apart.toml")):
         for direction in ("down", "up"):
             labels = {"direction": direction, "rts": "off", "apollo_at": place}
-            case = _case(effort, labels, file, {MISS: 0} if place == "B" else {}, series=True)
+            case = _case(effort, labels, file, {}, series=True)
             yield replace(case, labels={**case.labels, "swapped": "no"})
             scenario = case.scenario.overrides
             changes = [f"{path.replace('apollo', 'ares')}" for path in scenario]
@@ -404,7 +417,12 @@ EXPERIMENTS = (
     Experiment(
         "fig1", "Throughput of a single client", _single, _measure_single, _draw_single, TWO,
         ("throughput_kBps", "ap_drops"),
-        note="Location B is calibrated: its downlink over that at A, and its uplink, both without RTS, are inputs.",
+        note="Three numbers are inputs, for three constants: the downlink at A, that at B over it, and the uplink at "
+        "B, all without RTS.",
+    ),
+    Experiment(
+        "wire", "A single download at A, by AP queue and rate of the wire", _wire, _measure_single,
+        shown=("throughput_kBps", "ap_drops"),
     ),
     Experiment(
         "fig2", "Outstanding data of a single client, downlink, RTS off", _outstanding_single, _measure_outstanding,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wifair.papers.las.claims import judges
 from wifair.papers.las.experiments import EXPERIMENTS, UNITS
 from wifair.reproduce import Paper
 
@@ -15,6 +14,6 @@ PAPER = Paper(
     title="Least attained service (LAS) in 802.11 networks; the text at hand has no title page (about 2006)",
     folder=Path(__file__).parent,
     experiments=EXPERIMENTS,
-    judges=judges,
     units=UNITS,
+    names={"window": "window [kB]", "buffer": "buffer [kB]", "spacing": "spacing [m]", "cov": "CoV"},
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wifair.papers.lee2007.claims import judges
 from wifair.papers.lee2007.experiments import EXPERIMENTS, UNITS
 from wifair.reproduce import Paper
 
@@ -16,6 +15,6 @@ PAPER = Paper(
     "IEEE 802.11 WLANs, 2007",
     folder=Path(__file__).parent,
     experiments=EXPERIMENTS,
-    judges=judges,
     units=UNITS,
+    names={"rtt": "RTT [ms]", "uplinks": "uploads", "error": "error rate"},
 )

@@ -16,15 +16,22 @@ if TYPE_CHECKING:
     from wifair.reproduce import Table
     from wifair.results import Results
 
-__all__ = ["ERRORS", "EXPERIMENTS", "RTTS", "SCHEMES", "STATIONS", "UNITS"]
+__all__ = ["ERRORS", "EXPERIMENTS", "RTTS", "SCHEMES", "SETTINGS", "STATIONS", "UNITS"]
 
 HERE = Path(__file__).parent
 
 SCHEMES: Mapping[str, Mapping[str, object]] = {
     "default": {},
-    "B/n": {"ap.scheme.window": "b-over-n"},
-    "Wmax/n": {"ap.scheme.window": "wmax-over-n"},
+    "B/n": {"ap.scheme.window": "b-over-n", "ap.scheme.b-over-n.buffer": "100 packets"},
+    "Wmax/n": {"ap.scheme.window": "wmax-over-n", "ap.scheme.wmax-over-n.buffer": "100 packets"},
 }
+"""B is 100 packets, whatever ns-2's queue of 100 holds (99)."""
+SETTINGS: Mapping[str, Mapping[str, object]] = {
+    "as printed": {},
+    "delayed ACK": {"tcp.delayed_ack": True},
+    "window 20": {"tcp.receive_window": "20 packets"},
+}
+"""What the paper leaves open in every figure: windows of 60 packets and an ACK for each, then others."""
 RTTS = (20, 50, 100, 200, 300, 400, 500, 600, 800, 1000)
 """Of the wires, both ways [ms]; the points of the figures are lost."""
 STATIONS = (2, 4, 6, 8, 10, 12, 14, 16, 20)
@@ -42,6 +49,12 @@ UNITS = {
     "up_down_ratio": "uplink / downlink",
     "uplink_share": "uplink / all",
     "starved": "flows below a tenth of the mean",
+    "up_mb": "received, uplink [MB]",
+    "down_mb": "received, downlink [MB]",
+    "down_share": "downlink / all",
+    "of_eq1": "throughput / equation 1",
+    "least_share": "least flow / mean",
+    "least_timeouts": "timeouts of the least flow",
     "time_us": "time [us]",
     "mu_mbps": "mu [Mb/s]",
     "mu_packets": "mu [packets/s]",
@@ -54,10 +67,15 @@ def _file(name: str) -> Scenario:
     return Scenario.from_file(HERE / name)
 
 
-def _case(effort: Effort, labels: Mapping[str, Any], file: str, changes: Mapping[str, object], most: int = 20) -> Case:
+def _cases(
+    effort: Effort, labels: Mapping[str, Any], file: str, changes: Mapping[str, object], most: int = 20
+) -> Iterator[Case]:
+    """One point in each setting."""
     shorter = effort.pick({"duration": "65 s"}, {})
-    seeds = effort.pick((1, 2, 3), tuple(range(1, most + 1)))
-    return Case(labels, _file(file).with_({**changes, **shorter}), seeds)
+    seeds = tuple(effort.pick(range(1, 4), range(1, most + 1)))
+    for setting, more in SETTINGS.items():
+        scenario = _file(file).with_({**changes, **more, **shorter})
+        yield Case({"setting": setting, **labels}, scenario, seeds)
 
 
 def _changes(scheme: str, rtt_ms: float = 100) -> dict[str, object]:
@@ -66,13 +84,27 @@ def _changes(scheme: str, rtt_ms: float = 100) -> dict[str, object]:
     return {**SCHEMES[scheme], **(told if scheme == "Wmax/n" else {}), "servers.delay": f"{rtt_ms / 2:g} ms"}
 
 
-def _cell(_: Case, results: Results) -> Iterator[Measured]:
-    cells = results.cells
-    received = [results.flows.where(seed=seed)["received_bytes"].sum() / 1e6 for seed in results.seeds]
+def _cell(case: Case, results: Results) -> Iterator[Measured]:
+    cells, flows = results.cells, results.flows
+    shape = (len(results.seeds), -1)
+    received = flows["received_bytes"].reshape(shape) / 1e6
+    up = flows["direction"].reshape(shape)[0] == "up"
+    up_mb, down_mb = received[:, up].sum(axis=1), received[:, ~up].sum(axis=1)
     yield Measured("goodput_mbps", cells["goodput_bps"] / 1e6)
-    yield Measured("total_mb", received)
+    yield Measured("total_mb", received.sum(axis=1))
+    yield Measured("up_mb", up_mb)
+    yield Measured("down_mb", down_mb)
     yield Measured("jain_index", cells["jain_index"])
-    yield Measured("up_down_ratio", cells["up_down_ratio"])
+    if up.any() and not up.all():
+        # Infinite where downloads get nothing.
+        with np.errstate(divide="ignore"):
+            yield Measured("up_down_ratio", up_mb / down_mb)
+        yield Measured("down_share", down_mb / (up_mb + down_mb))
+    if case.labels.get("scheme") == "B/n" and "rtt" in case.labels:
+        # Equation 1: each flow has floor(B / n) packets of 8000 bit on the way.
+        flows_n = received.shape[1]
+        rate = flows_n * (100 // flows_n) * 8000 / (float(case.labels["rtt"]) / 1e3)
+        yield Measured("of_eq1", cells["goodput_bps"] / rate)
     yield Measured("uplink_share", cells["uplink_share"])
     yield Measured("starved", cells["starved_fraction"] * len(results.flows["name"]) / len(results.seeds))
 
@@ -80,7 +112,12 @@ def _cell(_: Case, results: Results) -> Iterator[Measured]:
 def _flows(case: Case, results: Results) -> Iterator[Measured]:
     yield from _cell(case, results)
     flows = results.flows
-    for name, way in dict(zip(flows["name"].tolist(), flows["direction"].tolist())).items():
+    shape = (len(results.seeds), -1)
+    received = flows["received_bytes"].reshape(shape)
+    least = received.argmin(axis=1)
+    yield Measured("least_share", received.min(axis=1) / received.mean(axis=1))
+    yield Measured("least_timeouts", flows["timeouts"].reshape(shape)[np.arange(shape[0]), least])
+    for name, way in {name: name.rstrip("0123456789") for name in flows["name"].tolist()}.items():
         yield Measured("received_mb", flows.where(name=name)["received_bytes"] / 1e6, {"flow": name, "way": way})
 
 
@@ -92,27 +129,27 @@ def _fig2(uplinks: Iterable[int]) -> Callable[[Effort], Iterator[Case]]:
         for up in uplinks:
             file = "default.toml" if up else "downloads.toml"
             changes: dict[str, object] = {"stations.sender.count": up} if up else {}
-            yield _case(effort, {"uplinks": up}, file, changes)
+            yield from _cases(effort, {"uplinks": up}, file, changes)
 
     return cases
 
 
 def _fig3(effort: Effort) -> Iterator[Case]:
     for starts, spread in STARTS.items():
-        yield _case(effort, {"starts": starts}, "uploads.toml", {"flows.start_spread": spread})
+        yield from _cases(effort, {"starts": starts}, "uploads.toml", {"flows.start_spread": spread})
 
 
 def _fig12(effort: Effort) -> Iterator[Case]:
     for rtt in (100, 800):
         for scheme in SCHEMES:
-            yield _case(effort, {"scheme": scheme, "rtt": rtt}, "uploads.toml", _changes(scheme, rtt))
+            yield from _cases(effort, {"scheme": scheme, "rtt": rtt}, "uploads.toml", _changes(scheme, rtt))
 
 
 def _draw_flows(figure: Any, table: Table) -> None:
     axes = figure.subplots()
     rows = [
         row
-        for row in table.where("received_mb").rows
+        for row in table.where("received_mb", setting="as printed").rows
         if row.labels.get("uplinks") != 0 and row.labels.get("starts", "within 1 s") == "within 1 s"
     ]
     for way, colour in (("up", "#E69F00"), ("down", "#56B4E9")):
@@ -131,7 +168,7 @@ def _draw_fig12(figure: Any, table: Table) -> None:
     panels = figure.subplots(1, 2)
     for axes, rtt in zip(panels, (100, 800)):
         for number, scheme in enumerate(SCHEMES):
-            rows = table.where("received_mb", scheme=scheme, rtt=rtt).rows
+            rows = table.where("received_mb", scheme=scheme, rtt=rtt, setting="as printed").rows
             at = np.arange(len(rows)) + 1 + 0.28 * (number - 1)
             style.bars(axes, rows, at, colour=style.COLOURS[number], label=scheme, width=0.26)
         axes.set_xticks(range(1, 15))
@@ -149,25 +186,18 @@ def _by_rtt(schemes: Iterable[str]) -> Callable[[Effort], Iterator[Case]]:
     def cases(effort: Effort) -> Iterator[Case]:
         for scheme in schemes:
             for rtt in RTTS:
-                yield _case(effort, {"scheme": scheme, "rtt": rtt}, "default.toml", _changes(scheme, rtt))
+                yield from _cases(effort, {"scheme": scheme, "rtt": rtt}, "default.toml", _changes(scheme, rtt))
 
     return cases
 
 
 def _by_stations(effort: Effort) -> Iterator[Case]:
-    for window, rtts in ((60, (100, 400, 500, 800)), (20, (100,))):
-        for rtt in rtts:
-            for scheme in SCHEMES if window == 60 else ("default",):
-                for stations in STATIONS:
-                    if effort is Effort.QUICK and rtt != 100 and stations not in (4, 8, 12, 16):
-                        continue
-                    changes = {
-                        **_changes(scheme, rtt),
-                        "stations.count": stations // 2,
-                        "tcp.receive_window": f"{window} packets",
-                    }
-                    labels = {"scheme": scheme, "stations": stations, "rtt": rtt, "window": window}
-                    yield _case(effort, labels, "default.toml", changes, most=10)
+    for rtt in effort.pick((100,), (100, 400, 500, 800)):
+        for scheme in SCHEMES:
+            for stations in STATIONS:
+                changes = {**_changes(scheme, rtt), "stations.count": stations // 2}
+                labels = {"scheme": scheme, "stations": stations, "rtt": rtt}
+                yield from _cases(effort, labels, "default.toml", changes, most=10)
 
 
 def _by_error(effort: Effort) -> Iterator[Case]:
@@ -177,7 +207,7 @@ def _by_error(effort: Effort) -> Iterator[Case]:
                 changes = {**_changes(scheme), "wlan.data_error": error}
                 if frames == "all":
                     changes["wlan.control_error"] = error
-                yield _case(
+                yield from _cases(
                     effort, {"scheme": scheme, "error": error, "frames": frames}, "default.toml", changes, most=10
                 )
 
@@ -245,7 +275,8 @@ def _calculate() -> Iterator[tuple[Mapping[str, Any], Measured]]:
 ONE = (3.5, 2.6)
 WHOLE = ("goodput_mbps", "jain_index", "up_down_ratio", "starved")
 BOTH = ("default", "B/n")
-AT = {"rtt": 100, "window": 60}
+FIRST = {"setting": "as printed"}
+AT = {"rtt": 100, **FIRST}
 
 EXPERIMENTS = (
     Experiment("fig2a", "4 downlink flows and 1 uplink flow", _fig2((0, 1)), _flows, _draw_flows, ONE, WHOLE),
@@ -253,19 +284,19 @@ EXPERIMENTS = (
     Experiment("fig3", "14 uplink flows, no scheme", _fig3, _flows, _draw_flows, ONE, WHOLE),
     Experiment(
         "fig4", "Uplink / downlink over RTT, default and B/n", _by_rtt(BOTH), _cell,
-        _draw("up_down_ratio", "rtt", RTT, RATIO), ONE, ("up_down_ratio",),
+        _draw("up_down_ratio", "rtt", RTT, RATIO, **FIRST), ONE, ("up_down_ratio",),
     ),
     Experiment(
         "fig5", "Total over RTT, default and B/n", _by_rtt(BOTH), _cell,
-        _draw("total_mb", "rtt", RTT, TOTAL), ONE, ("total_mb", "goodput_mbps"),
+        _draw("total_mb", "rtt", RTT, TOTAL, **FIRST), ONE, ("total_mb", "goodput_mbps"),
     ),
     Experiment(
         "fig6", "Uplink / downlink over RTT", _by_rtt(SCHEMES), _cell,
-        _draw("up_down_ratio", "rtt", RTT, RATIO), ONE, ("up_down_ratio",),
+        _draw("up_down_ratio", "rtt", RTT, RATIO, **FIRST), ONE, ("up_down_ratio",),
     ),
     Experiment(
         "fig7", "Total over RTT", _by_rtt(SCHEMES), _cell,
-        _draw("total_mb", "rtt", RTT, TOTAL), ONE, ("total_mb", "goodput_mbps"),
+        _draw("total_mb", "rtt", RTT, TOTAL, **FIRST), ONE, ("total_mb", "goodput_mbps"),
     ),
     Experiment(
         "fig8", "Uplink / downlink over stations", _by_stations, _cell,
@@ -277,11 +308,12 @@ EXPERIMENTS = (
     ),
     Experiment(
         "fig10", "Uplink / downlink over error rate", _by_error, _cell,
-        _draw("up_down_ratio", "error", "probability of frame error", RATIO, frames="data"), ONE, ("up_down_ratio",),
+        _draw("up_down_ratio", "error", "probability of frame error", RATIO, frames="data", **FIRST), ONE,
+        ("up_down_ratio",),
     ),
     Experiment(
         "fig11", "Total over error rate", _by_error, _cell,
-        _draw("total_mb", "error", "probability of frame error", TOTAL, frames="data"), ONE,
+        _draw("total_mb", "error", "probability of frame error", TOTAL, frames="data", **FIRST), ONE,
         ("total_mb", "goodput_mbps"),
     ),
     Experiment(

@@ -1,0 +1,320 @@
+"""The little language in which claims name what they are judged by.
+
+``fig2a[tcp:vegas, n>=4].if_sent / fig2a[tcp:reno, n>=4].if_sent`` is a ratio at each number of nodes from four on:
+experiment, labels that are given, quantity. Labels that are not given remain; both sides of an operation meet where
+they agree. ``max``, ``min``, ``mean``, ``median``, ``sum`` and ``cv`` reduce all points to one, or those over a label:
+``max(fig8[scheme:default].ratio, over=stations)``. ``share(...)`` is the part of the seeds in which a condition holds.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wifair.reproduce.intervals import replicates
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wifair.reproduce.table import Label, Row, Table
+
+__all__ = ["ExpressionError", "MissingRowsError", "Points", "evaluate", "experiments_of", "is_ratio", "is_share"]
+
+
+def _variation(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Compute the standard deviation over the mean."""
+    return np.asarray(np.std(values, axis=axis) / np.mean(values, axis=axis))
+
+
+REDUCE: Mapping[str, Callable[..., Any]] = {
+    "max": np.max,
+    "min": np.min,
+    "mean": np.mean,
+    "median": np.median,
+    "sum": np.sum,
+    "cv": _variation,
+}
+BINARY: Mapping[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: np.divide,
+}
+COMPARE: Mapping[type, Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+
+
+class ExpressionError(ValueError):
+    """An expression that means nothing."""
+
+
+class MissingRowsError(LookupError):
+    """Rows that an expression names and that were not run."""
+
+
+@dataclass
+class Points:
+    """Values of an expression, by the labels that remain."""
+
+    labels: tuple[str, ...]
+    """Names of the labels that remain."""
+    values: dict[tuple[Label, ...], NDArray[np.float64]]
+    """By values of these labels: the estimate from all seeds, then without each of them in turn."""
+    rows: list[Row] = field(default_factory=list)
+    """What they were computed from."""
+
+    def over(self, label: str) -> dict[tuple[Label, ...], list[tuple[Label, NDArray[np.float64]]]]:
+        """Values in the order of a label, by the values of the other labels."""
+        at = self.labels.index(label)
+        lines: dict[tuple[Label, ...], list[tuple[Label, NDArray[np.float64]]]] = {}
+        for key, value in self.values.items():
+            lines.setdefault(key[:at] + key[at + 1 :], []).append((key[at], value))
+        for line in lines.values():
+            if all(isinstance(x, int | float) for x, _ in line):
+                line.sort(key=lambda item: float(item[0]))
+        return lines
+
+    def named(self, key: tuple[Label, ...]) -> dict[str, Label]:
+        """Labels with their values."""
+        return dict(zip(self.labels, key))
+
+
+@dataclass
+class _Context:
+    tables: Mapping[str, Table]
+    bound: Mapping[str, Label]
+    """Labels that the reading gives."""
+    each: bool = False
+    """Values of each seed, not means."""
+    seeds: tuple[int, ...] | None = None
+    """Those that all rows have; None while rows are being gathered."""
+    rows: list[Row] = field(default_factory=list)
+
+
+def _parse(text: str) -> ast.expr:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise ExpressionError(f"`{text}`: {error.msg}") from None
+
+
+def evaluate(text: str, tables: Mapping[str, Table], bound: Mapping[str, Label]) -> Points:
+    """Evaluate an expression.
+
+    Parameters
+    ----------
+    text : str
+        The expression.
+    tables : mapping
+        Tables by experiment.
+    bound : mapping
+        Labels that every selection has unless it gives them itself: those of the reading.
+
+    Returns
+    -------
+    Points
+        For ``share(...)`` a yes or no of each seed, otherwise replicates.
+
+    Raises
+    ------
+    ExpressionError
+        If it is none.
+    MissingRows
+        If there are no rows for a selection.
+    """
+    tree = _parse(text)
+    inner = tree.args[0] if is_share(text) and isinstance(tree, ast.Call) else tree
+    gather = _Context(tables, bound)
+    _walk(inner, gather)
+    common: tuple[int, ...] | None = None
+    for row in gather.rows:
+        if row.seeds is not None:
+            common = row.seeds if common is None else tuple(seed for seed in common if seed in row.seeds)
+    context = _Context(tables, bound, is_share(text), () if common is None else common)
+    points = _walk(inner, context)
+    points.rows = gather.rows
+    return points
+
+
+def is_share(text: str) -> bool:
+    """Whether an expression is the part of the seeds in which something holds."""
+    tree = _parse(text)
+    return isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "share"
+
+
+def is_ratio(text: str) -> bool:
+    """Whether an expression is a ratio, or a choice among ratios."""
+    tree = _parse(text)
+    while isinstance(tree, ast.Call) and tree.args:
+        tree = tree.args[0]
+    return isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Div)
+
+
+def experiments_of(text: str) -> dict[str, set[str]]:
+    """Experiments that an expression names, each with the labels that all its selections give."""
+    found: dict[str, set[str]] = {}
+    for node in ast.walk(_parse(text)):
+        if isinstance(node, ast.Attribute):
+            experiment, items = _selection(node)
+            given = {
+                item.lower.id for item in items if isinstance(item, ast.Slice) and isinstance(item.lower, ast.Name)
+            }
+            found[experiment] = found[experiment] & given if experiment in found else given
+    return found
+
+
+def _selection(node: ast.Attribute) -> tuple[str, list[ast.expr]]:
+    value = node.value
+    if isinstance(value, ast.Name):
+        return value.id, []
+    if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name):
+        items = value.slice.elts if isinstance(value.slice, ast.Tuple) else [value.slice]
+        return value.value.id, list(items)
+    raise ExpressionError(f"`{ast.unparse(node)}`: expected experiment[labels].quantity")
+
+
+def _constant(node: ast.expr | None) -> Label:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float):
+        return node.value
+    raise ExpressionError(f"`{ast.unparse(node) if node else ''}`: expected a name, a number or a text")
+
+
+def _same(one: object, other: object) -> bool:
+    return one == other or str(one) == str(other)
+
+
+def _rows(node: ast.Attribute, context: _Context) -> tuple[list[Row], set[str]]:
+    """Rows of a selection, and the labels that it gives."""
+    experiment, items = _selection(node)
+    if experiment not in context.tables:
+        raise MissingRowsError(f"{experiment} was not run")
+    rows = context.tables[experiment].where(node.attr).rows
+    given: set[str] = set()
+    for item in items:
+        if isinstance(item, ast.Slice):
+            if not isinstance(item.lower, ast.Name):
+                raise ExpressionError(f"`{ast.unparse(node)}`: expected label:value")
+            label, wanted = item.lower.id, _constant(item.upper)
+            given.add(label)
+            rows = [row for row in rows if _same(row.labels.get(label), wanted)]
+        elif isinstance(item, ast.Compare) and isinstance(item.left, ast.Name) and len(item.ops) == 1:
+            label, test = item.left.id, COMPARE[type(item.ops[0])]
+            limit = _constant(item.comparators[0])
+            rows = [row for row in rows if label in row.labels and test(row.labels[label], limit)]
+        else:
+            wanted = _constant(item)
+            held = {label for row in rows for label, value in row.labels.items() if _same(value, wanted)}
+            given |= held
+            rows = [row for row in rows if any(_same(value, wanted) for value in row.labels.values())]
+    for label, value in context.bound.items():
+        if label not in given and any(label in row.labels for row in rows):
+            rows = [row for row in rows if _same(row.labels.get(label), value)]
+    if not rows:
+        raise MissingRowsError(f"no rows for {ast.unparse(node)} with {dict(context.bound)}")
+    return rows, given
+
+
+def _select(node: ast.Attribute, context: _Context) -> Points:
+    rows, given = _rows(node, context)
+    context.rows += rows
+    names = [name for row in rows for name in row.labels]
+    free = tuple(
+        name for name in dict.fromkeys(names) if name not in given and len({row.labels.get(name) for row in rows}) > 1
+    )
+    values: dict[tuple[Label, ...], NDArray[np.float64]] = {}
+    for row in rows:
+        key = tuple(row.labels.get(name, "") for name in free)
+        if key in values:
+            raise ExpressionError(f"`{ast.unparse(node)}`: two rows with {row.labels}")
+        values[key] = _values(row, context)
+    return Points(free, values)
+
+
+def _values(row: Row, context: _Context) -> NDArray[np.float64]:
+    if row.seeds is None:
+        return np.array([row.values.mean()])
+    if context.seeds is None:  # rows are being gathered
+        return row.values[:1]
+    if not context.seeds:  # rows without a seed in common say nothing of each other
+        return np.full(3, np.nan)
+    at = [row.seeds.index(seed) for seed in context.seeds]
+    return row.values[at] if context.each else replicates(row.values[at])
+
+
+def _walk(node: ast.expr, context: _Context) -> Points:  # noqa: PLR0911
+    if isinstance(node, ast.Attribute):
+        return _select(node, context)
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return Points((), {(): np.array([float(node.value)])})
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _walk(node.operand, context)
+        return Points(inner.labels, {key: -value for key, value in inner.values.items()})
+    if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
+        return _join(BINARY[type(node.op)], _walk(node.left, context), _walk(node.right, context))
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return _join(COMPARE[type(node.ops[0])], _walk(node.left, context), _walk(node.comparators[0], context))
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        first, *others = (_walk(value, context) for value in node.values)
+        for other in others:
+            first = _join(np.logical_and, first, other)
+        return first
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return _call(node, node.func.id, context)
+    raise ExpressionError(f"`{ast.unparse(node)}` is no expression of claims")
+
+
+def _call(node: ast.Call, name: str, context: _Context) -> Points:
+    if name == "abs" and len(node.args) == 1:
+        inner = _walk(node.args[0], context)
+        return Points(inner.labels, {key: np.abs(value) for key, value in inner.values.items()})
+    if name not in REDUCE or not node.args:
+        raise ExpressionError(f"`{name}`: there are {', '.join([*REDUCE, 'abs', 'share'])}")
+    parts = [_walk(argument, context) for argument in node.args]
+    if len(parts) > 1:  # several expressions: at each point
+        result = parts[0]
+        if name not in ("max", "min"):
+            raise ExpressionError(f"`{name}` takes one expression")
+        for other in parts[1:]:
+            result = _join(np.maximum if name == "max" else np.minimum, result, other)
+        return result
+    inner = parts[0]
+    over = next((_constant(keyword.value) for keyword in node.keywords if keyword.arg == "over"), None)
+    if over is None or over not in inner.labels:
+        return Points((), {(): REDUCE[name](_stacked(list(inner.values.values())), axis=0)})
+    lines = inner.over(str(over))
+    labels = tuple(label for label in inner.labels if label != over)
+    return Points(labels, {key: REDUCE[name](_stacked([v for _, v in line]), axis=0) for key, line in lines.items()})
+
+
+def _stacked(arrays: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    return np.stack(np.broadcast_arrays(*arrays))
+
+
+def _join(function: Callable[[Any, Any], Any], one: Points, other: Points) -> Points:
+    """Both at the points where the labels that they share agree."""
+    shared = [label for label in one.labels if label in other.labels]
+    labels = (*one.labels, *(label for label in other.labels if label not in shared))
+    values: dict[tuple[Label, ...], NDArray[np.float64]] = {}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for key, value in one.values.items():
+            for key2, value2 in other.values.items():
+                here, there = one.named(key), other.named(key2)
+                if all(here[label] == there[label] for label in shared):
+                    both = {**there, **here}
+                    values[tuple(both[label] for label in labels)] = function(value, value2)
+    if not values:
+        raise MissingRowsError("the two sides have no point in common")
+    return Points(labels, values)

@@ -1,0 +1,112 @@
+"""Intervals of estimates over seeds, for the predicates of claims.
+
+An estimate is a function of means over seeds: a ratio of two means, a maximum of several. Its interval comes from the
+jackknife over seeds, so that what runs of one seed share cancels (a paired test) whatever the function is.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from wifair.statistics import beta_quantile, student_t_quantile
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Bounds", "of_replicates", "of_share", "replicates"]
+
+
+class Bounds(NamedTuple):
+    """An estimate and the ends of its confidence interval, all in one unit."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+_quantile = cache(student_t_quantile)
+"""Few levels and numbers of seeds come again and again."""
+
+
+def replicates(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean of all values, then the mean without each of them in turn; NaN is left out.
+
+    Examples
+    --------
+    >>> replicates(np.array([1.0, 2.0, 6.0])).tolist()
+    [3.0, 4.0, 3.5, 1.5]
+    """
+    known = ~np.isnan(values)
+    total, count = values[known].sum(), int(known.sum())
+    rest = np.where(known, count - 1, count)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        without = (total - np.where(known, values, 0.0)) / rest
+    if np.isinf(total):  # infinity less infinity: sum each anew
+        without = np.array([values[known & (np.arange(len(values)) != i)].sum() for i in range(len(values))]) / rest
+    return np.concatenate(([total / count if count else math.nan], without))
+
+
+def of_replicates(theta: NDArray[np.float64], confidence: float, *, ratio: bool = False) -> Bounds:
+    """Interval of an estimate from its replicates.
+
+    Parameters
+    ----------
+    theta : array
+        The estimate from all seeds, then without each seed in turn. Alone it is exact: nothing in it is random.
+    confidence : float
+        Probability that the interval covers the true value.
+    ratio : bool, default False
+        Reckon with its logarithm: a ratio and its inverse then have the same interval.
+
+    Returns
+    -------
+    Bounds
+        Infinitely wide where one seed, or a value that is not finite, says nothing of the spread.
+
+    References
+    ----------
+    J. W. Tukey, "Bias and confidence in not-quite large samples", Annals of Mathematical Statistics 29, 1958.
+    """
+    estimate = float(theta[0])
+    if math.isnan(estimate):
+        return Bounds(math.nan, -math.inf, math.inf)
+    if len(theta) == 1:
+        return Bounds(estimate, estimate, estimate)
+    seeds = len(theta) - 1
+    if np.isinf(theta).all() and (theta == theta[0]).all():
+        return Bounds(estimate, estimate, estimate)
+    if seeds < 2 or not np.isfinite(theta).all():
+        return Bounds(estimate, -math.inf, math.inf)
+    logarithmic = ratio and bool((theta > 0).all())
+    x = np.log(theta) if logarithmic else theta
+    # Standard error of the jackknife: that of the mean of its pseudo-values.
+    error = math.sqrt((seeds - 1) / seeds * float(((x[1:] - x[1:].mean()) ** 2).sum()))
+    half = _quantile((1 + confidence) / 2, seeds - 1) * error
+    if logarithmic:
+        return Bounds(estimate, estimate * math.exp(-min(half, 700.0)), estimate * math.exp(min(half, 700.0)))
+    return Bounds(estimate, estimate - half, estimate + half)
+
+
+def of_share(successes: int, trials: int, confidence: float) -> Bounds:
+    """Interval of a probability from yes and no, one for each seed.
+
+    References
+    ----------
+    C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial",
+    Biometrika 26(4), 1934.
+
+    Examples
+    --------
+    >>> [round(x, 4) for x in of_share(5, 10, 0.95)]
+    [0.5, 0.1871, 0.8129]
+    """
+    if trials == 0:
+        return Bounds(math.nan, 0.0, 1.0)
+    tail = (1 - confidence) / 2
+    low = 0.0 if successes == 0 else beta_quantile(tail, successes, trials - successes + 1)
+    high = 1.0 if successes == trials else beta_quantile(1 - tail, successes + 1, trials - successes)
+    return Bounds(successes / trials, low, high)

@@ -1,0 +1,353 @@
+"""The closed set of predicates of claims, each a test by intervals.
+
+A predicate is a number of comparisons: at each point a value lies in a region or not. A comparison holds if the whole
+interval lies in the region, fails if the whole interval lies outside, and is undecided otherwise. A predicate holds if
+all its comparisons hold, each tested at the level of the clause (an intersection-union test: R. L. Berger,
+Technometrics 24, 1982), and fails if one of them fails at that level divided by their number (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from wifair.reproduce.expressions import ExpressionError, MissingRowsError, Points, evaluate, is_ratio, is_share
+from wifair.reproduce.intervals import Bounds, of_replicates, of_share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from wifair.reproduce.table import Label, Row, Table
+
+__all__ = ["KINDS", "Comparison", "Result", "Tested", "check", "criterion"]
+
+Result = Literal["holds", "fails", "undecided"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One value against one region."""
+
+    at: str
+    """Where: ``n 4``, or ``n 4 / n 2`` of a ratio."""
+    bounds: Bounds
+    """Estimate and interval, at the level of the clause."""
+    low: float
+    """Lower end of the region."""
+    high: float
+    """Upper end of it."""
+    result: Result
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What came of a predicate."""
+
+    result: Result
+    comparisons: tuple[Comparison, ...]
+    rows: tuple[Row, ...] = field(default=(), repr=False)
+    """What it was tested on."""
+    missing: str = ""
+    """What was not run."""
+
+    @property
+    def decisive(self) -> Comparison | None:
+        """The comparison that decides: one that fails, else an undecided one, else the one nearest to its limit."""
+        for result in ("fails", "undecided", "holds"):
+            some = [c for c in self.comparisons if c.result == result]
+            if some:
+                return min(some, key=_room)
+        return None
+
+
+def _room(comparison: Comparison) -> float:
+    """How far the estimate is inside its region, in units of the limit; negative outside."""
+    estimate = comparison.bounds.estimate
+    if math.isnan(estimate):
+        return -math.inf
+    scale = max(abs(x) for x in (comparison.low, comparison.high, estimate, 1e-300) if math.isfinite(x))
+    return min(estimate - comparison.low, comparison.high - estimate) / scale
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A value before it is tested."""
+
+    at: str
+    theta: NDArray[np.float64]
+    low: float = -math.inf
+    high: float = math.inf
+    ratio: bool = False
+    share: bool = False
+
+
+CLOSED = 1e-8
+"""By which part of itself an end is moved out, so that it belongs to its region."""
+
+
+def check(
+    predicate: Mapping[str, Any],
+    rows: str,
+    tables: Mapping[str, Table],
+    bound: Mapping[str, Label],
+    *,
+    level: float = 0.05,
+) -> Tested:
+    """Test a predicate.
+
+    Parameters
+    ----------
+    predicate : mapping
+        One of `KINDS` with what it is compared with, and its options: ``{"above": 1.6}``.
+    rows : str
+        The expression that it is tested on.
+    tables, bound
+        As for `wifair.reproduce.expressions.evaluate`.
+    level : float, default 0.05
+        Probability to be wrong about this clause.
+
+    Returns
+    -------
+    Tested
+        Undecided if rows are missing.
+
+    Raises
+    ------
+    ExpressionError
+        If predicate or expression mean nothing.
+    """
+    kind = _kind(predicate)
+    try:
+        points = evaluate(rows, tables, bound)
+        cases = list(KINDS[kind](points, predicate, tables, bound, rows))
+    except MissingRowsError as missing:
+        return Tested("undecided", (), (), str(missing))
+    if not cases:
+        return Tested("undecided", (), tuple(points.rows), "fewer points than it needs")
+    tested = [_compared(case, level, level / len(cases)) for case in cases]
+    results = {comparison.result for comparison in tested}
+    result: Result = "fails" if "fails" in results else "undecided" if "undecided" in results else "holds"
+    return Tested(result, tuple(tested), tuple(points.rows))
+
+
+def _kind(predicate: Mapping[str, Any]) -> str:
+    kinds = [key for key in predicate if key in KINDS]
+    others = [key for key in predicate if key not in KINDS and key not in OPTIONS]
+    if len(kinds) != 1 or others:
+        raise ExpressionError(f"predicate {dict(predicate)}: expected one of {', '.join(KINDS)}, options {OPTIONS}")
+    return kinds[0]
+
+
+def _compared(case: _Case, level: float, strict: float) -> Comparison:
+    """Compare: it holds at `level`, and fails at `strict`."""
+
+    def bounds(alpha: float) -> Bounds:
+        if case.share:
+            return of_share(int(case.theta.sum()), len(case.theta), 1 - alpha)
+        return of_replicates(case.theta, 1 - alpha, ratio=case.ratio)
+
+    narrow, wide = bounds(level), bounds(strict)
+    # What is exactly at an open end is outside; rounding is no difference.
+    scale = max((abs(x) for x in (case.low, case.high, narrow.estimate) if math.isfinite(x)), default=1.0)
+    slack = 1e-9 * scale
+    above = case.low == -math.inf or narrow.low > case.low + slack
+    below = case.high == math.inf or narrow.high < case.high - slack
+    if above and below and not math.isnan(narrow.estimate):
+        result: Result = "holds"
+    elif wide.high <= case.low + slack or (case.high < math.inf and wide.low >= case.high - slack):
+        result = "fails"
+    else:
+        result = "undecided"
+    return Comparison(case.at, narrow, case.low, case.high, result)
+
+
+def _at(points: Points, key: tuple[Label, ...]) -> str:
+    return ", ".join(str(v) if isinstance(v, str) else f"{k} {v:g}" for k, v in points.named(key).items())
+
+
+def _number(value: Any) -> float:
+    """Read a threshold: a number, or a text with one after its placeholders are filled in."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ExpressionError(f"`{value}` is no number") from None
+
+
+def _each(points: Points, low: float, high: float, rows: str) -> Iterator[_Case]:
+    for key, theta in points.values.items():
+        yield _Case(_at(points, key), theta, low, high, is_ratio(rows), is_share(rows))
+
+
+def _above(points: Points, predicate: Mapping[str, Any], _t: object, _b: object, rows: str) -> Iterator[_Case]:
+    yield from _each(points, _number(predicate["above"]), math.inf, rows)
+
+
+def _below(points: Points, predicate: Mapping[str, Any], _t: object, _b: object, rows: str) -> Iterator[_Case]:
+    yield from _each(points, -math.inf, _number(predicate["below"]), rows)
+
+
+def _within(points: Points, predicate: Mapping[str, Any], _t: object, _b: object, rows: str) -> Iterator[_Case]:
+    wanted = predicate["within"]
+    if isinstance(wanted, Mapping):  # a part of the published value of each row
+        part = _number(wanted["of_published"])
+        for key, theta in points.values.items():
+            named = points.named(key)
+            row = next(row for row in points.rows if all(row.labels.get(k) == v for k, v in named.items()))
+            if math.isnan(row.published):
+                raise ExpressionError(f"`{rows}`: no published value at {_at(points, key)}")
+            yield _Case(_at(points, key), theta, row.published * (1 - part), row.published * (1 + part))
+        return
+    low, high = (_number(x) for x in wanted)
+    edge = CLOSED * max(abs(low), abs(high), 1e-6)
+    yield from _each(points, low - edge, high + edge, rows)
+
+
+def _same_as(
+    points: Points, predicate: Mapping[str, Any], tables: Mapping[str, Table], bound: Mapping[str, Label], rows: str
+) -> Iterator[_Case]:
+    other = predicate["same_as"]
+    margin = _number(predicate["margin"])
+    if other == "each other":
+        for (a, x), (b, y) in combinations(points.values.items(), 2):
+            yield _pair(f"{_at(points, a)} / {_at(points, b)}", x, y, 1 / (1 + margin), 1 + margin)
+        return
+    if predicate.get("absolute"):
+        both = evaluate(f"({rows}) - ({other})", tables, bound)
+        yield from _each(both, -margin, margin, "0")
+    else:
+        both = evaluate(f"({rows}) / ({other})", tables, bound)
+        yield from _each(both, 1 - margin, 1 + margin, "1 / 1")
+    points.rows += both.rows
+
+
+def _pair(at: str, x: NDArray[np.float64], y: NDArray[np.float64], low: float, high: float) -> _Case:
+    """Ratio of two values, or, where a ratio says nothing, how much the first is above `low` times the second."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x, y = np.broadcast_arrays(x, y)
+        if (x > 0).all() and (y > 0).all():
+            return _Case(at, x / y, low, high, ratio=True)
+        difference = x - low * y
+    return _Case(at.replace(" / ", " - "), difference, 0.0, math.inf)
+
+
+def _label(points: Points, predicate: Mapping[str, Any], wanted: object) -> str | None:
+    label = predicate.get("over", wanted)
+    if label is None and len(points.labels) == 1:
+        return points.labels[0]
+    return str(label) if label in points.labels else None
+
+
+def _trend(sign: int) -> Callable[..., Iterator[_Case]]:
+    def make(points: Points, predicate: Mapping[str, Any], _t: object, _b: object, _r: str) -> Iterator[_Case]:
+        label = str(predicate["rises" if sign > 0 else "falls"])
+        if label not in points.labels:
+            return
+        slack = _number(predicate.get("slack", 0.0))
+        for rest, line in points.over(label).items():
+            where = f", {', '.join(map(str, rest))}" if rest else ""
+            some = [(x, theta) for x, theta in line if x in predicate.get("at", [x])]
+            ends = some if sign > 0 else some[::-1]
+            for (a, x), (b, y) in pairwise(ends):
+                yield _pair(f"{label} {_short(b)} / {_short(a)}{where}", y, x, 1 - slack, math.inf)
+            if slack and len(some) > 2:
+                (a, x), (b, y) = ends[0], ends[-1]
+                yield _pair(f"{label} {_short(b)} / {_short(a)}{where}", y, x, 1.0, math.inf)
+
+    return make
+
+
+def _short(value: Label) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def _best_at(points: Points, predicate: Mapping[str, Any], _t: object, _b: object, _r: str) -> Iterator[_Case]:
+    wanted = predicate["best_at"]
+    best = wanted if isinstance(wanted, list) else [wanted]
+    label = _label(points, predicate, None)
+    if label is None:
+        return
+    for line in points.over(label).values():
+        values = dict(line)
+        for b in best:
+            if b not in values:
+                raise MissingRowsError(f"no value at {label} {b}")
+            for x, value in values.items():
+                if x not in best:
+                    yield _pair(f"{label} {_short(b)} / {_short(x)}", values[b], value, 1.0, math.inf)
+
+
+def _crosses(points: Points, predicate: Mapping[str, Any], _t: object, _b: object, rows: str) -> Iterator[_Case]:
+    label = _label(points, predicate, None)
+    if label is None:
+        return
+    last, first = (_number(x) for x in predicate["crosses"])
+    level = _number(predicate.get("level", 1.0))
+    for line in points.over(label).values():
+        for x, theta in line:
+            if float(x) <= last:
+                yield _Case(f"{label} {_short(x)}", theta, -math.inf, level, is_ratio(rows))
+            elif float(x) >= first:
+                yield _Case(f"{label} {_short(x)}", theta, level, math.inf, is_ratio(rows))
+
+
+def _ranks(points: Points, predicate: Mapping[str, Any], _t: object, _b: object, _r: str) -> Iterator[_Case]:
+    order = predicate["ranks"]
+    label = str(predicate["over"])
+    if label not in points.labels:
+        return
+    for rest, line in points.over(label).items():
+        values = {str(x): theta for x, theta in line}
+        where = f", {', '.join(map(str, rest))}" if rest else ""
+        for a, b in pairwise(str(x) for x in order):
+            if a not in values or b not in values:
+                raise MissingRowsError(f"no value at {label} {a} or {b}")
+            yield _pair(f"{a} / {b}{where}", values[a], values[b], 1.0, math.inf)
+
+
+KINDS: Mapping[str, Callable[..., Iterator[_Case]]] = {
+    "above": _above,
+    "below": _below,
+    "within": _within,
+    "same_as": _same_as,
+    "rises": _trend(1),
+    "falls": _trend(-1),
+    "best_at": _best_at,
+    "crosses": _crosses,
+    "ranks": _ranks,
+}
+"""Predicates by name."""
+OPTIONS = ("over", "margin", "absolute", "slack", "at", "level")
+
+
+def criterion(predicate: Mapping[str, Any], unit: str = "") -> str:  # noqa: PLR0911
+    """Say in words what a predicate asks."""
+    kind = _kind(predicate)
+    what = predicate[kind]
+    tail = f" {unit}" if unit else ""
+    percent = f"{100 * float(predicate['margin']):g} %" if "margin" in predicate else ""
+    slack = f" (a step may go back by {100 * float(predicate['slack']):g} %)" if predicate.get("slack") else ""
+    if kind in ("above", "below"):
+        return f"{kind} {what}{tail}"
+    if kind == "within":
+        if isinstance(what, Mapping):
+            return f"within {100 * float(what['of_published']):g} % of the published value"
+        return f"from {what[0]} to {what[1]}{tail}"
+    if kind == "same_as":
+        size = f"{predicate['margin']}{tail}" if predicate.get("absolute") else percent
+        return f"all within {size} of each other" if what == "each other" else f"within {size} of each other"
+    if kind in ("rises", "falls"):
+        at = f" over {', '.join(map(str, predicate['at']))}" if "at" in predicate else ""
+        return f"{kind} with {what}{at}{slack}"
+    if kind == "best_at":
+        best = what if isinstance(what, list) else [what]
+        return f"greatest at {' and '.join(map(str, best))}"
+    if kind == "crosses":
+        return f"below {predicate.get('level', 1)} up to {what[0]:g}, above it from {what[1]:g} on"
+    return " above ".join(map(str, what))

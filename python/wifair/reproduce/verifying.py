@@ -1,0 +1,132 @@
+"""Reruns what a `reproduction.json` records, and says what differs: ``wifair reproduce --verify``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wifair.reproduce.session import FORMAT, reproduce
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["RecordError", "differences", "read_record", "verify"]
+
+
+class RecordError(ValueError):
+    """A file that records no reproduction, or one of another layout."""
+
+
+def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a `reproduction.json`.
+
+    Raises
+    ------
+    RecordError
+        If it is none.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise RecordError(f"`{path}` is no JSON: {error}") from None
+    if not isinstance(document, dict) or not {"format", "effort", "papers"} <= document.keys():
+        raise RecordError(
+            f"`{path}` records no reproduction: `wifair reproduce --out DIR` writes DIR/reproduction.json"
+        )
+    if document["format"] != FORMAT:
+        raise RecordError(
+            f"`{path}` has layout {document['format']}, of version {document.get('version', 'unknown')}; this version "
+            f"reads layout {FORMAT}: install that version, or record anew"
+        )
+    return document
+
+
+def verify(path: str | os.PathLike[str], *, threads: int | None = None, progress: bool = False) -> list[str]:
+    """Rerun what a file records.
+
+    Parameters
+    ----------
+    path : path
+        A `reproduction.json`.
+    threads : int, optional
+        Runs at the same time; all cores by default.
+    progress : bool, default False
+        Show a progress bar on stderr.
+
+    Returns
+    -------
+    list of str
+        What differs, a line each; empty if nothing does.
+
+    Raises
+    ------
+    RecordError
+        If the file records no reproduction, or one of another layout.
+    LookupError
+        If it names a paper or experiment that this version does not have.
+    """
+    document = read_record(path)
+    selection = [f"{paper['key']}/{one['id']}" for paper in document["papers"] for one in paper["experiments"]]
+    outcome = reproduce(
+        selection,
+        full=document["effort"] == "full",
+        controls=bool(document.get("controls")),
+        threads=threads,
+        progress=progress,
+    )
+    return list(differences(document, outcome.to_dict()))
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """Say what differs between two reproductions."""
+    for name in ("version", "sources"):
+        if before.get(name) != now[name]:
+            yield f"{name}: {before.get(name)} before, {now[name]} now"
+    papers = {paper["key"]: paper for paper in now["papers"]}
+    for paper in before["papers"]:
+        new = papers[paper["key"]]
+        experiments = {one["id"]: one for one in new["experiments"]}
+        for one in paper["experiments"]:
+            yield from _experiment(f"{paper['key']}/{one['id']}", one, experiments[one["id"]])
+        claims = {claim["id"]: claim for claim in new["claims"]}
+        for claim in paper["claims"]:
+            other = claims.get(claim["id"])
+            if other is None:
+                yield f"{paper['key']}: claim {claim['id']} is gone"
+            elif other["verdict"] != claim["verdict"]:
+                yield f"{paper['key']}: claim {claim['id']}: {claim['verdict']} before, {other['verdict']} now"
+
+
+def _experiment(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    def keyed(cases: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        return {json.dumps(case["labels"], sort_keys=True): case for case in cases}
+
+    new = keyed(now["cases"])
+    for key, case in keyed(before["cases"]).items():
+        if key not in new:
+            yield f"{name}: {key} is not run any more"
+        elif new[key]["scenario"] != case["scenario"]:
+            yield f"{name}: another scenario at {key}"
+        elif new[key]["seeds"] != case["seeds"]:
+            yield f"{name}: other seeds at {key}"
+    values = ("value", "ci95", "min", "max", "seeds")
+    known = ("published", "ns2", "ns2_runs")
+
+    def rows(experiment: Mapping[str, Any]) -> dict[str, list[Any]]:
+        return {
+            json.dumps({k: v for k, v in row.items() if k not in (*values, *known)}, sort_keys=True): [
+                row[k] for k in values
+            ]
+            for row in experiment["rows"]
+        }
+
+    fresh = rows(now)
+    for key, row in rows(before).items():
+        if key not in fresh:
+            yield f"{name}: no row {key} any more"
+        elif fresh[key] != row:
+            yield f"{name}: {key}: {row[0]} before, {fresh[key][0]} now"
