@@ -509,6 +509,8 @@ def _read(name: str, wanted: _core.Wanted, progress: bool) -> _core.Capture:
         control.stop()
         raise
     found = outcome[0]
+    if isinstance(found, OSError) and found.errno is not None:
+        raise type(found)(found.errno, found.strerror, name) from None
     if isinstance(found, BaseException):
         raise found
     assert found is not None

@@ -7,6 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
+import wifair as module
 from command import wifair
 
 # Command line, and parts of the message. In it are: two.toml (right), wrong.toml, empty.pcap, real.pcap,
@@ -33,7 +34,7 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
     "check": [
         ("none.toml", ("cannot read `none.toml`",)),
         ("wrong.toml", ("wrong.toml:5", "11 Mb/x")),
-        ("two.toml --set stations.count=0", ("stations.count", "1 ")),
+        ("two.toml --set stations.count=-1", ("stations.count", "0 ")),
     ],
     "list": [("nothing", ("nothing",)), ("cc cc", ("unexpected",)), ("--nothing", ("--nothing",))],
     "schema": [("two.toml", ("unexpected",)), ("--nothing", ("--nothing",)), ("--markdown no", ("unexpected",))],
@@ -143,3 +144,56 @@ def test_wrong_input(command: str, line: str, parts: tuple[str, ...], folder: Pa
 def test_unknown_command() -> None:
     _, err = wifair("rnu", code=2)
     assert "did you mean `run`?" in err
+
+
+README = """\
+name = "hot spot"
+duration = "3 s"
+[wlan]
+standard = "802.11b"
+[[servers]]
+name = "server"
+delay = "10 ms"
+[[stations]]
+name = "sta"
+count = 2
+[[flows]]
+name = "up"
+station = "sta"
+tcp.cc = "newreno"
+"""
+
+
+def test_a_setting_without_effect_is_an_error(tmp_path: Path) -> None:
+    """Every flow has a `tcp.cc` of its own: setting that of `[tcp]` gave three identical rows of a sweep."""
+    (tmp_path / "hot_spot.toml").write_text(README)
+    expected = "`tcp.cc` sets nothing: every flow has a `tcp.cc` of its own"
+    for command in (
+        ("run", "hot_spot.toml", "--set", "tcp.cc=cubic"),
+        ("compare", "hot_spot.toml", "--against", "tcp.cc=cubic"),
+        ("sweep", "hot_spot.toml", "--vary", "tcp.cc=cubic,reno", "--out", "out"),
+    ):
+        _, err = wifair(*command, code=2, cwd=tmp_path)
+        assert expected in err
+        assert "write `flows.tcp.cc`" in err
+        assert "Traceback" not in err
+    scenario = module.Scenario.from_text(README)
+    with pytest.raises(module.ScenarioError, match="sets nothing"):
+        scenario.with_({"tcp.cc": "cubic"})
+    assert scenario.with_({"tcp.stack": "modern"}).hash != scenario.hash  # no flow has that one
+
+
+def test_groups_of_none_are_the_baseline() -> None:
+    both = README + '[[flows]]\nname = "down"\nstation = "sta"\ndirection = "down"\n'
+    scenario = module.Scenario.from_text(both)
+    results = module.run(scenario.with_({"flows.up.count": 0}))
+    assert set(results.flows["direction"]) == {"down"}
+    assert results.cells["up_goodput_bps"][0] == 0
+    assert results.cells["down_goodput_bps"][0] == results.cells["goodput_bps"][0] > 0
+    more = both + '[[stations]]\nname = "far"\ncount = 0\n[[flows]]\nname = "away"\nstation = "far"\n'
+    assert module.run(module.Scenario.from_text(more)).flows.rows == 4
+
+
+def test_a_missing_capture_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.pcap"):
+        module.read_capture(tmp_path / "nowhere.pcap")

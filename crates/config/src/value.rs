@@ -235,11 +235,19 @@ fn read_with_unit<T>(
         Err(error) => {
             let unitless = error.message.ends_with("has no unit");
             let message = if unitless { format!("`{key}` has no unit") } else { shown(&error.message) };
-            reader.problem(&node.place, Some(key), &message, &error.help);
+            // The units that are proposed first are right for delays; these keys are rarely less than a second.
+            let help = match SECONDS.contains(&key) && unitless {
+                true => format!("write \"{} s\"", text.trim()),
+                false => error.help,
+            };
+            reader.problem(&node.place, Some(key), &message, &help);
             None
         }
     }
 }
+
+/// Keys of times that are usually some seconds.
+const SECONDS: [&str; 6] = ["duration", "warm_up", "start", "stop", "start_spread", "session_interval"];
 
 macro_rules! quantities {
     ($($quantity:ty = $some:expr),* $(,)?) => {$(

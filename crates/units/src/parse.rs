@@ -56,6 +56,12 @@ pub trait Quantity: Sized + fmt::Display {
         if unit.is_empty() {
             return Err(ParseError { message: format!("`{text}` has no unit"), help: example() });
         }
+        if let Some(rest) = unit.strip_prefix(',')
+            && rest.starts_with(|c: char| c.is_ascii_digit())
+        {
+            let message = format!("`{text}` has a decimal comma");
+            return Err(ParseError { message, help: format!("write \"{number}.{rest}\"") });
+        }
         let Some((_, scale)) = Self::UNITS.iter().find(|(u, _)| *u == unit) else {
             let known: Vec<_> = Self::UNITS.iter().map(|(u, _)| *u).collect();
             return Err(ParseError {
@@ -221,6 +227,8 @@ mod tests {
         let error = Duration::parse("20").unwrap_err();
         assert_eq!(error.message, "`20` has no unit");
         assert_eq!(error.help, "write \"20 ms\" or \"20 us\"");
+        let error = Duration::parse("0,5 ms").unwrap_err();
+        assert_eq!(error.to_string(), "`0,5 ms` has a decimal comma: write \"0.5 ms\"");
         assert!(BitRate::parse("-1 Mb/s").unwrap_err().message.contains("negative"));
         assert!(BitRate::parse("1 Mb").unwrap_err().help.contains("Mb/s"));
         assert!(Bytes::parse("lots").unwrap_err().message.contains("not a size"));

@@ -306,9 +306,6 @@ table! {
                 &[("workload", &what), ("transport", "udp here")],
             );
         }
-        if matches!(flow.workload, Workload::Ping(_)) && at.has("transport") {
-            at.clash("`ping` is carried by nothing", &[("transport", "leave it out"), ("workload", "echoes")]);
-        }
         if flow.category.is_some() && flow.dscp.is_some() {
             let notes = [("category", "either this"), ("dscp", "or this")];
             at.clash("`category` and `dscp` exclude each other", &notes);
