@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from wifair.explaining import Explanation, explain
     from wifair.extending import Ack, CongestionControl, Packet, QueueDiscipline
     from wifair.laboratory import lab
-    from wifair.results import Results
+    from wifair.results import Results, SampledResults
     from wifair.saved import SavedResults, read_results
     from wifair.scenario import Scenario
     from wifair.simulate import run
@@ -77,6 +77,7 @@ __all__ = [
     "Results",
     "ResultsError",
     "RunError",
+    "SampledResults",
     "SavedResults",
     "Scenario",
     "ScenarioError",
@@ -117,6 +118,7 @@ _LAZY = {
     "QueueDiscipline": "wifair.extending",
     "Pcap": "wifair.taps",
     "Results": "wifair.results",
+    "SampledResults": "wifair.results",
     "SavedResults": "wifair.saved",
     "Scenario": "wifair.scenario",
     "Store": "wifair.sweeps",

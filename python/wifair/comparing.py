@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from wifair._core import __version__
 from wifair.columns import Columns
-from wifair.report import figure_text
+from wifair.report import WIDE, figure_text
 from wifair.scenario import Scenario
 from wifair.seeds import read_seeds
 from wifair.sources import is_scenario, named, read
@@ -204,23 +206,26 @@ class Comparison:
         """Write the same as JSON text."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
-    def text(self, *, everything: bool = False) -> str:
+    def text(self, *, everything: bool = False, width: int | None = None) -> str:
         """Show it as tables.
 
         Parameters
         ----------
         everything : bool, default False
             Show all figures instead of the most telling ones.
+        width : int, optional
+            Characters of a line at most, down to about 80; by default those of the terminal.
 
         Returns
         -------
         str
             A table for each of the others.
         """
+        room = width or shutil.get_terminal_size((WIDE, 24)).columns
         blocks = []
         for side in self._sides[1:]:
             rows = [d for d in self.differences if d.candidate == side.name and (everything or _tells(d))]
-            blocks.append(_block(self.names[0], side.name, rows))
+            blocks.append(_block(self.names[0], side.name, rows, room))
         return "\n\n".join(blocks)
 
     def figure(
@@ -300,7 +305,9 @@ class Comparison:
         return self.text()
 
     def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+        import html  # noqa: PLC0415
+
+        return f"<pre>{html.escape(self.text())}</pre>"
 
 
 def compare(
@@ -447,18 +454,38 @@ def _tells(d: Difference) -> bool:
     return bool(d.first.mean or d.second.mean)
 
 
-def _block(baseline: str, candidate: str, rows: list[Difference]) -> str:
-    cells = [("", baseline, candidate, "difference", "", "")]
-    for d in rows:
-        label = LABELS.get(d.figure, d.figure.removeprefix("goodput_bps: "))
-        relative = "" if math.isnan(d.relative) else _relative(d.relative)
-        verdict = "" if not d.shown else "higher" if d.difference.mean > 0 else "lower"
-        values = figure_value(d.figure, d.first), figure_value(d.figure, d.second)
-        cells.append((label, *values, figure_value(d.figure, d.difference, signed=True), relative, verdict))
-    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
-    lines = [
+def _cells(d: Difference, *, bare: bool, relative: bool) -> list[str]:
+    """Give a row of the table: label, both values (means alone if `bare`), difference, relative change, verdict."""
+    label = LABELS.get(d.figure, d.figure.removeprefix("goodput_bps: "))
+    change = "" if math.isnan(d.relative) or not relative else _relative(d.relative)
+    verdict = "" if not d.shown else "higher" if d.difference.mean > 0 else "lower"
+    sides = [Interval(side.mean, math.nan) if bare else side for side in (d.first, d.second)]
+    values = [figure_value(d.figure, side) for side in sides]
+    return [label, *values, figure_value(d.figure, d.difference, signed=True), change, verdict]
+
+
+def _block(baseline: str, candidate: str, rows: list[Difference], width: int) -> str:
+    """Show one candidate beside the first; with little room as A and B, without some intervals or relative changes."""
+    above: list[str] = []
+    for short, bare, with_relative in (
+        (False, False, True),
+        (True, False, True),
+        (True, True, True),
+        (True, True, False),
+    ):
+        above = [f"A  {baseline}", f"B  {candidate}"] if short else []
+        names = ("A", "B") if short else (baseline, candidate)
+        cells = [["", *names, "difference", "", ""], *(_cells(d, bare=bare, relative=with_relative) for d in rows)]
+        widths = [max(len(row[i]) for row in cells) for i in range(6)]
+        if sum(widths) + 10 <= width:
+            break
+    lines = above + [
         "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:5], widths[1:5])), row[5]]
+            [
+                row[0].ljust(widths[0]),
+                *(cell.rjust(size) for cell, size in zip(row[1:5], widths[1:5]) if size),
+                row[5],
+            ]
         ).rstrip()
         for row in cells
     ]
@@ -469,7 +496,8 @@ def _block(baseline: str, candidate: str, rows: list[Difference]) -> str:
         basis = "95 % intervals of independent runs (Welch)"
     else:
         return "\n".join([*lines, f"({NO_INTERVAL})"])
-    return "\n".join([*lines, f"({basis}; higher, lower: the interval leaves out zero)"])
+    note = f"({basis}; higher, lower: the interval leaves out zero)"
+    return "\n".join([*lines, *textwrap.wrap(note, width)])
 
 
 def _relative(fraction: float) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import math
+import re
+import shutil
+import textwrap
 from typing import TYPE_CHECKING
 
 from wifair.statistics import FEWEST, NO_INTERVAL, limits, mean_interval
@@ -14,17 +18,63 @@ if TYPE_CHECKING:
     from wifair.saved import SavedResults
     from wifair.statistics import Interval
 
-__all__ = ["bars", "figure_text", "text"]
+__all__ = ["bars", "figure_text", "html_tables", "text"]
 
 MOST_FLOWS = 40
 NOTHING = "-"
+WIDE = 240
+"""Characters of a line where nobody says how many there are."""
+KEPT = "\N{NO-BREAK SPACE}"
+"""Stands between a number and its unit while lines are broken."""
+NARROWER: tuple[dict[str, str], ...] = (
+    {"direction": "dir.", "retransmitted": "retrans."},
+    {"RTT 95 %": "", "RTT mean": "RTT"},
+    {"cwnd": ""},
+    {"share": ""},
+)
+"""What heads of columns become, step by step, where a table is too wide; a column without a head is left out."""
 
 
-def text(results: Results | SavedResults) -> str:
-    """Show the flows as a table (means over the seeds), then the cell with 95 % intervals."""
+def text(results: Results | SavedResults, width: int | None = None) -> str:
+    """Show the flows as a table (means over the seeds), then the cell with 95 % intervals.
+
+    The table fits `width` characters: by default the terminal, or any number where there is none.
+    """
     if not results.seeds:
         return "no run finished"
-    return "\n".join([_title(results), "", *_flows(results), "", *_cell(results)])
+    room = width or shutil.get_terminal_size((WIDE, 24)).columns
+    cell = [line for pair in _cell(results) for line in _wrapped(pair, room)]
+    return "\n".join([_title(results), "", *_flows(results, room), "", *cell])
+
+
+def html_tables(results: Results | SavedResults) -> str:
+    """Show the same as HTML, for notebooks."""
+    if not results.seeds:
+        return "<p>no run finished</p>"
+    columns = _flow_columns(results)
+    heads = "".join(f"<th>{html.escape(head)}</th>" for head, _ in columns)
+    rows = list(zip(*(cells[:MOST_FLOWS] for _, cells in columns)))
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    more = "".join(f"<p>{html.escape(line)}</p>" for line in _left_out(len(columns[0][1])))
+    figures = "".join(
+        f"<tr><th>{html.escape(label)}</th><td>{html.escape(shown)}</td></tr>" for label, shown in _cell_pairs(results)
+    )
+    return (
+        f"<b>{html.escape(_title(results))}</b>"
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}<table>{figures}</table>"
+        + (f"<p>({NO_INTERVAL})</p>" if 1 < len(results.seeds) < FEWEST else "")
+    )
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """Break a line of the cell where it is too long, under its value."""
+    if len(line) <= width:
+        return [line]
+    label = re.match(r".*?  +(?=\S)", line)
+    indent = " " * (label.end() if label else 0)
+    kept = re.sub(r"(?<=\d) (?=\S)", KEPT, line)  # numbers stay with their units
+    broken = textwrap.wrap(kept, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return [one.replace(KEPT, " ") for one in broken]
 
 
 def figure_text(name: str, interval: Interval, *, bounded: bool = True) -> str:
@@ -56,7 +106,8 @@ def _title(results: Results | SavedResults) -> str:
     return f"{scenario.name}: {scenario.summary}, {which}"
 
 
-def _flows(results: Results | SavedResults) -> list[str]:
+def _flow_columns(results: Results | SavedResults) -> list[tuple[str, list[str]]]:
+    """Head and cells of each column of the table of flows."""
     columns: list[tuple[str, list[str]]] = []
     names, goodput = _by_flow(results, "goodput_bps")
     total = sum(goodput)
@@ -73,14 +124,24 @@ def _flows(results: Results | SavedResults) -> list[str]:
     )
     for head, column, form in shown:
         columns.append((head, [form(value) for value in _by_flow(results, column)[1]]))
+    return columns
+
+
+def _flows(results: Results | SavedResults, width: int) -> list[str]:
+    columns = _flow_columns(results)
+    flows = len(columns[0][1])
     rows = [[head, *cells[:MOST_FLOWS]] for head, cells in columns]
+    for narrower in NARROWER:  # until the table fits
+        if sum(max(map(len, row)) + 2 for row in rows) - 2 <= width:
+            break
+        rows = [row for row in ([narrower.get(row[0], row[0]), *row[1:]] for row in rows) if row[0]]
     widths = [max(map(len, cells)) for cells in rows]
     lines = []
     for line in zip(*rows):
-        left = [f"{cell:<{width}}" for cell, width in zip(line[:2], widths[:2])]
-        right = [f"{cell:>{width}}" for cell, width in zip(line[2:], widths[2:])]
+        left = [f"{cell:<{size}}" for cell, size in zip(line[:2], widths[:2])]
+        right = [f"{cell:>{size}}" for cell, size in zip(line[2:], widths[2:])]
         lines.append("  ".join(left + right).rstrip())
-    return [*lines, *_left_out(len(names))]
+    return [*lines, *_left_out(flows)]
 
 
 def _left_out(flows: int) -> list[str]:
@@ -88,6 +149,14 @@ def _left_out(flows: int) -> list[str]:
 
 
 def _cell(results: Results | SavedResults) -> list[str]:
+    lines = _cell_pairs(results)
+    width = max(len(label) for label, _ in lines)
+    why = [f"({NO_INTERVAL})"] if 1 < len(results.seeds) < FEWEST else []
+    return [*(f"{label:<{width}}  {shown}" for label, shown in lines), *why]
+
+
+def _cell_pairs(results: Results | SavedResults) -> list[tuple[str, str]]:
+    """Give the figures of the cell that are shown: what they are called, and how they read."""
     summary = results.summary
 
     def figure(name: str, form: Callable[[float], str]) -> str:
@@ -124,9 +193,7 @@ def _cell(results: Results | SavedResults) -> list[str]:
             f"dropped {_number(summary['ap_drops_data'].mean)} data and {_number(summary['ap_drops_ack'].mean)} ACKs"
         )
         lines.append(("AP queue", queue))
-    width = max(len(label) for label, _ in lines)
-    why = [f"({NO_INTERVAL})"] if 1 < len(results.seeds) < FEWEST else []
-    return [*(f"{label:<{width}}  {shown}" for label, shown in lines), *why]
+    return lines
 
 
 def _by_flow(results: Results | SavedResults, column: str) -> tuple[list[str], list[float]]:

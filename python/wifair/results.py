@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from wifair._core import __version__
 from wifair.columns import Columns
-from wifair.statistics import Interval, limits, mean_interval
+from wifair.statistics import limits, mean_interval
+from wifair.summary import Summary
 
 if TYPE_CHECKING:
     import os
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from wifair._core import Outcome, RawColumn, RawData
     from wifair.scenario import Scenario
 
-__all__ = ["FORMAT", "Results"]
+__all__ = ["FORMAT", "Results", "SampledResults"]
 
 FORMAT = 1
 """Version of the JSON: fields may be added within one, none is renamed or removed."""
@@ -81,9 +82,9 @@ class Results:
         return {"scenario.toml": self.scenario.text, "resolved.toml": self.scenario.resolved}
 
     @cached_property
-    def summary(self) -> dict[str, Interval]:
+    def summary(self) -> Summary:
         """Mean over the seeds and half width of the 95 % interval (Student t) of every figure of the cell."""
-        return {name: mean_interval(self.cells.to_list(name)) for name in self.cells if name != "seed"}
+        return Summary({name: mean_interval(self.cells.to_list(name)) for name in self.cells if name != "seed"})
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python values, in the layout of ``wifair run --json``; None for what there is not.
@@ -253,19 +254,22 @@ class Results:
         return text(self)
 
     def _repr_html_(self) -> str:
-        import html  # noqa: PLC0415
+        from wifair.report import html_tables  # noqa: PLC0415
 
-        seeds = ", ".join(map(str, self.seeds))
-        rows = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{interval.mean:.6g}</td><td>{interval.half_width:.3g}</td></tr>"
-            for name, interval in self.summary.items()
-        )
-        return (
-            f"<b>{html.escape(self.scenario.name)}</b>, seeds {seeds}"
-            "<table><thead><tr><th>cell</th><th>mean</th><th>&plusmn; 95 %</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table>"
-            f"{self.flows._repr_html_()}"
-        )
+        return html_tables(self)
+
+
+class SampledResults(Results):
+    """Results of a run with `series`: what was sampled over time is there.
+
+    Attributes
+    ----------
+    series, queues : Columns
+        State of each flow and of each access point's queue over time.
+    """
+
+    series: Columns
+    queues: Columns
 
 
 def table(columns: Iterable[RawColumn]) -> Columns:

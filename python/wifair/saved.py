@@ -15,7 +15,8 @@ import numpy as np
 from wifair.columns import Columns
 from wifair.errors import ResultsError
 from wifair.output import PROVENANCE
-from wifair.statistics import Interval, mean_interval
+from wifair.statistics import mean_interval
+from wifair.summary import Summary
 
 if TYPE_CHECKING:
     import os
@@ -74,9 +75,9 @@ class SavedResults:
         self.series, self.queues = over_time.get("series"), over_time.get("queues")
 
     @cached_property
-    def summary(self) -> dict[str, Interval]:
+    def summary(self) -> Summary:
         """Mean over the seeds and half width of the 95 % interval (Student t) of every figure of the cell."""
-        return {name: mean_interval(self.cells.to_list(name)) for name in self.cells if name != "seed"}
+        return Summary({name: mean_interval(self.cells.to_list(name)) for name in self.cells if name != "seed"})
 
     def __repr__(self) -> str:
         from wifair.report import text  # noqa: PLC0415

@@ -7,12 +7,12 @@ import os
 import sys
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from wifair import _core
 from wifair.errors import ExtensionError, Interrupted, RunError, ScenarioError
 from wifair.interrupting import GRACE_S, end_python
-from wifair.results import Results
+from wifair.results import Results, SampledResults
 from wifair.scenario import Scenario
 from wifair.seeds import read_seeds
 from wifair.taps import plan_taps
@@ -29,6 +29,34 @@ __all__ = ["run"]
 POLL_S = 0.05
 MOST_SAMPLES = 100_000_000
 """Samples of all flows in a run that are kept: each takes about a hundred bytes."""
+
+
+@overload
+def run(
+    scenario: Scenario | str | os.PathLike[str] | Mapping[str, object],
+    *,
+    seeds: int | str | Iterable[int] | None = None,
+    threads: int | None = None,
+    series: str,
+    progress: bool = False,
+    pcap: Pcap | str | os.PathLike[str] | None = None,
+    frames: bool | tuple[str, str | None] = False,
+    fast_paths: bool = True,
+) -> SampledResults: ...
+
+
+@overload
+def run(
+    scenario: Scenario | str | os.PathLike[str] | Mapping[str, object],
+    *,
+    seeds: int | str | Iterable[int] | None = None,
+    threads: int | None = None,
+    series: str | None = None,
+    progress: bool = False,
+    pcap: Pcap | str | os.PathLike[str] | None = None,
+    frames: bool | tuple[str, str | None] = False,
+    fast_paths: bool = True,
+) -> Results: ...
 
 
 def run(
@@ -110,7 +138,8 @@ def run(
         )
 
     def results(outcomes: Iterable[Outcome]) -> Results:
-        return Results(scenario, list(outcomes), series_step_s=(step_ns or 0) / 1e9)
+        kind = Results if step_ns is None else SampledResults
+        return kind(scenario, list(outcomes), series_step_s=(step_ns or 0) / 1e9)
 
     work = _Work(scenario, numbers, step_ns, plan_taps(scenario, numbers, pcap, frames), fast_paths=fast_paths)
     work.start(min(workers, len(numbers)))

@@ -203,6 +203,12 @@ def test_reprs(scenario: wifair.Scenario) -> None:
     assert "goodput_bps" in repr(results.flows)
     for html in (scenario._repr_html_(), results._repr_html_(), results.flows._repr_html_()):
         assert html.count("<table>") == html.count("</table>")
+    # A notebook shows the tables that a terminal shows.
+    text, page = repr(results), results._repr_html_()
+    for word in text.split():
+        assert word.replace("'", "&#x27;") in page, word
+    assert repr(results.summary).splitlines()[0].startswith("goodput_bps ")
+    assert " ± " in results.summary._repr_html_()
     angry = wifair.Scenario.from_dict({**TABLE, "name": "<script>"})
     assert "<script>" not in angry._repr_html_()
 
@@ -233,7 +239,7 @@ def test_save(scenario: wifair.Scenario, tmp_path: Path) -> None:
 )
 def test_bad_arguments(options: dict[str, object], message: str, scenario: wifair.Scenario) -> None:
     with pytest.raises(ValueError, match=message):
-        wifair.run(scenario, **options)  # type: ignore[arg-type]
+        wifair.run(scenario, **options)  # type: ignore[call-overload]
 
 
 def test_a_run_leaves_other_threads_alone(scenario: wifair.Scenario) -> None:
@@ -272,3 +278,29 @@ def test_ctrl_c_keeps_what_had_finished(scenario: wifair.Scenario) -> None:
 def test_progress_is_silent_without_a_terminal(scenario: wifair.Scenario, capsys: pytest.CaptureFixture[str]) -> None:
     wifair.run(scenario, progress=True)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("width", [80, 70, 60])
+def test_tables_fit_the_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    hot_spot = wifair.Scenario.from_file(Path(wifair.__file__).parent / "gallery" / "hot-spot.toml")
+    hot_spot = hot_spot.with_({"duration": "20 s"})
+    results = wifair.run(hot_spot, seeds=[1, 2, 3])
+    assert max(map(len, repr(results).splitlines())) <= width
+    assert "goodput" in repr(results)
+    if width < 80:
+        return
+    compared = wifair.compare(hot_spot, hot_spot.with_({"ap.scheme.window": "b-over-n"}), seeds=[1, 2, 3])
+    assert max(map(len, repr(compared).splitlines())) <= 80
+    monkeypatch.setenv("COLUMNS", "120")
+    assert "retransmitted  timeouts" in repr(results)
+
+
+def test_series_are_typed() -> None:
+    """What the documentation does with `series` passes ``mypy --strict``: this function is checked, too."""
+    scenario = wifair.Scenario.from_dict(TABLE)
+    sampled = wifair.run(scenario, seeds=[1], series="1 s")
+    one = sampled.series.where(seed=1)
+    assert one["cwnd"].size == sampled.series.rows
+    assert sampled.queues.rows > 0
+    assert wifair.run(scenario, seeds=[1]).series is None
