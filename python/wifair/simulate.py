@@ -35,7 +35,7 @@ MOST_SAMPLES = 100_000_000
 def run(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, object],
     *,
-    seeds: int | str | Iterable[int] | None = None,
+    seeds: Seeding | None = None,
     threads: int | None = None,
     series: str,
     progress: bool = False,
@@ -49,7 +49,7 @@ def run(
 def run(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, object],
     *,
-    seeds: int | str | Iterable[int] | None = None,
+    seeds: Seeding | None = None,
     threads: int | None = None,
     series: str | None = None,
     progress: bool = False,

@@ -204,9 +204,11 @@ def test_a_sweep_has_ticks_on_its_points() -> None:
     data = {
         "stations.count": np.array([2, 8, 20]),
         "goodput_bps": np.array([5e6, 4e6, 3e6]),
-        "goodput_bps_ci95": np.array([1e5, 1e5, 1e5]),
+        "goodput_bps_low": np.array([4.9e6, 3.9e6, 2.9e6]),
+        "goodput_bps_high": np.array([5.1e6, 4.1e6, 3.1e6]),
         "up_down_ratio": np.array([1.0, 4.0, 20.0]),
-        "up_down_ratio_ci95": np.array([0.1, 0.1, 1.0]),
+        "up_down_ratio_low": np.array([0.9, 3.9, 19.0]),
+        "up_down_ratio_high": np.array([1.1, 4.1, 21.0]),
     }
     figure = sweep.draw(Columns(data), "stations.count", ["goodput_bps", "up_down_ratio"], [])
     goodput, ratio = figure.axes
