@@ -16,6 +16,7 @@ import numpy as np
 from wifair import _core, files
 from wifair.capture_columns import CELLS, DATAGRAMS, ECHOES, FLOWS, SERIES, SESSIONS, STATIONS
 from wifair.columns import Columns
+from wifair.errors import INTERRUPTION, Interrupted
 from wifair.results import table
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ NEAR_S = 0.5e-3
 """A capture point is at an end, if it takes less than this to that end and back: no radio lies between."""
 TEXTS = ("from", "to", "kind", "way", "destination_connection_id", "source_connection_id")
 COUNTS = ("packets", "bytes", "requests", "replies", "identifier", "spin_rtt_samples", "rtt_samples")
+PATIENCE_S = 0.5
 
 
 class Capture:
@@ -52,6 +54,11 @@ class Capture:
         self._core = core
         self.path = path
         self.damage = core.damage
+
+    @property
+    def others(self) -> int:
+        """Connections that are not told apart, because there are so many larger ones; see `read_capture`."""
+        return self._core.other_connections
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -418,6 +425,7 @@ def read_capture(
     local: Iterable[str] = (),
     keep_copies: bool = False,
     packets: bool = False,
+    connections: int = 10_000,
     progress: bool = False,
 ) -> Capture:
     """Read and analyse a capture: pcap or pcapng, plain or packed with gzip or zstd, of any length.
@@ -444,6 +452,9 @@ def read_capture(
         Count packets again that a capture holds more than once, as tcptrace does.
     packets : bool, default False
         Keep a row for each segment. Needs about 200 bytes of memory a segment.
+    connections : int, default 10,000
+        Connections that are told apart: the largest. The others are counted together, so that the memory is bounded;
+        `Capture.others` says how many there are.
     progress : bool, default False
         Show a progress bar on stderr, if that is a terminal.
 
@@ -460,8 +471,8 @@ def read_capture(
         If an option is wrong.
     OSError
         If the file cannot be read.
-    KeyboardInterrupt
-        On Ctrl-C.
+    Interrupted
+        On Ctrl-C; its ``capture`` is what was found so far.
 
     Examples
     --------
@@ -481,7 +492,10 @@ def read_capture(
         "local": list(local),
         "keep_copies": keep_copies,
         "packets": packets,
+        "most_connections": connections,
     }
+    if connections < 1:
+        raise ValueError(f"{connections} connections: expected at least 1")
     return Capture(_read(name, wanted, progress), name)
 
 
@@ -507,6 +521,11 @@ def _read(name: str, wanted: _core.Wanted, progress: bool) -> _core.Capture:
                 advance(control.read_bytes)
     except KeyboardInterrupt:
         control.stop()
+        over.acquire(timeout=PATIENCE_S)  # unless it waits for input that does not come
+        if outcome and isinstance(outcome[0], _core.Capture):
+            partial = Capture(outcome[0], name)
+            partial.damage = INTERRUPTION
+            raise Interrupted(capture=partial) from None
         raise
     found = outcome[0]
     if isinstance(found, OSError) and found.errno is not None:

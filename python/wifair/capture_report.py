@@ -52,6 +52,7 @@ def head(capture: Capture) -> list[str]:
         (wlan.get("retry_copies_dropped", 0), "frame", "sent again after it had arrived"),
         (wlan.get("bad_fcs", 0), "frame", "with a wrong check sequence left out"),
         (wlan.get("protected", 0), "encrypted frame", ""),
+        (counts["other_connections"], "smaller connection", "counted together (--connections tells more apart)"),
         (counts["filtered"], "packet", "left out by the filter"),
         (counts["back_in_time"], "packet", "out of the order of time"),
         (counts["short"] + counts["malformed"], "packet", "too short or contradictory"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from wifair.capture import Capture
     from wifair.results import Results
 
 __all__ = [
@@ -97,13 +98,20 @@ class StoppedError(WifairError, RuntimeError):
     """Runs that cannot go on: the disk is full, the workers have gone. What had finished is in the store."""
 
 
+INTERRUPTION = "interrupted"
+"""What `Capture.damage` says after Ctrl-C."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during `wifair.run`; `results` holds the seeds that had finished, None if none had.
+
+    During `wifair.read_capture`, `capture` is what was read so far.
 
     During a sweep they are None: what had finished is in the store.
     """
 
-    def __init__(self, results: Results | None = None) -> None:
+    def __init__(self, results: Results | None = None, capture: Capture | None = None) -> None:
         """`results` of the seeds that had finished."""
         super().__init__("interrupted")
         self.results = results
+        self.capture = capture

@@ -6,6 +6,7 @@ use crate::air::{Air, Levels, Station};
 use crate::datagrams::Datagrams;
 use crate::duplicates::{Copies, Retries};
 use crate::error::{Damage, Error};
+use crate::largest::{Others, USUAL_CONNECTIONS};
 use crate::link::radiotap::Radio;
 use crate::link::wifi::Frame;
 use crate::link::{Datagram, Link, Outcome, Sink, decode};
@@ -59,6 +60,8 @@ pub struct Settings {
     pub fair_share: Option<BitRate>,
     /// Networks of the stations (address, prefix length): what they send is uplink.
     pub local: Vec<(Address, u8)>,
+    /// Connections that are told apart: the largest; the others are counted together.
+    pub most_connections: usize,
     /// Keep a row for each segment. Then the memory used grows with the capture.
     pub rows: bool,
 }
@@ -76,6 +79,7 @@ impl Default for Settings {
             filter: Filter::default(),
             fair_share: None,
             local: Vec::new(),
+            most_connections: USUAL_CONNECTIONS,
             rows: false,
         }
     }
@@ -122,12 +126,13 @@ pub struct Counts {
 
 /// Analyses packets as they come.
 pub struct Analyzer {
-    settings: Settings,
+    pub(crate) settings: Settings,
     counts: Counts,
     table: Table,
-    connections: Vec<Connection>,
+    pub(crate) connections: Vec<Connection>,
+    pub(crate) others: Others,
     /// The connection of the last segment: the next one is likely to be of the same.
-    recent: Option<u32>,
+    pub(crate) recent: Option<u32>,
     /// First, latest in the file, and highest time stamp.
     first: Option<u64>,
     last: u64,
@@ -136,7 +141,7 @@ pub struct Analyzer {
     retries: Retries,
     air: Air,
     datagrams: Datagrams,
-    rows: Option<Rows>,
+    pub(crate) rows: Option<Rows>,
 }
 
 /// Turns time into bins.
@@ -165,6 +170,8 @@ pub struct Analysis {
     pub noise: Levels,
     /// A row for each segment, if they were asked for.
     pub rows: Option<Rows>,
+    /// Connections that are not told apart.
+    pub others: Others,
     pub(crate) connections: Vec<Connection>,
     pub(crate) datagrams: Datagrams,
     pub(crate) bin: u64,
@@ -186,6 +193,7 @@ impl Analyzer {
             counts: Counts::default(),
             table: Table::default(),
             connections: Vec::new(),
+            others: Others::default(),
             recent: None,
             first: None,
             last: 0,
@@ -234,7 +242,10 @@ impl Analyzer {
             self.recent.and_then(|at| self.connections[at as usize].side_of(segment, interface).map(|s| (at, s)));
         let (at, side) = match recent {
             Some(found) => found,
-            None => self.look_up(segment, nanos, interface),
+            None => {
+                self.make_room();
+                self.look_up(segment, nanos, interface)
+            }
         };
         let (at, side) = if self.connections[at as usize].is_over(side, segment, nanos) {
             let (key, swapped) = Key::of(segment, interface);
@@ -284,12 +295,27 @@ impl Analyzer {
         new
     }
 
+    /// Puts all connections into the table anew.
+    pub(crate) fn rebuild_table(&mut self) {
+        self.table = Table::default();
+        let connections = &self.connections;
+        for (at, connection) in (0u32..).zip(connections) {
+            let hash = connection.key.hash();
+            match self.table.find(hash, |other| connections[other as usize].key == connection.key) {
+                Some(older) => self.table.replace(hash, older, at),
+                None => self.table.insert(hash, at, |at| connections[at as usize].key.hash()),
+            }
+        }
+    }
+
     /// Finds the bin of a time outside of the current one.
     #[cold]
     fn turn_bin(&mut self, nanos: u64) {
         let origin = self.first.unwrap_or(nanos);
         let since = nanos.saturating_sub(origin);
-        while since / self.bins.width >= self.bins.most as u64 {
+        while since / self.bins.width >= self.bins.most as u64
+            || self.bound_bins((since / self.bins.width) as usize + 1)
+        {
             self.bins.width *= 2;
             for side in self.connections.iter_mut().flat_map(|connection| &mut connection.sides) {
                 side.bins.halve();
@@ -304,6 +330,7 @@ impl Analyzer {
     /// Ends the analysis.
     #[must_use]
     pub fn finish(mut self, interfaces: Vec<Interface>, damage: Option<Damage>) -> Analysis {
+        self.keep(self.settings.most_connections.max(1), &[]);
         // Flows may be active until the end: the bins have to reach so far.
         self.turn_bin(self.last);
         for connection in &mut self.connections {
@@ -319,6 +346,7 @@ impl Analyzer {
             stations: self.air.stations,
             noise: self.air.noise,
             rows: self.rows,
+            others: self.others,
             connections: self.connections,
             datagrams: self.datagrams,
             bin: self.bins.width,

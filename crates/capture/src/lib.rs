@@ -20,6 +20,7 @@ pub mod fairness;
 #[doc(hidden)]
 pub mod fuzz;
 mod json;
+mod largest;
 pub mod link;
 mod numbering;
 mod reader;
@@ -36,6 +37,7 @@ pub use air::{Levels, Station};
 pub use analysis::{Analysis, Analyzer, Counts, Filter, MOST_BINS, Settings, analyze};
 pub use datagrams::EchoMessage;
 pub use error::{Damage, Error};
+pub use largest::{MOST_FLOW_BINS, Others, USUAL_CONNECTIONS};
 pub use link::{Datagram, Link, Outcome, Sink, decode};
 pub use reader::{Interface, Reader, Record};
 pub use report::{ConnectionReport, Field};

@@ -127,6 +127,14 @@ impl Analysis {
         ] {
             json.put(name, value);
         }
+        let others = &self.others;
+        for (name, value) in [
+            ("other_connections", others.connections),
+            ("other_connections_packets", others.packets),
+            ("other_connections_bytes", others.bytes),
+        ] {
+            json.put(name, value);
+        }
         json.put("damage", self.damage.as_ref().map(ToString::to_string));
         json.array("interfaces", |json| {
             for interface in &self.interfaces {

@@ -220,6 +220,34 @@ impl Rows {
         }
     }
 
+    /// Gives connections new numbers, and drops the rows of those that get none.
+    pub(crate) fn renumber(&mut self, numbers: &[Option<u32>]) {
+        let stays: Vec<Option<u32>> = self.connection.iter().map(|old| numbers[*old as usize]).collect();
+        let mut places = Vec::with_capacity(stays.len());
+        let mut count = 0u32;
+        for stay in &stays {
+            places.push(count);
+            count += u32::from(stay.is_some());
+        }
+        macro_rules! retain {
+            ($($column:ident),*) => {$(
+                let mut at = 0;
+                self.$column.retain(|_| {
+                    at += 1;
+                    stays[at - 1].is_some()
+                });
+            )*};
+        }
+        retain!(frame, nanos, side, seq, ack, payload, flags, window, again, marks, rtt, outstanding, in_flight, pipe);
+        self.connection = stays.iter().flatten().copied().collect();
+        self.sacks.retain_mut(|(row, ..)| {
+            let old = *row as usize;
+            *row = places[old];
+            stays[old].is_some()
+        });
+        self.index = OnceLock::new();
+    }
+
     /// The rows of a connection, in order.
     pub(crate) fn of(&self, connection: usize) -> &[u32] {
         let index = self.index.get_or_init(|| {

@@ -39,6 +39,12 @@ impl Capture {
         self.inner.connections().len()
     }
 
+    /// Connections that are not told apart.
+    #[getter]
+    fn other_connections(&self) -> u64 {
+        self.inner.others.connections
+    }
+
     /// Columns with a row for each direction of each connection.
     fn directions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let mut rows: Vec<Vec<(&'static str, Field)>> = Vec::new();
@@ -124,6 +130,7 @@ pub struct Wanted {
     local: Vec<String>,
     keep_copies: bool,
     packets: bool,
+    most_connections: usize,
 }
 
 impl Wanted {
@@ -155,6 +162,7 @@ impl Wanted {
                 .map(|text| BitRate::parse(text).map_err(|why| format!("fair share: {why}")))
                 .transpose()?,
             local: self.local.iter().map(|text| network(text)).collect::<Result<_, _>>()?,
+            most_connections: self.most_connections,
             rows: self.packets,
         })
     }
@@ -184,20 +192,23 @@ struct Counted<R> {
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.shared.is_stopped() {
+            return Ok(0);
+        }
         let count = self.source.read(buffer)?;
         self.shared.advance_bytes(count as u64);
         Ok(count)
     }
 }
 
-/// Reads and analyses a capture, from standard input without `path`, without the GIL; `None` if it was stopped.
+/// Reads and analyses a capture, from standard input without `path`, without the GIL; as far as it came, if it was stopped.
 #[pyfunction]
 pub fn read_capture(
     py: Python<'_>,
     path: Option<PathBuf>,
     wanted: Wanted,
     control: &Control,
-) -> PyResult<Option<Capture>> {
+) -> PyResult<Capture> {
     let settings = wanted.settings().map_err(PyValueError::new_err)?;
     let shared = control.share();
     let found = py.detach(|| {
@@ -211,8 +222,7 @@ pub fn read_capture(
         }
     });
     match found {
-        Ok(_) if control.share().is_stopped() => Ok(None),
-        Ok(inner) => Ok(Some(Capture { inner })),
+        Ok(inner) => Ok(Capture { inner }),
         Err(Error::Io(error)) => Err(io_error(error)),
         Err(error) => Err(capture_error(py, &error.to_string())),
     }

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wifair.cli.common import FAILED, WRONG, check_file, complain, echo_json, fail, reason
-from wifair.errors import CaptureError
+from wifair.cli.common import FAILED, INTERRUPTED, WRONG, check_file, complain, echo_json, fail, reason
+from wifair.errors import INTERRUPTION, CaptureError, Interrupted
 
 if TYPE_CHECKING:
     from wifair.capture import Capture
@@ -37,6 +37,14 @@ __all__ = ["analyze_command"]
 @click.option("--pause", metavar="TIME", default="1 s", show_default=True, help="Pause that ends a session.")
 @click.option("--fair-share", metavar="RATE", help="What each flow ought to get; measured by default.")
 @click.option("--local", multiple=True, metavar="NETWORK", help="Network of the stations, as in 192.168.1.0/24.")
+@click.option(
+    "--connections",
+    type=click.IntRange(min=1),
+    default=10_000,
+    show_default=True,
+    metavar="N",
+    help="Tell the N largest connections apart; count the others together.",
+)
 @click.option("--keep-copies", is_flag=True, help="Count packets again that are captured more than once.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead of the table.")
 @click.option("--csv", "csv_dir", metavar="DIR", type=click.Path(), help="Write all tables into a folder, as CSV.")
@@ -64,6 +72,7 @@ def analyze_command(
     pause: str,
     fair_share: str | None,
     local: tuple[str, ...],
+    connections: int,
     keep_copies: bool,
     as_json: bool,
     csv_dir: str | None,
@@ -109,6 +118,7 @@ def analyze_command(
         "fair_share": fair_share,
         "local": local,
         "keep_copies": keep_copies,
+        "connections": connections,
         "packets": packets or bool(plot_dir or html_file or xplot_dir),
         "progress": not quiet,
     }
@@ -132,6 +142,9 @@ def analyze_command(
         if capture.damage is not None:
             complain(f"{file}: {capture.damage}; what came before is analysed")
             code = max(code, FAILED)
+        if capture.damage == INTERRUPTION:
+            code = INTERRUPTED
+            break
     if as_json and documents:
         echo_json(documents[0] if len(files) == 1 else documents)
     sys.exit(code)
@@ -143,6 +156,10 @@ def _read(file: str, wishes: dict[str, Any]) -> Capture | None:
 
     try:
         return read_capture(file, **wishes)
+    except Interrupted as interruption:
+        if interruption.capture is None:
+            raise
+        return interruption.capture
     except CaptureError as error:
         complain(f"{file}: {error}")
     except OSError as error:

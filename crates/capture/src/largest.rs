@@ -1,0 +1,94 @@
+//! What bounds the memory of an analysis: the largest connections are told apart, the others are counted together; and
+//! the more flows there are, the wider are the time bins.
+
+use crate::analysis::Analyzer;
+use crate::tcp::connection::Connection;
+
+/// Connections that are told apart by default.
+pub const USUAL_CONNECTIONS: usize = 10_000;
+
+/// Time bins of all flows together at most.
+pub const MOST_FLOW_BINS: usize = 1 << 20;
+
+/// Connections that are counted together, because there are larger ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Others {
+    /// How many. A connection that goes on after it was counted here is a further one.
+    pub connections: u64,
+    /// Their segments.
+    pub packets: u64,
+    /// Their bytes of payload, each once.
+    pub bytes: u64,
+}
+
+/// What makes a connection larger than another.
+fn size(connection: &Connection) -> (u64, u64) {
+    let sum = |of: fn(&crate::tcp::side::Side) -> u64| connection.sides.iter().map(of).sum::<u64>();
+    (sum(|side| side.unique_bytes), sum(|side| side.packets))
+}
+
+fn is_over(connection: &Connection) -> bool {
+    connection.sides.iter().any(|side| side.resets > 0) || connection.sides.iter().all(|side| side.fins > 0)
+}
+
+impl Analyzer {
+    /// Makes room when twice as many connections are open as are told apart: half of those that stay are the latest that are
+    /// not over, which may yet grow; the others are the largest.
+    #[cold]
+    pub(crate) fn make_room(&mut self) {
+        let most = self.settings.most_connections.max(1);
+        if self.connections.len() < most.saturating_mul(2) {
+            return;
+        }
+        let mut growing: Vec<usize> =
+            (0..self.connections.len()).filter(|at| !is_over(&self.connections[*at])).collect();
+        growing.sort_by_key(|at| std::cmp::Reverse((self.connections[*at].last, *at)));
+        growing.truncate(most / 2);
+        self.keep(most, &growing);
+    }
+
+    /// Keeps the largest connections, and those of `first` before them.
+    pub(crate) fn keep(&mut self, most: usize, first: &[usize]) {
+        if self.connections.len() <= most {
+            return;
+        }
+        let mut stays = vec![false; self.connections.len()];
+        for at in first {
+            stays[*at] = true;
+        }
+        let mut rest: Vec<usize> = (0..stays.len()).filter(|at| !stays[*at]).collect();
+        rest.sort_by_key(|at| (std::cmp::Reverse(size(&self.connections[*at])), *at));
+        for at in rest.iter().take(most.saturating_sub(first.len())) {
+            stays[*at] = true;
+        }
+        let mut numbers = Vec::with_capacity(stays.len());
+        let mut next = 0;
+        for (connection, stays) in self.connections.iter().zip(&stays) {
+            numbers.push(stays.then_some(next));
+            if *stays {
+                next += 1;
+            } else {
+                let (bytes, packets) = size(connection);
+                self.others.connections += 1;
+                self.others.bytes += bytes;
+                self.others.packets += packets;
+            }
+        }
+        let mut at = 0;
+        self.connections.retain(|_| {
+            at += 1;
+            stays[at - 1]
+        });
+        if let Some(rows) = &mut self.rows {
+            rows.renumber(&numbers);
+        }
+        self.recent = None;
+        self.rebuild_table();
+    }
+
+    /// Whether so many bins are too many for the flows that there are.
+    pub(crate) fn bound_bins(&self, bins: usize) -> bool {
+        let flows = self.connections.iter().flat_map(|connection| &connection.sides).filter(|side| side.unique_bytes > 0);
+        flows.count().saturating_mul(bins) > MOST_FLOW_BINS && bins > 1
+    }
+}
