@@ -88,7 +88,8 @@ impl Analyzer {
 
     /// Whether so many bins are too many for the flows that there are.
     pub(crate) fn bound_bins(&self, bins: usize) -> bool {
-        let flows = self.connections.iter().flat_map(|connection| &connection.sides).filter(|side| side.unique_bytes > 0);
+        let flows =
+            self.connections.iter().flat_map(|connection| &connection.sides).filter(|side| side.unique_bytes > 0);
         flows.count().saturating_mul(bins) > MOST_FLOW_BINS && bins > 1
     }
 }
