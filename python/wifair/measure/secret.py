@@ -1,8 +1,9 @@
 """The shared secret: where it is kept, and how hosts prove to each other that they know it.
 
-Both sides draw a nonce; each answers with HMAC-SHA256 (RFC 2104, FIPS 180-4) over both nonces and what it is, so the
-secret itself never leaves a host, and an answer is of no use in another conversation. The key of the conversation,
-made in the same way, then signs every message, its direction and its number.
+Both sides make a key of the secret and the server's salt with scrypt (RFC 7914), which makes guessing slow. Both draw a
+nonce; each answers with HMAC-SHA256 (RFC 2104, FIPS 180-4) over both nonces, the protocol's version, role, name and
+addresses, so the secret itself never leaves a host, and an answer is of no use in another conversation. The key of the
+conversation, made in the same way, then signs every message, its direction and its number.
 """
 
 from __future__ import annotations
@@ -12,16 +13,20 @@ import hmac
 import os
 import secrets
 import stat
+from functools import lru_cache
 from pathlib import Path
 
 from wifair.measure.errors import MeasureError, reason
 
-__all__ = ["ENVIRONMENT", "create", "default_path", "fresh_nonce", "load", "mac", "same"]
+__all__ = ["ENVIRONMENT", "SALT_BYTES", "create", "default_path", "fresh_nonce", "load", "mac", "same", "stretched"]
 
 ENVIRONMENT = "WIFAIR_SECRET"
 SHORTEST = 16
 LONGEST = 4096
 NONCE_BYTES = 32
+SALT_BYTES = 16
+COST, BLOCK = 1 << 15, 8
+"""Of scrypt: 32 MiB, about a tenth of a second for each guess."""
 
 
 def default_path() -> Path:
@@ -79,6 +84,12 @@ def load(path: Path | None = None) -> bytes:
 def fresh_nonce() -> bytes:
     """Random bytes that never come again."""
     return secrets.token_bytes(NONCE_BYTES)
+
+
+@lru_cache(maxsize=16)
+def stretched(secret: bytes, salt: bytes) -> bytes:
+    """Make the key that proofs are made with: scrypt, so that each guess of a weak secret costs time and memory."""
+    return hashlib.scrypt(secret, salt=salt, n=COST, r=BLOCK, p=1, maxmem=64 << 20, dklen=32)
 
 
 def mac(key: bytes, *parts: bytes) -> bytes:

@@ -20,7 +20,9 @@ from wifair.measure.clock import Ping, Skew, now, skew
 from wifair.measure.errors import MeasureError, ProtocolError
 from wifair.measure.flow import Flow, Limits
 from wifair.measure.host import Host
-from wifair.measure.wire import PORT, Channel, Peer, admit
+from wifair.measure.secret import stretched
+from wifair.measure.strangers import Strangers
+from wifair.measure.wire import PORT, SALT, Channel, Peer, admit
 
 __all__ = ["CHUNK", "Server", "Timing"]
 
@@ -28,8 +30,8 @@ SERVER = "server"
 """What results call this host."""
 CHUNK = 1 << 20
 PINGS = 8
-MOST_STRANGERS = 64
-"""Connections of one address that have not proven themselves yet, and addresses that have such connections."""
+MOST_INBOX_BYTES = 64 << 20
+"""Messages of a peer that wait to be looked at; one has at most 4 MiB."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,33 @@ class Task:
         return list(dict.fromkeys(flow.station for case in self.cases for flow in case.flows))
 
 
+class Inbox:
+    """Messages that wait, so many and of so many bytes together."""
+
+    def __init__(self) -> None:
+        """Hold nothing."""
+        self._queue: asyncio.Queue[tuple[dict[str, Any], int]] = asyncio.Queue(1024)
+        self._bytes = 0
+
+    def put_nowait(self, message: dict[str, Any], size: int) -> None:
+        """Add a message of `size` bytes; `asyncio.QueueFull` if there is no room."""
+        if self._bytes + size > MOST_INBOX_BYTES:
+            raise asyncio.QueueFull
+        self._queue.put_nowait((message, size))
+        self._bytes += size
+
+    async def get(self) -> dict[str, Any]:
+        """Wait for the next message."""
+        message, size = await self._queue.get()
+        self._bytes -= size
+        return message
+
+    def clear(self) -> None:
+        """Forget all."""
+        while not self._queue.empty():
+            self._bytes -= self._queue.get_nowait()[1]
+
+
 @dataclass
 class Member:
     """A peer that has proven itself."""
@@ -109,7 +138,7 @@ class Member:
     peer: Peer
     channel: Channel
     about: dict[str, Any] = field(default_factory=dict)
-    inbox: asyncio.Queue[dict[str, Any]] = field(default_factory=lambda: asyncio.Queue(1024))
+    inbox: Inbox = field(default_factory=Inbox)
     asked: dict[int, tuple[float, asyncio.Future[Ping]]] = field(default_factory=dict)
     gone: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -154,7 +183,7 @@ class Server:
         self._log = _Quiet(log)
         self._stations: dict[str, Member] = {}
         self._coordinator: Member | None = None
-        self._unproven: dict[str, int] = {}
+        self._strangers = Strangers()
         self._listener: asyncio.Server | None = None
         self._running: Repetition | None = None
         self._connections: set[asyncio.Task[None]] = set()
@@ -167,6 +196,7 @@ class Server:
         OSError
             If that is not possible.
         """
+        await asyncio.to_thread(stretched, self._secret, SALT)  # once, before anybody waits for it
         self._listener = await asyncio.start_server(self._connected, host, port, backlog=64)
         return int(self._listener.sockets[0].getsockname()[1])
 
@@ -184,17 +214,13 @@ class Server:
         self._connections.add(task)
         address = str((writer.get_extra_info("peername") or ("?",))[0])
         try:
-            if self._unproven.get(address, 0) >= MOST_STRANGERS or len(self._unproven) >= MOST_STRANGERS:
-                self._log.about_strangers(f"closed a connection from {address}: too many that prove nothing")
-                return
-            self._unproven[address] = self._unproven.get(address, 0) + 1
+            for gone in self._strangers.add(task, address, writer.transport.abort):
+                self._log.about_strangers(f"closed a connection from {gone}: too many that prove nothing")
             try:
                 async with asyncio.timeout(self.timing.prove_s):
                     channel, peer = await admit(reader, writer, self._secret)
             finally:
-                self._unproven[address] -= 1
-                if self._unproven[address] == 0:
-                    del self._unproven[address]
+                self._strangers.remove(task)
             await self._serve(Member(peer, channel))
         except TimeoutError:
             self._log.about_strangers(
@@ -283,7 +309,7 @@ class Server:
                 member.about = _about(message)
             else:
                 try:
-                    member.inbox.put_nowait(message)
+                    member.inbox.put_nowait(message, member.channel.last_size)
                 except asyncio.QueueFull:
                     raise ProtocolError("it says more than it is asked") from None
 
@@ -371,6 +397,7 @@ class Server:
             self.timing,
             self._data_ports,
             self._log,
+            self._log.about_strangers,
         )
         started_s = time.time()
         outcome: dict[str, Any] = {"type": "ran", "ok": True, "time": started_s}
@@ -398,8 +425,10 @@ class Repetition:
         timing: Timing,
         ports: range | None,
         log: Callable[[str], object],
+        about_strangers: Callable[[str], object],
     ) -> None:
-        """`stations` are all that have joined; `host` is this host's part."""
+        """`stations` are all that have joined; `host` is this host's part; lines about strangers are limited."""
+        self.about_strangers = about_strangers
         self.task = task
         self.case = case
         self.host = host
@@ -431,8 +460,7 @@ class Repetition:
             if name not in self.members:
                 raise MeasureError(f"station `{name}` has not joined")
         for member in self.members.values():
-            while not member.inbox.empty():  # left over from a repetition that failed
-                member.inbox.get_nowait()
+            member.inbox.clear()  # left over from a repetition that failed
         work = asyncio.create_task(self._work())
         try:
             both: list[asyncio.Future[Any]] = [work, self._failure]
@@ -485,7 +513,7 @@ class Repetition:
             self.host.address if self.host.address else member.channel.local_address,
             member.peer.address,
             self.ports,
-            self.log,
+            self.about_strangers,
             key=member.channel.key,
             repetition=self._identity,
             sample_s=self.task.sample_s,

@@ -8,25 +8,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import json
 import math
+import os
 import re
 from dataclasses import dataclass
 from typing import Any
 
 from wifair.measure import fields
 from wifair.measure.errors import MeasureError, ProtocolError, Refused
-from wifair.measure.secret import NONCE_BYTES, fresh_nonce, mac, same
+from wifair.measure.secret import NONCE_BYTES, SALT_BYTES, fresh_nonce, mac, same, stretched
 
 __all__ = ["LARGEST", "NAME", "PORT", "PROTOCOL", "Channel", "Peer", "admit", "decode", "encode", "introduce"]
 
-PROTOCOL = 1
+PROTOCOL = 2
 PORT = 5010
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")
 LARGEST = 4 << 20
 LARGEST_UNPROVEN = 1024
 MAC_BYTES = 32
 ROLES = ("station", "coordinator")
+SALT = os.urandom(SALT_BYTES)
+"""Of this process, if it is a server: what was computed to guess one secret is of no use against another server."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class Channel:
         self._mine, self._theirs = (b"server", b"client") if side == "server" else (b"client", b"server")
         self._sent = 0
         self._received = 0
+        self.last_size = 0
         self._writing = asyncio.Lock()
 
     @property
@@ -79,7 +84,7 @@ class Channel:
                 raise ConnectionError("the control connection takes nothing any more") from error
 
     async def receive(self, timeout_s: float) -> dict[str, Any]:
-        """Get the next message.
+        """Get the next message, whose size is then `last_size`.
 
         Raises
         ------
@@ -102,6 +107,7 @@ class Channel:
         if not same(signature, mac(self.key, self._theirs, self._received.to_bytes(8, "big"), payload)):
             raise ProtocolError("a message with a wrong signature")
         self._received += 1
+        self.last_size = size
         return decode(payload)
 
     async def close(self) -> None:
@@ -153,24 +159,30 @@ async def admit(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secr
     ConnectionError
         If it goes away.
     """
+    key = await asyncio.to_thread(stretched, secret, SALT)
     mine = fresh_nonce()
-    await _send_plain(writer, {"type": "hello", "protocol": PROTOCOL, "nonce": mine.hex()})
+    hello = {"type": "hello", "protocol": PROTOCOL, "nonce": mine.hex(), "salt": SALT.hex()}
+    await _send_plain(writer, hello)
     message = await _receive_plain(reader)
-    theirs = _nonce(message)
-    role, name = fields.text(message, "role", most=20), fields.text(message, "name", most=60)
-    expected = mac(secret, b"wifair measure", b"client", mine, theirs, role.encode(), name.encode())
-    if not same(_hex(message, "proof", MAC_BYTES), expected):
-        await _refuse(writer, "wrong secret")
-        raise ProtocolError("wrong secret")
     if fields.whole(message, "protocol", low=0, high=1 << 16) != PROTOCOL:
         await _refuse(writer, f"the server speaks protocol {PROTOCOL}: use the same version of wifair on all hosts")
         raise ProtocolError("another version of the protocol")
+    theirs = _nonce(message)
+    role, name = fields.text(message, "role", most=20), fields.text(message, "name", most=60)
+    said = [fields.text(message, end, most=60) for end in ("client", "server")]
+    about = _about(mine, theirs, role, name, *said)
+    if not same(_hex(message, "proof", MAC_BYTES), mac(key, b"client", *about)):
+        await _refuse(writer, "wrong secret")
+        raise ProtocolError("wrong secret")
     if role not in ROLES or not NAME.fullmatch(name):
         raise ProtocolError("no such role or name")
-    proof = mac(secret, b"wifair measure", b"server", theirs, mine)
-    await _send_plain(writer, {"type": "welcome", "proof": proof.hex()})
-    address = str(writer.get_extra_info("peername")[0])
-    return Channel(reader, writer, _key(secret, mine, theirs), "server"), Peer(role, name, address)
+    seen = [_address(writer, "peername"), _address(writer, "sockname")]
+    if said != seen:
+        what = f"it sees the connection as {said[0]} to {said[1]}, here it is {seen[0]} to {seen[1]}"
+        await _refuse(writer, f"{what}: something between them changes addresses")
+        raise ProtocolError(f"{what}: something between changes addresses")
+    await _send_plain(writer, {"type": "welcome", "proof": mac(key, b"server", *about).hex()})
+    return Channel(reader, writer, mac(key, b"key", *about), "server"), Peer(role, name, seen[0])
 
 
 async def introduce(
@@ -190,20 +202,38 @@ async def introduce(
     hello = await _receive_plain(reader)
     if hello.get("type") != "hello":
         raise ProtocolError("no wifair measure server")
+    version = fields.whole(hello, "protocol", low=0, high=1 << 16)
+    if version != PROTOCOL:
+        raise Refused(f"the server speaks protocol {version}, not {PROTOCOL}: use the same version of wifair")
     theirs, mine = _nonce(hello), fresh_nonce()
-    proof = mac(secret, b"wifair measure", b"client", theirs, mine, role.encode(), name.encode())
-    ours = {"type": "proof", "protocol": PROTOCOL, "role": role, "name": name}
-    await _send_plain(writer, {**ours, "nonce": mine.hex(), "proof": proof.hex()})
+    key = await asyncio.to_thread(stretched, secret, _hex(hello, "salt", SALT_BYTES))
+    ends = {"client": _address(writer, "sockname"), "server": _address(writer, "peername")}
+    about = _about(theirs, mine, role, name, *ends.values())
+    ours = {"type": "proof", "protocol": PROTOCOL, "role": role, "name": name, **ends}
+    await _send_plain(writer, {**ours, "nonce": mine.hex(), "proof": mac(key, b"client", *about).hex()})
     answer = await _receive_plain(reader)
     if answer.get("type") == "refused":
-        raise Refused(fields.text(answer, "reason"))
-    if not same(_hex(answer, "proof", MAC_BYTES), mac(secret, b"wifair measure", b"server", mine, theirs)):
+        raise Refused(fields.text(answer, "reason", most=500))
+    if not same(_hex(answer, "proof", MAC_BYTES), mac(key, b"server", *about)):
         raise ProtocolError("the server does not know the secret")
-    return Channel(reader, writer, _key(secret, theirs, mine), "client")
+    return Channel(reader, writer, mac(key, b"key", *about), "client")
 
 
-def _key(secret: bytes, server: bytes, client: bytes) -> bytes:
-    return mac(secret, b"wifair measure", b"key", server, client)
+def _about(server: bytes, client: bytes, role: str, name: str, *ends: str) -> list[bytes]:
+    """List what both sides sign: nothing of it can be changed on the way."""
+    texts = ("wifair measure", str(PROTOCOL), role, name, *ends)
+    return [server, client, *(text.encode() for text in texts)]
+
+
+def _address(writer: asyncio.StreamWriter, end: str) -> str:
+    """IP address of an end of a connection, in one form: no scope, and IPv4 as such also in IPv6."""
+    text = str((writer.get_extra_info(end) or ("?",))[0]).partition("%")[0]
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return text
+    mapped = getattr(address, "ipv4_mapped", None)
+    return str(mapped or address)
 
 
 async def _refuse(writer: asyncio.StreamWriter, reason: str) -> None:

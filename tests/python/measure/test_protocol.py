@@ -8,7 +8,7 @@ import hmac
 import json
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,15 @@ some_json = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=5),
     max_leaves=12,
 )
+
+
+@pytest.fixture(autouse=True)
+def _fast(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Stretch keys a little only: a server waits for 0.3 s here."""
+    monkeypatch.setattr(secrets, "COST", 1 << 8)
+    secrets.stretched.cache_clear()
+    yield
+    secrets.stretched.cache_clear()
 
 
 def with_server(test: Callable[[Server, int, list[str]], Awaitable[None]], **options: Any) -> list[str]:
@@ -114,7 +123,7 @@ def test_a_wrong_secret_is_refused_with_one_clear_line() -> None:
 def test_a_server_without_the_secret_is_not_believed() -> None:
     async def run() -> None:
         async def pretend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            hello = wire.encode({"type": "hello", "protocol": 1, "nonce": "00" * 32})
+            hello = wire.encode({"type": "hello", "protocol": wire.PROTOCOL, "nonce": "00" * 32, "salt": "00" * 16})
             writer.write(len(hello).to_bytes(4, "big") + hello)
             await reader.read(1000)
             welcome = wire.encode({"type": "welcome", "proof": "11" * 32})
@@ -168,7 +177,7 @@ def test_messages_that_were_changed_or_repeated_close_the_connection() -> None:
     [
         (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "not the protocol of wifair measure"),
         (b"\xff" * 100_000, "not the protocol of wifair measure"),
-        (b"\0\0\0\x02{}", "`nonce` is no text"),
+        (b"\0\0\0\x02{}", "`protocol` is no whole number"),
         (b"\0\0\0\x02[]", "a message that is no table"),
         (b"\0\0\x03\xe8" + b"[" * 1000, "a message that is no JSON"),
         (b"\0\0\0\x0a" + b'{"a": NaN}', "a message that is no JSON"),
@@ -247,6 +256,9 @@ class Copying:
 
     async def drain(self) -> None:
         await self.writer.drain()
+
+    def get_extra_info(self, name: str) -> object:
+        return self.writer.get_extra_info(name)
 
 
 class Nowhere:

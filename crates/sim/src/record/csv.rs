@@ -69,7 +69,16 @@ fn line<T>(cells: impl Iterator<Item = T>, out: &mut String, mut write: impl FnM
     out.push('\n');
 }
 
+/// Whether a spreadsheet would take a text for a formula. Numbers are what they are.
+fn is_formula(text: &str) -> bool {
+    text.len() > 1 && text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err()
+}
+
 fn write_text(text: &str, out: &mut String) {
+    if is_formula(text) {
+        write_text(&format!("'{text}"), out);
+        return;
+    }
     if !text.contains([',', '"', '\n', '\r']) {
         out.push_str(text);
         return;
