@@ -119,6 +119,14 @@ mod tests {
         numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
     }
 
+    /// A spreadsheet takes what begins so for a formula, which may fetch or send; an apostrophe makes it a text.
+    #[test]
+    fn texts_that_look_like_formulas_are_made_texts() {
+        let texts = vec!["=1+1", "+cmd", "-cmd", "@sum", "-3.5", "-", "up", "=a,b"];
+        let expected = "x\n'=1+1\n'+cmd\n'-cmd\n'@sum\n-3.5\n-\nup\n\"'=a,b\"\n";
+        assert_eq!(table(&["x"], &[Column::Texts(texts)]), expected);
+    }
+
     /// What Python's `csv` and `repr` give.
     #[test]
     fn numbers_are_written_as_python_writes_them() {
