@@ -10,7 +10,7 @@ DIST ?= dist
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-all lint format bless validate bench instructions instructions-record lab wheel docs clean
+.PHONY: help demo build test test-all lint format bless fuzz licences validate bench instructions instructions-record lab wheel docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,13 @@ test: $(STAMPS)/build $(STAMPS)/tools ## tests of the Rust core, then of the Pyt
 test-all: $(STAMPS)/build $(STAMPS)/tools ## the same with the slow tests
 	cargo test --locked $(CORE) -- --include-ignored
 	$(BIN)/pytest --slow
+
+fuzz: $(STAMPS)/build ## hostile input for every reader, a minute each; fuzz/README.md says more
+	$(BIN)/python fuzz/run.py
+
+licences: ## list what is compiled in, python/wifair/LICENCES.txt; and check it where cargo-deny is installed
+	$(PYTHON) tests/licences.py
+	if command -v cargo-deny >/dev/null; then cargo deny check; fi
 
 lint: $(STAMPS)/build $(STAMPS)/tools ## formatting, clippy, ruff, mypy; warnings are errors
 	cargo fmt --all --check

@@ -67,7 +67,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield work
         with suppress(OSError):
             work.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
-        sync(work)
+        with work.open("rb") as file:
+            os.fsync(file.fileno())
         work.replace(target)
         sync(target.parent)
     except IsADirectoryError as error:

@@ -3,20 +3,25 @@
 use wifair_config::{choice, table};
 use wifair_units::{Db, Dbm};
 
+/// Whether a level can be of a radio: 100 dBm are 10 MW, and thermal noise in 1 Hz has -174 dBm.
+fn is_level(level: Dbm) -> bool {
+    (-200.0..=100.0).contains(&level.0)
+}
+
 table! {
     /// The radio of a node. The two directions of a link differ where the radios at its ends do.
     pub struct Radio {
         /// Power into the antenna.
-        pub tx_power: Dbm = Dbm(20.0);
+        pub tx_power: Dbm = Dbm(20.0), "from -200 dBm to 100 dBm" => |level| is_level(*level);
         /// Gain of the antenna, for sending and for receiving.
         pub antenna_gain: Db = Db(0.0);
         /// Noise at the receiver, thermal and its own: -101 dBm in 20 MHz and a noise figure of 6 dB.
-        pub noise: Dbm = Dbm(-95.0);
+        pub noise: Dbm = Dbm(-95.0), "at most 100 dBm" => |level| level.0 <= 100.0;
         /// Power from which a frame can be read. IEEE Std 802.11-2016 asks for at least -76 dBm at 11 Mb/s (16.3.8.2) and
         /// -82 dBm at 6 Mb/s (17.3.10.2).
-        pub sensitivity: Dbm = Dbm(-82.0);
+        pub sensitivity: Dbm = Dbm(-82.0), "from -200 dBm to 100 dBm" => |level| is_level(*level);
         /// Power from which the medium is busy.
-        pub carrier_sense: Dbm = Dbm(-82.0);
+        pub carrier_sense: Dbm = Dbm(-82.0), "from -200 dBm to 100 dBm" => |level| is_level(*level);
     }
 }
 

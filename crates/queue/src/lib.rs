@@ -177,9 +177,9 @@ table! {
         /// Who is sent next, and who is dropped.
         pub discipline: Chosen = Chosen::Fifo(fifo::Params::default());
         /// How much it holds.
-        pub limit: Limit = Limit::Packets(50), "at least 1 packet or 40 B" => |limit| match limit {
-            Limit::Packets(packets) => *packets >= 1,
-            Limit::Bytes(bytes) => bytes.0 >= 40,
+        pub limit: Limit = Limit::Packets(50), "from 1 to 100000000 packets, or from 40 B to 100 GB" => |limit| match limit {
+            Limit::Packets(packets) => (1..=100_000_000).contains(packets), // a hundred bytes of memory each
+            Limit::Bytes(bytes) => (40..=100_000_000_000).contains(&bytes.0),
         };
         /// An ECN-capable packet that finds more than this inside is marked (RFC 8257, section 3.1); disciplines
         /// with a rule of their own for marking do not look at it. Nothing is marked if absent.

@@ -186,7 +186,7 @@ fn what_cannot_be_is_said() {
     };
     for (keys, message) in [
         ("ap.queue.limit = '0 packets'", "must be at least one packet"),
-        ("ap.queue.limit = '39 B'", "at least 1 packet or 40 B"),
+        ("ap.queue.limit = '39 B'", "from 1 to 100000000 packets, or from 40 B to 100 GB"),
         ("ap.scheme.b-over-n.buffer = '0 packets'", "must be at least one packet"),
         ("ap.queue.discipline = 'python'", "`class` is missing"),
         ("ap.queue.discipline = 'rde'", "did you mean `red`?"),

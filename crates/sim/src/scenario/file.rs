@@ -152,6 +152,9 @@ table! {
     }
 }
 
+/// At this rate 64 B take half a nanosecond, which is below the resolution of the clock.
+const MOST_RATE: BitRate = BitRate::from_mbps(1_000_000);
+
 table! {
     /// Hosts on the wired side, each with a link of its own to the rest.
     pub struct Servers {
@@ -162,7 +165,7 @@ table! {
         /// What the link joins it to. If absent the access point, unless the server is named in `[[links]]`.
         pub at: Option<String> = None;
         /// Rate of the link.
-        pub rate: BitRate = BitRate::from_mbps(100);
+        pub rate: BitRate = BitRate::from_mbps(100), "at most 1 Tb/s" => |rate| *rate <= MOST_RATE;
         /// Delay of the link, one way.
         pub delay: Duration = Duration::ZERO;
         /// Packets that wait for the link, at either end.
@@ -186,7 +189,7 @@ table! {
         /// The other end.
         pub to: String;
         /// Rate.
-        pub rate: BitRate;
+        pub rate: BitRate, "at most 1 Tb/s" => |rate| *rate <= MOST_RATE;
         /// Makes the link a token bucket of this size, which fills at `rate`: packets leave in no time while it lasts.
         pub burst: Option<Bytes> = None, "1 B or more" => |burst| burst.is_none_or(|burst| burst.0 > 0);
         /// Delay, one way.
@@ -210,7 +213,7 @@ table! {
     /// UDP.
     pub struct Udp {
         /// Rate of the application's data, headers not counted.
-        pub rate: BitRate;
+        pub rate: BitRate, "at most 1 Tb/s" => |rate| *rate <= MOST_RATE;
         /// Data in a datagram.
         pub payload: Bytes = Bytes(1472), "from 1 B to 65507 B" => |size| (1..=65_507).contains(&size.0);
         /// UDP and IP header of a datagram.

@@ -130,6 +130,9 @@ fn is_2_4_ghz(standard: Standard, band: Option<Band>) -> bool {
 /// Intervals of the MAC are microseconds; above this there is a slip in the unit.
 const LONGEST: Duration = Duration::from_secs(1);
 
+/// The longest slot of the standard has 50 us, of frequency hopping; twenty times that is a slip in the unit.
+const LONGEST_SLOT: Duration = Duration::from_millis(1);
+
 /// Probability, for rules of keys.
 fn is_probability(p: &f64) -> bool {
     (0.0..=1.0).contains(p)
@@ -182,7 +185,7 @@ table! {
         pub plcp_rate: Option<BitRate> = None;
         /// aSlotTime.
         pub slot: Duration = Duration::from_micros(if standard.is_ofdm() { 9 } else { 20 }), by standard,
-            "above 0 and at most 1 s" => |slot| *slot > Duration::ZERO && *slot <= LONGEST;
+            "above 0 and at most 1 ms" => |slot| *slot > Duration::ZERO && *slot <= LONGEST_SLOT;
         /// aSIFSTime.
         pub sifs: Duration = Duration::from_micros(if is_2_4_ghz(standard, band) { 10 } else { 16 }), by standard, by band,
             "at most 1 s" => |sifs| *sifs <= LONGEST;

@@ -1,0 +1,382 @@
+"""Fuzzing without a fuzzer: hostile inputs for every reader, made from a seed, for so many seconds each.
+
+    python fuzz/run.py                      # every target for a minute
+    python fuzz/run.py scenario --seconds 1800 --seed 7
+    python fuzz/run.py scenario --only 7:1234   # a finding again
+
+A finding is any exception but the documented ones, a broken invariant, or an input that takes far too long. It is
+printed with the target, seed and number that make it again; the exit code is then 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import struct
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import wifair
+from wifair import _core
+from wifair.measure import wire
+from wifair.measure.errors import MeasureError
+from wifair.measure.flow import Flow, Limits
+from wifair.measure.server import Task
+
+HERE = Path(__file__).parent
+LONGEST_S = 20.0
+"""An input that takes longer is a finding."""
+
+CONTROLS = ("reno", "cubic", "vegas", "westwood-plus", "bbr", "compound", "newreno", "tahoe")
+QUEUES = ("fifo", "las", "red", "codel", "fq-codel", "drr", "scfq")
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</style><svg onload=alert(1)>",
+    "a" * 300,
+    "\u202e\u0000x",
+    "=1+1",
+    "]]>",
+    "&lt;b&gt;",
+)
+
+
+def told(error: Exception) -> None:
+    """See that an error says something."""
+    if not str(error):
+        raise AssertionError(f"{type(error).__name__} says nothing")
+
+
+def scenario_table(rng: random.Random) -> dict[str, Any]:
+    """Make a scenario past the parser: small enough to run, odd enough to matter."""
+    servers = [{"name": "server", "delay": f"{rng.choice((0, 1, 5, 80))} ms"}]
+    groups = [{"name": f"g{n}", "count": rng.choice((1, 1, 2, 3, 7))} for n in range(rng.randint(1, 3))]
+    for group in groups:
+        if rng.random() < 0.2:
+            group["error_rate"] = rng.choice((0.0, 0.1, 0.5, 1.0))
+        if rng.random() < 0.2:
+            group["cw_min"] = rng.choice((1, 7, 15, 31))
+    flows: list[dict[str, Any]] = []
+    for n in range(rng.randint(1, 4)):
+        flow: dict[str, Any] = {
+            "name": f"f{n}",
+            "station": rng.choice(groups)["name"],
+            "server": "server",
+            "direction": rng.choice(("up", "down")),
+        }
+        if rng.random() < 0.3:
+            flow |= {"transport": "udp", "rate": f"{rng.choice((1, 100, 2000, 20000))} kb/s"}
+        else:
+            flow["tcp"] = {"cc": rng.choice(CONTROLS), "mss": f"{rng.choice((100, 536, 1000, 1460))} B"}
+            if rng.random() < 0.3:
+                flow["tcp"]["receive_window"] = f"{rng.choice((1, 2, 20, 400))} packets"
+        flows.append(flow)
+    return {
+        "duration": f"{rng.choice((200, 500, 1500))} ms",
+        "warm_up": f"{rng.choice((0, 50, 100))} ms",
+        "wlan": {"standard": rng.choice(("802.11b", "802.11g", "802.11a"))},
+        "ap": {
+            "queue": {
+                "limit": rng.choice(("1 packet", "2 packets", "50 packets", "3 kB", "100 kB")),
+                "discipline": rng.choice(QUEUES),
+            }
+        },
+        "servers": servers,
+        "stations": groups,
+        "flows": flows,
+    }
+
+
+def scenario(rng: random.Random) -> None:
+    """Run a scenario, and look at what always holds."""
+    try:
+        made = wifair.Scenario.from_dict(scenario_table(rng))
+    except wifair.ScenarioError:
+        return
+    seed = rng.randrange(1 << 40)
+    results = wifair.run(made, seeds=seed, threads=1, progress=False, series="50 ms")
+    cell = {name: float(column[0]) for name, column in results.cells.items() if column.dtype.kind in "fiu"}
+    flows = results.flows
+    jain = cell["jain_index"]
+    if not np_nan(jain):
+        assert 0 < jain <= 1 + 1e-12, f"Jain's index is {jain}"
+    assert all(not value < 0 for value in flows["goodput_bps"].tolist()), "goodput is not negative"
+    total = sum(value for name, value in cell.items() if name.startswith("airtime_") and name.endswith("_fraction"))
+    assert total <= 1 + 1e-9, f"parts of the air time sum to {total}"
+    if results.series is not None and results.series.rows:
+        times = results.series["time_s"].tolist()
+        assert max(times) <= made.duration_s + 1e-9, "no sample after the end"
+    again = wifair.run(made, seeds=seed, threads=1, progress=False, series="50 ms")
+    assert again.to_json() == results.to_json(), "the same seed gives the same results"
+
+
+def np_nan(value: float) -> bool:
+    """Whether it is NaN."""
+    return value != value  # noqa: PLR0124
+
+
+def round_trip(rng: random.Random) -> None:
+    """Write a scenario as TOML with all defaults, and read it again: the same scenario."""
+    try:
+        made = wifair.Scenario.from_dict(scenario_table(rng))
+    except wifair.ScenarioError:
+        return
+    again = wifair.Scenario.from_text(made.resolved)
+    assert again.resolved == made.resolved
+    assert again.hash == made.hash
+    text = bytearray(made.resolved.encode())
+    for _ in range(rng.randint(1, 6)):
+        mutate(rng, text)
+    try:
+        wifair.Scenario.from_text(text.decode("utf-8", "replace"))
+    except wifair.ScenarioError as error:
+        told(error)
+
+
+def mutate(rng: random.Random, data: bytearray) -> None:
+    """Change a few bytes somewhere."""
+    if not data:
+        return
+    at = rng.randrange(len(data))
+    match rng.randrange(6):
+        case 0:
+            data[at] ^= 1 << rng.randrange(8)
+        case 1:
+            del data[at : at + rng.randint(1, 30)]
+        case 2:
+            data[at:at] = rng.randbytes(rng.randint(1, 8))
+        case 3:
+            data[at : at + 4] = struct.pack("<I", rng.choice((0, 1, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF)))
+        case 4:
+            other = rng.randrange(len(data))
+            data[at:at] = data[other : other + rng.randint(1, 200)]
+        case _:
+            data[at : at + 1] = rng.choice((b"9", b"-", b'"', b"[", b"=", b"e9", b"\n", b"0.", b"..", b",", b"{", b"*"))
+
+
+EXPRESSIONS = (
+    "stations.count=2..20:2",
+    "stations.g0.count=1..64:*2",
+    "flows.tcp.cc=reno,vegas",
+    "servers.delay=uniform(1 ms, 9 ms)",
+    "servers.delay=loguniform(1 ms, 100 ms)",
+    "ap.queue.limit={2 * stations.count + 1} packets",
+    "ap.queue.limit=10..100 packets:10",
+    "stations.count=2,4; ap.queue.limit=20 packets,40 packets",
+    "stations.count=integers(1, 5)",
+    "flows.tcp.cc=choice(reno, cubic)",
+)
+
+
+def expressions(rng: random.Random) -> None:
+    """Vary parameters by texts that are nearly right."""
+    from wifair.sweeps.points import Points  # noqa: PLC0415
+
+    base = wifair.Scenario.from_dict(
+        {
+            "duration": "1 s",
+            "wlan": {"standard": "802.11g"},
+            "sweep": {"samples": 3},
+            "servers": [{"name": "server"}],
+            "stations": [{"name": "g0"}],
+            "flows": [{"name": "f", "station": "g0", "server": "server", "direction": "up"}],
+        }
+    )
+    text = bytearray(rng.choice(EXPRESSIONS).encode())
+    for _ in range(rng.randint(0, 4)):
+        mutate(rng, text)
+    try:
+        points = Points(base, [("--vary", text.decode("utf-8", "replace"))], [])
+        assert len(points) >= 0
+    except (wifair.ScenarioError, ValueError) as error:
+        told(error)
+
+
+def captures(rng: random.Random) -> None:
+    """Analyse damaged captures with everything on, plain and packed."""
+    corpus = sorted((HERE / "corpus" / "capture_file").iterdir())
+    data = bytearray(rng.choice(corpus).read_bytes())
+    for _ in range(rng.randint(1, 10)):
+        mutate(rng, data)
+    if rng.random() < 0.2:
+        data = bytearray(gzip.compress(bytes(data), 1))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.pcap"
+        path.write_bytes(data)
+        try:
+            found = wifair.read_capture(path, packets=rng.random() < 0.5, connections=rng.choice((1, 3, 10_000)))
+        except (wifair.CaptureError, OSError) as error:
+            told(error)
+            return
+        json.loads(found.to_json())
+        assert repr(found)
+        for table in found.tables.values():
+            table.to_csv()
+
+
+def bombs(rng: random.Random) -> None:
+    """Unpack little data that becomes much: memory stays small, and it ends by an error or a result."""
+    size = rng.choice((1 << 16, 1 << 20, 1 << 24))
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, rng.choice((1, 101, 127)))
+    record = struct.pack("<IIII", 1, 1, *rng.choice(((60, 60), (65535, 65535), (0x7FFFFFFF, 1), (0, 0)))) + bytes(60)
+    data = head + record * rng.randint(0, 3) + bytes(size)
+    packed = gzip.compress(data, 9)
+    if rng.random() < 0.3:
+        packed = gzip.compress(packed, 9)
+    if rng.random() < 0.3:
+        packed = packed[: rng.randrange(len(packed))]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.pcap.gz"
+        path.write_bytes(packed)
+        try:
+            wifair.read_capture(path)
+        except (wifair.CaptureError, OSError) as error:
+            told(error)
+
+
+def any_json(rng: random.Random, depth: int = 3) -> Any:  # noqa: PLR0911
+    """Make some JSON."""
+    kind = rng.randrange(8 if depth else 6)
+    match kind:
+        case 0:
+            return rng.choice((None, True, False))
+        case 1:
+            return rng.choice((0, -1, 1 << 70, -(1 << 63), 5, 1000))
+        case 2:
+            return rng.choice((0.5, -1e300, 1e308, 1e-9))
+        case 3 | 4:
+            return rng.choice(("", "a", "up", "tcp", *HOSTILE))
+        case 5:
+            return rng.random()
+        case 6:
+            return [any_json(rng, depth - 1) for _ in range(rng.randrange(4))]
+    names = ("flows", "name", "station", "direction", "size", "start_s", "cases", "runs", "timeout_s", "type")
+    return {rng.choice(names): any_json(rng, depth - 1) for _ in range(rng.randrange(5))}
+
+
+FLOW = {"name": "f", "station": "a", "direction": "up", "transport": "tcp", "start_s": 0.0, "size": 1000}
+PLAN = {"name": "p", "cases": [{"flows": [FLOW]}], "runs": 4, "timeout_s": 5.0, "sample_s": 0.05, "capture": False}
+
+
+def messages(rng: random.Random) -> None:
+    """Say odd things to a measurement's hosts."""
+    change = any_json(rng)
+    change = change if isinstance(change, dict) else {}
+    for make in (
+        lambda: Flow.from_dict({**FLOW, **change}, Limits()),
+        lambda: Task.from_dict({**PLAN, **change}, Limits()),
+    ):
+        try:
+            make()
+        except MeasureError as error:
+            told(error)
+    payload = bytearray(json.dumps({**PLAN, "x": change}).encode())
+    for _ in range(rng.randint(0, 5)):
+        mutate(rng, payload)
+    try:
+        assert isinstance(wire.decode(bytes(payload)), dict)
+    except MeasureError as error:
+        told(error)
+
+
+def pages(rng: random.Random) -> None:
+    """Write pages and figures with hostile names: no text becomes an element."""
+    from html.parser import HTMLParser  # noqa: PLC0415
+
+    class Elements(HTMLParser):
+        found: list[str]
+
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            names = {name for name, _ in attrs}
+            assert not any(name.startswith("on") for name in names), f"an element `{tag}` with {names}"
+            assert tag != "img" or not any(value == "x" for _, value in attrs)
+
+    corpus = sorted((HERE / "corpus" / "capture_file").iterdir())
+    with tempfile.TemporaryDirectory() as folder:
+        name = rng.choice([text for text in HOSTILE if "/" not in text and "\0" not in text])[:200]
+        path = Path(folder) / f"{name}.pcap"
+        path.write_bytes(rng.choice(corpus).read_bytes())
+        try:
+            found = wifair.read_capture(path, packets=True)
+        except wifair.CaptureError:
+            return
+        found.report(Path(folder) / "page.html")
+        text = (Path(folder) / "page.html").read_text(encoding="utf-8")
+        Elements().feed(text)
+        assert "alert(1)</script>" not in text
+
+
+TARGETS: dict[str, Callable[[random.Random], None]] = {
+    "scenario": scenario,
+    "round-trip": round_trip,
+    "expressions": expressions,
+    "captures": captures,
+    "bombs": bombs,
+    "messages": messages,
+    "pages": pages,
+}
+
+
+def once(target: str, seed: int, number: int) -> str | None:
+    """Try one input; returns what is wrong."""
+    began = time.monotonic()
+    try:
+        TARGETS[target](random.Random(f"{target}/{seed}/{number}"))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # also the panics of Rust
+        return traceback.format_exc()
+    took = time.monotonic() - began
+    return f"took {took:.0f} s" if took > LONGEST_S else None
+
+
+def fuzz(target: str, seconds: float, seed: int, most: int = 1 << 60) -> tuple[int, list[tuple[int, str]]]:
+    """Try inputs for so long; returns their number, and the findings."""
+    until = time.monotonic() + seconds
+    findings = []
+    number = 0
+    while number < most and time.monotonic() < until:
+        wrong = once(target, seed, number)
+        if wrong is not None:
+            findings.append((number, wrong))
+        number += 1
+    return number, findings
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
+    parser.add_argument("--seconds", type=float, default=60.0, help="for each target")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", metavar="SEED:NUMBER", help="one input again")
+    given = parser.parse_args()
+    unknown = [name for name in given.targets if name not in TARGETS]
+    if unknown:
+        parser.error(f"no target `{unknown[0]}`: there are {', '.join(TARGETS)}")
+    code = 0
+    for target in given.targets or TARGETS:
+        if given.only:
+            seed, number = map(int, given.only.split(":"))
+            wrong = once(target, seed, number)
+            print(f"{target} {given.only}: {wrong or 'nothing wrong'}")
+            code |= wrong is not None
+            continue
+        count, findings = fuzz(target, given.seconds, given.seed)
+        print(f"{target:<12} {count:>8} inputs in {given.seconds:g} s, {len(findings)} findings", flush=True)
+        for number, wrong in findings[:5]:
+            print(f"  again with: python fuzz/run.py {target} --only {given.seed}:{number}\n{wrong}")
+        code |= bool(findings)
+    return code
+
+
+if __name__ == "__main__":
+    assert _core.__version__
+    sys.exit(main())

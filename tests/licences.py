@@ -1,0 +1,35 @@
+"""Writes the list of everything that is compiled into the extension, with versions and licences: `make licences`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent.parent
+TARGET = HERE / "python" / "wifair" / "LICENCES.txt"
+HEAD = """\
+Compiled into wifair's extension module, beside wifair itself (MIT OR Apache-2.0).
+Made by tests/licences.py from Cargo.lock. Crate, version, licence, source.
+
+"""
+
+
+def listing() -> str:
+    """Make the text."""
+    tree = ["cargo", "tree", "--locked", "-p", "wifair-py", "-e", "normal", "--prefix", "none", "-f", "{p}"]
+    used = subprocess.run(tree, cwd=HERE, capture_output=True, text=True, check=True).stdout
+    wanted = {tuple(line.split()[:2]) for line in used.splitlines() if line and "(/" not in line}
+    data = subprocess.run(
+        ["cargo", "metadata", "--locked", "--format-version", "1"], cwd=HERE, capture_output=True, text=True, check=True
+    ).stdout
+    rows = [
+        f"{package['name']} {package['version']}  {package['license']}  {package['repository'] or ''}".rstrip()
+        for package in json.loads(data)["packages"]
+        if (package["name"], f"v{package['version']}") in wanted and package["source"]
+    ]
+    return HEAD + "\n".join(sorted(rows)) + "\n"
+
+
+if __name__ == "__main__":
+    TARGET.write_text(listing(), encoding="utf-8")
