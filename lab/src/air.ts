@@ -367,7 +367,7 @@ export function describeFrame(frames: Frames, row: number): string {
   const text = (name: string): string => table.text(name, row);
   const number = (name: string): number => table.numbers(name)[row] ?? NaN;
   const receiver = text("receiver") === "*" ? "everyone" : text("receiver");
-  const kind = { data: "Data frame", ack: "ACK", rts: "RTS", cts: "CTS" }[text("kind")] ?? text("kind");
+  const kind = { data: "Data frame", ack: "ACK", rts: "RTS", cts: "CTS", "block-ack": "Block ACK", "block-ack-request": "Block ACK request" }[text("kind")] ?? text("kind");
   const lines = [
     `${kind} from ${text("sender")} to ${receiver}${number("retry") ? ", sent before" : ""}`,
     `${figure(number("start_s"), 9)} s, ${span(number("end_s") - number("start_s"))} at ${rate(number("rate_bps"))}, ${number("length_bytes")} B`,

@@ -11,7 +11,8 @@ export interface Finding {
   advice: string[];
 }
 
-const STARVED = 0.1;
+/** Below this R-factor many users are dissatisfied (ITU-T G.109). */
+const SATISFIED = 70;
 const FEW = 6;
 
 /** A number as Python's `.3g` writes it. */
@@ -48,7 +49,11 @@ const list = (parts: string[]): string => (parts.length === 1 ? parts[0]! : `${p
 const some = (names: string[]): string => (names.length <= FEW + 1 ? list(names) : `${names.slice(0, FEW).join(", ")} and ${names.length - FEW} more`);
 const first = (values: number[], pick: (...v: number[]) => number): number => values.indexOf(pick(...values));
 /** Places in falling order of their values. */
-const ranked = (values: number[]): number[] => values.map((_, i) => i).sort((a, b) => values[b]! - values[a]! || a - b);
+const ranked = (values: number[]): number[] =>
+  values
+    .map((_, i) => i)
+    .filter((i) => !Number.isNaN(values[i]))
+    .sort((a, b) => values[b]! - values[a]! || a - b);
 
 class Records {
   readonly names: string[];
@@ -75,7 +80,7 @@ class Records {
 export function explain(result: Result, checked: Checked): Finding[] {
   if (!result.flows.rows) return [];
   const records = new Records(result, checked);
-  const rules = [shares, starved, directions, droppedAcks, droppedData, timeouts, waiting, limits, sessions, radio, collisions, slowStations, air];
+  const rules = [shares, starved, directions, droppedAcks, droppedData, timeouts, waiting, calls, limits, sessions, radio, collisions, slowStations, air];
   return rules.flatMap((rule) => {
     const found = rule(records);
     return found ? [{ advice: [], ...found }] : [];
@@ -98,11 +103,10 @@ function shares(r: Records): Found {
 }
 
 function starved(r: Records): Found {
-  const goodput = r.flows("goodput_bps");
-  const low = r.names.map((_, f) => f).filter((f) => goodput[f]! < STARVED * mean(goodput));
-  if (!low.length || r.names.length === 1) return null;
-  const asked = low.some((f) => !r.persistent(f)) ? " Some of them may not ask for more: see their workloads." : "";
-  return { topic: "starved", text: `Less than a tenth of the mean goes to ${some(low.map((f) => r.names[f]!))}.${asked}` };
+  const column = r.flows("starved");
+  const hit = r.names.filter((_, f) => column[f]! > 0);
+  if (!hit.length || r.names.length === 1) return null;
+  return { topic: "starved", text: `Less than a tenth of an equal share goes to ${some(hit)}.` };
 }
 
 function directions(r: Records): Found {
@@ -179,7 +183,29 @@ function waiting(r: Records): Found {
   const queue = r.cell("ap_queue_mean_packets");
   let text = `Round trips take ${time(average)} on average, the shortest take ${time(base)}: the rest is waiting in queues`;
   if (queue > 1) text += `. The access point's holds ${queue.toFixed(1)} packets on average`;
+  const increase = r.flows("latency_increase_s").filter((x, f) => known.includes(f) && !Number.isNaN(x));
+  if (increase.length) text += `. Tests of bufferbloat would give this a grade of ${grade(mean(increase))}`;
   return { topic: "waiting", text: `${text}.`, advice: queue > 10 ? ["ap.scheme.window=b-over-n", "ap.queue.discipline=fq-codel"] : [] };
+}
+
+/** The bounds of the DSLReports speed test and of Waveform's bufferbloat test. */
+function grade(increase_s: number): string {
+  const bounds: [number, string][] = [[0.005, "A+"], [0.03, "A"], [0.06, "B"], [0.2, "C"], [0.4, "D"]];
+  return bounds.find(([bound]) => increase_s < bound)?.[1] ?? "F";
+}
+
+function calls(r: Records): Found {
+  const rating = r.flows("r_factor");
+  const bad = ranked(rating.map((x) => -x)).filter((f) => rating[f]! < SATISFIED);
+  if (!bad.length) return null;
+  const worst = bad[0]!;
+  const [score, lost, late] = [r.flows("mos")[worst]!, r.flows("loss_fraction")[worst]!, r.flows("owd_p99_s")[worst]!];
+  const more = bad.length > 1 ? `; ${bad.length - 1} more flows have an R-factor below ${SATISFIED}` : "";
+  return {
+    topic: "calls",
+    text: `As a call, ${r.names[worst]} would sound bad: a mean opinion score of ${score.toFixed(1)} (R-factor ${rating[worst]!.toFixed(0)}), for ${percent(lost)} of its datagrams are lost and one in a hundred takes ${time(late)} or more${more}.`,
+    advice: ["ap.queue.discipline=fq-codel"],
+  };
 }
 
 function segments(limit: string, mss: string): number {

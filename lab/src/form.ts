@@ -32,6 +32,9 @@ const MAIN = [
   "ap.scheme.window",
   "wlan.standard",
   "wlan.data_rate",
+  "wlan.mcs",
+  "wlan.width",
+  "wlan.streams",
   "stations.*.data_rate",
   "wlan.rts_threshold",
   "wlan.data_error",
@@ -292,6 +295,9 @@ export class Form {
   private isUseful(path: string): boolean {
     const schema = schemaAt(this.schema, path);
     if (!schema || schema.type === "object") return false;
+    const hasMcs = /^802\.11(n|ac|ax|be)$/.test(this.standard);
+    if (["wlan.mcs", "wlan.width", "wlan.streams"].includes(path)) return hasMcs;
+    if (path === "wlan.data_rate" && hasMcs) return false;
     if (valueAt(this.tree, path) !== undefined) return true;
     return path.startsWith("ap.scheme") && valueAt(this.tree, "ap") !== undefined;
   }

@@ -13,7 +13,8 @@ const FIRST = 8;
 
 export class Pictures {
   readonly bars: Bars;
-  readonly spreads = new Spreads();
+  private readonly rtt = new Spreads("RTT", "Round-trip times that TCP measured");
+  private readonly delay = new Spreads("One-way delay", "Delays of data packets from sender to receiver");
   private readonly air = new Shares("Air time", " shares of the measured time", "What was on the air, and how much of the time.");
   private readonly losses = new Shares("Losses", " packets by place", "Data packets and TCP ACKs that were dropped or given up, of all flows.");
   readonly lines: { goodput: LinePlot; fairness: LinePlot; queue: LinePlot; cwnd: LinePlot; rtt: LinePlot };
@@ -34,7 +35,7 @@ export class Pictures {
       rtt: new LinePlot("Smoothed RTT", { unit: "ms" }, go, "Smoothed round-trip time, as TCP has it, of the chosen flows."),
     };
     const { goodput, fairness, queue, cwnd, rtt } = this.lines;
-    byId("plots").append(this.bars.root, goodput.root, fairness.root, queue.root, cwnd.root, rtt.root, this.spreads.root, this.air.root, this.losses.root);
+    byId("plots").append(this.bars.root, goodput.root, fairness.root, queue.root, cwnd.root, rtt.root, this.rtt.root, this.delay.root, this.air.root, this.losses.root);
   }
 
   /** Losses and timeouts of the chosen flows about a time. */
@@ -87,7 +88,9 @@ export class Pictures {
     const queueLines = (list: number[][], what: string): Line[] =>
       list.slice(0, 8).map((values, ap) => ({ label: list.length > 1 ? `AP ${ap + 1}${what}` : `queue${what}`, values, colour: what ? `${colour(ap)}77` : colour(ap), steps: true, width: what ? 1 : 1.3, dash: what ? [3, 3] : undefined }));
     set(this.lines.queue, lines.queueTime, queueLines(lines.queues, ""), queueLines(old((l) => l.queues, (l) => l.queueTime, lines.queueTime), " pinned"));
-    this.spreads.show(spreads(result));
+    const named = (prefix: string, first: string): string[] => [`${prefix}_${first}_s`, ...["p50", "p95", "p99", "max"].map((one) => `${prefix}_${one}_s`)];
+    this.rtt.show(spreads(result, named("rtt", "min")));
+    this.delay.show(spreads(result, named("owd", "idle")));
     this.air.show(airShares(result));
     this.losses.show(losses(result));
     this.atTime(this.lab.player.now_s);
@@ -113,9 +116,9 @@ export class Pictures {
   }
 }
 
-function spreads(result: Result): { name: string; flow: number; at: [number, number, number, number, number] }[] {
+function spreads(result: Result, names: string[]): { name: string; flow: number; at: [number, number, number, number, number] }[] {
   const { flows } = result;
-  const columns = ["rtt_min_s", "rtt_p50_s", "rtt_p95_s", "rtt_p99_s", "rtt_max_s"].map((name) => flows.numbers(name));
+  const columns = names.map((name) => flows.numbers(name));
   return flows.texts("name").map((name, flow) => ({
     name,
     flow,

@@ -221,19 +221,18 @@ export interface Spread {
   at: [number, number, number, number, number];
 }
 
-/** The distribution of round-trip times of each flow. */
+/** The distribution of a delay of each flow. */
 export class Spreads {
   readonly root = el("figure", { class: "plot spreads" });
-  private readonly list = el("ul", { "aria-label": "Round-trip times of each flow" });
-  spreads: Spread[] = [];
+  private readonly list: HTMLUListElement;
 
-  constructor() {
-    const about = "Round-trip times that TCP measured: a line from the shortest to the longest, thick to the 95th percentile, marks at the median and the 99th percentile.";
-    this.root.append(el("figcaption", { title: about }, "RTT", el("small", {}, " shortest, median, 95 %, 99 %, longest; logarithmic")), this.list, el("div", { class: "scale" }));
+  constructor(title: string, what: string) {
+    this.list = el("ul", { "aria-label": `${what} of each flow` });
+    const about = `${what}: a line from the shortest to the longest, thick to the 95th percentile, marks at the median and the 99th percentile.`;
+    this.root.append(el("figcaption", { title: about }, title, el("small", {}, " shortest, median, 95 %, 99 %, longest; logarithmic")), this.list, el("div", { class: "scale" }));
   }
 
   show(spreads: Spread[]): void {
-    this.spreads = spreads;
     const known = spreads.filter((one) => one.at[4] > 0);
     this.root.hidden = known.length === 0;
     const low = Math.log(Math.min(...known.map((one) => one.at[0])) || 1e-3);
