@@ -1,0 +1,75 @@
+"""Access categories of flows, by name and by DSCP."""
+
+from __future__ import annotations
+
+import pytest
+from wifair import Scenario, ScenarioError, run
+
+SCENARIO = """
+duration = "3 s"
+warm_up = "1 s"
+[wlan]
+standard = "802.11n"
+[[servers]]
+name = "server"
+delay = "5 ms"
+[[stations]]
+name = "sta"
+count = 2
+[[flows]]
+name = "first"
+station = "sta1"
+[[flows]]
+name = "second"
+station = "sta2"
+"""
+
+
+def goodput(changes: dict[str, object]) -> list[float]:
+    """Goodput of both flows."""
+    return [float(bps) for bps in run(Scenario.from_text(SCENARIO).with_(changes), seeds=[1]).flows["goodput_bps"]]
+
+
+@pytest.mark.parametrize(
+    ("dscp", "mapping", "category"),
+    [
+        (46, "rfc8325", "voice"),  # EF, by RFC 8325, figure 1
+        (46, "linux", "voice"),
+        (46, "precedence", "video"),  # 101110: the three high bits are 5
+        (8, "rfc8325", "background"),  # CS1
+        (10, "rfc8325", "best-effort"),  # AF11
+        (10, "precedence", "background"),  # 001010
+        (50, "rfc8325", "best-effort"),  # no service class
+        (50, "linux", "voice"),  # 110010
+    ],
+)
+def test_a_dscp_is_the_category_that_it_stands_for(dscp: int, mapping: str, category: str) -> None:
+    by_dscp = goodput({"flows.first.dscp": dscp, "wlan.dscp_mapping": mapping})
+    assert by_dscp == goodput({"flows.first.category": category})
+
+
+def test_without_either_packets_are_best_effort() -> None:
+    plain = goodput({})
+    assert plain == goodput({"flows.first.category": "best-effort"}) == goodput({"flows.first.dscp": 0})
+    voice = goodput({"flows.first.category": "voice"})
+    assert voice[0] > plain[0]
+    assert voice[1] < plain[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ("dscp = 64", "from 0 to 63"),
+        ('dscp = 46\ncategory = "voice"', "`category` and `dscp` exclude each other"),
+        ('category = "gold"', "best-effort"),
+    ],
+)
+def test_what_is_wrong_with_a_flow(change: str, part: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.from_text(f"{SCENARIO}{change}\n")
+    assert part in str(caught.value)
+
+
+def test_802_11g_has_no_categories() -> None:
+    with pytest.raises(ScenarioError, match="dscp"):
+        Scenario.from_text(SCENARIO.replace("802.11n", "802.11g") + "dscp = 46\n")
