@@ -292,11 +292,12 @@ def _stack(tables: list[tuple[int, list[RawColumn]]]) -> Columns:
 
 
 def _joined(parts: list[RawData]) -> RawData:
-    """Columns of the same kind as one."""
+    """Columns of the same kind as one; a column without rows may have come as numbers though others are texts."""
+    texts = [text for part in parts if isinstance(part, list) for text in part]
     numbers = [part for part in parts if isinstance(part, tuple)]
-    if numbers:
-        return numbers[0][0], b"".join(data for _, data in numbers)
-    return [text for part in parts if isinstance(part, list) for text in part]
+    if texts or not numbers:
+        return texts
+    return numbers[0][0], b"".join(data for _, data in numbers)
 
 
 def _with_goodput(series: Columns, step_s: float) -> Columns:

@@ -10,6 +10,7 @@ import math
 import pickle
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -304,3 +305,14 @@ def test_series_are_typed() -> None:
     assert one["cwnd"].size == sampled.series.rows
     assert sampled.queues.rows > 0
     assert wifair.run(scenario, seeds=[1]).series is None
+
+
+def test_seeds_without_a_session_stand_beside_seeds_with_some() -> None:
+    """A seed in which no session began has columns without rows, which once hid the names of the others."""
+    from wifair.results import _stack  # noqa: PLC0415
+
+    none: list[tuple[str, str, Any]] = [("flow", "", ("<f8", b"")), ("start_s", "", ("<f8", b""))]
+    some: list[tuple[str, str, Any]] = [("flow", "", ["web"]), ("start_s", "", ("<f8", bytes(8)))]
+    table = _stack([(1, none), (2, some), (3, none)])
+    assert table["flow"].tolist() == ["web"]
+    assert table["seed"].tolist() == [2]
