@@ -193,8 +193,9 @@ def test_a_report_without_figures_says_what_they_need(tmp_path: Path, monkeypatc
 def test_report_is_complete_and_needs_no_network(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     out = tmp_path / "report"
-    for _ in range(2):  # a second time over the first
-        done = CliRunner().invoke(main, ["reproduce", "lee2007/fig2a", "lee2007/calc_mu", "--out", str(out)])
+    for more in ([], ["--force"]):  # a second time over the first
+        command = ["reproduce", "lee2007/fig2a", "lee2007/calc_mu", "--out", str(out), *more]
+        done = CliRunner().invoke(main, command)
         assert done.exit_code == 0, done.output
     for name in ("index.html", "lee2007.html", "lee2007/fig2a.csv", "lee2007/calc_mu.csv", "reproduction.json"):
         assert (out / name).stat().st_size > 100, name

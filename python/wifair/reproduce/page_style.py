@@ -63,8 +63,9 @@ a.card:hover { border-color: var(--link); }
 .thumbs img { width: 100%; height: 6rem; object-fit: contain; background: #fff; border-radius: 0.25rem; }
 figure { margin: 1rem 0; }
 figure > svg { width: 100%; height: auto; background: #fff; border-radius: 0.4rem; }
-.residuals svg { width: 100%; max-width: 46rem; height: auto; background: none; }
-.verdict { font-weight: 600; white-space: nowrap; }
+.residuals { overflow-x: auto; }
+.residuals svg { width: 100%; min-width: 32rem; max-width: 46rem; height: auto; background: none; }
+.verdict { font-weight: 600; }
 .claim { border-left: 4px solid var(--line); padding: 0.2rem 0 0.2rem 0.8rem; margin: 1.1rem 0; }
 .claim > p { margin: 0.2rem 0; }
 .claim table { margin: 0.4rem 0; }

@@ -100,6 +100,8 @@ class Controlled:
     """None if it was not run."""
     specific: bool | None
     """Whether it needs its mechanism; None if that is not known, or if it holds in no reading anyway."""
+    held: bool | None = None
+    """True if it holds in some reading with its mechanism; None if in none."""
 
     @property
     def reason(self) -> str:
@@ -107,7 +109,7 @@ class Controlled:
         if self.judgement is None:
             return "not run: `wifair reproduce --controls` does"
         if self.specific is None:
-            return "it holds in no reading, so that there is nothing to explain" if self.judgement.verdict else ""
+            return "" if self.held is None else "it is not decided whether it needs its mechanism"
         if self.specific:
             return f"with {self.control.null} it does not hold: it is about {self.control.mechanism}"
         return (
@@ -341,7 +343,7 @@ class _Work:
                 without = judge(declared, claim, self._without(control)) if self.controls else None
                 if without is not None and skipped:
                     without = Judgement("undecided", without.readings, skipped)
-                controlled = Controlled(control, without, _specific(judgement, without))
+                controlled = Controlled(control, without, _specific(judgement, without), judgement.holding > 0 or None)
             self.claims.append(Judged(claim, judgement, controlled))
         return self._more({key for key, case in wanted.items() if case.random})
 
