@@ -513,10 +513,13 @@ def figure_value(figure: str, interval: Interval, *, signed: bool = False) -> st
     name = figure.partition(": ")[0]
     if name.startswith(PERCENT):
         low, high = limits(name, interval)
-        if signed or math.isnan(half) or (low == mean - half and high == mean + half):
-            width = "" if math.isnan(half) else f" \u00b1 {100 * half:.2f}"
+        shown_ends = [f"{100 * end:.2f}" for end in (low, high)]
+        if math.isnan(half):
+            width = ""
+        elif signed or shown_ends == [f"{100 * end:.2f}" for end in (mean - half, mean + half)]:
+            width = f" \u00b1 {100 * half:.2f}"
         else:
-            width = f" ({100 * low:.2f} .. {100 * high:.2f})"
+            width = f" ({' .. '.join(shown_ends)})"
         shown = f"{100 * abs(mean):.2f}{width} %"
     else:
         shown = figure_text(name, Interval(abs(mean), half), bounded=not signed)

@@ -227,8 +227,9 @@ def _with_interval(name: str, interval: Interval, form: Callable[[float], str]) 
     unit, size = units.get(form, ("", 1.0))
     decimals = 3 if half == 0 else min(max(1 - math.floor(math.log10(half / size)), 0), 4)
     low, high = limits(name, interval)
-    if low > mean - half or high < mean + half:
-        return f"{mean / size:.{decimals}f} ({low / size:.{decimals}f} .. {high / size:.{decimals}f}) {unit}".rstrip()
+    shown = [f"{end / size:.{decimals}f}" for end in (low, high)]
+    if shown != [f"{end / size:.{decimals}f}" for end in (mean - half, mean + half)]:
+        return f"{mean / size:.{decimals}f} ({' .. '.join(shown)}) {unit}".rstrip()
     return f"{mean / size:.{decimals}f} \u00b1 {half / size:.{decimals}f} {unit}".rstrip()
 
 

@@ -66,6 +66,7 @@ def test_intervals_stay_inside_of_what_is_possible() -> None:
     assert all(map(math.isnan, limits("jain_index", Interval(0.9, math.nan))))
     assert figure_text("jain_index", Interval(0.98, 0.2)) == "0.98 (0.78 .. 1.00)"
     assert figure_text("goodput_bps", Interval(98, 167)) == "98 (0 .. 265) b/s"
+    assert figure_text("jain_index", Interval(0.99999, 0.00002)) == "1.0000 \u00b1 0.0000"  # nothing to see of it
 
 
 def test_flows_of_a_run_count_as_one_value() -> None:
