@@ -75,7 +75,7 @@ def lesson(number: int, about: dict[str, Any]) -> str:
         address = f"../../live/index.html?lesson={name}"
         style = "width:100%;height:1100px;border:1px solid #8888"
         lines += [f'<iframe src="{address}" title="The lab: {title}" loading="lazy" style="{style}"></iframe>', ""]
-        lines += [f"[In a page of its own]({address})", ""]
+        lines += [f'<a href="{address}">In a page of its own</a>', ""]
     lines += ["On your own machine:", "", "<!-- not run: a server that goes on -->", "```sh"]
     lines += [f"wifair lab --lesson {name}", "```", "", "The scenario:", "", "```toml", text.rstrip(), "```", ""]
     return "\n".join(lines)
