@@ -10,7 +10,7 @@ DIST ?= dist
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-all lint format bless fuzz licences validate bench instructions instructions-record lab wheel docs clean
+.PHONY: help demo build test test-all lint format bless fuzz licences validate bench instructions instructions-record mutants lab wheel docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,6 +78,12 @@ validate: $(STAMPS)/build $(STAMPS)/plot ## beside ns-2, ns-3, theory, tcptrace 
 
 bench: $(STAMPS)/build ## simulated seconds per CPU second, beside ns-2 and ns-3 where they are installed
 	$(BIN)/python benches/bench.py
+
+# What a random change of these crates breaks: their own tests, and the scripts that are played to TCP.
+mutants: ## random mutants of TCP, and which the tests do not notice (needs cargo-mutants; SHARD=k/n chooses the sample)
+	@command -v cargo-mutants >/dev/null || { echo "error: cargo-mutants is not installed: cargo install --locked cargo-mutants"; exit 2; }
+	cargo mutants --package wifair-tcp --test-package wifair-tcp,wifair-packetdrill \
+	  --shard $(or $(SHARD),0/40) --sharding round-robin --timeout 120 --output target/mutants --no-shuffle
 
 instructions: ## instructions a simulated frame, against the record (needs valgrind)
 	$(PYTHON) benches/instructions.py

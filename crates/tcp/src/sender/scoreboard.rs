@@ -21,49 +21,9 @@ use std::ops::Range;
 use wifair_units::{Duration, Time};
 
 use super::rate::Rate;
+use super::segment::{Segment, mark};
 use crate::cc::RateSample;
 use crate::clock;
-
-/// What is known of a segment.
-mod mark {
-    /// It has arrived, says a selective ACK.
-    pub const SACKED: u8 = 1;
-    /// The last transmission but for one in flight is lost.
-    pub const LOST: u8 = 2;
-    /// A retransmission is in flight.
-    pub const AGAIN: u8 = 4;
-    /// It was sent more than once.
-    pub const TWICE: u8 = 8;
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Segment {
-    /// The offset behind its last byte.
-    end: u64,
-    /// When it was sent last.
-    sent: Time,
-    /// From here on as many segments have arrived, at least; 0 for one that has not.
-    arrived: u32,
-    len: u16,
-    marks: u8,
-}
-
-impl Segment {
-    const fn start(&self) -> u64 {
-        self.end - self.len as u64
-    }
-
-    const fn is(&self, marks: u8) -> bool {
-        self.marks & marks != 0
-    }
-
-    /// Bytes in flight on its account (RFC 6675, section 4, SetPipe).
-    const fn in_flight(&self) -> u64 {
-        let first = !self.is(mark::SACKED | mark::LOST) as u64;
-        let again = self.is(mark::AGAIN) as u64;
-        (first + again) * self.len as u64
-    }
-}
 
 /// What one ACK delivered.
 #[derive(Clone, Copy, Debug, Default)]

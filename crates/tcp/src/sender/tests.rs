@@ -472,7 +472,7 @@ fn an_ack_for_a_retransmission_measures_by_its_echo() {
     assert_eq!(sender.poll(at).expect("the first segment again").seq, 0);
     let now = sent + Duration::from_millis(100);
     let before = sender.rtt().srtt();
-    sender.on_packet(now, &Packet { ts_ecr: clock(sent), ts_val: 1, ..ack(10, &[]) });
+    sender.on_packet(now, &Packet { ts_ecr: crate::clock(sent), ts_val: 1, ..ack(10, &[]) });
     assert_eq!(sender.rtt_sample(), Some(Duration::from_millis(100)));
     assert!(sender.rtt().srtt() <= before.max(Duration::from_millis(100)), "{}", sender.rtt().srtt());
 }

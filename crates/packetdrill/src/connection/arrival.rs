@@ -1,0 +1,231 @@
+//! What arrives at a connection (RFC 9293, section 3.10.7).
+
+use wifair_packet::{MAX_SACK_BLOCKS, Packet, flag};
+use wifair_tcp::Sender;
+use wifair_units::Time;
+
+use super::{Connection, MAX_BURST, Sent, Stage};
+use crate::script::{Ecn, Flags, Segment, TcpOption};
+use crate::system::System;
+
+impl Connection {
+    /// A segment arrived; returns false where none of this connection's business, to be answered with RST.
+    pub fn on_segment(&mut self, system: &System, now: Time, segment: &Segment, out: &mut Vec<Sent>) -> bool {
+        match self.stage {
+            Stage::Gone => false,
+            Stage::SynSent => {
+                self.on_segment_syn_sent(system, now, segment, out);
+                true
+            }
+            Stage::SynReceived => {
+                if segment.flags.rst {
+                    self.stage = Stage::Gone;
+                } else if segment.flags.syn {
+                    self.send_syn(system, now, out);
+                } else if segment.flags.ack && segment.ack == 1 {
+                    self.establish(system, now, segment);
+                    self.on_segment_established(system, now, segment, out);
+                }
+                true
+            }
+            Stage::Established => {
+                self.on_segment_established(system, now, segment, out);
+                true
+            }
+        }
+    }
+
+    fn on_segment_syn_sent(&mut self, system: &System, now: Time, segment: &Segment, out: &mut Vec<Sent>) {
+        let acceptable = segment.flags.ack && segment.ack == 1;
+        if segment.flags.rst {
+            if acceptable {
+                self.fail("ECONNREFUSED");
+            }
+        } else if segment.flags.syn && acceptable {
+            let asked = self.agreed;
+            self.agree(asked, segment);
+            self.agreed.ecn = asked.ecn && segment.flags.ece && !segment.flags.cwr;
+            self.establish(system, now, segment);
+            let flags = Flags { ack: true, ..Flags::default() };
+            self.push(now, Segment { flags, seq: 1, ..Segment::default() }, None, out);
+            self.hand_down(now);
+            self.flush(system, now, out);
+        }
+    }
+
+    fn on_segment_established(&mut self, system: &System, now: Time, segment: &Segment, out: &mut Vec<Sent>) {
+        let stamp = segment.options.iter().flatten().find_map(|option| match option {
+            TcpOption::Timestamp(value, echo) => Some((*value, *echo)),
+            _ => None,
+        });
+        let Some((sender, receiver)) = &mut self.ends else { return };
+        let expected = self
+            .peer_isn
+            .wrapping_add(1)
+            .wrapping_add(receiver.delivered() as u32)
+            .wrapping_add(u32::from(self.peer_fin));
+        let start = segment.seq.wrapping_sub(expected).cast_signed();
+        let window = receiver.window() as i64;
+        // RFC 9293, section 3.10.7.4, first step, and RFC 7323, section 5.3.
+        let length = i64::from(segment.payload) + i64::from(segment.flags.fin);
+        let end = i64::from(start) + length;
+        let stale = self.agreed.timestamps
+            && stamp.is_some_and(|(value, _)| value.wrapping_sub(receiver.ts_recent()).cast_signed() < 0);
+        let outside = end < 0 || i64::from(start) > window || (length > 0 && end <= 0 && !segment.flags.fin);
+        if segment.flags.rst {
+            if !outside {
+                self.fail(if self.write_closed { "EPIPE" } else { "ECONNRESET" });
+            }
+            return;
+        }
+        if stale || segment.flags.syn || (outside && segment.payload == 0) {
+            self.answer(now, out);
+            return;
+        }
+        if !segment.flags.ack {
+            return;
+        }
+        // Sixth step: what acknowledges data that was never sent says nothing else either.
+        let fin_sent = sender.has_sent_fin();
+        let una = sender.una();
+        let ack = segment.ack.wrapping_sub(1).wrapping_sub(una as u32).cast_signed();
+        let most = (sender.sent() - una) as i64 + i64::from(fin_sent);
+        if i64::from(ack) > most || (i64::from(ack) < -(1 << 30)) {
+            return;
+        }
+        if segment.payload > 0 {
+            self.last_data = now;
+        }
+        let number = una.wrapping_add_signed(i64::from(ack));
+        let fin_acked = fin_sent && number > sender.sent();
+        let mut packet =
+            Packet { ack: if fin_acked { sender.sent() } else { number }, flags: flag::ACK, ..Packet::default() };
+        if fin_acked {
+            packet.flags |= flag::FIN;
+        }
+        if segment.flags.ece {
+            packet.flags |= flag::ECE;
+        }
+        if let Some((value, echo)) = stamp {
+            (packet.ts_val, packet.ts_ecr) = (value, self.stamps.get(&echo).copied().unwrap_or(echo));
+        }
+        if self.agreed.sack {
+            self.bursts.split(packet.ack);
+            let blocks = segment.options.iter().flatten().find_map(|option| match option {
+                TcpOption::Sack(blocks) => Some(blocks),
+                _ => None,
+            });
+            for (slot, &(start, end)) in packet.sack.iter_mut().zip(blocks.into_iter().flatten()).take(MAX_SACK_BLOCKS)
+            {
+                let offset = |seq: u32| seq.wrapping_sub(1);
+                *slot = (offset(start).wrapping_sub(packet.ack as u32), offset(end).wrapping_sub(packet.ack as u32));
+                for seq in [start, end] {
+                    let at = una.wrapping_add_signed(i64::from(offset(seq).wrapping_sub(una as u32).cast_signed()));
+                    self.bursts.split(at);
+                }
+            }
+        }
+        if let Some(window) = segment.window {
+            packet.window = u16::try_from(window).unwrap_or(u16::MAX);
+            self.max_window = self.max_window.max(u64::from(window) << self.agreed.peer_scale.unwrap_or(0));
+        }
+        sender.on_segment(now, &packet, segment.payload > 0);
+        if number > una || fin_acked {
+            self.probes = 0;
+        }
+        if fin_acked && !self.fin_acked {
+            self.fin_acked = true;
+        }
+        if length > 0 {
+            self.take_data(now, segment, stamp.map_or(0, |(value, _)| value), i64::from(start));
+        } else if let Some((value, _)) = stamp
+            && let Some((_, receiver)) = &mut self.ends
+        {
+            receiver.note_timestamp(value, i64::from(start) <= 0);
+        }
+        if self.closed && segment.payload > 0 && end > 0 && self.write_closed {
+            // RFC 9293, section 3.6.1: data for an application that is gone.
+            out.push(reset_for(now, segment));
+            self.stage = Stage::Gone;
+            return;
+        }
+        self.unblock();
+        self.hand_down(now);
+        self.flush(system, now, out);
+        // The side that closed second needs no TIME-WAIT.
+        if self.fin_acked && self.peer_closed_first {
+            self.stage = Stage::Gone;
+        }
+    }
+
+    /// What a blocked call still has goes into the send buffer as far as there is room.
+    fn unblock(&mut self) {
+        let Some(buffer) = self.options.send_buffer else { return };
+        let una = self.sender().map_or(0, Sender::una);
+        let queued = self.written - una;
+        if self.blocked > 0 && queued < buffer {
+            let taken = self.blocked.min(buffer + MAX_BURST - queued);
+            self.blocked -= taken;
+            self.written += taken;
+            self.pushes.insert(self.written);
+        }
+    }
+
+    /// An ACK for what is not acceptable.
+    fn answer(&mut self, now: Time, out: &mut Vec<Sent>) {
+        let flags = Flags { ack: true, ..Flags::default() };
+        let seq = self.next_seq();
+        self.push(now, Segment { flags, seq, ..Segment::default() }, None, out);
+    }
+
+    fn take_data(&mut self, now: Time, segment: &Segment, stamp: u32, start: i64) {
+        let Some((_, receiver)) = &mut self.ends else { return };
+        let offset = receiver.delivered().wrapping_add_signed(start + i64::from(self.peer_fin));
+        let mut flags = flag::ACK;
+        if segment.flags.fin {
+            flags |= flag::FIN;
+        }
+        match segment.ecn {
+            Some(Ecn::Ce) => flags |= flag::ECT | flag::CE,
+            Some(Ecn::Ect0 | Ecn::Ect1 | Ecn::AnyEct) => flags |= flag::ECT,
+            _ => {}
+        }
+        if segment.flags.cwr {
+            flags |= flag::CWR;
+        }
+        let mut left = u64::from(segment.payload);
+        let mut seq = offset;
+        loop {
+            let part = left.min(u64::from(u16::MAX));
+            left -= part;
+            let last = left == 0;
+            let flags = if last { flags } else { flags & !flag::FIN };
+            receiver.on_packet(now, &Packet { seq, payload: part as u16, flags, ts_val: stamp, ..Packet::default() });
+            seq += part;
+            if last {
+                break;
+            }
+        }
+        self.peer_fin = receiver.is_finished();
+        self.peer_closed_first |= self.peer_fin && !self.write_closed;
+    }
+}
+
+/// The answer to a segment for which there is no connection (RFC 9293, section 3.10.7.1).
+pub fn reset_for(now: Time, segment: &Segment) -> Sent {
+    let mut reset = Segment {
+        flags: Flags { rst: true, ..Flags::default() },
+        ecn: Some(Ecn::NotEct),
+        options: Some(Vec::new()),
+        window: Some(0),
+        ..Segment::default()
+    };
+    if segment.flags.ack {
+        reset.seq = segment.ack;
+    } else {
+        reset.flags.ack = true;
+        let length = segment.payload + u32::from(segment.flags.syn) + u32::from(segment.flags.fin);
+        reset.ack = segment.seq.wrapping_add(length);
+    }
+    Sent { at: now, segment: reset }
+}

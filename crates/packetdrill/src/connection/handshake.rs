@@ -1,0 +1,162 @@
+//! How a connection begins: SYNs, what their options agree on, and the ends made from it.
+
+use wifair_config::{Document, Source};
+use wifair_packet::{Packet, flag};
+use wifair_tcp::cc::Choice;
+use wifair_tcp::cc::hystart::Variant;
+use wifair_tcp::{Receiver, Sender, Settings};
+use wifair_units::{Duration, Time};
+
+use super::{Agreed, Connection, Sent, Stage, micros};
+use crate::script::{Ecn, Flags, Segment, TcpOption};
+use crate::system::System;
+
+impl Connection {
+    /// Takes in the options of the peer's SYN.
+    pub(super) fn agree(&mut self, offer: Agreed, syn: &Segment) {
+        let mut agreed = Agreed { peer_mss: 536, ecn: offer.ecn, ..Agreed::default() };
+        for option in syn.options.iter().flatten() {
+            match option {
+                TcpOption::Mss(mss) => agreed.peer_mss = (*mss).max(1),
+                TcpOption::WindowScale(scale) if offer.peer_scale.is_some() => {
+                    agreed.peer_scale = Some((*scale).min(14))
+                }
+                TcpOption::SackPermitted => agreed.sack = offer.sack,
+                TcpOption::Timestamp(value, _) if offer.timestamps => {
+                    agreed.timestamps = true;
+                    self.peer_ts = *value;
+                }
+                _ => {}
+            }
+        }
+        self.agreed = agreed;
+        self.peer_isn = syn.seq;
+        self.max_window = u64::from(syn.window.unwrap_or(0));
+    }
+
+    /// The largest segment that this side takes.
+    pub fn advertised_mss(&self, system: &System) -> u16 {
+        let device = system.mtu.saturating_sub(40).max(1);
+        self.options.max_segment.map_or(device, |own| own.min(device))
+    }
+
+    /// Payload of a full segment.
+    pub(super) fn segment_size(&self, system: &System) -> u16 {
+        let options = if self.agreed.timestamps { 12 } else { 0 };
+        let limit = self.options.max_segment.unwrap_or(u16::MAX);
+        self.agreed.peer_mss.min(limit).min(system.mtu.saturating_sub(40)).saturating_sub(options).max(1)
+    }
+
+    pub(super) fn send_syn(&mut self, system: &System, now: Time, out: &mut Vec<Sent>) {
+        let agreed = self.agreed;
+        let mut options = vec![TcpOption::Mss(self.advertised_mss(system))];
+        match (agreed.sack, agreed.timestamps) {
+            (true, true) => options.push(TcpOption::SackPermitted),
+            (false, true) => options.extend([TcpOption::Nop, TcpOption::Nop]),
+            (true, false) => options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::SackPermitted]),
+            (false, false) => {}
+        }
+        if agreed.timestamps {
+            options.push(TcpOption::Timestamp(micros(now), self.peer_ts));
+        }
+        if agreed.peer_scale.is_some() {
+            options.extend([TcpOption::Nop, TcpOption::WindowScale(self.own_scale)]);
+        }
+        let flags = Flags {
+            syn: true,
+            ack: self.passive,
+            ece: agreed.ecn,
+            cwr: agreed.ecn && !self.passive,
+            ..Flags::default()
+        };
+        let ack = if self.passive { self.peer_isn.wrapping_add(1) } else { 0 };
+        let segment = Segment {
+            ecn: Some(Ecn::NotEct),
+            flags,
+            ack,
+            window: Some(u32::try_from(system.receive_buffer.1.min(65_535)).unwrap_or(65_535)),
+            options: Some(options),
+            ..Segment::default()
+        };
+        out.push(Sent { at: now, segment });
+        if !self.syns.is_empty() {
+            self.syn_rto = self.syn_rto * 2;
+        }
+        self.syns.push(now);
+        self.syn_at = now.saturating_add(self.syn_rto);
+    }
+
+    /// The handshake is over: makes the ends, as if the sender had sent the SYNs itself.
+    pub(super) fn establish(&mut self, system: &System, now: Time, segment: &Segment) {
+        let mss = self.segment_size(system);
+        let cc = self.options.congestion_control.as_ref().unwrap_or(&system.congestion_control);
+        let cc = match cc.as_str() {
+            "reno" => "newreno",
+            name => name,
+        };
+        let text = format!(
+            "stack = 'modern'\nmss = '{mss} B'\ncc = '{cc}'\nsack = {}\ntimestamps = {}",
+            self.agreed.sack, self.agreed.timestamps
+        );
+        let settings: Settings = Document::parse(Source::file("packetdrill", &text))
+            .read()
+            .unwrap_or_else(|problems| panic!("the settings of a connection are right: {problems}"));
+        let (mut sender, mut receiver) = settings.resolve();
+        if let Choice::Cubic(params) = &mut sender.cc
+            && system.hystart
+        {
+            params.hystart = Variant::Classic;
+        }
+        if let Choice::Cubic(params) = &mut sender.cc {
+            params.whole_segments = true;
+        }
+        let options = &mut sender.options;
+        options.initial_window = u64::from(mss) * system.initial_window;
+        options.window_scale = self.agreed.peer_scale.unwrap_or(0);
+        options.ecn = self.agreed.ecn;
+        options.dup_threshold = system.reordering;
+        options.idle_restart = if system.slow_start_after_idle {
+            wifair_tcp::IdleRestart::Rfc2861
+        } else {
+            wifair_tcp::IdleRestart::Never
+        };
+        options.rtt.min_rto = Duration::from_millis(system.min_rto_ms);
+        options.tail_loss_probes = system.tail_loss_probes;
+        options.nagle = !self.options.nodelay;
+        options.f_rto = system.frto;
+        if !system.rack && options.recovery == wifair_tcp::Recovery::Rack {
+            options.recovery = wifair_tcp::Recovery::Sack;
+        }
+        options.pacing = system.fq;
+        options.pacing_burst = u32::try_from(system.min_tso_segments).unwrap_or(u32::MAX);
+        options.user_timeout = self.options.user_timeout.unwrap_or(Duration::ZERO);
+        receiver.buffer = system.receive_buffer.1;
+        receiver.window_scale = if self.agreed.peer_scale.is_some() { self.own_scale } else { 0 };
+        receiver.ecn = self.agreed.ecn;
+        let mut sender = Sender::new(&sender, 0);
+        let receiver = Receiver::new(&receiver, 0);
+        for (i, at) in self.syns.iter().enumerate() {
+            if i == 0 {
+                sender.open(*at)
+            } else {
+                sender.on_timer(sender.deadline())
+            }
+            sender.poll(*at);
+        }
+        sender.on_packet(now, &Packet { flags: flag::SYN | flag::ACK, ..Packet::default() });
+        while sender.poll(now).is_some() {}
+        let window = u64::from(segment.window.unwrap_or(0));
+        let scale = if self.passive { self.agreed.peer_scale.unwrap_or(0) } else { 0 };
+        self.max_window = self.max_window.max(window << scale);
+        sender.set_receive_window(window << scale);
+        self.ends = Some((sender, receiver));
+        if let Some((_, receiver)) = &mut self.ends {
+            // The timestamp of the SYN is the first one to echo.
+            receiver.start(self.peer_ts);
+        }
+        self.stage = Stage::Established;
+        self.established_at = Some(now);
+        self.syn_at = Time::NEVER;
+        self.last_data = now;
+    }
+}

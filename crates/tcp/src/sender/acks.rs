@@ -1,0 +1,422 @@
+//! What ACKs change: windows, round-trip times, fast recovery, congestion marks.
+
+use wifair_packet::{Packet, flag};
+use wifair_units::{Duration, Time};
+
+use super::{AckSummary, Phase, Sender, State, due};
+use crate::cc::{Ack, Algorithm, CongestionControl};
+use crate::clock;
+use crate::config::{Growth, Handshake, IdleRestart, Recovery, ReduceFrom};
+
+impl Sender {
+    /// A segment came in from the data receiver.
+    pub fn on_packet(&mut self, now: Time, packet: &Packet) {
+        self.sample = None;
+        self.process(now, packet);
+        self.refresh();
+    }
+
+    /// As [`Sender::on_packet`] for a segment that `brings` data of the other direction too: it is no duplicate ACK
+    /// (RFC 5681, section 2).
+    pub fn on_segment(&mut self, now: Time, packet: &Packet, brings: bool) {
+        if !brings || packet.ack > self.una || packet.sack[0] != (0, 0) {
+            self.on_packet(now, packet);
+        } else {
+            self.take_window(packet.window);
+            self.refresh();
+        }
+    }
+
+    /// A segment that is none of an established connection: of its start or its end, or one that came twice.
+    #[cold]
+    pub(super) fn process_other(&mut self, now: Time, packet: &Packet) {
+        if self.state == State::SynSent && packet.has(flag::SYN) {
+            self.on_syn_ack(now, packet);
+        } else if self.state == State::Finished && packet.has(flag::FIN) {
+            self.due |= due::ACK;
+        } else if self.state == State::Established && self.options.handshake == Handshake::ThreeWay {
+            // The third segment of the handshake was lost, or the SYN was sent twice.
+            self.due |= due::ACK;
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn process(&mut self, now: Time, packet: &Packet) {
+        let new = self.una < packet.ack && packet.ack <= self.max;
+        let usual = self.run > 0 && new && packet.flags == flag::ACK;
+        if !usual && !self.accepts(now, packet) {
+            return;
+        }
+        let window_changed = u32::from(packet.window) != self.window_field && self.take_window(packet.window);
+        let in_order = match &mut self.selective {
+            None => true,
+            Some(s) => usual && s.acknowledge_in_order(now, packet),
+        };
+        if !in_order {
+            self.on_ack_selective(now, packet, window_changed);
+        } else if packet.ack > self.una {
+            self.on_new_ack(now, packet);
+        } else if self.max > self.una && !window_changed {
+            self.on_dup_ack(now, packet);
+        }
+        if !usual {
+            self.look_at_ends(now, packet);
+        }
+    }
+
+    /// Whether an ACK is to be looked at, one that may be unusual: those of the start are dealt with here, and what is old
+    /// or for what was never sent is nothing.
+    #[inline(never)]
+    pub(super) fn accepts(&mut self, now: Time, packet: &Packet) -> bool {
+        if self.state != State::Established || packet.has(flag::SYN) {
+            self.process_other(now, packet);
+            return false;
+        }
+        if self.probing && packet.ack == self.max + 1 {
+            // The receiver took the byte of a probe.
+            self.max += 1;
+            self.nxt = self.max;
+        }
+        if packet.ack < self.una && self.options.recovery == Recovery::Rack && packet.sack[0] != (0, 0) {
+            self.on_old_ack(now, packet);
+        }
+        (self.una..=self.max).contains(&packet.ack)
+    }
+
+    /// An ACK that was overtaken still tells what arrived ahead of a gap.
+    #[cold]
+    pub(super) fn on_old_ack(&mut self, now: Time, packet: &Packet) {
+        let mut news = Packet { ack: self.una, sack: Default::default(), ..*packet };
+        let mut blocks = 0;
+        for &(start, end) in packet.sack.iter().filter(|(start, end)| start != end) {
+            let offset = |relative: u32| packet.ack.wrapping_add_signed(i64::from(relative.cast_signed()));
+            if offset(start) >= self.una && offset(start) < offset(end) {
+                news.sack[blocks] =
+                    (offset(start).wrapping_sub(self.una) as u32, offset(end).wrapping_sub(self.una) as u32);
+                blocks += 1;
+            }
+        }
+        if blocks > 0 && self.una < self.max {
+            self.on_ack_selective(now, &news, true);
+        }
+    }
+
+    /// What an ACK that may be unusual says of a closed window, and of the end.
+    #[inline(never)]
+    pub(super) fn look_at_ends(&mut self, now: Time, packet: &Packet) {
+        if self.probing && self.rwnd > 0 {
+            self.probing = false;
+            self.rtt.end_backoff();
+            self.rto_at = Time::NEVER;
+            self.restart_timer(now, true);
+        }
+        // The receiver has seen the FIN, so it was sent, though perhaps forgotten by a timeout.
+        if packet.has(flag::FIN) && self.closing && self.una == self.supplied {
+            self.finish();
+            self.due = due::ACK;
+        }
+    }
+
+    /// Takes in a window from a header field; returns whether it is another one.
+    #[inline(never)]
+    pub(super) fn take_window(&mut self, field: u16) -> bool {
+        let rwnd = self.offered(field);
+        let changed = rwnd != self.rwnd;
+        self.window_field = field.into();
+        self.rwnd = rwnd;
+        self.most_rwnd = self.most_rwnd.max(rwnd);
+        changed
+    }
+
+    /// The receive window that a header field means, in bytes. A receiver whose window is known from the start
+    /// leaves the field at its largest; what is less was written by somebody on the way, who is obeyed.
+    pub(super) fn offered(&self, field: u16) -> u64 {
+        let offered = u64::from(field) << self.options.window_scale;
+        match (self.options.window_known, field) {
+            (false, _) => offered,
+            (true, u16::MAX) => self.options.receive_window,
+            (true, _) => self.options.receive_window.min(offered),
+        }
+    }
+
+    pub(super) fn on_syn_ack(&mut self, now: Time, packet: &Packet) {
+        self.state = State::Established;
+        self.due = if self.options.handshake == Handshake::ThreeWay { due::ACK } else { 0 };
+        self.rto_at = Time::NEVER;
+        // The scale holds for all segments but the SYNs (RFC 7323, section 2.2); it is used here as well, so that the
+        // initial window is not cut by a field of 16 bits.
+        self.take_window(packet.window);
+        if self.syn_again {
+            // RFC 5681, section 3.1: one segment after a lost SYN. RFC 6298, rule 5.7: three seconds.
+            self.steer(|cc| cc.on_idle_restart(1.0));
+            if !self.options.ns2_recovery {
+                self.rtt.restart_from(Duration::from_secs(3));
+            }
+        } else {
+            self.take_sample(now, self.timed_at);
+        }
+        if self.options.idle_restart == IdleRestart::TimerRunsOn {
+            self.rto_at = now + self.rtt.rto();
+        }
+        self.finish_without_fin();
+    }
+
+    #[inline]
+    pub(super) fn take_sample(&mut self, now: Time, sent: Time) {
+        self.rtt.sample(sent, now);
+        self.sample = Some(now.saturating_since(sent));
+    }
+
+    /// RTT by timestamps (RFC 7323, section 4.1) or by the one segment that is timed (Karn's algorithm).
+    #[inline(never)]
+    pub(super) fn measure(&mut self, now: Time, packet: &Packet) {
+        if self.options.timestamps {
+            let micros = clock(now).wrapping_sub(packet.ts_ecr);
+            let exact = Duration::from_micros(u64::from(micros));
+            self.rtt.sample_timestamp(exact);
+            self.sample = Some(exact);
+        } else if self.timed != 0 && packet.ack >= self.timed {
+            self.timed = 0;
+            self.take_sample(now, self.timed_at);
+        }
+        if let Some(times) = &mut self.times
+            && let Some(sent) = times.acknowledge(now, packet.ack)
+        {
+            let exact = now.saturating_since(sent);
+            self.rtt.note(exact);
+            self.sample = Some(exact);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn on_new_ack(&mut self, now: Time, packet: &Packet) {
+        if self.measures_each || (self.timed != 0 && packet.ack >= self.timed) {
+            self.measure(now, packet);
+        }
+        let acked = packet.ack - self.una;
+        self.una = packet.ack;
+        self.nxt = self.nxt.max(packet.ack);
+        let mut in_recovery = false;
+        if self.phase == Phase::Open {
+            self.restart_timer(now, true);
+        } else {
+            if self.is_spurious(packet.ack - acked, packet) {
+                self.undo();
+            }
+            in_recovery = self.phase == Phase::Recovery;
+            let restart = self.on_new_ack_in_recovery(acked);
+            self.restart_timer(now, restart);
+            // In ns-2 the ACK that ends recovery lets the window grow.
+            in_recovery &= self.phase == Phase::Recovery || !self.options.ns2_recovery;
+        }
+        // What duplicate ACKs told of has arrived before (Linux); at least the hole is filled.
+        let before = u64::from(self.dup_acks) * self.mss;
+        let delivered = acked.saturating_sub(before).max(acked.min(self.mss));
+        self.dup_acks = 0;
+        self.limited_sent = 0;
+        let mut rate = None;
+        if let Some(times) = &mut self.times {
+            rate = times.rate_sample(now, acked, self.rtt.min());
+            if times.is_late_at_ack(now) {
+                self.due |= due::HEAD;
+            }
+        }
+        let in_flight = self.in_flight();
+        let told = AckSummary { acked, delivered, in_flight, in_recovery, rate, ..AckSummary::default() };
+        self.tell(now, packet, &told);
+        if packet.has(flag::ECE) {
+            self.on_echo();
+        }
+        self.finish_without_fin();
+    }
+
+    #[inline(always)]
+    pub(super) fn restart_timer(&mut self, now: Time, restart: bool) {
+        if self.unanswered != Time::NEVER {
+            self.unanswered = if self.max > self.una || self.fin_outstanding() { now } else { Time::NEVER };
+        }
+        if self.max > self.una || self.fin_outstanding() {
+            if restart || self.rto_at == Time::NEVER {
+                self.rto_at = now.saturating_add(self.rtt.rto());
+            }
+        } else if self.options.idle_restart == IdleRestart::TimerRunsOn {
+            self.rto_at = now.saturating_add(self.rtt.rto());
+        } else {
+            self.rto_at = Time::NEVER;
+        }
+    }
+
+    /// RFC 3522, section 3.2: the ACK for the segment at `first`, which was sent again, echoes a time before that, so
+    /// the retransmission was needless.
+    #[inline(never)]
+    pub(super) fn is_spurious(&mut self, first: u64, packet: &Packet) -> bool {
+        let Some((again, stamp)) = self.again else { return false };
+        again == first && packet.ts_ecr.wrapping_sub(stamp).cast_signed() < 0
+    }
+
+    /// The loss or timeout was none (RFC 4015).
+    pub(super) fn undo(&mut self) {
+        self.counts.spurious += 1;
+        self.steer(Algorithm::on_spurious);
+        self.phase = Phase::Open;
+        self.inflation = 0;
+        self.due &= !due::HEAD;
+        self.nxt = self.max;
+        self.rtt.end_backoff();
+    }
+
+    /// Leaves recovery, or answers a partial ACK; returns whether the timer restarts.
+    #[inline(never)]
+    pub(super) fn on_new_ack_in_recovery(&mut self, acked: u64) -> bool {
+        match self.phase {
+            Phase::Open => return true,
+            Phase::Loss => {
+                if self.una >= self.recover {
+                    self.phase = Phase::Open;
+                }
+                return true;
+            }
+            Phase::Recovery => {}
+        }
+        let ends = self.una >= self.recover || self.options.recovery != Recovery::NewReno;
+        if ends {
+            // RFC 6582, section 3.2, step 3, first way: no burst when little is in flight. ns-2: what the
+            // partial ACKs took off the window stays off.
+            let at_most = if self.options.ns2_recovery {
+                if self.inflation < 0 {
+                    self.cwnd - self.segments(self.inflation.unsigned_abs())
+                } else {
+                    f64::INFINITY
+                }
+            } else {
+                self.segments((self.nxt - self.una).max(self.mss) + self.mss)
+            };
+            self.phase = Phase::Open;
+            self.inflation = 0;
+            self.due &= !due::HEAD;
+            self.steer(|cc| cc.on_recovery_exit(at_most));
+            return true;
+        }
+        // RFC 6582, section 3.2, step 3, partial acknowledgement.
+        self.inflation -= acked.cast_signed();
+        if acked >= self.mss {
+            self.inflation += self.mss.cast_signed();
+        }
+        self.due |= due::HEAD;
+        let first = !self.partial;
+        self.partial = true;
+        first || !self.options.impatient
+    }
+
+    /// Tells the congestion control of an ACK.
+    #[inline(always)]
+    pub(super) fn tell(&mut self, now: Time, packet: &Packet, told: &AckSummary) {
+        let segments = match self.options.growth {
+            _ if told.acked == 0 => self.growth_ahead_of_a_gap(told),
+            Growth::PerAck => 1.0,
+            Growth::OneSegment => self.segments(told.acked).min(1.0),
+            Growth::TwoSegments => self.segments(told.acked).min(2.0),
+            Growth::Bytes => self.segments(told.delivered),
+        };
+        let one_way_delay = self
+            .options
+            .timestamps
+            .then(|| Duration::from_micros(u64::from(packet.ts_val.wrapping_sub(packet.ts_ecr))));
+        let Self { sample: rtt, una, max: nxt, grows_unused, mss_f64: mss, .. } = *self;
+        let window_limited = if self.options.track_use { self.uses_window() } else { self.window_limited };
+        let estimate = &self.rtt;
+        self.cwnd = self.cc.hear(|| Ack {
+            now,
+            segments,
+            bytes: told.acked,
+            rtt,
+            one_way_delay,
+            srtt: estimate.srtt(),
+            min_rtt: estimate.min(),
+            una,
+            nxt,
+            in_flight: told.in_flight.cast_signed() as f64 / mss,
+            delivered: una + told.sacked,
+            lost: f64::from(told.lost),
+            rate: told.rate,
+            window_limited: window_limited | grows_unused,
+            ecn_echo: packet.has(flag::ECE),
+            in_recovery: told.in_recovery,
+            duplicate: told.acked == 0,
+            mss,
+        });
+    }
+
+    /// By how much an ACK for nothing new lets the window grow: where segments are known to be reordered, what it tells to
+    /// have arrived counts as if it were acknowledged (Linux).
+    #[inline(never)]
+    pub(super) fn growth_ahead_of_a_gap(&self, told: &AckSummary) -> f64 {
+        let known = self.options.growth == Growth::Bytes && told.reordering > u64::from(self.options.dup_threshold);
+        if known && self.phase == Phase::Open { self.segments(told.delivered) } else { 0.0 }
+    }
+
+    #[inline(never)]
+    pub(super) fn on_dup_ack(&mut self, now: Time, packet: &Packet) {
+        self.dup_acks += 1;
+        let in_recovery = self.phase == Phase::Recovery;
+        self.tell(now, packet, &AckSummary { in_flight: self.nxt - self.una, in_recovery, ..AckSummary::default() });
+        if self.phase == Phase::Recovery {
+            self.inflation += self.mss.cast_signed();
+        } else if self.dup_acks == self.options.dup_threshold && (self.una > self.recover || self.recover == 0)
+            || self.phase == Phase::Open && self.times.as_ref().is_some_and(|times| times.is_late_at_duplicate(now))
+        {
+            self.enter_recovery(now);
+        }
+        if packet.has(flag::ECE) {
+            self.on_echo();
+        }
+    }
+
+    /// RFC 5681, section 3.2, steps 2 and 3.
+    pub(super) fn enter_recovery(&mut self, now: Time) {
+        self.counts.fast_retransmits += 1;
+        if self.times.as_mut().is_none_or(|times| times.reduces(now)) {
+            let base = self.reduction_base(self.options.recovery == Recovery::Tahoe);
+            self.steer(|cc| cc.on_loss(base));
+        }
+        self.recover = self.max;
+        self.partial = false;
+        self.timed = 0;
+        self.limited_sent = 0;
+        self.due |= due::HEAD;
+        if self.options.recovery == Recovery::Tahoe {
+            self.phase = Phase::Loss;
+            self.nxt = self.una;
+            self.due &= !due::HEAD;
+        } else {
+            self.phase = Phase::Recovery;
+            self.inflation = (self.mss * u64::from(self.options.dup_threshold)).cast_signed();
+        }
+        self.rto_at = now.saturating_add(self.rtt.rto());
+    }
+
+    /// What `ssthresh` is computed from, in segments. `slow_start` follows: ns-2 keeps `ssthresh` whole, which
+    /// tells only there.
+    pub(super) fn reduction_base(&self, slow_start: bool) -> f64 {
+        if self.options.reduce_from == ReduceFrom::Window {
+            let window = self.cwnd().min(self.segments(self.rwnd));
+            if slow_start && self.options.ns2_recovery { 2.0 * (window / 2.0).floor() } else { window }
+        } else {
+            // RFC 5681, section 3.2, step 2: without what limited transmit sent.
+            self.segments((self.nxt - self.una).saturating_sub(u64::from(self.limited_sent)))
+        }
+    }
+
+    /// The receiver echoes a congestion mark (RFC 3168, section 6.1.2).
+    #[inline(never)]
+    pub(super) fn on_echo(&mut self) -> bool {
+        let cuts = self.options.ecn && self.una > self.ecn_recover && self.phase == Phase::Open;
+        if cuts {
+            let base = self.reduction_base(false);
+            self.steer(|cc| cc.on_ecn(base));
+            self.ecn_recover = self.max;
+            self.cwr = true;
+        }
+        cuts
+    }
+}

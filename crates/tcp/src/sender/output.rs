@@ -1,0 +1,367 @@
+//! What leaves: new data, what is sent again, probes and the FIN; pacing and Nagle's algorithm.
+
+use wifair_packet::{Packet, flag};
+use wifair_units::{Duration, Time};
+
+use super::{Phase, Sender, State, UNPACED, Use, due};
+use crate::cc::CongestionControl;
+use crate::clock;
+use crate::config::{IdleRestart, LimitedTransmit};
+
+impl Sender {
+    /// The next segment that may leave.
+    #[inline]
+    pub fn poll(&mut self, now: Time) -> Option<Packet> {
+        if self.is_running() {
+            let mut packet = Packet::default();
+            self.write(now, &mut packet);
+            return Some(packet);
+        }
+        if self.is_held() { None } else { self.poll_more(now) }
+    }
+
+    /// Whether the next segment is a full one that only the windows hold back, to be written by [`Sender::write`].
+    #[inline]
+    #[must_use]
+    pub const fn is_running(&self) -> bool {
+        self.nxt + self.mss <= self.run
+    }
+
+    /// Whether data waits for a full window, so that nothing leaves next. False also where [`Sender::poll`] has to find out.
+    #[inline]
+    pub const fn is_held(&mut self) -> bool {
+        let held = self.run > 0 && !self.is_running();
+        if held {
+            self.window_limited = self.nxt + self.mss > self.reach;
+        }
+        held
+    }
+
+    /// As [`Sender::poll`], when the sender [is running](Sender::is_running): writes the segment into `packet`.
+    #[inline(always)]
+    pub fn write(&mut self, now: Time, packet: &mut Packet) {
+        let end = self.nxt + self.mss;
+        *packet = self.full;
+        packet.seq = self.nxt;
+        self.nxt = end;
+        if let Some(s) = &mut self.selective {
+            s.push(now, end, self.mss);
+        }
+        self.note_segment(now, end, packet);
+    }
+
+    #[inline(never)]
+    pub(super) fn poll_more(&mut self, now: Time) -> Option<Packet> {
+        let next = self.poll_next(now);
+        if next.is_none() && self.options.track_use {
+            self.note_use();
+        }
+        next
+    }
+
+    /// Notes how much of the window is in use, when all has left that may (Linux, tcp_cwnd_validate).
+    pub(super) fn note_use(&mut self) {
+        let outstanding = self.max - self.una;
+        let full = self.in_flight() + self.mss > self.window;
+        if self.max == self.used.seen && !full {
+            return;
+        }
+        self.used.seen = self.max;
+        if self.una >= self.used.until || full || (!self.used.full && outstanding > self.used.most) {
+            self.used = Use { full, most: outstanding, until: self.max, seen: self.max };
+        }
+    }
+
+    /// Whether the window was in use, so that it may grow.
+    pub(super) fn uses_window(&self) -> bool {
+        if self.cwnd < self.cc.ssthresh() { self.cwnd < 2.0 * self.segments(self.used.most) } else { self.used.full }
+    }
+
+    /// Whether Nagle's algorithm holds back a segment of `len` bytes: it is short, and another short one is in flight.
+    pub(super) const fn is_held_by_nagle(&self, len: u64) -> bool {
+        self.options.nagle && len < self.mss && self.short_end > self.una && !self.closing
+    }
+
+    pub(super) fn poll_next(&mut self, now: Time) -> Option<Packet> {
+        if self.due != 0
+            && let Some(packet) = self.poll_due(now)
+        {
+            return Some(packet);
+        }
+        if self.state != State::Established || self.waits_for_pace(now) {
+            return None;
+        }
+        if self.selective.is_some() {
+            return self.poll_selective(now);
+        }
+        let in_flight = self.nxt - self.una;
+        let len = self.mss.min(self.supplied - self.nxt);
+        if len == 0 {
+            self.window_limited = false;
+            if let Some(times) = &mut self.times
+                && in_flight < self.window
+            {
+                times.on_app_limited(in_flight);
+            }
+            return self.poll_fin(now);
+        }
+        if self.is_held_by_nagle(len) {
+            self.window_limited = false;
+            return None;
+        }
+        if in_flight == 0 && self.max == self.una {
+            self.restart_after_idle(now);
+        }
+        let extra = if self.dup_acks > 0 { self.limited_transmit() } else { 0 };
+        let window = self.window + extra;
+        let allowed = window.min(self.rwnd);
+        let mut len = len;
+        if in_flight + len > allowed {
+            // The sender avoids silly windows: a short segment leaves only when nothing is in flight.
+            if in_flight > 0 || allowed == 0 {
+                self.window_limited = in_flight + len > window;
+                self.probe_closed_window(now, false);
+                return None;
+            }
+            if self.options.track_use && allowed < len.min(self.most_rwnd / 2) {
+                self.window_limited = false;
+                self.probe_closed_window(now, true);
+                return None;
+            }
+            len = allowed;
+        }
+        if in_flight + len > self.window {
+            self.limited_sent += len as u32;
+        }
+        let seq = self.nxt;
+        self.nxt += len;
+        Some(self.segment_of(now, seq, len))
+    }
+
+    /// Starts to probe, where the receive window is closed, or so far open only that a segment would be `silly`, and nothing is
+    /// on its way that would be answered.
+    pub(super) fn probe_closed_window(&mut self, now: Time, silly: bool) {
+        if (self.rwnd == 0 || silly) && !self.probing && !self.outstanding() {
+            self.probing = true;
+            self.rto_at = now.saturating_add(self.rtt.rto());
+        }
+    }
+
+    /// Whether pacing holds the next segment back.
+    #[inline]
+    pub(super) fn waits_for_pace(&mut self, now: Time) -> bool {
+        let in_burst = self.burst_left > 0 && self.last_send == now;
+        self.pace_waits = self.paces && now < self.pace_at && !in_burst;
+        self.pace_waits
+    }
+
+    /// The rate at which segments leave, in bytes per second.
+    pub(super) fn pacing_rate(&self) -> Option<f64> {
+        let own = self.cc.pacing_rate();
+        if own.is_some() || !self.options.pacing || self.rtt.srtt() == Duration::ZERO {
+            return own;
+        }
+        // Linux: twice the window each round trip in the first half of slow start, then 1.2 times.
+        let cwnd = self.cwnd();
+        let factor = if cwnd < self.cc.ssthresh() / 2.0 { 2.0 } else { 1.2 };
+        Some(factor * cwnd * self.mss as f64 / self.rtt.srtt().as_secs())
+    }
+
+    /// Bytes beyond the window by the first duplicate ACKs.
+    #[inline(never)]
+    pub(super) fn limited_transmit(&self) -> u64 {
+        let on = match self.options.limited_transmit {
+            LimitedTransmit::Off => false,
+            LimitedTransmit::Rfc3042 => self.phase == Phase::Open && self.nxt == self.max,
+            LimitedTransmit::Ns2 => self.phase != Phase::Recovery,
+        };
+        if on && self.dup_acks < self.options.dup_threshold { u64::from(self.dup_acks) * self.mss } else { 0 }
+    }
+
+    /// RFC 5681, section 4.1, or RFC 2861, section 3.1.
+    #[inline(never)]
+    pub(super) fn restart_after_idle(&mut self, now: Time) {
+        let (idle, rto) = (now.saturating_since(self.last_send), self.rtt.rto());
+        if idle <= rto {
+            return;
+        }
+        let initial = self.segments(self.options.initial_window);
+        let at_most = match self.options.idle_restart {
+            IdleRestart::Rfc5681 => initial,
+            IdleRestart::Rfc2861 => {
+                let halvings = i32::try_from(idle.div_floor(rto)).unwrap_or(i32::MAX);
+                (self.cwnd() * libm::ldexp(1.0, -halvings)).max(initial)
+            }
+            IdleRestart::Never | IdleRestart::TimerRunsOn => return,
+        };
+        self.steer(|cc| cc.on_idle_restart(at_most));
+        self.last_send = now;
+        self.refresh();
+    }
+
+    #[cold]
+    pub(super) fn poll_due(&mut self, now: Time) -> Option<Packet> {
+        if self.due & due::SYN != 0 {
+            self.due &= !due::SYN;
+            self.timed_at = now;
+            self.rto_at = now.saturating_add(self.rtt.rto());
+            return Some(self.header(now, flag::SYN));
+        }
+        if self.due & due::ACK != 0 {
+            self.due &= !due::ACK;
+            return Some(self.header(now, flag::ACK));
+        }
+        if self.due & due::TAIL != 0 {
+            self.due &= !due::TAIL;
+            return self.poll_probe(now);
+        }
+        if self.due & due::HEAD != 0 && self.selective.is_none() {
+            self.due &= !due::HEAD;
+            if self.max > self.una {
+                let len = self.mss.min(self.max - self.una);
+                return Some(self.segment_of(now, self.una, len));
+            }
+        }
+        if self.due & due::PROBE != 0 {
+            self.due &= !due::PROBE;
+            if self.probing && self.rwnd > 0 && self.max == self.una {
+                // RFC 9293, section 3.8.6.2.1: the time of silly window avoidance is over.
+                let len = self.mss.min(self.supplied - self.nxt).min(self.rwnd);
+                self.probing = false;
+                let seq = self.nxt;
+                self.nxt += len;
+                return Some(if self.selective.is_some() {
+                    self.segment_selective(now, seq, len)
+                } else {
+                    self.segment_of(now, seq, len)
+                });
+            }
+            if self.probing {
+                let mut probe = self.header(now, flag::ACK);
+                probe.seq = self.nxt;
+                probe.payload = 1;
+                probe.size += 1;
+                return Some(probe);
+            }
+        }
+        None
+    }
+
+    #[inline(never)]
+    pub(super) fn poll_fin(&mut self, now: Time) -> Option<Packet> {
+        if self.closing && self.options.fin && !self.fin_sent && self.nxt == self.supplied {
+            (self.fin_sent, self.fin_alone, self.fin_ever) = (true, true, true);
+            self.note_unanswered(now);
+            if self.rto_at == Time::NEVER {
+                self.rto_at = now.saturating_add(self.rtt.rto());
+            }
+            if let Some(mut s) = self.selective.take() {
+                self.arm_probe(now, &mut s, true);
+                self.selective = Some(s);
+            }
+            return Some(self.fin(now));
+        }
+        None
+    }
+
+    /// A FIN without data.
+    pub(super) fn fin(&self, now: Time) -> Packet {
+        Packet { seq: self.supplied, ..self.header(now, flag::FIN | flag::ACK) }
+    }
+
+    /// What is outstanding waits for its ACK from now on, if nothing did before.
+    pub(super) fn note_unanswered(&mut self, now: Time) {
+        if self.options.user_timeout > Duration::ZERO {
+            self.unanswered = self.unanswered.min(now);
+        }
+    }
+
+    /// A segment without payload.
+    #[inline]
+    pub(super) fn header(&self, now: Time, flags: u8) -> Packet {
+        let ts_val = if self.options.timestamps { clock(now) } else { 0 };
+        Packet { seq: self.nxt, ts_val, flags, payload: 0, size: self.full.size - self.full.payload, ..self.full }
+    }
+
+    /// The data segment `seq .. seq + len`, with all that sending it entails.
+    #[inline(never)]
+    pub(super) fn segment_of(&mut self, now: Time, seq: u64, len: u64) -> Packet {
+        let (end, payload) = (seq + len, len as u16);
+        let mut packet = Packet { seq, payload, size: self.full.size - self.full.payload + payload, ..self.full };
+        if end == self.supplied && self.closing && self.options.fin {
+            packet.flags |= flag::FIN;
+            (self.fin_sent, self.fin_alone, self.fin_ever) = (true, false, true);
+        }
+        if len < self.mss {
+            self.short_end = self.short_end.max(end);
+        }
+        self.note_unanswered(now);
+        // ns-2's timer, which runs on through a pause, starts anew with the first segment after it, except in its Vegas.
+        if self.rto_at == Time::NEVER || (self.max == self.una && !self.cc.wants_fine_timer()) {
+            self.rto_at = now.saturating_add(self.rtt.rto());
+        }
+        self.note_segment(now, end, &mut packet);
+        if self.paces {
+            self.pace(now, len);
+        }
+        packet
+    }
+
+    /// What the sender remembers of any data segment that leaves; it ends at `end`.
+    #[inline(always)]
+    pub(super) fn note_segment(&mut self, now: Time, end: u64, packet: &mut Packet) {
+        let again = packet.seq < self.max;
+        if again {
+            packet.flags |= flag::RETRANSMISSION;
+            self.counts.retransmissions += 1;
+            self.timed = 0;
+        } else if self.timed == 0 {
+            (self.timed, self.timed_at) = (end, now);
+        }
+        if self.annotates {
+            self.annotate(now, end, again, packet);
+        }
+        self.max = self.max.max(end);
+        self.last_send = now;
+    }
+
+    /// Writes timestamp and ECN's bits into a data segment that ends at `end`, enters it in the list of times, and tells the
+    /// congestion control.
+    #[inline(never)]
+    pub(super) fn annotate(&mut self, now: Time, end: u64, again: bool, packet: &mut Packet) {
+        let seq = packet.seq;
+        if self.options.timestamps {
+            packet.ts_val = clock(now);
+            if again && seq == self.una && self.again.is_none_or(|(first, _)| first != seq) {
+                self.again = Some((seq, packet.ts_val));
+            }
+        }
+        if self.options.ecn && !again {
+            packet.flags |= if self.cwr { flag::ECT | flag::CWR } else { flag::ECT };
+            self.cwr = false;
+        }
+        match &mut self.times {
+            Some(times) if again => times.send_again(now, seq, end, self.nxt - self.una),
+            Some(times) => times.push(now, end, seq - self.una),
+            None => {}
+        }
+        self.cc.on_send(now, packet.payload.into(), end);
+    }
+
+    /// A segment of `len` bytes has left: when the next one may.
+    pub(super) fn pace(&mut self, now: Time, len: u64) {
+        self.cwnd = self.cc.cwnd(); // what is defined outside may have changed it
+        let Some(rate) = self.pacing_rate() else { return };
+        let mut gap = Duration::from_secs_f64(len as f64 / rate.max(1.0));
+        if self.options.pacing {
+            if self.max <= UNPACED * self.mss {
+                return;
+            }
+            // A segment that leaves late shortens the gap behind it, by half at most (Linux).
+            gap = gap.saturating_sub((gap / 2).min(now.saturating_since(self.pace_at)));
+        }
+        let begins = now >= self.pace_at;
+        self.burst_left = if begins { self.options.pacing_burst - 1 } else { self.burst_left.saturating_sub(1) };
+        self.pace_at = self.pace_at.max(now).saturating_add(gap);
+    }
+}
