@@ -11,6 +11,11 @@ ERRORS = (
 )
 MORE_STARVED = "not explained; two or three runs of ns-2"
 
+IN_FLIGHT = (
+    "ns-3's queue counts MPDUs until their block ACK: of 100 packets up to 28 (802.11n) or 63 (ax) are on the air, "
+    "where here 100 wait besides"
+)
+
 REASONS: tuple[tuple[str, Mapping[str, object], frozenset[str], str], ...] = (
     ("lee2007", {"error": "0.2"}, frozenset({"goodput [Mb/s]", "Jain", "up/down"}), ERRORS),
     (
@@ -40,6 +45,13 @@ REASONS: tuple[tuple[str, Mapping[str, object], frozenset[str], str], ...] = (
         frozenset({"goodput [Mb/s]", "cwnd"}),
         "this bucket is smaller than that of the testbed, whose captures show 3.1 kB; with that the rows agree",
     ),
+    (
+        "aggregates",
+        {"A-MSDU": "7935", "A-MPDU": "0", "MCS": "0"},
+        frozenset({"goodput [Mb/s]"}),
+        "ns-3 limits a PPDU with an A-MSDU to 5.484 ms and puts two or three packets into it; here there are five",
+    ),
+    ("aggregates-tcp", {"queue": "100"}, frozenset({"goodput [Mb/s]", "Jain", "RTT [ms]"}), IN_FLIGHT),
     ("oda2012", {}, frozenset({"Jain", "starved"}), MORE_STARVED),
 )
 

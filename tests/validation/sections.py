@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cells
+import high_throughput
 import kernel
 import ns2
 from model import Section
@@ -26,6 +27,35 @@ SECTIONS = (
         "window after the last try.",
         cells.saturation,
         levels=(GOODPUT,),
+    ),
+    Section(
+        "aggregates",
+        "802.11n, ac and ax with datagrams: ns-3",
+        "Constant rates above what the air carries: one station in each of many transmit modes, with A-MPDU, "
+        "A-MSDU, both or neither (cases a, b; 1 %), contending stations (c, cx; 2 %), stations at different "
+        "rates behind one queue (f; 3 %), MPDUs with errors (g; 3 %). `BAR`: whether a BlockAckReq follows a "
+        "block ACK that did not come, as ns-3 does by default.",
+        high_throughput.udp,
+        levels=(GOODPUT,),
+    ),
+    Section(
+        "categories",
+        "Four access categories: an exact Monte Carlo, ns-3",
+        "One saturated station of each category, 802.11n, MCS 7. The total within 2 %, voice, video and best "
+        "effort within 5 % of the Monte Carlo; background sends few frames. With TXOP limits (voice 1.504 ms, "
+        "video 3.008 ms) ns-3 and the Monte Carlo end each TXOP with a CF-End of 52 us; here it just ends, "
+        "and the rows are shown.",
+        high_throughput.categories,
+        levels=(GOODPUT,),
+    ),
+    Section(
+        "aggregates-tcp",
+        "802.11n and ax with TCP: ns-3",
+        "CUBIC and NewReno over 10 ms of wire, uploads, downloads and both; goodput within 5 %, mean round- "
+        "trip time within 10 %.",
+        high_throughput.tcp,
+        levels=(GOODPUT,),
+        index="Jain",
     ),
     Section(
         "table1",

@@ -8,7 +8,7 @@ mod shared;
 mod slots;
 mod spatial;
 
-pub use general::GeneralChannel;
+pub use general::{CategoryCounters, GeneralChannel};
 pub use shared::SharedChannel;
 pub use spatial::{Hearing, RadioLinks, RateSettings, SignalSettings, SpatialChannel};
 
@@ -196,6 +196,15 @@ impl Channel {
     pub fn set_ap_category(&mut self, category: &Category) {
         let Self::General(general) = self else { panic!("access parameters change only where there are categories") };
         general.set_ap_category(category);
+    }
+
+    /// What the four categories of each station did; empty where stations do not have four.
+    #[must_use]
+    pub fn category_counters(&self) -> Vec<[CategoryCounters; 4]> {
+        let Self::General(general) = self else { return vec![] };
+        let stations = 0..u32::try_from(general.all_counters().len()).expect("stations can be numbered");
+        let four = |station| general.category_counters(station).copied().collect::<Vec<_>>().try_into().ok();
+        stations.map_while(four).collect()
     }
 
     /// What every station did, in their order.

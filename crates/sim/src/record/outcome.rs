@@ -140,6 +140,8 @@ row! {
         pub air_idle: f64,
         /// Share of the attempts to send that met another frame.
         pub collision_probability: f64,
+        /// Mean number of MPDUs in a data PPDU (802.11n and later).
+        pub mpdus_per_ppdu: f64,
         /// Frames that the MAC gave up at a retry limit.
         pub frames_given_up: u64,
         /// Mean length of the access point's queue over time [packets].
@@ -190,6 +192,22 @@ row! {
         pub queue_drops_early: u64,
         /// Packets that its queues marked as having met congestion, instead of dropping them (RFC 3168).
         pub queue_marks: u64,
+        /// Data PPDUs that it sent (802.11n and later).
+        pub ppdus: u64,
+        /// MPDUs in them (802.11n and later).
+        pub mpdus: u64,
+        /// Those of the MPDUs that had been sent before (802.11n and later).
+        pub mpdu_retries: u64,
+        /// BlockAckReq frames that it sent (802.11n and later).
+        pub block_ack_requests: u64,
+        /// Time its data of access category voice were on the air and met no other [s] (802.11n and later).
+        pub air_voice_s: f64,
+        /// The same for video [s].
+        pub air_video_s: f64,
+        /// The same for best effort [s].
+        pub air_best_effort_s: f64,
+        /// The same for background [s].
+        pub air_background_s: f64,
     }
 }
 

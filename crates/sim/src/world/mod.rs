@@ -23,7 +23,7 @@ mod wired_link;
 use std::collections::VecDeque;
 
 use wifair_engine::{EventQueue, NextEventTree, Timers};
-use wifair_mac::general::{GeneralSettings, GeneralStation};
+use wifair_mac::general::{CategoryCounters, GeneralSettings, GeneralStation};
 use wifair_mac::{AirTime, Channel, Counters, GeneralChannel, MacEvent, SharedChannel, SpatialChannel};
 use wifair_metrics::Jitter;
 use wifair_packet::{Kind, Packet, PacketId, Packets, flag};
@@ -109,6 +109,7 @@ pub struct World {
     aps: Vec<Vec<u32>>,
     air_at_warm_up: Vec<AirTime>,
     counters_at_warm_up: Vec<Vec<Counters>>,
+    categories_at_warm_up: Vec<Vec<[CategoryCounters; 4]>>,
     /// Drops and their causes; marks are the queues' own count.
     queue_counts: AllQueueCounts,
     queue_counts_at_warm_up: AllQueueCounts,
@@ -242,6 +243,7 @@ impl World {
             timers: Timers::new(0),
             air_at_warm_up: vec![AirTime::default(); channels.len()],
             counters_at_warm_up: vec![vec![]; channels.len()],
+            categories_at_warm_up: vec![vec![]; channels.len()],
             queue_counts_at_warm_up: queue_counts.clone(),
             queue_counts,
             channels,
@@ -715,6 +717,7 @@ impl World {
         for (index, channel) in self.channels.iter_mut().enumerate() {
             self.air_at_warm_up[index] = channel.air_time(now);
             self.counters_at_warm_up[index] = channel.all_counters();
+            self.categories_at_warm_up[index] = channel.category_counters();
             for gauge in channel.ap_queues_mut() {
                 gauge.restart(now);
             }

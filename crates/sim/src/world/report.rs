@@ -1,6 +1,7 @@
 //! From the counters of a world to its outcome.
 
-use wifair_mac::{AirTime, Counters};
+use wifair_mac::general::CategoryCounters;
+use wifair_mac::{AccessCategory, AirTime, Channel, Counters};
 use wifair_metrics::{
     FinishRatios, Histogram, Supply, bufferbloat_grade, call_rating, jain_index, mean_opinion_score, starved,
 };
@@ -98,6 +99,7 @@ impl World {
             air_reuse: fraction(air.reuse),
             air_idle: fraction(air.idle),
             collision_probability: collisions as f64 / attempts as f64,
+            mpdus_per_ppdu: self.mpdus_per_ppdu(),
             frames_given_up: stations.iter().map(|station| station.given_up).sum(),
             ap_queue_mean_packets: queue_mean,
             ap_queue_max_packets: queue_max,
@@ -308,12 +310,34 @@ impl World {
         sum
     }
 
+    /// What the categories of each station on each channel did since the end of the warm-up; empty where there are none.
+    fn category_counters(&self) -> Vec<Vec<[CategoryCounters; 4]>> {
+        let since = |(channel, before): (&Channel, &Vec<[CategoryCounters; 4]>)| {
+            let now = channel.category_counters();
+            let station = |(index, own): (usize, [CategoryCounters; 4])| {
+                let then = before.get(index).copied().unwrap_or_default();
+                std::array::from_fn(|category| own[category].since(&then[category]))
+            };
+            now.into_iter().enumerate().map(station).collect()
+        };
+        self.channels.iter().zip(&self.categories_at_warm_up).map(since).collect()
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn mpdus_per_ppdu(&self) -> f64 {
+        let categories = self.category_counters();
+        let all = || categories.iter().flatten().flatten();
+        let (mpdus, ppdus) = all().fold((0, 0), |(mpdus, ppdus), own| (mpdus + own.mpdus, ppdus + own.ppdus));
+        mpdus as f64 / ppdus as f64
+    }
+
     fn stations(&self, labels: &Labels) -> Vec<StationOutcome> {
         let mut rows = vec![];
+        let categories = self.category_counters();
         let queues = self.all_queue_counts();
         let queues = queues.stations.into_iter().zip(&self.queue_counts_at_warm_up.stations);
-        for (((channel, before), names), (queues, queues_before)) in
-            self.channels.iter().zip(&self.counters_at_warm_up).zip(&labels.stations).zip(queues)
+        for ((((channel, before), names), (queues, queues_before)), own) in
+            self.channels.iter().zip(&self.counters_at_warm_up).zip(&labels.stations).zip(queues).zip(&categories)
         {
             for (index, (now, name)) in channel.all_counters().into_iter().zip(names).enumerate() {
                 let queue = queues[index].since(queues_before[index]);
@@ -333,9 +357,27 @@ impl World {
                     queue_drops_overflow: queue.overflow,
                     queue_drops_early: queue.early,
                     queue_marks: queue.marks,
+                    ppdus: sum(own, index, |counters| counters.ppdus),
+                    mpdus: sum(own, index, |counters| counters.mpdus),
+                    mpdu_retries: sum(own, index, |counters| counters.retries),
+                    block_ack_requests: sum(own, index, |counters| counters.requests),
+                    air_voice_s: air(own, index, AccessCategory::Vo),
+                    air_video_s: air(own, index, AccessCategory::Vi),
+                    air_best_effort_s: air(own, index, AccessCategory::Be),
+                    air_background_s: air(own, index, AccessCategory::Bk),
                 });
             }
         }
         rows
     }
+}
+
+/// Sum over the categories of a station.
+fn sum(stations: &[[CategoryCounters; 4]], index: usize, part: fn(&CategoryCounters) -> u64) -> u64 {
+    stations.get(index).map_or(0, |own| own.iter().map(part).sum())
+}
+
+/// Air time of the data of one category of a station [s].
+fn air(stations: &[[CategoryCounters; 4]], index: usize, category: AccessCategory) -> f64 {
+    stations.get(index).map_or(0.0, |own| own[category.index()].data_air.as_secs())
 }

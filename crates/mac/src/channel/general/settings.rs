@@ -136,3 +136,20 @@ pub struct CategoryCounters {
     /// Air time of its data PPDUs that met no other.
     pub data_air: Duration,
 }
+
+impl CategoryCounters {
+    /// What was added since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            ppdus: self.ppdus - earlier.ppdus,
+            mpdus: self.mpdus - earlier.mpdus,
+            retries: self.retries - earlier.retries,
+            delivered: self.delivered - earlier.delivered,
+            requests: self.requests - earlier.requests,
+            unanswered: self.unanswered - earlier.unanswered,
+            internal_collisions: self.internal_collisions - earlier.internal_collisions,
+            data_air: self.data_air - earlier.data_air,
+        }
+    }
+}

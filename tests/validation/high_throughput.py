@@ -1,0 +1,179 @@
+"""802.11n, ac and ax beside ns-3 and an exact Monte Carlo at the same settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+
+import numpy as np
+import wifair
+from model import NARROW, Case, Comparison, Rule, goodput, read
+
+STANDARDS = {"n": "802.11n", "ac": "802.11ac", "ax": "802.11ax"}
+CATEGORIES = {"VO": "voice", "VI": "video", "BE": "best-effort", "BK": "background"}
+SETTINGS = (
+    "case", "std", "band_ghz", "width_mhz", "mcs", "nss", "gi_ns", "ampdu_max", "amsdu_max", "bar_after_missed_ba",
+    "dir", "transport", "tcp", "n", "acs", "txop", "mcss", "per", "queue",
+)  # fmt: skip
+
+
+def scenario(row: Mapping[str, str]) -> str:
+    """Write the scenario of a row of ns-3."""
+    n = int(row["n"])
+    stations = 2 * n if row["dir"] == "mix" else n
+    wlan: list[str] = [f'standard = "{STANDARDS[row["std"]]}"', f"mcs = {row['mcs'].split(';')[0]}"]
+    if row["std"] != "ac":
+        wlan.append(f'band = "{row["band_ghz"]} GHz"')
+    if row["std"] != "n":
+        wlan.append(f"streams = {row['nss']}")
+    wlan += [f"width = {row['width_mhz']}", f'guard_interval = "{row["gi_ns"]} ns"']
+    wlan += [f"data_error = {row['per']}"] if float(row["per"] or 0) > 0 else []
+    wlan.append(f'aggregation.max_ampdu = "{row["ampdu_max"]} B"')
+    wlan += [f'aggregation.max_amsdu = "{row["amsdu_max"]} B"'] if int(row["amsdu_max"]) else []
+    wlan.append(f"aggregation.request_after_miss = {'true' if row['bar_after_missed_ba'] == '1' else 'false'}")
+    if row["txop"] != "1":
+        wlan += ['edca.vo.txop = "0 s"', 'edca.vi.txop = "0 s"']
+    lines = [f'duration = "{row["end_s"]} s"', f'warm_up = "{row["warm_s"]} s"', "[wlan]", *wlan]
+    lines += ["[ap]", f'queue.limit = "{row["queue"]} packets"']
+    lines += ["[[servers]]", 'name = "server"', 'delay = "10 ms"', f'rate = "{row["wire_mbps"]} Mb/s"']
+    lines.append('queue.limit = "1000000 packets"')
+    categories, own = (row[key].replace(",", ";").split(";") for key in ("acs", "mcss"))
+    for index in range(stations):
+        lines += ["[[stations]]", f'name = "s{index}"', f'queue.limit = "{row["queue"]} packets"']
+        lines += [f"mcs = {own[index]}"] if row["mcss"] else []
+        up = row["dir"] == "up" or (row["dir"] == "mix" and index < n)
+        lines += ["[[flows]]", f'name = "f{index}"', f'station = "s{index}"', f'direction = "{"up" if up else "down"}"']
+        lines += [f'category = "{CATEGORIES[categories[index]]}"'] if row["acs"] else []
+        lines += traffic(row, n, len(categories))
+    return "\n".join(lines)
+
+
+def traffic(row: Mapping[str, str], n: int, categories: int) -> list[str]:
+    """Write what each flow of a row carries."""
+    if row["transport"] == "tcp":
+        control = {"Cubic": "cubic", "NewReno": "newreno"}[row["tcp"]]
+        return ['tcp.stack = "modern"', f'tcp.cc = "{control}"', 'tcp.mss = "1460 B"', "tcp.timestamps = false"]
+    phy_rate = float(row["phy_rate_mbps"])
+    if row["case"] == "f":
+        # Exponential on and off periods there; here each interval is drawn from within its mean.
+        return ['transport = "udp"', 'udp.rate = "30 Mb/s"', "udp.jitter = 1.0", 'start_spread = "10 ms"']
+    contended = 1.02 * phy_rate if n == 1 else 1.38 * phy_rate / n
+    rate = phy_rate if row["case"] == "a" or categories > 1 else contended
+    return ['transport = "udp"', f'udp.rate = "{rate:.3f} Mb/s"', 'start_spread = "10 ms"']
+
+
+def rows(*cases: str) -> Iterator[list[dict[str, str]]]:
+    """Group the rows of these cases by their settings: runs that differ in the seed alone."""
+    chosen = [row for row in read("ns3_high_throughput.csv") if row["case"] in cases]
+
+    def settings(row: Mapping[str, str]) -> tuple[str, ...]:
+        return tuple(row[key] for key in SETTINGS)
+
+    for _, group in groupby(sorted(chosen, key=settings), settings):
+        yield list(group)
+
+
+def values(runs: Iterable[Mapping[str, str]], column: str) -> list[float]:
+    return [float(run[column]) for run in runs]
+
+
+def udp() -> Iterator[Case]:
+    """Datagrams: one station, contention, errors, stations at different rates."""
+    limits = {"a": 0.01, "b": 0.01, "c": 0.02, "cx": 0.02, "f": 0.03, "g": 0.03}
+    for runs in rows(*limits):
+        row = runs[0]
+        if row["transport"] != "udp":
+            continue
+        tolerance = limits[row["case"]]
+        # Ten stations of 802.11ax have one run of 3 s in ns-3.
+        shown = row["case"] == "cx" and row["n"] == "10"
+        goodputs = values(runs, "goodput_mbps")
+
+        def measure(
+            results: wifair.Results,
+            theirs: list[float] = goodputs,
+            rule: Rule = Rule.SHOWN if shown else Rule.MEAN,
+            tolerance: float = tolerance,
+        ) -> Iterable[Comparison]:
+            yield Comparison("goodput [Mb/s]", goodput(results), {"ns-3": theirs}, rule, tolerance)
+
+        labels = {
+            "case": row["case"],
+            "standard": STANDARDS[row["std"]],
+            "GHz": row["band_ghz"],
+            "MHz": row["width_mhz"],
+        }
+        labels |= {
+            "MCS": row["mcss"] or row["mcs"],
+            "GI": row["gi_ns"],
+            "A-MPDU": row["ampdu_max"],
+            "A-MSDU": row["amsdu_max"],
+        }
+        labels |= {"BAR": row["bar_after_missed_ba"], "direction": row["dir"], "n": row["n"], "errors": row["per"]}
+        fast = (row["case"] in ("b", "f", "g") and row["dir"] == "up") or (row["case"] == "c" and row["n"] == "2")
+        yield Case(labels, wifair.Scenario.from_text(scenario(row)), measure, fast)
+
+
+def categories() -> Iterator[Case]:
+    """One saturated station of each category."""
+    monte_carlo = read("ampdu_mc.csv")
+    for runs in rows("d"):
+        row = runs[0]
+        exact = next(
+            mc
+            for mc in monte_carlo
+            if mc["case"] == "d"
+            and mc["rule"] == "ns3"
+            and mc["txop"] == row["txop"]
+            and mc["ampdu_max"] == row["ampdu_max"]
+            and mc["bar"] == (row["bar_after_missed_ba"] if int(row["ampdu_max"]) else "0")
+        )
+        each = [float(value) for value in exact["per_station_mbps"].split(";")]
+        has_txop = row["txop"] == "1"
+        goodputs = values(runs, "goodput_mbps")
+
+        def measure(
+            results: wifair.Results,
+            exact: Mapping[str, str] = exact,
+            each: list[float] = each,
+            theirs: list[float] = goodputs,
+            has_txop: bool = has_txop,
+        ) -> Iterable[Comparison]:
+            rule = Rule.SHOWN if has_txop else Rule.MEAN
+            total = {"Monte Carlo": [float(exact["goodput_mbps"])], "ns-3": theirs}
+            yield Comparison("goodput [Mb/s]", goodput(results), total, rule, 0.02)
+            flows = np.asarray(results.flows["goodput_bps"], dtype=float).reshape(len(results.seeds), -1) / 1e6
+            for place, name in enumerate(("VO", "VI", "BE")):
+                yield Comparison(f"{name} [Mb/s]", flows[:, place], {"Monte Carlo": [each[place]]}, rule, 0.05)
+
+        labels = {"A-MPDU": row["ampdu_max"], "BAR": row["bar_after_missed_ba"], "TXOP": row["txop"]}
+        text = wifair.Scenario.from_text(scenario(row))
+        yield Case(labels, text, measure, fast=not has_txop)
+
+
+def tcp() -> Iterator[Case]:
+    """CUBIC and NewReno, up, down and both."""
+    for runs in rows("e", "en", "f", "g"):
+        row = runs[0]
+        if row["transport"] != "tcp":
+            continue
+        goodputs, jains = values(runs, "goodput_mbps"), values(runs, "jain")
+        rtts = values(runs, "rtt_ms") if row["rtt_ms"] else []
+
+        def measure(
+            results: wifair.Results,
+            theirs: list[float] = goodputs,
+            jain: list[float] = jains,
+            rtt: list[float] = rtts,
+        ) -> Iterable[Comparison]:
+            yield Comparison("goodput [Mb/s]", goodput(results), {"ns-3": theirs}, Rule.MEAN, 0.05)
+            ours = np.asarray(results.cells["jain_index"], dtype=float)
+            yield Comparison("Jain", ours, {"ns-3": jain}, Rule.RANGE, NARROW)
+            if rtt:
+                mean = np.asarray(results.flows["rtt_mean_s"], dtype=float).reshape(len(results.seeds), -1).mean(axis=1)
+                yield Comparison("RTT [ms]", mean * 1e3, {"ns-3": rtt}, Rule.MEAN, 0.10)
+
+        labels = {"case": row["case"], "standard": STANDARDS[row["std"]], "TCP": row["tcp"], "direction": row["dir"]}
+        labels |= {"n": row["n"], "queue": row["queue"], "MCS": row["mcss"] or row["mcs"], "errors": row["per"]}
+        fast = row["case"] == "e" and row["std"] == "n" and row["dir"] == "up" and row["n"] == "1"
+        yield Case(labels, wifair.Scenario.from_text(scenario(row)), measure, fast)
