@@ -110,7 +110,7 @@ def udp() -> Iterator[Case]:
             "A-MSDU": row["amsdu_max"],
         }
         labels |= {"BAR": row["bar_after_missed_ba"], "direction": row["dir"], "n": row["n"], "errors": row["per"]}
-        fast = (row["case"] in ("b", "f", "g") and row["dir"] == "up") or (row["case"] == "c" and row["n"] == "2")
+        fast = row["case"] == "f" or (row["case"] == "c" and row["n"] == "2") or row["per"] == "0.1"
         yield Case(labels, wifair.Scenario.from_text(scenario(row)), measure, fast)
 
 

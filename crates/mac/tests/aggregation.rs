@@ -222,7 +222,7 @@ fn without_aggregation_the_same_rules_hold() {
 #[test]
 fn an_amsdu_has_the_closed_form() {
     let rules =
-        Aggregation { max_ampdu: Bytes(0), window: 2, max_amsdu: Bytes(7935), max_mpdu: Bytes(7995), ..aggregation() };
+        Aggregation { max_ampdu: Bytes(0), window: 2, max_amsdu: Bytes(7935), max_mpdu: Bytes(7965), ..aggregation() };
     let goodput = saturate(channel(ht_mcs7(), rules, &[BE], 1), 1, 20);
     let cycle = 36.0 + 4.0 * ((22.0 + 8.0 * 7648.0) / 260.0_f64).ceil() + 16.0 + 28.0 + 43.0 + 67.5;
     assert_within(goodput.total(), 5.0 * 1472.0 * 8.0 / cycle, 0.002, "goodput");

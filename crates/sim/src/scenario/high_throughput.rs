@@ -177,7 +177,7 @@ impl Wlan {
             max_amsdu: keys.max_amsdu.unwrap_or(Bytes(0)),
             max_mpdu: Bytes(match (has_vht, max_ampdu.0) {
                 (true, _) => 11_454,
-                (false, 0) => 7_995, // an A-MSDU of 7935 bytes, alone
+                (false, 0) => 7_965, // an A-MSDU of 7935 bytes, alone
                 (false, _) => 4_095,
             }),
             max_duration: keys.max_ppdu_time,

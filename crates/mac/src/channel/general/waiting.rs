@@ -15,21 +15,31 @@ use wifair_queue::{AirUse, Discipline, Dropped, Queue};
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     queues: Vec<Queue>,
-    /// Receivers for which something waits, in turn.
-    turns: VecDeque<u32>,
+    /// Receivers for which something waits, in turn, and whether each is among them.
+    turns: VecDeque<usize>,
+    has_turn: Vec<bool>,
+    /// Packets in all queues, and how many of these are full.
+    len: usize,
+    full: usize,
     /// The longest packet that ever came, in bytes.
     longest: u64,
 }
 
 impl Waiting {
     /// One queue, or one for each receiver by its number.
-    pub const fn new(queues: Vec<Queue>) -> Self {
-        Self { queues, turns: VecDeque::new(), longest: 0 }
+    pub fn new(queues: Vec<Queue>) -> Self {
+        let full = queues.iter().filter(|queue| queue.is_full()).count();
+        Self { has_turn: vec![false; queues.len()], queues, turns: VecDeque::new(), len: 0, full, longest: 0 }
     }
 
     /// The queue, or the first.
     pub fn first(&self) -> &Queue {
         &self.queues[0]
+    }
+
+    /// Packets that the queues have marked so far.
+    pub fn marks(&self) -> u64 {
+        self.queues.iter().map(Discipline::marks).sum()
     }
 
     pub fn wants_air(&self) -> bool {
@@ -38,7 +48,9 @@ impl Waiting {
 
     pub fn on_air(&mut self, now: Time, used: &AirUse) {
         let index = if self.is_one() { 0 } else { used.peer as usize };
-        self.queues[index].on_air(now, used);
+        if let Some(queue) = self.queues.get_mut(index) {
+            queue.on_air(now, used);
+        }
     }
 
     const fn is_one(&self) -> bool {
@@ -46,51 +58,54 @@ impl Waiting {
     }
 
     /// Packets inside.
-    pub fn len(&self) -> usize {
-        if self.is_one() { self.queues[0].len() } else { self.queues.iter().map(Discipline::len).sum() }
-    }
-
-    /// Packets marked so far.
-    pub fn marks(&self) -> u64 {
-        self.queues.iter().map(Discipline::marks).sum()
+    pub const fn len(&self) -> usize {
+        self.len
     }
 
     /// Whether a queue is full.
-    pub fn is_full(&self) -> bool {
-        self.queues.iter().any(Discipline::is_full)
+    pub const fn is_full(&self) -> bool {
+        self.full > 0
+    }
+
+    /// Does something to a queue, and keeps account of what is inside.
+    #[inline]
+    fn change<T>(&mut self, index: usize, change: impl FnOnce(&mut Queue) -> T) -> T {
+        let queue = &mut self.queues[index];
+        let (len, full) = (queue.len(), queue.is_full());
+        let result = change(queue);
+        self.len = self.len + queue.len() - len;
+        self.full = self.full + usize::from(queue.is_full()) - usize::from(full);
+        result
     }
 
     /// When a category that was given nothing is to ask again, if it is.
     pub fn asked_again(&self, now: Time) -> Option<Time> {
+        if self.len == 0 {
+            return None;
+        }
         self.queues.iter().filter(|queue| !queue.is_empty()).map(|queue| queue.asked_again(now)).min()
     }
 
     pub fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
         self.longest = self.longest.max(packets[id].bytes().0);
-        if self.is_one() {
-            self.queues[0].enqueue(now, id, to, packets, dropped);
-            return;
-        }
         let index = (to as usize).min(self.queues.len() - 1); // broadcasts wait in the last
-        let queue = &mut self.queues[index];
-        queue.enqueue(now, id, to, packets, dropped);
-        #[allow(clippy::cast_possible_truncation)]
-        let turn = index as u32;
-        if !queue.is_empty() && !self.turns.contains(&turn) {
-            self.turns.push_back(turn);
+        self.change(index, |queue| queue.enqueue(now, id, to, packets, dropped));
+        if !self.is_one() && !self.has_turn[index] && !self.queues[index].is_empty() {
+            self.has_turn[index] = true;
+            self.turns.push_back(index);
         }
     }
 
     pub fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
         if self.is_one() {
-            return self.queues[0].dequeue(now, packets, dropped);
+            return self.change(0, |queue| queue.dequeue(now, packets, dropped));
         }
         for _ in 0..self.turns.len() {
-            let turn = self.turns.pop_front()?;
-            let queue = &mut self.queues[turn as usize];
-            let id = queue.dequeue(now, packets, dropped);
-            if !queue.is_empty() {
-                self.turns.push_back(turn);
+            let index = self.turns.pop_front()?;
+            let id = self.change(index, |queue| queue.dequeue(now, packets, dropped));
+            self.has_turn[index] = !self.queues[index].is_empty();
+            if self.has_turn[index] {
+                self.turns.push_back(index);
             }
             if id.is_some() {
                 return id;
@@ -110,21 +125,17 @@ impl Waiting {
         dropped: &mut Dropped,
         receiver: &impl Fn(&Packet) -> u32,
     ) -> Option<PacketId> {
-        if !matches!(self.queues[0], Queue::Fifo(_)) && room < self.longest {
+        let index = if self.is_one() { 0 } else { to as usize };
+        if !matches!(self.queues.get(index)?, Queue::Fifo(_)) && room < self.longest {
             return None; // it cannot be looked at before it is taken
         }
         if self.is_one() {
-            return self.queues[0].dequeue_for(now, to, room, &|packet| receiver(packet) == to, packets, dropped);
+            let is_to = |packet: &Packet| receiver(packet) == to;
+            return self.change(0, |queue| queue.dequeue_for(now, to, room, &is_to, packets, dropped));
         }
-        let queue = self.queues.get_mut(to as usize)?;
-        let id = if let Queue::Fifo(fifo) = queue {
-            fifo.dequeue_for(now, to, room, &|_| true, packets, dropped)
-        } else {
-            queue.dequeue(now, packets, dropped)
-        };
-        if queue.is_empty() {
-            self.turns.retain(|turn| *turn != to);
-        }
-        id
+        self.change(index, |queue| match queue {
+            Queue::Fifo(fifo) => fifo.dequeue_for(now, to, room, &|_| true, packets, dropped),
+            queue => queue.dequeue(now, packets, dropped),
+        })
     }
 }
