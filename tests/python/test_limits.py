@@ -23,7 +23,7 @@ def test_nonsense_is_refused(text: str, change: str, allowed: str) -> None:
 
 
 def test_udp_at_a_petabit_is_refused(text: str) -> None:
-    udp = text + 'udp.rate = "1000000000 Mb/s"\n'
+    udp = text + 'transport = "udp"\nudp.rate = "1000000000 Mb/s"\n'
     with pytest.raises(wifair.ScenarioError, match="at most 1 Tb/s"):
         wifair.Scenario.from_text(udp)
 
