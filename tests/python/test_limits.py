@@ -12,7 +12,7 @@ import wifair
         ("wlan.slot=1 s", "above 0 and at most 1 ms"),
         ("ap.queue.limit=50000000000000000 packets", "from 1 to 100000000 packets"),
         ("servers.rate=1000000000 Mb/s", "at most 1 Tb/s"),
-        ("wlan.data_rate=5000000 Mb/s", "54"),
+        ("wlan.data_rate=5000000 Mb/s", "one of 1, 2, 5.5, 11 Mb/s"),
         ("wlan.basic_rate=1000 Mb/s", "11"),
     ],
 )
