@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use wifair_config::Problems;
-use wifair_sim::record::FrameLog;
+use wifair_sim::capture::FrameLog;
 use wifair_sim::world::{FlowCounters, Loss, WatchPlan};
 use wifair_sim::{Options, Run};
 use wifair_units::{Duration, Time};

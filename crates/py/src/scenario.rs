@@ -9,9 +9,9 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use wifair_config::{Override, Problem, Problems, Source};
-use wifair_sim::capture::{Capture, CapturePoints, Format, WriteError};
-use wifair_sim::record::{CellOutcome, FrameLog, Outcome, Row};
-use wifair_sim::world::{Series, WatchPlan};
+use wifair_sim::capture::{Capture, CapturePoints, Format, FrameLog, WriteError};
+use wifair_sim::record::{CellOutcome, Outcome, Row, Series};
+use wifair_sim::world::WatchPlan;
 use wifair_sim::{Options, Run, scenario};
 use wifair_units::{Duration, Quantity, Time};
 

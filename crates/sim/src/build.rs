@@ -90,7 +90,7 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
         _ => None,
     };
     let hearing = air.channels.first().and_then(|on_channel| on_channel.hearing.as_ref());
-    let paths = hearing.filter(|_| scenario.is_ad_hoc() && dsdv.is_none()).map(shortest_paths);
+    let paths = hearing.filter(|_| scenario.is_ad_hoc() && dsdv.is_none()).map(scenario::shortest_paths);
     let flows = flows.map(|flow| flow_plan(scenario, flow, seed, &air, paths.as_ref(), options)).collect();
     let queues = Queues { seed, options };
     let channels = file
@@ -120,11 +120,6 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
         fast_paths: options.fast_paths,
     };
     (plan, labels)
-}
-
-/// Static paths of the fewest hops over links on which both ends read each other.
-pub(crate) fn shortest_paths(links: &RadioLinks) -> NextHops {
-    NextHops::shortest(&links.neighbours(), |from, to| links.received_power(from, to))
 }
 
 fn access_point(scenario: &Scenario) -> Ap {

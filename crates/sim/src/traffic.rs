@@ -8,6 +8,19 @@ use wifair_config::{At, choice, table};
 use wifair_engine::Stream;
 use wifair_units::{Bytes, Duration, Time};
 
+/// Which way a flow's data goes, seen from the stations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From a station.
+    Up,
+    /// To a station.
+    Down,
+    /// Between stations.
+    Peer,
+    /// Not over the air.
+    Wired,
+}
+
 choice! {
     /// What the application does.
     pub enum Workload {

@@ -12,6 +12,7 @@
 
 mod air;
 mod capture_points;
+mod frame_log;
 mod headers;
 
 use std::io::{self, Write};
@@ -25,6 +26,7 @@ use crate::world::{WatchPlan, World};
 use air::{Listener, Retries};
 use capture_points::Place;
 pub use capture_points::{CapturePoints, MOST_POINTS};
+pub use frame_log::{BackoffRow, FrameLog, FrameRow};
 use headers::Headers;
 
 /// Time zero of a run in captures: the first of January 2000, in ns since 1970. Zero itself means "never" to some readers.

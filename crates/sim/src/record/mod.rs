@@ -1,11 +1,11 @@
 //! Results as rows of named figures, each figure declared once with its meaning and unit.
 
 pub mod csv;
-mod frames;
 mod outcome;
+mod series;
 
-pub use frames::{BackoffRow, FrameLog, FrameRow};
 pub use outcome::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
+pub use series::Series;
 
 /// A figure of a result.
 #[derive(Clone, Debug, PartialEq)]

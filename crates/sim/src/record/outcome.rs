@@ -1,7 +1,6 @@
 //! What a run measured, over the time from the end of the warm-up to the end of the run.
 
-use super::row;
-use crate::world::Series;
+use super::{Series, row};
 
 row! {
     /// One flow.

@@ -38,6 +38,7 @@ pub use high_throughput::{Aggregation, Band, Coding, Edca, FlowCategory, OwnMode
 pub use network::{Flow, Member, Network, Node, Step, Wire};
 pub use routing::{Protocol, Routing};
 pub use seeds::Seeds;
+pub(crate) use space::shortest_paths;
 pub use space::{Mode, Path, Space};
 pub use wlan::{EifsRule, ErrorsAt, IdleRule, Preamble, Profile, Standard, Wlan};
 

@@ -15,7 +15,7 @@ use super::high_throughput::OwnMode;
 use super::routing::Protocol;
 use super::space::is_ad_hoc;
 use super::wlan::{Standard, Wlan, windows};
-use crate::world::Direction;
+use crate::traffic::Direction;
 
 /// Stations, servers or flows in all; more are a slip.
 const MOST: usize = 1_000_000;

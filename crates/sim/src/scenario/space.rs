@@ -12,6 +12,7 @@ use wifair_mac::RadioLinks;
 use wifair_phy::placement::Placement;
 use wifair_phy::propagation::{Fading, Position, Propagation, two_ray};
 use wifair_phy::{Radio, Reception};
+use wifair_routing::NextHops;
 use wifair_units::{Db, Dbm, Metres};
 
 use super::network::{Member, Node};
@@ -241,6 +242,11 @@ pub(super) fn is_ad_hoc(file: &File) -> bool {
     file.space.as_ref().is_some_and(|space| space.mode == Mode::AdHoc)
 }
 
+/// Static paths of the fewest hops over links on which both ends read each other.
+pub(crate) fn shortest_paths(links: &RadioLinks) -> NextHops {
+    NextHops::shortest(&links.neighbours(), |from, to| links.received_power(from, to))
+}
+
 #[cfg(test)]
 mod tests {
     use wifair_mac::Hearing;
@@ -248,7 +254,7 @@ mod tests {
     use super::*;
 
     fn path(links: &RadioLinks, from: u32, to: u32) -> Vec<u32> {
-        crate::build::shortest_paths(links).path(from, to).collect()
+        shortest_paths(links).path(from, to).collect()
     }
 
     fn scenario(keys: &str) -> Scenario {

@@ -40,13 +40,13 @@ use users::Users;
 use watch::Watch;
 use wired_link::{Departure, WiredLink};
 
+use crate::record::Series;
 pub use measure::{FlowCounters, Loss, Session, TimeMean};
 pub use plan::{
     CategoriesPlan, ChannelPlan, Direction, FlowPlan, Hop, Plan, RoutingPlan, StationCategories, Transport,
     WiredLinkPlan, Workload,
 };
 pub use report::Labels;
-pub use series::Series;
 pub use watch::{Sighting, Stamp, WatchPlan};
 
 /// What the applications will do.

@@ -10,6 +10,7 @@ use wifair_routing::dsdv;
 use wifair_tcp::{ReceiverConfig, SenderConfig};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
+pub use crate::traffic::Direction;
 use crate::traffic::{OnOff, Web};
 
 /// The next step of a packet's way.
@@ -118,19 +119,6 @@ pub struct WiredLinkPlan {
     pub delay: Duration,
     /// Packets that wait for the link.
     pub queue: Queue,
-}
-
-/// Which way a flow's data goes, seen from the stations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From a station.
-    Up,
-    /// To a station.
-    Down,
-    /// Between stations.
-    Peer,
-    /// Not over the air.
-    Wired,
 }
 
 /// What carries the data.

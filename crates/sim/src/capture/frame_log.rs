@@ -4,8 +4,8 @@ use wifair_mac::{BROADCAST, Fate, FrameKind, FrameRecord, Tap};
 use wifair_packet::Kind;
 use wifair_units::Time;
 
-use super::row;
 use crate::build::nodes_by_channel;
+use crate::record::row;
 use crate::scenario::{Node, Scenario};
 use crate::world::{Stamp, World};
 
