@@ -76,7 +76,7 @@ def test_init_writes_a_file_and_keeps_what_is_there(tmp_path: Path) -> None:
     assert path.read_text() == gallery.example("hot-spot").text
     path.write_text("mine")
     _, err = wifair("init", "hot-spot", code=2, cwd=tmp_path)
-    assert "`hot-spot.toml` is there already" in err
+    assert "`hot-spot.toml` exists" in err
     assert path.read_text() == "mine"
     wifair("init", "hot-spot", "--force", cwd=tmp_path)
     assert path.read_text() != "mine"

@@ -76,8 +76,23 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
     ],
     "init": [
         ("hotspot", ("no scenario `hotspot`", "hot-spot")),
-        ("grid two.toml", ("`two.toml` is there already", "--force")),
+        ("grid two.toml", ("`two.toml` exists", "--force")),
         ("grid none/grid.toml", ("cannot write `none/grid.toml`", "no such file")),
+    ],
+    "import": [
+        ("flent none.flent", ("cannot read `none.flent`", "o such file")),
+        ("iperf3 notes.txt", ("`notes.txt` is no JSON", "iperf3 with --json")),
+        ("nonsense notes.txt", ("nonsense",)),
+    ],
+    "export": [
+        ("flent none out.flent.gz", ("none",)),
+        ("flent full", ("FILE",)),
+        ("nonsense full", ("nonsense",)),
+    ],
+    "lab": [
+        ("none.toml --no-browser", ("none.toml", "o such file")),
+        ("--port 99999", ("--port", "65535")),
+        ("--nonsense", ("--nonsense",)),
     ],
     "completion": [("tcsh", ("tcsh", "bash")), ("", ("bash", "fish")), ("bash zsh", ("unexpected",))],
     "reproduce": [
