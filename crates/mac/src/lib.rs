@@ -7,8 +7,6 @@
 
 mod access;
 mod access_category;
-pub mod aggregation;
-pub mod block_ack;
 mod category;
 mod channel;
 pub mod exchange;
