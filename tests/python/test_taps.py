@@ -230,6 +230,61 @@ def test_the_timeline_has_a_lane_for_each_node(file: Path, tmp_path: Path) -> No
     assert "exists" in err
 
 
+AGGREGATES = """\
+duration = "0.6 s"
+warm_up = "0.1 s"
+wlan = { standard = "802.11n", data_error = 0.1 }
+servers = [{ name = "server", delay = "1 ms" }]
+stations = [{ name = "sta", count = 2 }]
+flows = [{ name = "up", station = "sta" }, { name = "down", station = "sta", direction = "down" }]
+"""
+
+
+def test_the_mpdus_of_an_aggregate_have_a_row_each(tmp_path: Path) -> None:
+    """IEEE 802.11-2016, 9.7.1 and 10.24.7: one PPDU, sequence numbers in one window of 64, answered by one block ACK."""
+    path = tmp_path / "n.toml"
+    path.write_text(AGGREGATES)
+    frames = wifair.run(path, frames=True).frames
+    assert frames is not None
+    rows = frames.records()
+    groups = {key: list(its) for key, its in itertools.groupby(rows, key=lambda row: row["ppdu"]) if key}
+    assert len(groups) > 100
+    partly = 0
+    for its in groups.values():
+        assert len({(row["sender"], row["receiver"], row["start_s"], row["end_s"]) for row in its}) == 1
+        assert {row["mpdus"] for row in its} == {len(its)}
+        assert all((row["sequence"] - its[0]["sequence"]) % 4096 < 64 for row in its)  # type: ignore[operator]
+        partly += len({row["fate"] for row in its}) == 2
+    assert partly > 10
+    answers = [row for row in rows if row["kind"] == "block-ack"]
+    assert answers
+    assert {(row["length_bytes"], row["ppdu"], row["mpdus"], row["msdus"]) for row in answers} == {(32, 0, 0, 0)}
+
+
+def test_the_timeline_draws_an_aggregate_once(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.patches import Rectangle  # noqa: PLC0415
+    from wifair.figures import timeline  # noqa: PLC0415
+
+    path = tmp_path / "n.toml"
+    path.write_text(AGGREGATES)
+    results = wifair.run(path, frames=True)
+    assert results.frames is not None
+    figure = timeline.draw(results, start="0.2 s", end="0.25 s")
+    frames = results.frames
+    inside = (frames["end_s"] > 0.2) & (frames["start_s"] < 0.25)
+    rows = [row for row, shown in zip(frames.records(), inside) if shown]
+    ppdus = {row["ppdu"] for row in rows if row["ppdu"]}
+    alone = [row for row in rows if not row["ppdu"]]
+    (axes,) = figure.axes
+    bars = [patch for patch in axes.patches if isinstance(patch, Rectangle) and patch.get_height() == timeline.HEIGHT]
+    frame_bars = [bar for bar in bars if not bar.get_hatch()]
+    assert len(frame_bars) == len(ppdus) + len(alone)
+    assert len(bars) - len(frame_bars) == sum(row["fate"] != "received" for row in rows)
+    words = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert {"TCP data", "TCP ACK", "block ACK", "error", "retry"} <= words
+
+
 def test_an_empty_time_is_explained(file: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     _, err = run(file, "--timeline", tmp_path / "a.png", "--from", "90 s", "--to", "90.1 s", code=2)

@@ -32,6 +32,8 @@ KINDS = {
     "mac_ack": ("#009E73", "ACK"),
     "rts": ("#E69F00", "RTS"),
     "cts": ("#F0E442", "CTS"),
+    "block-ack": ("#00513B", "block ACK"),
+    "block-ack-request": ("#D55E00", "block ACK request"),
 }
 LOSSES = {"collision": ("xxxx", "collision"), "error": ("....", "error"), "unheard": ("----", "not heard")}
 
@@ -149,6 +151,18 @@ def _merged(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return merged
 
 
+def _ppdus(frames: Columns) -> list[list[dict[str, Any]]]:
+    """Frames by the PPDU that they are in: the MPDUs of an A-MPDU together, every other frame alone."""
+    names = ("start_s", "end_s", "kind", "sender", "receiver", "fate", "packet", "retry", "length_bytes", "ppdu")
+    groups: dict[Any, list[dict[str, Any]]] = {}
+    for index, values in enumerate(zip(*(frames[name].tolist() for name in names))):
+        frame = dict(zip(names, values))
+        # Two channels may count the same number: not for the same sender at the same time.
+        key = (frame["ppdu"], frame["sender"], frame["start_s"]) if frame["ppdu"] else index
+        groups.setdefault(key, []).append(frame)
+    return list(groups.values())
+
+
 class _Lanes:
     """What is drawn on the lanes, and what the legend has to say of it."""
 
@@ -189,42 +203,37 @@ class _Lanes:
 
     def frames(self, frames: Columns) -> None:
         has_tcp = bool({"data", "ack"} & set(frames["packet"].tolist()))
-        names = ("start_s", "end_s", "kind", "sender", "fate", "packet", "retry", "receiver")
-        for start, end, kind, sender, fate, packet, retry, receiver in zip(*(frames[name].tolist() for name in names)):
-            if kind == "ack":
+        for group in _ppdus(frames):
+            first = group[0]
+            start, end, sender, receiver = first["start_s"], first["end_s"], first["sender"], first["receiver"]
+            fates = [frame["fate"] for frame in group]
+            if first["kind"] == "ack":
                 key = "mac_ack"
-            elif kind == "data":
-                key = packet if packet in ("data", "ack") else "other"
-                if not packet and has_tcp:  # its receiver has it already
+            elif first["kind"] == "data":
+                packets = [frame["packet"] for frame in group if frame["packet"]]
+                key = packets[0] if packets and packets[0] in ("data", "ack") else "other"
+                if not packets and has_tcp:  # its receiver has it already
                     key = "data" if end - start > 0.0005 else "ack"
             else:
-                key = kind
+                key = first["kind"]
             colour, label = KINDS[key]
-            self._bar(
-                sender, start, end, 0, HEIGHT, label=label, facecolor=colour, edgecolor="black", linewidth=0.4, zorder=3
-            )
-            if fate in LOSSES:
-                hatch, label = LOSSES[fate]
-                self._bar(
-                    sender,
-                    start,
-                    end,
-                    0,
-                    HEIGHT,
-                    label=label,
-                    facecolor="none",
-                    edgecolor="black",
-                    hatch=hatch,
-                    linewidth=0.8,
-                    zorder=4,
-                )
-            if kind == "data" and receiver in self.place:
-                self._arrow(sender, receiver, end, fate == "received")
-            if retry:
-                self.retries = True
-                self.axes.text(
-                    float(self.scale(start)), self.place[sender] + HEIGHT, "r", fontsize=6, ha="left", va="bottom"
-                )
+            style = {"edgecolor": "black", "linewidth": 0.4, "zorder": 3}
+            self._bar(sender, start, end, 0, HEIGHT, label=label, facecolor=colour, **style)
+            # The MPDUs of an A-MPDU share its air time by their lengths.
+            lengths = np.array([frame["length_bytes"] for frame in group], dtype=float)
+            edges = start + (end - start) * np.concatenate(([0.0], np.cumsum(lengths) / lengths.sum()))
+            for place, fate in enumerate(fates):
+                if fate in LOSSES:
+                    hatch, label = LOSSES[fate]
+                    style = {"facecolor": "none", "edgecolor": "black", "hatch": hatch, "linewidth": 0.8, "zorder": 4}
+                    self._bar(sender, edges[place], edges[place + 1], 0, HEIGHT, label=label, **style)
+            if first["kind"] == "data" and receiver in self.place:
+                self._arrow(sender, receiver, end, "received" in fates)
+            for frame, at in zip(group, edges):
+                if frame["retry"]:
+                    self.retries = True
+                    x, y = float(self.scale(at)), self.place[sender] + HEIGHT
+                    self.axes.text(x, y, "r", fontsize=6, ha="left", va="bottom", clip_on=True)
 
     def _arrow(self, sender: str, receiver: str, end: float, received: bool) -> None:
         """To whom a data frame goes, drawn where it ends."""

@@ -16,7 +16,7 @@ row! {
         pub start_s: f64,
         /// When it ends [s].
         pub end_s: f64,
-        /// `data`, `ack`, `rts` or `cts`; a cts to its own sender is protection.
+        /// `data`, `ack`, `rts`, `cts`, `block-ack` or `block-ack-request`; a cts to its own sender is protection.
         pub kind: String,
         /// Who sends it.
         pub sender: String,
@@ -30,11 +30,20 @@ row! {
         pub nav_s: f64,
         /// 1 for data that was sent before.
         pub retry: u64,
+        /// Number of the PPDU among those of its channel, from 1, if it is an A-MPDU, whose MPDUs have a row each; else 0.
+        pub ppdu: u64,
+        /// MPDUs in the A-MPDU; 0 for a frame that is in none.
+        pub mpdus: u64,
+        /// Sequence number of the MPDU, 0 to 4095; 0 for other frames than data, and before 802.11n.
+        pub sequence: u64,
+        /// Packets in a data frame, more than one in an A-MSDU; 0 for other frames.
+        pub msdus: u64,
         /// At its receiver: `received`, `collision`, `error` (bits, or too weak), `unheard`.
         pub fate: String,
         /// Flow of the packet that it carries.
         pub flow: String,
-        /// What it carries: `data` or `ack` of TCP, `udp`, `icmp`, `routing`; nothing if the receiver had it already.
+        /// What it carries, of an A-MSDU its first packet: `data` or `ack` of TCP, `udp`, `icmp`, `routing`; nothing if the
+        /// receiver had it already.
         pub packet: String,
         /// Offset of the packet's first byte in its stream; of an ACK the offset that it acknowledges.
         pub seq: u64,
@@ -166,6 +175,10 @@ fn frame(stations: &[String], flows: &[String], tap: &Tap, record: &FrameRecord,
         length_bytes: record.length.0,
         nav_s: record.reserves.as_secs(),
         retry: u64::from(record.retry),
+        ppdu: record.aggregate.map_or(0, |aggregate| aggregate.ppdu + 1),
+        mpdus: record.aggregate.map_or(0, |aggregate| u64::from(aggregate.of)),
+        sequence: record.sequence.map_or(0, u64::from),
+        msdus: if record.kind == FrameKind::Data { u64::from(record.msdus) } else { 0 },
         fate: name_of(record.fate).to_owned(),
         flow: stamp.and_then(|stamp| flows.get(stamp.flow as usize)).cloned().unwrap_or_default(),
         packet: packet
