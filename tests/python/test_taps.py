@@ -241,7 +241,7 @@ flows = [{ name = "up", station = "sta" }, { name = "down", station = "sta", dir
 
 
 def test_the_mpdus_of_an_aggregate_have_a_row_each(tmp_path: Path) -> None:
-    """IEEE 802.11-2016, 9.7.1 and 10.24.7: one PPDU, sequence numbers in one window of 64, answered by one block ACK."""
+    """IEEE 802.11-2016, 9.7.1 and 10.24.7: one PPDU, sequence numbers in one window of 64, one block ACK."""
     path = tmp_path / "n.toml"
     path.write_text(AGGREGATES)
     frames = wifair.run(path, frames=True).frames
@@ -253,7 +253,7 @@ def test_the_mpdus_of_an_aggregate_have_a_row_each(tmp_path: Path) -> None:
     for its in groups.values():
         assert len({(row["sender"], row["receiver"], row["start_s"], row["end_s"]) for row in its}) == 1
         assert {row["mpdus"] for row in its} == {len(its)}
-        assert all((row["sequence"] - its[0]["sequence"]) % 4096 < 64 for row in its)  # type: ignore[operator]
+        assert all((row["sequence"] - its[0]["sequence"]) % 4096 < 64 for row in its)
         partly += len({row["fate"] for row in its}) == 2
     assert partly > 10
     answers = [row for row in rows if row["kind"] == "block-ack"]

@@ -117,6 +117,7 @@ def _draw(
     in_ms = last_s - first_s >= 0.002
     unit = 1e3 if in_ms else 1e6
     axes = figure.subplots()
+    axes.set_xlim(0, (last_s - first_s) * unit)
     place = {name: len(lanes) - 1 - index for index, name in enumerate(lanes)}
     draw = _Lanes(axes, place, lambda time: (np.asarray(time) - first_s) * unit)
     draw.backoffs(backoffs)
@@ -126,7 +127,6 @@ def _draw(
         axes.axhline(lane, color="#999999", linewidth=0.4, zorder=0)
     axes.set_yticks(range(len(lanes)), [look.label(name) for name in lanes[::-1]])
     axes.set_ylim(-0.55, len(lanes) - 0.35)
-    axes.set_xlim(0, (last_s - first_s) * unit)
     axes.set_xlabel(f"time after {first_s * 1e3:.6g} ms [{'ms' if in_ms else 'us'}]")
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -161,6 +161,15 @@ def _ppdus(frames: Columns) -> list[list[dict[str, Any]]]:
         key = (frame["ppdu"], frame["sender"], frame["start_s"]) if frame["ppdu"] else index
         groups.setdefault(key, []).append(frame)
     return list(groups.values())
+
+
+def _mostly(mpdus: list[dict[str, Any]]) -> str:
+    """Of which packets most bytes are; empty if their receiver has them all."""
+    lengths: dict[str, int] = {}
+    for mpdu in mpdus:
+        if mpdu["packet"]:
+            lengths[mpdu["packet"]] = lengths.get(mpdu["packet"], 0) + mpdu["length_bytes"]
+    return max(lengths, key=lambda packet: lengths[packet], default="")
 
 
 class _Lanes:
@@ -210,10 +219,10 @@ class _Lanes:
             if first["kind"] == "ack":
                 key = "mac_ack"
             elif first["kind"] == "data":
-                packets = [frame["packet"] for frame in group if frame["packet"]]
-                key = packets[0] if packets and packets[0] in ("data", "ack") else "other"
-                if not packets and has_tcp:  # its receiver has it already
+                key = _mostly(group)
+                if not key and has_tcp:  # its receiver has it already
                     key = "data" if end - start > 0.0005 else "ack"
+                key = key if key in ("data", "ack") else "other"
             else:
                 key = first["kind"]
             colour, label = KINDS[key]
@@ -230,10 +239,10 @@ class _Lanes:
             if first["kind"] == "data" and receiver in self.place:
                 self._arrow(sender, receiver, end, "received" in fates)
             for frame, at in zip(group, edges):
-                if frame["retry"]:
+                x = float(self.scale(at))
+                if frame["retry"] and self.axes.get_xlim()[0] <= x <= self.axes.get_xlim()[1]:
                     self.retries = True
-                    x, y = float(self.scale(at)), self.place[sender] + HEIGHT
-                    self.axes.text(x, y, "r", fontsize=6, ha="left", va="bottom", clip_on=True)
+                    self.axes.text(x, self.place[sender] + HEIGHT, "r", fontsize=6, ha="left", va="bottom")
 
     def _arrow(self, sender: str, receiver: str, end: float, received: bool) -> None:
         """To whom a data frame goes, drawn where it ends."""
