@@ -9,13 +9,19 @@ const STEP_BITS: u32 = STEPS.trailing_zeros();
 const UNIT_BITS: u32 = 10;
 
 /// Counts of durations, logarithmic with 64 steps an octave above 64 us; exact mean, minimum and maximum.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Histogram {
     counts: Vec<u32>,
-    samples: u64,
     sum: u64,
     maximum: Duration,
-    minimum: Option<Duration>,
+    /// [`Duration::MAX`] without samples.
+    minimum: Duration,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { counts: vec![], sum: 0, maximum: Duration::ZERO, minimum: Duration::MAX }
+    }
 }
 
 impl Histogram {
@@ -23,33 +29,40 @@ impl Histogram {
     #[inline]
     pub fn add(&mut self, sample: Duration) {
         let bucket = bucket_of(sample);
-        if bucket >= self.counts.len() {
-            self.counts.resize(bucket + 1, 0);
+        if let Some(count) = self.counts.get_mut(bucket) {
+            *count += 1;
+        } else {
+            self.lengthen(bucket);
         }
-        self.counts[bucket] += 1;
-        self.samples += 1;
         self.sum += sample.as_nanos();
         self.maximum = self.maximum.max(sample);
-        self.minimum = Some(self.minimum.map_or(sample, |m| m.min(sample)));
+        self.minimum = self.minimum.min(sample);
+    }
+
+    /// Counts the first sample of a bucket that was not there.
+    #[cold]
+    fn lengthen(&mut self, bucket: usize) {
+        self.counts.resize(bucket + 1, 0);
+        self.counts[bucket] = 1;
     }
 
     /// Samples counted.
     #[must_use]
     pub fn samples(&self) -> u64 {
-        self.samples
+        self.counts.iter().map(|count| u64::from(*count)).sum()
     }
 
     /// Mean in seconds, NaN without samples.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
     pub fn mean(&self) -> f64 {
-        self.sum as f64 * 1e-9 / self.samples as f64
+        self.sum as f64 * 1e-9 / self.samples() as f64
     }
 
     /// The shortest, zero without samples.
     #[must_use]
     pub fn minimum(&self) -> Duration {
-        self.minimum.unwrap_or_default()
+        if self.minimum == Duration::MAX { Duration::ZERO } else { self.minimum }
     }
 
     /// The longest, zero without samples.
@@ -63,10 +76,11 @@ impl Histogram {
     #[must_use]
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn percentile(&self, p: f64) -> Option<Duration> {
-        if self.samples == 0 {
+        let samples = self.samples();
+        if samples == 0 {
             return None;
         }
-        let rank = ((p * self.samples as f64).ceil() as u64).clamp(1, self.samples);
+        let rank = ((p * samples as f64).ceil() as u64).clamp(1, samples);
         let mut passed = 0;
         for (bucket, count) in self.counts.iter().enumerate() {
             passed += u64::from(*count);
@@ -82,7 +96,7 @@ impl Histogram {
     #[allow(clippy::cast_precision_loss)]
     pub fn fraction_above(&self, bound: Duration) -> f64 {
         let above: u64 = self.counts.iter().skip(bucket_of(bound) + 1).map(|count| u64::from(*count)).sum();
-        above as f64 / self.samples as f64
+        above as f64 / self.samples() as f64
     }
 
     /// Forgets everything.

@@ -15,8 +15,8 @@ impl Jitter {
     #[allow(clippy::cast_precision_loss)]
     pub fn add(&mut self, transit_ns: i64) {
         if let Some(last) = self.last.replace(transit_ns) {
-            let difference = transit_ns.wrapping_sub(last).unsigned_abs() as f64;
-            self.smoothed += (difference - self.smoothed) / 16.0;
+            let difference = transit_ns.wrapping_sub(last).wrapping_abs() as f64;
+            self.smoothed += (difference - self.smoothed) * 0.0625;
         }
         self.packets += 1;
     }

@@ -120,6 +120,7 @@ impl FlowCounters {
 pub struct Delays {
     /// Since the warm-up.
     pub measured: Histogram,
+    /// The shortest before it.
     shortest: Duration,
 }
 
@@ -133,18 +134,24 @@ impl Delays {
     #[inline]
     pub(super) fn add(&mut self, delay: Duration) {
         self.measured.add(delay);
-        self.shortest = self.shortest.min(delay);
     }
 
     /// The warm-up is over.
     pub(super) fn restart(&mut self) {
+        self.shortest = self.shortest_of_all();
         self.measured.clear();
     }
 
     /// The shortest of the whole run: what the way takes when nothing else is on it. NaN if there was none.
     #[must_use]
     pub fn idle_s(&self) -> f64 {
-        if self.shortest == Duration::MAX { f64::NAN } else { self.shortest.as_secs() }
+        let shortest = self.shortest_of_all();
+        if shortest == Duration::MAX { f64::NAN } else { shortest.as_secs() }
+    }
+
+    fn shortest_of_all(&self) -> Duration {
+        let has_samples = self.measured.maximum() > Duration::ZERO || self.measured.samples() > 0;
+        if has_samples { self.shortest.min(self.measured.minimum()) } else { self.shortest }
     }
 }
 
