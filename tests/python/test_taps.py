@@ -285,6 +285,97 @@ def test_the_timeline_draws_an_aggregate_once(tmp_path: Path) -> None:
     assert {"TCP data", "TCP ACK", "block ACK", "error", "retry"} <= words
 
 
+LATER = {
+    "802.11n": ["wlan_radio.phy == 7", "radiotap.mcs.index == 7"],
+    "802.11ac": ["wlan_radio.phy == 8", "radiotap.vht.mcs.0 == 8"],
+    "802.11ax": ["radiotap.present.he == 1", "radiotap.he.data_3.data_mcs == 0xb"],
+    "802.11be": ["wlan.fc.type_subtype == 0x28"],
+}
+
+
+@needs_tshark
+@pytest.mark.parametrize("standard", LATER)
+def test_tshark_reads_aggregates_and_block_acks(standard: str, tmp_path: Path) -> None:
+    """The bitmaps of block ACKs, as tshark reads them, say of each MPDU what the run says."""
+    path = tmp_path / "n.toml"
+    path.write_text(AGGREGATES.replace("802.11n", standard))
+    results = wifair.run(path, pcap=wifair.Pcap(tmp_path / "c", at=("air",)), frames=True)
+    assert results.frames is not None
+    rows = [row for row in results.frames.records() if row["fate"] != "collision"]
+
+    def fields(what: str, *names: str) -> list[list[str]]:
+        shown = [word for name in names for word in ("-e", name)]
+        command = ["tshark", "-r", str(tmp_path / "c" / "air.pcap"), "-o", "wlan.check_checksum:TRUE", "-Y", what]
+        command += ["-T", "fields", *shown]
+        out = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+        return [line.split("\t") for line in out.splitlines()]
+
+    bad = "_ws.malformed || _ws.expert.severity == error || wlan.fcs.status == 0"
+    assert fields(bad, "frame.number", "_ws.expert.message") == []
+    kinds = {"data": "0x28", "ack": "0x1d", "block-ack": "0x19", "block-ack-request": "0x18"}
+    for kind, code in kinds.items():
+        its = [row for row in rows if row["kind"] == kind]
+        assert len(fields(f"wlan.fc.type_subtype == {code}", "frame.number")) == len(its), kind
+        assert its or kind == "block-ack-request"
+    for what in LATER[standard]:
+        assert fields(f"wlan.fc.type_subtype == 0x28 && {what}", "frame.number"), what
+    assert not fields("wlan.fc.type_subtype == 0x28 && radiotap.present.rate == 1", "frame.number")
+
+    data = fields(
+        "wlan.fc.type_subtype == 0x28", "wlan.seq", "wlan.qos.tid", "wlan.fc.retry", "radiotap.ampdu.reference"
+    )
+    its = [row for row in rows if row["kind"] == "data"]
+    for (sequence, tid, retry, number), row in zip(data, its):
+        assert (int(sequence), tid, retry in ("1", "True")) == (row["sequence"], "0", row["retry"] == 1)
+        assert number == (str(int(row["ppdu"]) - 1) if row["ppdu"] else "")
+
+    if standard == "802.11be":  # tshark up to 4.0 does not show bitmaps of 1024 bits
+        assert {row[0] for row in fields("wlan.fc.type_subtype == 0x19", "wlan.fixed.ssc.fragment")} == {"10"}
+        return
+    # What the bitmap says of the A-MPDU before it.
+    answers = iter(fields("wlan.fc.type_subtype == 0x19", "wlan.fixed.ssc.sequence", "wlan.ba.bm"))
+    aggregate: list[dict[str, object]] = []
+    seen: set[object] = set()
+    for row in rows:
+        if row["kind"] == "block-ack":
+            start, bitmap = next(answers)
+            bits = int.from_bytes(bytes.fromhex(bitmap.replace(":", "")), "little")
+            for mpdu in aggregate:
+                got = bits >> ((int(mpdu["sequence"]) - int(start)) % 4096) & 1  # type: ignore[call-overload]
+                assert got or mpdu["fate"] == "error"
+                is_first = mpdu["retry"] == 0
+                assert not (got and is_first and mpdu["fate"] == "error")
+                seen.add((got, mpdu["fate"]))
+            aggregate = []
+        elif row["ppdu"]:
+            aggregate = [*(one for one in aggregate if one["ppdu"] == row["ppdu"]), row]
+    assert {(1, "received"), (0, "error")} <= seen
+
+
+def test_the_air_of_aggregates_has_the_goodput_of_the_run(tmp_path: Path) -> None:
+    path = tmp_path / "n.toml"
+    path.write_text(AGGREGATES.replace('warm_up = "0.1 s"', 'warm_up = "0 s"').replace("0.6 s", "2 s"))
+    results = wifair.run(path, pcap=wifair.Pcap(tmp_path / "c", at=("air",), snap=200))
+    capture = wifair.read_capture(tmp_path / "c" / "air.pcap")
+    assert capture.damage is None
+    seen = {
+        int(name.rsplit(":", 1)[1]): got for name, got in zip(capture.flows["name"], capture.flows["received_bytes"])
+    }
+    for port, got in enumerate(results.flows["received_bytes"].tolist(), 5001):
+        assert got > 100_000
+        # They differ by what is on its way at the end, or received and not yet acknowledged: at most a window.
+        assert abs(int(seen[port]) - got) < 65_536
+
+
+def test_packets_inside_an_a_msdu_are_not_left_out_in_silence(tmp_path: Path) -> None:
+    path = tmp_path / "n.toml"
+    path.write_text(AGGREGATES.replace("0.1 }", '0.1, aggregation.max_amsdu = "7935 B" }'))
+    _, err = run(path, "--pcap", tmp_path / "c", code=2)
+    assert "max_amsdu" in err
+    assert "hosts" in err
+    run(path, "--pcap", tmp_path / "c", "--pcap-at", "hosts")
+
+
 def test_an_empty_time_is_explained(file: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     _, err = run(file, "--timeline", tmp_path / "a.png", "--from", "90 s", "--to", "90.1 s", code=2)

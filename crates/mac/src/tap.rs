@@ -4,6 +4,7 @@
 //! which they were made, that is roughly that of the frames' ends; those of one station are in order.
 
 use wifair_packet::{Packet, PacketId, Packets};
+use wifair_phy::TxMode;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::station::Frame;
@@ -66,8 +67,13 @@ pub struct FrameRecord {
     pub packet: Option<Packet>,
     /// The number of this packet, which another may bear once the medium has gone on.
     pub id: Option<PacketId>,
-    /// Sequence number of a data frame on a channel with aggregates, modulo 4096.
+    /// Sequence number of a data frame on a channel with aggregates, modulo 4096; of a BlockAckReq the first one that its
+    /// sender still cares for.
     pub sequence: Option<u16>,
+    /// Traffic identifier of QoS data and block ACKs.
+    pub tid: Option<u8>,
+    /// Transmit mode of data, from HT on.
+    pub mode: Option<TxMode>,
     /// Packets inside: more than one in an A-MSDU.
     pub msdus: u16,
     /// Of an MPDU in an A-MPDU, the place in it. `start` and `end` are those of the whole PPDU.
@@ -184,6 +190,8 @@ impl FrameRecord {
             packet: None,
             id: None,
             sequence: None,
+            tid: None,
+            mode: None,
             msdus: 1,
             aggregate: None,
             hearers: None,

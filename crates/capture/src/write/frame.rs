@@ -298,9 +298,26 @@ pub struct Heard {
     pub bad_fcs: bool,
 }
 
+/// What a radiotap header says of frames from 802.11n on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeardLater {
+    /// Number of the A-MPDU that the frame is in, and whether it is the last of it.
+    pub ampdu: Option<(u32, bool)>,
+    /// The six words of the field HE, which then stands in place of the rate.
+    pub he: Option<[u16; 6]>,
+    /// There is no field for the rate.
+    pub unrated: bool,
+}
+
 /// Appends a radiotap header. The frame behind it ends with its check sequence, see [`fcs`].
 pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
+    radiotap_later(frame, heard, &HeardLater::default());
+}
+
+/// The same for frames from 802.11n on.
+pub fn radiotap_later(frame: &mut Vec<u8>, heard: &Heard, later: &HeardLater) {
     let start = frame.len();
+    let is_unrated = later.unrated || later.he.is_some();
     // Flags, channel, signal, noise; the rate in the field of its kind.
     let rate_bit = match heard.rate {
         Rate::Legacy(_) => 2,
@@ -308,12 +325,14 @@ pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
         Rate::Vht { .. } => 21,
     };
     let levels: u32 = if heard.levels.is_some() { 1 << 5 | 1 << 6 } else { 0 };
-    let present: u32 = 1 << 1 | 1 << 3 | levels | 1 << rate_bit;
+    let rate_bit: u32 = if is_unrated { 0 } else { 1 << rate_bit };
+    let later_bits = u32::from(later.ampdu.is_some()) << 20 | u32::from(later.he.is_some()) << 23;
+    let present: u32 = 1 << 1 | 1 << 3 | levels | rate_bit | later_bits;
     frame.extend([0, 0, 0, 0]);
     frame.extend(present.to_le_bytes());
     frame.push(0x10 | if heard.bad_fcs { 0x40 } else { 0 });
     frame.push(match heard.rate {
-        Rate::Legacy(half) => half,
+        Rate::Legacy(half) if !is_unrated => half,
         _ => 0, // padding before the channel
     });
     frame.extend(heard.frequency.to_le_bytes());
@@ -323,20 +342,31 @@ pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
     if let Some((signal, noise)) = heard.levels {
         frame.extend([signal.cast_unsigned(), noise.cast_unsigned()]);
     }
-    match heard.rate {
-        Rate::Legacy(_) => {}
-        Rate::Ht { mcs, wide, short_guard } => {
-            frame.extend([0x07, u8::from(wide) | u8::from(short_guard) << 2, mcs]);
-        }
-        Rate::Vht { mcs, streams, width, short_guard } => {
-            let bandwidth = match width {
-                20 => 0,
-                40 => 1,
-                80 => 4,
-                _ => 11,
-            };
-            frame.extend([0x44, 0, u8::from(short_guard) << 2, bandwidth, mcs << 4 | streams & 0x0f]);
-            frame.extend([0; 7]);
+    if let (Rate::Ht { mcs, wide, short_guard }, false) = (heard.rate, is_unrated) {
+        frame.extend([0x07, u8::from(wide) | u8::from(short_guard) << 2, mcs]);
+    }
+    let align = |frame: &mut Vec<u8>, to: usize| frame.resize(start + (frame.len() - start).next_multiple_of(to), 0);
+    if let Some((number, is_last)) = later.ampdu {
+        align(frame, 4);
+        frame.extend(number.to_le_bytes());
+        // It is known whether the subframe is the last one.
+        frame.extend([0x04 | u8::from(is_last) << 3, 0, 0, 0]);
+    }
+    if let (Rate::Vht { mcs, streams, width, short_guard }, false) = (heard.rate, is_unrated) {
+        let bandwidth = match width {
+            20 => 0,
+            40 => 1,
+            80 => 4,
+            _ => 11,
+        };
+        align(frame, 2);
+        frame.extend([0x44, 0, u8::from(short_guard) << 2, bandwidth, mcs << 4 | streams & 0x0f]);
+        frame.extend([0; 7]);
+    }
+    if let Some(words) = later.he {
+        align(frame, 2);
+        for word in words {
+            frame.extend(word.to_le_bytes());
         }
     }
     let length = u16::try_from(frame.len() - start).expect("a radiotap header is short");
@@ -394,6 +424,50 @@ pub fn wifi_data(frame: &mut Vec<u8>, data: &Data, v6: bool) {
     }
     frame.extend([0xaa, 0xaa, 0x03, 0, 0, 0]);
     frame.extend(ether_type(v6));
+}
+
+/// A compressed block ACK or a request for one, to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockAck {
+    /// Address 1.
+    pub receiver: Mac,
+    /// Address 2.
+    pub transmitter: Mac,
+    /// Duration field, in us.
+    pub duration: u16,
+    /// Traffic identifier.
+    pub tid: u8,
+    /// Starting sequence number, 12 bits.
+    pub start: u16,
+}
+
+impl BlockAck {
+    fn put(&self, frame: &mut Vec<u8>, control: u8, fragment: u16) {
+        frame.extend([control, 0]);
+        frame.extend(self.duration.to_le_bytes());
+        frame.extend(self.receiver.0);
+        frame.extend(self.transmitter.0);
+        frame.extend((0x0004 | u16::from(self.tid & 0x0f) << 12).to_le_bytes()); // compressed
+        frame.extend((self.start << 4 | fragment).to_le_bytes());
+    }
+}
+
+/// Appends a BlockAckReq frame (IEEE Std 802.11-2016, 9.3.1.8.3).
+pub fn wifi_block_ack_request(frame: &mut Vec<u8>, request: &BlockAck) {
+    request.put(frame, 0x84, 0);
+}
+
+/// Appends a BlockAck frame (IEEE Std 802.11-2016, 9.3.1.9.3). The bitmap has 8 bytes; 32 from 802.11ax on, 64 or 128 in 802.11be,
+/// where the fragment number tells its length.
+pub fn wifi_block_ack(frame: &mut Vec<u8>, ack: &BlockAck, bitmap: &[u8]) {
+    let fragment = match bitmap.len() {
+        0..=8 => 0,
+        9..=32 => 4,
+        33..=64 => 8,
+        _ => 10,
+    };
+    ack.put(frame, 0x94, fragment);
+    frame.extend(bitmap);
 }
 
 /// Appends an ACK frame.

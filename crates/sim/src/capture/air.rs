@@ -36,7 +36,7 @@ pub(super) struct Known {
     pub sequence: u16,
     /// Whether it was sent before.
     pub retry: bool,
-    to: u32,
+    pub(super) to: u32,
 }
 
 /// Data frames of a station that were not acknowledged yet.

@@ -8,18 +8,20 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
-use wifair_capture::frame::{self, Course, Data, Echo, Heard, Tcp, Udp};
+use wifair_capture::frame::{self, BlockAck, Course, Data, Echo, Heard, HeardLater, Tcp, Udp};
 use wifair_capture::link::radiotap::Rate;
 use wifair_capture::link::wifi::Mac;
 use wifair_capture::{Address, Endpoint, Options, flag as wire};
 use wifair_mac::{BROADCAST, FrameKind, FrameRecord};
 use wifair_packet::{Kind, Packet, flag};
+use wifair_phy::{Band, ChannelWidth, Coding, GuardInterval, HeRange, TxMode};
 use wifair_tcp::{ReceiverConfig, SenderConfig};
 
+use super::aggregates::Acknowledged;
 use super::air::Known;
 use super::capture_points::node_name;
 use crate::build::nodes_by_channel;
-use crate::scenario::{Node, Scenario, Standard, Transport, Workload};
+use crate::scenario::{Node, Scenario, Standard, Transport, Wlan, Workload};
 use crate::world::{Hop, Sighting, Stamp, World};
 
 const RECEIVER_PORTS: (u16, u32) = (5_001, 4_999);
@@ -92,6 +94,11 @@ impl Headers {
             is_ad_hoc: scenario.is_ad_hoc(),
             frequency: match scenario.file.wlan.as_ref().map(|wlan| wlan.standard) {
                 Some(Standard::A) => 5_180,
+                Some(standard) if standard.has_mcs() => match scenario.file.wlan.as_ref().map(Wlan::phy_band) {
+                    Some(Band::Ghz5) => 5_180,
+                    Some(Band::Ghz6) => 5_955,
+                    _ => 2_437,
+                },
                 _ => 2_437,
             },
             key: mix(seed),
@@ -286,11 +293,19 @@ impl Headers {
         to: &mut Vec<u8>,
         channel: usize,
         record: &FrameRecord,
-        known: Option<&Known>,
+        says: &Says,
         keep: u32,
     ) -> Option<usize> {
-        let rate = Rate::Legacy(u8::try_from(record.rate.as_bps() / 500_000).unwrap_or(u8::MAX));
-        frame::radiotap(to, &Heard { rate, frequency: self.frequency, levels: None, bad_fcs: false });
+        let (rate, he) = modulation(record);
+        let later = HeardLater {
+            // Numbers of A-MPDUs go round.
+            ampdu: record.aggregate.map(|one| (one.ppdu as u32, one.place + 1 == one.of)),
+            he,
+            unrated: rate.is_none(),
+        };
+        let rate = rate.unwrap_or(Rate::Legacy(0));
+        let heard = Heard { rate, frequency: self.frequency, levels: None, bad_fcs: false };
+        frame::radiotap_later(to, &heard, &later);
         let start = to.len();
         let nodes = &self.on_air[channel];
         let (from, receiver) = (station(nodes, record.from), station(nodes, record.to));
@@ -308,9 +323,19 @@ impl Headers {
                 frame::wifi_ack(to, receiver);
                 to.len()
             }
-            FrameKind::BlockAckReq | FrameKind::BlockAck => return None,
+            FrameKind::BlockAckReq => {
+                let (tid, start) = (record.tid?, record.sequence?);
+                frame::wifi_block_ack_request(to, &BlockAck { receiver, transmitter: from, duration, tid, start });
+                to.len()
+            }
+            FrameKind::BlockAck => {
+                let (start, bitmap) = says.acknowledged.as_ref()?;
+                let ack = BlockAck { receiver, transmitter: from, duration, tid: record.tid?, start: *start };
+                frame::wifi_block_ack(to, &ack, bitmap);
+                to.len()
+            }
             FrameKind::Data => {
-                let Known { packet, stamp, sequence, retry, .. } = known?;
+                let Known { packet, stamp, sequence, retry, .. } = says.known.as_ref()?;
                 let leg = &self.legs[packet.hop as usize];
                 let (course, third) = if self.is_ad_hoc {
                     (Course::Direct, AD_HOC)
@@ -327,7 +352,7 @@ impl Headers {
                     transmitter: from,
                     third,
                     sequence: *sequence,
-                    tid: None,
+                    tid: record.tid,
                     duration,
                 };
                 frame::wifi_data(to, &data, false);
@@ -346,6 +371,46 @@ impl Headers {
             frame::fcs(to, start);
         }
         Some(length)
+    }
+}
+
+/// What only the frames before tell of a frame.
+#[derive(Debug)]
+pub(super) struct Says {
+    /// Of data, what they carry.
+    pub known: Option<Known>,
+    /// Of a block ACK, what it acknowledges.
+    pub acknowledged: Option<Acknowledged>,
+}
+
+/// What radiotap says of the modulation: a rate up to VHT, the field HE, nothing of EHT.
+fn modulation(record: &FrameRecord) -> (Option<Rate>, Option<[u16; 6]>) {
+    let Some(mode) = record.mode else {
+        return (Some(Rate::Legacy(u8::try_from(record.rate.as_bps() / 500_000).unwrap_or(u8::MAX))), None);
+    };
+    let short_guard = mode.guard_interval() == Some(GuardInterval::Ns400);
+    match mode {
+        TxMode::Ht(ht) => {
+            (Some(Rate::Ht { mcs: ht.mcs(), wide: ht.width() == ChannelWidth::Mhz40, short_guard }), None)
+        }
+        TxMode::Vht(vht) => {
+            let width = u16::try_from(vht.width().mhz()).expect("channels are narrow");
+            (Some(Rate::Vht { mcs: vht.mcs(), streams: vht.streams(), width, short_guard }), None)
+        }
+        TxMode::He(he) if he.range() == HeRange::Normal => {
+            // radiotap.org, field HE: known are MCS, DCM, coding and bandwidth; guard interval.
+            let known = [0x0020 | 0x0040 | 0x0080 | 0x4000, 0x0002];
+            let coding = u16::from(he.coding() == Coding::Ldpc) << 13;
+            let data = u16::from(he.mcs()) << 8 | u16::from(he.dcm()) << 12 | coding;
+            let guard = match he.guard_interval() {
+                GuardInterval::Ns3200 => 2,
+                GuardInterval::Ns1600 => 1,
+                _ => 0,
+            };
+            let width = he.width() as u16;
+            (None, Some([known[0], known[1], data, 0, width | guard << 4, u16::from(he.streams())]))
+        }
+        _ => (None, None),
     }
 }
 

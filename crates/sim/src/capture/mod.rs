@@ -10,6 +10,7 @@
 //! is longer than it was to the simulator where a scenario counts fewer bytes (`tcp.header`, `wlan.llc_overhead`, SYN
 //! options). Frames that are shorter get padding. The air has no management frames, as the simulator has none.
 
+mod aggregates;
 mod air;
 mod capture_points;
 mod frame_log;
@@ -18,16 +19,18 @@ mod headers;
 use std::io::{self, Write};
 
 use wifair_capture::{Link, PcapWriter, PcapngWriter, frame};
+use wifair_mac::FrameKind;
 use wifair_units::Time;
 
 use crate::scenario::Scenario;
 use crate::world::{WatchPlan, World};
 
+use aggregates::Aggregates;
 use air::{Listener, Retries};
 use capture_points::Place;
 pub use capture_points::{CapturePoints, MOST_POINTS};
 pub use frame_log::{BackoffRow, FrameLog, FrameRow};
-use headers::Headers;
+use headers::{Headers, Says};
 
 /// Time zero of a run in captures: the first of January 2000, in ns since 1970. Zero itself means "never" to some readers.
 pub const EPOCH: u64 = 946_684_800_000_000_000;
@@ -98,6 +101,7 @@ pub struct Capture<W: Write> {
     /// The files of the air, the medium of each, and what each hears.
     air: Vec<(usize, usize, Listener)>,
     retries: Vec<Vec<Retries>>,
+    aggregates: Vec<Aggregates>,
     snap: u32,
     buffer: Vec<u8>,
 }
@@ -154,7 +158,12 @@ impl<W: Write> Capture<W> {
         let arrivals = points.at_hops(&headers, world.hops(), false);
         let departures = points.at_hops(&headers, world.hops(), true);
         let retries = headers.channels().iter().map(|nodes| vec![Retries::default(); nodes.len()]).collect();
-        Ok(Self { points, headers, files, arrivals, departures, air, retries, snap, buffer: vec![] })
+        let bits = scenario.file.wlan.as_ref().filter(|wlan| wlan.standard.has_mcs()).map_or(64, |wlan| {
+            // A block ACK has 24 bytes beside its bitmap (IEEE Std 802.11-2016, 9.3.1.9).
+            u16::try_from((wlan.aggregation_rules().block_ack().0 - 24) * 8).expect("bitmaps are short")
+        });
+        let aggregates = vec![Aggregates::new(bits); headers.channels().len()];
+        Ok(Self { points, headers, files, arrivals, departures, air, retries, aggregates, snap, buffer: vec![] })
     }
 
     /// Where the world has to look.
@@ -196,9 +205,14 @@ impl<W: Write> Capture<W> {
             let retries = &mut self.retries[channel];
             for (record, stamp) in tap.frames().iter().zip(stamps) {
                 let hearers = tap.hearers(record);
-                let known = retries[record.from as usize].know(record, *stamp);
+                let aggregates = &mut self.aggregates[channel];
+                let known = match record.kind {
+                    FrameKind::Data if record.sequence.is_some() => aggregates.know(record, *stamp),
+                    _ => retries[record.from as usize].know(record, *stamp),
+                };
+                let says = Says { known, acknowledged: aggregates.note(record) };
                 self.buffer.clear();
-                let length = self.headers.air_frame(&mut self.buffer, channel, record, known.as_ref(), self.snap);
+                let length = self.headers.air_frame(&mut self.buffer, channel, record, &says, self.snap);
                 for (file, of, ears) in &self.air {
                     if let Some(length) = length
                         && *of == channel

@@ -88,15 +88,18 @@ impl GeneralChannel {
         let answer = if ppdu.to == BROADCAST { Duration::ZERO } else { self.access.timing.sifs + ppdu.response };
         let reserves = self.reserves(answer);
         let fate_of = |is_spoilt: bool| fate.unwrap_or(if is_spoilt { Fate::Error } else { Fate::Read });
+        let window = &contender.windows[contender.task.expect("a sender has something to send").window()];
         if ppdu.is_request() {
             let frame = FrameRecord::new(FrameKind::BlockAckReq, ends, span, fate_of(!ppdu.is_read()));
             let rate = self.control_rate(station, ppdu.to);
-            tap.push(FrameRecord { rate, length: BLOCK_ACK_REQ, reserves, ..frame });
+            let (sequence, tid) = (Some(on_air(window.origin())), self.tid(sender));
+            tap.push(FrameRecord { rate, length: BLOCK_ACK_REQ, reserves, sequence, tid, ..frame });
             return;
         }
-        let window = &contender.windows[contender.task.expect("a sender has something to send").window()];
         let ppdu_number = ppdu.is_aggregate().then(|| tap.next_aggregate());
         let count = ppdu.mpdus().len();
+        let is_broadcast = ppdu.to == BROADCAST;
+        let mode = self.stations[self.rate_of(station, ppdu.to)].mode.filter(|_| !is_broadcast).map(|mode| mode.tx);
         for (place, &(number, is_spoilt)) in ppdu.mpdus().iter().enumerate() {
             let mpdu = window.mpdu(number);
             #[allow(clippy::cast_possible_truncation)]
@@ -108,7 +111,9 @@ impl GeneralChannel {
                 retry: if self.aggregation.is_some() { mpdu.attempts > 1 } else { contender.contention.is_retry() },
                 packet: (!mpdu.is_received()).then(|| packets[mpdu.first]),
                 id: (!mpdu.is_received()).then_some(mpdu.first),
-                sequence: self.aggregation.as_ref().map(|_| u16::try_from(number % 4096).expect("12 bits")),
+                sequence: self.aggregation.as_ref().map(|_| on_air(number)),
+                tid: self.tid(sender),
+                mode,
                 msdus: mpdu.packets,
                 aggregate: ppdu_number.map(|ppdu| InAggregate { ppdu, place, of }),
                 ..FrameRecord::new(FrameKind::Data, ends, span, fate_of(is_spoilt))
@@ -136,6 +141,18 @@ impl GeneralChannel {
         };
         let fate = if lost { Fate::Error } else { Fate::Read };
         let frame = FrameRecord::new(kind, (ppdu.to, number(station)), (now - ppdu.response, now), fate);
-        tap.push(FrameRecord { rate: self.control_rate(station, ppdu.to), length, ..frame });
+        let tid = if is_block_ack { self.tid(sender) } else { None };
+        tap.push(FrameRecord { rate: self.control_rate(station, ppdu.to), length, tid, ..frame });
     }
+
+    /// Traffic identifier of a sender's category: the user priorities 6, 5, 0 and 1 (IEEE Std 802.11-2016, table 10-1).
+    fn tid(&self, sender: usize) -> Option<u8> {
+        self.aggregation.as_ref()?;
+        [6, 5, 0, 1].get(sender % self.categories).copied().filter(|_| self.categories == 4)
+    }
+}
+
+/// A sequence number as it is on the air.
+fn on_air(number: u64) -> u16 {
+    u16::try_from(number % 4096).expect("12 bits")
 }

@@ -1,0 +1,116 @@
+//! What a sniffer knows of aggregates: the packets of MPDUs that are sent again, and what block ACKs say.
+
+use std::collections::BTreeMap;
+
+use wifair_mac::{Fate, FrameKind, FrameRecord};
+use wifair_packet::Packet;
+
+use super::air::Known;
+use crate::world::Stamp;
+
+/// Sequence numbers go round after so many.
+const NUMBERS: u16 = 4096;
+/// MPDUs that may be outstanding at most.
+const LARGEST_WINDOW: u16 = 1024;
+
+/// What a recipient has, by the rules of IEEE Std 802.11-2016, 10.24.7.3 (full state): a window that ends with the last sequence
+/// number that was received, and begins behind what a BlockAckReq has given up.
+#[derive(Clone, Debug)]
+struct Scoreboard {
+    /// `WinStartR`.
+    start: u16,
+    received: Vec<bool>,
+}
+
+impl Scoreboard {
+    fn new() -> Self {
+        Self { start: 0, received: vec![false; usize::from(NUMBERS)] }
+    }
+
+    /// Moves a window of `size` on to `start`.
+    fn advance(&mut self, start: u16, size: u16) {
+        while self.start != start {
+            self.received[usize::from((self.start + size) % NUMBERS)] = false;
+            self.start = (self.start + 1) % NUMBERS;
+        }
+    }
+
+    fn ahead(&self, number: u16) -> u16 {
+        (number + NUMBERS - self.start) % NUMBERS
+    }
+
+    fn receive(&mut self, number: u16, size: u16) {
+        let ahead = self.ahead(number);
+        if ahead >= NUMBERS / 2 {
+            return;
+        }
+        if ahead >= size {
+            self.advance((number + NUMBERS + 1 - size) % NUMBERS, size);
+        }
+        self.received[usize::from(number)] = true;
+    }
+
+    fn request(&mut self, start: u16, size: u16) {
+        if self.ahead(start) < NUMBERS / 2 {
+            self.advance(start, size);
+        }
+    }
+
+    /// The bitmap of the window, the first sequence number in the lowest bit.
+    fn bitmap(&self, size: u16) -> Vec<u8> {
+        let has = |place: u16| self.received[usize::from((self.start + place) % NUMBERS)];
+        (0..size / 8).map(|byte| (0..8).fold(0, |bits, bit| bits | u8::from(has(8 * byte + bit)) << bit)).collect()
+    }
+}
+
+/// Sender, receiver, traffic identifier and sequence number.
+type Key = (u32, u32, Option<u8>, u16);
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub(super) struct Aggregates {
+    /// Bits of a block ACK.
+    size: u16,
+    sent: BTreeMap<Key, (Packet, Stamp)>,
+    /// By originator, recipient and traffic identifier.
+    scoreboards: BTreeMap<(u32, u32, u8), Scoreboard>,
+}
+
+/// What a block ACK says: starting sequence number and bitmap.
+pub(super) type Acknowledged = (u16, Vec<u8>);
+
+impl Aggregates {
+    /// With block ACKs of `size` bits.
+    pub(super) fn new(size: u16) -> Self {
+        Self { size, sent: BTreeMap::new(), scoreboards: BTreeMap::new() }
+    }
+
+    /// What an MPDU with a sequence number carries, also when its receiver has it already.
+    pub(super) fn know(&mut self, record: &FrameRecord, stamp: Option<Stamp>) -> Option<Known> {
+        let sequence = record.sequence?;
+        let key = |number| (record.from, record.to, record.tid, number);
+        if let (Some(packet), Some(stamp)) = (record.packet, stamp) {
+            self.sent.insert(key(sequence), (packet, stamp));
+            self.sent.remove(&key((sequence + NUMBERS - LARGEST_WINDOW) % NUMBERS));
+        }
+        let (packet, stamp) = *self.sent.get(&key(sequence))?;
+        Some(Known { packet, stamp, sequence, retry: record.retry, to: record.to })
+    }
+
+    /// Takes note of a frame; what it says if it is a block ACK.
+    pub(super) fn note(&mut self, record: &FrameRecord) -> Option<Acknowledged> {
+        let tid = record.tid?;
+        let (originator, recipient) = match record.kind {
+            FrameKind::BlockAck => (record.to, record.from),
+            _ => (record.from, record.to),
+        };
+        let board = self.scoreboards.entry((originator, recipient, tid)).or_insert_with(Scoreboard::new);
+        match (record.kind, record.sequence) {
+            (FrameKind::BlockAck, _) => return Some((board.start, board.bitmap(self.size))),
+            (FrameKind::Data, Some(number)) if record.fate == Fate::Read => board.receive(number, self.size),
+            (FrameKind::BlockAckReq, Some(start)) if record.fate == Fate::Read => board.request(start, self.size),
+            _ => {}
+        }
+        None
+    }
+}
