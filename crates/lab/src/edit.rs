@@ -219,9 +219,9 @@ tcp = { cc = "reno" }
 
     #[test]
     fn a_wrong_value_stays_where_the_message_points() {
-        let text = edited("stations[0].count", "0");
-        assert_eq!(text, TEXT.replace("count = 2", "count = 0"));
-        let problems = parse(&text, "a.toml", &[]).expect_err("a group has one station at least");
+        let text = edited("stations[0].count", "100001");
+        assert_eq!(text, TEXT.replace("count = 2", "count = 100001"));
+        let problems = parse(&text, "a.toml", &[]).expect_err("a group has 100000 stations at most");
         assert_eq!(problems.0[0].line(), Some(13));
     }
 

@@ -292,15 +292,15 @@ error: `cw_min` is above `cw_max`
 }
 
 #[test]
-fn zero_stations() {
+fn too_many_stations_or_none_of_the_name() {
     refused(
-        &uploads("count = 8", "count = 0"),
+        &uploads("count = 8", "count = 100001"),
         &[],
         "
-error: `count` is 0
+error: `count` is 100001
   --> a.toml:15:9
-15 | count = 0
-   |         ^ must be from 1 to 100000
+15 | count = 100001
+   |         ^^^^^^ must be from 0 to 100000
 ",
     );
     refused(
