@@ -62,7 +62,6 @@ FLOW_EXTRA = {
     "sender_cpu_s": "CPU time of the sending thread [s].",
     "receiver_cpu_s": "CPU time of the receiving thread [s].",
     "lost_datagrams": "UDP datagrams that did not arrive.",
-    "jitter_s": "UDP interarrival jitter at the end (RFC 3550, section 6.4.1) [s].",
 }
 CELL_EXTRA = {
     "weakest_over_strongest": "Goodput of the flow that gets least over that of the one that gets most, by the means.",
@@ -330,7 +329,7 @@ def _columns(
 ) -> list[RawColumn]:
     columns: list[RawColumn] = []
     for name, about in [*names, *extra.items()]:
-        text = name in ("name", "direction", "flow", "station", "transport", "cc")
+        text = name in ("name", "direction", "flow", "station", "transport", "cc", "bufferbloat_grade")
         values = [row.get(name, "" if text else NAN) for row in rows]
         columns.append((name, MEASURED.get(name, about), _raw(values, text=text)))
     return columns
