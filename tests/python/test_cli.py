@@ -217,7 +217,7 @@ BAD = {
     "missing unit": ('delay = "10 ms"', "delay = 10", "has no unit"),
     "negative rate": ('delay = "10 ms"', 'rate = "-5 Mb/s"', "rate"),
     "CWmin above CWmax": ('standard = "802.11b"', 'standard = "802.11b"\ncw_min = 63\ncw_max = 31', "cw_m"),
-    "no station": ("count = 2", "count = 0", "count"),
+    "too many stations": ("count = 2", "count = 100001", "count"),
     "stop before start": ('direction = "up"', 'direction = "up"\nstart = "2 s"\nstop = "1 s"', "stop"),
     "duplicate name": ("[[stations]]", '[[stations]]\nname = "sta"\n[[stations]]', "sta"),
 }

@@ -77,8 +77,28 @@ start_spread = "100 ms"
 tcp.receive_window = "1 MB"
 """
 LONG = WIRED.replace("10 s", "60 s").replace("10 Mb/s", "40 Mb/s").replace("30 packets", "150 packets")
+CATEGORIES = f"""
+duration = "3 s"
+warm_up = "500 ms"
+wlan.standard = "802.11n"
+wlan.data_error = 0.3
+wlan.control_error = 0.05
+{SERVER.replace("20 Mb/s", "1 Gb/s")}{STATIONS}""" + "".join(
+    f"""
+[[flows]]
+name = "{way}-{category}"
+station = "sta"
+direction = "{way}"
+transport = "udp"
+udp.rate = "1 Mb/s"
+category = "{category}"
+"""
+    for way in ("up", "down")
+    for category in ("voice", "video", "best-effort", "background")
+)
 SCENARIOS = {
     "cell": CELL,
+    "categories": CATEGORIES,
     "ns2": CELL.replace("[[servers]]", 'tcp.stack = "ns2"\ntcp.receive_window = "100 packets"\n[[servers]]').replace(
         "wlan.data_error",
         'wlan.profile = "ns2"\nwlan.rts_threshold = "0 B"\nwlan.control_error = 0.02\nwlan.data_error',
@@ -222,6 +242,10 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"(flows\.)?tcp\.ecn", "downloads", {"ap.queue.discipline": "codel"}, []),
     (r"(flows\.)?tcp\.vegas-fair\..*", "cell", PERIODIC, []),
     (r"flows\.transport", "cell", {}, ["udp"]),
+    (r"wlan\.aggregation\.reorder_timeout", "categories", {}, ["1 us"]),
+    (r"wlan\.aggregation\.max_amsdu", "categories", {}, ["3839 B"]),
+    (r"wlan\.aggregation\..*", "categories", {}, []),
+    (r"(wlan|ap|stations)\.edca\..*", "categories", {}, []),
     (r"flows\.category", "cell", {"wlan.standard": "802.11n"}, ["voice"]),
     (r"flows\.dscp", "cell", {"wlan.standard": "802.11n"}, [46]),
     (r"wlan\.dscp_mapping", "cell", {"wlan.standard": "802.11n", "flows.dscp": 46}, ["precedence"]),

@@ -42,7 +42,7 @@ def test_a_sweep_ends_with_its_averages_and_is_not_computed_again(file: Path, gr
     shutil.copytree(grid, tmp_path / "out")
     out, err = wifair("sweep", file, *GRID, "--out", tmp_path / "out")
     assert re.match(r"stations.count +flows.tcp.cc +seeds +goodput_bps +jain_index\n", out)
-    assert re.search(r"^ +2 +vegas +3 +[\d.]+ ± [\d.]+ Mb/s +0\.\d+ ± [\d.]+$", out, re.M)
+    assert re.search(r"^ +2 +vegas +3 +[\d.]+ ± [\d.]+ Mb/s +0\.\d+ (± [\d.]+|\(.+\))$", out, re.M)
     assert "12 runs: 0 computed, 12 found" in err
     assert wifair("sweep", file, *GRID, "--out", tmp_path / "out", "--quiet")[1] == ""
     document = json.loads(wifair("sweep", file, *GRID, "--out", tmp_path / "out", "--json")[0])
@@ -53,7 +53,8 @@ def test_a_sweep_ends_with_its_averages_and_is_not_computed_again(file: Path, gr
 def test_the_file_may_say_what_to_vary(file: Path, tmp_path: Path) -> None:
     file.write_text(file.read_text() + '\n[sweep]\nvary = ["stations.count = integers(1, 3)"]\nsamples = 2\n')
     out, err = wifair("sweep", file, "--out", tmp_path / "out", "--samples", 3)
-    assert [line.split()[0] for line in sorted(out.splitlines()[1:])] == ["1", "2", "3"]
+    rows = [line.split()[0] for line in sorted(out.splitlines()[1:])]
+    assert rows == ["1", "2", "3", "(no"]  # one seed each: no interval, and the table says so
     assert "3 runs: 3 computed" in err
 
 
@@ -143,14 +144,17 @@ def test_results_are_drawn(grid: Path, tmp_path: Path) -> None:
     assert all(
         f"<!-- {label} -->" in text for label in ("vegas", "number of stations", "Jain's index", "goodput [Mb/s]")
     )
+    assert "exists" in wifair("results", grid, *arguments, code=2)[1]
+    arguments.append("--force")
     assert wifair("results", grid, *arguments)[1] == ""
     mixed = "averages are over flows.tcp.cc too: --by or --where tells them apart\n"
-    assert wifair("results", grid, "--x", "count", "--y", "jain", "--plot", figure)[1] == mixed
-    assert wifair("results", grid, "--where", "cc=reno", "--x", "count", "--y", "jain", "--plot", figure)[1] == ""
-    wifair("results", grid, "--x", "cc", "--y", "jain", "--by", "count", "--plot", figure)
+    assert wifair("results", grid, "--x", "count", "--y", "jain", "--plot", figure, "--force")[1] == mixed
+    only = ["--where", "cc=reno", "--x", "count", "--y", "jain", "--plot", figure, "--force"]
+    assert wifair("results", grid, *only)[1] == ""
+    wifair("results", grid, "--x", "cc", "--y", "jain", "--by", "count", "--plot", figure, "--force")
     assert all(f"<!-- {label} -->" in figure.read_text() for label in ("reno", "vegas", "congestion control"))
     assert "needs --x, --y and --plot" in wifair("results", grid, "--x", "count", code=2)[1]
-    assert "cannot write" in wifair("results", grid, *arguments[:-1], tmp_path / "no" / "a.svg", code=2)[1]
+    assert "cannot write" in wifair("results", grid, *arguments[:-2], tmp_path / "no" / "a.svg", code=2)[1]
 
 
 def test_failures_are_kept_and_told(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,6 +283,6 @@ def test_a_terminal_shows_bar_and_table(file: Path, tmp_path: Path) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     frames = shown.decode().split("\x1b[J")
     assert re.search(r"240/240|\d+/240 \[\d\d:\d\d<\d\d:\d\d, +[\d.]+run/s, 0 found\]", shown.decode())
-    assert any(re.search(r"stations.count +flows.tcp.cc +seeds +goodput_bps", frame) for frame in frames[:-1])
+    assert any(re.search(r"stations.count +flows.tcp.cc +(seeds|runs) +goodput_bps", frame) for frame in frames[:-1])
     assert frames[-1].splitlines()[0].startswith("240 runs: 240 computed")
     assert all(len(line) < 100 for frame in frames[:-1] for line in frame.splitlines())

@@ -25,7 +25,7 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("two.toml --set duration='1000 h' --out notes.txt", ("`notes.txt` is a file",)),
         ("two.toml --series-step '10 ms'", ("--series-step needs --series",)),
         ("two.toml --format csv", ("--format needs --out",)),
-        ("two.toml --duration 10", ("--> --duration 10", "10 ms")),
+        ("two.toml --duration 10", ("--> --duration 10", 'write "10 s"')),
         ("two.toml --set flows.cc=vegas", ("no name or key `cc`", "write flows.tcp.cc")),
         ("two.toml --set sweep.seeds=3", ("unknown key `seeds`", "write seeds")),
         ("two.toml --seed 1 --seeds 2,3", ("--seed and --seeds", "exclude")),

@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable
 
 __all__ = ["MOST", "MOST_OF_ADDRESS", "MOST_OF_NETWORK", "Strangers"]
 
-MOST_OF_ADDRESS = 16
-MOST_OF_NETWORK = 64
+MOST_OF_ADDRESS = 64
+MOST_OF_NETWORK = 128
 """Of an IPv4 network of 24 bits, or an IPv6 network of 64."""
 MOST = 192
 """In all: well below the number of files that systems let a process open."""
