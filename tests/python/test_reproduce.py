@@ -22,7 +22,7 @@ from wifair.reproduce.claims import VERDICTS, Recorded
 from wifair.sweeps import Store
 
 CLAIMS = {"jung2016": 36, "lee2007": 23, "kemerlis2006": 24, "oda2012": 20, "las": 23}
-"""Claims of each paper in the project's ledger, 126 in all."""
+"""Claims of each paper, 126 in all."""
 
 
 def test_errors_propagate_as_by_hand() -> None:

@@ -66,7 +66,7 @@ mod tests {
     use super::super::testing::Bench;
     use super::*;
 
-    /// Ledger of lee2007: B = 100 gives 12 packets each to 8 flows, 7 to 14.
+    /// Arithmetic of lee2007: B = 100 gives 12 packets each to 8 flows, 7 to 14.
     #[test]
     fn hundred_packets_among_8_and_14_flows() {
         for (flows, window) in [(8, 12_000), (14, 7_000)] {

@@ -106,14 +106,14 @@ mod tests {
         close(Table { data_bytes: 1000.0, ..Table::LITERAL }, 4160.36);
     }
 
-    /// The reading found in the ledger of lee2007.
+    /// The reading that gives the published number of lee2007.
     #[test]
     fn the_published_value_has_an_explanation() {
         let table = Table { cw_min: 32.0, backoffs: 1.0, propagation_us: 1.0, data_bytes: 1000.0, ..Table::LITERAL };
         close(table, 3868.36);
     }
 
-    /// With the lengths of IEEE Std 802.11 for RTS, CTS and ACK: 3584.4 us in the ledger.
+    /// With the lengths of IEEE Std 802.11 for RTS, CTS and ACK: 3584.4 us.
     #[test]
     fn without_counting_the_phy_twice() {
         close(Table { rts_bytes: 20.0, cts_bytes: 14.0, data_bytes: 1000.0, ..Table::LITERAL }, 3584.36);

@@ -192,7 +192,7 @@ mod tests {
         bench.shown("wmax_packets")
     }
 
-    /// Ledger of lee2007, `wmax`: B = 100, mu = 258.53/s, for 8 and 14 flows.
+    /// Arithmetic of lee2007, Wmax: B = 100, mu = 258.53/s, for 8 and 14 flows.
     #[test]
     fn wmax_and_windows_of_the_ledger() {
         for (rtt_ms, expected, of_8, of_14) in [

@@ -109,7 +109,7 @@ flows = [
 ]
 "#;
 
-/// The ledger's arithmetic: with windows of 30 packets Jain's index is 0.91 to 0.93 where capacity is 4.0 to 4.4 Mb/s,
+/// By arithmetic: with windows of 30 packets Jain's index is 0.91 to 0.93 where capacity is 4.0 to 4.4 Mb/s,
 /// with 50 nearly 1, at any buffer; with 25 below 0.9. FIFO stays below 0.9, and both carry the same.
 #[test]
 fn las_is_fair_from_windows_of_30_packets_on() {

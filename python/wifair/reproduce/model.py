@@ -73,7 +73,7 @@ class Experiment:
     """An experiment of a paper."""
 
     id: str
-    """As in the ledger: ``fig2a``."""
+    """Key of the experiment, as in ``claims.toml``: ``fig2a``."""
     title: str
     """What it shows."""
     cases: Callable[[Effort], Iterable[Case]]
@@ -115,7 +115,7 @@ class Paper:
     """A paper: experiments, claims, and what is known from elsewhere."""
 
     key: str
-    """As in the ledger: ``jung2016``."""
+    """Key of the paper: ``jung2016``."""
     title: str
     """Authors, title, year."""
     folder: Path

@@ -54,7 +54,7 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {
     "no restart": {"tcp.idle_restart": "never"},
     "queue 100": {"ap.queue.limit": "99 packets"},
 }
-"""What the paper leaves open: first the reading taken, then others that the ledger lists."""
+"""What the paper leaves open: first the reading taken, then others that the text leaves open."""
 
 BASES = {"down": 4.96e6, "up": 6.88e6}
 """rho B of equation 1 [bit/s]: the best TCP cells of Table 1."""
