@@ -139,18 +139,19 @@ def _check_names(cls: type, base: type) -> None:
             raise _error(f"nothing calls or reads `{name}` of {cls.__qualname__}", rest)
 
 
-def _import(module: str, folder: str) -> object:
+def _import(module: str, folder: str, *, again: bool = False) -> object:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         top = module.partition(".")[0]
         where = Path(folder).resolve()
         beside = (where / f"{top}.py").is_file() or (where / top / "__init__.py").is_file()
-        if error.name != top or not beside or str(where) in sys.path:
+        if error.name != top or not beside or again:
             raise _error(f"cannot import `{module}`: {error}") from error
-        sys.path.append(str(where))
+        if str(where) not in sys.path:  # another thread may have added it since
+            sys.path.append(str(where))
         importlib.invalidate_caches()
-        return _import(module, folder)
+        return _import(module, folder, again=True)
     except Exception as error:
         raise _error(f"cannot import `{module}`: {type(error).__name__}: {error}") from error
 

@@ -309,3 +309,23 @@ def test_the_new_queue_shares_among_uploads_and_downloads() -> None:
     cell = wifair.Scenario.from_dict(CELL).with_({"duration": "10 s"})
     fifo, turns = (wifair.run(cell.with_({"ap.queue.discipline": d}), seeds=[1]) for d in ("fifo", StationTurns))
     assert turns.cells["jain_index"][0] > fifo.cells["jain_index"][0]
+
+
+def test_a_class_beside_its_scenario_is_found_by_all_threads_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One thread adds the folder to the path while another has just failed to find the class there."""
+    from wifair import extending  # noqa: PLC0415
+
+    (tmp_path / "beside_at_once.py").write_text("VALUE = 1\n")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    tries = []
+
+    def find(name: str) -> object:
+        tries.append(name)
+        if len(tries) == 1:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return "found"
+
+    monkeypatch.setattr("importlib.import_module", find)
+    assert extending._import("beside_at_once", str(tmp_path)) == "found"
