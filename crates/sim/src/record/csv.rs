@@ -93,13 +93,26 @@ fn write_text(text: &str, out: &mut String) {
     out.push('"');
 }
 
+/// A shorter text than this has no other of its length that gives the same number.
+const TIE_LENGTH: usize = 17;
+
 /// The shortest text that gives the number again; an exponent has a sign and two digits or more.
+///
+/// Where two such texts are equally near to the number, `Debug` takes the greater one, Python the even one.
 fn write_number(number: f64, out: &mut String) {
     if number.is_nan() {
         return;
     }
     let start = out.len();
     push(out, format_args!("{number:?}"));
+    if out.len() - start >= TIE_LENGTH {
+        let (mantissa, exponent) = out[start..].split_once('e').unwrap_or((&out[start..], ""));
+        let decimals = mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        let even = if exponent.is_empty() { format!("{number:.decimals$}") } else { format!("{number:.decimals$e}") };
+        if even.parse() == Ok(number) {
+            out.replace_range(start.., &even);
+        }
+    }
     if let Some(place) = out[start..].find('e') {
         let exponent: i32 = out[start + place + 1..].parse().expect("a whole number follows the e");
         out.truncate(start + place);
@@ -130,11 +143,25 @@ mod tests {
     /// What Python's `csv` and `repr` give.
     #[test]
     fn numbers_are_written_as_python_writes_them() {
-        let numbers =
-            [0.0, -0.0, 1.0, 0.1, 1e-4, 1.5e-5, 1e15, 1e16, 123_456_789_012_345_680.0, 5e-324, 1e100, f64::INFINITY];
+        let numbers = [
+            0.0,
+            -0.0,
+            1.0,
+            0.1,
+            1e-4,
+            1.5e-5,
+            1e15,
+            1e16,
+            123_456_789_012_345_680.0,
+            5e-324,
+            1e100,
+            f64::INFINITY,
+            2_102_646_059_369_986.2,
+            2.980_232_238_769_531_2e-8,
+        ];
         let data = bytes(&numbers);
         let expected = "x\n0.0\n-0.0\n1.0\n0.1\n0.0001\n1.5e-05\n1000000000000000.0\n1e+16\n1.2345678901234568e+17\n5e-324\n\
-                        1e+100\ninf\n";
+                        1e+100\ninf\n2102646059369986.2\n2.9802322387695312e-08\n";
         assert_eq!(table(&["x"], &[Column::Numbers(&data)]), expected);
     }
 
