@@ -9,6 +9,7 @@ mod access;
 mod access_category;
 mod category;
 mod channel;
+pub mod edcaf;
 pub mod exchange;
 mod exchange_time;
 mod fast;
@@ -21,7 +22,7 @@ pub use access::{Access, Eifs, IdleAccess};
 pub use access_category::{AccessCategory, DscpMapping};
 pub use category::{AccessPlan, Categories, Category, First};
 pub use channel::{
-    Channel, GeneralChannel, Hearing, RadioLinks, RateSettings, SharedChannel, SignalSettings, SpatialChannel, general,
+    Channel, GeneralChannel, Hearing, RadioLinks, RateSettings, SharedChannel, SignalSettings, SpatialChannel,
     reference,
 };
 pub use exchange_time::{Content, ExchangeQuery, ExchangeTime, Response};

@@ -1,10 +1,8 @@
 //! Aggregates, block ACK and four categories, against closed forms and an exact Monte Carlo.
 
 use wifair_engine::stream;
-use wifair_mac::general::{
-    Aggregation, CategorySettings, Classifier, GeneralChannel, GeneralSettings, GeneralStation, SlotRules,
-};
-use wifair_mac::{Access, Category, MacEvent, StationSettings};
+use wifair_mac::edcaf::{Aggregation, CategorySettings, Classifier, EdcaSettings, EdcaStation, SlotRules};
+use wifair_mac::{Access, Category, GeneralChannel, MacEvent, StationSettings};
 use wifair_packet::{Kind, Packet, Packets};
 use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, Timing, TxMode};
 use wifair_queue::{Limit, Queue};
@@ -94,11 +92,11 @@ fn build(
         };
         let queues = vec![Queue::fifo(Limit::Packets(2000))];
         let category = CategorySettings { parameters, queues, backoff: common.backoff.clone() };
-        GeneralStation { common, mode: Some((mode, Band::Ghz5)), categories: vec![category] }
+        EdcaStation { common, mode: Some((mode, Band::Ghz5)), categories: vec![category] }
     };
-    GeneralChannel::new(GeneralSettings {
+    GeneralChannel::new(EdcaSettings {
         access,
-        ap: 0,
+        aps: vec![0],
         classifier: Classifier::Caller,
         slot_rules: SlotRules::Edca,
         aggregation: Some(rules),
@@ -156,7 +154,7 @@ fn saturate(mut channel: GeneralChannel, stations: u32, seconds: u64) -> Goodput
     }
     assert_eq!(channel.air_time(now).total(), now - Time::ZERO, "air time adds up");
     let spent = (now - Time::ZERO).as_secs();
-    let counters = channel.all_counters();
+    let counters = channel.edcafs().all_counters();
     let sum = |part: fn(&wifair_mac::Counters) -> u64| counters.iter().map(part).sum::<u64>() as f64;
     Goodput {
         each: received.iter().map(|count| *count as f64 * 1472.0 * 8.0 / spent / 1e6).collect(),
@@ -278,7 +276,7 @@ fn every_packet_ends_once_or_is_held() {
                 packets.remove(id);
                 ended += 1;
             }
-            assert_eq!(channel.packets_held() as u64, offered - ended, "seed {seed}");
+            assert_eq!(channel.edcafs().packets_held() as u64, offered - ended, "seed {seed}");
         }
         assert_eq!(ended, offered, "seed {seed}: nothing is left");
     }
@@ -296,7 +294,7 @@ fn receivers_take_turns_in_the_order_of_the_queue() {
     let mut now = Time::ZERO;
     let mut next = 0_u32;
     while now < Time::ZERO + Duration::from_secs(20) {
-        while channel.waiting(0) < 900 {
+        while channel.edcafs().waiting(0) < 900 {
             next = next % 3 + 1;
             let id = packets.insert(Packet { hop: next, size: SIZE, kind: Kind::Udp, ..Packet::default() });
             channel.offer_in(now, 0, 0, id, &mut packets, &mut dropped, receiver);

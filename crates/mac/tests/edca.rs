@@ -1,7 +1,8 @@
 //! Access categories against values that follow from their definition.
 
 use wifair_engine::stream;
-use wifair_mac::general::{CategorySettings, Classifier, GeneralChannel, GeneralSettings, GeneralStation, SlotRules};
+use wifair_mac::GeneralChannel;
+use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation, SlotRules};
 use wifair_mac::{Access, MacEvent, StationSettings};
 use wifair_mac::{Category, First};
 use wifair_packet::{Kind, Packet, Packets};
@@ -40,11 +41,11 @@ fn medium(categories: &[Category], goes_first: First, first: &Category) -> Gener
         };
         let ordinary =
             CategorySettings { parameters: ordinary.clone(), queues: queues(), backoff: station.backoff.clone() };
-        GeneralStation { common: station, mode: None, categories: vec![goes_first, ordinary] }
+        EdcaStation { common: station, mode: None, categories: vec![goes_first, ordinary] }
     };
-    GeneralChannel::new(GeneralSettings {
+    GeneralChannel::new(EdcaSettings {
         access: Access::standard(timing()),
-        ap: 0,
+        aps: vec![0],
         classifier: Classifier::Kind(goes_first),
         slot_rules: SlotRules::Dcf,
         aggregation: None,
@@ -168,7 +169,7 @@ fn what_goes_first_wins_within_a_station() {
 fn parameters_can_change() {
     let category = Category::dcf(0, 0);
     let mut medium = medium(&[category.clone(), category.clone()], First::None, &category);
-    medium.set_ap_category(&Category { burst: 2, ..category });
+    medium.set_category(0, &Category { burst: 2, ..category });
     let (_, now, _) = saturate(medium, &[(0, Kind::Data)], 2000);
     let timing = timing();
     let cycle = timing.difs + exchange() * 2 + timing.sifs;

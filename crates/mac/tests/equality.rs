@@ -6,7 +6,8 @@ mod common;
 use common::{chances, signals};
 use proptest::prelude::*;
 use wifair_engine::{Stream, stream};
-use wifair_mac::general::{CategorySettings, Classifier, GeneralChannel, GeneralSettings, GeneralStation, SlotRules};
+use wifair_mac::GeneralChannel;
+use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation, SlotRules};
 use wifair_mac::reference::{ReferenceChannel, ReferenceStation};
 use wifair_mac::{
     Access, AirTime, BROADCAST, BackoffRecord, Counters, Eifs, Fate, FrameKind, FrameRecord, Hearing, IdleAccess,
@@ -605,11 +606,11 @@ fn general(
         };
         let ordinary =
             CategorySettings { parameters, queues: vec![common.queue.clone()], backoff: common.backoff.clone() };
-        GeneralStation { common, mode: None, categories: vec![goes_first, ordinary] }
+        EdcaStation { common, mode: None, categories: vec![goes_first, ordinary] }
     });
-    GeneralChannel::new(GeneralSettings {
+    GeneralChannel::new(EdcaSettings {
         access: scenario.access,
-        ap: 0,
+        aps: vec![0],
         classifier: Classifier::Kind(first),
         slot_rules: SlotRules::Dcf,
         aggregation: None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wifair_ap::{Facts, Schemes};
 use wifair_engine::stream;
-use wifair_mac::general::{CategorySettings, Classifier, SlotRules};
+use wifair_mac::edcaf::{CategorySettings, Classifier, SlotRules};
 use wifair_mac::{Access, AccessCategory, Eifs, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::Adaptation;

@@ -2,13 +2,13 @@
 //!
 //! [`Channel`] is an enum rather than a trait object, so that the choice of the channel is a branch and not a virtual call.
 
-pub mod general;
+mod general;
 pub mod reference;
 mod shared;
 mod slots;
 mod spatial;
 
-pub use general::{CategoryCounters, GeneralChannel};
+pub use general::GeneralChannel;
 pub use shared::SharedChannel;
 pub use spatial::{Hearing, RadioLinks, RateSettings, SignalSettings, SpatialChannel};
 
@@ -16,6 +16,7 @@ use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::Time;
 
 use crate::category::Category;
+use crate::edcaf::CategoryCounters;
 use crate::{AirTime, Counters, MacEvent, Tap};
 use wifair_queue::{Discipline, Dropped, Gauge, Queue};
 
@@ -180,30 +181,30 @@ impl Channel {
     /// Packets that wait in a station, in whichever queue.
     #[must_use]
     pub fn waiting(&self, station: u32) -> usize {
-        if let Self::General(general) = self { general.waiting(station) } else { self.queue(station).len() }
+        if let Self::General(general) = self { general.edcafs().waiting(station) } else { self.queue(station).len() }
     }
 
     /// Packets that the queues of a station have marked (RFC 3168).
     #[must_use]
     pub fn marks(&self, station: u32) -> u64 {
-        if let Self::General(general) = self { general.marks(station) } else { self.queue(station).marks() }
+        if let Self::General(general) = self { general.edcafs().marks(station) } else { self.queue(station).marks() }
     }
 
-    /// The access point contends by other parameters from its next frame on.
+    /// An access point contends by other parameters from its next frame on.
     ///
     /// # Panics
-    /// If the medium has no access categories.
-    pub fn set_ap_category(&mut self, category: &Category) {
+    /// If the channel has no access categories.
+    pub fn set_category(&mut self, station: u32, category: &Category) {
         let Self::General(general) = self else { panic!("access parameters change only where there are categories") };
-        general.set_ap_category(category);
+        general.set_category(station, category);
     }
 
     /// What the four categories of each station did; empty where stations do not have four.
     #[must_use]
     pub fn category_counters(&self) -> Vec<[CategoryCounters; 4]> {
         let Self::General(general) = self else { return vec![] };
-        let stations = 0..u32::try_from(general.all_counters().len()).expect("stations can be numbered");
-        let four = |station| general.category_counters(station).copied().collect::<Vec<_>>().try_into().ok();
+        let stations = 0..u32::try_from(general.edcafs().all_counters().len()).expect("stations can be numbered");
+        let four = |station| general.edcafs().category_counters(station).copied().collect::<Vec<_>>().try_into().ok();
         stations.map_while(four).collect()
     }
 
@@ -213,7 +214,7 @@ impl Channel {
         match self {
             Self::Shared(cell) => cell.all_counters(),
             Self::Spatial(space) => space.all_counters().to_vec(),
-            Self::General(general) => general.all_counters().to_vec(),
+            Self::General(general) => general.edcafs().all_counters().to_vec(),
         }
     }
 
@@ -223,7 +224,7 @@ impl Channel {
         match self {
             Self::Shared(cell) => std::slice::from_ref(cell.ap_queue()),
             Self::Spatial(space) => space.ap_queues(),
-            Self::General(general) => std::slice::from_ref(general.ap_queue()),
+            Self::General(general) => general.edcafs().ap_queues(),
         }
     }
 
@@ -232,7 +233,7 @@ impl Channel {
         match self {
             Self::Shared(cell) => std::slice::from_mut(cell.ap_queue_mut()),
             Self::Spatial(space) => space.ap_queues_mut(),
-            Self::General(general) => std::slice::from_mut(general.ap_queue_mut()),
+            Self::General(general) => general.edcafs_mut().ap_queues_mut(),
         }
     }
 
@@ -246,7 +247,7 @@ impl Channel {
     #[must_use]
     pub fn packets_held(&self) -> usize {
         if let Self::General(general) = self {
-            return general.packets_held();
+            return general.edcafs().packets_held();
         }
         let stations = 0..u32::try_from(self.all_counters().len()).expect("stations can be numbered");
         let held = |station| {

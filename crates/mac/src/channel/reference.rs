@@ -6,7 +6,7 @@
 //!
 //! Departures:
 //!
-//! - As in [`super::SharedChannel`], slots are counted as DCF does: see [`super::general::SlotRules`].
+//! - As in [`super::SharedChannel`], slots are counted as DCF does: see [`crate::edcaf::SlotRules`].
 //! - Of two categories of a station that may send in the same instant the first one does; the other widens its window
 //!   and draws again (10.22.2.2), but no attempt is counted against its frame.
 //! - A TXOP ends with a frame that gets no answer. A frame that would not fit is sent after a new contention.

@@ -1,7 +1,7 @@
 //! Keys of 802.11n, ac, ax and be: transmit modes, aggregation, the four access categories.
 
 use wifair_config::{At, choice, table};
-use wifair_mac::{AccessCategory, Category, general};
+use wifair_mac::{AccessCategory, Category, edcaf};
 use wifair_phy::{Amendment, Band as PhyBand, Coding as PhyCoding, ModeError, ModeRequest, TxMode};
 use wifair_units::{Bytes, Duration};
 
@@ -164,14 +164,14 @@ impl Wlan {
 
     /// Rules of aggregation.
     #[must_use]
-    pub fn aggregation_rules(&self) -> general::Aggregation {
+    pub fn aggregation_rules(&self) -> edcaf::Aggregation {
         let keys = &self.aggregation;
         let amendment = self.standard.amendment();
         let has_vht = amendment >= Amendment::Ac;
         let max_ampdu = keys.max_ampdu.unwrap_or(longest_ampdu(amendment));
         let window = keys.window.unwrap_or(largest_window(amendment));
         let rate = self.mode(OwnMode::default()).map_or(0, |(_, mode)| mode.data_rate().as_bps());
-        general::Aggregation {
+        edcaf::Aggregation {
             window: if max_ampdu.0 == 0 { 2 } else { u16::try_from(window).expect("it was checked") },
             max_ampdu: if window == 1 { Bytes(0) } else { max_ampdu },
             max_amsdu: keys.max_amsdu.unwrap_or(Bytes(0)),

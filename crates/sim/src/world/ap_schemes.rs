@@ -101,7 +101,10 @@ impl World {
                     let id = self.packets.insert(packet);
                     self.launch(id, hop);
                 }
-                Request::Contend { ap } => self.channels[self.scheme_aps[index].channel].set_ap_category(&ap),
+                Request::Contend { ap: category } => {
+                    let ApWithSchemes { channel, ap, .. } = self.scheme_aps[index];
+                    self.channels[channel].set_category(ap, &category);
+                }
             }
         }
         self.next_events.set(CONTROL, self.next_control());

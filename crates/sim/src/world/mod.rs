@@ -23,7 +23,7 @@ mod wired_link;
 use std::collections::VecDeque;
 
 use wifair_engine::{EventQueue, NextEventTree, Timers};
-use wifair_mac::general::{CategoryCounters, GeneralSettings, GeneralStation};
+use wifair_mac::edcaf::{CategoryCounters, EdcaSettings, EdcaStation};
 use wifair_mac::{AirTime, Channel, Counters, GeneralChannel, MacEvent, SharedChannel, SpatialChannel};
 use wifair_metrics::Jitter;
 use wifair_packet::{Kind, Packet, PacketId, Packets, flag};
@@ -215,14 +215,14 @@ impl World {
                 }
                 (None, Some(categories)) => {
                     let stations = channel.stations.into_iter().zip(categories.stations);
-                    Channel::General(Box::new(GeneralChannel::new(GeneralSettings {
+                    Channel::General(Box::new(GeneralChannel::new(EdcaSettings {
                         access: channel.access,
-                        ap: channel.aps[0],
+                        aps: channel.aps,
                         classifier: categories.classifier,
                         slot_rules: categories.slot_rules,
                         aggregation: categories.aggregation,
                         stations: stations
-                            .map(|(common, own)| GeneralStation { common, mode: own.mode, categories: own.categories })
+                            .map(|(common, own)| EdcaStation { common, mode: own.mode, categories: own.categories })
                             .collect(),
                     })))
                 }

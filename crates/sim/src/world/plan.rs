@@ -2,7 +2,7 @@
 
 use wifair_ap::Schemes;
 use wifair_engine::Stream;
-use wifair_mac::general::{Aggregation, CategorySettings, Classifier, SlotRules};
+use wifair_mac::edcaf::{Aggregation, CategorySettings, Classifier, SlotRules};
 use wifair_mac::{Access, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_phy::{Band, TxMode};
 use wifair_queue::Queue;

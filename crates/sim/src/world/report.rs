@@ -1,6 +1,6 @@
 //! From the counters of a world to its outcome.
 
-use wifair_mac::general::CategoryCounters;
+use wifair_mac::edcaf::CategoryCounters;
 use wifair_mac::{AccessCategory, AirTime, Channel, Counters};
 use wifair_metrics::{
     FinishRatios, Histogram, Supply, bufferbloat_grade, call_rating, jain_index, mean_opinion_score, starved,

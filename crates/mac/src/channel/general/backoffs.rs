@@ -9,25 +9,7 @@
 use wifair_units::{Duration, Time};
 
 use super::super::slots::Slots;
-
-/// When contenders count slots.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SlotRules {
-    /// DCF (IEEE Std 802.11-2016, 10.3.4.3): whole idle slots count. DIFS may pass while a sender waits for an answer that does
-    /// not come.
-    #[default]
-    Dcf,
-    /// EDCA (IEEE Std 802.11-2016, 10.22.2.4): the counter falls at each slot boundary, whether somebody else begins to send
-    /// there or not. AIFS follows the timeout of an answer that does not come.
-    Edca,
-}
-
-impl SlotRules {
-    /// Slots counted from `from` until somebody sends at `now`.
-    fn passed(self, from: Time, now: Time, slot: Duration) -> u64 {
-        if now < from { 0 } else { (now - from).div_floor(slot) + u64::from(self == Self::Edca) }
-    }
-}
+use crate::edcaf::SlotRules;
 
 /// The count that contenders with one AIFS share.
 #[derive(Clone, Debug)]

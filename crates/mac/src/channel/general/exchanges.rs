@@ -3,7 +3,8 @@
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{Duration, Time};
 
-use super::{Contender, GeneralChannel, Phase, SlotRules, control_air, number};
+use super::{GeneralChannel, Phase};
+use crate::edcaf::{SlotRules, control_air, number};
 use crate::exchange::Step;
 use crate::{BROADCAST, Eifs};
 use wifair_queue::Dropped;
@@ -19,15 +20,15 @@ impl GeneralChannel {
     ) {
         let mut due = std::mem::take(&mut self.due);
         self.backoffs.take_due(now, &mut due);
-        let contenders = &mut self.contenders;
+        let contenders = &mut self.edcafs.contenders;
         self.backoffs.interrupt(now, |contender| u64::from(contenders[contender as usize].contention.draw()));
         self.senders.clear();
         for index in due.drain(..) {
             let index = index as usize;
             // What goes first goes before the other categories of the same station.
-            let station = self.station_of(index);
-            if self.senders.last().is_some_and(|last| self.station_of(*last) == station) {
-                let contender = &mut self.contenders[index];
+            let station = self.edcafs.station_of(index);
+            if self.senders.last().is_some_and(|last| self.edcafs.station_of(*last) == station) {
+                let contender = &mut self.edcafs.contenders[index];
                 contender.counters.internal_collisions += 1;
                 contender.contention.widen();
                 let slots = u64::from(contender.contention.draw());
@@ -37,8 +38,10 @@ impl GeneralChannel {
             }
         }
         self.due = due;
-        self.won_at = now;
-        self.in_a_row = 0;
+        for sender in &self.senders {
+            self.edcafs.contenders[*sender].won_at = now;
+            self.edcafs.contenders[*sender].in_a_row = 0;
+        }
         self.send(now, packets, dropped, receiver);
     }
 
@@ -55,9 +58,9 @@ impl GeneralChannel {
         self.began = now;
         for place in 0..self.senders.len() {
             let sender = self.senders[place];
-            let station = self.station_of(sender);
-            self.counters[station].attempts += 1;
-            self.form(now, sender, packets, dropped, receiver);
+            let station = self.edcafs.station_of(sender);
+            self.edcafs.counters[station].attempts += 1;
+            self.edcafs.form(now, sender, packets, dropped, receiver);
         }
         if self.senders.len() > 1 {
             let longest = self.senders.iter().map(|sender| self.opening(*sender)).max();
@@ -66,8 +69,8 @@ impl GeneralChannel {
             return;
         }
         let sender = self.senders[0];
-        let station = self.station_of(sender);
-        let ppdu = &mut self.contenders[sender].ppdu;
+        let station = self.edcafs.station_of(sender);
+        let ppdu = &mut self.edcafs.contenders[sender].ppdu;
         let to = ppdu.to;
         if to == BROADCAST {
             self.phase = Phase::Broadcast;
@@ -76,78 +79,64 @@ impl GeneralChannel {
         }
         let mut begins = now;
         if ppdu.has(Step::Rts) {
-            if self.stations[to as usize].errors.loses_control() || self.stations[station].errors.loses_control() {
+            if self.edcafs.stations[to as usize].errors.loses_control()
+                || self.edcafs.stations[station].errors.loses_control()
+            {
                 // Booked as a collision of the RTS with noise: the exchange ends with it.
                 self.phase = Phase::Collision;
-                self.next = now + self.access.timing.rts();
+                self.next = now + self.edcafs.access.timing.rts();
                 return;
             }
-            self.contenders[sender].contention.clear();
+            self.edcafs.contenders[sender].contention.clear();
         }
-        let ppdu = &mut self.contenders[sender].ppdu;
+        let ppdu = &mut self.edcafs.contenders[sender].ppdu;
         for step in ppdu.before_data() {
-            begins += control_air(&self.access, *step) + self.access.timing.sifs;
+            begins += control_air(&self.edcafs.access, *step) + self.edcafs.access.timing.sifs;
         }
-        let data_from = self.stations[station].errors.data_from;
-        let errors = &mut self.stations[to as usize].errors;
+        let data_from = self.edcafs.stations[station].errors.data_from;
+        let errors = &mut self.edcafs.stations[to as usize].errors;
         if ppdu.is_request() {
             ppdu.set_spoilt(|| errors.loses_control());
         } else {
             ppdu.set_spoilt(|| errors.loses_data(data_from));
         }
         self.phase = Phase::Data;
-        self.next = begins + self.contenders[sender].ppdu.air;
-    }
-
-    pub(super) fn control_air(&self, step: Step) -> Duration {
-        control_air(&self.access, step)
+        self.next = begins + self.edcafs.contenders[sender].ppdu.air;
     }
 
     /// Time on the air of what a sender begins with: the RTS, or the data frame.
     pub(super) fn opening(&self, sender: usize) -> Duration {
-        let ppdu = &self.contenders[sender].ppdu;
-        ppdu.before_data().first().map_or(ppdu.air, |step| self.control_air(*step))
+        let ppdu = &self.edcafs.contenders[sender].ppdu;
+        ppdu.before_data().first().map_or(ppdu.air, |step| control_air(&self.edcafs.access, *step))
     }
 
     /// A data frame or BlockAckReq ends. Whether its receiver answers.
     pub(super) fn receive(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) -> bool {
         let sender = self.senders[0];
-        let station = self.station_of(sender);
+        let station = self.edcafs.station_of(sender);
         self.account_exchange(now);
-        let Contender { ppdu, windows, task, .. } = &mut self.contenders[sender];
+        let ppdu = &self.edcafs.contenders[sender].ppdu;
         if !ppdu.is_read() {
             return false;
         }
-        let window = &mut windows[task.expect("a sender has something to send").window()];
-        if ppdu.is_request() {
-            window.request(now, &self.chain, &mut self.released);
-        } else {
-            for number in ppdu.read() {
-                window.receive(number, &self.chain, &mut self.released);
-            }
-            window.hand_up(now, &self.chain, &mut self.released);
-        }
         let response = ppdu.response;
-        if window.blocked_since().is_some() || self.reorder_timeout < Time::NEVER {
-            self.find_reorder_timeout();
-        }
-        self.note_released(now, station, retry_limit_drops);
-        let lost = self.stations[station].errors.loses_control();
+        self.edcafs.receive(now, sender, retry_limit_drops);
+        let lost = self.edcafs.stations[station].errors.loses_control();
         self.phase = Phase::Response { lost };
-        self.next = now + self.access.timing.sifs + response;
+        self.next = now + self.edcafs.access.timing.sifs + response;
         true
     }
 
     /// Books a data frame or BlockAckReq that ends at `now`, with what preceded it.
     pub(super) fn account_exchange(&mut self, now: Time) {
         let sender = self.senders[0];
-        let station = self.station_of(sender);
-        let contender = &mut self.contenders[sender];
+        let station = self.edcafs.station_of(sender);
+        let contender = &mut self.edcafs.contenders[sender];
         let ppdu = &contender.ppdu;
-        let counters = &mut self.counters[station];
+        let counters = &mut self.edcafs.counters[station];
         for step in ppdu.before_data() {
-            let air = control_air(&self.access, *step);
-            self.air.idle += self.access.timing.sifs;
+            let air = control_air(&self.edcafs.access, *step);
+            self.air.idle += self.edcafs.access.timing.sifs;
             self.air.rts_cts += air;
             counters.control += air;
         }
@@ -166,11 +155,11 @@ impl GeneralChannel {
 
     pub(super) fn account_response(&mut self, now: Time) {
         let sender = self.senders[0];
-        let response = self.contenders[sender].ppdu.response;
-        self.air.idle += self.access.timing.sifs;
+        let response = self.edcafs.contenders[sender].ppdu.response;
+        self.air.idle += self.edcafs.access.timing.sifs;
         self.air.ack += response;
-        let station = self.station_of(sender);
-        self.counters[station].control += response;
+        let station = self.edcafs.station_of(sender);
+        self.edcafs.counters[station].control += response;
         self.accounted = now;
     }
 
@@ -191,33 +180,33 @@ impl GeneralChannel {
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         let sender = self.senders[0];
-        let station = self.station_of(sender);
-        self.in_a_row += 1;
-        let delivered = self.settle(now, sender, true, retry_limit_drops);
-        self.counters[station].delivered += delivered;
-        let contender = &mut self.contenders[sender];
+        let station = self.edcafs.station_of(sender);
+        self.edcafs.contenders[sender].in_a_row += 1;
+        let delivered = self.edcafs.settle(now, sender, true, retry_limit_drops);
+        self.edcafs.counters[station].delivered += delivered;
+        let contender = &mut self.edcafs.contenders[sender];
         contender.contention.reset();
         let (to, excess) = (contender.ppdu.to, self.nav_excess(sender));
-        if self.air_use.is_wanted() {
-            self.tell_air(now, sender, to, to != BROADCAST);
+        if self.edcafs.air_use.is_wanted() {
+            self.edcafs.tell_air(now, sender, to, to != BROADCAST);
         }
         let more = self.load(now, sender, packets, dropped, receiver);
-        if more && self.may_go_on(now, sender) {
+        if more && self.edcafs.may_go_on(now, sender) {
             self.phase = Phase::Gap;
-            self.next = now + self.access.timing.sifs;
+            self.next = now + self.edcafs.access.timing.sifs;
             return;
         }
         self.idle_from(now + excess);
         if excess > Duration::ZERO {
             // Sender and receiver have no NAV, and resume before the others.
             self.nav = now + excess;
-            for index in self.own(number(station)).chain(self.own(to)) {
+            for index in self.edcafs.own(number(station)).chain(self.edcafs.own(to)) {
                 if index != sender {
-                    self.backoffs.resume_before_others(number(index), now + self.contenders[index].aifs);
+                    self.backoffs.resume_before_others(number(index), now + self.edcafs.contenders[index].aifs);
                 }
             }
         }
-        let contender = &mut self.contenders[sender];
+        let contender = &mut self.edcafs.contenders[sender];
         let slots = u64::from(contender.contention.draw());
         self.backoffs.start_at(number(sender), now + contender.aifs, slots, more);
         self.next = self.backoffs.next();
@@ -225,13 +214,13 @@ impl GeneralChannel {
 
     /// What the NAV of an exchange outlasts it by.
     pub(super) fn nav_excess(&self, sender: usize) -> Duration {
-        let ppdu = &self.contenders[sender].ppdu;
-        if self.access.nav_unit == Duration::ZERO || ppdu.to == BROADCAST {
+        let ppdu = &self.edcafs.contenders[sender].ppdu;
+        if self.edcafs.access.nav_unit == Duration::ZERO || ppdu.to == BROADCAST {
             return Duration::ZERO;
         }
-        let timing = &self.access.timing;
+        let timing = &self.edcafs.access.timing;
         let after_rts = ppdu.has(Step::Rts).then(|| timing.sifs * 3 + timing.cts() + ppdu.air + ppdu.response);
-        self.access.nav_excess(ppdu.response, after_rts)
+        self.edcafs.access.nav_excess(ppdu.response, after_rts)
     }
 
     /// No answer comes: the data frame or its answer was spoilt.
@@ -243,10 +232,10 @@ impl GeneralChannel {
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
-        let (sender, timing) = (self.senders[0], self.access.timing);
-        let station = self.station_of(sender);
-        let response = self.contenders[sender].ppdu.response;
-        self.counters[station].errors += 1;
+        let (sender, timing) = (self.senders[0], self.edcafs.access.timing);
+        let station = self.edcafs.station_of(sender);
+        let response = self.edcafs.contenders[sender].ppdu.response;
+        self.edcafs.counters[station].errors += 1;
         let ended = if self.phase == (Phase::Response { lost: true }) {
             self.account_response(now);
             self.idle_from(now);
@@ -271,51 +260,48 @@ impl GeneralChannel {
     ) {
         self.air.collision += now - self.accounted;
         self.accounted = now;
-        let timing = self.access.timing;
+        let timing = self.edcafs.access.timing;
         let senders = std::mem::take(&mut self.senders);
         let met = senders.len() > 1;
         // EIFS - DIFS + AIFS (10.3.2.3.7).
-        self.idle_from(match self.access.eifs {
+        self.idle_from(match self.edcafs.access.eifs {
             Eifs::AfterCollision if met => now + (timing.eifs() - timing.difs),
-            Eifs::Nav if met => now + self.access.eifs(),
+            Eifs::Nav if met => now + self.edcafs.access.eifs(),
             _ => now,
         });
         let last = senders.iter().filter(|sender| self.began + self.opening(**sender) == now).count();
         for &sender in &senders {
-            let (to, air, station) = (self.contenders[sender].ppdu.to, self.opening(sender), self.station_of(sender));
-            let nav = self.access.nav_after_own(last > 1 || self.began + air < now);
-            let counters = &mut self.counters[station];
+            let (to, air, station) =
+                (self.edcafs.contenders[sender].ppdu.to, self.opening(sender), self.edcafs.station_of(sender));
+            let nav = self.edcafs.access.nav_after_own(last > 1 || self.began + air < now);
+            let counters = &mut self.edcafs.counters[station];
             *(if met { &mut counters.collisions } else { &mut counters.errors }) += 1;
             counters.collided += air;
             if to == BROADCAST {
                 // Nobody answers a broadcast, so its sender does not know.
-                retry_limit_drops.push((number(station), self.contenders[sender].ppdu.first));
+                retry_limit_drops.push((number(station), self.edcafs.contenders[sender].ppdu.first));
                 counters.delivered += 1;
-                self.settle(now, sender, true, retry_limit_drops);
-                let contender = &mut self.contenders[sender];
+                self.edcafs.settle(now, sender, true, retry_limit_drops);
+                let contender = &mut self.edcafs.contenders[sender];
                 contender.contention.reset();
                 let from = now + nav + contender.aifs;
-                if self.air_use.is_wanted() {
-                    self.tell_air(now, sender, to, false);
+                if self.edcafs.air_use.is_wanted() {
+                    self.edcafs.tell_air(now, sender, to, false);
                 }
                 let more = self.load(now, sender, packets, dropped, receiver);
-                let slots = u64::from(self.contenders[sender].contention.draw());
+                let slots = u64::from(self.edcafs.contenders[sender].contention.draw());
                 self.backoffs.start_at(number(sender), from, slots, more);
             } else {
-                let by_rts = self.contenders[sender].ppdu.has(Step::Rts);
+                let by_rts = self.edcafs.contenders[sender].ppdu.has(Step::Rts);
                 let ended = self.began + air;
-                let aifs = self.contenders[sender].aifs;
-                let from =
-                    (self.access.eifs == Eifs::Nav).then(|| (ended + self.access.answer_timeout).max(now + nav) + aifs);
+                let aifs = self.edcafs.contenders[sender].aifs;
+                let from = (self.edcafs.access.eifs == Eifs::Nav)
+                    .then(|| (ended + self.edcafs.access.answer_timeout).max(now + nav) + aifs);
                 self.fail(now, sender, by_rts, ended, from, packets, dropped, retry_limit_drops, receiver);
             }
         }
         self.senders = senders;
         self.next = self.backoffs.next();
-    }
-
-    pub(super) fn has_block_ack(&self) -> bool {
-        self.aggregation.as_ref().is_some_and(|rules| rules.max_ampdu.0 > 0)
     }
 
     /// `sender`, whose frame ended at `ended`, got no answer; it contends again after its timeout, or from `from` on, with the
@@ -333,37 +319,37 @@ impl GeneralChannel {
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
-        let station = self.station_of(sender);
-        let expired = ended + self.access.answer_timeout;
-        let contender = &mut self.contenders[sender];
+        let station = self.edcafs.station_of(sender);
+        let expired = ended + self.edcafs.access.answer_timeout;
+        let contender = &mut self.edcafs.contenders[sender];
         // What the timeout leaves out is the difference of AIFS and DIFS.
-        let late = contender.aifs.saturating_sub(self.access.timing.difs);
-        let earliest = if self.access.timeout_without_difs { now } else { now + contender.aifs };
-        let from = from.unwrap_or(match self.slot_rules {
+        let late = contender.aifs.saturating_sub(self.edcafs.access.timing.difs);
+        let earliest = if self.edcafs.access.timeout_without_difs { now } else { now + contender.aifs };
+        let from = from.unwrap_or(match self.edcafs.slot_rules {
             SlotRules::Dcf => (expired + late).max(earliest),
             SlotRules::Edca => expired.max(now) + contender.aifs,
         });
         let is_short = by_rts || !contender.ppdu.has(Step::Rts);
-        let exhausted = contender.contention.fail(&self.access, is_short);
+        let exhausted = contender.contention.fail(&self.edcafs.access, is_short);
         contender.counters.unanswered += 1;
         let to = contender.ppdu.to;
         let before = retry_limit_drops.len();
-        self.settle(now, sender, false, retry_limit_drops);
-        if exhausted && (!self.has_block_ack() || self.contenders[sender].ppdu.is_request()) {
-            self.discard(now, sender, retry_limit_drops);
+        self.edcafs.settle(now, sender, false, retry_limit_drops);
+        if exhausted && (!self.edcafs.has_block_ack() || self.edcafs.contenders[sender].ppdu.is_request()) {
+            self.edcafs.discard(now, sender, retry_limit_drops);
         }
         let is_done = exhausted || retry_limit_drops.len() > before;
         if is_done {
-            self.counters[station].retry_limit_drops += 1;
+            self.edcafs.counters[station].retry_limit_drops += 1;
         }
         let mut more = true;
-        if self.has_block_ack() || exhausted {
-            if self.air_use.is_wanted() {
-                self.tell_air(now, sender, to, retry_limit_drops.len() == before);
+        if self.edcafs.has_block_ack() || exhausted {
+            if self.edcafs.air_use.is_wanted() {
+                self.edcafs.tell_air(now, sender, to, retry_limit_drops.len() == before);
             }
             more = self.load(now, sender, packets, dropped, receiver);
         }
-        let slots = u64::from(self.contenders[sender].contention.draw());
+        let slots = u64::from(self.edcafs.contenders[sender].contention.draw());
         self.backoffs.start_at(number(sender), from, slots, more);
     }
 }

@@ -3,9 +3,10 @@
 use wifair_packet::Packets;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use super::ppdu::Ppdu;
-use super::settings::BLOCK_ACK_REQ;
-use super::{BROADCAST, GeneralChannel, Phase, Step, number};
+use super::{GeneralChannel, Phase};
+use crate::BROADCAST;
+use crate::edcaf::{BLOCK_ACK_REQ, Ppdu, control_air, number};
+use crate::exchange::Step;
 use crate::tap::{Fate, FrameKind, FrameRecord, InAggregate, Tap};
 
 impl GeneralChannel {
@@ -16,7 +17,7 @@ impl GeneralChannel {
         match self.phase {
             Phase::Idle => {
                 for (contender, from) in self.backoffs.counting() {
-                    tap.backoff(number(contender as usize / self.categories), from, now);
+                    tap.backoff(number(contender as usize / self.edcafs.categories), from, now);
                 }
             }
             Phase::Gap => {}
@@ -26,7 +27,7 @@ impl GeneralChannel {
                 let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
                 for &sender in &self.senders {
                     let opening = self.opening(sender);
-                    match self.contenders[sender].ppdu.before_data().first() {
+                    match self.edcafs.contenders[sender].ppdu.before_data().first() {
                         Some(step) => self.record_control(&mut tap, sender, *step, self.began, fate),
                         None => self.record_data(&mut tap, sender, self.began + opening, packets, Some(fate)),
                     }
@@ -39,28 +40,28 @@ impl GeneralChannel {
     /// Data or a request that end at `now`, with what preceded them.
     fn record_exchange(&self, tap: &mut Tap, now: Time, packets: &Packets) {
         let sender = self.senders[0];
-        let ppdu = &self.contenders[sender].ppdu;
+        let ppdu = &self.edcafs.contenders[sender].ppdu;
         let mut began = now - ppdu.air;
         for step in ppdu.before_data() {
-            began = began - self.control_air(*step) - self.access.timing.sifs;
+            began = began - control_air(&self.edcafs.access, *step) - self.edcafs.access.timing.sifs;
         }
         for step in ppdu.before_data() {
             self.record_control(tap, sender, *step, began, Fate::Read);
-            began += self.control_air(*step) + self.access.timing.sifs;
+            began += control_air(&self.edcafs.access, *step) + self.edcafs.access.timing.sifs;
         }
         self.record_data(tap, sender, now, packets, None);
     }
 
     /// What a frame announces that is followed by others for `rest`.
     fn reserves(&self, rest: Duration) -> Duration {
-        self.access.round_nav(rest)
+        self.edcafs.access.round_nav(rest)
     }
 
     /// A frame that precedes data, from `began` on.
     fn record_control(&self, tap: &mut Tap, sender: usize, step: Step, began: Time, fate: Fate) {
-        let timing = &self.access.timing;
-        let ppdu = &self.contenders[sender].ppdu;
-        let from = number(self.station_of(sender));
+        let timing = &self.edcafs.access.timing;
+        let ppdu = &self.edcafs.contenders[sender].ppdu;
+        let from = number(self.edcafs.station_of(sender));
         let (kind, ends, length) = match step {
             Step::Rts => (FrameKind::Rts, (from, ppdu.to), timing.sizes.rts),
             Step::Cts => (FrameKind::Cts, (ppdu.to, from), timing.sizes.cts),
@@ -73,25 +74,26 @@ impl GeneralChannel {
             Step::Cts => self.reserves(after_rts) - timing.sifs - timing.cts(),
             _ => self.reserves(timing.sifs * 2 + ppdu.air + ppdu.response),
         };
-        let rate = if step == Step::CtsToSelf { self.access.protection } else { None }.unwrap_or(timing.basic_rate);
-        let end = began + self.control_air(step);
+        let rate =
+            if step == Step::CtsToSelf { self.edcafs.access.protection } else { None }.unwrap_or(timing.basic_rate);
+        let end = began + control_air(&self.edcafs.access, step);
         tap.push(FrameRecord { rate, length, reserves, ..FrameRecord::new(kind, ends, (began, end), fate) });
     }
 
     /// The MPDUs of a PPDU, or a request, that end at `end`; with the same fate for all, if it is given.
     fn record_data(&self, tap: &mut Tap, sender: usize, end: Time, packets: &Packets, fate: Option<Fate>) {
-        let contender = &self.contenders[sender];
+        let contender = &self.edcafs.contenders[sender];
         let ppdu = &contender.ppdu;
-        let station = self.station_of(sender);
+        let station = self.edcafs.station_of(sender);
         let span = (end - ppdu.air, end);
         let ends = (number(station), ppdu.to);
-        let answer = if ppdu.to == BROADCAST { Duration::ZERO } else { self.access.timing.sifs + ppdu.response };
+        let answer = if ppdu.to == BROADCAST { Duration::ZERO } else { self.edcafs.access.timing.sifs + ppdu.response };
         let reserves = self.reserves(answer);
         let fate_of = |is_spoilt: bool| fate.unwrap_or(if is_spoilt { Fate::Error } else { Fate::Read });
         let window = &contender.windows[contender.task.expect("a sender has something to send").window()];
         if ppdu.is_request() {
             let frame = FrameRecord::new(FrameKind::BlockAckReq, ends, span, fate_of(!ppdu.is_read()));
-            let rate = self.control_rate(station, ppdu.to);
+            let rate = self.edcafs.control_rate(station, ppdu.to);
             let (sequence, tid) = (Some(on_air(window.origin())), self.tid(sender));
             tap.push(FrameRecord { rate, length: BLOCK_ACK_REQ, reserves, sequence, tid, ..frame });
             return;
@@ -99,7 +101,10 @@ impl GeneralChannel {
         let ppdu_number = ppdu.is_aggregate().then(|| tap.next_aggregate());
         let count = ppdu.mpdus().len();
         let is_broadcast = ppdu.to == BROADCAST;
-        let mode = self.stations[self.rate_of(station, ppdu.to)].mode.filter(|_| !is_broadcast).map(|mode| mode.tx);
+        let mode = self.edcafs.stations[self.edcafs.rate_of(station, ppdu.to)]
+            .mode
+            .filter(|_| !is_broadcast)
+            .map(|mode| mode.tx);
         for (place, &(number, is_spoilt)) in ppdu.mpdus().iter().enumerate() {
             let mpdu = window.mpdu(number);
             #[allow(clippy::cast_possible_truncation)]
@@ -108,10 +113,14 @@ impl GeneralChannel {
                 rate: self.data_rate(station, ppdu),
                 length: Bytes(u64::from(mpdu.length)),
                 reserves,
-                retry: if self.aggregation.is_some() { mpdu.attempts > 1 } else { contender.contention.is_retry() },
+                retry: if self.edcafs.aggregation.is_some() {
+                    mpdu.attempts > 1
+                } else {
+                    contender.contention.is_retry()
+                },
                 packet: (!mpdu.is_received()).then(|| packets[mpdu.first]),
                 id: (!mpdu.is_received()).then_some(mpdu.first),
-                sequence: self.aggregation.as_ref().map(|_| on_air(number)),
+                sequence: self.edcafs.aggregation.as_ref().map(|_| on_air(number)),
                 tid: self.tid(sender),
                 mode,
                 msdus: mpdu.packets,
@@ -123,32 +132,32 @@ impl GeneralChannel {
 
     fn data_rate(&self, station: usize, ppdu: &Ppdu) -> BitRate {
         if ppdu.to == BROADCAST {
-            return self.access.broadcast_rate;
+            return self.edcafs.access.broadcast_rate;
         }
-        let peer = &self.stations[self.rate_of(station, ppdu.to)];
+        let peer = &self.edcafs.stations[self.edcafs.rate_of(station, ppdu.to)];
         peer.mode.map_or(peer.rate, |mode| mode.tx.data_rate())
     }
 
     /// The answer that ends at `now`.
     fn record_response(&self, tap: &mut Tap, now: Time, lost: bool) {
         let sender = self.senders[0];
-        let station = self.station_of(sender);
-        let ppdu = &self.contenders[sender].ppdu;
+        let station = self.edcafs.station_of(sender);
+        let ppdu = &self.edcafs.contenders[sender].ppdu;
         let is_block_ack = ppdu.has(Step::BlockAck);
-        let (kind, length) = match &self.aggregation {
+        let (kind, length) = match &self.edcafs.aggregation {
             Some(rules) if is_block_ack => (FrameKind::BlockAck, rules.block_ack()),
-            _ => (FrameKind::Ack, self.access.timing.sizes.ack),
+            _ => (FrameKind::Ack, self.edcafs.access.timing.sizes.ack),
         };
         let fate = if lost { Fate::Error } else { Fate::Read };
         let frame = FrameRecord::new(kind, (ppdu.to, number(station)), (now - ppdu.response, now), fate);
         let tid = if is_block_ack { self.tid(sender) } else { None };
-        tap.push(FrameRecord { rate: self.control_rate(station, ppdu.to), length, tid, ..frame });
+        tap.push(FrameRecord { rate: self.edcafs.control_rate(station, ppdu.to), length, tid, ..frame });
     }
 
     /// Traffic identifier of a sender's category: the user priorities 6, 5, 0 and 1 (IEEE Std 802.11-2016, table 10-1).
     fn tid(&self, sender: usize) -> Option<u8> {
-        self.aggregation.as_ref()?;
-        [6, 5, 0, 1].get(sender % self.categories).copied().filter(|_| self.categories == 4)
+        self.edcafs.aggregation.as_ref()?;
+        [6, 5, 0, 1].get(sender % self.edcafs.categories).copied().filter(|_| self.edcafs.categories == 4)
     }
 }
 

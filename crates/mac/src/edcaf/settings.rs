@@ -5,10 +5,28 @@ use wifair_packet::Packet;
 use wifair_phy::{Band, TxMode};
 use wifair_units::{Bytes, Duration, Time};
 
-use super::backoffs::SlotRules;
 use crate::category::{Category, First};
 use crate::{Access, StationSettings};
 use wifair_queue::Queue;
+
+/// When contenders count slots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SlotRules {
+    /// DCF (IEEE Std 802.11-2016, 10.3.4.3): whole idle slots count. DIFS may pass while a sender waits for an answer that does
+    /// not come.
+    #[default]
+    Dcf,
+    /// EDCA (IEEE Std 802.11-2016, 10.22.2.4): the counter falls at each slot boundary, whether somebody else begins to send
+    /// there or not. AIFS follows the timeout of an answer that does not come.
+    Edca,
+}
+
+impl SlotRules {
+    /// Slots counted from `from` until somebody sends at `now`.
+    pub(crate) fn passed(self, from: Time, now: Time, slot: Duration) -> u64 {
+        if now < from { 0 } else { (now - from).div_floor(slot) + u64::from(self == Self::Edca) }
+    }
+}
 
 /// What decides the category of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +39,7 @@ pub enum Classifier {
 
 impl Classifier {
     /// The place of a packet's category, from 0 for the one that goes first.
-    pub(super) fn place(self, packet: &Packet, category: usize) -> usize {
+    pub(crate) fn place(self, packet: &Packet, category: usize) -> usize {
         match self {
             Self::Kind(first) => usize::from(!first.takes(packet)),
             Self::Caller => category,
@@ -59,7 +77,7 @@ pub struct Aggregation {
 
 impl Aggregation {
     /// When an MPDU that leaves its queue at `now` is given up.
-    pub(super) fn expiry(&self, now: Time) -> Time {
+    pub(crate) fn expiry(&self, now: Time) -> Time {
         self.lifetime.map_or(Time::NEVER, |lifetime| now + lifetime)
     }
 
@@ -75,7 +93,7 @@ impl Aggregation {
 }
 
 /// Length of a BlockAckReq (9.3.1.8).
-pub(super) const BLOCK_ACK_REQ: Bytes = Bytes(24);
+pub(crate) const BLOCK_ACK_REQ: Bytes = Bytes(24);
 
 /// One category of a station.
 #[derive(Clone, Debug)]
@@ -90,7 +108,7 @@ pub struct CategorySettings {
 
 /// One station.
 #[derive(Clone, Debug)]
-pub struct GeneralStation {
+pub struct EdcaStation {
     /// What does not depend on the category. Its windows, queue and backoff draws do not count.
     pub common: StationSettings,
     /// Transmit mode of data to and from this station and its band, from HT on; the bare rate counts if absent.
@@ -101,11 +119,11 @@ pub struct GeneralStation {
 
 /// A channel and its stations.
 #[derive(Clone, Debug)]
-pub struct GeneralSettings {
+pub struct EdcaSettings {
     /// Rules of access.
     pub access: Access,
-    /// Number of the access point: a frame from it goes in the transmit mode of its receiver.
-    pub ap: u32,
+    /// The access points: a frame from one of them goes in the transmit mode of its receiver.
+    pub aps: Vec<u32>,
     /// What decides the category of a packet.
     pub classifier: Classifier,
     /// When contenders count slots.
@@ -113,7 +131,7 @@ pub struct GeneralSettings {
     /// Rules of aggregation, if frames are aggregated.
     pub aggregation: Option<Aggregation>,
     /// All stations, the access point among them, each with as many categories.
-    pub stations: Vec<GeneralStation>,
+    pub stations: Vec<EdcaStation>,
 }
 
 /// What one category of a station did, since the start of the run.

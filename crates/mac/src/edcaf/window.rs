@@ -25,7 +25,7 @@ const LATE: u8 = 8;
 
 /// Packets of an A-MSDU, each with the next, by their numbers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Chain(Vec<Option<PacketId>>);
+pub(crate) struct Chain(Vec<Option<PacketId>>);
 
 impl Chain {
     /// `next` follows `id`.
@@ -45,7 +45,7 @@ impl Chain {
 
 /// One MPDU.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mpdu {
+pub(crate) struct Mpdu {
     /// Its packet, or the first one of its A-MSDU.
     pub first: PacketId,
     /// The last one.
@@ -88,7 +88,7 @@ impl Mpdu {
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
-pub(super) struct Window {
+pub(crate) struct Window {
     /// The receiver.
     pub to: u32,
     /// Sequence numbers that may be outstanding.
@@ -115,7 +115,7 @@ pub(super) struct Window {
 
 /// What comes out of a window: packets handed up, with their receiver, and packets lost.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Released {
+pub(crate) struct Released {
     /// Packets that the recipient hands up, in order.
     pub up: VecDeque<(u32, PacketId)>,
     /// Packets that nobody will get.

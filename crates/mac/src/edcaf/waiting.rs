@@ -13,7 +13,7 @@ use wifair_queue::{AirUse, Discipline, Dropped, Queue};
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     queues: Vec<Queue>,
     /// Receivers for which something waits, in turn, and whether each is among them.
     turns: VecDeque<usize>,

@@ -7,7 +7,8 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::settings::{Aggregation, BLOCK_ACK_REQ};
 use super::window::Mpdu;
-use super::{BROADCAST, Contender, Dropped, GeneralChannel, Mode, Protection, Purpose, Step, Task, sequence};
+use super::{BROADCAST, Dropped, Edcaf, Edcafs, Mode, Step, Task, control_air};
+use crate::exchange::{Protection, Purpose, sequence};
 use crate::station::frame_length;
 
 /// Delimiter of an MPDU in an A-MPDU, in bytes.
@@ -15,7 +16,7 @@ const DELIMITER: u64 = 4;
 
 /// Data or a request on the air, with what precedes and answers it.
 #[derive(Clone, Debug)]
-pub(super) struct Ppdu {
+pub(crate) struct Ppdu {
     /// The receiver.
     pub to: u32,
     /// The first packet.
@@ -149,10 +150,10 @@ impl Growing {
     }
 }
 
-impl GeneralChannel {
+impl Edcafs {
     /// Forms what `sender` puts on the air: MPDUs of one window, those to be sent again first, then what waits for the same
     /// receiver.
-    pub(super) fn form(
+    pub(crate) fn form(
         &mut self,
         now: Time,
         sender: usize,
@@ -254,7 +255,7 @@ impl GeneralChannel {
         let timing = &self.access.timing;
         let air = timing.frame(BLOCK_ACK_REQ, self.control_rate(station, to));
         let response = self.response_air(station, to, purpose);
-        let Contender { ppdu, counters, .. } = &mut self.contenders[sender];
+        let Edcaf { ppdu, counters, .. } = &mut self.contenders[sender];
         counters.requests += 1;
         ppdu.begin(to, purpose);
         ppdu.psdu = BLOCK_ACK_REQ;
@@ -264,8 +265,8 @@ impl GeneralChannel {
     }
 
     /// The station by whose rate frames between two stations go: the access point takes that of its receiver.
-    pub(super) fn rate_of(&self, station: usize, to: u32) -> usize {
-        if station == self.ap as usize && to != BROADCAST { to as usize } else { station }
+    pub(crate) fn rate_of(&self, station: usize, to: u32) -> usize {
+        if self.stations[station].ap.is_some() && to != BROADCAST { to as usize } else { station }
     }
 
     /// Air time of data.
@@ -279,7 +280,7 @@ impl GeneralChannel {
     }
 
     /// Rate of control frames that answer data between two stations.
-    pub(super) fn control_rate(&self, station: usize, to: u32) -> BitRate {
+    pub(crate) fn control_rate(&self, station: usize, to: u32) -> BitRate {
         let peer = &self.stations[self.rate_of(station, to)];
         let kbps = |mode: Mode| BitRate::from_kbps(u64::from(mode.tx.reference_rate_kbps()));
         self.access.timing.answer_rate(peer.mode.map_or(peer.rate, kbps))
@@ -316,7 +317,7 @@ impl GeneralChannel {
         let txop = self.contenders[sender].txop;
         let longest = if txop > Duration::ZERO {
             let answer = self.access.timing.sifs + self.response_air(station, to, Purpose::Aggregate);
-            let left = txop.saturating_sub(now - self.won_at + answer);
+            let left = txop.saturating_sub(now - self.contenders[sender].won_at + answer);
             mode.timing.longest(left.min(rules.max_duration)).unwrap_or(Bytes(0))
         } else {
             peer.longest_psdu
@@ -325,7 +326,7 @@ impl GeneralChannel {
     }
 
     /// Whether the next exchange of a sender still belongs to its TXOP.
-    pub(super) fn may_go_on(&self, now: Time, sender: usize) -> bool {
+    pub(crate) fn may_go_on(&self, now: Time, sender: usize) -> bool {
         let contender = &self.contenders[sender];
         let station = self.station_of(sender);
         let timing = &self.access.timing;
@@ -345,15 +346,15 @@ impl GeneralChannel {
             }
             for step in sequence(Purpose::Single, self.protection(psdu, to, station)) {
                 if matches!(step, Step::Rts | Step::Cts | Step::CtsToSelf) {
-                    exchange += self.control_air(*step) + timing.sifs;
+                    exchange += control_air(&self.access, *step) + timing.sifs;
                 }
             }
         }
-        self.in_a_row < contender.burst || now + exchange - self.won_at <= contender.txop
+        contender.in_a_row < contender.burst || now + exchange - contender.won_at <= contender.txop
     }
 
     /// The originator takes note of an exchange that has ended, `answered` or not. How many MPDUs were delivered.
-    pub(super) fn settle(
+    pub(crate) fn settle(
         &mut self,
         now: Time,
         sender: usize,
@@ -361,7 +362,7 @@ impl GeneralChannel {
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
     ) -> u64 {
         let station = self.station_of(sender);
-        let Contender { ppdu, windows, task, backlog, requests, counters, .. } = &mut self.contenders[sender];
+        let Edcaf { ppdu, windows, task, backlog, requests, counters, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();
         let window = &mut windows[place];
         let rules = self.aggregation.as_ref().filter(|rules| rules.max_ampdu.0 > 0);
@@ -402,9 +403,9 @@ impl GeneralChannel {
     }
 
     /// `sender` gives up what it has just sent.
-    pub(super) fn discard(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
+    pub(crate) fn discard(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         let station = self.station_of(sender);
-        let Contender { ppdu, windows, task, backlog, requests, .. } = &mut self.contenders[sender];
+        let Edcaf { ppdu, windows, task, backlog, requests, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();
         let window = &mut windows[place];
         for &(number, _) in &ppdu.mpdus {

@@ -1,0 +1,502 @@
+//! The stations of a channel with access categories, whoever hears them: queues, EDCA functions, PPDUs and block ACK.
+//!
+//! Enhanced distributed channel access (IEEE Std 802.11-2016, 10.22.2): each category of each station is an EDCA function (EDCAF)
+//! with its own queue, contention window, AIFS and TXOP limit. DCF is one category of it with AIFS = DIFS, one frame at a time.
+//! What is sent follows the table of [exchange sequences](crate::exchange): a single MPDU with ACK, an A-MPDU with block ACK, a
+//! request for a block ACK, each with or without RTS/CTS, and broadcasts.
+//!
+//! A channel decides when an EDCAF may send and what arrives. [`Edcafs`] has what is the same on any channel: what is sent
+//! next ([`Edcafs::load`]), of what the PPDU is made ([`Edcafs::form`]), and what the end of an exchange means for the MPDUs
+//! ([`Edcafs::settle`]).
+
+mod ppdu;
+mod settings;
+mod waiting;
+mod window;
+
+use wifair_packet::{Packet, PacketId, Packets};
+use wifair_phy::{PpduTiming, TxMode};
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+pub(crate) use self::ppdu::Ppdu;
+pub(crate) use self::settings::BLOCK_ACK_REQ;
+pub use self::settings::{
+    Aggregation, CategoryCounters, CategorySettings, Classifier, EdcaSettings, EdcaStation, SlotRules,
+};
+use self::waiting::Waiting;
+use self::window::{Chain, Mpdu, Released, Window};
+use crate::category::Category;
+use crate::exchange::Step;
+use crate::queue_hooks::{AirUseMeter, PausedQueues};
+use crate::station::{Contention, Errors, frame_length};
+use crate::{Access, BROADCAST, Counters, MacEvent};
+use wifair_queue::{AirUse, Dropped, Gauge, Queue};
+
+/// A transmit mode in its band.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mode {
+    pub tx: TxMode,
+    pub timing: PpduTiming,
+}
+
+/// What does not depend on the category.
+#[derive(Clone, Debug)]
+pub(crate) struct Station {
+    pub rate: BitRate,
+    pub mode: Option<Mode>,
+    /// The longest PSDU in this mode that lasts no longer than a PPDU may.
+    pub longest_psdu: Bytes,
+    pub routing_overhead: Bytes,
+    pub errors: Errors,
+    /// Its place among the access points, if it is one.
+    pub ap: Option<usize>,
+}
+
+/// What an EDCAF is to send next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Pending MPDUs of this window.
+    Data(usize),
+    /// A BlockAckReq to the receiver of this window.
+    Request(usize),
+}
+
+impl Task {
+    pub const fn window(self) -> usize {
+        match self {
+            Self::Data(window) | Self::Request(window) => window,
+        }
+    }
+}
+
+/// One category of one station: an EDCA function.
+#[derive(Clone, Debug)]
+pub(crate) struct Edcaf {
+    pub waiting: Waiting,
+    pub contention: Contention,
+    pub aifs: Duration,
+    pub txop: Duration,
+    pub burst: u32,
+    /// What is sent next, if there is anything.
+    pub task: Option<Task>,
+    pub windows: Vec<Window>,
+    /// Windows with MPDUs to send again, the one that has waited longest first.
+    pub backlog: Vec<usize>,
+    /// Windows whose receiver is to be asked or told.
+    pub requests: Vec<usize>,
+    /// The window towards each receiver, by its number.
+    pub window_of: Vec<Option<usize>>,
+    pub ppdu: Ppdu,
+    /// When its TXOP began, and exchanges in it so far.
+    pub won_at: Time,
+    pub in_a_row: u32,
+    pub counters: CategoryCounters,
+}
+
+impl Edcaf {
+    /// The window towards a receiver.
+    fn window_to(&mut self, to: u32, rules: Option<&Aggregation>) -> usize {
+        let place = if to == BROADCAST { 0 } else { to as usize + 1 };
+        if place >= self.window_of.len() {
+            self.window_of.resize(place + 1, None);
+        }
+        *self.window_of[place].get_or_insert_with(|| {
+            let window = match rules {
+                Some(rules) if to != BROADCAST => Window::new(to, rules.window, rules.max_ampdu.0 > 0),
+                _ => Window::new(to, 1, false),
+            };
+            self.windows.push(window);
+            self.windows.len() - 1
+        })
+    }
+
+    /// What is to be sent before anything new: a request, or MPDUs again.
+    fn unfinished(&self) -> Option<Task> {
+        let request = self.requests.first().map(|window| Task::Request(*window));
+        request.or_else(|| self.backlog.first().map(|window| Task::Data(*window)))
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Edcafs {
+    pub(crate) access: Access,
+    classifier: Classifier,
+    pub(crate) slot_rules: SlotRules,
+    pub(crate) aggregation: Option<Aggregation>,
+    pub(crate) stations: Vec<Station>,
+    pub(crate) counters: Vec<Counters>,
+    /// Categories of each station.
+    pub(crate) categories: usize,
+    /// The categories of the first station, those of the second, and so on; what goes first comes first.
+    pub(crate) contenders: Vec<Edcaf>,
+    pub(crate) chain: Chain,
+    /// Packets that have been received and not yet been told of, and since when.
+    pub(crate) released: Released,
+    released_at: Time,
+    /// When the first recipient stops waiting for what it lacks.
+    reorder_timeout: Time,
+    pub(crate) paused_queues: PausedQueues,
+    pub(crate) air_use: AirUseMeter,
+    ap_queues: Vec<Gauge>,
+}
+
+impl Edcafs {
+    /// The stations of a channel.
+    ///
+    /// # Panics
+    /// If stations differ in the number of their categories, or have none.
+    #[must_use]
+    pub fn new(settings: EdcaSettings) -> Self {
+        let EdcaSettings { access, aps, classifier, slot_rules, aggregation, stations: plans } = settings;
+        let categories = plans.first().map_or(0, |station| station.categories.len());
+        assert!(categories > 0, "every station has a category");
+        let (mut stations, mut contenders) = (vec![], vec![]);
+        for (own, plan) in (0..).zip(plans) {
+            assert_eq!(plan.categories.len(), categories, "all stations have as many categories");
+            let EdcaStation { common: mut station, mode, categories } = plan;
+            let mode = mode.map(|(tx, band)| Mode { tx, timing: PpduTiming::new(tx, band) });
+            stations.push(Station {
+                rate: station.rate,
+                mode,
+                longest_psdu: match (&mode, &aggregation) {
+                    (Some(mode), Some(rules)) => mode.timing.longest(rules.max_duration).unwrap_or(Bytes(0)),
+                    _ => Bytes(0),
+                },
+                routing_overhead: station.routing_overhead,
+                errors: Errors::new(&station),
+                ap: aps.iter().position(|ap| *ap == own),
+            });
+            for CategorySettings { parameters, queues, backoff } in categories {
+                station.cw_min = parameters.cw_min;
+                station.cw_max = parameters.cw_max;
+                station.backoff = backoff;
+                contenders.push(Edcaf {
+                    waiting: Waiting::new(queues),
+                    contention: Contention::new(&station),
+                    aifs: aifs(&access, &parameters),
+                    txop: parameters.txop,
+                    burst: parameters.burst,
+                    task: None,
+                    windows: vec![],
+                    backlog: vec![],
+                    requests: vec![],
+                    window_of: vec![],
+                    ppdu: Ppdu::default(),
+                    won_at: Time::ZERO,
+                    in_a_row: 0,
+                    counters: CategoryCounters::default(),
+                });
+            }
+        }
+        Self {
+            access,
+            classifier,
+            slot_rules,
+            aggregation,
+            counters: vec![Counters::default(); stations.len()],
+            categories,
+            chain: Chain::default(),
+            released: Released::default(),
+            released_at: Time::NEVER,
+            reorder_timeout: Time::NEVER,
+            paused_queues: PausedQueues::new(),
+            air_use: AirUseMeter::wanted_by(
+                contenders.iter().any(|contender| contender.waiting.wants_air()),
+                stations.len(),
+            ),
+            ap_queues: vec![Gauge::default(); aps.len()],
+            stations,
+            contenders,
+        }
+    }
+
+    /// The place of a category among all of the channel.
+    pub(crate) const fn index(&self, station: u32, category: usize) -> usize {
+        station as usize * self.categories + category
+    }
+
+    /// The station of a category.
+    pub(crate) const fn station_of(&self, contender: usize) -> usize {
+        contender / self.categories
+    }
+
+    /// The categories of a station.
+    pub(crate) fn own(&self, station: u32) -> std::ops::Range<usize> {
+        let first = self.index(station, 0);
+        first..first + self.categories
+    }
+
+    /// When queues, reordering buffers or packets handed up want attention next, whatever the channel does.
+    #[inline]
+    #[must_use]
+    pub fn next(&self) -> Time {
+        self.paused_queues.next().min(self.released_at).min(self.reorder_timeout)
+    }
+
+    /// Other parameters hold for the last category of a station from its next frame on. Its AIFS, if that is another.
+    pub(crate) fn set_category(&mut self, station: u32, parameters: &Category) -> Option<Duration> {
+        let aifs = aifs(&self.access, parameters);
+        let index = self.index(station, self.categories - 1);
+        let contender = &mut self.contenders[index];
+        contender.contention.set_windows(parameters.cw_min, parameters.cw_max);
+        contender.txop = parameters.txop;
+        contender.burst = parameters.burst;
+        (std::mem::replace(&mut contender.aifs, aifs) != aifs).then_some(aifs)
+    }
+
+    /// The queue of a station's last category, best effort where there are several.
+    #[must_use]
+    pub fn queue(&self, station: u32) -> &Queue {
+        self.contenders[self.index(station, self.categories - 1)].waiting.first()
+    }
+
+    /// Packets that wait in a station, in whichever queue.
+    #[must_use]
+    pub fn waiting(&self, station: u32) -> usize {
+        self.contenders[self.own(station)].iter().map(|contender| contender.waiting.len()).sum()
+    }
+
+    /// Packets that the queues of a station have marked.
+    #[must_use]
+    pub fn marks(&self, station: u32) -> u64 {
+        self.contenders[self.own(station)].iter().map(|contender| contender.waiting.marks()).sum()
+    }
+
+    /// What a station did.
+    #[must_use]
+    pub fn counters(&self, station: u32) -> &Counters {
+        &self.counters[station as usize]
+    }
+
+    /// What every station did, in their order.
+    #[must_use]
+    pub fn all_counters(&self) -> &[Counters] {
+        &self.counters
+    }
+
+    /// What the categories of a station did, in their order.
+    pub fn category_counters(&self, station: u32) -> impl Iterator<Item = &CategoryCounters> {
+        self.contenders[self.own(station)].iter().map(|contender| &contender.counters)
+    }
+
+    /// A packet of a station that is in no queue and that nobody else has: the first of those that it is trying to send.
+    #[must_use]
+    pub fn in_hand(&self, station: u32) -> Option<PacketId> {
+        self.contenders[self.own(station)].iter().find_map(|contender| {
+            let Some(Task::Data(window)) = contender.task else { return None };
+            let window = &contender.windows[window];
+            let first = window.mpdu(window.first_pending()?);
+            (!first.is_received()).then_some(first.first)
+        })
+    }
+
+    /// Packets in the queues, in the hands of senders, and held by receivers until they are in order.
+    #[must_use]
+    pub fn packets_held(&self) -> usize {
+        let held = |contender: &Edcaf| {
+            contender.waiting.len() + contender.windows.iter().map(Window::packets_held).sum::<usize>()
+        };
+        self.contenders.iter().map(held).sum::<usize>() + self.released.up.len()
+    }
+
+    /// The lengths of the access points' queues over time, in the order in which they were given.
+    #[must_use]
+    pub fn ap_queues(&self) -> &[Gauge] {
+        &self.ap_queues
+    }
+
+    /// The lengths of the access points' queues over time, in the order in which they were given.
+    pub fn ap_queues_mut(&mut self) -> &mut [Gauge] {
+        &mut self.ap_queues
+    }
+
+    fn read_gauge(&mut self, now: Time, station: usize) {
+        let Some(ap) = self.stations[station].ap else { return };
+        let (mut waiting, mut is_full) = (0, false);
+        let first = station * self.categories;
+        for contender in &self.contenders[first..first + self.categories] {
+            waiting += contender.waiting.len();
+            is_full |= contender.waiting.is_full();
+        }
+        self.ap_queues[ap].set(now, waiting, is_full);
+    }
+
+    /// `station` gets a packet to send; `category` is the place of its category where its kind does not decide. The place of
+    /// the category among all, and whether it has something to send now and had nothing before.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn enqueue(
+        &mut self,
+        now: Time,
+        station: u32,
+        category: usize,
+        id: PacketId,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) -> (usize, bool) {
+        let packet = &packets[id];
+        let to = receiver(packet);
+        let index = self.index(station, self.classifier.place(packet, category));
+        self.contenders[index].waiting.enqueue(now, id, to, packets, dropped);
+        (index, self.contenders[index].task.is_none() && self.load(now, index, packets, dropped, receiver))
+    }
+
+    /// Takes note of the length of an access point's queues after a packet has come.
+    pub(crate) fn after_offer(&mut self, now: Time, station: u32) {
+        self.read_gauge(now, station as usize);
+    }
+
+    /// Finds what an EDCAF sends next: a request that is due, MPDUs to be sent again, or the next packet of its queue.
+    pub(crate) fn load(
+        &mut self,
+        now: Time,
+        index: usize,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) -> bool {
+        let station = self.station_of(index);
+        let contender = &mut self.contenders[index];
+        contender.task = contender.unfinished();
+        if contender.task.is_none()
+            && let Some(id) = contender.waiting.dequeue(now, packets, dropped)
+        {
+            let packet = &packets[id];
+            let rules = self.aggregation.as_ref();
+            let window = contender.window_to(receiver(packet), rules);
+            let length = frame_length(&self.access.timing, packet, self.stations[station].routing_overhead).0;
+            let expires = rules.map_or(Time::NEVER, |rules| rules.expiry(now));
+            contender.windows[window].push(Mpdu::new(id, length, expires));
+            contender.task = Some(Task::Data(window));
+        }
+        let is_loaded = contender.task.is_some();
+        if !is_loaded && let Some(until) = contender.waiting.asked_again(now) {
+            self.paused_queues.sleep(number(index), until);
+        }
+        self.read_gauge(now, station);
+        is_loaded
+    }
+
+    /// Tells the queues at both ends what the frame cost with which an EDCAF is done. What other categories of the station
+    /// used in between is booked with it.
+    pub(crate) fn tell_air(&mut self, now: Time, index: usize, to: u32, delivered: bool) {
+        let station = self.station_of(index);
+        let used = self.air_use.close_to(number(station), &self.counters[station], to, delivered);
+        self.contenders[index].waiting.on_air(now, &used);
+        if to != BROADCAST {
+            for receiver in self.own(to) {
+                let back = AirUse { peer: number(station), sent: false, ..used };
+                self.contenders[receiver].waiting.on_air(now, &back);
+            }
+        }
+    }
+
+    /// Takes note of what came out of a window of this station.
+    pub(crate) fn note_released(&mut self, now: Time, station: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
+        retry_limit_drops.extend(self.released.lost.drain(..).map(|id| (number(station), id)));
+        if !self.released.up.is_empty() {
+            self.released_at = now;
+        }
+    }
+
+    /// Recipients pass over MPDUs that they have waited for long enough.
+    #[cold]
+    pub(crate) fn time_out_reordering(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
+        let patience = self.aggregation.as_ref().expect("only aggregates are reordered").reorder_timeout;
+        for index in 0..self.contenders.len() {
+            for window in &mut self.contenders[index].windows {
+                if window.blocked_since().is_some_and(|since| since + patience <= now) {
+                    window.time_out(now, &self.chain, &mut self.released);
+                }
+            }
+            self.note_released(now, index / self.categories, retry_limit_drops);
+        }
+        self.find_reorder_timeout();
+    }
+
+    /// Finds out when the first recipient stops waiting.
+    pub(crate) fn find_reorder_timeout(&mut self) {
+        let Some(rules) = &self.aggregation else { return };
+        let windows = self.contenders.iter().flat_map(|contender| &contender.windows);
+        let first = windows.filter_map(Window::blocked_since).min();
+        self.reorder_timeout = first.map_or(Time::NEVER, |since| since + rules.reorder_timeout);
+    }
+
+    /// The next of the packets that have been handed up.
+    #[inline]
+    pub(crate) fn tell_next(&mut self) -> MacEvent {
+        let Some((to, id)) = self.released.up.pop_front() else {
+            self.released_at = Time::NEVER;
+            return MacEvent::Nothing;
+        };
+        if self.released.up.is_empty() {
+            self.released_at = Time::NEVER;
+        }
+        MacEvent::Packet { to, id }
+    }
+
+    /// What is due at `now` and does not depend on the channel: packets that were handed up, and recipients that wait no longer.
+    #[inline]
+    pub(crate) fn due(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) -> Option<MacEvent> {
+        if self.released_at <= now {
+            return Some(self.tell_next());
+        }
+        if self.reorder_timeout <= now {
+            self.time_out_reordering(now, retry_limit_drops);
+            return Some(self.tell_next());
+        }
+        None
+    }
+
+    /// The MPDUs of a PPDU that `sender` sent, or its request, have arrived at their receiver at `now`, those without error.
+    pub(crate) fn receive(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
+        let station = self.station_of(sender);
+        let Edcaf { ppdu, windows, task, .. } = &mut self.contenders[sender];
+        let window = &mut windows[task.expect("a sender has something to send").window()];
+        if ppdu.is_request() {
+            window.request(now, &self.chain, &mut self.released);
+        } else {
+            for number in ppdu.read() {
+                window.receive(number, &self.chain, &mut self.released);
+            }
+            window.hand_up(now, &self.chain, &mut self.released);
+        }
+        if window.blocked_since().is_some() || self.reorder_timeout < Time::NEVER {
+            self.find_reorder_timeout();
+        }
+        self.note_released(now, station, retry_limit_drops);
+    }
+
+    /// Whether MPDUs are acknowledged by block ACK.
+    pub(crate) fn has_block_ack(&self) -> bool {
+        self.aggregation.as_ref().is_some_and(|rules| rules.max_ampdu.0 > 0)
+    }
+}
+
+/// Time on the air of a control frame that precedes data.
+pub(crate) fn control_air(access: &Access, step: Step) -> Duration {
+    match step {
+        Step::Rts => access.timing.rts(),
+        Step::Cts => access.timing.cts(),
+        Step::CtsToSelf => {
+            let rate = access.protection.unwrap_or(access.timing.basic_rate);
+            access.timing.frame(access.timing.sizes.cts, rate)
+        }
+        Step::Data | Step::Ack | Step::BlockAckReq | Step::BlockAck => unreachable!("{step:?} does not precede data"),
+    }
+}
+
+/// AIFS of a category: SIFS and AIFSN slots, or what a channel has for DIFS where AIFSN is 2.
+fn aifs(access: &Access, category: &Category) -> Duration {
+    let timing = &access.timing;
+    if category.aifsn >= 2 {
+        timing.difs + timing.slot * u64::from(category.aifsn - 2)
+    } else {
+        timing.difs.saturating_sub(timing.slot)
+    }
+}
+
+pub(crate) fn number(index: usize) -> u32 {
+    u32::try_from(index).expect("stations and their categories can be numbered")
+}
