@@ -1,7 +1,9 @@
 //! Aggregates, block ACK and four categories, against closed forms and an exact Monte Carlo.
 
 use wifair_engine::stream;
-use wifair_mac::edcaf::{Aggregation, CategorySettings, Classifier, EdcaSettings, EdcaStation, SlotRules};
+use wifair_mac::edcaf::{
+    Aggregation, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
+};
 use wifair_mac::{Access, Category, GeneralChannel, MacEvent, StationSettings};
 use wifair_packet::{Kind, Packet, Packets};
 use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, Timing, TxMode};
@@ -27,7 +29,7 @@ fn aggregation() -> Aggregation {
         max_amsdu: Bytes(0),
         max_mpdu: Bytes(4095),
         max_duration: micros(5484),
-        min_subframe: Bytes(0),
+        min_start_spacing: Duration::ZERO,
         single_in_ampdu: false,
         request_after_miss: false,
         retry_limit: 7,
@@ -92,7 +94,7 @@ fn build(
         };
         let queues = vec![Queue::fifo(Limit::Packets(2000))];
         let category = CategorySettings { parameters, queues, backoff: common.backoff.clone() };
-        EdcaStation { common, mode: Some((mode, Band::Ghz5)), categories: vec![category] }
+        EdcaStation { common, mode: Some((mode, Band::Ghz5)), link: LinkSettings::fixed(), categories: vec![category] }
     };
     GeneralChannel::new(EdcaSettings {
         access,
@@ -237,7 +239,7 @@ fn every_packet_ends_once_or_is_held() {
             window: u16::try_from(pick(&[2, 8, 64])).unwrap(),
             max_ampdu: Bytes(pick(&[0, 4000, 65_535])),
             max_amsdu: Bytes(pick(&[0, 3839])),
-            min_subframe: Bytes(pick(&[0, 130])),
+            min_start_spacing: micros(pick(&[0, 16])), // 130 bytes at 65 Mb/s
             request_after_miss: pick(&[0, 1]) == 1,
             retry_limit: u8::try_from(pick(&[1, 2, 7])).unwrap(),
             reorder_timeout: micros(pick(&[500, 100_000])),

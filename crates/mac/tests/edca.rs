@@ -2,7 +2,7 @@
 
 use wifair_engine::stream;
 use wifair_mac::GeneralChannel;
-use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation, SlotRules};
+use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules};
 use wifair_mac::{Access, MacEvent, StationSettings};
 use wifair_mac::{Category, First};
 use wifair_packet::{Kind, Packet, Packets};
@@ -41,7 +41,7 @@ fn medium(categories: &[Category], goes_first: First, first: &Category) -> Gener
         };
         let ordinary =
             CategorySettings { parameters: ordinary.clone(), queues: queues(), backoff: station.backoff.clone() };
-        EdcaStation { common: station, mode: None, categories: vec![goes_first, ordinary] }
+        EdcaStation { common: station, mode: None, link: LinkSettings::fixed(), categories: vec![goes_first, ordinary] }
     };
     GeneralChannel::new(EdcaSettings {
         access: Access::standard(timing()),

@@ -7,7 +7,7 @@ use common::{chances, signals};
 use proptest::prelude::*;
 use wifair_engine::{Stream, stream};
 use wifair_mac::GeneralChannel;
-use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation, SlotRules};
+use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules};
 use wifair_mac::reference::{ReferenceChannel, ReferenceStation};
 use wifair_mac::{
     Access, AirTime, BROADCAST, BackoffRecord, Counters, Eifs, Fate, FrameKind, FrameRecord, Hearing, IdleAccess,
@@ -606,7 +606,7 @@ fn general(
         };
         let ordinary =
             CategorySettings { parameters, queues: vec![common.queue.clone()], backoff: common.backoff.clone() };
-        EdcaStation { common, mode: None, categories: vec![goes_first, ordinary] }
+        EdcaStation { common, mode: None, link: LinkSettings::fixed(), categories: vec![goes_first, ordinary] }
     });
     GeneralChannel::new(EdcaSettings {
         access: scenario.access,

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use wifair_ap::{Facts, Schemes};
 use wifair_engine::stream;
-use wifair_mac::edcaf::{CategorySettings, Classifier, SlotRules};
+use wifair_mac::edcaf::{CategorySettings, Classifier, LinkSettings, SlotRules};
 use wifair_mac::{Access, AccessCategory, Eifs, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{Capture, Reception};
+use wifair_phy::{Capture, Reception, TxMode};
 use wifair_queue::{self as queue, Chosen, Queue, Site};
 use wifair_routing::NextHops;
 use wifair_tcp::cc;
@@ -300,7 +300,7 @@ fn station_categories(
         queues: vec![station.queue.clone()],
         backoff: station.backoff.clone(),
     };
-    StationCategories { mode: None, categories: vec![first, ordinary] }
+    StationCategories { mode: None, link: LinkSettings::fixed(), categories: vec![first, ordinary] }
 }
 
 /// Transmit mode and the four access categories of the access point or a station, from 802.11n on.
@@ -340,7 +340,29 @@ fn four_categories(
             backoff: stream(queues.seed, "backoff", &name),
         }
     });
-    StationCategories { mode: Some((mode, band)), categories: categories.collect() }
+    let link = link(scenario, wlan, node, own, mode, queues.seed);
+    StationCategories { mode: Some((mode, band)), link, categories: categories.collect() }
+}
+
+/// How the access point or a station chooses modes, from 802.11n on, and the noise on its link.
+fn link(scenario: &Scenario, wlan: &Wlan, node: Node, own: OwnMode, mode: TxMode, seed: u64) -> LinkSettings {
+    let name = scenario.name_of(node);
+    let mut adaptation = &wlan.rate_adaptation;
+    let mut snr = None;
+    if let Node::Station(index) = node {
+        let group = &scenario.file.stations[scenario.network.stations[index].group];
+        adaptation = group.rate_adaptation.as_ref().unwrap_or(adaptation);
+        snr = group.snr.map(|snr| libm::pow(10.0, snr.0 / 10.0));
+    }
+    // The access point adapts to this station, or this station does.
+    let is_adapted = [adaptation, &wlan.rate_adaptation].iter().any(|chosen| **chosen != Adaptation::Fixed);
+    LinkSettings {
+        ladder: if is_adapted { wlan.modes_up_to(own, mode) } else { vec![] },
+        adaptation: adaptation.clone(),
+        draws: stream(seed, "rate", &name),
+        snr,
+        noise: stream(seed, "noise", &name),
+    }
 }
 
 /// A station with what `[wlan]` says of all. Errors of data frames are those of the station at the link's end.

@@ -9,15 +9,18 @@
 //! next ([`Edcafs::load`]), of what the PPDU is made ([`Edcafs::form`]), and what the end of an exchange means for the MPDUs
 //! ([`Edcafs::settle`]).
 
+mod links;
 mod ppdu;
 mod settings;
 mod waiting;
 mod window;
 
 use wifair_packet::{Packet, PacketId, Packets};
-use wifair_phy::{PpduTiming, TxMode};
+use wifair_phy::rate::Adaptation;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
+pub use self::links::LinkSettings;
+use self::links::{ModeChoice, StationLink};
 pub(crate) use self::ppdu::Ppdu;
 pub(crate) use self::settings::BLOCK_ACK_REQ;
 pub use self::settings::{
@@ -32,20 +35,13 @@ use crate::station::{Contention, Errors, frame_length};
 use crate::{Access, BROADCAST, Counters, MacEvent};
 use wifair_queue::{AirUse, Dropped, Gauge, Queue};
 
-/// A transmit mode in its band.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Mode {
-    pub tx: TxMode,
-    pub timing: PpduTiming,
-}
-
 /// What does not depend on the category.
 #[derive(Clone, Debug)]
 pub(crate) struct Station {
     pub rate: BitRate,
-    pub mode: Option<Mode>,
-    /// The longest PSDU in this mode that lasts no longer than a PPDU may.
-    pub longest_psdu: Bytes,
+    pub link: StationLink,
+    /// How it chooses the modes of what it sends, if it adapts.
+    choice: Option<ModeChoice>,
     pub routing_overhead: Bytes,
     pub errors: Errors,
     /// Its place among the access points, if it is one.
@@ -152,17 +148,14 @@ impl Edcafs {
         let categories = plans.first().map_or(0, |station| station.categories.len());
         assert!(categories > 0, "every station has a category");
         let (mut stations, mut contenders) = (vec![], vec![]);
+        let is_best_wanted = plans.iter().any(|station| station.link.adaptation == Adaptation::Ideal);
         for (own, plan) in (0..).zip(plans) {
             assert_eq!(plan.categories.len(), categories, "all stations have as many categories");
-            let EdcaStation { common: mut station, mode, categories } = plan;
-            let mode = mode.map(|(tx, band)| Mode { tx, timing: PpduTiming::new(tx, band) });
+            let EdcaStation { common: mut station, mode, link, categories } = plan;
             stations.push(Station {
                 rate: station.rate,
-                mode,
-                longest_psdu: match (&mode, &aggregation) {
-                    (Some(mode), Some(rules)) => mode.timing.longest(rules.max_duration).unwrap_or(Bytes(0)),
-                    _ => Bytes(0),
-                },
+                link: StationLink::new(mode, &link, aggregation.as_ref(), is_best_wanted),
+                choice: ModeChoice::new(&link),
                 routing_overhead: station.routing_overhead,
                 errors: Errors::new(&station),
                 ap: aps.iter().position(|ap| *ap == own),

@@ -5,9 +5,10 @@
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
+use super::links::LinkMode;
 use super::settings::{Aggregation, BLOCK_ACK_REQ};
 use super::window::Mpdu;
-use super::{BROADCAST, Dropped, Edcaf, Edcafs, Mode, Step, Task, control_air};
+use super::{BROADCAST, Dropped, Edcaf, Edcafs, Step, Task, control_air};
 use crate::exchange::{Protection, Purpose, sequence};
 use crate::station::frame_length;
 
@@ -21,7 +22,7 @@ pub(crate) struct Ppdu {
     pub to: u32,
     /// The first packet.
     pub first: PacketId,
-    purpose: Purpose,
+    pub purpose: Purpose,
     sequence: &'static [Step],
     /// Sequence numbers of the MPDUs, and whether each is spoilt.
     mpdus: Vec<(u64, bool)>,
@@ -98,6 +99,16 @@ impl Ppdu {
         }
     }
 
+    /// The same for further errors, by sequence number.
+    pub fn spoil_more(&mut self, mut is_spoilt: impl FnMut(u64) -> bool) {
+        for (number, spoilt) in &mut self.mpdus {
+            if is_spoilt(*number) && !*spoilt {
+                *spoilt = true;
+                self.spoilt += 1;
+            }
+        }
+    }
+
     /// Part of the air time that carried MPDUs which were spoilt.
     pub fn spoilt_air(&self) -> Duration {
         match (self.spoilt, self.mpdus.len()) {
@@ -169,19 +180,15 @@ impl Edcafs {
             return;
         };
         self.contenders[sender].backlog.retain(|waiting| *waiting != place);
+        self.choose_mode(now, sender, station, to);
         let limit = self.psdu_limit(now, sender, station, to);
+        let min_subframe = self.mode_towards(station, to).map_or(0, |mode| mode.min_subframe);
         let aggregation = self.aggregation.as_ref().filter(|_| to != BROADCAST);
         let sizes = self.access.timing.sizes;
         let (overhead, llc) = (sizes.mac_overhead.0, sizes.llc_overhead.0);
         let contender = &mut self.contenders[sender];
         contender.ppdu.begin(to, if to == BROADCAST { Purpose::Broadcast } else { Purpose::Single });
-        let mut growing = Growing {
-            psdu: 0,
-            limit,
-            min_subframe: aggregation.map_or(0, |rules| rules.min_subframe.0),
-            last: 0,
-            mpdus: 0,
-        };
+        let mut growing = Growing { psdu: 0, limit, min_subframe, last: 0, mpdus: 0 };
         let has_msdus = aggregation.is_some_and(|rules| rules.max_amsdu.0 > 0);
         let mut number = contender.windows[place].origin();
         loop {
@@ -269,38 +276,78 @@ impl Edcafs {
         if self.stations[station].ap.is_some() && to != BROADCAST { to as usize } else { station }
     }
 
+    /// The place of the mode of data from one station to another, among those of the station by whose rate they go.
+    pub(crate) fn mode_place(&self, station: usize, to: u32) -> usize {
+        let link = &self.stations[self.rate_of(station, to)].link;
+        self.stations[station].choice.as_ref().map_or(0, |choice| choice.place(to, link))
+    }
+
+    /// The mode of data from one station to another; none where the bare rate counts.
+    #[inline]
+    pub(crate) fn mode_towards(&self, station: usize, to: u32) -> Option<&LinkMode> {
+        self.stations[self.rate_of(station, to)].link.mode(self.mode_place(station, to))
+    }
+
+    /// A station that adapts chooses the mode of its next data to another.
+    fn choose_mode(&mut self, now: Time, sender: usize, station: usize, to: u32) {
+        let Some(mut choice) = self.stations[station].choice.take() else { return };
+        if to != BROADCAST {
+            let contender = &self.contenders[sender];
+            let timing = &self.access.timing;
+            let backoff = timing.slot * u64::from(contender.contention.cw_min()) / 2;
+            let overhead = contender.aifs + backoff + timing.sifs + timing.ack();
+            choice.choose(now, to, &self.stations[self.rate_of(station, to)].link, overhead);
+        }
+        self.stations[station].choice = Some(choice);
+    }
+
+    /// A sender that learns takes note of what became of its data.
+    pub(crate) fn report_mode(&mut self, sender: usize, delivered: u64) {
+        let station = self.station_of(sender);
+        let ppdu = &self.contenders[sender].ppdu;
+        if let Some(choice) = self.stations[station].choice.as_mut().filter(|_| !ppdu.is_request()) {
+            let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+            choice.report(ppdu.to, count(ppdu.mpdus.len() as u64), count(delivered));
+        }
+    }
+
     /// Air time of data.
     fn data_air(&self, station: usize, to: u32, psdu: Bytes) -> Duration {
-        let peer = &self.stations[self.rate_of(station, to)];
-        match peer.mode {
+        match self.mode_towards(station, to) {
             _ if to == BROADCAST => self.access.timing.frame(psdu, self.access.broadcast_rate),
             Some(mode) => mode.timing.duration(psdu),
-            None => self.access.timing.frame(psdu, peer.rate),
+            None => self.access.timing.frame(psdu, self.stations[self.rate_of(station, to)].rate),
         }
     }
 
     /// Rate of control frames that answer data between two stations.
     pub(crate) fn control_rate(&self, station: usize, to: u32) -> BitRate {
-        let peer = &self.stations[self.rate_of(station, to)];
-        let kbps = |mode: Mode| BitRate::from_kbps(u64::from(mode.tx.reference_rate_kbps()));
-        self.access.timing.answer_rate(peer.mode.map_or(peer.rate, kbps))
+        let rate = match self.mode_towards(station, to) {
+            Some(mode) => mode.reference_rate(),
+            None => self.stations[self.rate_of(station, to)].rate,
+        };
+        self.access.timing.answer_rate(rate)
     }
 
     /// Air time of the answer to data or a request.
     fn response_air(&self, station: usize, to: u32, purpose: Purpose) -> Duration {
-        let timing = &self.access.timing;
-        let length = match (purpose, &self.aggregation) {
+        let length = self.response_length(purpose);
+        if to == BROADCAST { Duration::ZERO } else { self.access.timing.frame(length, self.control_rate(station, to)) }
+    }
+
+    /// Length of the answer to data or a request.
+    pub(crate) fn response_length(&self, purpose: Purpose) -> Bytes {
+        match (purpose, &self.aggregation) {
             (Purpose::Aggregate | Purpose::BlockAckRequest, Some(rules)) => rules.block_ack(),
-            _ => timing.sizes.ack,
-        };
-        if to == BROADCAST { Duration::ZERO } else { timing.frame(length, self.control_rate(station, to)) }
+            _ => self.access.timing.sizes.ack,
+        }
     }
 
     /// How data are protected.
     fn protection(&self, psdu: Bytes, to: u32, station: usize) -> Protection {
         if to != BROADCAST && self.access.protects(psdu) {
             Protection::RtsCts
-        } else if self.access.protection.is_some() && self.stations[station].mode.is_some() {
+        } else if self.access.protection.is_some() && self.mode_towards(station, to).is_some() {
             Protection::CtsToSelf
         } else {
             Protection::None
@@ -312,15 +359,14 @@ impl Edcafs {
         let Some(rules) = self.aggregation.as_ref().filter(|rules| rules.max_ampdu.0 > 0 && to != BROADCAST) else {
             return 0;
         };
-        let peer = &self.stations[self.rate_of(station, to)];
-        let Some(mode) = peer.mode else { return 0 };
+        let Some(mode) = self.mode_towards(station, to) else { return 0 };
         let txop = self.contenders[sender].txop;
         let longest = if txop > Duration::ZERO {
             let answer = self.access.timing.sifs + self.response_air(station, to, Purpose::Aggregate);
             let left = txop.saturating_sub(now - self.contenders[sender].won_at + answer);
             mode.timing.longest(left.min(rules.max_duration)).unwrap_or(Bytes(0))
         } else {
-            peer.longest_psdu
+            mode.longest_psdu
         };
         rules.max_ampdu.0.min(longest.0).max(1)
     }

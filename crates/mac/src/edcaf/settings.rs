@@ -5,6 +5,7 @@ use wifair_packet::Packet;
 use wifair_phy::{Band, TxMode};
 use wifair_units::{Bytes, Duration, Time};
 
+use super::links::LinkSettings;
 use crate::category::{Category, First};
 use crate::{Access, StationSettings};
 use wifair_queue::Queue;
@@ -60,8 +61,8 @@ pub struct Aggregation {
     pub max_mpdu: Bytes,
     /// Longest PPDU: aPPDUMaxTime, 5.484 ms.
     pub max_duration: Duration,
-    /// Least length of a subframe of an A-MPDU, by the minimum MPDU start spacing at the rate of the PPDU.
-    pub min_subframe: Bytes,
+    /// Minimum MPDU start spacing in an A-MPDU.
+    pub min_start_spacing: Duration,
     /// Whether a single MPDU stands in an A-MPDU too, as in VHT and HE PPDUs.
     pub single_in_ampdu: bool,
     /// After a block ACK that did not come, whether the sender asks for it (as ns-3 does by default) instead of sending the
@@ -113,6 +114,8 @@ pub struct EdcaStation {
     pub common: StationSettings,
     /// Transmit mode of data to and from this station and its band, from HT on; the bare rate counts if absent.
     pub mode: Option<(TxMode, Band)>,
+    /// What else decides how it sends and is reached.
+    pub link: LinkSettings,
     /// What goes first comes first.
     pub categories: Vec<CategorySettings>,
 }

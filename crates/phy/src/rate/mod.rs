@@ -41,6 +41,10 @@ choice! {
         Aarf(aarf::Params) = "aarf" from "M. Lacage, M. Manshaei and T. Turletti, 2004",
         /// The rate of the best throughput by statistics of all rates; a tenth of the frames try others.
         Minstrel(minstrel::Params) = "minstrel" from "D. Smithies, MadWifi, 2005; F. Fietkau, mac80211, 2008",
+        /// The same for 802.11n and later: statistics of MPDUs in aggregates.
+        MinstrelHt(minstrel_ht::Params) = "minstrel-ht" from "F. Fietkau, mac80211, 2010",
+        /// The mode of the best expected throughput at an SNR that is known, from 802.11n on: a bound for all others.
+        Ideal = "ideal",
     }
 }
 
@@ -65,8 +69,8 @@ pub enum Control {
 }
 
 impl Control {
-    /// The algorithm for a ladder of rates, starting with the one at `start`; none if rates are fixed. `cw_min` is that of the
-    /// sender.
+    /// The algorithm for a ladder of rates, starting with the one at `start`; none if rates are fixed, or if it chooses among
+    /// modes from HT on. `cw_min` is that of the sender.
     ///
     /// # Panics
     /// If the ladder is empty or does not reach to `start`.
@@ -75,7 +79,7 @@ impl Control {
         assert!(start < ladder.len(), "the ladder has the rate to start with");
         let top = ladder.len() - 1;
         match chosen {
-            Adaptation::Fixed => None,
+            Adaptation::Fixed | Adaptation::MinstrelHt(_) | Adaptation::Ideal => None,
             Adaptation::Arf(params) => Some(Self::Arf(Arf::new(params, start, top))),
             Adaptation::Aarf(params) => Some(Self::Aarf(Aarf::new(params, start, top))),
             Adaptation::Minstrel(params) => {

@@ -7,7 +7,7 @@ use wifair_phy::placement::Placement;
 use wifair_phy::rate::Adaptation;
 use wifair_queue as queue;
 use wifair_tcp as tcp;
-use wifair_units::{BitRate, Bytes, Duration, Metres};
+use wifair_units::{BitRate, Bytes, Db, Duration, Metres};
 
 use super::seeds::Seeds;
 use super::sweep::Sweep;
@@ -122,7 +122,7 @@ table! {
         pub radio: Option<Radio> = None;
         /// Whether they are of 802.11b and cannot read OFDM frames, in an 802.11g network with `[space]`.
         pub dsss_only: bool = false;
-        /// How they choose their rates, if not as `[wlan]` says; with `[space]`.
+        /// How they choose their rates, if not as `[wlan]` says; with `[space]`, or from 802.11n on.
         pub rate_adaptation: Option<Adaptation> = None;
         /// Rate of data frames from and to each, if not that of `[wlan]`, or 11 Mb/s if they are `dsss_only` in 802.11g.
         pub data_rate: Option<BitRate> = None;
@@ -132,6 +132,9 @@ table! {
         pub streams: Option<u32> = None;
         /// Width of PPDUs from and to each in MHz, from 802.11n on, if not that of `[wlan]`.
         pub width: Option<u32> = None;
+        /// Signal over noise between each and the access point, in 20 MHz with all power in one stream, from 802.11n on. If absent
+        /// frames are lost by collisions, `data_error` and `control_error` alone.
+        pub snr: Option<Db> = None, "from -20 dB to 100 dB" => |snr| snr.is_none_or(|snr| (-20.0..=100.0).contains(&snr.0));
         /// Parameters of its access categories from 802.11n on, if not those of `[wlan]`.
         pub edca: Option<Edca> = None;
         /// Least contention window, if not that of `[wlan]`.

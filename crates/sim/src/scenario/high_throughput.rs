@@ -2,9 +2,11 @@
 
 use wifair_config::{At, choice, table};
 use wifair_mac::{AccessCategory, Category, edcaf};
+use wifair_phy::rate::Adaptation;
 use wifair_phy::{Amendment, Band as PhyBand, Coding as PhyCoding, ModeError, ModeRequest, TxMode};
 use wifair_units::{Bytes, Duration};
 
+use super::file::File;
 use super::wlan::Wlan;
 
 choice! {
@@ -156,6 +158,55 @@ impl Wlan {
         amendment.mode(&request)
     }
 
+    /// The modes that rate adaptation may choose for a group whose own mode is `highest`: those with its width, up to its MCS,
+    /// and up to its streams.
+    #[must_use]
+    pub fn modes_up_to(&self, own: OwnMode, highest: TxMode) -> Vec<TxMode> {
+        let top = u32::from(highest.mcs().unwrap_or(0));
+        // In 802.11n the MCS tells the streams.
+        let streams: Vec<Option<u32>> = match self.standard.amendment() {
+            Amendment::N => vec![None],
+            _ => (1..=u32::from(highest.streams())).map(Some).collect(),
+        };
+        let of = |streams: Option<u32>, mcs: u32| {
+            let own = OwnMode { mcs: Some(mcs), streams: streams.or(own.streams), ..own };
+            self.mode(own).ok().map(|(_, mode)| mode)
+        };
+        streams.into_iter().flat_map(|streams| (0..=top).filter_map(move |mcs| of(streams, mcs))).collect()
+    }
+
+    /// What is wrong with how senders adapt: path, message and note of each problem.
+    pub(super) fn adaptation_problems(&self, file: &File) -> Vec<(String, String, String)> {
+        let has_mcs = self.standard.has_mcs();
+        let groups = file.stations.iter().enumerate().filter_map(|(index, group)| {
+            Some((format!("stations[{index}].rate_adaptation"), group.rate_adaptation.as_ref()?))
+        });
+        let all = std::iter::once(("wlan.rate_adaptation".to_owned(), &self.rate_adaptation)).chain(groups);
+        let without_snr = file.space.is_none() && file.stations.iter().any(|group| group.snr.is_none());
+        let problem = |(path, chosen): (String, &Adaptation)| {
+            let (is_old, is_new) = match chosen {
+                Adaptation::Fixed => (false, false),
+                Adaptation::MinstrelHt(_) | Adaptation::Ideal => (false, true),
+                _ => (true, false),
+            };
+            let message = format!("\"{chosen}\" does not choose among the rates of {}", self.standard);
+            match (has_mcs, chosen) {
+                (true, _) if is_old => {
+                    Some((path, message, "write \"minstrel-ht\", \"ideal\" or \"fixed\"".to_owned()))
+                }
+                (false, _) if is_new => {
+                    Some((path, message, "write \"minstrel\", \"arf\", \"aarf\" or \"fixed\"".to_owned()))
+                }
+                (true, Adaptation::Ideal) if without_snr => {
+                    let note = "write `snr` in all [[stations]], as in snr = \"25 dB\"";
+                    Some((path, "\"ideal\" has no signal-to-noise ratio to go by".to_owned(), note.to_owned()))
+                }
+                _ => None,
+            }
+        };
+        all.filter_map(problem).collect()
+    }
+
     /// The band in which its stations are.
     #[must_use]
     pub fn phy_band(&self) -> PhyBand {
@@ -170,7 +221,6 @@ impl Wlan {
         let has_vht = amendment >= Amendment::Ac;
         let max_ampdu = keys.max_ampdu.unwrap_or(longest_ampdu(amendment));
         let window = keys.window.unwrap_or(largest_window(amendment));
-        let rate = self.mode(OwnMode::default()).map_or(0, |(_, mode)| mode.data_rate().as_bps());
         edcaf::Aggregation {
             window: if max_ampdu.0 == 0 { 2 } else { u16::try_from(window).expect("it was checked") },
             max_ampdu: if window == 1 { Bytes(0) } else { max_ampdu },
@@ -181,7 +231,7 @@ impl Wlan {
                 (false, _) => 4_095,
             }),
             max_duration: keys.max_ppdu_time,
-            min_subframe: Bytes((keys.min_start_spacing.as_nanos() * rate).div_ceil(8_000_000_000)),
+            min_start_spacing: keys.min_start_spacing,
             single_in_ampdu: has_vht,
             request_after_miss: keys.request_after_miss,
             retry_limit: self.short_retry_limit,

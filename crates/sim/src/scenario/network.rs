@@ -256,14 +256,15 @@ impl Builder<'_> {
     /// Reports what is asked of a medium in which everybody hears everybody and that only one with links and powers does.
     fn without_space(&mut self, wlan: &Wlan) {
         let mut asked = vec![];
-        if wlan.rate_adaptation != Adaptation::Fixed {
+        let has_mcs = wlan.standard.has_mcs();
+        if !has_mcs && wlan.rate_adaptation != Adaptation::Fixed {
             asked.push("wlan.rate_adaptation".to_owned());
         }
         if wlan.protection.is_some() {
             asked.push("wlan.protection".to_owned());
         }
         for (index, group) in self.file.stations.iter().enumerate() {
-            if group.rate_adaptation.as_ref().is_some_and(|chosen| *chosen != Adaptation::Fixed) {
+            if !has_mcs && group.rate_adaptation.as_ref().is_some_and(|chosen| *chosen != Adaptation::Fixed) {
                 asked.push(format!("stations[{index}].rate_adaptation"));
             }
             if group.dsss_only {
@@ -318,6 +319,7 @@ impl Builder<'_> {
                 ("mcs", false, group.mcs.is_some()),
                 ("streams", false, group.streams.is_some()),
                 ("width", false, group.width.is_some()),
+                ("snr", false, group.snr.is_some()),
                 ("edca", false, group.edca.is_some()),
             ] {
                 refuse(format!("stations[{index}].{key}"), is_set && is_old == has_mcs);
@@ -336,6 +338,7 @@ impl Builder<'_> {
                 }
             }
         }
+        problems.extend(wlan.adaptation_problems(self.file));
         for (path, message, note) in problems {
             let note = if note.is_empty() { format!("`wlan.standard` is \"{}\"", wlan.standard) } else { note };
             self.problem(&path, &message, &note);

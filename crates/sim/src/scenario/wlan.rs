@@ -257,7 +257,8 @@ table! {
         pub cts_size: Bytes = Bytes(14), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
         /// ACK frame.
         pub ack_size: Bytes = Bytes(14), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
-        /// How senders choose the rate of data frames to each receiver; with `[space]`.
+        /// How senders choose the rate of data frames to each receiver; with `[space]`, or from 802.11n on, where they choose among
+        /// the modes up to `mcs` and `streams`.
         pub rate_adaptation: Adaptation = Adaptation::Fixed;
         /// Whether OFDM frames are protected where there are stations with `dsss_only`.
         pub use_protection: bool = true;

@@ -222,7 +222,10 @@ impl World {
                         slot_rules: categories.slot_rules,
                         aggregation: categories.aggregation,
                         stations: stations
-                            .map(|(common, own)| EdcaStation { common, mode: own.mode, categories: own.categories })
+                            .map(|(common, own)| {
+                                let StationCategories { mode, link, categories } = own;
+                                EdcaStation { common, mode, link, categories }
+                            })
                             .collect(),
                     })))
                 }

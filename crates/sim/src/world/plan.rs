@@ -2,7 +2,7 @@
 
 use wifair_ap::Schemes;
 use wifair_engine::Stream;
-use wifair_mac::edcaf::{Aggregation, CategorySettings, Classifier, SlotRules};
+use wifair_mac::edcaf::{Aggregation, CategorySettings, Classifier, LinkSettings, SlotRules};
 use wifair_mac::{Access, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_phy::{Band, TxMode};
 use wifair_queue::Queue;
@@ -92,6 +92,8 @@ pub struct CategoriesPlan {
 pub struct StationCategories {
     /// Transmit mode of data to and from the station and its band, from HT on.
     pub mode: Option<(TxMode, Band)>,
+    /// What else decides how the station sends and is reached.
+    pub link: LinkSettings,
     /// What goes first comes first.
     pub categories: Vec<CategorySettings>,
 }

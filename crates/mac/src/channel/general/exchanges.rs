@@ -79,8 +79,10 @@ impl GeneralChannel {
         }
         let mut begins = now;
         if ppdu.has(Step::Rts) {
-            if self.edcafs.stations[to as usize].errors.loses_control()
-                || self.edcafs.stations[station].errors.loses_control()
+            let timing = self.edcafs.access.timing;
+            let (rate, rts, cts) = (timing.basic_rate, timing.sizes.rts, timing.sizes.cts);
+            if self.edcafs.loses_control(station, to, to, rate, rts)
+                || self.edcafs.loses_control(station, to, number(station), rate, cts)
             {
                 // Booked as a collision of the RTS with noise: the exchange ends with it.
                 self.phase = Phase::Collision;
@@ -89,17 +91,10 @@ impl GeneralChannel {
             }
             self.edcafs.contenders[sender].contention.clear();
         }
-        let ppdu = &mut self.edcafs.contenders[sender].ppdu;
-        for step in ppdu.before_data() {
+        for step in self.edcafs.contenders[sender].ppdu.before_data() {
             begins += control_air(&self.edcafs.access, *step) + self.edcafs.access.timing.sifs;
         }
-        let data_from = self.edcafs.stations[station].errors.data_from;
-        let errors = &mut self.edcafs.stations[to as usize].errors;
-        if ppdu.is_request() {
-            ppdu.set_spoilt(|| errors.loses_control());
-        } else {
-            ppdu.set_spoilt(|| errors.loses_data(data_from));
-        }
+        self.edcafs.spoil(sender);
         self.phase = Phase::Data;
         self.next = begins + self.edcafs.contenders[sender].ppdu.air;
     }
@@ -121,7 +116,7 @@ impl GeneralChannel {
         }
         let response = ppdu.response;
         self.edcafs.receive(now, sender, retry_limit_drops);
-        let lost = self.edcafs.stations[station].errors.loses_control();
+        let lost = self.edcafs.loses_response(sender);
         self.phase = Phase::Response { lost };
         self.next = now + self.edcafs.access.timing.sifs + response;
         true
@@ -184,6 +179,7 @@ impl GeneralChannel {
         self.edcafs.contenders[sender].in_a_row += 1;
         let delivered = self.edcafs.settle(now, sender, true, retry_limit_drops);
         self.edcafs.counters[station].delivered += delivered;
+        self.edcafs.report_mode(sender, delivered);
         let contender = &mut self.edcafs.contenders[sender];
         contender.contention.reset();
         let (to, excess) = (contender.ppdu.to, self.nav_excess(sender));
@@ -335,6 +331,9 @@ impl GeneralChannel {
         let to = contender.ppdu.to;
         let before = retry_limit_drops.len();
         self.edcafs.settle(now, sender, false, retry_limit_drops);
+        if !by_rts {
+            self.edcafs.report_mode(sender, 0);
+        }
         if exhausted && (!self.edcafs.has_block_ack() || self.edcafs.contenders[sender].ppdu.is_request()) {
             self.edcafs.discard(now, sender, retry_limit_drops);
         }

@@ -101,10 +101,7 @@ impl GeneralChannel {
         let ppdu_number = ppdu.is_aggregate().then(|| tap.next_aggregate());
         let count = ppdu.mpdus().len();
         let is_broadcast = ppdu.to == BROADCAST;
-        let mode = self.edcafs.stations[self.edcafs.rate_of(station, ppdu.to)]
-            .mode
-            .filter(|_| !is_broadcast)
-            .map(|mode| mode.tx);
+        let mode = self.edcafs.mode_towards(station, ppdu.to).filter(|_| !is_broadcast).map(|mode| mode.tx);
         for (place, &(number, is_spoilt)) in ppdu.mpdus().iter().enumerate() {
             let mpdu = window.mpdu(number);
             #[allow(clippy::cast_possible_truncation)]
@@ -134,8 +131,8 @@ impl GeneralChannel {
         if ppdu.to == BROADCAST {
             return self.edcafs.access.broadcast_rate;
         }
-        let peer = &self.edcafs.stations[self.edcafs.rate_of(station, ppdu.to)];
-        peer.mode.map_or(peer.rate, |mode| mode.tx.data_rate())
+        let bare = self.edcafs.stations[self.edcafs.rate_of(station, ppdu.to)].rate;
+        self.edcafs.mode_towards(station, ppdu.to).map_or(bare, |mode| mode.tx.data_rate())
     }
 
     /// The answer that ends at `now`.

@@ -1,0 +1,281 @@
+//! How data go between a station and the access point: the transmit modes there are, the choice among them, and what noise spoils.
+//!
+//! A frame from the access point goes in a mode of its receiver, any other in one of its sender. Where a sender adapts, it
+//! keeps the statistics of [`MinstrelHt`] for each of its receivers, over all access categories. The signal-to-noise ratio of
+//! a station holds for both directions and does not change, so the best mode by it ([`Ideal`]) is found once.
+
+use wifair_engine::{Stream, stream};
+use wifair_phy::rate::{Adaptation, Ideal, MinstrelHt, sinr_of};
+use wifair_phy::{Band, BitErrors, Mode as LegacyMode, PpduTiming, TxMode, mcs_errors};
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+use super::settings::{Aggregation, BLOCK_ACK_REQ};
+use super::{Edcaf, Edcafs, Station, number};
+
+/// Length of an MPDU by which the best mode at a ratio is found: an IP packet of 1500 bytes.
+const USUAL_MPDU: Bytes = Bytes(1538);
+
+/// How a station sends and is reached.
+#[derive(Clone, Debug)]
+pub struct LinkSettings {
+    /// Modes besides that of the station in which data to and from it may go, if senders adapt.
+    pub ladder: Vec<TxMode>,
+    /// How the station chooses the modes of its data frames.
+    pub adaptation: Adaptation,
+    /// Draws of the choice.
+    pub draws: Stream,
+    /// Signal over noise between the station and the access point, as a ratio in 20 MHz with all power in one stream. If absent
+    /// frames are lost by given probabilities alone.
+    pub snr: Option<f64>,
+    /// Draws of what noise spoils.
+    pub noise: Stream,
+}
+
+impl LinkSettings {
+    /// One mode for all data, and no noise.
+    #[must_use]
+    pub fn fixed() -> Self {
+        let draws = stream(0, "rate", "");
+        Self { ladder: vec![], adaptation: Adaptation::Fixed, noise: draws.clone(), draws, snr: None }
+    }
+}
+
+/// A transmit mode in its band.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkMode {
+    pub tx: TxMode,
+    pub timing: PpduTiming,
+    /// The longest PSDU that lasts no longer than a PPDU may.
+    pub longest_psdu: Bytes,
+    /// Least length of a subframe of an A-MPDU, by the minimum MPDU start spacing (IEEE Std 802.11-2016, 10.13.3).
+    pub min_subframe: u64,
+}
+
+impl LinkMode {
+    fn new(tx: TxMode, band: Band, rules: Option<&Aggregation>) -> Self {
+        let timing = PpduTiming::new(tx, band);
+        let spacing = rules.map_or(0, |rules| rules.min_start_spacing.as_nanos());
+        Self {
+            tx,
+            timing,
+            longest_psdu: rules.and_then(|rules| timing.longest(rules.max_duration)).unwrap_or(Bytes(0)),
+            min_subframe: (spacing * tx.data_rate().as_bps()).div_ceil(8_000_000_000),
+        }
+    }
+
+    /// The rate by which control responses are chosen.
+    pub fn reference_rate(&self) -> BitRate {
+        BitRate::from_kbps(u64::from(self.tx.reference_rate_kbps()))
+    }
+}
+
+/// What of a frame decides whether noise spoils it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sent {
+    /// In the mode of this place.
+    In(usize),
+    /// At a rate before HT.
+    At(BitRate),
+}
+
+/// Modes of one station, and the noise on its link.
+#[derive(Clone, Debug)]
+pub(crate) struct StationLink {
+    /// Empty where the bare rate of the station counts.
+    modes: Vec<LinkMode>,
+    band: Band,
+    /// Place of the best mode by the signal-to-noise ratio; that of the station's own mode, 0, where nobody asks.
+    best: usize,
+    snr: Option<f64>,
+    noise: Stream,
+    /// Probabilities of loss that were needed last, by mode and length.
+    losses: Vec<(Sent, u32, f64)>,
+}
+
+/// Entries of [`StationLink::losses`].
+const REMEMBERED: usize = 16;
+
+impl StationLink {
+    /// The link of a station with this mode.
+    pub fn new(
+        mode: Option<(TxMode, Band)>,
+        settings: &LinkSettings,
+        rules: Option<&Aggregation>,
+        is_best_wanted: bool,
+    ) -> Self {
+        let LinkSettings { ladder, snr, noise, .. } = settings;
+        let (mut all, mut band) = (vec![], Band::Ghz5);
+        if let Some((own, own_band)) = mode {
+            all.push(own);
+            all.extend(ladder.iter().copied().filter(|other| *other != own));
+            band = own_band;
+        }
+        let best = match snr {
+            Some(snr) if is_best_wanted && all.len() > 1 => Ideal::new(&all, USUAL_MPDU).mode(*snr),
+            _ => 0,
+        };
+        Self {
+            modes: all.into_iter().map(|tx| LinkMode::new(tx, band, rules)).collect(),
+            band,
+            best,
+            snr: *snr,
+            noise: noise.clone(),
+            losses: vec![],
+        }
+    }
+
+    /// The mode of this place; none if the bare rate counts.
+    #[inline]
+    pub fn mode(&self, place: usize) -> Option<&LinkMode> {
+        self.modes.get(place)
+    }
+
+    /// Whether anything can be lost to noise.
+    #[inline]
+    pub const fn is_noisy(&self) -> bool {
+        self.snr.is_some()
+    }
+
+    /// Whether noise spoils an MPDU of `length` bytes in the mode of this place, or at `rate` if the station has no modes.
+    pub fn spoils_data(&mut self, place: usize, rate: BitRate, length: u32) -> bool {
+        let sent = if place < self.modes.len() { Sent::In(place) } else { Sent::At(rate) };
+        self.spoils(sent, length)
+    }
+
+    /// Whether noise spoils a control frame.
+    pub fn spoils_control(&mut self, rate: BitRate, length: Bytes) -> bool {
+        self.spoils(Sent::At(rate), u32::try_from(length.0).expect("control frames are short"))
+    }
+
+    fn spoils(&mut self, sent: Sent, length: u32) -> bool {
+        let Some(snr) = self.snr else { return false };
+        let known = self.losses.iter().find(|known| (known.0, known.1) == (sent, length));
+        let loss = known.map(|known| known.2).unwrap_or_else(|| {
+            let loss = -libm::expm1(self.log_survival(sent, snr, 8.0 * f64::from(length)));
+            if self.losses.len() == REMEMBERED {
+                self.losses.remove(0);
+            }
+            self.losses.push((sent, length, loss));
+            loss
+        });
+        self.noise.chance(loss)
+    }
+
+    fn log_survival(&self, sent: Sent, snr: f64, bits: f64) -> f64 {
+        match sent {
+            Sent::In(place) => {
+                let mode = self.modes[place].tx;
+                mcs_errors::log_survival(mode, sinr_of(mode, snr), bits).expect("stations have modes from HT on")
+            }
+            Sent::At(rate) => {
+                let is_ofdm = rate.as_bps() >= 6_000_000 && rate.as_bps() != 11_000_000;
+                BitErrors::tables().log_survival(LegacyMode::of(rate, is_ofdm), snr, bits)
+            }
+        }
+    }
+}
+
+/// What a sender knows of one of its receivers.
+#[derive(Clone, Debug)]
+struct Towards {
+    control: MinstrelHt,
+    chosen: usize,
+    /// PPDUs in a row that were not answered.
+    unanswered: u32,
+}
+
+/// The choice of one sender that adapts.
+#[derive(Clone, Debug)]
+pub(crate) struct ModeChoice {
+    adaptation: Adaptation,
+    draws: Stream,
+    towards: Vec<Option<Box<Towards>>>,
+}
+
+impl ModeChoice {
+    /// The choice of a sender; none if it does not adapt.
+    pub fn new(settings: &LinkSettings) -> Option<Self> {
+        let LinkSettings { adaptation, draws, .. } = settings;
+        let adapts = matches!(adaptation, Adaptation::MinstrelHt(_) | Adaptation::Ideal);
+        adapts.then(|| Self { adaptation: adaptation.clone(), draws: draws.clone(), towards: vec![] })
+    }
+
+    /// The place of the mode of `link` that was chosen last towards a receiver.
+    pub fn place(&self, to: u32, link: &StationLink) -> usize {
+        let towards = self.towards.get(to as usize).and_then(Option::as_ref);
+        towards.map_or(if self.adaptation == Adaptation::Ideal { link.best } else { 0 }, |towards| towards.chosen)
+    }
+
+    /// Chooses a mode of `link` for the next PPDU to a receiver. `overhead` is the time that an exchange takes besides its data.
+    pub fn choose(&mut self, now: Time, to: u32, link: &StationLink, overhead: Duration) {
+        let Adaptation::MinstrelHt(params) = &self.adaptation else { return };
+        if link.modes.len() < 2 {
+            return;
+        }
+        let place = to as usize;
+        if place >= self.towards.len() {
+            self.towards.resize_with(place + 1, || None);
+        }
+        let towards = self.towards[place].get_or_insert_with(|| {
+            let modes: Vec<TxMode> = link.modes.iter().map(|mode| mode.tx).collect();
+            let control = MinstrelHt::new(params, &modes, link.band, overhead);
+            Box::new(Towards { control, chosen: 0, unanswered: 0 })
+        });
+        towards.chosen = towards.control.mode(now, towards.unanswered, &mut self.draws);
+    }
+
+    /// Of `sent` MPDUs to a receiver in the mode chosen last, so many were acknowledged.
+    pub fn report(&mut self, to: u32, sent: u32, acknowledged: u32) {
+        let Some(towards) = self.towards.get_mut(to as usize).and_then(Option::as_mut) else { return };
+        towards.control.on_result(towards.chosen, sent, acknowledged);
+        towards.unanswered = if acknowledged > 0 { 0 } else { towards.unanswered + 1 };
+    }
+}
+
+impl Edcafs {
+    /// Whether `receiver`, one of two stations in an exchange, loses a control frame.
+    pub(crate) fn loses_control(
+        &mut self,
+        station: usize,
+        to: u32,
+        receiver: u32,
+        rate: BitRate,
+        length: Bytes,
+    ) -> bool {
+        let is_lost = self.stations[receiver as usize].errors.loses_control();
+        let peer = self.rate_of(station, to);
+        let link = &mut self.stations[peer].link;
+        (link.is_noisy() && link.spoils_control(rate, length)) || is_lost
+    }
+
+    /// Whether a sender loses the answer to its data or request.
+    pub(crate) fn loses_response(&mut self, sender: usize) -> bool {
+        let station = self.station_of(sender);
+        let ppdu = &self.contenders[sender].ppdu;
+        let (to, length) = (ppdu.to, self.response_length(ppdu.purpose));
+        let rate = self.control_rate(station, to);
+        self.loses_control(station, to, number(station), rate, length)
+    }
+
+    /// Finds out what of the data or the request of a sender is spoilt by errors.
+    pub(crate) fn spoil(&mut self, sender: usize) {
+        let (station, to) = (self.station_of(sender), self.contenders[sender].ppdu.to);
+        if self.contenders[sender].ppdu.is_request() {
+            let rate = self.control_rate(station, to);
+            let is_lost = self.loses_control(station, to, to, rate, BLOCK_ACK_REQ);
+            self.contenders[sender].ppdu.set_spoilt(|| is_lost);
+            return;
+        }
+        let data_from = self.stations[station].errors.data_from;
+        let errors = &mut self.stations[to as usize].errors;
+        self.contenders[sender].ppdu.set_spoilt(|| errors.loses_data(data_from));
+        let peer = self.rate_of(station, to);
+        if self.stations[peer].link.is_noisy() {
+            let place = self.mode_place(station, to);
+            let Edcaf { ppdu, windows, task, .. } = &mut self.contenders[sender];
+            let window = &windows[task.expect("a sender has something to send").window()];
+            let Station { link, rate, .. } = &mut self.stations[peer];
+            ppdu.spoil_more(|number| link.spoils_data(place, *rate, window.mpdu(number).length));
+        }
+    }
+}
