@@ -108,7 +108,6 @@ impl GeneralChannel {
     /// A data frame or BlockAckReq ends. Whether its receiver answers.
     pub(super) fn receive(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) -> bool {
         let sender = self.senders[0];
-        let station = self.edcafs.station_of(sender);
         self.account_exchange(now);
         let ppdu = &self.edcafs.contenders[sender].ppdu;
         if !ppdu.is_read() {
