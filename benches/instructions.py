@@ -1,4 +1,5 @@
-"""A guard against slowing down that noise cannot fool: instructions for each simulated frame, counted by callgrind.
+"""A guard against slowing down that noise cannot fool: instructions for each simulated frame, or for each packet delivered in
+aggregates, counted by callgrind.
 
 `python benches/instructions.py` compares with `instructions.json` and fails where more than 5 % were added;
 `--write` records what is counted. The counts are those of a compiler: with another one they are shown, and not judged.
@@ -17,10 +18,13 @@ from pathlib import Path
 HERE = Path(__file__).parent
 RECORD = HERE / "instructions.json"
 TOLERANCE = 0.05
-SCENARIOS = {
-    "eight uploads": ("uploads.toml",),
-    "twenty saturated": ("saturated.toml",),
-    "chain of five": ("chain.toml",),
+# Scenario, and the payload of a packet where these are counted instead of frames.
+SCENARIOS: dict[str, tuple[str, int | None]] = {
+    "eight uploads": ("uploads.toml", None),
+    "twenty saturated": ("saturated.toml", None),
+    "chain of five": ("chain.toml", None),
+    "aggregates": ("aggregates.toml", 1472),
+    "aggregates of TCP": ("aggregates-tcp.toml", 1460),
 }
 SHORT_S, LONG_S = 5, 25
 
@@ -30,22 +34,22 @@ def output(*command: str) -> str:
     return subprocess.run(command, cwd=HERE.parent, check=True, text=True, capture_output=True).stdout.strip()
 
 
-def count(program: str, file: str, duration_s: int) -> tuple[int, int]:
-    """Instructions and frames of a run."""
+def count(program: str, file: str, duration_s: int, payload: int | None) -> tuple[int, float]:
+    """Instructions and frames of a run, or packets of this payload that were received."""
     with tempfile.TemporaryDirectory() as folder:
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", program]
         command += [str(HERE / "scenarios" / file), f'duration="{duration_s} s"']
         done = subprocess.run(command, check=True, text=True, capture_output=True)
     collected = re.search(r"Collected : (\d+)", done.stderr)
-    frames = re.search(r"frames (\d+)", done.stdout)
+    frames = re.search(rf"{'frames' if payload is None else 'received'} (\d+)", done.stdout)
     assert collected is not None, done.stderr
     assert frames is not None, done.stdout
-    return int(collected[1]), int(frames[1])
+    return int(collected[1]), int(frames[1]) / (payload or 1)
 
 
-def per_frame(program: str, file: str) -> float:
-    """Instructions a frame, without those of the start."""
-    (short, few), (long, many) = count(program, file, SHORT_S), count(program, file, LONG_S)
+def per_frame(program: str, file: str, payload: int | None) -> float:
+    """Instructions a frame or packet, without those of the start."""
+    (short, few), (long, many) = count(program, file, SHORT_S, payload), count(program, file, LONG_S, payload)
     return (long - short) / (many - few)
 
 
@@ -65,9 +69,13 @@ def main() -> int:
     judged = compiler == record["compiler"]
     slower = []
     for name, value in now.items():
-        then = record["instructions_per_frame"][name]
+        then = record["instructions_per_frame"].get(name)
+        if then is None:
+            print(f"{name:<18} {value:8.1f} instructions, not recorded")
+            continue
         change = value / then - 1
-        print(f"{name:<18} {value:8.1f} instructions a frame, recorded {then:8.1f} ({change:+.1%})")
+        what = "frame" if SCENARIOS[name][1] is None else "packet"
+        print(f"{name:<18} {value:8.1f} instructions a {what}, recorded {then:8.1f} ({change:+.1%})")
         if change > TOLERANCE:
             slower.append(name)
     if not judged:

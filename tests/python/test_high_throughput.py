@@ -45,6 +45,17 @@ udp.rate = "80 Mb/s"
         ({"flows.category": "voice", "flows.dscp": 46}, "`category` and `dscp` exclude each other"),
         ({"ap.scheme.access": "edca"}, "`access` does not apply to 802.11n"),
         ({"space.propagation": "friis"}, "a [space] with 802.11n"),
+        ({"wlan.rate_adaptation": "minstrel"}, '"minstrel" does not choose among the rates of 802.11n'),
+        ({"wlan.rate_adaptation": "ideal"}, '"ideal" has no signal-to-noise ratio to go by'),
+        ({"wlan.standard": "802.11g", "wlan.rate_adaptation": "minstrel-ht"}, '"minstrel-ht" does not choose'),
+        ({"wlan.standard": "802.11g", "stations.snr": "20 dB"}, "`snr` does not apply to 802.11g"),
+        ({"stations.standard": "802.11ax"}, "a station of 802.11ax in a network of 802.11n"),
+        ({"stations.standard": "802.11g"}, "no 802.11g in 5 GHz"),
+        ({"wlan.standard": "802.11g", "wlan.cf_end": True}, "`cf_end` does not apply to 802.11g"),
+        (
+            {"wlan.aggregation.count_in_flight": True, "stations.queue.limit": "10 kB"},
+            "`count_in_flight` counts packets",
+        ),
     ],
 )
 def test_what_a_standard_does_not_have_is_refused(changes: dict[str, object], message: str) -> None:
@@ -84,3 +95,73 @@ def test_the_same_seed_gives_the_same_bytes_in_any_order() -> None:
     scenario = wifair.Scenario.from_text(BASE).with_(changes)
     together = wifair.run(scenario, seeds=[1, 2])
     assert list(together.cells["goodput_bps"])[::-1] == list(wifair.run(scenario, seeds=[2, 1]).cells["goodput_bps"])
+
+
+def goodput_mbps(changes: dict[str, object]) -> float:
+    return float(wifair.run(wifair.Scenario.from_text(BASE).with_(changes)).cells["goodput_bps"][0]) / 1e6
+
+
+def test_a_frame_is_protected_where_a_station_cannot_read_ofdm() -> None:
+    """28 MPDUs and block ACK in 2.4 GHz: 5366 + 10 + 38 + AIFS 37 + 7.5 slots. The CTS to itself at 2 Mb/s takes 192 + 56 us
+    and SIFS, an RTS of 20 bytes 192 + 80 us and SIFS more."""
+    band = {"wlan.band": "2.4 GHz"}
+    alone = 28 * 1472 * 8 / 5518.5
+    assert goodput_mbps(band) == pytest.approx(alone, rel=0.005)
+    beside = BASE + '[[stations]]\nname = "old"\nstandard = "802.11b"\n'
+
+    def protected(changes: dict[str, object]) -> float:
+        results = wifair.run(wifair.Scenario.from_text(beside).with_(band | changes))
+        return float(results.cells["goodput_bps"][0]) / 1e6
+
+    assert protected({}) == pytest.approx(28 * 1472 * 8 / (5518.5 + 258), rel=0.005)
+    assert protected({"wlan.protect_by_rts": True}) == pytest.approx(28 * 1472 * 8 / (5518.5 + 258 + 282), rel=0.005)
+    assert protected({"wlan.use_protection": False}) == pytest.approx(alone, rel=0.005)
+
+
+def test_older_stations_send_as_they_can() -> None:
+    """802.11a: 1536 bytes at 54 Mb/s, 248 + 16 + 28 us, DIFS and 7.5 slots. 802.11n at an access point of 802.11ax: as ever."""
+    assert goodput_mbps({"stations.standard": "802.11a"}) == pytest.approx(1472 * 8 / 393.5, rel=0.01)
+    newer = {"wlan.standard": "802.11ax", "stations.standard": "802.11n"}
+    assert goodput_mbps(newer) == pytest.approx(28 * 1472 * 8 / 5518.5, rel=0.005)
+
+
+def test_rate_adaptation_finds_the_mode_that_the_noise_allows() -> None:
+    """The fixed fastest mode does not get through where slower ones do; nobody is better than who knows the noise."""
+    changes: dict[str, object] = {"wlan.mcs": 15, "flows.udp.rate": "150 Mb/s", "duration": "4 s", "warm_up": "2 s"}
+    for snr, fixed_works in (("20 dB", False), ("35 dB", True)):
+        by = {
+            how: goodput_mbps(changes | {"stations.snr": snr, "wlan.rate_adaptation": how})
+            for how in ("fixed", "minstrel-ht", "ideal")
+        }
+        assert (by["fixed"] > 100.0) == fixed_works, by
+        assert 0.75 * by["ideal"] < by["minstrel-ht"] <= 1.01 * by["ideal"], by
+
+
+def test_packets_in_flight_count_where_they_are_told_to() -> None:
+    """Of a queue of 30 packets a PPDU of 28 makes room for others, or does not."""
+
+    def drops(counted: bool) -> int:
+        changes = {"stations.queue.limit": "30 packets", "wlan.aggregation.count_in_flight": counted}
+        results = wifair.run(wifair.Scenario.from_text(BASE).with_(changes))
+        return int(results.stations["queue_drops_overflow"].sum())
+
+    assert drops(counted=True) > drops(counted=False)
+
+
+def test_packets_have_a_lifetime_in_their_queue() -> None:
+    """With 1000 packets of queue a packet is some 200 ms old before it is sent; not with a lifetime of 50 ms."""
+    delays = wifair.run(wifair.Scenario.from_text(BASE)).cells["delay_best_effort_p50_s"][0]
+    assert delays > 0.15
+    scenario = wifair.Scenario.from_text(BASE).with_({"wlan.aggregation.lifetime": "50 ms"})
+    assert wifair.run(scenario).cells["delay_best_effort_p99_s"][0] < 0.065
+
+
+def test_results_tell_of_lost_block_acks_and_of_waiting_for_order() -> None:
+    changes = {"wlan.data_error": 0.1, "wlan.control_error": 0.05}
+    cells = wifair.run(wifair.Scenario.from_text(BASE).with_(changes), seeds=range(1, 5)).cells
+    assert cells["block_ack_loss"].mean() == pytest.approx(0.05, abs=0.015)
+    # An MPDU waits where one before it in its PPDU is lost, which is sent again in the next, some 5.5 ms later.
+    assert 0.002 < cells["reorder_delay_mean_s"].mean() < 0.008
+    clean = wifair.run(wifair.Scenario.from_text(BASE)).cells
+    assert clean["reorder_delay_mean_s"][0] == 0.0
+    assert clean["block_ack_loss"][0] == 0.0

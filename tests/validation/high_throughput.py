@@ -31,8 +31,12 @@ def scenario(row: Mapping[str, str]) -> str:
     wlan.append(f'aggregation.max_ampdu = "{row["ampdu_max"]} B"')
     wlan += [f'aggregation.max_amsdu = "{row["amsdu_max"]} B"'] if int(row["amsdu_max"]) else []
     wlan.append(f"aggregation.request_after_miss = {'true' if row['bar_after_missed_ba'] == '1' else 'false'}")
-    if row["txop"] != "1":
+    if row["txop"] == "1":
+        wlan.append("cf_end = true")  # ns-3 ends each TXOP with it that has the time
+    else:
         wlan += ['edca.vo.txop = "0 s"', 'edca.vi.txop = "0 s"']
+    if row["transport"] == "tcp" and row["queue"] == "100":
+        wlan.append("aggregation.count_in_flight = true")  # where it matters: see `IN_FLIGHT` in reasons.py
     lines = [f'duration = "{row["end_s"]} s"', f'warm_up = "{row["warm_s"]} s"', "[wlan]", *wlan]
     lines += ["[ap]", f'queue.limit = "{row["queue"]} packets"']
     lines += ["[[servers]]", 'name = "server"', 'delay = "10 ms"', f'rate = "{row["wire_mbps"]} Mb/s"']

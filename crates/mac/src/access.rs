@@ -45,8 +45,13 @@ pub struct Access {
     pub reset_cw_on_drop: bool,
     /// Rate of the CTS that a station addresses to itself before an OFDM frame, for 802.11b stations cannot read that
     /// (Use_Protection in the ERP element, which the access point sets when such stations are present); absent: none is
-    /// sent. An RTS protects as well. In a [`SpatialChannel`] only.
+    /// sent. An RTS protects as well.
     pub protection: Option<BitRate>,
+    /// Whether such frames are preceded by RTS and CTS instead, at that rate; with access categories only.
+    pub protects_by_rts: bool,
+    /// Whether the frames of a TXOP reserve the medium to its end (IEEE Std 802.11-2016, 9.2.5.2, multiple protection), which its
+    /// holder gives back by a CF-End if it is done before (10.22.2.9). If not, each reserves it for its own exchange.
+    pub cf_end: bool,
     /// Rate of frames for everyone: one of the BSSBasicRateSet.
     pub broadcast_rate: BitRate,
     /// When EIFS applies.
@@ -77,6 +82,8 @@ impl Access {
             long_retry_limit: 4,
             reset_cw_on_drop: true,
             protection: None,
+            protects_by_rts: false,
+            cf_end: false,
             broadcast_rate: timing.basic_rate,
             eifs: Eifs::default(),
             nav_reset: true,

@@ -25,6 +25,8 @@ pub enum FrameKind {
     BlockAckReq,
     /// Acknowledgement of an A-MPDU.
     BlockAck,
+    /// End of a TXOP.
+    CfEnd,
 }
 
 /// What became of a frame at a station that heard it.

@@ -35,6 +35,8 @@ fn aggregation() -> Aggregation {
         retry_limit: 7,
         reorder_timeout: Duration::from_millis(100),
         lifetime: None,
+        count_in_flight: false,
+        wait_until: None,
     }
 }
 
@@ -75,9 +77,32 @@ fn build(
     data_error: f64,
     control_error: f64,
 ) -> GeneralChannel {
+    build_with(rules, stations, seed, data_error, control_error, false)
+}
+
+fn build_with(
+    rules: Aggregation,
+    stations: Vec<(TxMode, Category)>,
+    seed: u64,
+    data_error: f64,
+    control_error: f64,
+    cf_end: bool,
+) -> GeneralChannel {
+    build_linked(rules, stations, seed, data_error, control_error, cf_end, &LinkSettings::fixed())
+}
+
+fn build_linked(
+    rules: Aggregation,
+    stations: Vec<(TxMode, Category)>,
+    seed: u64,
+    data_error: f64,
+    control_error: f64,
+    cf_end: bool,
+    link: &LinkSettings,
+) -> GeneralChannel {
     let mut timing = Timing::ofdm_5ghz(BitRate::from_mbps(24));
     timing.sizes.mac_overhead = Bytes(30); // QoS data
-    let access = Access { answer_timeout: micros(45), ..Access::standard(timing) };
+    let access = Access { answer_timeout: micros(45), cf_end, ..Access::standard(timing) };
     let station = |(number, (mode, parameters)): (usize, (TxMode, Category))| {
         let common = StationSettings {
             cw_min: 0,
@@ -93,15 +118,22 @@ fn build(
             errors: stream(seed, "error", &number.to_string()),
         };
         let queues = vec![Queue::fifo(Limit::Packets(2000))];
-        let category = CategorySettings { parameters, queues, backoff: common.backoff.clone() };
-        EdcaStation { common, mode: Some((mode, Band::Ghz5)), link: LinkSettings::fixed(), categories: vec![category] }
+        let category = CategorySettings { parameters, queues, limit: 0, backoff: common.backoff.clone() };
+        EdcaStation {
+            common,
+            mode: Some((mode, Band::Ghz5)),
+            link: link.clone(),
+            aggregation: Some(rules.clone()),
+            is_legacy: false,
+            categories: vec![category],
+        }
     };
     GeneralChannel::new(EdcaSettings {
         access,
         aps: vec![0],
         classifier: Classifier::Caller,
         slot_rules: SlotRules::Edca,
-        aggregation: Some(rules),
+        aggregation: Some(rules.clone()),
         stations: stations.into_iter().enumerate().map(station).collect(),
     })
 }
@@ -314,4 +346,68 @@ fn receivers_take_turns_in_the_order_of_the_queue() {
     for count in received {
         assert_within(count as f64, expected, 0.02, "packets of a receiver");
     }
+}
+
+/// Waiting for 16 packets that come every 250 us: after 15 intervals they go in one PPDU, with one more if it comes during the
+/// backoff of at most 178 us. With an interval of 10 ms the patience of 4 ms ends first, and each packet goes alone.
+#[test]
+fn a_sender_waits_for_more_to_aggregate() {
+    for (interval, expected) in [(250, 16.0..=17.0), (10_000, 1.0..=1.0)] {
+        let rules = Aggregation { wait_until: Some((16, micros(4000))), ..aggregation() };
+        let mut channel = channel(ht_mcs7(), rules, &[BE], 1);
+        let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+        let (mut offered, mut received) = (0_u64, 0);
+        let receiver = |_: &Packet| 0;
+        while received < 320 {
+            let next_offer = if offered < 320 { Time::ZERO + micros(interval * offered) } else { Time::NEVER };
+            let now = channel.next().min(next_offer);
+            if now == next_offer {
+                let id = packets.insert(Packet { size: SIZE, kind: Kind::Udp, ..Packet::default() });
+                channel.offer_in(now, 1, 0, id, &mut packets, &mut dropped, receiver);
+                offered += 1;
+            } else if let MacEvent::Packet { id, .. } =
+                channel.advance(now, &mut packets, &mut dropped, &mut lost, receiver)
+            {
+                packets.remove(id);
+                received += 1;
+            }
+        }
+        let counters = channel.edcafs().category_counters(1).next().unwrap();
+        let mean = counters.mpdus as f64 / counters.ppdus as f64;
+        assert!(expected.contains(&mean), "{mean} MPDUs a PPDU, every {interval} us");
+    }
+}
+
+/// A TXOP of 3.008 ms holds one PPDU of 15 MPDUs with its block ACK; the CF-End, 20 bytes at 6 Mb/s, takes SIFS and 52 us more and
+/// gives back the rest.
+#[test]
+fn a_txop_holder_that_is_done_sends_cf_end() {
+    let goodput = |cf_end: bool| {
+        let category = Category { txop: micros(3008), ..BE };
+        let stations = vec![(ht_mcs7(), BE), (ht_mcs7(), category)];
+        saturate(build_with(aggregation(), stations, 1, 0.0, 0.0, cf_end), 1, 20).total()
+    };
+    // 3008 - 16 - 32 us are left for the PPDU: 36 us of preamble and 731 symbols of 260 bits, 23754 bytes; 15 MPDUs of 1544 are 23160.
+    let ppdu = 36.0 + 4.0 * ((22.0 + 8.0 * (15.0 * 1544.0 - 2.0)) / 260.0_f64).ceil();
+    let cycle = ppdu + 16.0 + 32.0 + 43.0 + 67.5;
+    assert_within(goodput(false), 15.0 * 1472.0 * 8.0 / cycle, 0.002, "without CF-End");
+    assert_within(goodput(true), 15.0 * 1472.0 * 8.0 / (cycle + 16.0 + 52.0), 0.002, "with CF-End");
+}
+
+/// At a signal-to-noise ratio the MPDUs of a PPDU are lost independently, with the probability of [`wifair_phy::mcs_errors`], and the
+/// goodput falls by as much; the block ACK at 24 Mb/s is safe there.
+#[test]
+fn noise_spoils_mpdus_by_themselves() {
+    let snr = 10f64.powf(2.30);
+    let survival = wifair_phy::mcs_errors::log_survival(ht_mcs7(), snr, 8.0 * 1538.0).unwrap().exp();
+    let mut rules = aggregation();
+    rules.window = 1024; // the window does not stand in the way
+    rules.retry_limit = 255;
+    let noisy = |snr| {
+        let link = LinkSettings { snr, ..LinkSettings::fixed() };
+        let stations = vec![(ht_mcs7(), BE), (ht_mcs7(), BE)];
+        saturate(build_linked(rules.clone(), stations, 1, 0.0, 0.0, false, &link), 1, 30).total()
+    };
+    assert!((0.05..0.95).contains(&survival), "{survival}");
+    assert_within(noisy(Some(snr)), noisy(None) * survival, 0.01, "goodput");
 }

@@ -37,11 +37,23 @@ fn medium(categories: &[Category], goes_first: First, first: &Category) -> Gener
         let goes_first = CategorySettings {
             parameters: first.clone(),
             queues: queues(),
+            limit: 0,
             backoff: stream(1, "first-backoff", &name),
         };
-        let ordinary =
-            CategorySettings { parameters: ordinary.clone(), queues: queues(), backoff: station.backoff.clone() };
-        EdcaStation { common: station, mode: None, link: LinkSettings::fixed(), categories: vec![goes_first, ordinary] }
+        let ordinary = CategorySettings {
+            parameters: ordinary.clone(),
+            queues: queues(),
+            limit: 0,
+            backoff: station.backoff.clone(),
+        };
+        EdcaStation {
+            common: station,
+            mode: None,
+            link: LinkSettings::fixed(),
+            aggregation: None,
+            is_legacy: false,
+            categories: vec![goes_first, ordinary],
+        }
     };
     GeneralChannel::new(EdcaSettings {
         access: Access::standard(timing()),

@@ -87,6 +87,8 @@ fn access() -> impl Strategy<Value = Access> {
                 },
                 nav_reset: true,
                 protection: None,
+                protects_by_rts: false,
+                cf_end: false,
                 broadcast_rate: BitRate::from_mbps(if unit % 2 == 0 { 1 } else { 11 }),
                 timing,
             }
@@ -602,11 +604,23 @@ fn general(
         let goes_first = CategorySettings {
             parameters: parameters.clone(),
             queues: vec![Queue::fifo(Limit::Packets(1))],
+            limit: 0,
             backoff: stream(scenario.seed, "first-backoff", &index.to_string()),
         };
-        let ordinary =
-            CategorySettings { parameters, queues: vec![common.queue.clone()], backoff: common.backoff.clone() };
-        EdcaStation { common, mode: None, link: LinkSettings::fixed(), categories: vec![goes_first, ordinary] }
+        let ordinary = CategorySettings {
+            parameters,
+            queues: vec![common.queue.clone()],
+            limit: 0,
+            backoff: common.backoff.clone(),
+        };
+        EdcaStation {
+            common,
+            mode: None,
+            link: LinkSettings::fixed(),
+            aggregation: None,
+            is_legacy: false,
+            categories: vec![goes_first, ordinary],
+        }
     });
     GeneralChannel::new(EdcaSettings {
         access: scenario.access,

@@ -99,6 +99,19 @@ impl Histogram {
         above as f64 / self.samples() as f64
     }
 
+    /// Takes in all samples of another.
+    pub fn absorb(&mut self, other: &Self) {
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+        self.sum += other.sum;
+        self.maximum = self.maximum.max(other.maximum);
+        self.minimum = self.minimum.min(other.minimum);
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         *self = Self::default();

@@ -78,6 +78,25 @@ impl Fifo {
         Some((id, packet))
     }
 
+    /// The place of the first packet from `from` on that `is_to` chooses; behind the last if there is none.
+    #[inline]
+    pub fn find(&self, from: usize, is_to: impl Fn(&Packet) -> bool, packets: &Packets) -> usize {
+        let from = from.min(self.line.len());
+        self.line.range(from..).position(|id| is_to(&packets[*id])).map_or(self.line.len(), |ahead| from + ahead)
+    }
+
+    /// Hands out the packet at a place, if there is one and it is not longer than `room` bytes.
+    #[inline]
+    pub fn take_at(&mut self, place: usize, room: u64, packets: &Packets) -> Option<PacketId> {
+        let size = packets[*self.line.get(place)?].bytes().0;
+        if size > room {
+            return None;
+        }
+        let id = if place == 0 { self.line.pop_front()? } else { self.line.remove(place)? };
+        self.room.leave(size);
+        Some(id)
+    }
+
     /// Its room, where an overflow drops the arrival: then who comes in stays in, and is sent in its turn.
     #[must_use]
     pub fn tail_room(&self) -> Option<Room> {
@@ -125,13 +144,7 @@ impl Discipline for Fifo {
         packets: &mut Packets,
         _dropped: &mut Dropped,
     ) -> Option<PacketId> {
-        let place = self.line.iter().position(|id| is_to(&packets[*id]))?;
-        if packets[self.line[place]].bytes().0 > room {
-            return None;
-        }
-        let id = if place == 0 { self.line.pop_front()? } else { self.line.remove(place)? };
-        self.room.leave(packets[id].bytes().0);
-        Some(id)
+        self.take_at(self.find(0, is_to, packets), room, packets)
     }
 
     #[inline]

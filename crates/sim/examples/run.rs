@@ -32,8 +32,9 @@ fn main() -> ExitCode {
     run.advance(run.end());
     let outcome = run.outcome();
     let frames: u64 = outcome.stations.iter().map(|station| station.attempts).sum();
+    let received: u64 = outcome.flows.iter().map(|flow| flow.received_bytes).sum();
     println!(
-        "goodput_bps {:.0} jain {:.4} measured_s {} events {} frames {frames}",
+        "goodput_bps {:.0} jain {:.4} measured_s {} events {} frames {frames} received {received}",
         outcome.cell.goodput_bps, outcome.cell.jain_index, outcome.measured_s, outcome.events
     );
     ExitCode::SUCCESS

@@ -9,13 +9,15 @@ use wifair_mac::{Access, AccessCategory, Eifs, RadioLinks, RateSettings, SignalS
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{Capture, Reception, TxMode};
-use wifair_queue::{self as queue, Chosen, Queue, Site};
+use wifair_queue::{self as queue, Chosen, Limit, Queue, Site};
 use wifair_routing::NextHops;
 use wifair_tcp::cc;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use crate::Options;
-use crate::scenario::{self, Ap, Connection, ErrorsAt, Flow, Node, OwnMode, Protocol, Scenario, Standard, Step, Wlan};
+use crate::scenario::{
+    self, Ap, Connection, Edca, ErrorsAt, Flow, Node, OwnMode, Protocol, Scenario, Standard, Stations, Step, Wlan,
+};
 use crate::world::{
     CategoriesPlan, ChannelPlan, FlowPlan, Hop, Labels, Plan, RoutingPlan, StationCategories, Transport, WiredLinkPlan,
     Workload,
@@ -169,7 +171,7 @@ fn channel_plan(
                 queue.routing_first |= params.priority;
             }
             let mut settings = station(wlan, &member.name, queues, group.cw_min, group.cw_max, &queue);
-            let dsss = wlan.standard == Standard::G && group.dsss_only;
+            let dsss = wlan.standard == Standard::G && group.dsss_only || group.standard == Some(Standard::B);
             if let Some(rate) = group.data_rate.or(dsss.then_some(BitRate::from_mbps(11))) {
                 settings.rate = rate;
             }
@@ -227,7 +229,7 @@ fn channel_plan(
         Some(CategoriesPlan {
             classifier: Classifier::Caller,
             slot_rules: SlotRules::Edca,
-            aggregation: Some(wlan.aggregation_rules()),
+            aggregation: Some(wlan.aggregation_rules(wlan.standard)),
             stations: nodes.iter().map(|node| four_categories(scenario, wlan, *node, nodes.len(), queues)).collect(),
         })
     } else {
@@ -262,7 +264,8 @@ fn everybody(nodes: &[Node], scenario: &Scenario, seed: u64) -> (RadioLinks, Sig
 
 /// Rules of access, with what receivers make of EIFS where they lose frames one by one.
 fn access(scenario: &Scenario, wlan: &Wlan, errors_for_all: bool) -> Access {
-    let mut access = wlan.access(scenario.file.stations.iter().any(|group| group.dsss_only));
+    let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Standard::B);
+    let mut access = wlan.access(scenario.file.stations.iter().any(is_dsss));
     let nav = match &scenario.file.space {
         Some(space) => space.reception.eifs_nav,
         None => errors_for_all,
@@ -293,14 +296,17 @@ fn station_categories(
     let first = CategorySettings {
         parameters: categories.first.clone(),
         queues: vec![queues.build(queue, wlan.data_rate, &format!("{name}-first"))],
+        limit: 0,
         backoff: stream(queues.seed, "first-backoff", &name),
     };
     let ordinary = CategorySettings {
         parameters: categories.ordinary.with_windows(cw_min, cw_max, (wlan.cw_min, wlan.cw_max)),
         queues: vec![station.queue.clone()],
+        limit: 0,
         backoff: station.backoff.clone(),
     };
-    StationCategories { mode: None, link: LinkSettings::fixed(), categories: vec![first, ordinary] }
+    let link = LinkSettings::fixed();
+    StationCategories { mode: None, link, aggregation: None, is_legacy: false, categories: vec![first, ordinary] }
 }
 
 /// Transmit mode and the four access categories of the access point or a station, from 802.11n on.
@@ -315,21 +321,24 @@ fn four_categories(
     let (edca, queue, own, per_station) = match node {
         Node::Station(index) => {
             let group = &scenario.file.stations[scenario.network.stations[index].group];
-            let own = OwnMode { mcs: group.mcs, streams: group.streams, width: group.width };
-            (&group.edca, &group.queue, own, false)
+            (&group.edca, &group.queue, group.own_mode(), false)
         }
         _ => {
             let one_for_all = matches!(ap.queue.discipline, Chosen::Fifo(_) | Chosen::Airtime(_));
             (&ap.edca, &ap.queue, OwnMode::default(), ap.queue_per_station.unwrap_or(!one_for_all))
         }
     };
-    let (band, mode) = wlan.mode(own).expect("transmit modes were checked");
-    let edca = edca.as_ref().unwrap_or(&wlan.edca);
+    let standard = own.standard.unwrap_or(wlan.standard);
+    let is_legacy = !standard.has_mcs();
+    let mode = (!is_legacy).then(|| wlan.mode(own).expect("transmit modes were checked"));
+    let legacy = Edca::legacy(standard);
+    let edca = if is_legacy { &legacy } else { edca.as_ref().unwrap_or(&wlan.edca) };
+    let rate = mode.map_or(wlan.data_rate, |(_, mode)| mode.data_rate());
     let categories = edca.categories().into_iter().zip(AccessCategory::ALL);
     let categories = categories.map(|(parameters, category)| {
         let is_usual = category == AccessCategory::Be;
         let name = if is_usual { name.clone() } else { format!("{name}-{}", category.name()) };
-        let build = |name: &str| queues.build(queue, mode.data_rate(), name);
+        let build = |name: &str| queues.build(queue, rate, name);
         CategorySettings {
             parameters: parameters.clone(),
             queues: if per_station {
@@ -337,15 +346,25 @@ fn four_categories(
             } else {
                 vec![build(&name)]
             },
+            limit: match queue.limit {
+                Limit::Packets(limit) => usize::try_from(limit).unwrap_or(usize::MAX),
+                Limit::Bytes(_) => usize::MAX,
+            },
             backoff: stream(queues.seed, "backoff", &name),
         }
     });
-    let link = link(scenario, wlan, node, own, mode, queues.seed);
-    StationCategories { mode: Some((mode, band)), link, categories: categories.collect() }
+    let link = link(scenario, wlan, node, own, mode.map(|(_, mode)| mode), queues.seed);
+    StationCategories {
+        mode: mode.map(|(band, mode)| (mode, band)),
+        link,
+        aggregation: (!is_legacy).then(|| wlan.aggregation_rules(standard)),
+        is_legacy,
+        categories: categories.collect(),
+    }
 }
 
 /// How the access point or a station chooses modes, from 802.11n on, and the noise on its link.
-fn link(scenario: &Scenario, wlan: &Wlan, node: Node, own: OwnMode, mode: TxMode, seed: u64) -> LinkSettings {
+fn link(scenario: &Scenario, wlan: &Wlan, node: Node, own: OwnMode, mode: Option<TxMode>, seed: u64) -> LinkSettings {
     let name = scenario.name_of(node);
     let mut adaptation = &wlan.rate_adaptation;
     let mut snr = None;
@@ -357,7 +376,7 @@ fn link(scenario: &Scenario, wlan: &Wlan, node: Node, own: OwnMode, mode: TxMode
     // The access point adapts to this station, or this station does.
     let is_adapted = [adaptation, &wlan.rate_adaptation].iter().any(|chosen| **chosen != Adaptation::Fixed);
     LinkSettings {
-        ladder: if is_adapted { wlan.modes_up_to(own, mode) } else { vec![] },
+        ladder: mode.filter(|_| is_adapted).map_or(vec![], |mode| wlan.modes_up_to(own, mode)),
         adaptation: adaptation.clone(),
         draws: stream(seed, "rate", &name),
         snr,

@@ -476,6 +476,13 @@ pub fn wifi_ack(frame: &mut Vec<u8>, receiver: Mac) {
     frame.extend(receiver.0);
 }
 
+/// Appends a CF-End frame: the medium is free for all.
+pub fn wifi_cf_end(frame: &mut Vec<u8>, transmitter: Mac) {
+    frame.extend([0xe4, 0, 0, 0]);
+    frame.extend([0xff; 6]);
+    frame.extend(transmitter.0);
+}
+
 /// Appends a CTS frame.
 pub fn wifi_cts(frame: &mut Vec<u8>, receiver: Mac, duration: u16) {
     frame.extend([0xc4, 0]);

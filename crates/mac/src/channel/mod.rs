@@ -12,6 +12,7 @@ pub use general::GeneralChannel;
 pub use shared::SharedChannel;
 pub use spatial::{Hearing, RadioLinks, RateSettings, SignalSettings, SpatialChannel};
 
+use wifair_metrics::Histogram;
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::Time;
 
@@ -206,6 +207,19 @@ impl Channel {
         let stations = 0..u32::try_from(general.edcafs().all_counters().len()).expect("stations can be numbered");
         let four = |station| general.edcafs().category_counters(station).copied().collect::<Vec<_>>().try_into().ok();
         stations.map_while(four).collect()
+    }
+
+    /// Delays from the queue of a sender to the network layer of its receiver, by access category, if stations have four.
+    #[must_use]
+    pub fn delays(&self) -> Option<&[Histogram; 4]> {
+        if let Self::General(general) = self { Some(general.edcafs().delays()) } else { None }
+    }
+
+    /// Measures these delays anew.
+    pub fn restart_delays(&mut self) {
+        if let Self::General(general) = self {
+            general.edcafs_mut().restart_delays();
+        }
     }
 
     /// What every station did, in their order.

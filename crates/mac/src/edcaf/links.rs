@@ -10,7 +10,7 @@ use wifair_phy::{Band, BitErrors, Mode as LegacyMode, PpduTiming, TxMode, mcs_er
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::settings::{Aggregation, BLOCK_ACK_REQ};
-use super::{Edcaf, Edcafs, Station, number};
+use super::{Edcaf, Edcafs, Station, Step, number};
 
 /// Length of an MPDU by which the best mode at a ratio is found: an IP packet of 1500 bytes.
 const USUAL_MPDU: Bytes = Bytes(1538);
@@ -252,9 +252,14 @@ impl Edcafs {
     pub(crate) fn loses_response(&mut self, sender: usize) -> bool {
         let station = self.station_of(sender);
         let ppdu = &self.contenders[sender].ppdu;
-        let (to, length) = (ppdu.to, self.response_length(ppdu.purpose));
+        let (to, is_block_ack) = (ppdu.to, ppdu.has(Step::BlockAck));
+        let length = self.response_length(station, to, ppdu.purpose);
         let rate = self.control_rate(station, to);
-        self.loses_control(station, to, number(station), rate, length)
+        let is_lost = self.loses_control(station, to, number(station), rate, length);
+        let counters = &mut self.contenders[sender].counters;
+        counters.block_acks += u64::from(is_block_ack);
+        counters.block_acks_lost += u64::from(is_lost && is_block_ack);
+        is_lost
     }
 
     /// Finds out what of the data or the request of a sender is spoilt by errors.

@@ -28,12 +28,14 @@ pub use self::settings::{
 };
 use self::waiting::Waiting;
 use self::window::{Chain, Mpdu, Released, Window};
+use crate::access_category::AccessCategory;
 use crate::category::Category;
 use crate::exchange::Step;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{Contention, Errors, frame_length};
 use crate::{Access, BROADCAST, Counters, MacEvent};
-use wifair_queue::{AirUse, Dropped, Gauge, Queue};
+use wifair_metrics::Histogram;
+use wifair_queue::{AirUse, Cause, Dropped, Gauge, Queue};
 
 /// What does not depend on the category.
 #[derive(Clone, Debug)]
@@ -44,6 +46,9 @@ pub(crate) struct Station {
     choice: Option<ModeChoice>,
     pub routing_overhead: Bytes,
     pub errors: Errors,
+    /// Rules for aggregates to and from it.
+    rules: Option<Aggregation>,
+    pub is_legacy: bool,
     /// Its place among the access points, if it is one.
     pub ap: Option<usize>,
 }
@@ -69,6 +74,10 @@ impl Task {
 #[derive(Clone, Debug)]
 pub(crate) struct Edcaf {
     pub waiting: Waiting,
+    /// Packets that each queue holds.
+    limit: usize,
+    /// Since when it has had something to send and waits for more.
+    held_since: Option<Time>,
     pub contention: Contention,
     pub aifs: Duration,
     pub txop: Duration,
@@ -106,6 +115,27 @@ impl Edcaf {
         })
     }
 
+    /// Packets in MPDUs that are neither acknowledged nor given up.
+    fn in_flight(&self) -> usize {
+        self.windows.iter().map(Window::packets_pending).sum()
+    }
+
+    /// Until when it waits for more packets than it has, if it does.
+    fn holds_back(&mut self, now: Time, rules: &Aggregation) -> Option<Time> {
+        let (packets, time) = rules.wait_until?;
+        let waiting = self.waiting.len();
+        if waiting == 0 || waiting >= packets as usize {
+            self.held_since = None;
+            return None;
+        }
+        let until = *self.held_since.get_or_insert(now) + time;
+        if until <= now {
+            self.held_since = None;
+            return None;
+        }
+        Some(until)
+    }
+
     /// What is to be sent before anything new: a request, or MPDUs again.
     fn unfinished(&self) -> Option<Task> {
         let request = self.requests.first().map(|window| Task::Request(*window));
@@ -127,6 +157,10 @@ pub struct Edcafs {
     /// The categories of the first station, those of the second, and so on; what goes first comes first.
     pub(crate) contenders: Vec<Edcaf>,
     pub(crate) chain: Chain,
+    /// When each packet came into its queue, by its number; kept with aggregates only.
+    arrived: Vec<Time>,
+    /// Time from a packet's arrival in its queue until its receiver hands it up, by category.
+    delays: [Histogram; 4],
     /// Packets that have been received and not yet been told of, and since when.
     pub(crate) released: Released,
     released_at: Time,
@@ -151,21 +185,25 @@ impl Edcafs {
         let is_best_wanted = plans.iter().any(|station| station.link.adaptation == Adaptation::Ideal);
         for (own, plan) in (0..).zip(plans) {
             assert_eq!(plan.categories.len(), categories, "all stations have as many categories");
-            let EdcaStation { common: mut station, mode, link, categories } = plan;
+            let EdcaStation { common: mut station, mode, link, aggregation: rules, is_legacy, categories } = plan;
             stations.push(Station {
                 rate: station.rate,
-                link: StationLink::new(mode, &link, aggregation.as_ref(), is_best_wanted),
+                link: StationLink::new(mode, &link, rules.as_ref(), is_best_wanted),
                 choice: ModeChoice::new(&link),
                 routing_overhead: station.routing_overhead,
                 errors: Errors::new(&station),
+                rules,
+                is_legacy,
                 ap: aps.iter().position(|ap| *ap == own),
             });
-            for CategorySettings { parameters, queues, backoff } in categories {
+            for CategorySettings { parameters, queues, limit, backoff } in categories {
                 station.cw_min = parameters.cw_min;
                 station.cw_max = parameters.cw_max;
                 station.backoff = backoff;
                 contenders.push(Edcaf {
                     waiting: Waiting::new(queues),
+                    limit,
+                    held_since: None,
                     contention: Contention::new(&station),
                     aifs: aifs(&access, &parameters),
                     txop: parameters.txop,
@@ -190,6 +228,8 @@ impl Edcafs {
             counters: vec![Counters::default(); stations.len()],
             categories,
             chain: Chain::default(),
+            arrived: vec![],
+            delays: Default::default(),
             released: Released::default(),
             released_at: Time::NEVER,
             reorder_timeout: Time::NEVER,
@@ -330,8 +370,21 @@ impl Edcafs {
     ) -> (usize, bool) {
         let packet = &packets[id];
         let to = receiver(packet);
+        let is_legacy = self.stations[station as usize].is_legacy;
+        let category = if is_legacy { AccessCategory::Be.index() } else { category };
         let index = self.index(station, self.classifier.place(packet, category));
-        self.contenders[index].waiting.enqueue(now, id, to, packets, dropped);
+        let contender = &mut self.contenders[index];
+        if let Some(rules) = &self.aggregation {
+            if self.arrived.len() <= id.index() {
+                self.arrived.resize(id.index() + 1, Time::ZERO);
+            }
+            self.arrived[id.index()] = now;
+            if rules.count_in_flight && contender.waiting.len() + contender.in_flight() >= contender.limit {
+                dropped.push((id, Cause::Overflow));
+                return (index, false);
+            }
+        }
+        contender.waiting.enqueue(now, id, to, packets, dropped);
         (index, self.contenders[index].task.is_none() && self.load(now, index, packets, dropped, receiver))
     }
 
@@ -353,13 +406,28 @@ impl Edcafs {
         let contender = &mut self.contenders[index];
         contender.task = contender.unfinished();
         if contender.task.is_none()
+            && let Some(rules) = &self.aggregation
+            && let Some(until) = contender.holds_back(now, rules)
+        {
+            self.paused_queues.sleep(number(index), until);
+            self.read_gauge(now, station);
+            return false;
+        }
+        while contender.task.is_none()
             && let Some(id) = contender.waiting.dequeue(now, packets, dropped)
         {
             let packet = &packets[id];
-            let rules = self.aggregation.as_ref();
-            let window = contender.window_to(receiver(packet), rules);
-            let length = frame_length(&self.access.timing, packet, self.stations[station].routing_overhead).0;
-            let expires = rules.map_or(Time::NEVER, |rules| rules.expiry(now));
+            let to = receiver(packet);
+            let expires = self.aggregation.as_ref().map_or(Time::NEVER, |rules| rules.expiry(self.arrived[id.index()]));
+            if expires <= now {
+                dropped.push((id, Cause::Early));
+                continue;
+            }
+            let place = rate_of(&self.stations, station, to);
+            let rules = self.stations[place].rules.as_ref();
+            let window = contender.window_to(to, rules);
+            let legacy = u64::from(self.stations[place].is_legacy) * QOS_CONTROL;
+            let length = frame_length(&self.access.timing, packet, self.stations[station].routing_overhead).0 - legacy;
             contender.windows[window].push(Mpdu::new(id, length, expires));
             contender.task = Some(Task::Data(window));
         }
@@ -398,11 +466,16 @@ impl Edcafs {
     pub(crate) fn time_out_reordering(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         let patience = self.aggregation.as_ref().expect("only aggregates are reordered").reorder_timeout;
         for index in 0..self.contenders.len() {
+            let before = self.released.up.len();
+            let mut reorder_delay = Duration::ZERO;
             for window in &mut self.contenders[index].windows {
                 if window.blocked_since().is_some_and(|since| since + patience <= now) {
                     window.time_out(now, &self.chain, &mut self.released);
                 }
+                reorder_delay += window.take_reorder_delay();
             }
+            self.contenders[index].counters.reorder_delay += reorder_delay;
+            self.note_handed_up(now, index, before);
             self.note_released(now, index / self.categories, retry_limit_drops);
         }
         self.find_reorder_timeout();
@@ -447,18 +520,47 @@ impl Edcafs {
         let station = self.station_of(sender);
         let Edcaf { ppdu, windows, task, .. } = &mut self.contenders[sender];
         let window = &mut windows[task.expect("a sender has something to send").window()];
+        let before = self.released.up.len();
         if ppdu.is_request() {
             window.request(now, &self.chain, &mut self.released);
         } else {
             for number in ppdu.read() {
-                window.receive(number, &self.chain, &mut self.released);
+                window.receive(now, number, &self.chain, &mut self.released);
             }
             window.hand_up(now, &self.chain, &mut self.released);
         }
-        if window.blocked_since().is_some() || self.reorder_timeout < Time::NEVER {
+        let (is_blocked, reorder_delay) = (window.blocked_since().is_some(), window.take_reorder_delay());
+        self.contenders[sender].counters.reorder_delay += reorder_delay;
+        self.note_handed_up(now, sender, before);
+        if is_blocked || self.reorder_timeout < Time::NEVER {
             self.find_reorder_timeout();
         }
         self.note_released(now, station, retry_limit_drops);
+    }
+
+    /// Takes note of packets that receivers have handed up: all but the first `before` of those to be told of.
+    fn note_handed_up(&mut self, now: Time, sender: usize, before: usize) {
+        self.contenders[sender].counters.handed_up += (self.released.up.len() - before) as u64;
+        if self.categories == self.delays.len() && self.aggregation.is_some() {
+            let delays = &mut self.delays[sender % self.categories];
+            for (_, id) in self.released.up.range(before..) {
+                delays.add(now - self.arrived[id.index()]);
+            }
+        }
+    }
+
+    /// Time from a packet's arrival in the queue of its sender until its receiver hands it up, by category; empty where stations
+    /// do not have four.
+    #[must_use]
+    pub const fn delays(&self) -> &[Histogram; 4] {
+        &self.delays
+    }
+
+    /// Measures these delays anew.
+    pub fn restart_delays(&mut self) {
+        for delays in &mut self.delays {
+            delays.clear();
+        }
     }
 
     /// Whether MPDUs are acknowledged by block ACK.
@@ -467,15 +569,24 @@ impl Edcafs {
     }
 }
 
+/// Rate of control frames that precede data: one that all stations can read.
+pub(crate) fn control_rate(access: &Access) -> BitRate {
+    access.protection.unwrap_or(access.timing.basic_rate)
+}
+
+/// The station by whose rate frames between two stations go: an access point takes that of its receiver.
+fn rate_of(stations: &[Station], station: usize, to: u32) -> usize {
+    if stations[station].ap.is_some() && to != BROADCAST { to as usize } else { station }
+}
+
+/// The QoS control field, which data frames of and to stations from before HT do not have (IEEE Std 802.11-2016, 9.2.4.5).
+const QOS_CONTROL: u64 = 2;
+
 /// Time on the air of a control frame that precedes data.
 pub(crate) fn control_air(access: &Access, step: Step) -> Duration {
     match step {
-        Step::Rts => access.timing.rts(),
-        Step::Cts => access.timing.cts(),
-        Step::CtsToSelf => {
-            let rate = access.protection.unwrap_or(access.timing.basic_rate);
-            access.timing.frame(access.timing.sizes.cts, rate)
-        }
+        Step::Rts => access.timing.frame(access.timing.sizes.rts, control_rate(access)),
+        Step::Cts | Step::CtsToSelf => access.timing.frame(access.timing.sizes.cts, control_rate(access)),
         Step::Data | Step::Ack | Step::BlockAckReq | Step::BlockAck => unreachable!("{step:?} does not precede data"),
     }
 }

@@ -8,7 +8,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 use super::links::LinkMode;
 use super::settings::{Aggregation, BLOCK_ACK_REQ};
 use super::window::Mpdu;
-use super::{BROADCAST, Dropped, Edcaf, Edcafs, Step, Task, control_air};
+use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs, Station, Step, Task, control_air, rate_of};
 use crate::exchange::{Protection, Purpose, sequence};
 use crate::station::frame_length;
 
@@ -183,7 +183,7 @@ impl Edcafs {
         self.choose_mode(now, sender, station, to);
         let limit = self.psdu_limit(now, sender, station, to);
         let min_subframe = self.mode_towards(station, to).map_or(0, |mode| mode.min_subframe);
-        let aggregation = self.aggregation.as_ref().filter(|_| to != BROADCAST);
+        let aggregation = rules_between(&self.stations, station, to);
         let sizes = self.access.timing.sizes;
         let (overhead, llc) = (sizes.mac_overhead.0, sizes.llc_overhead.0);
         let contender = &mut self.contenders[sender];
@@ -209,11 +209,16 @@ impl Edcafs {
                 };
                 let Some(room) = room else { break };
                 let Some(id) = contender.waiting.dequeue_for(now, to, room, packets, dropped, receiver) else { break };
+                let expires = rules.expiry(self.arrived[id.index()]);
+                if expires <= now {
+                    dropped.push((id, Cause::Early));
+                    continue;
+                }
                 let msdu = frame_length(&self.access.timing, &packets[id], self.stations[station].routing_overhead).0
                     - overhead;
                 let window = &mut contender.windows[place];
                 if !window.append(id, msdu, overhead, rules, &mut self.chain) {
-                    window.push(Mpdu::new(id, msdu + overhead, rules.expiry(now)));
+                    window.push(Mpdu::new(id, msdu + overhead, expires));
                 }
             }
             let window = &mut contender.windows[place];
@@ -273,7 +278,7 @@ impl Edcafs {
 
     /// The station by whose rate frames between two stations go: the access point takes that of its receiver.
     pub(crate) fn rate_of(&self, station: usize, to: u32) -> usize {
-        if self.stations[station].ap.is_some() && to != BROADCAST { to as usize } else { station }
+        rate_of(&self.stations, station, to)
     }
 
     /// The place of the mode of data from one station to another, among those of the station by whose rate they go.
@@ -331,13 +336,13 @@ impl Edcafs {
 
     /// Air time of the answer to data or a request.
     fn response_air(&self, station: usize, to: u32, purpose: Purpose) -> Duration {
-        let length = self.response_length(purpose);
+        let length = self.response_length(station, to, purpose);
         if to == BROADCAST { Duration::ZERO } else { self.access.timing.frame(length, self.control_rate(station, to)) }
     }
 
     /// Length of the answer to data or a request.
-    pub(crate) fn response_length(&self, purpose: Purpose) -> Bytes {
-        match (purpose, &self.aggregation) {
+    pub(crate) fn response_length(&self, station: usize, to: u32, purpose: Purpose) -> Bytes {
+        match (purpose, rules_between(&self.stations, station, to)) {
             (Purpose::Aggregate | Purpose::BlockAckRequest, Some(rules)) => rules.block_ack(),
             _ => self.access.timing.sizes.ack,
         }
@@ -346,17 +351,21 @@ impl Edcafs {
     /// How data are protected.
     fn protection(&self, psdu: Bytes, to: u32, station: usize) -> Protection {
         if to != BROADCAST && self.access.protects(psdu) {
-            Protection::RtsCts
-        } else if self.access.protection.is_some() && self.mode_towards(station, to).is_some() {
-            Protection::CtsToSelf
-        } else {
-            Protection::None
+            return Protection::RtsCts;
+        }
+        let bare =
+            if to == BROADCAST { self.access.broadcast_rate } else { self.stations[self.rate_of(station, to)].rate };
+        let is_dsss = self.mode_towards(station, to).is_none() && self.access.timing.is_dsss(bare);
+        match (self.access.protection, self.access.protects_by_rts && to != BROADCAST) {
+            (Some(_), true) if !is_dsss => Protection::RtsCts,
+            (Some(_), false) if !is_dsss => Protection::CtsToSelf,
+            _ => Protection::None,
         }
     }
 
     /// Length to which an A-MPDU may grow; zero if there is none.
     fn psdu_limit(&self, now: Time, sender: usize, station: usize, to: u32) -> u64 {
-        let Some(rules) = self.aggregation.as_ref().filter(|rules| rules.max_ampdu.0 > 0 && to != BROADCAST) else {
+        let Some(rules) = rules_between(&self.stations, station, to).filter(|rules| rules.max_ampdu.0 > 0) else {
             return 0;
         };
         let Some(mode) = self.mode_towards(station, to) else { return 0 };
@@ -385,7 +394,8 @@ impl Edcafs {
             exchange += timing.sifs + self.response_air(station, to, Purpose::BlockAckRequest);
         } else {
             let first = window.first_pending().expect("there is something to send");
-            let psdu = single_psdu(Bytes(u64::from(window.mpdu(first).length)), self.aggregation.as_ref());
+            let rules = rules_between(&self.stations, station, to);
+            let psdu = single_psdu(Bytes(u64::from(window.mpdu(first).length)), rules);
             exchange += self.data_air(station, to, psdu);
             if to != BROADCAST {
                 exchange += timing.sifs + self.response_air(station, to, Purpose::Single);
@@ -467,6 +477,11 @@ impl Edcafs {
         }
         self.note_released(now, station, retry_limit_drops);
     }
+}
+
+/// Rules for aggregates from one station to another: those of the station that is no access point.
+pub(super) fn rules_between(stations: &[Station], station: usize, to: u32) -> Option<&Aggregation> {
+    stations[rate_of(stations, station, to)].rules.as_ref().filter(|_| to != BROADCAST)
 }
 
 /// The PSDU of a single MPDU: in VHT and HE PPDUs it has a delimiter too.

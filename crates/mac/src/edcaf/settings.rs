@@ -72,14 +72,19 @@ pub struct Aggregation {
     pub retry_limit: u8,
     /// How long a receiver waits for an MPDU before it hands up those behind it.
     pub reorder_timeout: Duration,
-    /// How long an MPDU is tried, from the time when it left its queue; for ever if absent.
+    /// How long a packet may wait and an MPDU be tried, from the time when the packet came into its queue; for ever if absent.
+    /// Looked at when a packet leaves its queue, and at the end of each exchange.
     pub lifetime: Option<Duration>,
+    /// Whether packets in MPDUs that are neither acknowledged nor given up count against the limit of their queue, as in ns-3.
+    pub count_in_flight: bool,
+    /// A sender that has fewer packets waits until it has so many, or for so long; it sends what it has, if absent.
+    pub wait_until: Option<(u32, Duration)>,
 }
 
 impl Aggregation {
-    /// When an MPDU that leaves its queue at `now` is given up.
-    pub(crate) fn expiry(&self, now: Time) -> Time {
-        self.lifetime.map_or(Time::NEVER, |lifetime| now + lifetime)
+    /// When a packet that came into its queue at `arrived` is given up.
+    pub(crate) fn expiry(&self, arrived: Time) -> Time {
+        self.lifetime.map_or(Time::NEVER, |lifetime| arrived + lifetime)
     }
 
     /// Length of a block ACK: 32 bytes with a bitmap of 64 bits, 56 with 256, 152 with 1024 (9.3.1.9).
@@ -103,6 +108,8 @@ pub struct CategorySettings {
     pub parameters: Category,
     /// Packets that wait: one queue, or one for each receiver by its number.
     pub queues: Vec<Queue>,
+    /// Packets that each of them holds, where [`Aggregation::count_in_flight`] needs to know.
+    pub limit: usize,
     /// Backoff draws.
     pub backoff: Stream,
 }
@@ -116,6 +123,10 @@ pub struct EdcaStation {
     pub mode: Option<(TxMode, Band)>,
     /// What else decides how it sends and is reached.
     pub link: LinkSettings,
+    /// Rules for aggregates to and from this station, which may be of an older amendment than the access point; none before HT.
+    pub aggregation: Option<Aggregation>,
+    /// It is from before HT among stations that are not: its data have no QoS field, and all of them are of best effort.
+    pub is_legacy: bool,
     /// What goes first comes first.
     pub categories: Vec<CategorySettings>,
 }
@@ -156,6 +167,14 @@ pub struct CategoryCounters {
     pub internal_collisions: u64,
     /// Air time of its data PPDUs that met no other.
     pub data_air: Duration,
+    /// Block ACKs that receivers sent to its station.
+    pub block_acks: u64,
+    /// Those that it did not get.
+    pub block_acks_lost: u64,
+    /// Packets that receivers handed up.
+    pub handed_up: u64,
+    /// Time that these waited at their receivers for others before them, in all.
+    pub reorder_delay: Duration,
 }
 
 impl CategoryCounters {
@@ -171,6 +190,10 @@ impl CategoryCounters {
             unanswered: self.unanswered - earlier.unanswered,
             internal_collisions: self.internal_collisions - earlier.internal_collisions,
             data_air: self.data_air - earlier.data_air,
+            block_acks: self.block_acks - earlier.block_acks,
+            block_acks_lost: self.block_acks_lost - earlier.block_acks_lost,
+            handed_up: self.handed_up - earlier.handed_up,
+            reorder_delay: self.reorder_delay - earlier.reorder_delay,
         }
     }
 }

@@ -18,9 +18,11 @@ pub(crate) struct Waiting {
     /// Receivers for which something waits, in turn, and whether each is among them.
     turns: VecDeque<usize>,
     has_turn: Vec<bool>,
-    /// Packets in all queues, and how many of these are full.
+    /// Packets in all queues, and how many of these are full, where there are several.
     len: usize,
     full: usize,
+    /// In the one FIFO for all receivers no packet to this receiver stands before this place.
+    looked: (u32, usize),
     /// The longest packet that ever came, in bytes.
     longest: u64,
 }
@@ -29,7 +31,15 @@ impl Waiting {
     /// One queue, or one for each receiver by its number.
     pub fn new(queues: Vec<Queue>) -> Self {
         let full = queues.iter().filter(|queue| queue.is_full()).count();
-        Self { has_turn: vec![false; queues.len()], queues, turns: VecDeque::new(), len: 0, full, longest: 0 }
+        Self {
+            has_turn: vec![false; queues.len()],
+            queues,
+            turns: VecDeque::new(),
+            len: 0,
+            full,
+            looked: (0, 0),
+            longest: 0,
+        }
     }
 
     /// The queue, or the first.
@@ -58,16 +68,18 @@ impl Waiting {
     }
 
     /// Packets inside.
-    pub const fn len(&self) -> usize {
-        self.len
+    #[inline]
+    pub fn len(&self) -> usize {
+        if self.is_one() { self.queues[0].len() } else { self.len }
     }
 
     /// Whether a queue is full.
-    pub const fn is_full(&self) -> bool {
-        self.full > 0
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        if self.is_one() { self.queues[0].is_full() } else { self.full > 0 }
     }
 
-    /// Does something to a queue, and keeps account of what is inside.
+    /// Does something to one of several queues, and keeps account of what is inside.
     #[inline]
     fn change<T>(&mut self, index: usize, change: impl FnOnce(&mut Queue) -> T) -> T {
         let queue = &mut self.queues[index];
@@ -80,7 +92,7 @@ impl Waiting {
 
     /// When a category that was given nothing is to ask again, if it is.
     pub fn asked_again(&self, now: Time) -> Option<Time> {
-        if self.len == 0 {
+        if self.len() == 0 {
             return None;
         }
         self.queues.iter().filter(|queue| !queue.is_empty()).map(|queue| queue.asked_again(now)).min()
@@ -88,9 +100,19 @@ impl Waiting {
 
     pub fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
         self.longest = self.longest.max(packets[id].bytes().0);
+        if self.is_one() {
+            match &mut self.queues[0] {
+                Queue::Fifo(fifo) if fifo.has_room(packets[id].size) => fifo.append(id, &mut packets[id]),
+                queue => {
+                    queue.enqueue(now, id, to, packets, dropped);
+                    self.looked = (to, 0);
+                }
+            }
+            return;
+        }
         let index = (to as usize).min(self.queues.len() - 1); // broadcasts wait in the last
         self.change(index, |queue| queue.enqueue(now, id, to, packets, dropped));
-        if !self.is_one() && !self.has_turn[index] && !self.queues[index].is_empty() {
+        if !self.has_turn[index] && !self.queues[index].is_empty() {
             self.has_turn[index] = true;
             self.turns.push_back(index);
         }
@@ -98,7 +120,8 @@ impl Waiting {
 
     pub fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
         if self.is_one() {
-            return self.change(0, |queue| queue.dequeue(now, packets, dropped));
+            self.looked = (0, 0);
+            return self.queues[0].dequeue(now, packets, dropped);
         }
         for _ in 0..self.turns.len() {
             let index = self.turns.pop_front()?;
@@ -131,7 +154,13 @@ impl Waiting {
         }
         if self.is_one() {
             let is_to = |packet: &Packet| receiver(packet) == to;
-            return self.change(0, |queue| queue.dequeue_for(now, to, room, &is_to, packets, dropped));
+            let Queue::Fifo(fifo) = &mut self.queues[0] else {
+                return self.queues[0].dequeue_for(now, to, room, &is_to, packets, dropped);
+            };
+            let from = if self.looked.0 == to { self.looked.1 } else { 0 };
+            let place = fifo.find(from, is_to, packets);
+            self.looked = (to, place);
+            return fifo.take_at(place, room, packets);
         }
         self.change(index, |queue| match queue {
             Queue::Fifo(fifo) => fifo.dequeue_for(now, to, room, &|_| true, packets, dropped),

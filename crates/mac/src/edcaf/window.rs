@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use wifair_packet::PacketId;
-use wifair_units::Time;
+use wifair_units::{Duration, Time};
 
 use super::settings::Aggregation;
 
@@ -59,6 +59,8 @@ pub(crate) struct Mpdu {
     pub length: u32,
     /// When the originator gives it up.
     pub expires: Time,
+    /// When the recipient got it.
+    received_at: Time,
 }
 
 impl Mpdu {
@@ -68,7 +70,7 @@ impl Mpdu {
     /// If it is longer than 4 GB.
     pub fn new(first: PacketId, length: u64, expires: Time) -> Self {
         let length = u32::try_from(length).expect("MPDUs are short");
-        Self { first, last: first, packets: 1, attempts: 0, state: 0, length, expires }
+        Self { first, last: first, packets: 1, attempts: 0, state: 0, length, expires, received_at: Time::ZERO }
     }
 
     const fn has(&self, state: u8) -> bool {
@@ -111,6 +113,8 @@ pub(crate) struct Window {
     /// MPDUs that the recipient holds behind a gap, and since when.
     buffered: usize,
     blocked_since: Option<Time>,
+    /// Time that packets handed up have waited for others, and that was not yet taken note of.
+    reorder_delay: Duration,
 }
 
 /// What comes out of a window: packets handed up, with their receiver, and packets lost.
@@ -138,6 +142,7 @@ impl Window {
             request_due: false,
             buffered: 0,
             blocked_since: None,
+            reorder_delay: Duration::ZERO,
         }
     }
 
@@ -229,13 +234,14 @@ impl Window {
     }
 
     /// An MPDU arrives at the recipient without error; [`Window::hand_up`] follows when all of its PPDU have.
-    pub fn receive(&mut self, number: u64, chain: &Chain, released: &mut Released) {
+    pub fn receive(&mut self, now: Time, number: u64, chain: &Chain, released: &mut Released) {
         if self.mpdu(number).is_received() {
             return;
         }
         let is_late = number < self.released;
         let mpdu = self.mpdu_mut(number);
         mpdu.state |= RECEIVED;
+        mpdu.received_at = now;
         if is_late {
             mpdu.state |= LATE;
             released.lost.extend(chain.of(mpdu));
@@ -243,7 +249,7 @@ impl Window {
         }
         self.buffered += 1;
         if number >= self.released + self.size {
-            self.pass_over(number - self.size + 1, chain, released); // 10.24.7.6.2
+            self.pass_over(now, number - self.size + 1, chain, released); // 10.24.7.6.2
         }
     }
 
@@ -254,6 +260,9 @@ impl Window {
             let mpdu = &self.mpdus[self.place(self.released)];
             if !mpdu.has(RECEIVED) {
                 break;
+            }
+            if mpdu.received_at < now {
+                self.reorder_delay += (now - mpdu.received_at) * u64::from(mpdu.packets);
             }
             if mpdu.packets == 1 {
                 released.up.push_back((self.to, mpdu.first));
@@ -267,10 +276,11 @@ impl Window {
     }
 
     /// The recipient passes over whatever it lacks before `number`.
-    fn pass_over(&mut self, number: u64, chain: &Chain, released: &mut Released) {
+    fn pass_over(&mut self, now: Time, number: u64, chain: &Chain, released: &mut Released) {
         for earlier in self.released..number.min(self.next()) {
             let mpdu = &self.mpdus[self.place(earlier)];
             if mpdu.has(RECEIVED) {
+                self.reorder_delay += (now - mpdu.received_at) * u64::from(mpdu.packets);
                 released.up.extend(chain.of(mpdu).map(|id| (self.to, id)));
                 self.buffered -= 1;
             }
@@ -281,7 +291,7 @@ impl Window {
     /// A BlockAckReq arrives: nothing before the originator's window will come any more (10.24.7.6.3).
     pub fn request(&mut self, now: Time, chain: &Chain, released: &mut Released) {
         self.request_due = false;
-        self.pass_over(self.origin, chain, released);
+        self.pass_over(now, self.origin, chain, released);
         self.hand_up(now, chain, released);
         self.trim();
     }
@@ -295,7 +305,7 @@ impl Window {
     pub fn time_out(&mut self, now: Time, chain: &Chain, released: &mut Released) {
         let found = (self.released..self.next()).find(|number| self.mpdu(*number).is_received());
         self.blocked_since = None;
-        self.pass_over(found.unwrap_or(self.released), chain, released);
+        self.pass_over(now, found.unwrap_or(self.released), chain, released);
         self.hand_up(now, chain, released);
         self.trim();
     }
@@ -345,6 +355,16 @@ impl Window {
             self.mpdus.pop_front();
             self.start += 1;
         }
+    }
+
+    /// Time that packets handed up since the last call have waited for others before them.
+    pub fn take_reorder_delay(&mut self) -> Duration {
+        std::mem::take(&mut self.reorder_delay)
+    }
+
+    /// Packets in MPDUs that are neither acknowledged nor given up.
+    pub fn packets_pending(&self) -> usize {
+        self.mpdus.iter().filter(|mpdu| mpdu.is_pending()).map(|mpdu| usize::from(mpdu.packets)).sum()
     }
 
     /// Packets that the originator or the recipient holds.

@@ -69,8 +69,8 @@ type Key = (u32, u32, Option<u8>, u16);
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Aggregates {
-    /// Bits of a block ACK.
-    size: u16,
+    /// Bits of a block ACK to or from each station, by its number.
+    sizes: Vec<u16>,
     sent: BTreeMap<Key, (Packet, Stamp)>,
     /// By originator, recipient and traffic identifier.
     scoreboards: BTreeMap<(u32, u32, u8), Scoreboard>,
@@ -80,9 +80,9 @@ pub(super) struct Aggregates {
 pub(super) type Acknowledged = (u16, Vec<u8>);
 
 impl Aggregates {
-    /// With block ACKs of `size` bits.
-    pub(super) fn new(size: u16) -> Self {
-        Self { size, sent: BTreeMap::new(), scoreboards: BTreeMap::new() }
+    /// With block ACKs of so many bits to or from each station: between two of them the smaller number counts.
+    pub(super) fn new(sizes: Vec<u16>) -> Self {
+        Self { sizes, sent: BTreeMap::new(), scoreboards: BTreeMap::new() }
     }
 
     /// What an MPDU with a sequence number carries, also when its receiver has it already.
@@ -104,11 +104,13 @@ impl Aggregates {
             FrameKind::BlockAck => (record.to, record.from),
             _ => (record.from, record.to),
         };
+        let size_of = |station: u32| self.sizes.get(station as usize).copied().unwrap_or(64);
+        let size = size_of(originator).min(size_of(recipient));
         let board = self.scoreboards.entry((originator, recipient, tid)).or_insert_with(Scoreboard::new);
         match (record.kind, record.sequence) {
-            (FrameKind::BlockAck, _) => return Some((board.start, board.bitmap(self.size))),
-            (FrameKind::Data, Some(number)) if record.fate == Fate::Read => board.receive(number, self.size),
-            (FrameKind::BlockAckReq, Some(start)) if record.fate == Fate::Read => board.request(start, self.size),
+            (FrameKind::BlockAck, _) => return Some((board.start, board.bitmap(size))),
+            (FrameKind::Data, Some(number)) if record.fate == Fate::Read => board.receive(number, size),
+            (FrameKind::BlockAckReq, Some(start)) if record.fate == Fate::Read => board.request(start, size),
             _ => {}
         }
         None

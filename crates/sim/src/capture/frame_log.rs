@@ -167,6 +167,7 @@ fn frame(stations: &[String], flows: &[String], tap: &Tap, record: &FrameRecord,
             FrameKind::Ack => "ack",
             FrameKind::BlockAckReq => "block-ack-request",
             FrameKind::BlockAck => "block-ack",
+            FrameKind::CfEnd => "cf-end",
         }
         .to_owned(),
         sender: name(record.from),

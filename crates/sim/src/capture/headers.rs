@@ -334,6 +334,10 @@ impl Headers {
                 frame::wifi_block_ack(to, &ack, bitmap);
                 to.len()
             }
+            FrameKind::CfEnd => {
+                frame::wifi_cf_end(to, from);
+                to.len()
+            }
             FrameKind::Data => {
                 let Known { packet, stamp, sequence, retry, .. } = says.known.as_ref()?;
                 let leg = &self.legs[packet.hop as usize];

@@ -22,7 +22,7 @@ use wifair_capture::{Link, PcapWriter, PcapngWriter, frame};
 use wifair_mac::FrameKind;
 use wifair_units::Time;
 
-use crate::scenario::Scenario;
+use crate::scenario::{Node, Scenario};
 use crate::world::{WatchPlan, World};
 
 use aggregates::Aggregates;
@@ -158,11 +158,18 @@ impl<W: Write> Capture<W> {
         let arrivals = points.at_hops(&headers, world.hops(), false);
         let departures = points.at_hops(&headers, world.hops(), true);
         let retries = headers.channels().iter().map(|nodes| vec![Retries::default(); nodes.len()]).collect();
-        let bits = scenario.file.wlan.as_ref().filter(|wlan| wlan.standard.has_mcs()).map_or(64, |wlan| {
+        let bits = |node: &Node| {
+            let Some(wlan) = scenario.file.wlan.as_ref().filter(|wlan| wlan.standard.has_mcs()) else { return 64 };
+            let own = match node {
+                Node::Station(index) => scenario.file.stations[scenario.network.stations[*index].group].standard,
+                _ => None,
+            };
             // A block ACK has 24 bytes beside its bitmap (IEEE Std 802.11-2016, 9.3.1.9).
-            u16::try_from((wlan.aggregation_rules().block_ack().0 - 24) * 8).expect("bitmaps are short")
-        });
-        let aggregates = vec![Aggregates::new(bits); headers.channels().len()];
+            let length = wlan.aggregation_rules(own.unwrap_or(wlan.standard)).block_ack();
+            u16::try_from((length.0 - 24) * 8).expect("bitmaps are short")
+        };
+        let aggregates = headers.channels().iter().map(|nodes| Aggregates::new(nodes.iter().map(bits).collect()));
+        let aggregates = aggregates.collect();
         Ok(Self { points, headers, files, arrivals, departures, air, retries, aggregates, snap, buffer: vec![] })
     }
 

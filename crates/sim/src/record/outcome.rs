@@ -141,6 +141,43 @@ row! {
         pub collision_probability: f64,
         /// Mean number of MPDUs in a data PPDU (802.11n and later).
         pub mpdus_per_ppdu: f64,
+        /// Share of the block ACKs that their receivers lost (802.11n and later).
+        pub block_ack_loss: f64,
+        /// Mean time that packets waited at their receiver for others before them [s] (802.11n and later).
+        pub reorder_delay_mean_s: f64,
+        /// Mean time of packets of access category voice from the queue of a station or access point to the network layer of its
+        /// receiver [s] (802.11n and later).
+        pub delay_voice_mean_s: f64,
+        /// Median of the same [s], at most 1/64 too high.
+        pub delay_voice_p50_s: f64,
+        /// 95th percentile of the same [s], at most 1/64 too high.
+        pub delay_voice_p95_s: f64,
+        /// 99th percentile of the same [s], at most 1/64 too high.
+        pub delay_voice_p99_s: f64,
+        /// The same for video: mean [s].
+        pub delay_video_mean_s: f64,
+        /// Median [s].
+        pub delay_video_p50_s: f64,
+        /// 95th percentile [s].
+        pub delay_video_p95_s: f64,
+        /// 99th percentile [s].
+        pub delay_video_p99_s: f64,
+        /// The same for best effort: mean [s].
+        pub delay_best_effort_mean_s: f64,
+        /// Median [s].
+        pub delay_best_effort_p50_s: f64,
+        /// 95th percentile [s].
+        pub delay_best_effort_p95_s: f64,
+        /// 99th percentile [s].
+        pub delay_best_effort_p99_s: f64,
+        /// The same for background: mean [s].
+        pub delay_background_mean_s: f64,
+        /// Median [s].
+        pub delay_background_p50_s: f64,
+        /// 95th percentile [s].
+        pub delay_background_p95_s: f64,
+        /// 99th percentile [s].
+        pub delay_background_p99_s: f64,
         /// Frames that the MAC gave up at a retry limit.
         pub frames_given_up: u64,
         /// Mean length of the access point's queue over time [packets].
@@ -199,6 +236,10 @@ row! {
         pub mpdu_retries: u64,
         /// BlockAckReq frames that it sent (802.11n and later).
         pub block_ack_requests: u64,
+        /// Block ACKs to it that it lost (802.11n and later).
+        pub block_acks_lost: u64,
+        /// Mean time that packets from it waited at their receivers for others before them [s] (802.11n and later).
+        pub reorder_delay_mean_s: f64,
         /// Time its data of access category voice were on the air and met no other [s] (802.11n and later).
         pub air_voice_s: f64,
         /// The same for video [s].

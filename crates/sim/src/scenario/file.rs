@@ -15,7 +15,7 @@ use super::sweep::Sweep;
 use super::high_throughput::{Edca, FlowCategory};
 use super::routing::Routing;
 use super::space::Space;
-use super::wlan::{Wlan, windows};
+use super::wlan::{Standard, Wlan, windows};
 use crate::traffic::Workload;
 
 table! {
@@ -120,6 +120,9 @@ table! {
         pub ap: Option<String> = None;
         /// Radio of each, if not that of `[space]`.
         pub radio: Option<Radio> = None;
+        /// Their standard, if it is older than that of the access point, from 802.11n on: "802.11b" and "802.11g" in 2.4 GHz,
+        /// "802.11a" in 5 GHz, or an older one with MCSs.
+        pub standard: Option<Standard> = None;
         /// Whether they are of 802.11b and cannot read OFDM frames, in an 802.11g network with `[space]`.
         pub dsss_only: bool = false;
         /// How they choose their rates, if not as `[wlan]` says; with `[space]`, or from 802.11n on.

@@ -1,13 +1,13 @@
 //! Keys of 802.11n, ac, ax and be: transmit modes, aggregation, the four access categories.
 
-use wifair_config::{At, choice, table};
+use wifair_config::{At, Limit, choice, table};
 use wifair_mac::{AccessCategory, Category, edcaf};
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{Amendment, Band as PhyBand, Coding as PhyCoding, ModeError, ModeRequest, TxMode};
 use wifair_units::{Bytes, Duration};
 
-use super::file::File;
-use super::wlan::Wlan;
+use super::file::{File, Stations};
+use super::wlan::{Standard, Wlan};
 
 choice! {
     /// Frequency band.
@@ -76,6 +76,14 @@ table! {
 }
 
 impl Edca {
+    /// What a station from before HT has: DCF, whatever it sends.
+    #[must_use]
+    pub fn legacy(standard: Standard) -> Self {
+        let cw_min = if standard == Standard::B { 31 } else { 15 };
+        let dcf = Category { cw_min, cw_max: 1023, aifsn: 2, txop: Duration::ZERO, burst: 1 };
+        Self { vo: dcf.clone(), vi: dcf.clone(), be: dcf.clone(), bk: dcf }
+    }
+
     /// The categories, the one that goes first first.
     #[must_use]
     pub fn categories(&self) -> [&Category; 4] {
@@ -84,8 +92,30 @@ impl Edca {
 }
 
 table! {
+    /// Waiting for more to aggregate.
+    pub struct WaitUntil {
+        /// A category that has so many packets contends for the channel.
+        pub packets: u32 = 16, "1 or more" => |packets| *packets >= 1;
+        /// With fewer it contends after so long.
+        pub time: Duration = Duration::from_millis(2), "above 0" => |time| *time > Duration::ZERO;
+    }
+}
+
+choice! {
+    /// When a sender contends for the channel.
+    pub enum AggregationPolicy {
+        /// As soon as it has something to send; it aggregates what waits then.
+        WhatWaits = "what-waits",
+        /// When it has enough packets, or has waited long enough.
+        WaitUntil(WaitUntil) = "wait-until",
+    }
+}
+
+table! {
     /// Aggregation and block ACK.
     pub struct Aggregation {
+        /// When a sender contends for the channel with what it has.
+        pub policy: AggregationPolicy = AggregationPolicy::WhatWaits;
         /// Longest A-MPDU, "0 B" for single MPDUs with ACK. If absent the longest of the standard: 65535 B in 802.11n,
         /// 1048575 B in ac, 6500631 B in ax, 15523200 B in be.
         pub max_ampdu: Option<Bytes> = None;
@@ -106,7 +136,9 @@ table! {
         pub request_after_miss: bool = false;
         /// How long a receiver waits for a missing MPDU before it hands up those behind it. Linux waits 100 ms.
         pub reorder_timeout: Duration = Duration::from_millis(100), "above 0" => |time| *time > Duration::ZERO;
-        /// How long an MPDU is tried, from the time when it left its queue; if absent until its last attempt.
+        /// Whether packets in MPDUs that are neither acknowledged nor given up count against the limit of their queue, as in ns-3.
+        pub count_in_flight: bool = false;
+        /// How long a packet may wait and be tried, from the time when it came into its queue; if absent until its last attempt.
         pub lifetime: Option<Duration> = None, "above 0" => |time| time.is_none_or(|time| time > Duration::ZERO);
     }
 }
@@ -114,6 +146,8 @@ table! {
 /// What of a transmit mode a group of stations may set for itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OwnMode {
+    /// Standard, if it is older than that of the access point.
+    pub standard: Option<Standard>,
     /// MCS.
     pub mcs: Option<u32>,
     /// Spatial streams.
@@ -122,34 +156,43 @@ pub struct OwnMode {
     pub width: Option<u32>,
 }
 
+impl Stations {
+    /// What of a transmit mode they set for themselves.
+    #[must_use]
+    pub fn own_mode(&self) -> OwnMode {
+        OwnMode { standard: self.standard, mcs: self.mcs, streams: self.streams, width: self.width }
+    }
+}
+
 impl Wlan {
     /// Transmit mode of data with what a group sets for itself, and the band.
     ///
     /// # Errors
     /// If the standard has no such mode; the error names the key and what exists.
     pub fn mode(&self, own: OwnMode) -> Result<(PhyBand, TxMode), ModeError> {
-        let amendment = self.standard.amendment();
+        let amendment = own.standard.unwrap_or(self.standard).amendment();
+        let is_older = own.standard.is_some_and(|standard| standard != self.standard);
         let request = ModeRequest {
             band: self.band.map(|band| match band {
                 Band::Ghz2_4 => PhyBand::Ghz2_4,
                 Band::Ghz5 => PhyBand::Ghz5,
                 Band::Ghz6 => PhyBand::Ghz6,
             }),
-            width_mhz: own.width.or(self.width),
-            mcs: own.mcs.or(self.mcs).or(Some(match amendment {
+            width_mhz: own.width.or(if is_older { None } else { self.width }),
+            mcs: own.mcs.or(if is_older { None } else { self.mcs }).or(Some(match amendment {
                 Amendment::N => 7,
                 Amendment::Ac => 8,
                 Amendment::Ax => 11,
                 _ => 13,
             })),
             rate: None,
-            streams: own.streams.or(self.streams),
-            guard_interval: self.guard_interval,
-            ltf: self.ltf,
-            greenfield: self.greenfield,
+            streams: own.streams.or(if is_older { None } else { self.streams }),
+            guard_interval: if is_older { None } else { self.guard_interval },
+            ltf: if is_older { None } else { self.ltf },
+            greenfield: self.greenfield && !is_older,
             short_preamble: false,
-            dcm: self.dcm,
-            extended_range: self.extended_range,
+            dcm: self.dcm && !is_older,
+            extended_range: if is_older { None } else { self.extended_range },
             coding: self.coding.map(|coding| match coding {
                 Coding::Bcc => PhyCoding::Bcc,
                 Coding::Ldpc => PhyCoding::Ldpc,
@@ -164,7 +207,7 @@ impl Wlan {
     pub fn modes_up_to(&self, own: OwnMode, highest: TxMode) -> Vec<TxMode> {
         let top = u32::from(highest.mcs().unwrap_or(0));
         // In 802.11n the MCS tells the streams.
-        let streams: Vec<Option<u32>> = match self.standard.amendment() {
+        let streams: Vec<Option<u32>> = match own.standard.unwrap_or(self.standard).amendment() {
             Amendment::N => vec![None],
             _ => (1..=u32::from(highest.streams())).map(Some).collect(),
         };
@@ -173,6 +216,38 @@ impl Wlan {
             self.mode(own).ok().map(|(_, mode)| mode)
         };
         streams.into_iter().flat_map(|streams| (0..=top).filter_map(move |mcs| of(streams, mcs))).collect()
+    }
+
+    /// What is wrong with stations of other standards: path, message and note of each problem.
+    pub(super) fn older_problems(&self, file: &File) -> Vec<(String, String, String)> {
+        let mut problems = vec![];
+        let band = self.phy_band();
+        for (index, group) in file.stations.iter().enumerate() {
+            let Some(standard) = group.standard.filter(|standard| *standard != self.standard) else { continue };
+            let path = format!("stations[{index}].standard");
+            let is_older = standard.amendment() < self.standard.amendment();
+            if !is_older {
+                let note = format!("write it in [wlan], and standard = \"{}\" for older stations", self.standard);
+                problems.push((path, format!("a station of {standard} in a network of {}", self.standard), note));
+            } else if !standard.amendment().bands().contains(&band) {
+                let note = "write \"802.11b\" or \"802.11g\" with band = \"2.4 GHz\" in [wlan], \"802.11a\" in 5 GHz";
+                problems.push((path, format!("no {standard} in {band}"), note.to_owned()));
+            } else if standard.has_mcs()
+                && let Err(error) = self.mode(group.own_mode())
+            {
+                problems.push((format!("stations[{index}].{}", error.key), error.message, String::new()));
+            }
+        }
+        if self.aggregation.count_in_flight {
+            let queues =
+                file.stations.iter().enumerate().map(|(index, group)| (format!("stations[{index}]"), &group.queue));
+            let ap = file.ap.iter().map(|ap| ("ap".to_owned(), &ap.queue));
+            for (path, _) in queues.chain(ap).filter(|(_, queue)| matches!(queue.limit, Limit::Bytes(_))) {
+                let message = "`count_in_flight` counts packets".to_owned();
+                problems.push((format!("{path}.queue.limit"), message, "write it as a number of packets".to_owned()));
+            }
+        }
+        problems
     }
 
     /// What is wrong with how senders adapt: path, message and note of each problem.
@@ -213,18 +288,20 @@ impl Wlan {
         self.mode(OwnMode::default()).map_or(PhyBand::Ghz5, |(band, _)| band)
     }
 
-    /// Rules of aggregation.
+    /// Rules of aggregation with a station of this standard, which may be older than that of the access point.
     #[must_use]
-    pub fn aggregation_rules(&self) -> edcaf::Aggregation {
+    pub fn aggregation_rules(&self, standard: Standard) -> edcaf::Aggregation {
         let keys = &self.aggregation;
-        let amendment = self.standard.amendment();
+        let amendment = standard.amendment();
         let has_vht = amendment >= Amendment::Ac;
-        let max_ampdu = keys.max_ampdu.unwrap_or(longest_ampdu(amendment));
-        let window = keys.window.unwrap_or(largest_window(amendment));
+        let longest = longest_ampdu(amendment);
+        let max_ampdu = keys.max_ampdu.map_or(longest, |size| size.min(longest));
+        let largest = largest_window(amendment);
+        let window = keys.window.map_or(largest, |window| window.min(largest));
         edcaf::Aggregation {
             window: if max_ampdu.0 == 0 { 2 } else { u16::try_from(window).expect("it was checked") },
             max_ampdu: if window == 1 { Bytes(0) } else { max_ampdu },
-            max_amsdu: keys.max_amsdu.unwrap_or(Bytes(0)),
+            max_amsdu: keys.max_amsdu.map_or(Bytes(0), |size| if has_vht { size } else { size.min(Bytes(7935)) }),
             max_mpdu: Bytes(match (has_vht, max_ampdu.0) {
                 (true, _) => 11_454,
                 (false, 0) => 7_965, // an A-MSDU of 7935 bytes, alone
@@ -237,6 +314,11 @@ impl Wlan {
             retry_limit: self.short_retry_limit,
             reorder_timeout: keys.reorder_timeout,
             lifetime: keys.lifetime,
+            count_in_flight: keys.count_in_flight,
+            wait_until: match &keys.policy {
+                AggregationPolicy::WhatWaits => None,
+                AggregationPolicy::WaitUntil(wait) => Some((wait.packets, wait.time)),
+            },
         }
     }
 
@@ -307,6 +389,8 @@ impl Wlan {
             ("coding", self.coding.is_some()),
             ("aggregation", self.aggregation != Aggregation::default()),
             ("edca", self.edca != Edca::default()),
+            ("protect_by_rts", self.protect_by_rts),
+            ("cf_end", self.cf_end),
         ];
         for (key, _) in set.iter().filter(|(_, set)| *set) {
             let note = "802.11n, ac, ax and be have it: write standard = \"802.11n\"";

@@ -11,7 +11,6 @@ use wifair_units::{BitRate, Bytes, Duration};
 use crate::traffic::Workload;
 
 use super::file::{Direction as Dir, File, Flows, Transport};
-use super::high_throughput::OwnMode;
 use super::routing::Protocol;
 use super::space::is_ad_hoc;
 use super::wlan::{Standard, Wlan, windows};
@@ -260,7 +259,7 @@ impl Builder<'_> {
         if !has_mcs && wlan.rate_adaptation != Adaptation::Fixed {
             asked.push("wlan.rate_adaptation".to_owned());
         }
-        if wlan.protection.is_some() {
+        if wlan.protection.is_some() && !has_mcs {
             asked.push("wlan.protection".to_owned());
         }
         for (index, group) in self.file.stations.iter().enumerate() {
@@ -312,13 +311,15 @@ impl Builder<'_> {
             }
         }
         for (index, group) in self.file.stations.iter().enumerate() {
+            let is_legacy = group.standard.is_some_and(|standard| !standard.has_mcs());
             for (key, is_old, is_set) in [
-                ("data_rate", true, group.data_rate.is_some()),
+                ("data_rate", !is_legacy, group.data_rate.is_some()),
                 ("cw_min", true, group.cw_min.is_some()),
                 ("cw_max", true, group.cw_max.is_some()),
-                ("mcs", false, group.mcs.is_some()),
-                ("streams", false, group.streams.is_some()),
-                ("width", false, group.width.is_some()),
+                ("standard", false, group.standard.is_some()),
+                ("mcs", is_legacy, group.mcs.is_some()),
+                ("streams", is_legacy, group.streams.is_some()),
+                ("width", is_legacy, group.width.is_some()),
                 ("snr", false, group.snr.is_some()),
                 ("edca", false, group.edca.is_some()),
             ] {
@@ -331,7 +332,7 @@ impl Builder<'_> {
         }
         if has_mcs {
             for (index, group) in self.file.stations.iter().enumerate() {
-                let own = OwnMode { mcs: group.mcs, streams: group.streams, width: group.width };
+                let own = group.own_mode();
                 let is_own = own.mcs.is_some() || own.streams.is_some() || own.width.is_some();
                 if let Some(error) = is_own.then(|| wlan.mode(own).err()).flatten() {
                     problems.push((format!("stations[{index}].{}", error.key), error.message, String::new()));
@@ -339,6 +340,7 @@ impl Builder<'_> {
             }
         }
         problems.extend(wlan.adaptation_problems(self.file));
+        problems.extend(wlan.older_problems(self.file));
         for (path, message, note) in problems {
             let note = if note.is_empty() { format!("`wlan.standard` is \"{}\"", wlan.standard) } else { note };
             self.problem(&path, &message, &note);

@@ -262,11 +262,16 @@ table! {
         pub rate_adaptation: Adaptation = Adaptation::Fixed;
         /// Whether OFDM frames are protected where there are stations with `dsss_only`.
         pub use_protection: bool = true;
-        /// Rate of the CTS to itself that a station sends before an OFDM frame, because of 802.11b stations; with `[space]`,
-        /// in 802.11g. If absent `dsss_basic_rate` where frames are protected.
+        /// Rate of the CTS to itself that a station sends before an OFDM frame, because of 802.11b stations; in 802.11g with
+        /// `[space]`, or in 2.4 GHz from 802.11n on. If absent `dsss_basic_rate` where frames are protected.
         pub protection: Option<BitRate> = None;
         /// Rate of frames for everyone, such as announcements of routing; if absent that of `protection`, else `basic_rate`.
         pub broadcast_rate: Option<BitRate> = None;
+        /// Whether OFDM frames are protected by RTS and CTS instead; from 802.11n on.
+        pub protect_by_rts: bool = false;
+        /// Whether the frames of a TXOP reserve the medium to its end, which its holder gives back by a CF-End where it is done
+        /// before; from 802.11n on. If not, each reserves it for its own exchange.
+        pub cf_end: bool = false;
         /// Highest rate of ACK and CTS to frames at 1, 2, 5.5 and 11 Mb/s in 802.11g.
         pub dsss_basic_rate: BitRate = BitRate::from_mbps(2);
         /// Probability that a data frame is not received, in both directions.
@@ -372,7 +377,7 @@ impl Wlan {
             modulation,
             basic_rate: self.basic_rate,
             lowest_rate: self.eifs_rate,
-            dsss: (self.standard == Standard::G).then(|| Dsss {
+            dsss: (self.standard != Standard::B && is_2_4_ghz(self.standard, self.band)).then(|| Dsss {
                 preamble: Timing::hr_dsss(self.dsss_basic_rate, short).preamble,
                 basic_rate: self.dsss_basic_rate,
             }),
@@ -416,6 +421,8 @@ impl Wlan {
             nav_unit: self.nav_unit,
             nav_reset: self.nav_reset,
             protection,
+            protects_by_rts: self.protect_by_rts,
+            cf_end: self.cf_end,
             broadcast_rate: self.broadcast_rate.or(protection).unwrap_or(self.basic_rate),
         }
     }

@@ -223,8 +223,8 @@ impl World {
                         aggregation: categories.aggregation,
                         stations: stations
                             .map(|(common, own)| {
-                                let StationCategories { mode, link, categories } = own;
-                                EdcaStation { common, mode, link, categories }
+                                let StationCategories { mode, link, aggregation, is_legacy, categories } = own;
+                                EdcaStation { common, mode, link, aggregation, is_legacy, categories }
                             })
                             .collect(),
                     })))
@@ -721,6 +721,7 @@ impl World {
             self.air_at_warm_up[index] = channel.air_time(now);
             self.counters_at_warm_up[index] = channel.all_counters();
             self.categories_at_warm_up[index] = channel.category_counters();
+            channel.restart_delays();
             for gauge in channel.ap_queues_mut() {
                 gauge.restart(now);
             }

@@ -94,6 +94,10 @@ pub struct StationCategories {
     pub mode: Option<(TxMode, Band)>,
     /// What else decides how the station sends and is reached.
     pub link: LinkSettings,
+    /// Rules for aggregates to and from the station, if there are any.
+    pub aggregation: Option<Aggregation>,
+    /// It is from before HT among stations that are not.
+    pub is_legacy: bool,
     /// What goes first comes first.
     pub categories: Vec<CategorySettings>,
 }

@@ -70,6 +70,12 @@ impl World {
         let (sessions, [sent, acknowledged]) = self.sessions(labels, share);
         let air = self.air();
         let stations = self.stations(labels);
+        let categories = self.category_counters();
+        let aggregates =
+            |part: fn(&CategoryCounters) -> u64| categories.iter().flatten().flatten().map(part).sum::<u64>() as f64;
+        let delays = self.category_delays();
+        let delay = |category: AccessCategory| &delays[category.index()];
+        let percentile = |category, p| delay(category).percentile(p).map_or(f64::NAN, Duration::as_secs);
         let attempts: u64 = stations.iter().map(|station| station.attempts).sum();
         let collisions: u64 = stations.iter().map(|station| station.collisions).sum();
         let (queue_mean, queue_max, queue_full) = self.ap_queues();
@@ -99,7 +105,26 @@ impl World {
             air_reuse: fraction(air.reuse),
             air_idle: fraction(air.idle),
             collision_probability: collisions as f64 / attempts as f64,
-            mpdus_per_ppdu: self.mpdus_per_ppdu(),
+            mpdus_per_ppdu: aggregates(|own| own.mpdus) / aggregates(|own| own.ppdus),
+            block_ack_loss: aggregates(|own| own.block_acks_lost) / aggregates(|own| own.block_acks),
+            reorder_delay_mean_s: aggregates(|own| own.reorder_delay.as_nanos()) * 1e-9
+                / aggregates(|own| own.handed_up),
+            delay_voice_mean_s: delay(AccessCategory::Vo).mean(),
+            delay_voice_p50_s: percentile(AccessCategory::Vo, 0.50),
+            delay_voice_p95_s: percentile(AccessCategory::Vo, 0.95),
+            delay_voice_p99_s: percentile(AccessCategory::Vo, 0.99),
+            delay_video_mean_s: delay(AccessCategory::Vi).mean(),
+            delay_video_p50_s: percentile(AccessCategory::Vi, 0.50),
+            delay_video_p95_s: percentile(AccessCategory::Vi, 0.95),
+            delay_video_p99_s: percentile(AccessCategory::Vi, 0.99),
+            delay_best_effort_mean_s: delay(AccessCategory::Be).mean(),
+            delay_best_effort_p50_s: percentile(AccessCategory::Be, 0.50),
+            delay_best_effort_p95_s: percentile(AccessCategory::Be, 0.95),
+            delay_best_effort_p99_s: percentile(AccessCategory::Be, 0.99),
+            delay_background_mean_s: delay(AccessCategory::Bk).mean(),
+            delay_background_p50_s: percentile(AccessCategory::Bk, 0.50),
+            delay_background_p95_s: percentile(AccessCategory::Bk, 0.95),
+            delay_background_p99_s: percentile(AccessCategory::Bk, 0.99),
             frames_given_up: stations.iter().map(|station| station.given_up).sum(),
             ap_queue_mean_packets: queue_mean,
             ap_queue_max_packets: queue_max,
@@ -323,12 +348,15 @@ impl World {
         self.channels.iter().zip(&self.categories_at_warm_up).map(since).collect()
     }
 
-    #[allow(clippy::cast_precision_loss)]
-    fn mpdus_per_ppdu(&self) -> f64 {
-        let categories = self.category_counters();
-        let all = || categories.iter().flatten().flatten();
-        let (mpdus, ppdus) = all().fold((0, 0), |(mpdus, ppdus), own| (mpdus + own.mpdus, ppdus + own.ppdus));
-        mpdus as f64 / ppdus as f64
+    /// Delays of all channels, by access category.
+    fn category_delays(&self) -> [Histogram; 4] {
+        let mut all: [Histogram; 4] = Default::default();
+        for delays in self.channels.iter().filter_map(Channel::delays) {
+            for (sum, own) in all.iter_mut().zip(delays) {
+                sum.absorb(own);
+            }
+        }
+        all
     }
 
     fn stations(&self, labels: &Labels) -> Vec<StationOutcome> {
@@ -361,6 +389,9 @@ impl World {
                     mpdus: sum(own, index, |counters| counters.mpdus),
                     mpdu_retries: sum(own, index, |counters| counters.retries),
                     block_ack_requests: sum(own, index, |counters| counters.requests),
+                    block_acks_lost: sum(own, index, |counters| counters.block_acks_lost),
+                    reorder_delay_mean_s: sum(own, index, |counters| counters.reorder_delay.as_nanos()) as f64 * 1e-9
+                        / sum(own, index, |counters| counters.handed_up) as f64,
                     air_voice_s: air(own, index, AccessCategory::Vo),
                     air_video_s: air(own, index, AccessCategory::Vi),
                     air_best_effort_s: air(own, index, AccessCategory::Be),

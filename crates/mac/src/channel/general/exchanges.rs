@@ -1,13 +1,16 @@
 //! The course of an exchange: who begins, what arrives, and what its end means for those who took part.
 
 use wifair_packet::{Packet, PacketId, Packets};
-use wifair_units::{Duration, Time};
+use wifair_units::{Bytes, Duration, Time};
 
 use super::{GeneralChannel, Phase};
-use crate::edcaf::{SlotRules, control_air, number};
+use crate::edcaf::{SlotRules, control_air, control_rate, number};
 use crate::exchange::Step;
 use crate::{BROADCAST, Eifs};
 use wifair_queue::Dropped;
+
+/// Length of a CF-End (IEEE Std 802.11-2016, 9.3.1.6).
+pub(super) const CF_END: Bytes = Bytes(20);
 
 impl GeneralChannel {
     /// One or more contenders begin to send; the others stop counting.
@@ -80,13 +83,14 @@ impl GeneralChannel {
         let mut begins = now;
         if ppdu.has(Step::Rts) {
             let timing = self.edcafs.access.timing;
-            let (rate, rts, cts) = (timing.basic_rate, timing.sizes.rts, timing.sizes.cts);
+            let (rts, cts) = (timing.sizes.rts, timing.sizes.cts);
+            let rate = control_rate(&self.edcafs.access);
             if self.edcafs.loses_control(station, to, to, rate, rts)
                 || self.edcafs.loses_control(station, to, number(station), rate, cts)
             {
                 // Booked as a collision of the RTS with noise: the exchange ends with it.
                 self.phase = Phase::Collision;
-                self.next = now + self.edcafs.access.timing.rts();
+                self.next = now + control_air(&self.edcafs.access, Step::Rts);
                 return;
             }
             self.edcafs.contenders[sender].contention.clear();
@@ -191,6 +195,40 @@ impl GeneralChannel {
             self.next = now + self.edcafs.access.timing.sifs;
             return;
         }
+        if self.edcafs.access.cf_end && excess == Duration::ZERO {
+            let (contender, sifs) = (&self.edcafs.contenders[sender], self.edcafs.access.timing.sifs);
+            let end = contender.won_at + contender.txop;
+            let after = now + sifs + self.cf_end();
+            if after <= end {
+                self.phase = Phase::CfEnd { more };
+                self.next = after;
+                return;
+            }
+        }
+        self.finish(now, more);
+    }
+
+    /// Time on the air of a CF-End, which all stations can read.
+    pub(super) fn cf_end(&self) -> Duration {
+        let timing = &self.edcafs.access.timing;
+        timing.frame(CF_END, timing.lowest_rate)
+    }
+
+    /// Books a CF-End that ends at `now`.
+    pub(super) fn account_cf_end(&mut self, now: Time) {
+        let air = self.cf_end();
+        self.air.idle += self.edcafs.access.timing.sifs;
+        self.air.ack += air;
+        let station = self.edcafs.station_of(self.senders[0]);
+        self.edcafs.counters[station].control += air;
+        self.accounted = now;
+    }
+
+    /// The sender is done, and the channel idle: a backoff follows, whether it has `more` to send or not.
+    pub(super) fn finish(&mut self, now: Time, more: bool) {
+        let sender = self.senders[0];
+        let station = self.edcafs.station_of(sender);
+        let (to, excess) = (self.edcafs.contenders[sender].ppdu.to, self.nav_excess(sender));
         self.idle_from(now + excess);
         if excess > Duration::ZERO {
             // Sender and receiver have no NAV, and resume before the others.

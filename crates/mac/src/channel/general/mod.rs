@@ -40,6 +40,8 @@ enum Phase {
     Broadcast,
     /// The answer is on its way, or due; `lost`: the sender does not get it.
     Response { lost: bool },
+    /// SIFS and the CF-End of a TXOP holder that is done; `more`: it has more to send.
+    CfEnd { more: bool },
     /// Several frames are on the air, or an RTS that gets no answer.
     Collision,
 }
@@ -167,7 +169,7 @@ impl GeneralChannel {
                     air.error += spend(ppdu.spoilt_air());
                 }
             }
-            Phase::Response { .. } => {
+            Phase::Response { .. } | Phase::CfEnd { .. } => {
                 air.idle += spend(self.edcafs.access.timing.sifs);
                 air.ack += spend(Duration::MAX);
             }
@@ -310,6 +312,10 @@ impl GeneralChannel {
                 return MacEvent::Broadcast { from, id };
             }
             Phase::Response { lost: true } => self.miss(now, packets, dropped, retry_limit_drops, &receiver),
+            Phase::CfEnd { more } => {
+                self.account_cf_end(now);
+                self.finish(now, more);
+            }
             Phase::Collision => self.resolve(now, packets, dropped, retry_limit_drops, &receiver),
         }
         MacEvent::Nothing

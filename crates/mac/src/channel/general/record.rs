@@ -3,9 +3,10 @@
 use wifair_packet::Packets;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
+use super::exchanges::CF_END;
 use super::{GeneralChannel, Phase};
 use crate::BROADCAST;
-use crate::edcaf::{BLOCK_ACK_REQ, Ppdu, control_air, number};
+use crate::edcaf::{BLOCK_ACK_REQ, Ppdu, control_air, control_rate, number};
 use crate::exchange::Step;
 use crate::tap::{Fate, FrameKind, FrameRecord, InAggregate, Tap};
 
@@ -23,6 +24,7 @@ impl GeneralChannel {
             Phase::Gap => {}
             Phase::Data | Phase::Broadcast => self.record_exchange(&mut tap, now, packets),
             Phase::Response { lost } => self.record_response(&mut tap, now, lost),
+            Phase::CfEnd { .. } => self.record_cf_end(&mut tap, now),
             Phase::Collision => {
                 let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
                 for &sender in &self.senders {
@@ -74,8 +76,7 @@ impl GeneralChannel {
             Step::Cts => self.reserves(after_rts) - timing.sifs - timing.cts(),
             _ => self.reserves(timing.sifs * 2 + ppdu.air + ppdu.response),
         };
-        let rate =
-            if step == Step::CtsToSelf { self.edcafs.access.protection } else { None }.unwrap_or(timing.basic_rate);
+        let rate = control_rate(&self.edcafs.access);
         let end = began + control_air(&self.edcafs.access, step);
         tap.push(FrameRecord { rate, length, reserves, ..FrameRecord::new(kind, ends, (began, end), fate) });
     }
@@ -142,7 +143,9 @@ impl GeneralChannel {
         let ppdu = &self.edcafs.contenders[sender].ppdu;
         let is_block_ack = ppdu.has(Step::BlockAck);
         let (kind, length) = match &self.edcafs.aggregation {
-            Some(rules) if is_block_ack => (FrameKind::BlockAck, rules.block_ack()),
+            Some(_) if is_block_ack => {
+                (FrameKind::BlockAck, self.edcafs.response_length(station, ppdu.to, ppdu.purpose))
+            }
             _ => (FrameKind::Ack, self.edcafs.access.timing.sizes.ack),
         };
         let fate = if lost { Fate::Error } else { Fate::Read };
@@ -151,9 +154,21 @@ impl GeneralChannel {
         tap.push(FrameRecord { rate: self.edcafs.control_rate(station, ppdu.to), length, tid, ..frame });
     }
 
+    /// The CF-End that ends at `now`.
+    fn record_cf_end(&self, tap: &mut Tap, now: Time) {
+        let from = number(self.edcafs.station_of(self.senders[0]));
+        let frame = FrameRecord::new(FrameKind::CfEnd, (from, BROADCAST), (now - self.cf_end(), now), Fate::Read);
+        tap.push(FrameRecord { rate: self.edcafs.access.timing.lowest_rate, length: CF_END, ..frame });
+    }
+
     /// Traffic identifier of a sender's category: the user priorities 6, 5, 0 and 1 (IEEE Std 802.11-2016, table 10-1).
     fn tid(&self, sender: usize) -> Option<u8> {
         self.edcafs.aggregation.as_ref()?;
+        let (station, to) = (self.edcafs.station_of(sender), self.edcafs.contenders[sender].ppdu.to);
+        let peer = self.edcafs.rate_of(station, to);
+        if self.edcafs.stations[peer].is_legacy {
+            return None; // no QoS data
+        }
         [6, 5, 0, 1].get(sender % self.edcafs.categories).copied().filter(|_| self.edcafs.categories == 4)
     }
 }
