@@ -1,5 +1,5 @@
-"""A guard against slowing down that noise cannot fool: instructions for each simulated frame, or for each packet delivered in
-aggregates, counted by callgrind.
+"""A guard against slowing down that noise cannot fool: instructions for each simulated frame, or for each packet
+delivered in aggregates, counted by callgrind.
 
 `python benches/instructions.py` compares with `instructions.json` and fails where more than 5 % were added;
 `--write` records what is counted. The counts are those of a compiler: with another one they are shown, and not judged.

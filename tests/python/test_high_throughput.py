@@ -102,8 +102,8 @@ def goodput_mbps(changes: dict[str, object]) -> float:
 
 
 def test_a_frame_is_protected_where_a_station_cannot_read_ofdm() -> None:
-    """28 MPDUs and block ACK in 2.4 GHz: 5366 + 10 + 38 + AIFS 37 + 7.5 slots. The CTS to itself at 2 Mb/s takes 192 + 56 us
-    and SIFS, an RTS of 20 bytes 192 + 80 us and SIFS more."""
+    """28 MPDUs and block ACK in 2.4 GHz: 5366 + 10 + 38 + AIFS 37 + 7.5 slots. The CTS to itself at 2 Mb/s takes
+    192 + 56 us and SIFS, an RTS of 20 bytes 192 + 80 us and SIFS more."""
     band = {"wlan.band": "2.4 GHz"}
     alone = 28 * 1472 * 8 / 5518.5
     assert goodput_mbps(band) == pytest.approx(alone, rel=0.005)
@@ -119,7 +119,7 @@ def test_a_frame_is_protected_where_a_station_cannot_read_ofdm() -> None:
 
 
 def test_older_stations_send_as_they_can() -> None:
-    """802.11a: 1536 bytes at 54 Mb/s, 248 + 16 + 28 us, DIFS and 7.5 slots. 802.11n at an access point of 802.11ax: as ever."""
+    """802.11a: 1536 bytes at 54 Mb/s, 248 + 16 + 28 us, DIFS and 7.5 slots. 802.11n: as ever."""
     assert goodput_mbps({"stations.standard": "802.11a"}) == pytest.approx(1472 * 8 / 393.5, rel=0.01)
     newer = {"wlan.standard": "802.11ax", "stations.standard": "802.11n"}
     assert goodput_mbps(newer) == pytest.approx(28 * 1472 * 8 / 5518.5, rel=0.005)
