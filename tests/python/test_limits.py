@@ -32,3 +32,23 @@ def test_levels_of_radios_are_within_reason(text: str) -> None:
     space = '\n[space]\nradio.sensitivity = "10000000000 dBm"\n'
     with pytest.raises(wifair.ScenarioError, match="from -200 dBm to 100 dBm"):
         wifair.Scenario.from_text(text + space)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"wlan.cw_min": 20}, "`cw_min` is 20, which is not one less than a power of two"),
+        ({"wlan.cw_max": 1000}, "511 or 1023; any other needs nonstandard_windows = true"),
+        ({"stations.cw_min": 16}, "15 or 31; any other"),
+        ({"ap.cw_min": 5}, "3 or 7; any other"),
+        ({"wlan.standard": "802.11n", "wlan.edca.be.cw_min": 14}, "7 or 15; any other"),
+    ],
+)
+def test_contention_windows_are_those_that_stations_can_have(
+    text: str, change: dict[str, object], message: str
+) -> None:
+    scenario = wifair.Scenario.from_text(text)
+    with pytest.raises(wifair.ScenarioError) as caught:
+        scenario.with_(change)
+    assert message in str(caught.value)
+    assert scenario.with_({**change, "wlan.nonstandard_windows": True}).hash != scenario.hash

@@ -10,6 +10,7 @@ use wifair_units::{BitRate, Bytes, Duration};
 
 use crate::traffic::Workload;
 
+use super::contention_windows;
 use super::file::{Direction as Dir, File, Flows, Transport};
 use super::routing::Protocol;
 use super::space::is_ad_hoc;
@@ -217,6 +218,16 @@ impl Builder<'_> {
             self.without_space(wlan);
         }
         self.high_throughput(wlan);
+        for (path, window) in contention_windows::odd(self.file, wlan) {
+            let key = path.rsplit('.').next().unwrap_or_default();
+            let message = format!("`{key}` is {window}, which is not one less than a power of two");
+            let note = format!(
+                "{} or {}; any other needs nonstandard_windows = true in [wlan]",
+                (window + 1).next_power_of_two() / 2 - 1,
+                (window + 1).next_power_of_two() - 1
+            );
+            self.problem(&path, &message, &note);
+        }
         if let Some(ap) = self.file.ap.as_ref().filter(|ap| self.file.space.is_none() && ap.count > 1) {
             let mut channels = ap.channels.clone();
             channels.truncate(ap.count as usize);

@@ -149,6 +149,8 @@ table! {
         pub data_rate: BitRate = default_data_rate(standard), by standard;
         /// Whether `data_rate`, `basic_rate` and `eifs_rate` may be rates that the standard does not have, as in ns-2.
         pub nonstandard_rates: bool = false;
+        /// Whether contention windows may be other than one less than a power of two, which no standard has.
+        pub nonstandard_windows: bool = false;
         /// Band of 802.11n, ax and be, if not 5 GHz.
         pub band: Option<Band> = None;
         /// Width of PPDUs in MHz, from 802.11n on: 20, 40, 80, 160 or 320; if absent 20.
