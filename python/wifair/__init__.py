@@ -38,6 +38,7 @@ from wifair.errors import (
     ScenarioError,
     StoppedError,
     StoreError,
+    TooLargeError,
     WifairError,
 )
 
@@ -84,6 +85,7 @@ __all__ = [
     "StoppedError",
     "Store",
     "StoreError",
+    "TooLargeError",
     "WifairError",
     "__version__",
     "airtime",

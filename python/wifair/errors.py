@@ -18,6 +18,7 @@ __all__ = [
     "ScenarioError",
     "StoppedError",
     "StoreError",
+    "TooLargeError",
     "WifairError",
 ]
 
@@ -96,6 +97,18 @@ class StoreError(WifairError, ValueError):
 
 class StoppedError(WifairError, RuntimeError):
     """Runs that cannot go on: the disk is full, the workers have gone. What had finished is in the store."""
+
+
+class TooLargeError(WifairError, MemoryError):
+    """A run that would need, or needs, more memory than there is."""
+
+    @classmethod
+    def of_run(cls, held_bytes: int, now_s: float) -> TooLargeError:
+        """Say that a run was ended because it held so much."""
+        return cls(
+            f"the run was ended at {now_s:.6g} s: it held {held_bytes / 1e9:.3g} GB, and would soon have held more than"
+            " is free; shorten `duration`, or let less happen at once"
+        )
 
 
 INTERRUPTION = "interrupted"

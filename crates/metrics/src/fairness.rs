@@ -71,6 +71,19 @@ impl FinishRatios {
         Some(ratio)
     }
 
+    /// Takes in what another one did.
+    pub fn merge(&mut self, other: Self) {
+        self.sum += other.sum;
+        self.finished += other.finished;
+    }
+
+    /// Changes the unit of the share that all were taken with: ratios become `factor` times as large.
+    pub fn scale(&mut self, factor: f64) {
+        if self.finished > 0 {
+            self.sum *= factor;
+        }
+    }
+
     /// Equation 3: 1 where sessions take as long as with a fair share. NaN if none finished.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]

@@ -212,6 +212,12 @@ impl Packets {
         self.alive
     }
 
+    /// Memory of all places for packets, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<Packet>()
+    }
+
     /// Whether no packet is alive.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -88,7 +88,7 @@ pub fn of_rows<'py, R: Row>(py: Python<'py>, rows: &[R]) -> PyResult<Bound<'py, 
 
 /// One column.
 pub fn column<'py>(py: Python<'py>, name: &str, about: &str, data: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
-    let (name, about) = (PyString::new(py, name).into_any(), PyString::new(py, about).into_any());
+    let (name, about) = (PyString::intern(py, name).into_any(), PyString::intern(py, about).into_any());
     PyTuple::new(py, [name, about, data])
 }
 

@@ -19,12 +19,18 @@ pub struct Shared {
     stopped: AtomicBool,
     simulated: AtomicU64,
     read: AtomicU64,
+    memory: Option<u64>,
 }
 
 impl Shared {
     /// Whether runs are to end.
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Memory that a run may hold, in bytes.
+    pub fn memory(&self) -> u64 {
+        self.memory.unwrap_or(u64::MAX)
     }
 
     /// Says that a run has come so much further.
@@ -48,8 +54,9 @@ impl Control {
 #[pymethods]
 impl Control {
     #[new]
-    fn new() -> Self {
-        Self::default()
+    #[pyo3(signature = (memory=None))]
+    fn new(memory: Option<u64>) -> Self {
+        Self { shared: Arc::new(Shared { memory, ..Shared::default() }) }
     }
 
     /// Ends all runs at their next look.

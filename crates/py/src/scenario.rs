@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use wifair_config::{Override, Problem, Problems, Source};
 use wifair_sim::capture::{Capture, CapturePoints, Format, FrameLog, WriteError};
+use wifair_sim::estimate::{Extras, estimate};
 use wifair_sim::record::{CellOutcome, Outcome, Row, Series};
 use wifair_sim::world::WatchPlan;
 use wifair_sim::{Options, Run, scenario};
@@ -48,10 +49,15 @@ pub struct Wish {
     force: bool,
 }
 
-/// Why a capture could not be made.
+/// Packets, events, sessions, samples, and what takes memory: what, how many, bytes, key, value.
+type Estimated = (f64, f64, f64, f64, Vec<(&'static str, f64, f64, String, String)>);
+
+/// Why a run came to no result.
 enum Unwritten {
     File(PathBuf, std::io::Error),
     Points(String),
+    /// The run holds so many bytes at this time, which is more than it may.
+    Memory(u64, Time),
 }
 
 impl Taps {
@@ -292,7 +298,27 @@ impl Scenario {
                 Err(file_error(&path, &error))
             }
             Err(Unwritten::Points(why)) => Err(PyValueError::new_err(why)),
+            Err(Unwritten::Memory(bytes, now)) => {
+                if let Some(wish) = &taps.pcap {
+                    wish.discard(&self.inner);
+                }
+                let class = py.import("wifair.errors")?.getattr("TooLargeError")?;
+                Err(PyErr::from_value(class.call_method1("of_run", (bytes, now.as_secs()))?))
+            }
         }
+    }
+
+    /// What a run takes, estimated: packets, events, sessions, samples, and what takes memory as
+    /// `(what, number, bytes, key, value)`, the largest first.
+    #[pyo3(signature = (sample_step_ns=None, frames_ns=None))]
+    fn estimate(&self, sample_step_ns: Option<u64>, frames_ns: Option<u64>) -> Estimated {
+        let extras = Extras {
+            sample_every: sample_step_ns.map(Duration::from_nanos),
+            frames: Duration::from_nanos(frames_ns.unwrap_or(0)),
+        };
+        let found = estimate(&self.inner, extras);
+        let parts = found.parts.into_iter().map(|part| (part.what, part.number, part.bytes, part.key, part.value));
+        (found.packets, found.events, found.sessions, found.samples, parts.collect())
     }
 
     /// Names of the capture points that these words name.
@@ -332,6 +358,11 @@ impl Scenario {
             until = before.saturating_add(slice).min(run.end());
             let over = run.advance(until);
             shared.advance(until.saturating_since(before));
+            // What grows may double at once.
+            let held = (run.world().held_bytes() + log.as_ref().map_or(0, FrameLog::bytes)) as u64;
+            if 2 * held > shared.memory() {
+                return Err(Unwritten::Memory(held, until));
+            }
             if watches {
                 let world = run.world();
                 if let Some(capture) = &mut capture {

@@ -31,6 +31,7 @@ use wifair_units::{Duration, Time};
 
 mod build;
 pub mod capture;
+pub mod estimate;
 pub mod record;
 pub mod scenario;
 pub mod traffic;

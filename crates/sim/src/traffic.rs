@@ -1,8 +1,10 @@
 //! What applications do: the keys of a workload, and the sessions that follow from them.
 //!
 //! A session is a start and a number of bytes (jung2016, section 3.1). Workloads whose sessions do not wait for each
-//! other are drawn up before the run by [`Workload::sessions`]; draws go through `libm`, so that they are the same on
+//! other are made one by one by [`Workload::sessions`]; draws go through `libm`, so that they are the same on
 //! every platform.
+
+use std::collections::VecDeque;
 
 use wifair_config::{At, choice, table};
 use wifair_engine::Stream;
@@ -312,32 +314,99 @@ pub(crate) fn read_trace(csv: &str) -> Result<Vec<[f64; 2]>, String> {
     if rows.is_empty() { Err("it has no rows".to_owned()) } else { Ok(rows) }
 }
 
-/// More sessions than this in one flow are a slip in the units.
-const MOST_SESSIONS: usize = 10_000_000;
+/// Starts and lengths of sessions in the order of their starts, made one by one: there may be millions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Schedule {
+    next: Option<(Time, Bytes)>,
+    rest: Rest,
+    end: Time,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Rest {
+    Listed(VecDeque<(Time, Bytes)>),
+    Periodic { at: Time, period: Duration, length: Bytes },
+    Poisson { at: Time, poisson: Box<Poisson>, left: u64, draws: Box<Stream> },
+}
+
+impl Default for Rest {
+    fn default() -> Self {
+        Self::Listed(VecDeque::new())
+    }
+}
+
+impl From<Vec<(Time, Bytes)>> for Schedule {
+    fn from(list: Vec<(Time, Bytes)>) -> Self {
+        Self::new(Rest::Listed(list.into()), Time::NEVER)
+    }
+}
+
+impl Schedule {
+    fn new(rest: Rest, end: Time) -> Self {
+        let mut schedule = Self { next: None, rest, end };
+        schedule.next = schedule.draw();
+        schedule
+    }
+
+    /// The next session, which stays the next.
+    #[must_use]
+    pub fn peek(&self) -> Option<(Time, Bytes)> {
+        self.next
+    }
+
+    /// Whether somebody gave the sessions one by one.
+    #[must_use]
+    pub fn is_listed(&self) -> bool {
+        matches!(self.rest, Rest::Listed(_))
+    }
+
+    fn draw(&mut self) -> Option<(Time, Bytes)> {
+        let session = match &mut self.rest {
+            Rest::Listed(list) => list.pop_front()?,
+            Rest::Periodic { at, period, length } => {
+                let session = (*at, *length);
+                *at = at.saturating_add(*period);
+                session
+            }
+            Rest::Poisson { at, poisson, left, draws } => {
+                if *at >= self.end {
+                    return None;
+                }
+                *left = left.checked_sub(1)?;
+                let session = (*at, poisson.sizes.draw(draws));
+                *at = at.saturating_add(exponential(poisson.interval, draws));
+                session
+            }
+        };
+        (session.0 < self.end).then_some(session)
+    }
+}
+
+impl Iterator for Schedule {
+    type Item = (Time, Bytes);
+
+    fn next(&mut self) -> Option<(Time, Bytes)> {
+        let session = self.next.take();
+        self.next = self.draw();
+        session
+    }
+}
 
 impl Workload {
     /// The sessions from `start` to `end` of the `place`-th of `of` flows that were declared together, in the order of
     /// their starts; nothing for a workload that has none or whose sessions depend on each other.
     #[must_use]
-    pub fn sessions(
-        &self,
-        start: Time,
-        end: Time,
-        (place, of): (usize, usize),
-        draws: &mut Stream,
-    ) -> Option<Vec<(Time, Bytes)>> {
-        let before_end = |(at, _): &(Time, Bytes)| *at < end;
-        match self {
-            Self::Persistent | Self::Web(_) | Self::OnOff(_) | Self::Ping(_) => None,
-            Self::Transfer(transfer) => Some(vec![(start, transfer.size)]),
+    pub fn sessions(&self, start: Time, end: Time, (place, of): (usize, usize), mut draws: Stream) -> Option<Schedule> {
+        let rest = match self {
+            Self::Persistent | Self::Web(_) | Self::OnOff(_) | Self::Ping(_) => return None,
+            Self::Transfer(transfer) => return Some(Schedule::from(vec![(start, transfer.size)])),
             Self::Sessions(sessions) => {
-                let all = sessions.list.iter().map(|session| (start.saturating_add(session.start), session.length));
-                Some(all.filter(before_end).collect())
+                let all = sessions.list.iter();
+                Rest::Listed(all.map(|session| (start.saturating_add(session.start), session.length)).collect())
             }
             Self::Trace(trace) => {
-                let all =
-                    trace.list.iter().map(|row| (start.saturating_add(Duration::from_secs_f64(row[0])), whole(row[1])));
-                Some(all.filter(before_end).collect())
+                let at = |row: &[f64; 2]| (start.saturating_add(Duration::from_secs_f64(row[0])), whole(row[1]));
+                Rest::Listed(trace.list.iter().map(at).collect())
             }
             Self::Periodic(periodic) => {
                 let nanos = periodic.period.as_nanos() as f64;
@@ -346,25 +415,16 @@ impl Workload {
                     Offset::Even => nanos * place as f64 / of as f64,
                     Offset::None => 0.0,
                 };
-                let mut sessions = Vec::new();
-                let mut at = start.saturating_add(Duration::from_nanos(offset as u64));
-                while at < end && sessions.len() < MOST_SESSIONS {
-                    sessions.push((at, periodic.length));
-                    at = at.saturating_add(periodic.period);
-                }
-                Some(sessions)
+                let at = start.saturating_add(Duration::from_nanos(offset as u64));
+                Rest::Periodic { at, period: periodic.period, length: periodic.length }
             }
             Self::Poisson(poisson) => {
-                let most = poisson.most.map_or(MOST_SESSIONS, |most| most as usize).min(MOST_SESSIONS);
-                let mut sessions = Vec::new();
-                let mut at = start.saturating_add(exponential(poisson.interval, draws));
-                while at < end && sessions.len() < most {
-                    sessions.push((at, poisson.sizes.draw(draws)));
-                    at = at.saturating_add(exponential(poisson.interval, draws));
-                }
-                Some(sessions)
+                let at = start.saturating_add(exponential(poisson.interval, &mut draws));
+                let left = poisson.most.map_or(u64::MAX, u64::from);
+                Rest::Poisson { at, poisson: Box::new(poisson.clone()), left, draws: Box::new(draws) }
             }
-        }
+        };
+        Some(Schedule::new(rest, end))
     }
 
     /// What carries the sessions, where there are several.
@@ -473,9 +533,8 @@ mod tests {
             })
         };
         let draw = |offset, place| {
-            let starts =
-                periodic(offset).sessions(seconds(5), seconds(45), (place, 4), &mut stream(1, "sessions", "up1"));
-            starts.unwrap().into_iter().map(|(at, _)| at).collect::<Vec<_>>()
+            let starts = periodic(offset).sessions(seconds(5), seconds(45), (place, 4), stream(1, "sessions", "up1"));
+            starts.unwrap().map(|(at, _)| at).collect::<Vec<_>>()
         };
         assert_eq!(draw(Offset::None, 3), [5, 15, 25, 35].map(seconds));
         assert_eq!(draw(Offset::Even, 2), [10, 20, 30, 40].map(seconds));
@@ -513,7 +572,8 @@ mod tests {
         let sizes = Sizes { law: SizeLaw::Fixed, size: Some(Bytes(1)) };
         let poisson = Poisson { interval: Duration::from_millis(100), sizes, connection: Connection::New, most: None };
         let sessions =
-            Workload::Poisson(poisson).sessions(Time::ZERO, seconds(1000), (0, 1), &mut stream(1, "s", "a")).unwrap();
+            Workload::Poisson(poisson).sessions(Time::ZERO, seconds(1000), (0, 1), stream(1, "s", "a")).unwrap();
+        let sessions: Vec<(Time, Bytes)> = sessions.collect();
         // 10,000 expected, standard deviation 100.
         assert!((9_600..=10_400).contains(&sessions.len()), "{}", sessions.len());
         assert!(sessions.windows(2).all(|pair| pair[0].0 <= pair[1].0));
@@ -546,8 +606,8 @@ mod tests {
             Workload::Poisson(Poisson { interval: long, sizes, connection: Connection::New, most: None }),
             Workload::Sessions(Sessions { list: vec![session], connection: Connection::New }),
         ] {
-            let sessions = workload.sessions(late, Time::NEVER, (0, 1), &mut stream(1, "s", "a"));
-            assert_eq!(sessions, Some(vec![]));
+            let sessions = workload.sessions(late, Time::NEVER, (0, 1), stream(1, "s", "a"));
+            assert_eq!(sessions.map(Iterator::count), Some(0));
         }
     }
 

@@ -187,8 +187,8 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
                 let workload = match transfer {
                     None => Workload::Endless,
                     Some(bytes) if fresh => {
-                        let list = (0..5).map(|i| (Time::from_nanos(i * 400_000_000), Bytes(bytes / 5 + 1))).collect();
-                        Workload::Sessions { list, fresh }
+                        let list = (0..5).map(|i| (Time::from_nanos(i * 400_000_000), Bytes(bytes / 5 + 1)));
+                        Workload::Sessions { list: list.collect::<Vec<_>>().into(), fresh }
                     }
                     Some(bytes) => Workload::Transfer(Bytes(bytes)),
                 };

@@ -63,7 +63,10 @@ def check_command(file: str, changes: tuple[str, ...], resolved: bool, as_json: 
     elif resolved:
         click.echo(scenario.resolved, nl=False)
     else:
+        from wifair import memory  # noqa: PLC0415
+
         click.echo(f"{file}: ok: {scenario.summary}")
+        click.echo(f"a run takes {memory.estimate(scenario)}")
 
 
 @click.command(name="schema")

@@ -56,6 +56,7 @@ MOST_FAILURES = 5
 @click.option("--time-limit", metavar="TIME", help="Time that a run may take, as in '10 min': a longer one has failed.")
 @click.option("--dask", metavar="ADDRESS", help="Compute on a Dask cluster, as in tcp://10.0.0.1:8786.")
 @click.option("--shard", metavar="I/N", help="Only this share of the runs, for job arrays; see `wifair results merge`.")
+@click.option("--yes", is_flag=True, help="Run also what is estimated to need more memory than is free.")
 @click.option("--dry-run", is_flag=True, help="Print the number of runs and how long they will take.")
 @click.option("--json", "as_json", is_flag=True, help="Print averages and failures as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
@@ -80,6 +81,7 @@ def sweep_command(
     time_limit: str | None,
     dask: str | None,
     shard: str | None,
+    yes: bool,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
@@ -146,6 +148,8 @@ def sweep_command(
         limit_s = limit_of(time_limit)
     except ValueError as error:
         fail(str(error), WRONG)
+    if dask is None and not yes:
+        threads, processes = _fitting(asked, threads, processes, series)
     with ExitStack() as stack:
         engine = _engine(stack, threads, processes, dask, limit_s)
         store = stack.enter_context(Store(out))
@@ -196,6 +200,19 @@ def _listed(path: str) -> list[Option]:
     except OSError as error:
         fail(f"cannot read `{path}`: {reason(error)}", WRONG)
     return [(f"{path}:{line}", text) for line, text in rows_of(text, path)]
+
+
+def _fitting(
+    asked: Sweep, threads: int | None, processes: int | None, series: str | None
+) -> tuple[int | None, int | None]:
+    """Do so few runs at the same time that they fit into memory."""
+    from wifair import _core  # noqa: PLC0415
+    from wifair.sweeps.engines import cores  # noqa: PLC0415
+    from wifair.sweeps.estimate import fitting  # noqa: PLC0415
+
+    step_ns = None if series is None else _core.sample_step(series)
+    slots = fitting(asked, processes or threads or cores(), step_ns=step_ns)
+    return (None, slots) if processes else (slots, None)
 
 
 def _engine(

@@ -13,7 +13,7 @@ from contextlib import suppress
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Protocol
 
-from wifair import _core
+from wifair import _core, memory
 from wifair.errors import StoppedError
 from wifair.interrupting import GRACE_S, end_python
 from wifair.sweeps.task import VERSION, Computed, Task, perform, simulate
@@ -85,7 +85,7 @@ class Threads:
         def work() -> None:
             if not future.set_running_or_notify_cancel():
                 return
-            control = _core.Control()
+            control = _core.Control(memory.for_each(self.slots))
             self._controls.add(control)
             try:
                 if self._stopped:

@@ -6,14 +6,14 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from wifair import _core
+from wifair import _core, memory
 
 if TYPE_CHECKING:
     from wifair.scenario import Scenario
     from wifair.sweeps.store import Store
     from wifair.sweeps.sweeping import Sweep
 
-__all__ = ["estimate"]
+__all__ = ["estimate", "fitting"]
 
 LOOKS = 8
 LOOK_S = 0.25
@@ -36,13 +36,10 @@ def estimate(sweep: Sweep, missing: dict[str, int], store: Store | None) -> floa
     float or None
         Sum of the times of all runs; None if a look would run classes of the user's, which an estimate does not.
     """
-    scenarios = list(missing)
-    if not scenarios:
+    if not missing:
         return 0.0
-    count = min(LOOKS, len(scenarios))
-    looks = [scenarios[index * (len(scenarios) - 1) // max(count - 1, 1)] for index in range(count)]
     times = []
-    for scenario in dict.fromkeys(looks):
+    for scenario in _some(list(missing)):
         known = store.wall_s(scenario) if store is not None else None
         if known is None:
             one = sweep.of(scenario)
@@ -53,6 +50,26 @@ def estimate(sweep: Sweep, missing: dict[str, int], store: Store | None) -> floa
     if not times:
         return None
     return sum(times) / len(times) * sum(missing.values())
+
+
+def fitting(sweep: Sweep, slots: int, *, step_ns: int | None) -> int:
+    """Find out how many runs, of `slots`, fit into memory at once: the first and last point and some between tell.
+
+    Raises
+    ------
+    TooLargeError
+        If not even one does.
+    """
+    for scenario in _some(sweep.scenarios):
+        slots = memory.check(memory.estimate(sweep.of(scenario), step_ns=step_ns), slots)
+    return slots
+
+
+def _some(scenarios: list[str]) -> list[str]:
+    """Take the first, the last and some between."""
+    count = min(LOOKS, len(scenarios))
+    looks = [scenarios[index * (len(scenarios) - 1) // max(count - 1, 1)] for index in range(count)]
+    return list(dict.fromkeys(looks))
 
 
 def _look(scenario: Scenario, seed: int) -> float:

@@ -7,7 +7,7 @@ import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from wifair import _core
+from wifair import _core, memory
 from wifair.errors import WifairError
 from wifair.interrupting import limited
 from wifair.scenario import Scenario
@@ -66,7 +66,7 @@ def perform(task: Task) -> Computed:
     scenario = _parse(task.text)
     if scenario.hash != task.scenario:
         raise OtherWorkerError(f"scenario {task.scenario} is another one here: {scenario.hash}")
-    return simulate(scenario, task.seed, task.tables, task.step_ns, _core.Control(), task.limit_s)
+    return simulate(scenario, task.seed, task.tables, task.step_ns, _core.Control(memory.for_each(1)), task.limit_s)
 
 
 def simulate(

@@ -123,7 +123,7 @@ class Display:
         if not latest:
             return []
         names = self._sweep.points.paths
-        rows = [[*names, "runs", *SHOWN]]
+        rows = [[*names, "seeds", *SHOWN]]
         for scenario, (done, failed, goodput, jain) in latest:
             labels: dict[str, Label] = self._sweep.labels(scenario)
             good = done - failed

@@ -88,7 +88,17 @@ const fn name_of(fate: Fate) -> &'static str {
     }
 }
 
+/// Memory of the names in a row, each a text of its own [B].
+const NAMES: usize = 200;
+
 impl FrameLog {
+    /// Memory of its rows [B].
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.frames.capacity() * (size_of::<FrameRow>() + NAMES)
+            + self.backoffs.capacity() * (size_of::<BackoffRow>() + NAMES)
+    }
+
     /// Of the run of `scenario` with this seed, from `from` to `to`.
     #[must_use]
     pub fn new(scenario: &Scenario, seed: u64, from: Time, to: Time) -> Self {

@@ -36,3 +36,12 @@ pub struct Series {
     /// Bytes received, bytes arrived and packets dropped by then, of each flow.
     pub(crate) last: Vec<[u64; 3]>,
 }
+
+impl Series {
+    /// Memory of its rows [B].
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        8 * (8 * self.time_s.capacity() + 3 * self.queue_time_s.capacity() + 4 * self.state_time_s.capacity())
+            + size_of::<u32>() * self.flow.capacity()
+    }
+}

@@ -6,6 +6,7 @@
 //! MAC stand beside what they set.
 
 mod catalogue;
+mod contention_windows;
 mod file;
 mod high_throughput;
 mod network;
@@ -29,8 +30,8 @@ use wifair_units::{Duration, Time};
 use crate::traffic::read_trace;
 
 pub use crate::traffic::{
-    BurstLaw, Connection, Empirical, Lognormal, Offset, OnOff, Pareto, Periodic, Ping, Poisson, Session, Sessions,
-    SizeLaw, Sizes, Trace, Transfer, Web, Workload, exponential,
+    BurstLaw, Connection, Empirical, Lognormal, Offset, OnOff, Pareto, Periodic, Ping, Poisson, Schedule, Session,
+    Sessions, SizeLaw, Sizes, Trace, Transfer, Web, Workload, exponential,
 };
 pub use catalogue::{Item, catalogue};
 pub use file::{Ap, Direction, File, Flows, Link, Router, Servers, Stations, Transport, Udp};
@@ -134,10 +135,10 @@ impl Scenario {
 
     /// The sessions of a flow in the run with this seed, where they can be known before it.
     #[must_use]
-    pub fn sessions(&self, flow: &Flow, seed: u64) -> Option<Vec<(Time, wifair_units::Bytes)>> {
-        let mut draws = stream(seed, "sessions", &flow.name);
+    pub fn sessions(&self, flow: &Flow, seed: u64) -> Option<Schedule> {
+        let draws = stream(seed, "sessions", &flow.name);
         let workload = &self.flows_of(flow).workload;
-        workload.sessions(self.start(flow, seed), self.stop(flow), flow.place, &mut draws)
+        workload.sessions(self.start(flow, seed), self.stop(flow), flow.place, draws)
     }
 }
 

@@ -7,10 +7,13 @@ use wifair_mac::SaturatedSource;
 use wifair_metrics::Jitter;
 use wifair_packet::{Kind, Packet, PacketId, flag};
 use wifair_tcp::{Receiver, Sender};
-use wifair_units::{Duration, Time};
+use wifair_units::{Bytes, Duration, Time};
 
-use super::measure::{Delays, FlowCounters, Session, TimeMean};
+use crate::traffic::Schedule;
+
+use super::measure::{Delays, FlowCounters, TimeMean};
 use super::plan::{Transport, Workload};
+use super::sessions::{SessionLog, Sessions};
 use super::users::Users;
 use super::{Task, World};
 
@@ -25,7 +28,7 @@ pub(super) struct Flow {
     /// The place of its packets' access category.
     pub(super) category: usize,
     /// Its connections, those that have ended too as long as their packets may be about. The first is the flow's own.
-    pub(super) connections: Vec<u32>,
+    pub(super) connections: VecDeque<u32>,
     /// Counters of connections whose number has been given to another.
     pub(super) retired: FlowCounters,
     pub(super) at_warm_up: FlowCounters,
@@ -36,9 +39,9 @@ pub(super) struct Flow {
     /// Of the datagrams of a UDP flow.
     pub(super) jitter: Jitter,
     /// Sessions not yet due.
-    pub(super) waiting: VecDeque<(Time, u64)>,
-    /// Sessions of connections whose number has been given to another.
-    pub(super) log: Vec<Session>,
+    pub(super) waiting: Schedule,
+    /// Sessions that are over, as far as their connections do not hold them.
+    pub(super) log: SessionLog,
     pub(super) users: Option<Box<Users>>,
     /// The medium and station that it starts from, if no other packets enter that queue and nobody looks at them.
     pub(super) alone_at: Option<(usize, u32)>,
@@ -78,20 +81,17 @@ pub(super) enum Ends {
     Ping { sent: u64 },
 }
 
-/// Sessions that one connection carries in order, and how far it has come with them.
-#[derive(Debug, Default)]
-pub(super) struct Sessions {
-    pub(super) due: Vec<Session>,
-    pub(super) sent: usize,
-    pub(super) received: usize,
-    pub(super) acknowledged: usize,
-    /// Bytes supplied so far.
-    pub(super) supplied: u64,
-}
-
 /// The number of a connection is given to another no sooner than this after its end, when all its packets are gone:
 /// twice the maximum segment lifetime as stacks have it (RFC 9293, section 3.6.1, has 4 minutes).
 const TIME_WAIT: Duration = Duration::from_secs(60);
+
+/// Sessions that a connection holds before those that are over go to the log of its flow.
+const MOST_ON_CONNECTION: usize = 1000;
+
+/// Memory of a connection, with its timers and what its ends keep of segments on their way [B]: for estimates.
+pub const CONNECTION_BYTES: usize = size_of::<Connection>() + size_of::<Sessions>() + 400;
+/// For how long it is kept when it has ended.
+pub const CONNECTION_KEPT: Duration = TIME_WAIT;
 
 /// Headers of IPv4 and ICMP (RFC 791, RFC 792), in bytes.
 const ECHO_HEADERS: u16 = 28;
@@ -116,7 +116,7 @@ impl World {
             self.connections.len() as u32
         };
         let owner = &mut self.flows[flow];
-        owner.connections.push(number);
+        owner.connections.push_back(number);
         let connection = Connection {
             flow: flow as u32,
             category: owner.category,
@@ -152,10 +152,27 @@ impl World {
         refresh(connection);
         let flow = &mut self.flows[connection.flow as usize];
         flow.retired.add(&connection.counters);
-        flow.connections.retain(|number| *number as usize != index);
+        // Connections end about in the order in which they began.
+        if let Some(place) = flow.connections.iter().position(|number| *number as usize == index) {
+            flow.connections.remove(place);
+        }
+        let owner = connection.flow as usize;
         if let Some(sessions) = connection.sessions.take() {
             flow.log.extend(sessions.due);
+            self.settle_sessions(owner);
         }
+    }
+
+    /// Keeps the log of a flow's sessions bounded.
+    fn settle_sessions(&mut self, flow: usize) {
+        let Flow { log, connections, .. } = &mut self.flows[flow];
+        if !log.is_full() {
+            return;
+        }
+        let live = connections.iter().filter_map(|number| self.connections[*number as usize].sessions.as_ref());
+        let starts = live.filter_map(|sessions| sessions.due.front()).map(|session| session.start);
+        let oldest = starts.min().unwrap_or(Time::NEVER);
+        log.settle(oldest, self.warm_up, connections.len());
     }
 
     /// A packet has reached the other end of its connection.
@@ -403,7 +420,7 @@ impl World {
             Workload::Outside => return,
             _ => {}
         }
-        if let Some(&own) = self.flows[flow].connections.first() {
+        if let Some(&own) = self.flows[flow].connections.front() {
             let index = own as usize;
             match &mut self.connections[index].ends {
                 Ends::Udp { .. } => {
@@ -431,7 +448,7 @@ impl World {
         self.flows[flow].stopped = true;
         self.detach_source_of(flow);
         if self.flows[flow].workload == Workload::Endless
-            && let Some(&own) = self.flows[flow].connections.first()
+            && let Some(&own) = self.flows[flow].connections.front()
             && let Ends::Tcp { sender, .. } = &mut self.connections[own as usize].ends
         {
             sender.fall_silent();
@@ -441,14 +458,14 @@ impl World {
     /// Puts the next session of a flow on the agenda.
     #[allow(clippy::cast_possible_truncation)]
     fn enter_session(&mut self, flow: usize) {
-        if let Some((start, _)) = self.flows[flow].waiting.front() {
-            self.enter((*start).max(self.now), Task::Session(flow as u32));
+        if let Some((start, _)) = self.flows[flow].waiting.peek() {
+            self.enter(start.max(self.now), Task::Session(flow as u32));
         }
     }
 
     /// A session is due: on the flow's connection its bytes queue behind those of the sessions before.
     pub(super) fn session(&mut self, flow: usize) {
-        let Some((start, length)) = self.flows[flow].waiting.pop_front() else { return };
+        let Some((start, Bytes(length))) = self.flows[flow].waiting.next() else { return };
         self.enter_session(flow);
         if self.flows[flow].stopped {
             return;
@@ -461,11 +478,16 @@ impl World {
         let last = matches!(self.flows[flow].workload, Workload::Transfer(_));
         let connection = &mut self.connections[index];
         let Ends::Tcp { sender, .. } = &mut connection.ends else { return };
-        connection.sessions.get_or_insert_default().begin(start, length);
+        let sessions = connection.sessions.get_or_insert_default();
+        sessions.begin(start, length);
+        if sessions.due.len() >= MOST_ON_CONNECTION {
+            self.flows[flow].log.extend(sessions.take_finished());
+        }
         sender.supply(length);
         if last {
             sender.close();
         }
+        self.settle_sessions(flow);
         self.pump(index);
     }
 
@@ -515,51 +537,6 @@ impl Connection {
     fn follow_receiver(&mut self, now: Time) -> Option<u32> {
         let (Some(sessions), Ends::Tcp { receiver, .. }) = (&mut self.sessions, &self.ends) else { return None };
         if sessions.follow_receiver(now, receiver.delivered()) { self.user } else { None }
-    }
-}
-
-impl Sessions {
-    /// A session of `length` bytes that was scheduled for `start` begins.
-    fn begin(&mut self, start: Time, length: u64) {
-        self.supplied += length;
-        self.due.push(Session {
-            start,
-            length,
-            end: self.supplied,
-            sent: Time::NEVER,
-            received: Time::NEVER,
-            acknowledged: Time::NEVER,
-        });
-    }
-
-    /// The sender has sent and got acknowledged so much of the stream.
-    #[inline(never)]
-    fn follow_sender(&mut self, now: Time, sent: u64, acknowledged: u64) {
-        while let Some(session) = self.due.get_mut(self.sent)
-            && session.end <= sent
-        {
-            session.sent = now;
-            self.sent += 1;
-        }
-        while let Some(session) = self.due.get_mut(self.acknowledged)
-            && session.end <= acknowledged
-        {
-            session.acknowledged = now;
-            self.acknowledged += 1;
-        }
-    }
-
-    /// The receiver has handed so much of the stream to the application.
-    /// Returns whether a session is complete with it.
-    fn follow_receiver(&mut self, now: Time, received: u64) -> bool {
-        let before = self.received;
-        while let Some(session) = self.due.get_mut(self.received)
-            && session.end <= received
-        {
-            session.received = now;
-            self.received += 1;
-        }
-        self.received > before
     }
 }
 

@@ -207,3 +207,11 @@ pub struct Session {
     /// When its last byte was acknowledged, [`Time::NEVER`] if it was not.
     pub acknowledged: Time,
 }
+
+impl Session {
+    /// Time from its start to `end`, in seconds; NaN if there was no such end.
+    #[must_use]
+    pub fn after(&self, end: Time) -> f64 {
+        if end < Time::NEVER { (end - self.start).as_secs() } else { f64::NAN }
+    }
+}

@@ -16,13 +16,14 @@ mod queue_counts;
 mod report;
 mod routing;
 mod series;
+mod sessions;
 mod users;
 mod watch;
 mod wired_link;
 
 use std::collections::VecDeque;
 
-use wifair_engine::{EventQueue, NextEventTree, Timers};
+use wifair_engine::{EventQueue, NextEventTree, Timers, stream};
 use wifair_mac::edcaf::{CategoryCounters, EdcaSettings, EdcaStation};
 use wifair_mac::{AirTime, Channel, Counters, GeneralChannel, MacEvent, SharedChannel, SpatialChannel};
 use wifair_metrics::Jitter;
@@ -36,17 +37,21 @@ use flow::{Connection, Ends, Flow};
 use measure::Delays;
 use queue_counts::AllQueueCounts;
 use routing::{Routing, Sent};
+use sessions::SessionLog;
 use users::Users;
 use watch::Watch;
 use wired_link::{Departure, WiredLink};
 
 use crate::record::Series;
+use crate::traffic::Schedule;
+pub use flow::{CONNECTION_BYTES, CONNECTION_KEPT};
 pub use measure::{FlowCounters, Loss, Session, TimeMean};
 pub use plan::{
     CategoriesPlan, ChannelPlan, Direction, FlowPlan, Hop, Plan, RoutingPlan, StationCategories, Transport,
     WiredLinkPlan, Workload,
 };
 pub use report::Labels;
+pub use sessions::MOST_SESSION_ROWS;
 pub use watch::{Sighting, Stamp, WatchPlan};
 
 /// What the applications will do.
@@ -163,15 +168,19 @@ impl World {
             event_queue.enter(Time::ZERO + every, Task::Sample);
         }
         let mut flows = vec![];
-        for (index, flow) in plan.flows.into_iter().enumerate() {
+        let with_sessions = |flow: &&FlowPlan| !matches!(flow.workload, Workload::Endless | Workload::Outside);
+        let rows_of_flow = sessions::rows_of_flow(plan.flows.iter().filter(with_sessions).count());
+        for (index, mut flow) in plan.flows.into_iter().enumerate() {
             let number = index as u32;
             event_queue.enter(flow.start, Task::Start(number));
             event_queue.enter(flow.stop, Task::Stop(number));
-            let waiting = match &flow.workload {
-                Workload::Outside | Workload::Endless | Workload::Web(_) | Workload::Bursts(_) => VecDeque::new(),
-                Workload::Transfer(bytes) => [(flow.start, bytes.0)].into(),
-                Workload::Sessions { list, .. } => list.iter().map(|(start, length)| (*start, length.0)).collect(),
+            let waiting = match &mut flow.workload {
+                Workload::Outside | Workload::Endless | Workload::Web(_) | Workload::Bursts(_) => Schedule::default(),
+                Workload::Transfer(bytes) => Schedule::from(vec![(flow.start, *bytes)]),
+                Workload::Sessions { list, .. } => std::mem::take(list),
             };
+            let most_rows = if waiting.is_listed() { usize::MAX } else { rows_of_flow };
+            let log = SessionLog::new(most_rows, stream(plan.seed, "session rows", &flow.name));
             let users = matches!(flow.workload, Workload::Web(_) | Workload::Bursts(_))
                 .then(|| Box::new(Users::new(plan.seed, &flow.name)));
             flows.push(Flow {
@@ -181,14 +190,14 @@ impl World {
                 transport: flow.transport,
                 workload: flow.workload,
                 category: flow.category,
-                connections: vec![],
+                connections: VecDeque::new(),
                 retired: FlowCounters::default(),
                 at_warm_up: FlowCounters::default(),
                 rtt: Delays::default(),
                 one_way: Delays::default(),
                 jitter: Jitter::default(),
                 waiting,
-                log: vec![],
+                log,
                 users,
                 alone_at: None,
                 silent: true,
@@ -308,6 +317,17 @@ impl World {
         self.events
     }
 
+    /// About how much memory it holds that grows while it runs [B].
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        let logs: usize = self.flows.iter().map(|flow| flow.log.bytes()).sum();
+        self.connections.capacity() * size_of::<Connection>()
+            + self.connections.len() * (CONNECTION_BYTES - size_of::<Connection>())
+            + self.packets.bytes()
+            + self.series.bytes()
+            + logs
+    }
+
     /// Counters of a flow since the start of the run.
     pub fn counters(&mut self, flow: usize) -> FlowCounters {
         let flow = &self.flows[flow];
@@ -323,7 +343,7 @@ impl World {
     /// Bytes that the sender of a flow's first connection has sent and that were not acknowledged to it; 0 without TCP.
     #[must_use]
     pub fn outstanding(&self, flow: usize) -> u64 {
-        let first = self.flows[flow].connections.first().map(|number| &self.connections[*number as usize].ends);
+        let first = self.flows[flow].connections.front().map(|number| &self.connections[*number as usize].ends);
         match first {
             Some(Ends::Tcp { sender, .. }) => sender.sent() - sender.una(),
             Some(Ends::Udp { .. } | Ends::Ping { .. }) | None => 0,

@@ -11,7 +11,7 @@ use wifair_tcp::{ReceiverConfig, SenderConfig};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 pub use crate::traffic::Direction;
-use crate::traffic::{OnOff, Web};
+use crate::traffic::{OnOff, Schedule, Web};
 
 /// The next step of a packet's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +169,7 @@ pub enum Workload {
     /// Sessions.
     Sessions {
         /// Scheduled start and length of each, in order.
-        list: Vec<(Time, Bytes)>,
+        list: Schedule,
         /// Whether each has a connection of its own, or all are carried by one that pauses.
         fresh: bool,
     },

@@ -67,7 +67,7 @@ impl World {
         };
         let (up, down) = (sum_of(Direction::Up), sum_of(Direction::Down));
         let share = labels.fair_share_base.unwrap_or(total / 8.0) / goodputs.len() as f64;
-        let (sessions, [sent, acknowledged]) = self.sessions(labels, share);
+        let (sessions, measured, [sent, acknowledged]) = self.sessions(labels, share);
         let air = self.air();
         let stations = self.stations(labels);
         let categories = self.category_counters();
@@ -96,7 +96,7 @@ impl World {
             instantaneous_fairness: sent.index(),
             instantaneous_fairness_acked: acknowledged.index(),
             sessions_finished: acknowledged.finished,
-            sessions_unfinished: sessions.len() as u64 - acknowledged.finished,
+            sessions_unfinished: measured - acknowledged.finished,
             air_data: fraction(air.data),
             air_ack: fraction(air.ack),
             air_rts_cts: fraction(air.rts_cts),
@@ -166,7 +166,7 @@ impl World {
         let flow = &self.flows[index];
         let Delays { measured: rtt, .. } = &flow.rtt;
         let one_way = &flow.one_way.measured;
-        let own = flow.connections.first().map(|own| &self.connections[*own as usize]);
+        let own = flow.connections.front().map(|own| &self.connections[*own as usize]);
         let cwnd_mean = match own {
             Some(connection) if !connection.single && matches!(connection.ends, Ends::Tcp { .. }) => {
                 connection.cwnd.mean(self.now)
@@ -261,53 +261,43 @@ impl World {
                 Supply { got, asked: counters.data_sent as f64 * f64::from(*payload), active: whole }
             }
             (Transport::Tcp { .. }, _) => {
-                let sessions = self.sessions_of(flow);
-                let bytes: u64 = sessions.iter().map(|session| session.length).sum();
-                let asked = bytes.saturating_sub(flow.at_warm_up.received) as f64;
-                let (mut active, mut until) = (0.0, Time::ZERO);
-                for session in &sessions {
-                    active += measured(session.start.max(until), session.acknowledged);
-                    until = until.max(session.acknowledged);
-                }
+                let (tally, _) = flow.log.report(self.live_sessions(flow), (self.warm_up, self.now), 1.0);
+                let asked = tally.bytes.saturating_sub(flow.at_warm_up.received) as f64;
+                let active = tally.active_s;
                 Supply { got, asked, active }
             }
         }
     }
 
-    /// The sessions of a flow that have begun, in the order of their starts.
-    fn sessions_of(&self, flow: &Flow) -> Vec<Session> {
+    /// The sessions of a flow that its connections hold.
+    fn live_sessions<'a>(&'a self, flow: &'a Flow) -> impl Iterator<Item = Session> + 'a {
         let live = flow.connections.iter().filter_map(|number| self.connections[*number as usize].sessions.as_ref());
-        let mut due: Vec<Session> = flow.log.iter().chain(live.flat_map(|sessions| &sessions.due)).copied().collect();
-        due.sort_by_key(|session| (session.start, session.end));
-        due
+        live.flat_map(|sessions| &sessions.due).copied()
     }
 
-    /// Sessions that began after the warm-up, and their index of instantaneous fairness (jung2016, equations 2 and 3):
-    /// the mean of `length / (finish * share)`. A session whose last segment left at once has no finish time in the
-    /// first reading, and is left out of it.
-    #[allow(clippy::cast_precision_loss)]
-    fn sessions(&self, labels: &Labels, share: f64) -> (Vec<SessionOutcome>, [FinishRatios; 2]) {
+    /// Rows of sessions that began after the warm-up, their number, and their index of instantaneous fairness (jung2016,
+    /// equations 2 and 3): the mean of `length / (finish * share)`. A session whose last segment left at once has no finish
+    /// time in the first reading, and is left out of it.
+    fn sessions(&self, labels: &Labels, share: f64) -> (Vec<SessionOutcome>, u64, [FinishRatios; 2]) {
         let mut rows = vec![];
+        let mut measured = 0;
         let mut ratios = [FinishRatios::default(); 2];
         for (flow, (name, _)) in self.flows.iter().zip(&labels.flows) {
-            for session in self.sessions_of(flow).iter().filter(|session| session.start >= self.warm_up) {
-                let Session { start, length, .. } = *session;
-                let after = |end: Time| if end < Time::NEVER { (end - start).as_secs() } else { f64::NAN };
-                let row = SessionOutcome {
-                    flow: name.clone(),
-                    start_s: start.as_secs(),
-                    length_bytes: length,
-                    sent_after_s: after(session.sent),
-                    received_after_s: after(session.received),
-                    acked_after_s: after(session.acknowledged),
-                };
-                for (ratios, after) in ratios.iter_mut().zip([row.sent_after_s, row.acked_after_s]) {
-                    ratios.add(length as f64, after, share);
-                }
-                rows.push(row);
+            let (tally, kept) = flow.log.report(self.live_sessions(flow), (self.warm_up, self.now), share);
+            measured += tally.measured;
+            for (sum, own) in ratios.iter_mut().zip(tally.ratios) {
+                sum.merge(own);
             }
+            rows.extend(kept.iter().map(|session| SessionOutcome {
+                flow: name.clone(),
+                start_s: session.start.as_secs(),
+                length_bytes: session.length,
+                sent_after_s: session.after(session.sent),
+                received_after_s: session.after(session.received),
+                acked_after_s: session.after(session.acknowledged),
+            }));
         }
-        (rows, ratios)
+        (rows, measured, ratios)
     }
 
     /// Mean and greatest length of the access points' queues, and how long they were full, averaged over them.

@@ -15,7 +15,7 @@ impl World {
             let counters = self.counters(index);
             let (received, arrived) = (counters.received, counters.payload_arrived);
             let dropped = counters.data_lost[Loss::ApQueue as usize] + counters.acks_lost[Loss::ApQueue as usize];
-            let own = self.flows[index].connections.first().map(|own| &self.connections[*own as usize].ends);
+            let own = self.flows[index].connections.front().map(|own| &self.connections[*own as usize].ends);
             let [cwnd, dwnd, ssthresh, srtt] = match own {
                 Some(Ends::Tcp { sender, .. }) => {
                     [sender.cwnd(), sender.delay_window(), sender.ssthresh(), sender.rtt().srtt().as_secs()]

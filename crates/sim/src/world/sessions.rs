@@ -1,0 +1,267 @@
+//! Transmission sessions of the flows: how far each has come, and what is kept of those that are over.
+//!
+//! A run may have millions. Rows are kept of a bounded number, drawn at random (algorithm R of J. S. Vitter, "Random Sampling
+//! with a Reservoir", ACM TOMS 11 (1), 1985); figures of all count every one.
+
+use std::collections::VecDeque;
+
+use wifair_engine::Stream;
+use wifair_metrics::FinishRatios;
+use wifair_units::Time;
+
+use super::measure::Session;
+
+/// Sessions of all flows together of which the results have a row, where sessions are not given as a list.
+pub const MOST_SESSION_ROWS: usize = 200_000;
+/// And of one flow at least.
+const FEWEST_OF_FLOW: usize = 100;
+
+/// Sessions of one flow among `flows` of which there are rows.
+pub(super) fn rows_of_flow(flows: usize) -> usize {
+    (MOST_SESSION_ROWS / flows.max(1)).max(FEWEST_OF_FLOW)
+}
+
+/// Sessions that one connection carries in order, and how far it has come with them.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    pub(super) due: VecDeque<Session>,
+    sent: usize,
+    received: usize,
+    acknowledged: usize,
+    /// Bytes supplied so far.
+    supplied: u64,
+}
+
+impl Sessions {
+    /// A session of `length` bytes that was scheduled for `start` begins.
+    pub(super) fn begin(&mut self, start: Time, length: u64) {
+        self.supplied += length;
+        self.due.push_back(Session {
+            start,
+            length,
+            end: self.supplied,
+            sent: Time::NEVER,
+            received: Time::NEVER,
+            acknowledged: Time::NEVER,
+        });
+    }
+
+    /// The sender has sent and got acknowledged so much of the stream.
+    #[inline(never)]
+    pub(super) fn follow_sender(&mut self, now: Time, sent: u64, acknowledged: u64) {
+        while let Some(session) = self.due.get_mut(self.sent)
+            && session.end <= sent
+        {
+            session.sent = now;
+            self.sent += 1;
+        }
+        while let Some(session) = self.due.get_mut(self.acknowledged)
+            && session.end <= acknowledged
+        {
+            session.acknowledged = now;
+            self.acknowledged += 1;
+        }
+    }
+
+    /// The receiver has handed so much of the stream to the application.
+    /// Returns whether a session is complete with it.
+    pub(super) fn follow_receiver(&mut self, now: Time, received: u64) -> bool {
+        let before = self.received;
+        while let Some(session) = self.due.get_mut(self.received)
+            && session.end <= received
+        {
+            session.received = now;
+            self.received += 1;
+        }
+        self.received > before
+    }
+
+    /// Takes out the sessions that are over.
+    pub(super) fn take_finished(&mut self) -> impl Iterator<Item = Session> {
+        let over = self.sent.min(self.received).min(self.acknowledged);
+        self.sent -= over;
+        self.received -= over;
+        self.acknowledged -= over;
+        self.due.drain(..over)
+    }
+}
+
+/// Figures of sessions in the order of their starts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    /// Of all sessions [B].
+    pub(super) bytes: u64,
+    /// Time in which some session was under way [s].
+    pub(super) active_s: f64,
+    /// The end of that time so far.
+    until: Time,
+    /// Sessions that began after the warm-up.
+    pub(super) measured: u64,
+    /// Ratios of those, by the time to send them and to have them acknowledged.
+    pub(super) ratios: [FinishRatios; 2],
+}
+
+impl Tally {
+    /// Takes in a session of a run that measures from `warm_up` to `now`, where a fair share is `share` bytes per second.
+    #[allow(clippy::cast_precision_loss)]
+    pub(super) fn add(&mut self, session: &Session, warm_up: Time, now: Time, share: f64) {
+        self.bytes += session.length;
+        let (from, to) = (session.start.max(self.until).max(warm_up), session.acknowledged.min(now));
+        self.active_s += to.saturating_since(from).as_secs();
+        self.until = self.until.max(session.acknowledged);
+        if session.start >= warm_up {
+            self.measured += 1;
+            for (ratios, end) in self.ratios.iter_mut().zip([session.sent, session.acknowledged]) {
+                ratios.add(session.length as f64, session.after(end), share);
+            }
+        }
+    }
+}
+
+/// A sample of rows, each as likely to be in it as any other.
+#[derive(Clone, Debug)]
+struct Reservoir {
+    rows: Vec<Session>,
+    most: usize,
+    seen: u64,
+    draws: Stream,
+}
+
+impl Reservoir {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
+    fn add(&mut self, session: Session) {
+        self.seen += 1;
+        if self.rows.len() < self.most {
+            self.rows.push(session);
+        } else {
+            let place = (self.draws.uniform() * self.seen as f64) as usize;
+            if let Some(row) = self.rows.get_mut(place) {
+                *row = session;
+            }
+        }
+    }
+}
+
+/// Sessions of a flow that no connection carries any more.
+#[derive(Debug)]
+pub(super) struct SessionLog {
+    /// Those that may have others before them that are under way, in no order.
+    recent: Vec<Session>,
+    /// The log is settled when it has so many.
+    full: usize,
+    /// Figures of all before those, with a share of one byte per second.
+    settled: Tally,
+    /// Rows of those.
+    sample: Reservoir,
+}
+
+impl SessionLog {
+    /// Keeps rows of `most` sessions, drawn from `draws`.
+    pub(super) fn new(most: usize, draws: Stream) -> Self {
+        let sample = Reservoir { rows: vec![], most, seen: 0, draws };
+        Self { recent: vec![], full: most.saturating_mul(2), settled: Tally::default(), sample }
+    }
+
+    pub(super) fn extend(&mut self, sessions: impl IntoIterator<Item = Session>) {
+        self.recent.extend(sessions);
+    }
+
+    /// Whether it is time to settle.
+    pub(super) fn is_full(&self) -> bool {
+        self.recent.len() >= self.full
+    }
+
+    /// Counts the sessions that began before `oldest`, when all of these are over, and draws those that are kept.
+    /// `live`: how many there are elsewhere.
+    pub(super) fn settle(&mut self, oldest: Time, warm_up: Time, live: usize) {
+        self.recent.sort_by_key(|session| (session.start, session.end));
+        let over = self.recent.partition_point(|session| session.start < oldest);
+        for session in self.recent.drain(..over) {
+            self.settled.add(&session, warm_up, Time::NEVER, 1.0);
+            if session.start >= warm_up {
+                self.sample.add(session);
+            }
+        }
+        // As often as it takes to look at every session twice on average.
+        self.full = 2 * self.sample.most.max(self.recent.len()).max(live);
+    }
+
+    /// Figures of all sessions, `live` among them, and rows of a bounded number, in the order of their starts.
+    pub(super) fn report(
+        &self,
+        live: impl IntoIterator<Item = Session>,
+        (warm_up, now): (Time, Time),
+        share: f64,
+    ) -> (Tally, Vec<Session>) {
+        let mut all: Vec<Session> = self.recent.iter().copied().chain(live).collect();
+        all.sort_by_key(|session| (session.start, session.end));
+        let mut tally = self.settled;
+        tally.ratios.iter_mut().for_each(|ratios| ratios.scale(1.0 / share));
+        let mut sample = self.sample.clone();
+        for session in all {
+            tally.add(&session, warm_up, now, share);
+            if session.start >= warm_up {
+                sample.add(session);
+            }
+        }
+        sample.rows.sort_by_key(|session| (session.start, session.end));
+        (tally, sample.rows)
+    }
+
+    /// Memory that it holds [B].
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Session>() * (self.recent.capacity() + self.sample.rows.capacity())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_engine::stream;
+    use wifair_units::Duration;
+
+    use super::*;
+
+    fn session(start_ms: u64, took_ms: u64) -> Session {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let end = at(start_ms + took_ms);
+        Session { start: at(start_ms), length: 1000, end: 0, sent: end, received: end, acknowledged: end }
+    }
+
+    /// Sessions settle in whatever portions: figures are those of all at once.
+    #[test]
+    fn figures_do_not_depend_on_what_was_settled_when() {
+        let all: Vec<Session> = (0..5000).map(|n| session(n * 7, 1 + n * n % 40)).collect();
+        let (warm_up, now) = (Time::ZERO + Duration::from_secs(3), Time::ZERO + Duration::from_secs(100));
+        let (whole, _) = SessionLog::new(usize::MAX, stream(1, "a", "b")).report(all.clone(), (warm_up, now), 500.0);
+        let mut log = SessionLog::new(100, stream(1, "a", "b"));
+        for portion in all.chunks(333) {
+            log.extend(portion.iter().rev().copied());
+            if log.is_full() {
+                log.settle(portion[300].start, warm_up, 0);
+            }
+        }
+        let (tally, rows) = log.report([], (warm_up, now), 500.0);
+        assert_eq!((tally.bytes, tally.measured), (5_000_000, whole.measured));
+        assert!((tally.active_s - whole.active_s).abs() < 1e-9);
+        assert_eq!(tally.ratios[1].finished, whole.ratios[1].finished);
+        assert!((tally.ratios[1].index() / whole.ratios[1].index() - 1.0).abs() < 1e-12);
+        assert_eq!(rows.len(), 100);
+        assert!(rows.windows(2).all(|pair| pair[0].start <= pair[1].start));
+        assert!(log.bytes() < 2000 * size_of::<Session>());
+    }
+
+    /// Of 1,000 sessions 100 are drawn, 400 times: each is drawn 40 times on average, with a standard deviation of 6.
+    #[test]
+    fn each_session_is_as_likely_to_have_a_row() {
+        let mut drawn = [0_u32; 10];
+        for seed in 0..400 {
+            let log = SessionLog::new(100, stream(seed, "a", "b"));
+            let (_, rows) = log.report((0..1000).map(|n| session(n, 1)), (Time::ZERO, Time::NEVER), 1.0);
+            for row in rows {
+                drawn[(row.start.as_nanos() / 100_000_000) as usize] += 1;
+            }
+        }
+        // 4,000 of each tenth; the standard deviation of a binomial of 40,000 is 60.
+        assert!(drawn.iter().all(|count| count.abs_diff(4000) < 240), "{drawn:?}");
+    }
+}

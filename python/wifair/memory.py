@@ -1,0 +1,178 @@
+"""How much memory a run will take, and how much there is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from wifair.errors import TooLargeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wifair.scenario import Scenario
+
+__all__ = ["Estimate", "Part", "check", "estimate", "for_each", "free_memory", "size"]
+
+KEPT = 0.9
+"""The part of the free memory that runs may take."""
+NO_LIMIT = 1 << 60
+"""Limits above this are none: control groups say so by a number close to 2**63."""
+
+
+class Part(NamedTuple):
+    """Something that takes memory in a run."""
+
+    what: str
+    number: float
+    bytes: float
+    key: str
+    """The key that it depends on most; empty if there is none."""
+    value: str
+
+
+class Estimate(NamedTuple):
+    """What a run takes, estimated from its scenario: bounds of the right order rather than means."""
+
+    packets: float
+    events: float
+    sessions: float
+    samples: float
+    parts: tuple[Part, ...]
+    """What takes memory, the largest first."""
+
+    @property
+    def memory_bytes(self) -> float:
+        """Memory of all parts."""
+        return sum(part.bytes for part in self.parts)
+
+    def __str__(self) -> str:
+        counts = (("packets", self.packets), ("events", self.events), ("sessions", self.sessions))
+        listed = [f"{_count(number)} {what}" for what, number in (*counts, ("samples", self.samples)) if number]
+        return f"about {', '.join(listed)}, {size(self.memory_bytes)} of memory"
+
+
+def estimate(scenario: Scenario, *, step_ns: int | None = None, frames_ns: int | None = None) -> Estimate:
+    """Estimate what a run of `scenario` takes, with samples `step_ns` apart and a record of frames over `frames_ns`."""
+    *counts, parts = scenario._core.estimate(step_ns, frames_ns)
+    packets, events, sessions, samples = counts
+    return Estimate(packets, events, sessions, samples, tuple(Part(*part) for part in parts))
+
+
+def check(found: Estimate, runs: int, *, remedy: str = "--yes") -> int:
+    """Find out how many of `runs` runs fit into memory at the same time.
+
+    Raises
+    ------
+    TooLargeError
+        If not even one does. The message says what drives it.
+    """
+    free = free_memory()
+    if free is None:
+        return runs
+    fit = int(KEPT * free / max(found.memory_bytes, 1.0))
+    if fit >= 1:
+        return min(runs, fit)
+    lines = [f"a run needs about {size(found.memory_bytes)} of memory, and {size(free)} are free"]
+    lines += [
+        f"  {size(part.bytes)} for {_count(part.number)} {part.what}: `{part.key}` is {part.value}"
+        for part in found.parts[:3]
+        if part.key and part.bytes > found.memory_bytes / 10
+    ]
+    lines.append(f"change that, shorten `duration`, or try it all the same with {remedy}")
+    raise TooLargeError("\n".join(lines))
+
+
+def for_each(runs: int) -> int | None:
+    """Memory that each of `runs` runs at the same time may hold [B]; None where it is not known."""
+    free = free_memory()
+    return None if free is None else int(KEPT * free / max(runs, 1))
+
+
+def free_memory() -> int | None:
+    """Memory that this process may still take [B]: of the machine, its control group and its resource limits.
+
+    None where the system does not say.
+    """
+    return min((free for free in (_of_machine(), *_of_groups(), *_of_limits()) if free is not None), default=None)
+
+
+def size(count: float) -> str:
+    """Show a number of bytes, as in ``1.2 GB``."""
+    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= unit:
+            return f"{count / unit:.3g} {name}"
+    return f"{count:.0f} B"
+
+
+def _count(number: float) -> str:
+    for unit, name in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if number >= unit:
+            return f"{number / unit:.3g} {name}"
+    return f"{float(f'{number:.3g}'):,.0f}"
+
+
+def _of_machine() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def _of_groups() -> Iterator[int]:
+    """Give what the control groups of this process leave, of versions 1 and 2, its own and those above it."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            root, limit, used = Path("/sys/fs/cgroup"), "memory.max", "memory.current"
+        elif "memory" in controllers.split(","):
+            root, limit, used = Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        own = root / path.strip("/")
+        for folder in (own, *own.parents):
+            if (most := _number(folder / limit)) is not None and most < NO_LIMIT:
+                cached = _cached(folder / "memory.stat")
+                yield max(most - (_number(folder / used) or 0) + cached, 0)
+            if folder == root:
+                break
+
+
+def _cached(path: Path) -> int:
+    """Memory of files that the system gives back when it is needed."""
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return sum(int(value) for name, value in (line.split() for line in lines) if name == "inactive_file")
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):  # "max" is none
+        return None
+
+
+def _of_limits() -> Iterator[int]:
+    """Give what `ulimit -v` leaves."""
+    try:
+        import resource  # noqa: PLC0415
+    except ImportError:
+        return
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY:
+        try:
+            used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        except OSError:
+            used = 0
+        yield max(most - used, 0)
