@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from wifair import _core
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
     from types import ModuleType
 
     from numpy.typing import NDArray
 
-    from wifair._core import RawData
+    from wifair._core import RawColumn, RawData
 
-__all__ = ["Columns", "plain_values"]
+__all__ = ["Columns", "of_core", "plain_values"]
 
 SHOWN_ROWS = 10
 NUMBER_BYTES = 8
@@ -112,6 +113,14 @@ class Columns(Mapping[str, "NDArray[Any]"]):
             mask &= np.asarray(self[name] == value)
         return Columns({name: column[mask] for name, column in self.items()}, self._about)
 
+    def part(self, first: int, end: int) -> Columns:
+        """Rows from `first`, counted from 0, to the one before `end`."""
+        return Columns({name: _slice(column, first, end) for name, column in self._data.items()}, self._about)
+
+    def without(self, names: Collection[str]) -> Columns:
+        """All columns but some."""
+        return Columns({name: column for name, column in self._data.items() if name not in names}, self._about)
+
     def records(self) -> list[dict[str, Any]]:
         """Rows as dicts of plain Python values; None for NaN and infinity."""
         lists = [[_plain(value) for value in self.to_list(name)] for name in self]
@@ -200,6 +209,12 @@ def _raw(column: NDArray[Any] | RawData) -> RawData:
     return ["" if value is None else str(value) for value in column.tolist()]
 
 
+def of_core(columns: Iterable[RawColumn]) -> Columns:
+    """Make a table of what the core hands over."""
+    columns = list(columns)
+    return Columns({name: data for name, _, data in columns}, {name: meaning for name, meaning, _ in columns})
+
+
 def plain_values(data: RawData) -> list[Any]:
     """Read what the core hands over for a column, without NumPy."""
     if isinstance(data, list):
@@ -212,6 +227,12 @@ def plain_values(data: RawData) -> list[Any]:
 
 def _rows(column: NDArray[Any] | RawData) -> int:
     return len(column[1]) // NUMBER_BYTES if isinstance(column, tuple) else len(column)
+
+
+def _slice(column: NDArray[Any] | RawData, first: int, end: int) -> NDArray[Any] | RawData:
+    if isinstance(column, tuple):
+        return column[0], column[1][first * NUMBER_BYTES : end * NUMBER_BYTES]
+    return column[first:end]
 
 
 def _array(data: RawData) -> NDArray[Any]:

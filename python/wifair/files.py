@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-__all__ = ["refuse", "refuse_filled", "replacing", "save_figure", "sync", "write_bytes", "write_text"]
+__all__ = ["json_parts", "refuse", "refuse_filled", "replacing", "save_figure", "sync", "write_bytes", "write_text"]
 
 
 def refuse(path: str | os.PathLike[str], *, force: bool) -> None:
@@ -87,6 +88,36 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write bytes."""
     with replacing(path) as work:
         work.write_bytes(data)
+
+
+def json_parts(document: dict[str, Any] | Iterable[Any], indent: int = 0) -> Iterator[str]:
+    """Write JSON part by part, an entry at a time; values that are iterators become lists, an entry at a time too.
+
+    The text is that of ``json.dumps(..., indent=1, ensure_ascii=False, allow_nan=False)``.
+    """
+    import json  # noqa: PLC0415
+
+    def one(value: object) -> Iterator[str]:
+        if isinstance(value, Iterator):
+            yield from json_parts(value, indent + 1)
+        else:
+            text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+            yield text.replace("\n", "\n" + " " * (indent + 1))
+
+    is_table = isinstance(document, dict)
+    entries = document.items() if isinstance(document, dict) else ((None, value) for value in document)
+    empty = True
+    for name, value in entries:
+        yield ("{" if is_table else "[") if empty else ","
+        yield "\n" + " " * (indent + 1)
+        if name is not None:
+            yield json.dumps(name, ensure_ascii=False) + ": "
+        yield from one(value)
+        empty = False
+    if empty:
+        yield "{}" if is_table else "[]"
+    else:
+        yield "\n" + " " * indent + ("}" if is_table else "]")
 
 
 def save_figure(figure: Any, path: str | os.PathLike[str], **options: Any) -> None:

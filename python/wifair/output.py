@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib.util
+import itertools
 import json
 import os
 import shutil
@@ -71,7 +72,7 @@ class Folder:
         """Fill the folder with the tables of `capture`, and its JSON."""
         for name, columns in capture.tables.items():
             self._write_table(name, columns)
-        (self._work / "analysis.json").write_text(capture.to_json(), encoding="utf-8")
+        files.write_text(self._work / "analysis.json", itertools.chain(capture.json_parts(), "\n"))
         provenance: dict[str, Any] = {
             "version": __version__,
             "capture": capture.path,

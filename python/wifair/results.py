@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from wifair._core import __version__
 from wifair.columns import Columns
+from wifair.gathering import Gathered
 from wifair.statistics import limits, mean_interval
 from wifair.summary import Summary
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from wifair._core import Outcome, RawColumn, RawData
+    from wifair._core import Outcome
     from wifair.scenario import Scenario
 
 __all__ = ["FORMAT", "Results", "SampledResults"]
@@ -46,25 +47,27 @@ class Results:
 
     RUN = "seed"
     """What tells runs of the same scenario apart."""
+    _DERIVED: frozenset[str] = frozenset({"goodput_bps"})
+    """Columns of the series that are not in the JSON."""
 
-    def __init__(self, scenario: Scenario, outcomes: Sequence[Outcome], *, series_step_s: float = math.nan) -> None:
+    def __init__(
+        self, scenario: Scenario, outcomes: Iterable[Outcome] | Gathered, *, series_step_s: float = math.nan
+    ) -> None:
         """`outcomes` are what the core returned, one for each seed; `series_step_s` is the time between samples."""
+        gathered = outcomes if isinstance(outcomes, Gathered) else Gathered(outcomes)
         self.scenario = scenario
-        self._outcomes = tuple(outcomes)
-        self.seeds = tuple(outcome["seed"] for outcome in outcomes)
-        self.flows = self._table("flows")
-        self.cells = self._table("cell")
-        self.stations = self._table("stations")
-        self.sessions = self._table("sessions")
-        with_series = bool(outcomes) and outcomes[0]["series"] is not None
-        self.series = _with_goodput(self._table("series"), series_step_s) if with_series else None
-        self.queues = self._table("queues") if with_series else None
-        with_frames = bool(outcomes) and outcomes[0].get("frames") is not None
-        self.frames = self._table("frames") if with_frames else None
-        self.backoffs = self._table("backoffs") if with_frames else None
-
-    def _table(self, name: str) -> Columns:
-        return _stack([(outcome["seed"], outcome[name] or []) for outcome in self._outcomes])  # type: ignore[literal-required]
+        self._runs = tuple(gathered.runs)
+        self.seeds = tuple(run.seed for run in gathered.runs)
+        self.flows = gathered.table("flows")
+        self.cells = gathered.table("cell")
+        self.stations = gathered.table("stations")
+        self.sessions = gathered.table("sessions")
+        with_series = "series" in gathered
+        self.series = _with_goodput(gathered.table("series"), series_step_s) if with_series else None
+        self.queues = gathered.table("queues") if with_series else None
+        with_frames = "frames" in gathered
+        self.frames = gathered.table("frames") if with_frames else None
+        self.backoffs = gathered.table("backoffs") if with_frames else None
 
     @property
     def tables(self) -> dict[str, Columns]:
@@ -98,8 +101,31 @@ class Results:
             ``queues`` (lists by column). ``summary`` has ``mean``, ``ci95`` (half width of the 95 % interval), and
             ``low`` and ``high`` (its ends, inside of what is possible) for every figure of ``cell``.
         """
-        runs = [_run(outcome) for outcome in self._outcomes]
-        return {**self._origin(), "runs": runs, "summary": self._summary()}
+        return {**self._origin(), "runs": list(self._run_dicts()), "summary": self._summary()}
+
+    def _run_dicts(self) -> Iterator[dict[str, Any]]:
+        """Give each run as plain Python values, one after the other."""
+        tables = {name: (columns, set(columns) - {"seed"}) for name, columns in self._by_run().items()}
+        for run in self._runs:
+            parts = {}
+            for name, (columns, names) in tables.items():
+                part = columns.part(*run.rows.get(name, (0, 0)))
+                parts[name] = part.without(set(part) - names)
+            document: dict[str, Any] = {"seed": run.seed, "measured_s": run.measured_s, "events": run.events}
+            document["cell"] = parts["cell"].records()[0]
+            document |= {name: parts[name].records() for name in ("flows", "stations", "sessions")}
+            for name in ("series", "queues"):
+                if name in run.rows:
+                    over_time = parts[name]
+                    document[name] = {name: [_finite(v) for v in over_time.to_list(name)] for name in over_time}
+            yield document
+
+    def _by_run(self) -> dict[str, Columns]:
+        """Tables of which a run has a part, by the core's names."""
+        tables = {"cell": self.cells, "flows": self.flows, "stations": self.stations, "sessions": self.sessions}
+        if self.series is not None and self.queues is not None:
+            tables |= {"series": self.series.without(self._DERIVED), "queues": self.queues}
+        return tables
 
     def _origin(self) -> dict[str, Any]:
         """Say what was run, by which version."""
@@ -131,6 +157,13 @@ class Results:
         import json  # noqa: PLC0415
 
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def json_parts(self) -> Iterator[str]:
+        """Write the same text part by part, so that never more than one run is in memory as text."""
+        from wifair.files import json_parts  # noqa: PLC0415
+
+        yield from json_parts({**self._origin(), "runs": self._run_dicts(), "summary": self._summary()})
+        yield "\n"
 
     def save(
         self, directory: str | os.PathLike[str], *, formats: Iterable[str] | None = None, force: bool = False
@@ -272,56 +305,10 @@ class SampledResults(Results):
     queues: Columns
 
 
-def table(columns: Iterable[RawColumn]) -> Columns:
-    """Make a table of what the core hands over."""
-    columns = list(columns)
-    return Columns({name: data for name, _, data in columns}, {name: meaning for name, meaning, _ in columns})
-
-
-def _stack(tables: list[tuple[int, list[RawColumn]]]) -> Columns:
-    """Tables of several seeds as one, the seed in front."""
-    about = {"seed": "Seed of the run."}
-    parts: dict[str, list[RawData]] = {"seed": []}
-    for seed, columns in tables:
-        rows = table(columns).rows
-        parts["seed"].append(("<u8", seed.to_bytes(8, "little") * rows))
-        for name, meaning, data in columns:
-            about[name] = meaning
-            parts.setdefault(name, []).append(data)
-    return Columns({name: _joined(data) for name, data in parts.items() if data}, about)
-
-
-def _joined(parts: list[RawData]) -> RawData:
-    """Columns of the same kind as one; a column without rows may have come as numbers though others are texts."""
-    texts = [text for part in parts if isinstance(part, list) for text in part]
-    numbers = [part for part in parts if isinstance(part, tuple)]
-    if texts or not numbers:
-        return texts
-    return numbers[0][0], b"".join(data for _, data in numbers)
-
-
 def _with_goodput(series: Columns, step_s: float) -> Columns:
     goodput = 8 * series["received_bytes"].astype(float) / step_s
     about = {**series.about, "goodput_bps": "New payload handed to the application since the sample before [bit/s]."}
     return Columns({**series, "goodput_bps": goodput}, about)
-
-
-def _run(outcome: Outcome) -> dict[str, Any]:
-    run = {
-        "seed": outcome["seed"],
-        "measured_s": outcome["measured_s"],
-        "events": outcome["events"],
-        "cell": table(outcome["cell"]).records()[0],
-        "flows": table(outcome["flows"]).records(),
-        "stations": table(outcome["stations"]).records(),
-        "sessions": table(outcome["sessions"]).records(),
-    }
-    for name in ("series", "queues"):
-        columns: list[RawColumn] | None = outcome[name]
-        if columns is not None:
-            over_time = table(columns)
-            run[name] = {name: [_finite(v) for v in over_time.to_list(name)] for name in over_time}
-    return run
 
 
 def _finite(value: Any) -> Any:

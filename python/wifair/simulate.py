@@ -9,8 +9,9 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, overload
 
-from wifair import _core
-from wifair.errors import ExtensionError, Interrupted, RunError, ScenarioError
+from wifair import _core, memory
+from wifair.errors import ExtensionError, Interrupted, RunError, ScenarioError, TooLargeError
+from wifair.gathering import Gathered
 from wifair.interrupting import GRACE_S, end_python
 from wifair.results import Results, SampledResults
 from wifair.scenario import Scenario
@@ -18,7 +19,7 @@ from wifair.seeds import read_seeds
 from wifair.taps import plan_taps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from wifair._core import Outcome, Taps
     from wifair.seeds import Seeding
@@ -42,6 +43,7 @@ def run(
     pcap: Pcap | str | os.PathLike[str] | None = None,
     frames: bool | tuple[str, str | None] = False,
     fast_paths: bool = True,
+    any_memory: bool = False,
 ) -> SampledResults: ...
 
 
@@ -56,6 +58,7 @@ def run(
     pcap: Pcap | str | os.PathLike[str] | None = None,
     frames: bool | tuple[str, str | None] = False,
     fast_paths: bool = True,
+    any_memory: bool = False,
 ) -> Results: ...
 
 
@@ -69,6 +72,7 @@ def run(
     pcap: Pcap | str | os.PathLike[str] | None = None,
     frames: bool | tuple[str, str | None] = False,
     fast_paths: bool = True,
+    any_memory: bool = False,
 ) -> Results:
     """Simulate a scenario, once for each seed.
 
@@ -95,6 +99,8 @@ def run(
     fast_paths : bool, default True
         Let the core take shortcuts that change no result. Without them the model runs alone, which takes longer; only
         ``events``, which counts steps of the program, may differ.
+    any_memory : bool, default False
+        Begin also where a run is estimated to need more memory than is free. It ends with an error before it takes all.
 
     Returns
     -------
@@ -112,6 +118,8 @@ def run(
         If a capture cannot be written; none of that run is then left.
     ExtensionError
         If a class of your own raises an exception.
+    TooLargeError
+        If a run would need more memory than is free, or is about to. It says which key drives that.
     RunError
         If a run fails, which is a bug.
     Interrupted
@@ -137,26 +145,31 @@ def run(
             f"time between samples: {series} gives more than {MOST_SAMPLES:,} samples of all flows in a run"
         )
 
-    def results(outcomes: Iterable[Outcome]) -> Results:
+    def results(gathered: Gathered) -> Results:
         kind = Results if step_ns is None else SampledResults
-        return kind(scenario, list(outcomes), series_step_s=(step_ns or 0) / 1e9)
+        return kind(scenario, gathered, series_step_s=(step_ns or 0) / 1e9)
 
-    work = _Work(scenario, numbers, step_ns, plan_taps(scenario, numbers, pcap, frames), fast_paths=fast_paths)
-    work.start(min(workers, len(numbers)))
+    taps = plan_taps(scenario, numbers, pcap, frames)
+    workers = min(workers, len(numbers))
+    if not any_memory:
+        first, last = taps[numbers[0]]["frames_ns"] or (0, 0)
+        workers = memory.check(memory.estimate(scenario, step_ns=step_ns, frames_ns=last - first), workers)
+    work = _Work(scenario, numbers, step_ns, taps, fast_paths=fast_paths, memory_bytes=memory.for_each(workers))
+    work.start(workers)
     try:
         with _bar(progress, scenario.duration_s * len(numbers)) as advance:
             while not work.wait(POLL_S):
                 advance(work.control.simulated_s)
     except KeyboardInterrupt:
         work.end()
-        done = [work.outcomes[seed] for seed in numbers if seed in work.outcomes]
-        raise Interrupted(results(done) if done else None) from None
+        done = work.gathered()
+        raise Interrupted(results(done) if done.runs else None) from None
     if work.failure is not None:
         seed, error = work.failure
-        if isinstance(error, (ExtensionError, OSError, ScenarioError)):
+        if isinstance(error, (ExtensionError, OSError, ScenarioError, TooLargeError)):
             raise error
         raise RunError(f"the run with seed {seed} failed: {error}", seed) from error
-    return results(work.outcomes[seed] for seed in numbers)
+    return results(work.gathered())
 
 
 class _Work:
@@ -174,14 +187,19 @@ class _Work:
         taps: Mapping[int, Taps],
         *,
         fast_paths: bool,
+        memory_bytes: int | None,
     ) -> None:
-        self.control = _core.Control()
-        self.outcomes: dict[int, Outcome] = {}
+        self.control = _core.Control(memory_bytes)
         self.failure: tuple[int, BaseException] | None = None
         self._run = functools.partial(scenario._core.run, fast_paths=fast_paths)
         self._step_ns = step_ns
         self._taps = taps
         self._seeds = iter(seeds)
+        self._order = seeds
+        self._taken = 0
+        self._early: dict[int, Outcome] = {}
+        """Outcomes of seeds before which others have not finished yet."""
+        self._gathered = Gathered()
         self._lock = threading.Lock()
         self._over = threading.Lock()
         self._active = 0
@@ -210,6 +228,22 @@ class _Work:
                 end_python(thread.ident)
         self.wait(GRACE_S)
 
+    def gathered(self) -> Gathered:
+        """Give what has finished, in the order of the seeds."""
+        with self._lock:
+            for seed in self._order[self._taken :]:
+                if seed in self._early:
+                    self._gathered.add(self._early.pop(seed))
+            return self._gathered
+
+    def _take(self, seed: int, outcome: Outcome) -> None:
+        """Put an outcome behind those before it, as columns, which take much less memory than it."""
+        with self._lock:
+            self._early[seed] = outcome
+            while self._taken < len(self._order) and self._order[self._taken] in self._early:
+                self._gathered.add(self._early.pop(self._order[self._taken]))
+                self._taken += 1
+
     def _loop(self) -> None:
         while True:
             with self._lock:
@@ -225,7 +259,7 @@ class _Work:
                 break
             if outcome is None:
                 break
-            self.outcomes[seed] = outcome
+            self._take(seed, outcome)
         with self._lock:
             self._active -= 1
             last = self._active == 0

@@ -324,10 +324,14 @@ def test_series_are_typed() -> None:
 
 def test_seeds_without_a_session_stand_beside_seeds_with_some() -> None:
     """A seed in which no session began has columns without rows, which once hid the names of the others."""
-    from wifair.results import _stack  # noqa: PLC0415
+    from wifair.gathering import Gathered  # noqa: PLC0415
 
     none: list[tuple[str, str, Any]] = [("flow", "", ("<f8", b"")), ("start_s", "", ("<f8", b""))]
     some: list[tuple[str, str, Any]] = [("flow", "", ["web"]), ("start_s", "", ("<f8", bytes(8)))]
-    table = _stack([(1, none), (2, some), (3, none)])
+    gathered = Gathered()
+    for seed, sessions in ((1, none), (2, some), (3, none)):
+        outcome: Any = {"seed": seed, "measured_s": 1.0, "events": 1, "sessions": sessions}
+        gathered.add(outcome)
+    table = gathered.table("sessions")
     assert table["flow"].tolist() == ["web"]
     assert table["seed"].tolist() == [2]

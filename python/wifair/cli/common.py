@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from click.core import ParameterSource
 
-from wifair.errors import ExtensionError, Interrupted, RunError, ScenarioError, StoppedError, StoreError
+from wifair.errors import ExtensionError, Interrupted, RunError, ScenarioError, StoppedError, StoreError, TooLargeError
 from wifair.seeds import read_seeds
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ __all__ = [
     "check_file",
     "complain",
     "echo_json",
+    "echo_parts",
     "fail",
     "figure_options",
     "guarded",
@@ -172,6 +173,8 @@ def guarded(call: Callable[[], object]) -> object:
     except BrokenPipeError:  # the reader of stdout has gone, as in `wifair list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except TooLargeError as error:
+        fail(str(error), WRONG)
     except MemoryError:
         fail("out of memory", FAILED)
 
@@ -210,6 +213,12 @@ def echo_json(document: object) -> None:
     import json  # noqa: PLC0415
 
     click.echo(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def echo_parts(parts: Iterable[str]) -> None:
+    """Print a long text on stdout, part by part."""
+    for part in parts:
+        click.echo(part, nl=False)
 
 
 def _coloured() -> bool:

@@ -15,6 +15,7 @@ from wifair.cli.common import (
     Seeds,
     check_figure,
     check_file,
+    echo_parts,
     fail,
     figure_options,
     look_of,
@@ -78,6 +79,7 @@ FIGURE_SAMPLES = 200
 @click.option("--to", "end", metavar="TIME", help="End of frames (the whole run) and timeline (20 ms).")
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Runs at the same time; all cores by default.")
 @click.option("--no-fast-paths", is_flag=True, help="Take no shortcuts: slower, with the same results.")
+@click.option("--yes", is_flag=True, help="Run also what is estimated to need more memory than is free.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
 def run_command(
     file: str,
@@ -107,6 +109,7 @@ def run_command(
     end: str | None,
     threads: int | None,
     no_fast_paths: bool,
+    yes: bool,
     quiet: bool,
 ) -> None:
     """Simulate the scenario in FILE (- is standard input) and show who got what.
@@ -158,6 +161,7 @@ def run_command(
                     pcap=captures,
                     frames=span,
                     fast_paths=not no_fast_paths,
+                    any_memory=yes,
                 )
         except Interrupted as interruption:
             interrupted, results = True, interruption.results
@@ -167,7 +171,7 @@ def run_command(
             if figure is not None:
                 _draw(results, figure, look)
             _draw_air(results, frames, timeline, start, end)
-            click.echo(results.to_json().rstrip("\n") if as_json else repr(results))
+            echo_parts(results.json_parts() if as_json else (repr(results), "\n"))
             if plot:
                 import shutil  # noqa: PLC0415
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from wifair import files
 from wifair.columns import Columns
+from wifair.gathering import Gathered
 from wifair.measure import journal
 from wifair.measure.coordinator import slug
 from wifair.measure.errors import MeasureError
@@ -48,6 +49,7 @@ class CaseResults(Results):
     """
 
     RUN = "repetition"
+    _DERIVED = frozenset()
 
     def __init__(self, plan: Plan, case: Case, rows: list[dict[str, Any]], *, capacity_bps: float) -> None:
         """`rows` are those of the journal, one for each repetition."""
@@ -63,8 +65,9 @@ class CaseResults(Results):
         """Files of captured packets in the folder of the measurement, by repetition and host."""
         self.ports = {(row["repetition"], name): row["flows"][name]["port"] for row in rows for name in row["flows"]}
         """The server's port of each flow, by repetition and name."""
-        super().__init__(cast("Scenario", _as_scenario(plan, case, outcomes)), outcomes)
-        self.series = self._table("series")
+        gathered = Gathered(outcomes)
+        super().__init__(cast("Scenario", _as_scenario(plan, case, outcomes)), gathered)
+        self.series = gathered.table("series")
 
     @property
     def sources(self) -> dict[str, str]:

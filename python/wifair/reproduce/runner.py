@@ -195,7 +195,7 @@ class _Read(Results):
     def __init__(self, case: Case, tables: Mapping[str, Columns]) -> None:
         self.scenario = case.scenario
         self.seeds = case.seeds
-        self._outcomes = ()
+        self._runs = ()
         self.cells = tables["runs"]
         self.flows, self.stations, self.sessions = (tables[name] for name in ("flows", "stations", "sessions"))
         self.series, self.queues = tables.get("series"), tables.get("queues")

@@ -1,0 +1,91 @@
+"""Results of several runs, one behind the other in the same columns: a run takes the bytes of its figures."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from wifair.columns import Columns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wifair._core import Outcome, RawColumn, RawData
+
+__all__ = ["Gathered", "Run"]
+
+TABLES = ("flows", "cell", "stations", "sessions", "series", "queues", "frames", "backoffs")
+
+
+class Run(NamedTuple):
+    """What tells a run apart, and where its rows are."""
+
+    seed: int
+    measured_s: float
+    events: int
+    rows: dict[str, tuple[int, int]]
+    """First row of each table, and the one behind the last."""
+
+
+class _Column:
+    """A column that grows: numbers as bytes, or texts."""
+
+    def __init__(self, about: str) -> None:
+        self.about = about
+        self.kind = ""
+        self.numbers = bytearray()
+        self.texts: list[str] = []
+
+    def add(self, data: RawData) -> None:
+        # A column without rows may come as numbers though others are texts.
+        if isinstance(data, list):
+            self.texts += map(sys.intern, data)
+        else:
+            if data[1] or not self.kind:
+                self.kind = data[0]
+            self.numbers += data[1]
+
+    def data(self) -> RawData:
+        return self.texts if self.texts or not self.kind else (self.kind, bytes(self.numbers))
+
+
+class Gathered:
+    """Tables that grow run by run."""
+
+    def __init__(self, outcomes: Iterable[Outcome] = (), *, tables: Iterable[str] = TABLES) -> None:
+        """Take in `outcomes`; of each run only these `tables` are kept."""
+        self.runs: list[Run] = []
+        self._wanted = tuple(tables)
+        self._columns: dict[str, dict[str, _Column]] = {}
+        self._rows: dict[str, int] = {}
+        for outcome in outcomes:
+            self.add(outcome)
+
+    def add(self, outcome: Outcome) -> None:
+        """Take in a run."""
+        rows = {}
+        for name in self._wanted:
+            columns: list[RawColumn] | None = outcome.get(name)  # type: ignore[assignment]
+            if columns is None:
+                continue
+            before = self._rows.get(name, 0)
+            rows[name] = (before, before + self._add_table(name, outcome["seed"], columns))
+            self._rows[name] = rows[name][1]
+        self.runs.append(Run(outcome["seed"], outcome["measured_s"], outcome["events"], rows))
+
+    def _add_table(self, name: str, seed: int, columns: list[RawColumn]) -> int:
+        table = self._columns.setdefault(name, {"seed": _Column("Seed of the run.")})
+        for column, about, data in columns:
+            table.setdefault(column, _Column(about)).add(data)
+        count = Columns({column: data for column, _, data in columns[:1]}).rows
+        table["seed"].add(("<u8", seed.to_bytes(8, "little") * count))
+        return count
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._columns
+
+    def table(self, name: str) -> Columns:
+        """Rows of all runs, the seed in front. Without any run there is but that column."""
+        columns = self._columns.get(name, {"seed": _Column("Seed of the run.")})
+        about = {column: growing.about for column, growing in columns.items()}
+        return Columns({column: growing.data() for column, growing in columns.items()}, about)
