@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import itertools
 import json
 import random
+import resource
 import struct
 import sys
 import tempfile
@@ -33,6 +35,9 @@ from wifair.measure.server import Task
 HERE = Path(__file__).parent
 LONGEST_S = 20.0
 """An input that takes more CPU time is a finding."""
+
+MOST_GROWTH_KB = 100_000
+"""So much more memory, a packed capture may make the process take [kB]."""
 
 CONTROLS = ("reno", "cubic", "vegas", "westwood-plus", "bbr", "compound", "newreno", "tahoe")
 QUEUES = ("fifo", "las", "red", "codel", "fq-codel", "drr", "scfq")
@@ -56,32 +61,27 @@ def told(error: Exception) -> None:
 
 def scenario_table(rng: random.Random) -> dict[str, Any]:
     """Make a scenario past the parser: small enough to run, odd enough to matter."""
+    standard = rng.choice(("802.11b", "802.11g", "802.11a", "802.11n", "802.11ac", "802.11ax"))
+    modern = standard[6:] in ("n", "ac", "ax")
+    wlan: dict[str, Any] = {"standard": standard, "short_retry_limit": rng.choice((1, 2, 7))}
+    if rng.random() < 0.2:
+        wlan["data_error"] = rng.choice((0.01, 0.3, 1.0))
+    if rng.random() < 0.2:
+        wlan["rts_threshold"] = rng.choice(("0 B", "500 B"))
     servers = [{"name": "server", "delay": f"{rng.choice((0, 1, 5, 80))} ms"}]
-    groups = [{"name": f"g{n}", "count": rng.choice((1, 1, 2, 3, 7))} for n in range(rng.randint(1, 3))]
+    groups: list[dict[str, Any]] = [
+        {"name": f"g{n}", "count": rng.choice((1, 1, 2, 3, 7))} for n in range(rng.randint(1, 3))
+    ]
     for group in groups:
         if rng.random() < 0.2:
-            group["error_rate"] = rng.choice((0.0, 0.1, 0.5, 1.0))
-        if rng.random() < 0.2:
+            group["data_error_up"] = rng.choice((0.0, 0.1, 0.5, 1.0))
+        if rng.random() < 0.2 and not modern:
             group["cw_min"] = rng.choice((1, 7, 15, 31))
-    flows: list[dict[str, Any]] = []
-    for n in range(rng.randint(1, 4)):
-        flow: dict[str, Any] = {
-            "name": f"f{n}",
-            "station": rng.choice(groups)["name"],
-            "server": "server",
-            "direction": rng.choice(("up", "down")),
-        }
-        if rng.random() < 0.3:
-            flow |= {"transport": "udp", "rate": f"{rng.choice((1, 100, 2000, 20000))} kb/s"}
-        else:
-            flow["tcp"] = {"cc": rng.choice(CONTROLS), "mss": f"{rng.choice((100, 536, 1000, 1460))} B"}
-            if rng.random() < 0.3:
-                flow["tcp"]["receive_window"] = f"{rng.choice((1, 2, 20, 400))} packets"
-        flows.append(flow)
+    flows = [flow_table(rng, n, rng.choice(groups)["name"]) for n in range(rng.randint(1, 4))]
     return {
         "duration": f"{rng.choice((200, 500, 1500))} ms",
-        "warm_up": f"{rng.choice((0, 50, 100))} ms",
-        "wlan": {"standard": rng.choice(("802.11b", "802.11g", "802.11a"))},
+        "warm_up": f"{rng.choice((0, 0, 50, 100))} ms",
+        "wlan": wlan,
         "ap": {
             "queue": {
                 "limit": rng.choice(("1 packet", "2 packets", "50 packets", "3 kB", "100 kB")),
@@ -94,32 +94,121 @@ def scenario_table(rng: random.Random) -> dict[str, Any]:
     }
 
 
+def flow_table(rng: random.Random, number: int, station: str) -> dict[str, Any]:
+    """Make a group of flows."""
+    flow: dict[str, Any] = {
+        "name": f"f{number}",
+        "station": station,
+        "server": "server",
+        "direction": rng.choice(("up", "down")),
+    }
+    if rng.random() < 0.3:
+        udp = {"rate": f"{rng.choice((1, 100, 2000, 20000))} kb/s", "payload": f"{rng.choice((100, 1472))} B"}
+        return flow | {"transport": "udp", "udp": udp}
+    flow["tcp"] = {"cc": rng.choice(CONTROLS), "mss": f"{rng.choice((100, 536, 1000, 1460))} B"}
+    if rng.random() < 0.3:
+        flow["tcp"]["receive_window"] = f"{rng.choice((1, 2, 20, 400))} packets"
+    if rng.random() < 0.2:
+        flow["tcp"]["stack"] = rng.choice(("ns2", "rfc", "modern"))
+    match rng.randrange(6):
+        case 0:
+            flow |= {"workload": "transfer", "transfer": {"size": f"{rng.choice((1, 1461, 30000))} B"}}
+        case 1:
+            poisson = {"interval": f"{rng.choice((1, 20))} ms", "size": f"{rng.choice((1, 5000))} B"}
+            flow |= {"workload": "poisson", "poisson": {**poisson, "connection": rng.choice(("new", "keep"))}}
+        case 2:
+            flow |= {"workload": "periodic", "periodic": {"period": "30 ms", "length": f"{rng.choice((1, 9000))} B"}}
+        case 3:
+            flow |= {"workload": "web", "web": {"think_time": f"{rng.choice((0, 30))} ms", "size": "9 kB"}}
+        case _:
+            pass
+    return flow
+
+
+REFUSED = {"scenario": 0}
+"""Made-up scenarios that are none: few, or else nothing is tried."""
+
+
 def scenario(rng: random.Random) -> None:
     """Run a scenario, and look at what always holds."""
     try:
         made = wifair.Scenario.from_dict(scenario_table(rng))
-    except wifair.ScenarioError:
+    except wifair.ScenarioError as error:
+        told(error)
+        REFUSED["scenario"] += 1
         return
     seed = rng.randrange(1 << 40)
-    results = wifair.run(made, seeds=seed, threads=1, progress=False, series="50 ms")
-    cell = {name: float(column[0]) for name, column in results.cells.items() if column.dtype.kind in "fiu"}
-    flows = results.flows
+    results = wifair.run(made, seeds=seed, threads=1, progress=False, series="50 ms", frames=True)
+    holds(made, results)
+    again = wifair.run(made, seeds=seed, threads=1, progress=False, series="50 ms")
+    plain = wifair.run(made, seeds=seed, threads=1, progress=False, series="50 ms", fast_paths=False)
+    for other, what in ((again, "being watched"), (plain, "shortcuts")):
+        for name, column in results.flows.items():
+            same = [str(value) for value in column.tolist()] == [str(value) for value in other.flows[name].tolist()]
+            assert same, f"{what} changes `{name}`"
+
+
+def holds(made: wifair.Scenario, results: wifair.Results) -> None:
+    """See that a run conserves packets, bytes and time."""
+    cell = results.cells.records()[0]
     jain = cell["jain_index"]
-    if not np_nan(jain):
-        assert 0 < jain <= 1 + 1e-12, f"Jain's index is {jain}"
-    assert all(not value < 0 for value in flows["goodput_bps"].tolist()), "goodput is not negative"
-    total = sum(value for name, value in cell.items() if name.startswith("airtime_") and name.endswith("_fraction"))
-    assert total <= 1 + 1e-9, f"parts of the air time sum to {total}"
+    assert jain is None or 0 < jain <= 1 + 1e-12, f"Jain's index is {jain}"
+    air = {name: cell[name] for name in cell if name.startswith("air_")}
+    assert all(part is None or -1e-12 <= part <= 1 + 1e-12 for part in air.values()), f"parts of the air time are {air}"
+    total = sum(part or 0.0 for part in air.values())
+    assert abs(total - 1) < 1e-9, f"parts of the air time sum to {total}: {air}"
+    measured_s = made.duration_s - made.warm_up_s
+    for flow in results.flows.records():
+        flow_holds(flow, measured_s, whole=made.warm_up_s == 0)
+    for station in results.stations.records():
+        assert station["delivered"] + station["given_up"] <= station["attempts"] * 64 + 64, station
+        assert station["air_data_s"] <= measured_s * (1 + 1e-9), station
     if results.series is not None and results.series.rows:
         times = results.series["time_s"].tolist()
+        assert times == sorted(times), "time goes forward"
         assert max(times) <= made.duration_s + 1e-9, "no sample after the end"
-    again = wifair.run(made, seeds=seed, threads=1, progress=False, series="50 ms")
-    assert again.to_json() == results.to_json(), "the same seed gives the same results"
+        sampled: dict[str, int] = {}
+        for row in results.series.records():
+            sampled[row["flow"]] = sampled.get(row["flow"], 0) + row["received_bytes"]
+        for flow in results.flows.records():
+            if made.warm_up_s == 0:
+                assert sampled.get(flow["name"], 0) <= flow["received_bytes"], "samples are of what was received"
+    frames_hold(made, results)
 
 
-def np_nan(value: float) -> bool:
-    """Whether it is NaN."""
-    return value != value  # noqa: PLR0124
+def flow_holds(flow: dict[str, Any], measured_s: float, *, whole: bool) -> None:
+    """See that a flow conserves packets and bytes; `whole`: all of the run was measured."""
+    lost = sum(count for name, count in flow.items() if name.startswith("data_drops_"))
+    sent, got = flow["data_packets_sent"], flow["received_bytes"]
+    assert flow["goodput_bps"] >= 0, flow
+    assert got <= flow["throughput_bps"] * measured_s / 8 + 1_000_000 * (not whole) + 1, (
+        "new bytes are of those that came"
+    )
+    if whole:
+        fraction = flow["loss_fraction"]
+        arrived = round(lost / fraction - lost) if fraction else 0
+        assert lost + arrived <= sent, f"{flow['name']}: {sent} sent, {arrived} arrived, {lost} lost"
+        assert flow["retransmissions"] <= sent, flow
+        assert got == 0 or sent > lost, flow
+    for kind in ("rtt", "owd"):
+        points = [flow[f"{kind}_{name}_s"] for name in ("idle", "p50", "p95", "p99", "max")]
+        if None not in points:
+            in_order = all(a <= b * (1 + 1 / 32) + 1e-9 for a, b in itertools.pairwise(points))
+            assert in_order, f"{kind} of {flow['name']}: {points}"
+
+
+def frames_hold(made: wifair.Scenario, results: wifair.Results) -> None:
+    """See that frames go forward in time, and that of those that were received no two overlap: all hear all here."""
+    assert results.frames is not None
+    last, of_ppdu = 0.0, 0
+    for frame in results.frames.records():
+        assert 0 <= frame["start_s"] <= frame["end_s"], frame
+        if frame["fate"] != "received":
+            continue
+        if not (frame["ppdu"] and frame["ppdu"] == of_ppdu):
+            assert frame["start_s"] >= last - 1e-12, f"overlaps one that ends at {last}: {frame}"
+        last, of_ppdu = max(last, frame["end_s"]), frame["ppdu"]
+    assert last <= made.duration_s + 1.0
 
 
 def round_trip(rng: random.Random) -> None:
@@ -221,24 +310,45 @@ def captures(rng: random.Random) -> None:
             table.to_csv()
 
 
+def zstd(size: int, rng: random.Random) -> bytes:
+    """Make a zstd frame of zeros: blocks of one byte that is repeated (RFC 8878, sections 3.1.1 and 3.1.1.2)."""
+    claimed = rng.choice((size, 0, (1 << 64) - 1))  # the header may lie about the size
+    frame = struct.pack("<IBBQ", 0xFD2FB528, 0b1100_0000, rng.choice((0x48, 0x68, 0xFF)), claimed)
+    left = size
+    while left > 0:
+        block = min(left, 1 << 17)
+        left -= block
+        head = (left <= 0) | 1 << 1 | block << 3
+        frame += head.to_bytes(3, "little") + b"\0"
+    return frame
+
+
 def bombs(rng: random.Random) -> None:
     """Unpack little data that becomes much: memory stays small, and it ends by an error or a result."""
-    size = rng.choice((1 << 16, 1 << 20, 1 << 24))
+    size = rng.choice((1 << 16, 1 << 20, 1 << 24, 1 << 27))
     head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, rng.choice((1, 101, 127)))
     record = struct.pack("<IIII", 1, 1, *rng.choice(((60, 60), (65535, 65535), (0x7FFFFFFF, 1), (0, 0)))) + bytes(60)
-    data = head + record * rng.randint(0, 3) + bytes(size)
-    packed = gzip.compress(data, 9)
-    if rng.random() < 0.3:
-        packed = gzip.compress(packed, 9)
+    start = head + record * rng.randint(0, 3)
+    if rng.random() < 0.5:
+        # A frame with the head as it is, in a raw block, and one of zeros behind it.
+        raw = struct.pack("<IBB", 0xFD2FB528, 0, 0x48) + (1 | len(start) << 3).to_bytes(3, "little") + start
+        packed, end = raw + zstd(size, rng), ".zst"
+    else:
+        packed, end = gzip.compress(start + bytes(min(size, 1 << 24)), 9), ".gz"
+        if rng.random() < 0.3:
+            packed = gzip.compress(packed, 9)
     if rng.random() < 0.3:
         packed = packed[: rng.randrange(len(packed))]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "x.pcap.gz"
+        path = Path(folder) / f"x.pcap{end}"
         path.write_bytes(packed)
         try:
             wifair.read_capture(path)
         except (wifair.CaptureError, OSError) as error:
             told(error)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < MOST_GROWTH_KB, f"{len(packed)} bytes took {grown} kB of memory"
 
 
 def any_json(rng: random.Random, depth: int = 3) -> Any:  # noqa: PLR0911

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an input takes depends on what else the computer does.
+settings.register_profile("wifair", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("wifair")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

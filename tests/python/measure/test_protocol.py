@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from testbed import SECRET
 from wifair.measure import fields, wire
@@ -213,7 +213,8 @@ def test_an_endless_stranger_and_a_crowd_harm_nobody() -> None:
         endless.close()
         for _reader, writer in idle:
             writer.close()
-        assert any("too many that prove nothing" in line for line in log)
+        # On a busy computer the first may have had their time before there are too many.
+        assert any("too many that prove nothing" in line or "proved nothing in" in line for line in log)
         assert len(log) < 90, "strangers do not flood the log"
 
     with_server(crowd)
@@ -305,7 +306,7 @@ messages = st.fixed_dictionaries(
 
 
 @given(st.sampled_from(wire.ROLES), st.lists(messages | st.dictionaries(st.text(max_size=8), some_json), max_size=6))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 def test_any_messages_of_a_member_leave_the_server_well(role: str, said: list[dict[str, Any]]) -> None:
     async def talk(server: Server, port: int, _: list[str]) -> None:
         channel = await connect(KEY, "127.0.0.1", port, role=role, name="odd")
@@ -327,7 +328,7 @@ def test_any_messages_of_a_member_leave_the_server_well(role: str, said: list[di
 
 
 @given(st.lists(messages, max_size=4))
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 def test_any_messages_of_a_server_leave_the_station_well(said: list[dict[str, Any]]) -> None:
     async def run() -> None:
         async def odd(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
