@@ -15,12 +15,11 @@ import numpy as np
 
 from wifair import _core, files
 from wifair.capture_columns import CELLS, DATAGRAMS, ECHOES, FLOWS, SERIES, SESSIONS, STATIONS
-from wifair.columns import Columns
+from wifair.columns import Columns, of_core
 from wifair.errors import INTERRUPTION, Interrupted
-from wifair.results import table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -68,18 +67,24 @@ class Capture:
 
     def to_json(self) -> str:
         """Write the same as JSON text; the same file gives the same bytes."""
-        return json.dumps(self.document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return "".join(self.json_parts()) + "\n"
+
+    def json_parts(self, indent: int = 0) -> Iterator[str]:
+        """Write the same, a connection at a time, without the end of the last line; `indent` is that of its first."""
+        document = {**self.document}
+        document["connections"] = iter(document["connections"])
+        yield from files.json_parts(document, indent)
 
     @cached_property
     def connections(self) -> Columns:
         """A row for each direction of each connection, with every figure; `about` tells what they mean."""
-        return table(self._core.directions())
+        return of_core(self._core.directions())
 
     @cached_property
     def packets(self) -> Columns | None:
         """A row for each TCP segment, if they were asked for."""
         columns = self._core.packets()
-        return None if columns is None else table(columns)
+        return None if columns is None else of_core(columns)
 
     @property
     def duration_s(self) -> float:
@@ -122,7 +127,7 @@ class Capture:
             "cwnd_mean": numbers(lambda *_: nan),
             "connection": counts(lambda flow, _: flow["connection"]),
             "side": np.array([flow["direction"] for flow, _ in rows], dtype=np.str_),
-            "share": numbers(lambda flow, _: flow["share"]),
+            "fair_share_ratio": numbers(lambda flow, _: flow["fair_share_ratio"]),
             "starved": np.array([flow["starved"] for flow, _ in rows], dtype=np.bool_),
             "had_no_more": np.array([flow["had_no_more"] for flow, _ in rows], dtype=np.bool_),
             "unsure": np.array([flow["unsure"] for flow, _ in rows], dtype=np.bool_),
@@ -150,6 +155,8 @@ class Capture:
         sessions = fairness["sessions"]
         values: dict[str, float] = {
             "goodput_bps": _over(8 * float(np.sum(flows["received_bytes"])), self.duration_s),
+            "up_goodput_bps": math.nan if up is None else _over(8 * float(up), self.duration_s),
+            "down_goodput_bps": math.nan if down is None else _over(8 * float(down), self.duration_s),
             "throughput_bps": float(np.sum(flows["throughput_bps"])),
             "jain_index": _number(fairness["jain"]),
             "up_down_ratio": _number(fairness["uplink_downlink_ratio"]),
@@ -317,7 +324,16 @@ class Capture:
                     written.append(path)
         return written
 
-    def plot(self, directory: str | os.PathLike[str], *, formats: Sequence[str] = ("png",)) -> list[Path]:
+    def plot(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        formats: Sequence[str] = ("png",),
+        title: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        size: str | None = None,
+        logy: bool = False,
+    ) -> list[Path]:
         """Draw goodput and fairness over time, and each flow; needs packets and matplotlib.
 
         Parameters
@@ -326,6 +342,15 @@ class Capture:
             The folder, made if there is none. Files of these names are replaced.
         formats : sequence of {"png", "svg", "pdf"}, default ("png",)
             Each figure is written in all of them.
+        title : str, optional
+            Title over all figures, none if empty; the flow's name over those of flows by default.
+        labels : mapping of str to str, optional
+            Other texts, by the names of flows (``sender>receiver``) or of ``goodput_bps``, ``jain_index``, ``time_s``,
+            ``seq``, ``outstanding_bytes``, ``rtt_s``.
+        size : str, optional
+            ``"one-column"``, ``"two-column"``, ``"16 cm"`` or ``"3.5 x 2.4 in"``.
+        logy : bool, default False
+            Goodput and round-trip times on a logarithmic scale.
 
         Returns
         -------
@@ -342,9 +367,10 @@ class Capture:
             If a file cannot be written.
         """
         from wifair.figures.capture import save  # noqa: PLC0415
+        from wifair.figures.style import Look  # noqa: PLC0415
 
         self._need_packets()
-        return save(self, directory, formats)
+        return save(self, directory, formats, Look.of(title, labels, size, logy))
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML page that works offline; needs packets and matplotlib.

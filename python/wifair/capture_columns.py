@@ -24,7 +24,7 @@ FLOWS = SEED | {
     "cwnd_mean": "Not seen from outside: NaN.",
     "connection": "Number of the connection, from 1.",
     "side": "`a2b` or `b2a`.",
-    "share": "Goodput relative to equal shares of what all active flows got at the same times.",
+    "fair_share_ratio": "Its bytes over those of an equal share of what all active flows got at the same times.",
     "starved": "It got less than a tenth of its max-min fair share, which is never more than it asked for.",
     "had_no_more": "Its application gave nothing more for longer than all else held it back: it asked for what it got.",
     "unsure": "The capture point does not show whether it had more to send; it is taken to have had.",
@@ -42,6 +42,8 @@ FLOWS = SEED | {
 }
 CELLS = SEED | {
     "goodput_bps": "New payload of all flows over the time of the capture [bit/s].",
+    "up_goodput_bps": "New payload of stations over the time of the capture, where it is known who they are [bit/s].",
+    "down_goodput_bps": "New payload to stations, likewise [bit/s].",
     "throughput_bps": "Sum of the flows' throughput [bit/s].",
     "jain_index": "Jain's index of the flows' new bytes.",
     "up_down_ratio": "New bytes of stations over new bytes to stations.",

@@ -150,19 +150,17 @@ def limit(capture: Capture, row: int) -> str:
 
 def _fairness(capture: Capture) -> list[tuple[str, str]]:
     fairness, cell = capture.document["fairness"], capture.cells
-    lines = [
-        ("goodput", rate(float(cell["goodput_bps"][0]))),
-        ("Jain's index", ratio(float(cell["jain_index"][0]))),
-    ]
+    lines = [("goodput", rate(float(cell["goodput_bps"][0])))]
+    if fairness["uplink_bytes"] is not None:
+        lines.append(("- uplink", f"{rate(float(cell['up_goodput_bps'][0]))}, {size(fairness['uplink_bytes'])}"))
+        lines.append(("- downlink", f"{rate(float(cell['down_goodput_bps'][0]))}, {size(fairness['downlink_bytes'])}"))
+    lines.append(("Jain's index", ratio(float(cell["jain_index"][0]))))
     if fairness["jain_overlap"] is not None and capture.flows.rows > 1:
         shown = f"{ratio(fairness['jain_overlap'])} while all flows are active ({time(fairness['overlap_s'])})"
         lines.append(("", shown))
     starved = [flow for flow in fairness["flows"] if flow["starved"]]
     if starved:
         lines.append(("starved flows", ", ".join(f"{flow['from']} > {flow['to']}" for flow in starved[:3])))
-    if fairness["uplink_bytes"] is not None:
-        up, down = fairness["uplink_bytes"], fairness["downlink_bytes"]
-        lines.append(("uplink, downlink", f"{size(up)}, {size(down)}"))
     sessions = fairness["sessions"]
     if sessions["count"]:
         index = sessions["instantaneous_fairness_acked"]
@@ -179,7 +177,7 @@ def _pairs(lines: list[tuple[str, str]]) -> list[str]:
 def _stations(capture: Capture) -> list[str]:
     stations = capture.stations
     largest = sorted(range(stations.rows), key=lambda row: -float(stations["airtime_s"][row]))
-    rows = [["station", "frames", "retries", "air time", "share", "signal"]]
+    rows = [["station", "frames", "retries", "air time", "of all", "signal"]]
     for row in largest[:MOST_STATIONS]:
         signal = float(stations["signal_mean_dbm"][row])
         rows.append(

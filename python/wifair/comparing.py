@@ -33,6 +33,8 @@ DEFAULT_SEEDS = tuple(range(1, 11))
 # What is shown unless all is asked for, with what it is called.
 LABELS = {
     "goodput_bps": "goodput",
+    "up_goodput_bps": "- uplink",
+    "down_goodput_bps": "- downlink",
     "least_goodput_bps": "least of a flow",
     "jain_index": "Jain's index",
     "starved_fraction": "starved flows",
@@ -47,6 +49,7 @@ LABELS = {
     "ap_drops_data": "data dropped at AP",
     "ap_drops_ack": "ACKs dropped at AP",
 }
+WAYS = ("up_goodput_bps", "down_goodput_bps")
 MANY = 9.0
 """Relative differences from here on are shown as multiples."""
 PERCENT = ("air_", "starved_fraction", "retransmitted_fraction", "uplink_share")
@@ -224,7 +227,7 @@ class Comparison:
         room = width or shutil.get_terminal_size((WIDE, 24)).columns
         blocks = []
         for side in self._sides[1:]:
-            rows = [d for d in self.differences if d.candidate == side.name and (everything or _tells(d))]
+            rows = [d for d in self.differences if d.candidate == side.name and (everything or self._tells(d))]
             blocks.append(_block(self.names[0], side.name, rows, room))
         return "\n\n".join(blocks)
 
@@ -299,7 +302,13 @@ class Comparison:
 
     def telling(self) -> list[str]:
         """List the figures that are shown unless all are asked for."""
-        return list(dict.fromkeys(d.figure for d in self.differences if _tells(d)))
+        return list(dict.fromkeys(d.figure for d in self.differences if self._tells(d)))
+
+    def _tells(self, d: Difference) -> bool:
+        """Whether a figure is among those that are shown, and there is something to show."""
+        if d.figure in WAYS:  # the cell's goodput says it all where all goes one way
+            return len({one.figure for one in self.differences if one.figure in WAYS and _is_something(one)}) > 1
+        return (d.figure in LABELS or ": " in d.figure) and _is_something(d)
 
     def __repr__(self) -> str:
         return self.text()
@@ -447,10 +456,7 @@ def _difference(figure: str, first: _Side, second: _Side) -> Difference | None:
     return Difference(figure, first.name, second.name, *means, difference, len(common))
 
 
-def _tells(d: Difference) -> bool:
-    """Whether a figure is among those that are shown, and there is something to show."""
-    if d.figure not in LABELS and ": " not in d.figure:
-        return False
+def _is_something(d: Difference) -> bool:
     return bool(d.first.mean or d.second.mean)
 
 

@@ -164,6 +164,7 @@ def _cell_pairs(results: Results | SavedResults) -> list[tuple[str, str]]:
 
     lines = [
         ("goodput", figure("goodput_bps", rate)),
+        *_ways(results, figure),
         ("Jain's index", figure("jain_index", ratio)),
         ("starved flows", figure("starved_fraction", percent)),
     ]
@@ -194,6 +195,15 @@ def _cell_pairs(results: Results | SavedResults) -> list[tuple[str, str]]:
         )
         lines.append(("AP queue", queue))
     return lines
+
+
+def _ways(
+    results: Results | SavedResults, figure: Callable[[str, Callable[[float], str]], str]
+) -> list[tuple[str, str]]:
+    """Goodput of uploads and of downloads, where there are both."""
+    if not {"up", "down"} <= set(results.flows.to_list("direction")):
+        return []
+    return [("- uplink", figure("up_goodput_bps", rate)), ("- downlink", figure("down_goodput_bps", rate))]
 
 
 def _by_flow(results: Results | SavedResults, column: str) -> tuple[list[str], list[float]]:

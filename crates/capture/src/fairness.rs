@@ -350,7 +350,7 @@ impl Fairness {
                     json.put("bytes", flow.bytes);
                     let way = flow.way.map(|way| if way == Way::Up { "up" } else { "down" });
                     json.put("way", way);
-                    json.put("share", flow.share);
+                    json.put("fair_share_ratio", flow.share);
                     json.put("active_s", flow.active_s);
                     json.put("starved", flow.starved);
                     json.put("had_no_more", flow.modest);

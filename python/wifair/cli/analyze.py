@@ -10,10 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wifair.cli.common import FAILED, INTERRUPTED, WRONG, check_file, complain, echo_json, fail, reason
+from wifair.cli.common import (
+    FAILED,
+    INTERRUPTED,
+    WRONG,
+    check_file,
+    complain,
+    echo_parts,
+    fail,
+    figure_options,
+    look_of,
+    reason,
+)
 from wifair.errors import INTERRUPTION, CaptureError, Interrupted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from wifair.capture import Capture
     from wifair.output import Folder
 
@@ -58,6 +71,7 @@ __all__ = ["analyze_command"]
     multiple=True,
     help="Format of the figures; png by default.",
 )
+@figure_options
 @click.option("--html", "html_file", metavar="FILE", type=click.Path(), help="Write a report that works offline.")
 @click.option("--xplot", "xplot_dir", metavar="DIR", type=click.Path(), help="Write graphs for xplot.org.")
 @click.option("--force", is_flag=True, help="Replace files and results that are there.")
@@ -80,6 +94,10 @@ def analyze_command(
     packets: bool,
     plot_dir: str | None,
     formats: tuple[str, ...],
+    title: str | None,
+    labels: tuple[str, ...],
+    size: str | None,
+    logy: bool,
     html_file: str | None,
     xplot_dir: str | None,
     force: bool,
@@ -107,6 +125,7 @@ def analyze_command(
         raise click.UsageError("--html takes one capture")
     if files.count("-") > 1:
         raise click.UsageError("standard input can be read once")
+    look = look_of("--plot", plot_dir, title, labels, size, logy)
     _check_targets(html_file, [plot_dir, xplot_dir], force)
     wishes: dict[str, Any] = {
         "hosts": hosts,
@@ -122,7 +141,7 @@ def analyze_command(
         "packets": packets or bool(plot_dir or html_file or xplot_dir),
         "progress": not quiet,
     }
-    code, documents = 0, []
+    code, documents = 0, 0
     for number, file in enumerate(files):
         inside = f"{number + 1}_{'stdin' if file == '-' else Path(file).name}" if len(files) > 1 else ""
         with ExitStack() as stack:
@@ -134,9 +153,11 @@ def analyze_command(
                 continue
             for folder in tables:
                 folder.write_capture(capture, command=shlex.join(["wifair", *sys.argv[1:]]))
-            _draw(capture, plot_dir, formats, html_file, xplot_dir, inside)
+            _draw(capture, plot_dir, {"formats": formats or ("png",), **look}, html_file, xplot_dir, inside)
         if as_json:
-            documents.append(capture.document)
+            # A file at a time, a connection at a time: never all as text.
+            echo_parts(_json(capture, documents, single=len(files) == 1))
+            documents += 1
         else:
             click.echo(("\n" if number else "") + repr(capture))
         if capture.damage is not None:
@@ -145,9 +166,19 @@ def analyze_command(
         if capture.damage == INTERRUPTION:
             code = INTERRUPTED
             break
-    if as_json and documents:
-        echo_json(documents[0] if len(files) == 1 else documents)
+    if as_json and documents and len(files) > 1:
+        click.echo("\n]")
     sys.exit(code)
+
+
+def _json(capture: Capture, before: int, *, single: bool) -> Iterator[str]:
+    """Write what was found in a capture, behind `before` others in a list unless it is the only one."""
+    if single:
+        yield from capture.json_parts()
+        yield "\n"
+    else:
+        yield ",\n " if before else "[\n "
+        yield from capture.json_parts(1)
 
 
 def _read(file: str, wishes: dict[str, Any]) -> Capture | None:
@@ -197,7 +228,7 @@ def _check_targets(html_file: str | None, directories: list[str | None], force: 
 def _draw(
     capture: Capture,
     plot_dir: str | None,
-    formats: tuple[str, ...],
+    look: dict[str, Any],
     html_file: str | None,
     xplot_dir: str | None,
     inside: str,
@@ -206,14 +237,14 @@ def _draw(
     try:
         if plot_dir is not None:
             target = str(Path(plot_dir) / inside)
-            capture.plot(target, formats=formats or ("png",))
+            capture.plot(target, **look)
         if xplot_dir is not None:
             target = str(Path(xplot_dir) / inside)
             capture.xplot(target)
         if html_file is not None:
             target = html_file
             capture.report(html_file)
-    except ImportError as error:
+    except (ImportError, ValueError) as error:
         fail(str(error), WRONG)
     except OSError as error:
         fail(f"cannot write `{target}`: {reason(error)}", WRONG)

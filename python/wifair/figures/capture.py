@@ -31,30 +31,35 @@ MOST_FLOWS = 12
 MOST_POINTS = 4_000
 """Points of a line: more are not told apart, and an SVG holds them all."""
 
+QUANTITIES = ("goodput_bps", "jain_index", "time_s", "seq", "outstanding_bytes", "rtt_s")
+"""What the axes show, as labels name it."""
+
 SENT, AGAIN, ACKED, WINDOW = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 
 
-def save(capture: Capture, directory: str | os.PathLike[str], formats: Sequence[str]) -> list[Path]:
+def save(capture: Capture, directory: str | os.PathLike[str], formats: Sequence[str], look: Look) -> list[Path]:
     """Draw all figures into a folder; see `Capture.plot`."""
+    flows = capture.document["fairness"]["flows"]
+    look.check_labels([*(f"{flow['from']}>{flow['to']}" for flow in flows), *QUANTITIES])
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for form in formats:
-        for name, draw in _figures(capture):
+        for name, draw in _figures(capture, look):
             path = folder / f"{name}.{form}"
-            files.write_bytes(path, _render(draw, form))
+            files.write_bytes(path, _render(draw, form, look))
             written.append(path)
     return written
 
 
 def overview_svg(capture: Capture) -> str:
     """Goodput and fairness over time, as SVG to stand in a page."""
-    return _inline(_render(lambda figure: _overview(figure, capture), "svg"))
+    return _inline(_render(lambda figure: _overview(figure, capture, Look()), "svg"))
 
 
 def flow_svg(capture: Capture, flow: dict[str, Any]) -> str:
     """One flow, as SVG to stand in a page."""
-    return _inline(_render(lambda figure: _flow(figure, capture, flow), "svg"))
+    return _inline(_render(lambda figure: _flow(figure, capture, flow, Look()), "svg"))
 
 
 def shown_flows(capture: Capture) -> list[dict[str, Any]]:
@@ -64,25 +69,25 @@ def shown_flows(capture: Capture) -> list[dict[str, Any]]:
     return [flow for flow in flows if flow in largest]
 
 
-def _figures(capture: Capture) -> list[tuple[str, Callable[[Any], None]]]:
+def _figures(capture: Capture, look: Look) -> list[tuple[str, Callable[[Any], None]]]:
     flows = shown_flows(capture)
     if not flows:
         return []
     names = [f"{flow['connection']}_{flow['direction']}" for flow in flows]
-    drawn = [partial(_flow, capture=capture, flow=flow) for flow in flows]
-    return [("overview", partial(_overview, capture=capture)), *zip(names, drawn)]
+    drawn = [partial(_flow, capture=capture, flow=flow, look=look) for flow in flows]
+    return [("overview", partial(_overview, capture=capture, look=look)), *zip(names, drawn)]
 
 
-def _drawn(draw: Callable[[Any], None]) -> Any:
+def _drawn(draw: Callable[[Any], None], look: Look) -> Any:
     with settings(**{"path.simplify_threshold": 0.5}):
-        figure = new_figure(Look(), height_in=5.6)
+        figure = new_figure(look, height_in=5.6)
         draw(figure)
     return figure
 
 
-def _render(draw: Callable[[Any], None], form: str) -> bytes:
+def _render(draw: Callable[[Any], None], form: str, look: Look = Look()) -> bytes:  # noqa: B008 (frozen)
     out = io.BytesIO()
-    figure = _drawn(draw)
+    figure = _drawn(draw, look)
     with settings(**{"path.simplify_threshold": 0.5}):
         figure.savefig(out, format=form)
     return out.getvalue()
@@ -93,7 +98,7 @@ def _inline(svg: bytes) -> str:
     return re.sub(r"^.*?(?=<svg)", "", svg.decode(), flags=re.DOTALL)
 
 
-def _overview(figure: Any, capture: Capture) -> None:
+def _overview(figure: Any, capture: Capture, look: Look) -> None:
     document = capture.document["fairness"]
     step: float = document["bin_s"]
     flows: list[dict[str, Any]] = document["flows"]
@@ -102,23 +107,26 @@ def _overview(figure: Any, capture: Capture) -> None:
         for number, flow in enumerate(flows):
             times = (flow["first_bin"] + np.arange(len(flow["goodput_bps"]) + 1)) * step
             rates = np.array(flow["goodput_bps"]) / 1e6
-            label = f"{flow['from']} \u2192 {flow['to']}"
+            label = _name(flow, look)
             goodput.stairs(rates, times, color=LINES[number], linewidth=1, label=label, baseline=None)
-        goodput.set_ylabel("goodput [Mb/s]")
-        goodput.set_ylim(bottom=0)
+        goodput.set_ylabel(look.label("goodput_bps", "goodput [Mb/s]"))
+        if look.logy:
+            goodput.set_yscale("log")
+        else:
+            goodput.set_ylim(bottom=0)
         goodput.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
         _plain(goodput)
     else:
-        _heat(figure, goodput, capture, flows, step)
+        _heat(figure, goodput, capture, flows, step, look)
     index = np.array([np.nan if value is None else value for value in document["jain_in_bins"]])
     fairness.stairs(index, np.arange(len(index) + 1) * step, color="black", linewidth=1, baseline=None)
-    fairness.set_ylabel("Jain's index")
+    fairness.set_ylabel(look.label("jain_index", "Jain's index"))
     fairness.set_ylim(0, 1.05)
-    fairness.set_xlabel("time [s]")
+    fairness.set_xlabel(look.label("time_s", "time [s]"))
     _plain(fairness)
 
 
-def _heat(figure: Any, axes: Any, capture: Capture, flows: list[dict[str, Any]], step: float) -> None:
+def _heat(figure: Any, axes: Any, capture: Capture, flows: list[dict[str, Any]], step: float, look: Look) -> None:
     """Draw all flows as a heat map, those with the highest goodput on top."""
     mean = np.nan_to_num(capture.flows["goodput_bps"])
     order = [int(row) for row in np.argsort(-mean, kind="stable")]
@@ -128,12 +136,12 @@ def _heat(figure: Any, axes: Any, capture: Capture, flows: list[dict[str, Any]],
         flow = flows[number]
         values[row, flow["first_bin"] : flow["first_bin"] + len(flow["goodput_bps"])] = flow["goodput_bps"]
     edges, values = coarser(np.arange(bins + 1) * step, values / 1e6)
-    names = [f"{flows[number]['from']} \u2192 {flows[number]['to']}" for number in order]
+    names = [_name(flows[number], look) for number in order]
     mesh = heat_map(axes, edges, values, names, [bool(capture.flows["starved"][number]) for number in order])
-    colour_scale(figure, axes, mesh, "goodput [Mb/s]", len(flows))
+    colour_scale(figure, axes, mesh, look.label("goodput_bps", "goodput [Mb/s]"), len(flows))
 
 
-def _flow(figure: Any, capture: Capture, flow: dict[str, Any]) -> None:
+def _flow(figure: Any, capture: Capture, flow: dict[str, Any], look: Look) -> None:
     packets = capture.packets
     assert packets is not None
     sequence, outstanding, rtt = figure.subplots(3, 1, sharex=True, height_ratios=[2, 1.3, 1])
@@ -141,7 +149,8 @@ def _flow(figure: Any, capture: Capture, flow: dict[str, Any]) -> None:
     own = here & (packets["direction"] == flow["direction"])
     back = here & (packets["direction"] != flow["direction"])
     data = own & (packets["payload_bytes"] > 0)
-    figure.suptitle(f"{flow['from']} \u2192 {flow['to']}", fontsize="medium")
+    if look.title is None:
+        figure.suptitle(_name(flow, look), fontsize="medium")
 
     time, end = packets["time_s"], packets["seq"] + packets["payload_bytes"]
     again = data & (packets["retransmitted_bytes"] > 0)
@@ -154,22 +163,29 @@ def _flow(figure: Any, capture: Capture, flow: dict[str, Any]) -> None:
     top = float(np.max(end[data])) if data.any() else 1.0
     near = acks & (edge < 1.1 * top)
     _steps(sequence, time[near], edge[near] / 1e6, WINDOW, "window's end")
-    sequence.set_ylabel("sequence [MB]")
+    sequence.set_ylabel(look.label("seq", "sequence [MB]"))
     sequence.legend(frameon=False, fontsize="small", markerscale=1.5)
 
     known = data | (back & (packets["payload_bytes"] == 0))
     _steps(outstanding, time[known], packets["outstanding_bytes"][known] / 1e3, SENT, "outstanding")
     _steps(outstanding, time[known], packets["in_flight_bytes"][known] / 1e3, ACKED, "without SACKed")
-    outstanding.set_ylabel("outstanding [kB]")
+    outstanding.set_ylabel(look.label("outstanding_bytes", "outstanding [kB]"))
     outstanding.set_ylim(bottom=0)
     outstanding.legend(frameon=False, fontsize="small")
 
     timed = back & ~np.isnan(packets["rtt_s"])
     _points(rtt, time[timed], packets["rtt_s"][timed] * 1e3, SENT, "", ".")
-    rtt.set_ylabel("RTT [ms]")
-    rtt.set_ylim(bottom=0)
-    rtt.set_xlabel("time [s]")
+    rtt.set_ylabel(look.label("rtt_s", "RTT [ms]"))
+    if look.logy:
+        rtt.set_yscale("log")
+    else:
+        rtt.set_ylim(bottom=0)
+    rtt.set_xlabel(look.label("time_s", "time [s]"))
     _plain(sequence, outstanding, rtt)
+
+
+def _name(flow: dict[str, Any], look: Look) -> str:
+    return look.label(f"{flow['from']}>{flow['to']}", f"{flow['from']} \u2192 {flow['to']}")
 
 
 def _thin(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

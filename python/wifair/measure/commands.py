@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wifair.cli.common import FAILED, INTERRUPTED, WRONG, check_file, fail, refuse_unused
+from wifair.cli.common import (
+    FAILED,
+    INTERRUPTED,
+    WRONG,
+    check_file,
+    fail,
+    figure_options,
+    look_of,
+    refuse_unused,
+)
 from wifair.errors import ScenarioError
 from wifair.measure import secret as secrets
 from wifair.measure.errors import MeasureError, reason
@@ -305,14 +314,26 @@ def _measure(
 @click.option("--case", metavar="NAME", help="Show this case as `wifair run` shows a scenario.")
 @click.option("--json", "as_json", is_flag=True, help="Print all results as JSON instead of the table.")
 @click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw a figure: .png, .svg or .pdf.")
+@figure_options
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
-def report_command(folder: Path, case: str | None, as_json: bool, figure: Path | None, force: bool) -> None:
+def report_command(
+    folder: Path,
+    case: str | None,
+    as_json: bool,
+    figure: Path | None,
+    title: str | None,
+    labels: tuple[str, ...],
+    size: str | None,
+    logy: bool,
+    force: bool,
+) -> None:
     """Show what a measurement found.
 
     It may still be going on, or have been cut short.
     """
     from wifair.measure.results import Measurement  # noqa: PLC0415
 
+    look = look_of("--figure", None if figure is None else str(figure), title, labels, size, logy)
     if figure is not None:
         check_file(str(figure), force=force)
     with _errors():
@@ -323,7 +344,7 @@ def report_command(folder: Path, case: str | None, as_json: bool, figure: Path |
             from wifair.measure.report import save_figure  # noqa: PLC0415
 
             try:
-                save_figure(measurement, figure, case=case)
+                save_figure(measurement, figure, case=case, **look)
             except (OSError, ImportError, ValueError) as error:
                 raise MeasureError(f"cannot draw `{figure}`: {error}") from None
         if as_json:

@@ -12,7 +12,9 @@ from wifair.statistics import mean_interval
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
+    from wifair.figures.style import Look
     from wifair.measure.results import CaseResults, Measurement
     from wifair.results import Results
 
@@ -98,30 +100,45 @@ def radio(results: CaseResults) -> list[str]:
     return lines
 
 
-def save_figure(measurement: Measurement, path: str | os.PathLike[str], *, case: str | None = None) -> Any:
+def save_figure(
+    measurement: Measurement,
+    path: str | os.PathLike[str],
+    *,
+    case: str | None = None,
+    title: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    size: str | None = None,
+    logy: bool = False,
+) -> Any:
     """Draw goodput of all cases, or of one case with windows and outstanding data over time; save it, give it.
+
+    Options are those of the other figures: a title, texts by the names of flows (``case: flow`` where all cases are
+    drawn) or of ``goodput_bps``, ``cwnd``, ``unacked_bytes`` and ``time_s``, a size, a logarithmic scale of values.
 
     Raises
     ------
     ImportError
         If matplotlib is not installed.
+    ValueError
+        If an option is wrong, or a label names nothing that is drawn.
     KeyError
         If there is no such case.
     """
     from wifair.figures.style import Look, new_figure, save, settings  # noqa: PLC0415
 
+    look = Look.of(title, labels, size, logy)
     with settings():
         if case is None:
-            figure = new_figure(Look(), height_in=1.0 + 0.22 * measurement.table.rows)
-            _all_cases(figure.subplots(), measurement)
+            figure = new_figure(look, height_in=1.0 + 0.22 * measurement.table.rows)
+            _all_cases(figure.subplots(), measurement, look)
         else:
-            figure = new_figure(Look(), height_in=4.5)
-            _over_time(figure.subplots(2, 1, sharex=True), measurement.cases[case])
+            figure = new_figure(look, height_in=4.5)
+            _over_time(figure.subplots(2, 1, sharex=True), measurement.cases[case], look)
     save(figure, path)
     return figure
 
 
-def _all_cases(axes: Any, measurement: Measurement) -> None:
+def _all_cases(axes: Any, measurement: Measurement, look: Look) -> None:
     from wifair.figures.style import DIRECTIONS  # noqa: PLC0415
 
     table = measurement.table
@@ -130,27 +147,36 @@ def _all_cases(axes: Any, measurement: Measurement) -> None:
     colours = [DIRECTIONS[str(direction)] for direction in table["direction"]]
     axes.barh(at, table["goodput_bps"] / 1e6, xerr=errors, color=colours, height=0.7, ecolor="#444444")
     names = [f"{case}: {flow}" for case, flow in zip(table["case"].tolist(), table["flow"].tolist())]
-    axes.set_yticks(at, names, fontsize="small")
-    axes.set_xlabel("goodput [Mb/s], mean and 95 % interval")
-    axes.set_xlim(left=0)
+    look.check_labels([*names, "goodput_bps"])
+    axes.set_yticks(at, [look.label(name) for name in names], fontsize="small")
+    axes.set_xlabel(look.label("goodput_bps", "goodput [Mb/s], mean and 95 % interval"))
+    if look.logy:
+        axes.set_xscale("log")
+    else:
+        axes.set_xlim(left=0)
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _over_time(axes: Any, results: CaseResults) -> None:
+def _over_time(axes: Any, results: CaseResults, look: Look) -> None:
     from wifair.figures.style import LINES  # noqa: PLC0415
 
     assert results.series is not None
     series = results.series.where(seed=results.seeds[0])
-    for number, flow in enumerate(list(dict.fromkeys(series["flow"].tolist()))[: len(LINES)]):
-        one = series.where(flow=flow)
-        axes[0].plot(one["time_s"], one["unacked_bytes"] / 1e3, color=LINES[number], linewidth=0.8, label=flow)
+    flows = list(dict.fromkeys(series["flow"].tolist()))
+    look.check_labels([*flows, "unacked_bytes", "cwnd", "time_s"])
+    for number, flow in enumerate(flows[: len(LINES)]):
+        one, label = series.where(flow=flow), look.label(flow)
+        axes[0].plot(one["time_s"], one["unacked_bytes"] / 1e3, color=LINES[number], linewidth=0.8, label=label)
         axes[1].plot(one["time_s"], one["cwnd"], color=LINES[number], linewidth=0.8)
-    axes[0].set_ylabel("outstanding data [kB]")
+    axes[0].set_ylabel(look.label("unacked_bytes", "outstanding data [kB]"))
     axes[0].legend(frameon=False, fontsize="small")
-    axes[1].set_ylabel("cwnd [segments]")
-    axes[1].set_xlabel(f"time [s], repetition {results.seeds[0]} of {results.case.name}")
+    axes[1].set_ylabel(look.label("cwnd", "cwnd [segments]"))
+    axes[1].set_xlabel(look.label("time_s", f"time [s], repetition {results.seeds[0]} of {results.case.name}"))
     for each in axes:
-        each.set_ylim(bottom=0)
+        if look.logy:
+            each.set_yscale("log")
+        else:
+            each.set_ylim(bottom=0)
         each.spines[["top", "right"]].set_visible(False)
 
 
