@@ -13,6 +13,10 @@ Compiled into wifair's extension module, beside wifair itself (MIT OR Apache-2.0
 Made by tests/licences.py from Cargo.lock. Crate, version, licence, source.
 
 """
+PAGE = """
+In the page of the laboratory (`wifair lab`), from lab/package-lock.json:
+
+"""
 
 
 def listing() -> str:
@@ -28,7 +32,16 @@ def listing() -> str:
         for package in json.loads(data)["packages"]
         if (package["name"], f"v{package['version']}") in wanted and package["source"]
     ]
-    return HEAD + "\n".join(sorted(rows)) + "\n"
+    return HEAD + "\n".join(sorted(rows)) + "\n" + PAGE + "\n".join(_of_page()) + "\n"
+
+
+def _of_page() -> list[str]:
+    lock = json.loads((HERE / "lab" / "package-lock.json").read_text(encoding="utf-8"))
+    return [
+        f"{path.removeprefix('node_modules/')} {package['version']}  {package['license']}"
+        for path, package in sorted(lock["packages"].items())
+        if path and not package.get("dev") and not package.get("optional")
+    ]
 
 
 if __name__ == "__main__":

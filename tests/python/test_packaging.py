@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -63,3 +65,38 @@ def test_the_container_is_built_from_what_is_there() -> None:
     assert extras is not None
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert set(extras[1].split(",")) <= set(project["optional-dependencies"])
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
+def test_the_list_of_licences_is_that_of_what_is_compiled_in() -> None:
+    spec = importlib.util.spec_from_file_location("licences", ROOT / "tests" / "licences.py")
+    assert spec is not None
+    assert spec.loader is not None
+    licences = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(licences)
+    there = (ROOT / "python" / "wifair" / "LICENCES.txt").read_text(encoding="utf-8")
+    assert there == licences.listing(), "make licences"
+
+
+def test_every_licence_is_one_that_is_allowed() -> None:
+    """What `cargo deny check licenses` looks at, for those who have no cargo-deny."""
+    deny = tomllib.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))
+    allowed = set(deny["licenses"]["allow"])
+    rows = (ROOT / "python" / "wifair" / "LICENCES.txt").read_text(encoding="utf-8").splitlines()
+    listed = [row.split("  ") for row in rows if re.match(r"[a-z0-9_-]+ \d", row)]
+    assert len(listed) > 30
+    for name, licence, *_ in listed:
+        parts = re.split(r" AND ", re.sub(r"[()]", "", licence.replace("/", " OR ")))
+        assert all(set(part.split(" OR ")) & allowed for part in parts), f"{name}: {licence}"
+
+
+def test_all_crates_come_from_the_one_registry() -> None:
+    """What `cargo deny check sources bans` looks at: no other registry, no repository, and few crates twice."""
+    lock = tomllib.loads((ROOT / "Cargo.lock").read_text(encoding="utf-8"))
+    versions: dict[str, set[str]] = {}
+    for package in lock["package"]:
+        source = package.get("source")
+        assert source in (None, "registry+https://github.com/rust-lang/crates.io-index"), package
+        versions.setdefault(package["name"], set()).add(package["version"])
+    twice = sorted(name for name, found in versions.items() if len(found) > 1)
+    assert len(twice) <= 10, twice

@@ -197,6 +197,21 @@ impl Description {
         table.or_else(|| variants.next().filter(|_| variants.next().is_none()).map(|only| only.name))
     }
 
+    /// What to write instead of `table = "text"`, where `table` is one of these.
+    pub(crate) fn where_to_write(&self, table: &str, text: &str) -> String {
+        let chooses = |key: &&Key| match key.shape.inner() {
+            Shape::Choice(choice) => choice.variants.iter().any(|variant| variant.name == text),
+            _ => false,
+        };
+        match self.keys.iter().find(chooses) {
+            Some(key) => format!("write {table}.{} = \"{}\"", key.name, crate::problem::shown(text)),
+            None => {
+                let names: Vec<&str> = self.keys.iter().map(|key| key.name).collect();
+                format!("it has keys: {}", crate::suggest::hint(text, &names))
+            }
+        }
+    }
+
     fn variants(&self) -> impl Iterator<Item = &Variant> {
         self.keys.iter().flat_map(|key| match key.shape.inner() {
             Shape::Choice(choice) => choice.variants.as_slice(),

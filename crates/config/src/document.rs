@@ -336,8 +336,14 @@ impl Document {
         let bare = spot.excerpt.split_once('=').filter(|_| message.starts_with("string values must be quoted"));
         let message = match bare {
             Some((key, value)) => {
-                spot.note = format!("write \"{}\"", value.split('#').next().unwrap_or_default().trim());
-                format!("`{}` has no quotes", key.trim())
+                let (key, value) = (key.trim(), value.split('#').next().unwrap_or_default().trim());
+                if value.is_empty() {
+                    spot.note = format!("write a value, as in `{key} = 8` or `{key} = \"10 ms\"`");
+                    format!("`{key}` has no value")
+                } else {
+                    spot.note = format!("write \"{value}\"");
+                    format!("`{key}` has no quotes")
+                }
             }
             None => format!("not TOML: {}", shown(message)),
         };

@@ -247,10 +247,14 @@ macro_rules! choice {
                     $crate::Taken::Absent => $crate::Taken::Absent,
                     _ => $crate::Taken::Bad,
                 };
+                // Those that are not chosen first: the default returns at once.
+                $( $(
+                    if chosen != ::std::option::Option::Some($text) {
+                        fields.leave::<$params>(key, chosen, $text);
+                    }
+                )? )+
                 $(
-                    let is_chosen = chosen == ::std::option::Option::Some($text);
-                    $( if !is_chosen { fields.leave::<$params>(key, chosen, $text); } )?
-                    if is_chosen {
+                    if chosen == ::std::option::Option::Some($text) {
                         value = $crate::Taken::Good(Self::$variant $(({
                             // The default may come with parameters of its own.
                             if let (false, false, ::std::option::Option::Some(default)) =

@@ -43,7 +43,10 @@ impl Reader {
         base: Option<&T>,
     ) -> Option<T> {
         if !matches!(node.content, Content::Table(_)) {
-            let note = format!("write it as {}", if element.is_some() { "[[...]]" } else { "[...]" });
+            let note = match node.text() {
+                Some(text) if element.is_none() => T::describe().where_to_write(key, text),
+                _ => format!("write it as {}", if element.is_some() { "[[...]]" } else { "[...]" }),
+            };
             self.problem(&node.place, Some(key), &format!("`{key}` is {}, not a table", kind(node)), &note);
             return None;
         }

@@ -121,6 +121,12 @@ impl Propagation {
         Db(gain.min(0.0))
     }
 
+    /// Whether paths have shadows.
+    #[must_use]
+    pub fn has_shadows(&self) -> bool {
+        matches!(self, Self::LogDistance(params) if params.shadowing.0 > 0.0)
+    }
+
     /// The shadow of a path, in dB, from the draws of this pair of nodes.
     #[must_use]
     pub fn shadow(&self, draws: &mut Stream) -> Db {

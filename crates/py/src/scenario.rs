@@ -443,6 +443,10 @@ pub fn too_large<'py>(py: Python<'py>, name: &str, size: u64) -> Bound<'py, PyAn
 pub fn time_of_run(py: Python<'_>, option: &str, text: &str) -> PyResult<u64> {
     match Duration::parse(text) {
         Ok(time) => Ok(time.as_nanos()),
+        Err(_) if text.trim().parse::<f64>().is_ok_and(|number| number >= 0.0) => {
+            let number = text.trim();
+            Err(to_error(py, &Problem::new(&format!("{option}: `{number}` has no unit: write \"{number} s\"")).into()))
+        }
         Err(error) => Err(to_error(py, &Problem::new(&format!("{option}: {error}")).into())),
     }
 }

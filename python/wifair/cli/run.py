@@ -136,7 +136,7 @@ def run_command(
         raise click.UsageError("--format needs --out")
     look = look_of("--figure", figure, title, labels, size, logy)
     captures = _captures(pcap, pcap_at, pcap_snap, pcap_format, force)
-    _check_air(frames, timeline, start or end, force)
+    _check_air(frames, timeline, start, end, force)
     from wifair import Scenario, run  # noqa: PLC0415
 
     overrides = [("--set", change) for change in changes]
@@ -206,9 +206,14 @@ def _captures(folder: str | None, at: str | None, snap: int | None, form: str | 
     return Pcap(folder, at=points, snap=snap or WHOLE_PACKETS, format=form or "pcap", force=force)
 
 
-def _check_air(frames: str | None, timeline: str | None, span: str | None, force: bool) -> None:
-    if span and not (frames or timeline):
+def _check_air(frames: str | None, timeline: str | None, start: str | None, end: str | None, force: bool) -> None:
+    if (start or end) and not (frames or timeline):
         raise click.UsageError("--from and --to need --frames or --timeline")
+    if start is not None and end is not None:
+        from wifair import _core  # noqa: PLC0415
+
+        if _core.time_of_run("--to", end) <= _core.time_of_run("--from", start):
+            fail(f"--to {end} is not after --from {start}", WRONG)
     if frames is not None and Path(frames).suffix not in (".csv", ".parquet"):
         raise click.UsageError("--frames writes .csv or .parquet")
     for file in (frames, timeline):

@@ -202,9 +202,12 @@ impl Scenario {
             }
             let (low, high) = (from.min(to) as usize, from.max(to) as usize);
             let distance = positions[low].distance(positions[high]);
+            let gain = space.propagation.gain(distance);
+            if !space.propagation.has_shadows() {
+                return gain; // the draws of a pair cost ten times as much as all else, and there may be 10^8 pairs
+            }
             let pair = format!("{}-{}", names[low], names[high]);
-            let shadow = space.propagation.shadow(&mut stream(seed, "shadow", &pair));
-            Db(space.propagation.gain(distance).0 + shadow.0)
+            Db(gain.0 + space.propagation.shadow(&mut stream(seed, "shadow", &pair)).0)
         };
         let links = RadioLinks::from_radios(&self.radios(space, nodes), gain, space.ignored);
         if space.paths.iter().all(|path| path.miss == 0.0) {

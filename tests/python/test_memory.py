@@ -1,0 +1,99 @@
+"""What a run needs is said before it begins, and what it holds is bounded while it runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import wifair
+from command import wifair as command
+from wifair import memory
+
+TINY = """
+workload = "poisson"
+poisson.interval = "10 us"
+poisson.size = "1 B"
+"""
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A computer with 500 MB that are free."""
+    monkeypatch.setattr(memory, "free_memory", lambda: 500_000_000)
+
+
+def test_an_estimate_is_of_the_right_order(text: str) -> None:
+    """Counts are held against those of the run itself; TCP cannot send more than the air carries."""
+    scenario = wifair.Scenario.from_text(text)
+    found = memory.estimate(scenario, step_ns=100_000_000)
+    results = wifair.run(scenario, seeds=1, series="100 ms")
+    assert found.samples == results.series.rows + len(results.flows["name"])  # the last would be at the very end
+    sent = 1.5 * 1.5 * float(results.flows["data_packets_sent"].sum())  # of 2 s out of 3 s, with ACKs
+    assert sent / 2 < found.packets < 4 * sent
+    assert found.events > results._runs[0].events / 2
+    assert 30e6 < found.memory_bytes < 100e6
+    poisson = memory.estimate(wifair.Scenario.from_text(text + TINY.replace("10 us", "10 ms")))
+    assert poisson.sessions == pytest.approx(600)
+
+
+@pytest.mark.usefixtures("small")
+def test_what_would_not_fit_is_told_before_with_the_key_that_drives_it(text: str) -> None:
+    scenario = wifair.Scenario.from_text(text + TINY).with_({"duration": "10 s"})
+    with pytest.raises(wifair.TooLargeError) as caught:
+        wifair.run(scenario)
+    said = str(caught.value)
+    assert "and 500 MB are free" in said
+    assert "connections: `flows.up.poisson.interval` is 10 us" in said
+    assert "--yes" in said
+    with pytest.raises(wifair.TooLargeError, match="`--series-step` is 2 us"):
+        wifair.run(wifair.Scenario.from_text(text), series="2 us")
+
+
+def test_a_run_that_grows_beyond_what_is_free_ends_before_that(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "free_memory", lambda: 60_000_000)
+    scenario = wifair.Scenario.from_text(text + TINY)
+    with pytest.raises(wifair.TooLargeError, match=r"the run was ended at [\d.]+ s: it held"):
+        wifair.run(scenario, any_memory=True)
+
+
+@pytest.mark.usefixtures("small")
+def test_fewer_runs_at_the_same_time_where_all_would_not_fit(text: str) -> None:
+    assert memory.check(memory.estimate(wifair.Scenario.from_text(text)), 64) == 11
+    assert memory.for_each(4) == 112_500_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+def test_a_limit_of_the_process_counts(file: Path) -> None:
+    """`ulimit -v` leaves less than the machine has."""
+    import subprocess  # noqa: PLC0415
+
+    limit = "import resource as r; r.setrlimit(r.RLIMIT_AS, (3 << 30, 3 << 30))"
+    code = f"{limit}; from wifair import memory; print(memory.free_memory())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0 < int(done.stdout) < 3 << 30
+    assert "a run takes about" in command("check", file)[0]
+
+
+def test_many_sessions_have_a_sample_of_rows_and_figures_of_all(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some 300,000 sessions of a byte each on one connection that is kept."""
+    lines = '\nworkload = "poisson"\npoisson.interval = "20 us"\npoisson.size = "1 B"\npoisson.connection = "keep"\n'
+    monkeypatch.setattr(memory, "free_memory", lambda: None)
+    scenario = wifair.Scenario.from_text(text.replace("count = 2", "count = 1") + lines).with_({"duration": "6 s"})
+    results = wifair.run(scenario, seeds=1)
+    cell = results.cells.records()[0]
+    began = cell["sessions_finished"] + cell["sessions_unfinished"]
+    assert began == pytest.approx(250_000, rel=0.01)  # 5 s of 50,000 a second; the standard deviation is 500
+    assert results.sessions.rows == 200_000
+    starts = results.sessions["start_s"].tolist()
+    assert starts == sorted(starts)
+
+
+def test_json_is_the_same_part_by_part(text: str) -> None:
+    scenario = wifair.Scenario.from_text(text)
+    results = wifair.run(scenario, seeds=[3, 1, 2], series="500 ms", threads=3)
+    whole = results.to_json()
+    assert "".join(results.json_parts()) == whole
+    assert [run["seed"] for run in json.loads(whole)["runs"]] == [3, 1, 2]
+    assert max(map(len, results.json_parts())) < len(whole) / 2
