@@ -107,10 +107,11 @@ def test_a_frame_is_protected_where_a_station_cannot_read_ofdm() -> None:
     band = {"wlan.band": "2.4 GHz"}
     alone = 28 * 1472 * 8 / 5518.5
     assert goodput_mbps(band) == pytest.approx(alone, rel=0.005)
-    beside = BASE + '[[stations]]\nname = "old"\nstandard = "802.11b"\n'
+    beside = BASE.replace("[[servers]]", 'band = "2.4 GHz"\n[[servers]]')
+    beside += '[[stations]]\nname = "old"\nstandard = "802.11b"\n'
 
     def protected(changes: dict[str, object]) -> float:
-        results = wifair.run(wifair.Scenario.from_text(beside).with_(band | changes))
+        results = wifair.run(wifair.Scenario.from_text(beside).with_(changes))
         return float(results.cells["goodput_bps"][0]) / 1e6
 
     assert protected({}) == pytest.approx(28 * 1472 * 8 / (5518.5 + 258), rel=0.005)
