@@ -28,22 +28,29 @@ impl Histogram {
     /// Counts one sample.
     #[inline]
     pub fn add(&mut self, sample: Duration) {
-        let bucket = bucket_of(sample);
-        if let Some(count) = self.counts.get_mut(bucket) {
-            *count += 1;
-        } else {
-            self.lengthen(bucket);
+        let Some(count) = self.counts.get_mut(bucket_of(sample)) else { return self.extend(sample) };
+        if sample < self.minimum {
+            return self.extend(sample);
         }
-        self.sum += sample.as_nanos();
-        self.maximum = self.maximum.max(sample);
-        self.minimum = self.minimum.min(sample);
+        if sample > self.maximum {
+            return self.extend(sample);
+        }
+        *count += 1;
+        self.sum = self.sum.wrapping_add(sample.as_nanos()); // 584 years
     }
 
-    /// Counts the first sample of a bucket that was not there.
+    /// Counts a sample outside of those so far.
     #[cold]
-    fn lengthen(&mut self, bucket: usize) {
-        self.counts.resize(bucket + 1, 0);
-        self.counts[bucket] = 1;
+    #[inline(never)]
+    fn extend(&mut self, sample: Duration) {
+        let bucket = bucket_of(sample);
+        if bucket >= self.counts.len() {
+            self.counts.resize(bucket + 1, 0);
+        }
+        self.counts[bucket] += 1;
+        self.sum += sample.as_nanos();
+        self.minimum = self.minimum.min(sample);
+        self.maximum = self.maximum.max(sample);
     }
 
     /// Samples counted.
@@ -118,14 +125,13 @@ impl Histogram {
     }
 }
 
+/// Below `STEPS` units and in the octave above, a bucket is one unit wide; it doubles with each further octave.
+#[inline]
 #[allow(clippy::cast_possible_truncation)]
 fn bucket_of(sample: Duration) -> usize {
     let units = sample.as_nanos() >> UNIT_BITS;
-    if units < STEPS {
-        return units as usize;
-    }
-    let octave = 63 - units.leading_zeros() - STEP_BITS;
-    (u64::from(octave + 1) * STEPS + ((units >> octave) - STEPS)) as usize
+    let octave = (units | STEPS).ilog2() - STEP_BITS;
+    ((u64::from(octave) << STEP_BITS) + (units >> octave)) as usize
 }
 
 /// The longest duration that is counted in `bucket`.

@@ -4,9 +4,11 @@
 /// by `J += (|D| - J) / 16`. Transit times may be off by a constant, as those of two clocks are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Jitter {
-    last: Option<i64>,
+    /// Transit time of the last packet, in ns.
+    last: i64,
     smoothed: f64,
-    packets: u64,
+    /// Packets so far, up to 2.
+    packets: u32,
 }
 
 impl Jitter {
@@ -14,9 +16,21 @@ impl Jitter {
     #[inline]
     #[allow(clippy::cast_precision_loss)]
     pub fn add(&mut self, transit_ns: i64) {
-        if let Some(last) = self.last.replace(transit_ns) {
-            let difference = transit_ns.wrapping_sub(last).wrapping_abs() as f64;
+        let difference = (transit_ns.wrapping_sub(self.last) as f64).abs();
+        self.last = transit_ns;
+        if self.packets > 1 {
             self.smoothed += (difference - self.smoothed) * 0.0625;
+        } else {
+            self.begin(difference);
+        }
+    }
+
+    /// Takes in the first packet, from which only the transit time is kept, and the second, which gives the first difference.
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, difference: f64) {
+        if self.packets == 1 {
+            self.smoothed = difference * 0.0625;
         }
         self.packets += 1;
     }

@@ -98,14 +98,14 @@ impl Packet {
     #[inline]
     pub const fn set_sent_at(&mut self, time: Time) {
         let nanos = time.as_nanos();
-        self.sack[0] = ((nanos >> 32) as u32, nanos as u32);
+        self.sack[0] = (nanos as u32, (nanos >> 32) as u32);
     }
 
     /// When it was sent, of a data segment or datagram for which that was noted.
     #[inline]
     #[must_use]
     pub const fn sent_at(&self) -> Time {
-        Time::from_nanos((self.sack[0].0 as u64) << 32 | self.sack[0].1 as u64)
+        Time::from_nanos((self.sack[0].1 as u64) << 32 | self.sack[0].0 as u64)
     }
 
     /// The size of the IP packet.

@@ -510,8 +510,8 @@ impl Flow {
     /// A datagram took so long from its source to its destination.
     #[inline]
     pub(super) fn took(&mut self, delay: Duration) {
-        self.one_way.add(delay);
         self.jitter.add(delay.as_nanos().cast_signed());
+        self.one_way.add(delay);
     }
 }
 

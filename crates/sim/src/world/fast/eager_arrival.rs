@@ -118,20 +118,25 @@ impl World {
     }
 
     /// A packet that will arrive at `time` arrives now.
-    #[inline(never)]
+    #[inline]
     pub(in crate::world) fn arrive_eagerly(&mut self, id: PacketId, time: Time) {
         self.events += 1;
-        let packet = &self.packets[id];
-        if packet.kind == Kind::Udp {
-            let connection = &mut self.connections[packet.flow as usize];
-            connection.counters.arrive(packet.payload);
-            self.flows[connection.flow as usize].took(time - packet.sent_at());
-            self.packets.release(id);
+        if self.packets[id].kind == Kind::Udp {
+            self.datagram_arrives_eagerly(id, time);
         } else {
             let now = std::mem::replace(&mut self.now, time);
             self.take_segment(id);
             self.now = now;
         }
+    }
+
+    #[inline(never)]
+    fn datagram_arrives_eagerly(&mut self, id: PacketId, time: Time) {
+        self.packets.release(id);
+        let packet = &self.packets[id];
+        let connection = &mut self.connections[packet.flow as usize];
+        connection.counters.arrive(packet.payload);
+        self.flows[connection.flow as usize].took(time - packet.sent_at());
     }
 
     /// What is on a wire already arrives, as far as it may.
