@@ -1,8 +1,8 @@
-//! What the parts cost, one at a time: event sources, an exchange of the DCF, an ACK in each congestion control, a packet in
-//! LAS, a record of a capture.
+//! What the parts cost, one at a time: event sources, an exchange of the DCF, an ACK in each congestion control, a
+//! packet in LAS, a record of a capture.
 //!
-//! `cargo bench -p wifair-benches [NAME]`. Times on a shared machine vary by a third: compare runs made in turn, or count
-//! instructions (`make instructions`).
+//! `cargo bench -p wifair-benches [NAME]`. Times on a shared machine vary by a third: compare runs made in turn, or
+//! count instructions (`make instructions`).
 #![allow(missing_docs, clippy::disallowed_methods)]
 
 use std::fs::File;

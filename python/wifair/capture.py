@@ -87,6 +87,11 @@ class Capture:
         return None if columns is None else of_core(columns)
 
     @property
+    def name(self) -> str:
+        """Name of the file."""
+        return Path(self.path).name
+
+    @property
     def duration_s(self) -> float:
         """Time from the first to the last packet [s]."""
         return float(self.document["capture"]["duration_s"] or 0.0)

@@ -12,10 +12,10 @@ import numpy as np
 
 from wifair._core import __version__
 from wifair.columns import Columns
-from wifair.report import WIDE, figure_text
+from wifair.report import WIDE, figure_text, named
 from wifair.scenario import Scenario
 from wifair.seeds import read_seeds
-from wifair.sources import is_scenario, named, read
+from wifair.sources import is_scenario, read
 from wifair.statistics import NO_INTERVAL, Interval, limits, mean_interval, paired_difference, welch_difference
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ import numpy as np
 from wifair import metrics
 from wifair._core import __version__
 from wifair.latency import bufferbloat_grade
-from wifair.report import percent, rate, time
-from wifair.sources import named
+from wifair.report import named, percent, rate, time
 from wifair.statistics import mean_interval
 
 if TYPE_CHECKING:

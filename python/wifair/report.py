@@ -7,7 +7,7 @@ import math
 import re
 import shutil
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wifair.statistics import FEWEST, NO_INTERVAL, limits, mean_interval
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wifair.saved import SavedResults
     from wifair.statistics import Interval
 
-__all__ = ["bars", "figure_text", "html_tables", "text"]
+__all__ = ["bars", "figure_text", "html_tables", "named", "text"]
 
 MOST_FLOWS = 40
 NOTHING = "-"
@@ -33,6 +33,12 @@ NARROWER: tuple[dict[str, str], ...] = (
     {"share": ""},
 )
 """What heads of columns become, step by step, where a table is too wide; a column without a head is left out."""
+
+
+def named(source: object) -> str:
+    """Give a scenario, results or a capture a name: that of the scenario, or of the capture's file."""
+    scenario: Any = getattr(source, "scenario", source)
+    return str(scenario.name)
 
 
 def text(results: Results | SavedResults, width: int | None = None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,11 +13,13 @@ if TYPE_CHECKING:
     from wifair.capture import Capture
     from wifair.results import Results
     from wifair.saved import SavedResults
-    from wifair.scenario import Scenario
 
     Found: TypeAlias = Results | SavedResults | Capture
 
-__all__ = ["is_scenario", "named", "read"]
+__all__ = ["is_scenario", "read"]
+
+MEASUREMENTS = "wifair.measure.results"
+"""The module that reads folders of `wifair measure run`; loaded by name, as nothing imports the testbed."""
 
 
 def is_scenario(path: str) -> bool:
@@ -55,16 +58,6 @@ def read(path: str) -> list[tuple[str, Found]]:
         raise ResultsError(f"cannot read `{path}`: {error.strerror}") from None
 
 
-def named(source: Scenario | Found) -> str:
-    """Give a name to call it by."""
-    from wifair.capture import Capture  # noqa: PLC0415
-    from wifair.scenario import Scenario  # noqa: PLC0415
-
-    if isinstance(source, Capture):
-        return Path(source.path).name
-    return source.name if isinstance(source, Scenario) else source.scenario.name
-
-
 def _imported(place: Path) -> SavedResults | None:
     """Read a file of another program, told by its ending; None if it is none."""
     from wifair.exchange import read_flent, read_iperf3  # noqa: PLC0415
@@ -85,15 +78,5 @@ def _folder(place: Path) -> list[tuple[str, Found]]:
 
     if (place / FILE).is_file():
         raise ResultsError(f"`{place}` is the store of a sweep: `wifair results {place}` shows it")
-    from wifair.measure.errors import MeasureError  # noqa: PLC0415
-    from wifair.measure.results import Measurement  # noqa: PLC0415
-
-    try:
-        cases = Measurement.from_folder(place).cases
-    except MeasureError:
-        raise ResultsError(
-            f"`{place}` holds neither results of `wifair run --out` nor a measurement of `wifair measure run`"
-        ) from None
-    if not cases:
-        raise ResultsError(f"the measurement in `{place}` has no result yet")
+    cases: dict[str, Results] = import_module(MEASUREMENTS).cases_in(place)
     return [(f"{place.name}: {name}", results) for name, results in cases.items()]

@@ -67,7 +67,9 @@ def file(tmp_path: Path) -> Path:
 
 def run(*args: object, code: int = 0, **options: object) -> tuple[str, str]:
     command = [*WIFAIR, "run", *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)  # type: ignore[call-overload]
+    done = subprocess.run(  # type: ignore[call-overload]
+        command, capture_output=True, text=True, timeout=120, check=False, **options
+    )
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout, done.stderr

@@ -456,7 +456,8 @@ mod tests {
                 };
                 let seq = if kind == Kind::Icmp { now.as_nanos() / 2 } else { seq * 1000 };
                 let ack = if kind == Kind::Ack { seq } else { 0 };
-                let before = Packet { kind, flow, seq, ack, payload, flags, window, size: payload + 40, ..Packet::default() };
+                let size = payload + 40;
+                let before = Packet { kind, flow, seq, ack, payload, flags, window, size, ..Packet::default() };
                 let mut packet = before;
                 let toward = if to_air { Toward::Air } else { Toward::Wired };
                 let at = Passage { now, toward, station: flow + 1, queued };

@@ -49,8 +49,8 @@ impl Filter {
 pub struct Settings {
     /// A direction that sends nothing for this long, with nothing outstanding, begins a new session then.
     pub pause: Duration,
-    /// Width of the time bins; they become wider by doubling where there would be more than [`MOST_BINS`] of them. None:
-    /// 100 ms, and at most 2048 of them.
+    /// Width of the time bins; they become wider by doubling where there would be more than [`MOST_BINS`] of them.
+    /// None: 100 ms, and at most 2048 of them.
     pub bin: Option<Duration>,
     /// Count the copies of packets that a capture holds more than once, as tcptrace does.
     pub keep_copies: bool,
@@ -429,8 +429,8 @@ impl<'a> Sink<'a> for Taker<'_> {
     }
 }
 
-/// Analyses a whole capture. `progress` is told now and then how many bytes (decompressed) and packets were read, and ends
-/// the analysis there by returning false.
+/// Analyses a whole capture. `progress` is told now and then how many bytes (decompressed) and packets were read, and
+/// ends the analysis there by returning false.
 ///
 /// # Errors
 /// As [`Reader::new`] and [`Reader::next`]; and if packets there are, but none of a link that is understood.

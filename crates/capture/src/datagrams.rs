@@ -1,10 +1,10 @@
 //! What is not TCP: flows of UDP datagrams, among them QUIC, and ICMP echoes.
 //!
-//! A flow is a direction between two endpoints. Of all are known packets, bytes and gaps; losses, jitter and delays where
-//! datagrams carry numbers and times ([`crate::numbering`]). QUIC is told by its long headers (RFC 9000, section 17.2;
-//! RFC 9369), which also show the connection IDs; the spin bit of its short headers, where it is used, changes once in a
-//! round-trip time (RFC 9000, section 17.4; RFC 9312, section 3.8.2). Echoes (RFC 792; RFC 4443, section 4) are matched
-//! with their replies by identifier and sequence number.
+//! A flow is a direction between two endpoints. Of all are known packets, bytes and gaps; losses, jitter and delays
+//! where datagrams carry numbers and times ([`crate::numbering`]). QUIC is told by its long headers (RFC 9000, section
+//! 17.2; RFC 9369), which also show the connection IDs; the spin bit of its short headers, where it is used, changes
+//! once in a round-trip time (RFC 9000, section 17.4; RFC 9312, section 3.8.2). Echoes (RFC 792; RFC 4443, section 4)
+//! are matched with their replies by identifier and sequence number.
 
 use std::collections::BTreeMap;
 

@@ -1,22 +1,23 @@
 //! How fair a capture was.
 //!
 //! A flow is a direction of a connection that carried data. Goodput is new bytes at the capture point, in time bins. A
-//! flow is active from its first data until its FIN or a RST; without one until the end of the capture, unless it is known
-//! to have had no more to send ([`Connection::active_until`]). Jain's index is taken over the flows' goodput in the whole
-//! capture, in each bin over the flows that are active in it, and over the time in which all flows are active.
+//! flow is active from its first data until its FIN or a RST; without one until the end of the capture, unless it is
+//! known to have had no more to send ([`Connection::active_until`]). Jain's index is taken over the flows' goodput in
+//! the whole capture, in each bin over the flows that are active in it, and over the time in which all flows are
+//! active.
 //!
-//! A flow starves as in a simulated run (`wifair_metrics::starved`): it gets less than a tenth of its max-min fair share
-//! of what all flows got, which is what was acknowledged. A flow asked for no more than it got if its application gave
-//! nothing more for longer than all else held it back, or if it ended with everything acknowledged while others went on;
-//! every other one asked for more.
+//! A flow starves as in a simulated run (`wifair_metrics::starved`): it gets less than a tenth of its max-min fair
+//! share of what all flows got, which is what was acknowledged. A flow asked for no more than it got if its application
+//! gave nothing more for longer than all else held it back, or if it ended with everything acknowledged while others
+//! went on; every other one asked for more.
 //!
 //! [`Connection::active_until`]: crate::tcp::connection::Connection::active_until
 //!
-//! Transmission sessions and their instantaneous fairness index follow Y.-J. Jung and C. Y. Park, "Instantaneous Fairness
-//! of TCP in Heterogeneous Traffic Wireless LAN Environments", 2016: with the fair share S (eq. 1, measured here as what all
-//! flows got together over their number, while any was active), a session of l bytes that takes the time m has
-//! r = l / (m S) (eq. 2), and the index is the mean of r over all sessions that ended (eq. 3). m counts from the first byte
-//! to the last one sent; with `_acked`, to its acknowledgement.
+//! Transmission sessions and their instantaneous fairness index follow Y.-J. Jung and C. Y. Park, "Instantaneous
+//! Fairness of TCP in Heterogeneous Traffic Wireless LAN Environments", 2016: with the fair share S (eq. 1, measured
+//! here as what all flows got together over their number, while any was active), a session of l bytes that takes the
+//! time m has r = l / (m S) (eq. 2), and the index is the mean of r over all sessions that ended (eq. 3). m counts from
+//! the first byte to the last one sent; with `_acked`, to its acknowledgement.
 
 use wifair_metrics::{FinishRatios, Jain, Supply, jain_index, starved};
 
@@ -48,8 +49,8 @@ pub struct Flow {
     pub active_s: f64,
     /// It got less than a tenth of its max-min fair share.
     pub starved: bool,
-    /// It had no more to send: its application gave nothing more for longer than all else held it back, or it ended while
-    /// others went on.
+    /// It had no more to send: its application gave nothing more for longer than all else held it back, or it ended
+    /// while others went on.
     pub modest: bool,
     /// What is seen at the capture point does not tell whether it had more to send: it is taken to have had.
     pub unsure: bool,
@@ -264,7 +265,8 @@ fn uplink_downlink(flows: &[Flow]) -> Option<(u64, u64)> {
     flows.iter().any(|flow| flow.way.is_some()).then(|| (of(Way::Up), of(Way::Down)))
 }
 
-/// The bins in which all flows are active, without the first and last bin of any flow: those are active in part of them.
+/// The bins in which all flows are active, without the first and last bin of any flow: those are active in part of
+/// them.
 fn overlap(flows: &[Flow]) -> std::ops::Range<usize> {
     let from = flows.iter().map(|flow| flow.bins.0 + 1).max().unwrap_or(0);
     let to = flows.iter().map(|flow| flow.bins.1).min().unwrap_or(0);

@@ -50,7 +50,8 @@ pub fn frame(bytes: &[u8]) {
     assert!(!analysis.to_json().is_empty());
 }
 
-/// Segments of one connection, eight bytes each: side and flags, step of the sequence number, ACK, payload, window, time.
+/// Segments of one connection, eight bytes each: side and flags, step of the sequence number, ACK, payload, window,
+/// time.
 ///
 /// # Panics
 /// If something does not hold.

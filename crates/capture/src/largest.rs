@@ -32,8 +32,8 @@ fn is_over(connection: &Connection) -> bool {
 }
 
 impl Analyzer {
-    /// Makes room when twice as many connections are open as are told apart: half of those that stay are the latest that are
-    /// not over, which may yet grow; the others are the largest.
+    /// Makes room when twice as many connections are open as are told apart: half of those that stay are the latest
+    /// that are not over, which may yet grow; the others are the largest.
     #[cold]
     pub(crate) fn make_room(&mut self) {
         let most = self.settings.most_connections.max(1);

@@ -1,6 +1,7 @@
 //! Sequence numbers and times that senders of datagrams write into them, told by how they behave.
 //!
-//! * RTP (RFC 3550, section 5.1): 16-bit numbers, and a clock whose rate the payload type tells (RFC 3551, tables 4, 5).
+//! * RTP (RFC 3550, section 5.1): 16-bit numbers, and a clock whose rate the payload type tells (RFC 3551, tables 4,
+//!   5).
 //! * The tests of iperf 2 (number, seconds, microseconds) and iperf 3 (seconds, microseconds, number), big endian.
 //!
 //! A format is taken for real if nearly all datagrams of a flow go on from the ones before by its reading.

@@ -1,10 +1,10 @@
 //! What an analysis says, as named values and as JSON.
 //!
-//! A value under a name of tcptrace has tcptrace's definition, units and rounding, flaws included: times are cut to whole
-//! us, means of times are a little low (see [`Samples::mean`]), `throughput` is in bytes/s, `owin` is one byte too large and
-//! taken when something is sent, `wavg_owin` loses the fraction of every term. What is better defined has another name and
-//! stands beside it. Only where tcptrace compares 32-bit numbers, and so errs when they wrap, its names have the right
-//! value here; and its `rtt_full_sz_*`, which never work, are left out for `rtt_full_size_*`.
+//! A value under a name of tcptrace has tcptrace's definition, units and rounding, flaws included: times are cut to
+//! whole us, means of times are a little low (see [`Samples::mean`]), `throughput` is in bytes/s, `owin` is one byte
+//! too large and taken when something is sent, `wavg_owin` loses the fraction of every term. What is better defined has
+//! another name and stands beside it. Only where tcptrace compares 32-bit numbers, and so errs when they wrap, its
+//! names have the right value here; and its `rtt_full_sz_*`, which never work, are left out for `rtt_full_size_*`.
 
 use crate::analysis::Analysis;
 use crate::json::{Json, Value};

@@ -1,7 +1,7 @@
 //! Graphs as text for `xplot.org`, in the colours that tcptrace gives them.
 //!
-//! A file names the types of its axes, title and labels, then draws: `line x1 y1 x2 y2`, marks (`dot x y`), ticks, arrows,
-//! and texts with their string on the next line; a colour alone on a line holds until the next one.
+//! A file names the types of its axes, title and labels, then draws: `line x1 y1 x2 y2`, marks (`dot x y`), ticks,
+//! arrows, and texts with their string on the next line; a colour alone on a line holds until the next one.
 
 use std::fmt::Write;
 

@@ -126,8 +126,8 @@ fn ipv6_extension_headers_are_passed_over() {
     assert_eq!(parse(&datagram(&packet)), Payload::Fragment);
 }
 
-/// ACKs that came to the sender in a real capture, read and written again, are the same bytes: lengths, options, checksums.
-/// (What the capturing host sends has no checksum yet.)
+/// ACKs that came to the sender in a real capture, read and written again, are the same bytes: lengths, options,
+/// checksums. (What the capturing host sends has no checksum yet.)
 #[test]
 fn segments_are_written_as_linux_writes_them() {
     let file = capture("a_reno_down_snd.pcap");

@@ -20,8 +20,9 @@ fn number(analysis: &Analysis, connection: usize, side: usize, name: &str) -> f6
     }
 }
 
-/// IEEE 802.11-2020: 16.3.3 (long preamble 144 + 48 us, short 72 + 24 us), 17.4.3 (20 us, symbols of 4 us with 4 bits for
-/// each Mb/s, 22 bits of service and tail), 18.3.2.4 (6 us more at 2.4 GHz), 19.4.3 (HT mixed: 36 us with one stream).
+/// IEEE 802.11-2020: 16.3.3 (long preamble 144 + 48 us, short 72 + 24 us), 17.4.3 (20 us, symbols of 4 us with 4 bits
+/// for each Mb/s, 22 bits of service and tail), 18.3.2.4 (6 us more at 2.4 GHz), 19.4.3 (HT mixed: 36 us with one
+/// stream).
 #[test]
 fn air_times_follow_the_standard() {
     let at = |mhz: u16, short_preamble: bool| Radio { frequency: Some(mhz), short_preamble, ..Radio::default() };
@@ -57,8 +58,8 @@ fn what_held_a_sender_back_is_told() {
     }
 }
 
-/// At the access point's wire, in front of the queue that drops ACKs: the sender's timer expires after 1, 2 and 4 s, and half a
-/// second after the last ACK it has something new. Of 7.5 s between data 7 are the network's.
+/// At the access point's wire, in front of the queue that drops ACKs: the sender's timer expires after 1, 2 and 4 s,
+/// and half a second after the last ACK it has something new. Of 7.5 s between data 7 are the network's.
 #[test]
 fn a_sender_whose_ack_got_lost_behind_the_capture_point_waits_for_the_network() {
     let [client, server] = ends(false);
@@ -120,8 +121,8 @@ fn sessions() -> Vec<Step> {
     steps
 }
 
-/// jung2016, equations 2 and 3, by hand: with S = 1 MB/s, r = 10,000 / (0.009 x 10^6) = 1.111 for each session up to its last
-/// byte sent, and 10,000 / (0.019 x 10^6) = 0.526 up to its last byte acknowledged.
+/// jung2016, equations 2 and 3, by hand: with S = 1 MB/s, r = 10,000 / (0.009 x 10^6) = 1.111 for each session up to
+/// its last byte sent, and 10,000 / (0.019 x 10^6) = 0.526 up to its last byte acknowledged.
 #[test]
 fn instantaneous_fairness_is_that_of_the_paper() {
     let file = talk::capture(&sessions(), Wrap::Raw, 1_000 * MS, 100);
@@ -142,8 +143,8 @@ fn instantaneous_fairness_is_that_of_the_paper() {
     assert!(analysis.fairness().sessions.sessions.is_empty());
 }
 
-/// Outstanding data of one session by hand: it grows by 1,000 bytes each ms for 10 ms and shrinks likewise, so its area is
-/// 10,000 bytes x 10 ms, three times; from the first data at 100 ms to the last ACK at 4,119 ms.
+/// Outstanding data of one session by hand: it grows by 1,000 bytes each ms for 10 ms and shrinks likewise, so its area
+/// is 10,000 bytes x 10 ms, three times; from the first data at 100 ms to the last ACK at 4,119 ms.
 #[test]
 fn outstanding_data_has_its_mean_over_time() {
     let file = talk::capture(&sessions(), Wrap::Raw, 1_000 * MS, 100);
@@ -153,8 +154,8 @@ fn outstanding_data_has_its_mean_over_time() {
     assert!((mean - 3.0 * 10_000.0 * 10.0 / 4_019.0).abs() < 1e-6, "{mean}");
 }
 
-/// In b the second upload started later: the shares of both while both are active are what their bytes there say, and the
-/// index follows from them: (x + y)^2 / (2 (x^2 + y^2)).
+/// In b the second upload started later: the shares of both while both are active are what their bytes there say, and
+/// the index follows from them: (x + y)^2 / (2 (x^2 + y^2)).
 #[test]
 fn fairness_of_two_uploads() {
     let settings = Settings { local: vec![(Address::v4(0x0a0a_0100), 24)], ..Settings::default() };
@@ -193,8 +194,8 @@ fn a_filter_lets_through_what_it_should() {
     assert_eq!(host.counts.tcp + one.counts.tcp, all);
 }
 
-/// Packets that ask for no memory of their own: a capture twice as long takes no more of it. Counted are what the analysis
-/// keeps for each connection, which must not depend on the number of packets.
+/// Packets that ask for no memory of their own: a capture twice as long takes no more of it. Counted are what the
+/// analysis keeps for each connection, which must not depend on the number of packets.
 #[test]
 fn results_do_not_grow_with_the_packets() {
     let once = capture("a_reno_down_snd.pcap");

@@ -187,9 +187,9 @@ fn kernel(name: &str) -> Vec<std::collections::BTreeMap<String, f64>> {
         .collect()
 }
 
-/// What is outstanding by the kernel's own count of segments: the mean over samples every 50 ms against the mean over time,
-/// captures at the sender (upload b: before the bottleneck). Samples of a sawtooth with standard deviation s have a mean
-/// with error s / sqrt(n), taken as if independent.
+/// What is outstanding by the kernel's own count of segments: the mean over samples every 50 ms against the mean over
+/// time, captures at the sender (upload b: before the bottleneck). Samples of a sawtooth with standard deviation s have
+/// a mean with error s / sqrt(n), taken as if independent.
 #[test]
 fn outstanding_data_is_what_the_kernel_counted() {
     for (name, connection, side, socket) in [

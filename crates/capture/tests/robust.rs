@@ -77,7 +77,8 @@ fn change() -> impl Strategy<Value = Change> {
     prop_oneof![
         8 => (at(), 0..8u8).prop_map(|(at, bit)| Change::Flip(at, bit)),
         4 => (at(), any::<u8>()).prop_map(|(at, byte)| Change::Set(at, byte)),
-        2 => (at(), prop_oneof![Just(0), Just(u32::MAX), Just(1 << 31), any::<u32>()]).prop_map(|(at, word)| Change::Word(at, word)),
+        2 => (at(), prop_oneof![Just(0), Just(u32::MAX), Just(1 << 31), any::<u32>()])
+            .prop_map(|(at, word)| Change::Word(at, word)),
         1 => at().prop_map(Change::Cut),
         1 => (at(), 1..200usize).prop_map(|(at, count)| Change::Remove(at, count)),
         1 => (at(), 1..200usize).prop_map(|(at, count)| Change::Repeat(at, count)),
@@ -165,8 +166,8 @@ fn damaged_real_captures_give_a_result_or_an_error() {
     }
 }
 
-/// A file that claims much more than it has takes no more memory for it, and one whose packets come alone, each with new
-/// endpoints, out of order and never acknowledged, stays quick.
+/// A file that claims much more than it has takes no more memory for it, and one whose packets come alone, each with
+/// new endpoints, out of order and never acknowledged, stays quick.
 #[test]
 fn hostile_captures_take_bounded_time_and_memory() {
     // One direction only, every second segment missing, backwards.

@@ -189,7 +189,8 @@ impl Description {
         self.keys.iter().map(|key| key.name).chain(variants.map(|variant| variant.name)).collect()
     }
 
-    /// Which of its tables has the `key` that it has not itself, or else the parameters of which variant, if of one only.
+    /// Which of its tables has the `key` that it has not itself, or else the parameters of which variant, if of one
+    /// only.
     pub(crate) fn table_with(&self, key: &str) -> Option<&'static str> {
         let has = |outer: &&Key| matches!(outer.shape.inner(), Shape::Table(table) if table.find(key).is_some());
         let table = self.keys.iter().find(has).map(|outer| outer.name);

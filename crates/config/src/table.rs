@@ -268,8 +268,8 @@ impl<'a> At<'a> {
         self.reader.clash(keys.first().map(|(key, _)| *key), message, &places);
     }
 
-    /// Takes the `value` of `key` away where `choice`, now `chosen`, is not `needed`: it means nothing there, which is an
-    /// error unless who chose overruled who wrote it.
+    /// Takes the `value` of `key` away where `choice`, now `chosen`, is not `needed`: it means nothing there, which is
+    /// an error unless who chose overruled who wrote it.
     pub fn only_for<T, C: Display + PartialEq>(
         &mut self,
         key: &str,

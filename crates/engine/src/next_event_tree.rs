@@ -13,8 +13,8 @@ const LATEST: u64 = u64::MAX >> PLACE_BITS;
 /// A tournament of the sources' next times in rounds of four: of few sources the first is found by a handful of
 /// comparisons without a jump, of many in `O(log sources)`.
 ///
-/// Of equal times the source with the lower number wins. The first sources may be called rare: they meet in a round of their
-/// own, so that up to three others need one round.
+/// Of equal times the source with the lower number wins. The first sources may be called rare: they meet in a round of
+/// their own, so that up to three others need one round.
 #[derive(Clone, Debug)]
 pub struct NextEventTree {
     /// The last round. Its first place is that of the first of the rare sources.
@@ -22,8 +22,8 @@ pub struct NextEventTree {
     /// The least of it.
     first: u64,
     rare: Vec<u64>,
-    /// The rounds before, where there are more than three frequent sources. The first has the next time of each, every later one
-    /// the earliest of each four before.
+    /// The rounds before, where there are more than three frequent sources. The first has the next time of each, every
+    /// later one the earliest of each four before.
     rounds: Vec<Vec<[u64; FAN]>>,
 }
 

@@ -20,7 +20,8 @@ pub fn parse(text: &str, name: &str, overrides: &[Override]) -> Result<Scenario,
     Ok(scenario)
 }
 
-/// The scenario for the page: what it is, its keys with all defaults, and the keys that the text writes; or its problems.
+/// The scenario for the page: what it is, its keys with all defaults, and the keys that the text writes; or its
+/// problems.
 pub fn check(text: &str, name: &str) -> Value {
     let scenario = match parse(text, name, &[]) {
         Ok(scenario) => scenario,

@@ -1,8 +1,8 @@
 //! A key set in the text of a scenario, with its comments and its order kept.
 //!
-//! The value is replaced where it stands, or a line is added to the table that it belongs to. Where that does not give the
-//! scenario that the change means, as in a table that is written in an unusual way, the text of the whole scenario with all
-//! defaults takes its place.
+//! The value is replaced where it stands, or a line is added to the table that it belongs to. Where that does not give
+//! the scenario that the change means, as in a table that is written in an unusual way, the text of the whole scenario
+//! with all defaults takes its place.
 
 use std::ops::Range;
 
@@ -12,7 +12,8 @@ use wifair_config::{Override, Problems};
 
 use crate::check::parse;
 
-/// The text with the key at `path`, as in `flows[0].tcp.cc`, set to `value` as TOML writes it; without one it is removed.
+/// The text with the key at `path`, as in `flows[0].tcp.cc`, set to `value` as TOML writes it; without one it is
+/// removed.
 ///
 /// # Errors
 /// What is wrong with the text or with the change.

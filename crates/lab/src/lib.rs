@@ -1,4 +1,5 @@
-//! What the page of `wifair lab` asks of the core, the same in the browser and on a server: JSON in, JSON and columns out.
+//! What the page of `wifair lab` asks of the core, the same in the browser and on a server: JSON in, JSON and columns
+//! out.
 //!
 //! [`Lab::ask`] takes a request as JSON, with what is wanted in `ask`:
 //!
@@ -11,9 +12,9 @@
 //! | `advance` | `until_ns`, `frames` | how far the run is |
 //! | `columns` | | what the run has measured until now, as columns |
 //!
-//! A reply is eight bytes with the length of its head, lowest first; the head, JSON with spaces behind it; and the columns. The
-//! head says where each column begins behind it: numbers are of eight bytes, texts are of four bytes and count in the list
-//! that the head has for them. A request that cannot be answered gives `error`.
+//! A reply is eight bytes with the length of its head, lowest first; the head, JSON with spaces behind it; and the
+//! columns. The head says where each column begins behind it: numbers are of eight bytes, texts are of four bytes and
+//! count in the list that the head has for them. A request that cannot be answered gives `error`.
 
 mod check;
 mod columns;

@@ -112,7 +112,8 @@ impl Session {
         }))
     }
 
-    /// Goes on as `request` says, or to the end. Other frames than those that were wanted until now may be wanted from now on.
+    /// Goes on as `request` says, or to the end. Other frames than those that were wanted until now may be wanted from
+    /// now on.
     pub fn advance(&mut self, request: &Value) -> Result<(), String> {
         if let Some(wanted) = Wanted::of(request)? {
             if self.wanted.is_none() {

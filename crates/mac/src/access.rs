@@ -12,9 +12,9 @@ pub enum Eifs {
     AfterError,
     /// After every collision as well, as in many textbooks.
     AfterCollision,
-    /// As ns-2: EIFS is a NAV, so DIFS follows it and no frame that is read ends it. It is due after every frame that is
-    /// sensed and not read, and to those whose own frame met another that did not end before it. DIFS follows the timeout
-    /// of a sender, too.
+    /// As ns-2: EIFS is a NAV, so DIFS follows it and no frame that is read ends it. It is due after every frame that
+    /// is sensed and not read, and to those whose own frame met another that did not end before it. DIFS follows the
+    /// timeout of a sender, too.
     Nav,
     /// Never.
     Off,
@@ -65,8 +65,8 @@ pub struct Access {
     pub answer_timeout: Duration,
     /// Whether a sender resumes at the end of its timeout even where DIFS is longer, as in ns-2.
     pub timeout_without_difs: bool,
-    /// Unit to which bystanders round the NAV, zero for none. ns-2 writes it in whole microseconds. Where an exchange takes
-    /// a fraction of one, all but its sender and receiver then count their slots a little later than these, and
+    /// Unit to which bystanders round the NAV, zero for none. ns-2 writes it in whole microseconds. Where an exchange
+    /// takes a fraction of one, all but its sender and receiver then count their slots a little later than these, and
     /// never meet them in one slot.
     pub nav_unit: Duration,
 }
@@ -105,7 +105,8 @@ impl Access {
     }
 
     /// How much longer than an exchange its NAV is, by rounding to the nearest `nav_unit`; `ack` is the air time of
-    /// its ACK, `after_rts` what follows an RTS, if there was one. A NAV that ends early changes nothing, for then the ACK keeps the medium busy.
+    /// its ACK, `after_rts` what follows an RTS, if there was one. A NAV that ends early changes nothing, for then the
+    /// ACK keeps the medium busy.
     #[must_use]
     pub fn nav_excess(&self, ack: Duration, after_rts: Option<Duration>) -> Duration {
         let excess = |exact: Duration| self.round_nav(exact).saturating_sub(exact);

@@ -1,7 +1,7 @@
 //! The four access categories of EDCA: their default parameters, and how packets come into them.
 //!
-//! Sources: IEEE Std 802.11-2012, 8.4.2.31 (default EDCA parameters) and 9.2.4.2 (user priorities); RFC 8325, section 4;
-//! Linux, `cfg80211_classify8021d`.
+//! Sources: IEEE Std 802.11-2012, 8.4.2.31 (default EDCA parameters) and 9.2.4.2 (user priorities); RFC 8325, section
+//! 4; Linux, `cfg80211_classify8021d`.
 
 use wifair_config::choice;
 use wifair_units::Duration;
@@ -42,8 +42,8 @@ impl AccessCategory {
         }
     }
 
-    /// The category of a user priority, 0 to 7, which is the TID of its frames: 1 and 2 BK, 0 and 3 BE, 4 and 5 VI, 6 and 7
-    /// VO. Higher ones count modulo 8.
+    /// The category of a user priority, 0 to 7, which is the TID of its frames: 1 and 2 BK, 0 and 3 BE, 4 and 5 VI, 6
+    /// and 7 VO. Higher ones count modulo 8.
     #[must_use]
     pub const fn of_priority(priority: u8) -> Self {
         match priority % 8 {
@@ -65,10 +65,11 @@ impl AccessCategory {
         }
     }
 
-    /// Default EDCA parameters (802.11-2012, table 8-105) of a PHY with `cw_min` (15 for OFDM, 31 for DSSS) and a CWmax of 1023.
+    /// Default EDCA parameters (802.11-2012, table 8-105) of a PHY with `cw_min` (15 for OFDM, 31 for DSSS) and a CWmax
+    /// of 1023.
     ///
-    /// TXOP limits are 1.504 ms (VO) and 3.008 ms (VI), with DSSS 3.264 and 6.016 ms, and zero for BE and BK: one frame or
-    /// aggregate.
+    /// TXOP limits are 1.504 ms (VO) and 3.008 ms (VI), with DSSS 3.264 and 6.016 ms, and zero for BE and BK: one frame
+    /// or aggregate.
     #[must_use]
     pub const fn defaults(self, cw_min: u32, dsss: bool) -> Category {
         // Windows are one less than a power of two: (CW + 1) / 2 - 1.
@@ -137,8 +138,8 @@ mod tests {
     use super::*;
     use AccessCategory::{Be, Bk, Vi, Vo};
 
-    /// The values that the reference runs of ns-3 list: AIFSN/CWmin/CWmax VO 2/3/7, VI 2/7/15, BE 3/15/1023, BK 7/15/1023; TXOP 1504,
-    /// 3008, 0, 0 us.
+    /// The values that the reference runs of ns-3 list: AIFSN/CWmin/CWmax VO 2/3/7, VI 2/7/15, BE 3/15/1023, BK
+    /// 7/15/1023; TXOP 1504, 3008, 0, 0 us.
     #[test]
     fn default_parameters() {
         for (category, aifsn, cw_min, cw_max, txop) in

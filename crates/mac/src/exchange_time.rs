@@ -1,5 +1,5 @@
-//! How long a frame exchange takes, by hand: a data PPDU, SIFS and its response, and what a station alone on the channel
-//! gets by repeating it.
+//! How long a frame exchange takes, by hand: a data PPDU, SIFS and its response, and what a station alone on the
+//! channel gets by repeating it.
 
 use wifair_phy::{
     Amendment, Band, BasicRates, ModeError, ModeRequest, PPDU_MAX_TIME, PpduOptions, PpduParts, PpduTiming, TxMode,
@@ -132,8 +132,8 @@ impl ExchangeTime {
         })
     }
 
-    /// The answers for all modes of the standard that `query` leaves open: MCS or rate, width, streams and guard interval.
-    /// Modes that do not exist, or in which the content takes too long, are left out.
+    /// The answers for all modes of the standard that `query` leaves open: MCS or rate, width, streams and guard
+    /// interval. Modes that do not exist, or in which the content takes too long, are left out.
     pub fn table(query: &ExchangeQuery) -> Result<Vec<Self>, ModeError> {
         let (amendment, asked) = (query.amendment, query.mode);
         let open = |given: Option<u32>, all: Vec<u32>| given.map_or(all, |one| vec![one]);
@@ -215,8 +215,8 @@ impl ExchangeTime {
     }
 }
 
-/// The longest MPDU: 11454 bytes from 802.11ac on, which has no A-MSDU limit of its own; in HT 4095 in an A-MPDU, else an A-MSDU of
-/// 7935 and 30 of header and FCS; 4095 before (9.2.4.8, table 9-25).
+/// The longest MPDU: 11454 bytes from 802.11ac on, which has no A-MSDU limit of its own; in HT 4095 in an A-MPDU, else
+/// an A-MSDU of 7935 and 30 of header and FCS; 4095 before (9.2.4.8, table 9-25).
 fn longest_mpdu(amendment: Amendment, content: Content) -> Bytes {
     Bytes(match (amendment, content) {
         (Amendment::B | Amendment::A | Amendment::G, _) | (Amendment::N, Content::AMpdu(..)) => 4_095,
@@ -263,7 +263,8 @@ fn psdu(query: &ExchangeQuery, longest_mpdu: Bytes) -> Result<(Bytes, Bytes, Opt
     Ok((psdu, total, Some(count)))
 }
 
-/// An A-MPDU of one MPDU is answered by an ACK from 802.11ac on, whose delimiters can say so, and by a block ACK in 802.11n.
+/// An A-MPDU of one MPDU is answered by an ACK from 802.11ac on, whose delimiters can say so, and by a block ACK in
+/// 802.11n.
 fn usual_response(query: &ExchangeQuery, psdu: Bytes, longest_mpdu: Bytes) -> Response {
     let several = match query.content {
         Content::Psdu(_) => psdu > longest_mpdu,

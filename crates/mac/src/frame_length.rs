@@ -12,8 +12,8 @@ pub const ACK: Bytes = Bytes(14);
 pub const CF_END: Bytes = Bytes(20);
 /// BlockAckReq, compressed: header 16, BAR Control 2, Starting Sequence Control 2, FCS 4 (9.3.1.7).
 pub const BLOCK_ACK_REQUEST: Bytes = Bytes(24);
-/// ADDBA request or response: management header 24, category 1, action 1, token 1, parameters 2, timeout 2, and Starting
-/// Sequence Control (request) or status (response) 2, FCS 4 (9.6.4).
+/// ADDBA request or response: management header 24, category 1, action 1, token 1, parameters 2, timeout 2, and
+/// Starting Sequence Control (request) or status (response) 2, FCS 4 (9.6.4).
 pub const ADDBA: Bytes = Bytes(37);
 /// Header and FCS of a data frame without QoS field (9.3.2.1).
 pub const DATA_HEADER: Bytes = Bytes(28);
@@ -26,8 +26,8 @@ pub const A_MSDU_SUBFRAME_HEADER: Bytes = Bytes(14);
 /// Delimiter before each MPDU of an A-MPDU (9.7.1).
 pub const DELIMITER: Bytes = Bytes(4);
 
-/// Compressed BlockAck with a bitmap for `window` MPDUs: header 16, BA Control 2, Starting Sequence Control 2, bitmap, FCS 4
-/// (9.3.1.8.2): 32 bytes for 64 MPDUs, 56 for 256, 152 for 1024.
+/// Compressed BlockAck with a bitmap for `window` MPDUs: header 16, BA Control 2, Starting Sequence Control 2, bitmap,
+/// FCS 4 (9.3.1.8.2): 32 bytes for 64 MPDUs, 56 for 256, 152 for 1024.
 #[must_use]
 pub const fn block_ack(window: BlockAckWindow) -> Bytes {
     Bytes(24 + window.mpdus() as u64 / 8)
@@ -62,7 +62,8 @@ impl BlockAckWindow {
     }
 }
 
-/// An A-MPDU of MPDUs of these lengths: each has a delimiter, and all but the last are padded to a multiple of 4 (9.7.1).
+/// An A-MPDU of MPDUs of these lengths: each has a delimiter, and all but the last are padded to a multiple of 4
+/// (9.7.1).
 #[must_use]
 pub fn a_mpdu(mpdus: impl IntoIterator<Item = Bytes>) -> Bytes {
     mpdus.into_iter().fold(Bytes(0), |before, mpdu| Bytes(before.0.next_multiple_of(4) + DELIMITER.0 + mpdu.0))
@@ -81,8 +82,8 @@ pub fn a_msdu(msdus: impl IntoIterator<Item = Bytes>) -> Bytes {
 mod tests {
     use super::*;
 
-    /// The reference runs of ns-3: an IP packet of 1500 bytes is an MPDU of 1538, 1544 in an A-MPDU but 1542 at its end; an A-MSDU
-    /// of k packets makes an MPDU of 1524 k - 2 + 30 bytes.
+    /// The reference runs of ns-3: an IP packet of 1500 bytes is an MPDU of 1538, 1544 in an A-MPDU but 1542 at its
+    /// end; an A-MSDU of k packets makes an MPDU of 1524 k - 2 + 30 bytes.
     #[test]
     fn aggregates_of_packets_of_1500_bytes() {
         let msdu = Bytes(1500) + LLC_SNAP;

@@ -82,8 +82,8 @@ impl AirTime {
         self.data + self.ack + self.rts_cts + self.collision + self.error + self.reuse + self.idle
     }
 
-    /// What was added since `earlier`. A frame that was on the air then counted as one that is read: where it was not, that
-    /// time is taken off errors and collisions.
+    /// What was added since `earlier`. A frame that was on the air then counted as one that is read: where it was not,
+    /// that time is taken off errors and collisions.
     ///
     /// ```
     /// # use wifair_units::Duration;
@@ -224,7 +224,8 @@ impl Contention {
         self.short_retries = 0;
     }
 
-    /// An attempt got no answer, which the short or the long count tells. Whether that was the last one allowed (10.3.4.4).
+    /// An attempt got no answer, which the short or the long count tells. Whether that was the last one allowed
+    /// (10.3.4.4).
     #[inline]
     pub fn fail(&mut self, access: &Access, is_short: bool) -> bool {
         let exhausted = if is_short {

@@ -1,7 +1,7 @@
 //! A record of every frame on the air: who, when, what, heard by whom, why lost; and of every backoff.
 //!
-//! A medium that is not asked to keep one spends a comparison on each frame. The records of one medium are in the order in
-//! which they were made, that is roughly that of the frames' ends; those of one station are in order.
+//! A medium that is not asked to keep one spends a comparison on each frame. The records of one medium are in the order
+//! in which they were made, that is roughly that of the frames' ends; those of one station are in order.
 
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_phy::TxMode;
@@ -69,8 +69,8 @@ pub struct FrameRecord {
     pub packet: Option<Packet>,
     /// The number of this packet, which another may bear once the medium has gone on.
     pub id: Option<PacketId>,
-    /// Sequence number of a data frame on a channel with aggregates, modulo 4096; of a BlockAckReq the first one that its
-    /// sender still cares for.
+    /// Sequence number of a data frame on a channel with aggregates, modulo 4096; of a BlockAckReq the first one that
+    /// its sender still cares for.
     pub sequence: Option<u16>,
     /// Traffic identifier of QoS data and block ACKs.
     pub tid: Option<u8>,
@@ -134,8 +134,8 @@ impl Tap {
         &self.frames
     }
 
-    /// Who heard a frame, in the order of their numbers. `None`: everybody did, as on the medium where all hear all; then a
-    /// frame that met no other was read by all but its receiver, whose fate the record gives.
+    /// Who heard a frame, in the order of their numbers. `None`: everybody did, as on the medium where all hear all;
+    /// then a frame that met no other was read by all but its receiver, whose fate the record gives.
     #[must_use]
     pub fn hearers(&self, frame: &FrameRecord) -> Option<&[Hearer]> {
         frame.hearers.map(|(from, until)| &self.hearers[from..until])

@@ -45,8 +45,8 @@ const VI: Category = Category { cw_min: 7, cw_max: 15, aifsn: 2, txop: Duration:
 const BE: Category = Category { cw_min: 15, cw_max: 1023, aifsn: 3, txop: Duration::ZERO, burst: 1 };
 const BK: Category = Category { cw_min: 15, cw_max: 1023, aifsn: 7, txop: Duration::ZERO, burst: 1 };
 
-/// An access point, station 0, and one station for each category; 5 GHz, control frames at 24 Mb/s. The timeout is that of
-/// ns-3: SIFS, a slot and 20 us.
+/// An access point, station 0, and one station for each category; 5 GHz, control frames at 24 Mb/s. The timeout is that
+/// of ns-3: SIFS, a slot and 20 us.
 fn channel(mode: TxMode, rules: Aggregation, categories: &[Category], seed: u64) -> GeneralChannel {
     lossy(mode, rules, categories, seed, 0.0, 0.0)
 }
@@ -150,8 +150,8 @@ impl Goodput {
     }
 }
 
-/// All stations but the access point always have something to send to it. Packets of each arrive in order and once, or are
-/// counted as lost.
+/// All stations but the access point always have something to send to it. Packets of each arrive in order and once, or
+/// are counted as lost.
 fn saturate(mut channel: GeneralChannel, stations: u32, seconds: u64) -> Goodput {
     let (mut packets, mut dropped, mut retry_limit_drops) = (Packets::default(), vec![], vec![]);
     let (mut received, mut next_seq) = (vec![0_u64; stations as usize], vec![0_u64; stations as usize]);
@@ -200,8 +200,8 @@ fn assert_within(measured: f64, expected: f64, part: f64, what: &str) {
     assert!((measured / expected - 1.0).abs() < part, "{what}: {measured:.3}, expected {expected:.3}");
 }
 
-/// One station: payload over PPDU + SIFS + block ACK + AIFS + 7.5 slots. 28 MPDUs of 1538 bytes in 5360 us, 32 bytes of block ACK
-/// at 24 Mb/s in 32 us.
+/// One station: payload over PPDU + SIFS + block ACK + AIFS + 7.5 slots. 28 MPDUs of 1538 bytes in 5360 us, 32 bytes of
+/// block ACK at 24 Mb/s in 32 us.
 #[test]
 fn a_lone_station_has_the_closed_form() {
     let goodput = saturate(channel(ht_mcs7(), aggregation(), &[BE], 1), 1, 20);
@@ -209,7 +209,8 @@ fn a_lone_station_has_the_closed_form() {
     assert_within(goodput.total(), 28.0 * 1472.0 * 8.0 / cycle, 0.002, "goodput");
 }
 
-/// The exact Monte Carlo of saturated EDCA with A-MPDU (rule 'ns3', 50 s each; its own spread is about 0.5 % with ten stations).
+/// The exact Monte Carlo of saturated EDCA with A-MPDU (rule 'ns3', 50 s each; its own spread is about 0.5 % with ten
+/// stations).
 #[test]
 fn saturation_agrees_with_the_monte_carlo() {
     // stations, BlockAckReq after a miss, goodput, probability of collision
@@ -260,8 +261,8 @@ fn an_amsdu_has_the_closed_form() {
     assert_within(goodput.total(), 5.0 * 1472.0 * 8.0 / cycle, 0.002, "goodput");
 }
 
-/// What was offered is received once and in order, lost, dropped, or held: with errors of data and of block ACKs, A-MSDUs, short
-/// windows, few attempts and receivers that lose patience.
+/// What was offered is received once and in order, lost, dropped, or held: with errors of data and of block ACKs,
+/// A-MSDUs, short windows, few attempts and receivers that lose patience.
 #[test]
 fn every_packet_ends_once_or_is_held() {
     for seed in 0..60 {
@@ -316,8 +317,8 @@ fn every_packet_ends_once_or_is_held() {
     }
 }
 
-/// Downlink through one FIFO to a station at MCS 0 and two at MCS 7: all get equally many packets, in PPDUs of 2 and of 28. A turn is
-/// 5008 us of data for the slow one's two packets; see below for the arithmetic.
+/// Downlink through one FIFO to a station at MCS 0 and two at MCS 7: all get equally many packets, in PPDUs of 2 and of
+/// 28. A turn is 5008 us of data for the slow one's two packets; see below for the arithmetic.
 #[test]
 fn receivers_take_turns_in_the_order_of_the_queue() {
     let slow = TxMode::Ht(HtMode::new(0, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap());
@@ -339,7 +340,8 @@ fn receivers_take_turns_in_the_order_of_the_queue() {
             received[to as usize - 1] += 1;
         }
     }
-    // A-MPDU of 2 at MCS 0: 1544 + 1542 bytes, 950 symbols, 3836 us; block ACK at 6 Mb/s 64 us. Of 28 at MCS 7: 5360 and 32 us.
+    // A-MPDU of 2 at MCS 0: 1544 + 1542 bytes, 950 symbols, 3836 us; block ACK at 6 Mb/s 64 us. Of 28 at MCS 7: 5360
+    // and 32 us.
     let gaps = 16.0 + 43.0 + 67.5;
     let turn = 14.0 * (3836.0 + 64.0 + gaps) + 2.0 * (5360.0 + 32.0 + gaps);
     let expected = 28.0 * 20e6 / turn;

@@ -1,5 +1,5 @@
-//! Media that must do the same: where everybody hears everybody, the general one what the fast one does; with powers that
-//! make no difference, the one with powers what the one without does. And what holds on any of them.
+//! Media that must do the same: where everybody hears everybody, the general one what the fast one does; with powers
+//! that make no difference, the one with powers what the one without does. And what holds on any of them.
 
 mod common;
 
@@ -158,10 +158,13 @@ fn told(frame: &FrameRecord) -> Told {
     )
 }
 
-/// A medium goes on: by one step, or by as many as it can take before a bound. What it has to tell, and how many there were.
+/// A medium goes on: by one step, or by as many as it can take before a bound. What it has to tell, and how many there
+/// were.
 macro_rules! advance {
     (step, $channel:ident, $now:ident, $bound:expr, $($rest:expr),*) => { ($channel.advance($now, $($rest),*), 1) };
-    (leap, $channel:ident, $now:ident, $bound:expr, $($rest:expr),*) => { $channel.go_on(&mut $now, $bound, $($rest),*) };
+    (leap, $channel:ident, $now:ident, $bound:expr, $($rest:expr),*) => {
+        $channel.go_on(&mut $now, $bound, $($rest),*)
+    };
 }
 
 macro_rules! run {

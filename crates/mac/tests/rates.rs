@@ -201,8 +201,9 @@ fn slot_by_slot(access: &Access, rates: &[BitRate], size: u16, seconds: u64, dra
     received
 }
 
-/// The performance anomaly (M. Heusse et al., INFOCOM 2003): one station at 1 Mb/s among n - 1 at 11 Mb/s, all saturated.
-/// All get the same number of frames, near the paper's (9), and the total falls below that of a cell at 1 Mb/s times n.
+/// The performance anomaly (M. Heusse et al., INFOCOM 2003): one station at 1 Mb/s among n - 1 at 11 Mb/s, all
+/// saturated. All get the same number of frames, near the paper's (9), and the total falls below that of a cell at 1
+/// Mb/s times n.
 #[test]
 fn one_slow_station_slows_all_down() {
     for n in [2_usize, 5, 10] {
@@ -270,8 +271,8 @@ fn protection_costs_a_cts_and_sifs() {
     }
 }
 
-/// An 802.11b station does not read OFDM, so it does not see the NAV of a g station's frame, only of the CTS before it; and a
-/// broadcast at 54 Mb/s does not reach it.
+/// An 802.11b station does not read OFDM, so it does not see the NAV of a g station's frame, only of the CTS before it;
+/// and a broadcast at 54 Mb/s does not reach it.
 #[test]
 fn ofdm_is_noise_to_an_80211b_station() {
     let received = |rate: BitRate| {
@@ -293,8 +294,8 @@ fn ofdm_is_noise_to_an_80211b_station() {
     assert_eq!(received(mbps(11)), [1, 2]);
 }
 
-/// Stations 0 and 1 at 54 Mb/s do not hear the 802.11b station 2, nor it station 0; the CTS of station 1's own protection
-/// makes it defer for the whole exchange. Without protection its frames meet the ACKs.
+/// Stations 0 and 1 at 54 Mb/s do not hear the 802.11b station 2, nor it station 0; the CTS of station 1's own
+/// protection makes it defer for the whole exchange. Without protection its frames meet the ACKs.
 #[test]
 fn protection_makes_80211b_stations_wait() {
     // 2 hears 1 only, and what it sends reaches 0.

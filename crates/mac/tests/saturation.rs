@@ -182,7 +182,8 @@ fn saturation_agrees_with_the_slow_model() {
 }
 
 /// The rules as they are by default, in a run as long as ns-3's 20 s or longer. Bound of the project: 2 % up to 20
-/// stations. (At 50 ns-3 lies 3 to 7 % above every slotted model; its contention window is not reset after seven tries.)
+/// stations. (At 50 ns-3 lies 3 to 7 % above every slotted model; its contention window is not reset after seven
+/// tries.)
 #[test]
 fn saturation_agrees_with_ns3() {
     let mut rows = 0;

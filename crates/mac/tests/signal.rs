@@ -35,8 +35,8 @@ fn ns2_chain(stations: usize, spacing: f64) -> RadioLinks {
     RadioLinks::from_radios(&radios, |a, b| model.gain(at(a).distance(at(b))), ignored)
 }
 
-/// ns-2 reads up to 250 m and senses up to 550 m: in a chain of 150 m one hop and three, with the fifth node hidden from
-/// the first; of 200 m one hop and two.
+/// ns-2 reads up to 250 m and senses up to 550 m: in a chain of 150 m one hop and three, with the fifth node hidden
+/// from the first; of 200 m one hop and two.
 #[test]
 fn ns2_chains_hear_as_far_as_its_ranges_say() {
     for (spacing, senses) in [(150.0, 3), (200.0, 2), (249.9, 2), (251.0, 2)] {
@@ -52,8 +52,8 @@ fn ns2_chains_hear_as_far_as_its_ranges_say() {
     }
 }
 
-/// Stations 1 and 2 begin to send to station 0 at the same instant, over and over (no backoff). Beyond the crossover power
-/// falls with the fourth power of the distance, so 10 dB are a factor of 10^(1/4) = 1.778 in distance.
+/// Stations 1 and 2 begin to send to station 0 at the same instant, over and over (no backoff). Beyond the crossover
+/// power falls with the fourth power of the distance, so 10 dB are a factor of 10^(1/4) = 1.778 in distance.
 #[test]
 fn the_near_one_is_captured_where_the_far_one_is_weaker_by_the_threshold() {
     let model = Propagation::TwoRay(two_ray::Params::default());
@@ -207,8 +207,8 @@ fn the_directions_of_a_link_differ_with_power() {
 /// Two frames of -84 dBm are -81 dBm together, which is above a carrier sense of -82 dBm; one of them is not.
 #[test]
 fn energy_of_several_frames_makes_the_medium_busy() {
-    // A broadcast of 192 us and 1036 B at 11 Mb/s takes 946 us. Those of 0 and 1 last until 2946 us and 3046 us; after their
-    // sum DIFS of 50 us passes, and a backoff of no slots.
+    // A broadcast of 192 us and 1036 B at 11 Mb/s takes 946 us. Those of 0 and 1 last until 2946 us and 3046 us; after
+    // their sum DIFS of 50 us passes, and a backoff of no slots.
     for (carrier_sense, began) in [(CarrierSense::Frame, 2200), (CarrierSense::Total, 2996)] {
         let links = budget(4, |from, to| match (from, to) {
             (0 | 1, 2) => 84.0,
@@ -283,9 +283,9 @@ fn rayleigh_fading_loses_frames_as_the_exponential_says() {
     }
 }
 
-/// Two pairs, 0 <- 1 .. 2 -> 3, whose senders read each other, and whose receivers hear only their own. The senders take
-/// turns though both could send at once; if they begin in the same slot, both frames arrive. A slot by slot count of
-/// the same says how many.
+/// Two pairs, 0 <- 1 .. 2 -> 3, whose senders read each other, and whose receivers hear only their own. The senders
+/// take turns though both could send at once; if they begin in the same slot, both frames arrive. A slot by slot count
+/// of the same says how many.
 #[test]
 fn exposed_senders_take_turns() {
     let links = |exposed: bool| {
@@ -342,8 +342,8 @@ fn exposed_senders_take_turns() {
     assert!((reuse - expected).abs() < tolerance, "{reuse} s instead of {expected} s");
 }
 
-/// Stations 1 and 2 do not hear each other; 3 hears 1 only, too weakly to read it; 4 is deaf. Frames of 1 and 2 overlap at
-/// station 0, then one of 1 arrives and is acknowledged.
+/// Stations 1 and 2 do not hear each other; 3 hears 1 only, too weakly to read it; 4 is deaf. Frames of 1 and 2 overlap
+/// at station 0, then one of 1 arrives and is acknowledged.
 #[test]
 fn records_say_who_heard_a_frame_and_why_it_was_lost() {
     let links = RadioLinks::from_hearing(5, |from, to| match (from, to) {
@@ -400,7 +400,8 @@ fn a_frame_too_weak_to_be_read_meets_no_other_however_the_carrier_is_sensed() {
     }
 }
 
-/// Station 0 fails to notice what 1 sends to it; at station 2 it is 18 dB below what is sensed, which makes no hearer of it.
+/// Station 0 fails to notice what 1 sends to it; at station 2 it is 18 dB below what is sensed, which makes no hearer
+/// of it.
 #[test]
 fn records_tell_what_was_not_noticed_from_what_was_not_read() {
     let radios = vec![Radio::default(); 3];
@@ -418,11 +419,11 @@ fn records_tell_what_was_not_noticed_from_what_was_not_read() {
     assert_eq!((frame.fate, heard), (Fate::Deaf, vec![(0, Fate::Deaf)]));
 }
 
-/// ns-2 2.35 keeps EIFS (364 us with ACKs at 1 Mb/s) as a NAV, which DIFS (50 us) follows. In its traces (macTrace, nodes at 0,
-/// 100, 400 and 500 m that send to their neighbours) the third sends 414 us and whole slots after an ACK of the second, which it
-/// senses and cannot read; of equal stations in one cell bystanders and senders alike go on 414 us and whole slots after
-/// a collision, and a sender whose frame is the only last at its timeout. The cases with two frames follow what is known of
-/// its MAC, and no trace.
+/// ns-2 2.35 keeps EIFS (364 us with ACKs at 1 Mb/s) as a NAV, which DIFS (50 us) follows. In its traces (macTrace,
+/// nodes at 0, 100, 400 and 500 m that send to their neighbours) the third sends 414 us and whole slots after an ACK of
+/// the second, which it senses and cannot read; of equal stations in one cell bystanders and senders alike go on 414 us
+/// and whole slots after a collision, and a sender whose frame is the only last at its timeout. The cases with two
+/// frames follow what is known of its MAC, and no trace.
 #[test]
 fn after_what_ns2_cannot_read_it_waits_eifs_and_difs() {
     let long = 1000;

@@ -60,7 +60,8 @@ pub struct FinishRatios {
 
 impl FinishRatios {
     /// Takes in a session of `bytes` bytes that took `seconds`, where a fair share would have been `share` bytes per
-    /// second. Returns its ratio; a session that did not finish (NaN, infinite) or took no time has none and is left out.
+    /// second. Returns its ratio; a session that did not finish (NaN, infinite) or took no time has none and is left
+    /// out.
     pub fn add(&mut self, bytes: f64, seconds: f64, share: f64) -> Option<f64> {
         let ratio = bytes / share / seconds;
         if !(ratio.is_finite() && seconds.is_finite() && seconds > 0.0) {

@@ -25,7 +25,8 @@ impl Jitter {
         }
     }
 
-    /// Takes in the first packet, from which only the transit time is kept, and the second, which gives the first difference.
+    /// Takes in the first packet, from which only the transit time is kept, and the second, which gives the first
+    /// difference.
     #[cold]
     #[inline(never)]
     fn begin(&mut self, difference: f64) {

@@ -2,9 +2,9 @@
 //!
 //! The max-min fair share of a flow is what it asked for, or, if that is more, as much for each second in which it was
 //! active as every other flow gets that asked for more (D. Bertsekas and R. Gallager, "Data Networks", 2nd edition,
-//! section 6.5.2, for a single bottleneck). What is divided is what the flows got together. A flow that gets less than a
-//! tenth of its max-min fair share starves. Where all flows are active all the time and ask for more than they get, the
-//! share is the mean.
+//! section 6.5.2, for a single bottleneck). What is divided is what the flows got together. A flow that gets less than
+//! a tenth of its max-min fair share starves. Where all flows are active all the time and ask for more than they get,
+//! the share is the mean.
 
 /// A flow below this part of its max-min fair share starves.
 pub const STARVED_BELOW: f64 = 0.1;
@@ -122,8 +122,8 @@ mod tests {
     }
 
     proptest! {
-        /// What makes a division max-min fair: nobody gets more than asked for, all of the total is given out unless all
-        /// have what they asked for, and whoever gets less than that gets as much a second as anybody.
+        /// What makes a division max-min fair: nobody gets more than asked for, all of the total is given out unless
+        /// all have what they asked for, and whoever gets less than that gets as much a second as anybody.
         #[test]
         fn shares_are_max_min_fair(
             flows in prop::collection::vec(

@@ -4,11 +4,12 @@
 //! default values (G.107, clause 7.7 and table 2), so that noise, loudness and the talker's echo are not varied.
 //!
 //! * `Idd`, the impairment by absolute delay (clause 7.4), is zero up to 100 ms.
-//! * `Ie,eff = Ie + (95 - Ie) * Ppl / (Ppl / BurstR + Bpl)` (clause 7.5), with `BurstR = 1`: losses count as independent.
+//! * `Ie,eff = Ie + (95 - Ie) * Ppl / (Ppl / BurstR + Bpl)` (clause 7.5), with `BurstR = 1`: losses count as
+//!   independent.
 //!
 //! The codec is G.711 with packet loss concealment: `Ie = 0`, `Bpl = 25.1` (ITU-T G.113, appendix I). The delay is that
-//! of the network and of a playout buffer that waits for the 99th percentile: what comes later counts as lost. Delays in
-//! the terminals are left out.
+//! of the network and of a playout buffer that waits for the 99th percentile: what comes later counts as lost. Delays
+//! in the terminals are left out.
 
 use crate::Histogram;
 

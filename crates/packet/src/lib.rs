@@ -5,7 +5,8 @@
 
 use wifair_units::{Bytes, Time};
 
-/// The next station of a packet that is for everyone: its frame gets no ACK and no retry (IEEE Std 802.11-2016, 10.3.6).
+/// The next station of a packet that is for everyone: its frame gets no ACK and no retry (IEEE Std 802.11-2016,
+/// 10.3.6).
 pub const BROADCAST: u32 = u32::MAX;
 
 /// What a packet carries.
@@ -132,9 +133,9 @@ const WORD: usize = u64::BITS as usize;
 
 /// All packets of a world. Slots are used again, so nothing is allocated once the world is warm.
 ///
-/// Slots are given out in rounds, in the order in which they lie in memory: packets that leave one after the other lie side by
-/// side, and are met so again at the other end of a long wire. An arena is used again at the place where it was left last
-/// otherwise, and slow start, which puts a new packet behind each old one, then shuffles the whole of it.
+/// Slots are given out in rounds, in the order in which they lie in memory: packets that leave one after the other lie
+/// side by side, and are met so again at the other end of a long wire. An arena is used again at the place where it was
+/// left last otherwise, and slow start, which puts a new packet behind each old one, then shuffles the whole of it.
 #[derive(Clone, Debug, Default)]
 pub struct Packets {
     slots: Vec<Packet>,
@@ -174,8 +175,8 @@ impl Packets {
         (PacketId(slot), &mut self.slots[slot as usize])
     }
 
-    /// Goes on to the next word with a free slot. Some more slots are kept than packets are alive, so that the way there is
-    /// short on average.
+    /// Goes on to the next word with a free slot. Some more slots are kept than packets are alive, so that the way
+    /// there is short on average.
     #[inline(never)]
     fn next_word(&mut self) {
         if self.alive * 8 >= self.slots.len() * 7 {
@@ -256,8 +257,8 @@ mod tests {
         assert_eq!((packets[lasting].seq, packets.len()), (1, 1));
     }
 
-    /// A wire on which slow start puts two packets for each that comes out, up to 10,000. What leaves one after the other
-    /// lies side by side, and the arena has no more slots than a fourth above a seventh above what was alive.
+    /// A wire on which slow start puts two packets for each that comes out, up to 10,000. What leaves one after the
+    /// other lies side by side, and the arena has no more slots than a fourth above a seventh above what was alive.
     #[test]
     fn packets_that_leave_in_turn_lie_side_by_side() {
         let mut packets = Packets::default();

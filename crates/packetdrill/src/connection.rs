@@ -1,8 +1,8 @@
 //! A connection: a sender and a receiver, and the parts of TCP around them that carry no data of a flow.
 //!
 //! [`Sender`] and [`Receiver`] are the two directions of a connection in terms of stream offsets. Here they become one
-//! end of a connection as RFC 9293 has it: sequence numbers, the handshake on both sides, FIN, RST, and the states behind
-//! them.
+//! end of a connection as RFC 9293 has it: sequence numbers, the handshake on both sides, FIN, RST, and the states
+//! behind them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

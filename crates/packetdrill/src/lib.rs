@@ -1,8 +1,8 @@
 //! Packetdrill scripts, run on this project's TCP.
 //!
-//! A script injects segments, makes system calls and says which segments must leave, and when. [`run`] reads it, plays it
-//! on a host whose TCP is that of `wifair-tcp` with the stack `modern`, in simulated time, and compares. Nothing of a
-//! script is executed: shell commands are recognised by their text ([`System`]), and code in `%{ }%` is a small
+//! A script injects segments, makes system calls and says which segments must leave, and when. [`run`] reads it, plays
+//! it on a host whose TCP is that of `wifair-tcp` with the stack `modern`, in simulated time, and compares. Nothing of
+//! a script is executed: shell commands are recognised by their text ([`System`]), and code in `%{ }%` is a small
 //! language of its own ([`expression`]).
 
 mod compare;

@@ -1,8 +1,8 @@
 //! Segmentation offload: which segments a sender would hand to the device as one.
 //!
-//! Linux builds bursts of as many segments as leave within about a millisecond at the pacing rate, at least two, at most
-//! half the congestion window, and sets PSH on any burst of more than one segment. The engine sends segments one by one;
-//! this finds the bursts in what left at one instant, so that PSH can be told.
+//! Linux builds bursts of as many segments as leave within about a millisecond at the pacing rate, at least two, at
+//! most half the congestion window, and sets PSH on any burst of more than one segment. The engine sends segments one
+//! by one; this finds the bursts in what left at one instant, so that PSH can be told.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,8 @@ pub struct Bursts {
 
 impl Bursts {
     /// For segments `(start, end)` that left at one instant, in order, with `new` ones above all before: whether each
-    /// ends a burst of more than one segment. Segments that leave again belong to one burst as far as they did at first.
+    /// ends a burst of more than one segment. Segments that leave again belong to one burst as far as they did at
+    /// first.
     pub fn mark(&mut self, segments: &[(u64, u64, bool)], limits: &Limits, records: &dyn Fn(u64) -> bool) -> Vec<bool> {
         let most = limits.segments();
         let mut marks = vec![false; segments.len()];

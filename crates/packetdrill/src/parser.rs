@@ -1,8 +1,8 @@
 //! From text to [`Script`].
 //!
-//! The language is that of packetdrill: N. Cardwell et al., "packetdrill: Scriptable Network Stack Testing, from Sockets
-//! to Packets", USENIX ATC 2013, section 3, and what later scripts use. What is well-formed but not TCP over plain IP
-//! becomes [`Action::Unsupported`].
+//! The language is that of packetdrill: N. Cardwell et al., "packetdrill: Scriptable Network Stack Testing, from
+//! Sockets to Packets", USENIX ATC 2013, section 3, and what later scripts use. What is well-formed but not TCP over
+//! plain IP becomes [`Action::Unsupported`].
 
 use crate::cursor::Cursor;
 use crate::expression;

@@ -1,6 +1,7 @@
 //! The settings of the host: what shell commands in scripts would set, read from their text.
 //!
-//! No command is ever run. The recognised ones are listed in `docs/packetdrill.md`; any other makes a script unsupported.
+//! No command is ever run. The recognised ones are listed in `docs/packetdrill.md`; any other makes a script
+//! unsupported.
 
 /// Settings of the host.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,9 +4,9 @@
 //!
 //! - DSSS at 1 and 2 Mb/s: differential PSK, `E_b/N_0 = SINR * 22 MHz / rate` (J. Proakis, "Digital Communications",
 //!   5.2.8: DBPSK exactly, DQPSK by its approximation for Gray coding).
-//! - CCK at 5.5 and 11 Mb/s: 16-ary biorthogonal signals (Proakis, 5.2.2), at 11 Mb/s two of them at half the power each:
-//!   R. Golmie et al., NIST, for IEEE Std 802.15.2; G. Pei and T. Henderson, "Validation of ns-3 802.11b PHY model", Boeing,
-//!   2009, who hold these formulas against measurements of chips in CMU's channel emulator.
+//! - CCK at 5.5 and 11 Mb/s: 16-ary biorthogonal signals (Proakis, 5.2.2), at 11 Mb/s two of them at half the power
+//!   each: R. Golmie et al., NIST, for IEEE Std 802.15.2; G. Pei and T. Henderson, "Validation of ns-3 802.11b PHY
+//!   model", Boeing, 2009, who hold these formulas against measurements of chips in CMU's channel emulator.
 //! - OFDM: coherent PSK and QAM on each subcarrier, and the union bound for hard decisions of the convolutional code of
 //!   rate 1/2 and constraint length 7 and of its punctured versions, with the weights of P. Frenger et al., "Multi-rate
 //!   Convolutional Codes", Chalmers, 1998, tables 3.1: G. Pei and T. Henderson, "Validation of OFDM error rate model in
@@ -63,8 +63,8 @@ pub enum Code {
 }
 
 impl Mode {
-    /// The mode of this rate, or of the next lower one where the standard has none like it; `ofdm`: of two that send at the
-    /// same rate, and of all others, the OFDM one.
+    /// The mode of this rate, or of the next lower one where the standard has none like it; `ofdm`: of two that send at
+    /// the same rate, and of all others, the OFDM one.
     #[must_use]
     pub fn of(rate: BitRate, ofdm: bool) -> Self {
         use Code::{Half, ThreeQuarters, TwoThirds};
@@ -324,8 +324,8 @@ mod tests {
     }
 
     /// Success of 1078 bytes at a received power in dBm, with noise of -100.5522786 dBm in 22 MHz and a noise figure of
-    /// 7 dB: values of the program that belongs to Pei and Henderson's report, with the number of digits in which ns-3's tests
-    /// give them (wifi-error-rate-models-test.cc).
+    /// 7 dB: values of the program that belongs to Pei and Henderson's report, with the number of digits in which
+    /// ns-3's tests give them (wifi-error-rate-models-test.cc).
     #[test]
     fn dsss_and_cck_agree_with_the_published_values() {
         for (mode, power, published, digits) in [
@@ -395,8 +395,8 @@ mod tests {
         }
     }
 
-    /// DBPSK: half of exp(-E_b/N_0), so 1e-5 at 10 lg(ln 50000) = 10.34 dB, which is 13.42 dB less in 22 MHz. At 11 Mb/s
-    /// CCK needs exactly 3.01 dB more than at 5.5 Mb/s.
+    /// DBPSK: half of exp(-E_b/N_0), so 1e-5 at 10 lg(ln 50000) = 10.34 dB, which is 13.42 dB less in 22 MHz. At 11
+    /// Mb/s CCK needs exactly 3.01 dB more than at 5.5 Mb/s.
     #[test]
     fn closed_forms() {
         let sinr = (50_000.0_f64).ln() / 22.0;

@@ -1,5 +1,6 @@
-//! HE to a single user, 802.11ax: IEEE Std 802.11ax-2021, clause 27. MCS 0 to 11, 20 to 160 MHz, 1 to 8 streams, three guard
-//! intervals, dual carrier modulation, extended range (HE ER SU). Left out: STBC, Doppler (midambles), several users.
+//! HE to a single user, 802.11ax: IEEE Std 802.11ax-2021, clause 27. MCS 0 to 11, 20 to 160 MHz, 1 to 8 streams, three
+//! guard intervals, dual carrier modulation, extended range (HE ER SU). Left out: STBC, Doppler (midambles), several
+//! users.
 
 use wifair_units::Duration;
 

@@ -1,5 +1,5 @@
-//! HT, 802.11n: IEEE Std 802.11-2020, clause 19. MCS 0 to 31, equal modulation on all streams. Left out: MCS 32, unequal
-//! modulation (MCS 33 to 76), STBC, extension spatial streams.
+//! HT, 802.11n: IEEE Std 802.11-2020, clause 19. MCS 0 to 31, equal modulation on all streams. Left out: MCS 32,
+//! unequal modulation (MCS 33 to 76), STBC, extension spatial streams.
 
 use wifair_units::Duration;
 
@@ -111,8 +111,8 @@ impl HtMode {
         }
     }
 
-    /// 19.3.5 and 19.4.3: one BCC encoder up to 300 Mb/s (1200 bits in 4 us), two above; with a short guard interval the symbols of
-    /// a PPDU in mixed format are rounded up to 4 us, so that older stations can compute its end.
+    /// 19.3.5 and 19.4.3: one BCC encoder up to 300 Mb/s (1200 bits in 4 us), two above; with a short guard interval
+    /// the symbols of a PPDU in mixed format are rounded up to 4 us, so that older stations can compute its end.
     pub(crate) fn data(self) -> DataField {
         let parameters = mcs::of(self.mcs % 8);
         let subcarriers = if self.width == ChannelWidth::Mhz20 { 52 } else { 108 };

@@ -31,9 +31,9 @@ mod tests {
 
     const HALF: CodeRate = CodeRate { data: 1, coded: 2 };
 
-    /// By hand: 600 bits in 1248 coded bits: one codeword of 1944 needs 1248 >= 600 + 732, no; so 1296, with 648 data bits, 48 of
-    /// them shortened; 0 punctured. With 640 bits in 1144: 1296 - 1144 - 8 = 144 punctured, above 0.1 * 648 = 64.8, and 8 shortened
-    /// is below 1.2 * 144.
+    /// By hand: 600 bits in 1248 coded bits: one codeword of 1944 needs 1248 >= 600 + 732, no; so 1296, with 648 data
+    /// bits, 48 of them shortened; 0 punctured. With 640 bits in 1144: 1296 - 1144 - 8 = 144 punctured, above 0.1 * 648
+    /// = 64.8, and 8 shortened is below 1.2 * 144.
     #[test]
     fn worked_by_hand() {
         assert!(!needs_more(600, 1_248, HALF));

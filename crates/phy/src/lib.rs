@@ -1,9 +1,9 @@
 //! IEEE 802.11 physical layer: how frames are sent, how long they take, and who can read them.
 //!
 //! A [`TxMode`] says how a PPDU is sent: modulation class, MCS or rate, width, spatial streams, guard interval. A
-//! [`PpduTiming`] turns mode, band and length into air time, exact to the nanosecond. [`BasicRates`] chooses the mode of
-//! ACK, block ACK and CTS. [`Amendment`] builds modes from what users write and refuses those that the standard does not
-//! have. [`Timing`] holds the air times and intervals of 802.11b, a and g.
+//! [`PpduTiming`] turns mode, band and length into air time, exact to the nanosecond. [`BasicRates`] chooses the mode
+//! of ACK, block ACK and CTS. [`Amendment`] builds modes from what users write and refuses those that the standard does
+//! not have. [`Timing`] holds the air times and intervals of 802.11b, a and g.
 //!
 //! Sources: IEEE Std 802.11-2016, clause 15 (DSSS), 16 (HR/DSSS), 17 (OFDM), 18 (ERP), and table 9-25 of frame formats.
 
@@ -222,8 +222,8 @@ impl Timing {
         matches!(self.modulation, Modulation::Dsss { .. }) || (self.dsss.is_some() && DSSS_RATES.contains(&rate))
     }
 
-    /// Preamble and header of a frame at `rate`. The short ones of HR/DSSS are for 2, 5.5 and 11 Mb/s only (16.2.2.3), so
-    /// frames at 1 Mb/s have the long ones.
+    /// Preamble and header of a frame at `rate`. The short ones of HR/DSSS are for 2, 5.5 and 11 Mb/s only (16.2.2.3),
+    /// so frames at 1 Mb/s have the long ones.
     #[must_use]
     pub fn preamble_of(&self, rate: BitRate) -> Duration {
         let by_dsss = self.is_dsss(rate);
@@ -353,8 +353,8 @@ mod tests {
         assert_eq!(timing.ack_timeout(), Duration::from_micros(10 + 20 + 192));
     }
 
-    /// 16.2.2.3: the short preamble is for 2, 5.5 and 11 Mb/s. An ACK takes 96 + 56 us at 2 Mb/s and 192 + 112 us at 1 Mb/s,
-    /// also the one that EIFS reckons with.
+    /// 16.2.2.3: the short preamble is for 2, 5.5 and 11 Mb/s. An ACK takes 96 + 56 us at 2 Mb/s and 192 + 112 us at 1
+    /// Mb/s, also the one that EIFS reckons with.
     #[test]
     fn a_frame_at_1_mbps_has_the_long_preamble() {
         let mbps = BitRate::from_mbps;

@@ -2,18 +2,21 @@
 //!
 //! White Gaussian noise, ideal receivers, SINR per subcarrier and spatial stream. Sources:
 //!
-//! - BCC: as for OFDM in [`crate::BitErrors`]: bit errors of square QAM with Gray code, `2 / log2 M * (1 - 1 / sqrt M) *
-//!   erfc(sqrt(1.5 SINR / (M - 1)))`, and the union bound for hard decisions (G. Pei and T. Henderson, Boeing, 2010, after L. Miller,
-//!   NIST). The weights of rate 5/6 are those of D. Haccoun and G. Bégin, IEEE Transactions on Communications 37(11), 1989.
-//! - LDPC: the normal approximation for codewords of 1944 bits, `Q((n C - k + log2(n) / 2) / sqrt(n V))` with capacity C and
-//!   dispersion V of the constellation (Y. Polyanskiy, H. V. Poor and S. Verdú, IEEE Transactions on Information Theory 56(5),
-//!   2010): what a good code of that length can do. Decoders of chips lose some tenths of a dB to 1 dB on it, which is left out.
+//! - BCC: as for OFDM in [`crate::BitErrors`]: bit errors of square QAM with Gray code, `2 / log2 M * (1 - 1 / sqrt M)
+//!   * erfc(sqrt(1.5 SINR / (M - 1)))`, and the union bound for hard decisions (G. Pei and T. Henderson, Boeing, 2010,
+//!   after L. Miller, NIST). The weights of rate 5/6 are those of D. Haccoun and G. Bégin, IEEE Transactions on
+//!   Communications 37(11), 1989.
+//! - LDPC: the normal approximation for codewords of 1944 bits, `Q((n C - k + log2(n) / 2) / sqrt(n V))` with capacity
+//!   C and dispersion V of the constellation (Y. Polyanskiy, H. V. Poor and S. Verdú, IEEE Transactions on Information
+//!   Theory 56(5), 2010): what a good code of that length can do. Decoders of chips lose some tenths of a dB to 1 dB on
+//!   it, which is left out.
 //! - Dual carrier modulation: both copies of a bit together have twice the SINR.
 //!
-//! The two are no fair comparison of the codes: hard decisions cost BCC some 2 dB and the bound more, and LDPC is as good as it
-//! could be, so that they lie 6 to 8 dB apart at the same MCS. Compare within one of them.
+//! The two are no fair comparison of the codes: hard decisions cost BCC some 2 dB and the bound more, and LDPC is as
+//! good as it could be, so that they lie 6 to 8 dB apart at the same MCS. Compare within one of them.
 //!
-//! Left out: correlation between streams, phase noise and other flaws of radios, which bound 1024-QAM and 4096-QAM in practice.
+//! Left out: correlation between streams, phase noise and other flaws of radios, which bound 1024-QAM and 4096-QAM in
+//! practice.
 
 use std::f64::consts::{FRAC_1_SQRT_2, LOG2_E, PI};
 use std::sync::OnceLock;
@@ -39,8 +42,8 @@ type Curve = Vec<f64>;
 static BCC: [OnceLock<Curve>; 14] = [const { OnceLock::new() }; 14];
 static LDPC: [OnceLock<Curve>; 14] = [const { OnceLock::new() }; 14];
 
-/// Natural logarithm of the probability that `bits` bits sent in `mode` at `sinr` (a ratio) are all right; `None` for modes
-/// before HT, see [`crate::BitErrors`]. The tables are made once.
+/// Natural logarithm of the probability that `bits` bits sent in `mode` at `sinr` (a ratio) are all right; `None` for
+/// modes before HT, see [`crate::BitErrors`]. The tables are made once.
 #[must_use]
 pub fn log_survival(mode: TxMode, sinr: f64, bits: f64) -> Option<f64> {
     let (index, coding, dcm) = match mode {
@@ -124,8 +127,8 @@ fn ldpc(parameters: McsParameters, sinr: f64) -> f64 {
     libm::log1p(-error.min(1.0)) / payload
 }
 
-/// Mean and variance, in bits and bits squared, of the information density of `levels` evenly spaced and equally probable
-/// amplitudes, whose mean power is `ratio` times that of the noise.
+/// Mean and variance, in bits and bits squared, of the information density of `levels` evenly spaced and equally
+/// probable amplitudes, whose mean power is `ratio` times that of the noise.
 fn pam(levels: u32, ratio: f64) -> (f64, f64) {
     const STEPS: i32 = 60;
     let squared = f64::from(levels * levels - 1) / 3.0;
@@ -166,8 +169,8 @@ mod tests {
         log_survival(mode, libm::pow(10.0, db / 10.0), 8.0 * bytes).unwrap().exp()
     }
 
-    /// Success of 2000 bytes by SINR in dB: the MCSs that OFDM has as rates, with the published values of those (ns-3's program
-    /// ofdm-validation.cc, see [`crate::BitErrors`]).
+    /// Success of 2000 bytes by SINR in dB: the MCSs that OFDM has as rates, with the published values of those (ns-3's
+    /// program ofdm-validation.cc, see [`crate::BitErrors`]).
     #[test]
     fn bcc_agrees_with_the_published_values_of_ofdm() {
         for (mcs, db, published, digits) in [
@@ -185,8 +188,8 @@ mod tests {
         }
     }
 
-    /// Capacity of binary input: Shannon limits of codes of rate 1/2, 3/4 and 5/6 are 0.187, 1.626 and 2.362 dB of E_b/N_0, well-known
-    /// numbers.
+    /// Capacity of binary input: Shannon limits of codes of rate 1/2, 3/4 and 5/6 are 0.187, 1.626 and 2.362 dB of
+    /// E_b/N_0, well-known numbers.
     #[test]
     fn capacity_of_binary_input() {
         for (rate, eb_n0_db) in [(0.5, 0.187), (0.75, 1.626), (5.0 / 6.0, 2.362)] {
@@ -198,8 +201,8 @@ mod tests {
         assert!((capacity - 3.0).abs() < 1e-6 && dispersion < 1e-5);
     }
 
-    /// SINR at which half of the MPDUs of 1500 bytes are lost: it rises with the MCS, LDPC needs less than BCC, and both more than
-    /// Shannon's limit.
+    /// SINR at which half of the MPDUs of 1500 bytes are lost: it rises with the MCS, LDPC needs less than BCC, and
+    /// both more than Shannon's limit.
     #[test]
     fn thresholds_are_in_order() {
         let threshold = |mode| {

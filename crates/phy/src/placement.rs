@@ -78,8 +78,8 @@ choice! {
 }
 
 impl Placement {
-    /// Places of `count` stations. Chain, grid and rectangle begin at `origin`, which is the centre of the circle. `draws(index)`
-    /// are those of one station.
+    /// Places of `count` stations. Chain, grid and rectangle begin at `origin`, which is the centre of the circle.
+    /// `draws(index)` are those of one station.
     pub fn positions(&self, count: u32, origin: Position, draws: impl Fn(u32) -> Stream) -> Vec<Position> {
         let columns = |params: &grid::Params| match params.columns {
             Some(columns) => columns.max(1),

@@ -1,7 +1,7 @@
 //! Air time of a PPDU from mode, band and length of the PSDU: the only place where it is computed.
 //!
-//! Sources: IEEE Std 802.11-2020, 16.3.4 (DSSS), 17.4.3 (OFDM), 19.4.3 (HT), 21.4.3 (VHT); 802.11ax, 27.4.3 (HE); 802.11be,
-//! 36.4.3 (EHT).
+//! Sources: IEEE Std 802.11-2020, 16.3.4 (DSSS), 17.4.3 (OFDM), 19.4.3 (HT), 21.4.3 (VHT); 802.11ax, 27.4.3 (HE);
+//! 802.11be, 36.4.3 (EHT).
 
 use wifair_units::{Bytes, Duration};
 
@@ -48,7 +48,8 @@ pub(crate) struct ShortSymbol {
     pub data_bits: u32,
 }
 
-/// Nominal packet padding of an HE or EHT receiver: the time that it needs after a PPDU whose last symbol is full (27.3.13).
+/// Nominal packet padding of an HE or EHT receiver: the time that it needs after a PPDU whose last symbol is full
+/// (27.3.13).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PacketPadding {
     /// None: no packet extension.
@@ -65,8 +66,8 @@ pub enum PacketPadding {
 /// What of an air time depends on the receiver and the bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PpduOptions {
-    /// Whether the symbol (HT, VHT) or segment of a symbol (HE, EHT) that LDPC needs for some lengths is counted. Off: most
-    /// calculations and simulators leave it out.
+    /// Whether the symbol (HT, VHT) or segment of a symbol (HE, EHT) that LDPC needs for some lengths is counted. Off:
+    /// most calculations and simulators leave it out.
     pub ldpc_extra_symbol: bool,
     /// Packet extension, HE and EHT.
     pub packet_padding: PacketPadding,
@@ -165,8 +166,8 @@ impl PpduTiming {
         }
     }
 
-    /// The longest PSDU whose PPDU takes at most `time`, `None` if not even an empty one fits. Packet extension and extra
-    /// symbol are not reckoned with.
+    /// The longest PSDU whose PPDU takes at most `time`, `None` if not even an empty one fits. Packet extension and
+    /// extra symbol are not reckoned with.
     #[must_use]
     pub fn longest(&self, time: Duration) -> Option<Bytes> {
         let fixed = self.preamble + self.signal_extension;

@@ -55,7 +55,8 @@ pub mod two_ray {
     use wifair_units::Metres;
 
     wifair_config::table! {
-        /// Direct and ground-reflected ray: beyond the crossover distance the received power falls with the fourth power.
+        /// Direct and ground-reflected ray: beyond the crossover distance the received power falls with the fourth
+        /// power.
         pub struct Params {
             /// Carrier frequency, in MHz; 914 is ns-2's.
             pub frequency_mhz: f64 = 914.0, "above 0" => |f| *f > 0.0;

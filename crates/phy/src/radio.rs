@@ -17,8 +17,8 @@ table! {
         pub antenna_gain: Db = Db(0.0);
         /// Noise at the receiver, thermal and its own: -101 dBm in 20 MHz and a noise figure of 6 dB.
         pub noise: Dbm = Dbm(-95.0), "at most 100 dBm" => |level| level.0 <= 100.0;
-        /// Power from which a frame can be read. IEEE Std 802.11-2016 asks for at least -76 dBm at 11 Mb/s (16.3.8.2) and
-        /// -82 dBm at 6 Mb/s (17.3.10.2).
+        /// Power from which a frame can be read. IEEE Std 802.11-2016 asks for at least -76 dBm at 11 Mb/s (16.3.8.2)
+        /// and -82 dBm at 6 Mb/s (17.3.10.2).
         pub sensitivity: Dbm = Dbm(-82.0), "from -200 dBm to 100 dBm" => |level| is_level(*level);
         /// Power from which the medium is busy.
         pub carrier_sense: Dbm = Dbm(-82.0), "from -200 dBm to 100 dBm" => |level| is_level(*level);
@@ -91,8 +91,8 @@ table! {
         pub spoils: Spoils = Spoils::Threshold;
         /// Which of several frames a receiver gets.
         pub capture: Capture = Capture::Header;
-        /// How much stronger than what disturbs it a frame must be: to its end where the threshold spoils it, only when it
-        /// begins where bits do.
+        /// How much stronger than what disturbs it a frame must be: to its end where the threshold spoils it, only when
+        /// it begins where bits do.
         pub capture_threshold: Db = Db(match spoils {
             Spoils::Threshold => 10.0,
             Spoils::Bits => 4.0,

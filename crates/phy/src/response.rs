@@ -50,9 +50,9 @@ impl BasicRates {
 
     /// Mode of a CTS, ACK or block ACK that answers a PPDU sent in `mode`.
     ///
-    /// DSSS and CCK are answered in kind, with the same preamble; all others by OFDM, at the highest basic rate that is not
-    /// above the rate of the PPDU or, from HT on, its non-HT reference rate; without such a basic rate at the highest
-    /// mandatory one. HE of extended range is answered in kind at MCS 0, since OFDM would not reach as far.
+    /// DSSS and CCK are answered in kind, with the same preamble; all others by OFDM, at the highest basic rate that is
+    /// not above the rate of the PPDU or, from HT on, its non-HT reference rate; without such a basic rate at the
+    /// highest mandatory one. HE of extended range is answered in kind at MCS 0, since OFDM would not reach as far.
     #[must_use]
     pub fn response(self, mode: TxMode) -> TxMode {
         match mode {
@@ -113,7 +113,8 @@ mod tests {
         assert_eq!(two.response(ofdm(54)), ofdm(24));
     }
 
-    /// Reference rates (10.6.11): BPSK 1/2 is 6 Mb/s, QPSK 12 and 18, 16-QAM 24 and 36, 64-QAM 2/3 is 48, above 54 Mb/s.
+    /// Reference rates (10.6.11): BPSK 1/2 is 6 Mb/s, QPSK 12 and 18, 16-QAM 24 and 36, 64-QAM 2/3 is 48, above 54
+    /// Mb/s.
     #[test]
     fn an_mcs_is_answered_at_its_reference_rate() {
         let all: Vec<BitRate> = OfdmMode::rates().collect();

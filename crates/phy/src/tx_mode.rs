@@ -312,8 +312,8 @@ impl TxMode {
         }
     }
 
-    /// Whether the standard has this mode in `band`: no DSSS outside 2.4 GHz, no VHT outside 5 GHz, no HT in 6 GHz, at most
-    /// 40 MHz in 2.4 GHz, 320 MHz only in 6 GHz.
+    /// Whether the standard has this mode in `band`: no DSSS outside 2.4 GHz, no VHT outside 5 GHz, no HT in 6 GHz, at
+    /// most 40 MHz in 2.4 GHz, 320 MHz only in 6 GHz.
     pub fn check_band(self, band: Band) -> Result<(), ModeError> {
         let (name, bands): (&str, &[Band]) = match self {
             Self::Dsss(_) => ("DSSS", &[Band::Ghz2_4]),

@@ -1,5 +1,5 @@
-//! VHT to a single user, 802.11ac: IEEE Std 802.11-2020, clause 21. MCS 0 to 9, 20 to 160 MHz, 1 to 8 streams. Left out: STBC,
-//! several users.
+//! VHT to a single user, 802.11ac: IEEE Std 802.11-2020, clause 21. MCS 0 to 9, 20 to 160 MHz, 1 to 8 streams. Left
+//! out: STBC, several users.
 
 use wifair_units::Duration;
 
@@ -133,8 +133,8 @@ const fn subcarriers(width: ChannelWidth) -> u32 {
     }
 }
 
-/// The BCC encoders, N_ES: as few as 600 Mb/s each (2160 bits in 3.6 us) allow, and such that each of them fills a symbol with
-/// whole puncturing blocks. This gives the column N_ES of tables 21-30 to 21-61.
+/// The BCC encoders, N_ES: as few as 600 Mb/s each (2160 bits in 3.6 us) allow, and such that each of them fills a
+/// symbol with whole puncturing blocks. This gives the column N_ES of tables 21-30 to 21-61.
 fn encoders(coded: u32, data: u32, block: u32) -> u32 {
     let least = data.div_ceil(2_160);
     (least..).find(|n| coded.is_multiple_of(n * block) && data.is_multiple_of(*n)).unwrap_or(least)
@@ -155,8 +155,8 @@ const fn exists(mcs: u8, streams: u8, width: ChannelWidth) -> bool {
 mod tests {
     use super::*;
 
-    /// N_ES of tables 21-30 to 21-61 where it is not `ceil(N_DBPS / 2160)`, after E. Perahia and R. Stacey, Next Generation
-    /// Wireless LANs, 2nd edition, table 7.13.
+    /// N_ES of tables 21-30 to 21-61 where it is not `ceil(N_DBPS / 2160)`, after E. Perahia and R. Stacey, Next
+    /// Generation Wireless LANs, 2nd edition, table 7.13.
     #[test]
     fn encoders_of_the_irregular_combinations() {
         for (width, streams, mcs, encoders) in [

@@ -1,5 +1,5 @@
-//! Air times against those computed outside: `tests/data/reference/airtime.csv`, by the formulas of the standard, and by
-//! ns-3 where it has no quirk.
+//! Air times against those computed outside: `tests/data/reference/airtime.csv`, by the formulas of the standard, and
+//! by ns-3 where it has no quirk.
 
 use std::path::Path;
 
@@ -87,9 +87,9 @@ fn mode(standard: &str, request: ModeRequest) -> (Band, TxMode) {
     Amendment::parse(standard).unwrap().mode(&request).unwrap()
 }
 
-/// Worked by hand, 20 MHz and MCS 0 (26 bits a symbol), one stream, 14 bytes: 134 bits with service and tail, 6 symbols.
-/// HT-greenfield has 24 us before them. HE ER SU: 44 + 7.2 us, 134 bits in two symbols of 117 bits; on 106 tones, 51 bits a
-/// symbol, 3 symbols; with DCM on all 242 tones 58 bits a symbol, 3 symbols.
+/// Worked by hand, 20 MHz and MCS 0 (26 bits a symbol), one stream, 14 bytes: 134 bits with service and tail, 6
+/// symbols. HT-greenfield has 24 us before them. HE ER SU: 44 + 7.2 us, 134 bits in two symbols of 117 bits; on 106
+/// tones, 51 bits a symbol, 3 symbols; with DCM on all 242 tones 58 bits a symbol, 3 symbols.
 #[test]
 fn greenfield_and_extended_range() {
     let us = |(band, mode), expected_ns| {
@@ -102,14 +102,15 @@ fn greenfield_and_extended_range() {
     us(mode("802.11ax", range(106)), 51_200 + 3 * 13_600);
     us(mode("802.11ax", ModeRequest { dcm: true, ..range(242) }), 51_200 + 3 * 13_600);
     us(mode("802.11ax", ModeRequest { mcs, dcm: true, ..ModeRequest::default() }), 43_200 + 3 * 13_600);
-    // A short guard interval is rounded up to 4 us in mixed format only; two streams and 4 + 4 us more of HT-LTFs, less one.
+    // A short guard interval is rounded up to 4 us in mixed format only; two streams and 4 + 4 us more of HT-LTFs, less
+    // one.
     let short = ModeRequest { mcs: Some(8), guard_interval: Some(Duration::from_nanos(400)), ..ModeRequest::default() };
     us(mode("802.11n", short), 40_000 + 12_000);
     us(mode("802.11n", ModeRequest { greenfield: true, ..short }), 28_000 + 3 * 3_600);
 }
 
-/// 802.11be, 320 MHz, MCS 13, 8 streams: 3920 * 12 * 8 * 5 / 6 = 313,600 bits a symbol; 32 us and EHT-SIG of 8 us, EHT-STF
-/// 4 us and 8 EHT-LTFs of 7.2 us precede them.
+/// 802.11be, 320 MHz, MCS 13, 8 streams: 3920 * 12 * 8 * 5 / 6 = 313,600 bits a symbol; 32 us and EHT-SIG of 8 us,
+/// EHT-STF 4 us and 8 EHT-LTFs of 7.2 us precede them.
 #[test]
 fn eht_at_its_widest() {
     let request = ModeRequest {
@@ -126,8 +127,9 @@ fn eht_at_its_widest() {
     assert_eq!(timing.duration(Bytes(39_199)), Duration::from_nanos(44_000 + 57_600 + 2 * 13_600));
 }
 
-/// Table 27-46: nominal packet padding of 16 us gives 4, 8, 12 and 16 us, of 8 us 0, 0, 4 and 8 us, by how many quarters of the
-/// last symbol hold data. HE 20 MHz, MCS 0: 117 bits a symbol and 30 a quarter, less 22 bits of service and tail.
+/// Table 27-46: nominal packet padding of 16 us gives 4, 8, 12 and 16 us, of 8 us 0, 0, 4 and 8 us, by how many
+/// quarters of the last symbol hold data. HE 20 MHz, MCS 0: 117 bits a symbol and 30 a quarter, less 22 bits of service
+/// and tail.
 #[test]
 fn packet_extension() {
     let (band, mode) = mode("802.11ax", ModeRequest { mcs: Some(0), ..ModeRequest::default() });

@@ -1,5 +1,5 @@
-//! Data rates against the tables of the standard, in Mb/s with one digit: IEEE Std 802.11-2020, 19.5 and 21.5; 802.11ax,
-//! 27.5; 802.11be, 36.5.
+//! Data rates against the tables of the standard, in Mb/s with one digit: IEEE Std 802.11-2020, 19.5 and 21.5;
+//! 802.11ax, 27.5; 802.11be, 36.5.
 
 use wifair_phy::{Amendment, Band, ModeRequest};
 use wifair_units::Duration;

@@ -201,7 +201,8 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Reads and analyses a capture, from standard input without `path`, without the GIL; as far as it came, if it was stopped.
+/// Reads and analyses a capture, from standard input without `path`, without the GIL; as far as it came, if it was
+/// stopped.
 #[pyfunction]
 pub fn read_capture(py: Python<'_>, path: Option<PathBuf>, wanted: Wanted, control: &Control) -> PyResult<Capture> {
     let settings = wanted.settings().map_err(PyValueError::new_err)?;

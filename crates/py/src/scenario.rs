@@ -246,8 +246,8 @@ impl Scenario {
         self.inner.to_toml()
     }
 
-    /// Simulates it, without the GIL unless it calls into Python; `None` if it was stopped. What `taps` asks for is recorded
-    /// beside it.
+    /// Simulates it, without the GIL unless it calls into Python; `None` if it was stopped. What `taps` asks for is
+    /// recorded beside it.
     #[pyo3(signature = (seed, sample_step_ns, control, taps=None, fast_paths=true))]
     fn run<'py>(
         &self,

@@ -99,9 +99,10 @@ pub trait Discipline {
     /// Hands out the packet to send next, and perhaps drops others.
     fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId>;
 
-    /// Hands out the next packet to the station `to`, out of its turn if need be: an aggregate takes in what waits for its
-    /// receiver. `is_to` tells whether a packet goes there. Nothing if there is none, if it is longer than `room` bytes and the
-    /// discipline can look before it takes, or if the discipline cannot tell: then each station needs a queue of its own.
+    /// Hands out the next packet to the station `to`, out of its turn if need be: an aggregate takes in what waits for
+    /// its receiver. `is_to` tells whether a packet goes there. Nothing if there is none, if it is longer than `room`
+    /// bytes and the discipline can look before it takes, or if the discipline cannot tell: then each station needs a
+    /// queue of its own.
     fn dequeue_for(
         &mut self,
         now: Time,
@@ -287,7 +288,14 @@ macro_rules! disciplines {
             }
 
             #[inline(never)]
-            fn enqueue_in_any(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+            fn enqueue_in_any(
+                &mut self,
+                now: Time,
+                id: PacketId,
+                to: u32,
+                packets: &mut Packets,
+                dropped: &mut Dropped,
+            ) {
                 match self {
                     $( Self::$variant(queue) => queue.enqueue(now, id, to, packets, dropped), )+
                     Self::RoutingFirst(queue) => queue.enqueue(now, id, to, packets, dropped),
@@ -296,7 +304,12 @@ macro_rules! disciplines {
             }
 
             #[inline(never)]
-            fn dequeue_from_any(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
+            fn dequeue_from_any(
+                &mut self,
+                now: Time,
+                packets: &mut Packets,
+                dropped: &mut Dropped,
+            ) -> Option<PacketId> {
                 match self {
                     $( Self::$variant(queue) => queue.dequeue(now, packets, dropped), )+
                     Self::RoutingFirst(queue) => queue.dequeue(now, packets, dropped),

@@ -2,21 +2,22 @@
 //!
 //! Source: C. Perkins and P. Bhagwat, "Highly Dynamic Destination-Sequenced Distance-Vector Routing (DSDV) for Mobile
 //! Computers", SIGCOMM 1994. Each destination numbers its own announcements with even numbers; a newer number wins, of
-//! equal numbers the fewer hops. A station that loses its next hop announces the destination with no way to it (infinitely
-//! many hops) and the next odd number, which only a newer announcement of the destination itself can overrule. So the
-//! numbers never fall along a way, and hops do where numbers are equal: there are no loops, at no time.
+//! equal numbers the fewer hops. A station that loses its next hop announces the destination with no way to it
+//! (infinitely many hops) and the next odd number, which only a newer announcement of the destination itself can
+//! overrule. So the numbers never fall along a way, and hops do where numbers are equal: there are no loops, at no
+//! time.
 //!
-//! A whole table is announced periodically; a way found or lost at once (but not more often than once in a while); a way
-//! that became longer or shorter after twice the time that ways to this destination took to settle, on average.
+//! A whole table is announced periodically; a way found or lost at once (but not more often than once in a while); a
+//! way that became longer or shorter after twice the time that ways to this destination took to settle, on average.
 //!
-//! Readings of what the paper leaves open: a way lost is believed only if the next hop says so; a new number alone is not
-//! announced at once; a packet takes a way as soon as it is known, settled or not, and the newest one when its turn on the
-//! air comes. Announcements set off by the same event are spread over a short time, and a whole table above the size of a
-//! packet is cut. Addresses are the numbers of stations.
+//! Readings of what the paper leaves open: a way lost is believed only if the next hop says so; a new number alone is
+//! not announced at once; a packet takes a way as soon as it is known, settled or not, and the newest one when its turn
+//! on the air comes. Announcements set off by the same event are spread over a short time, and a whole table above the
+//! size of a packet is cut. Addresses are the numbers of stations.
 //!
 //! Departures from ns-2 2.35 (dsdv/dsdv.cc), whose constants are the defaults: it lets a way found for the first time
-//! settle too, for 12 s a hop; believes of any neighbour that a way is lost; never counts settling within one number; and
-//! draws its intervals from 0.75 to 1 of the nominal one.
+//! settle too, for 12 s a hop; believes of any neighbour that a way is lost; never counts settling within one number;
+//! and draws its intervals from 0.75 to 1 of the nominal one.
 
 use wifair_config::table;
 use wifair_engine::Stream;
@@ -52,7 +53,8 @@ table! {
         pub limit: Bytes = Bytes(1500), "from 100 B to 2296 B" => |limit| (100..=2296).contains(&limit.0);
         /// Whether announcements go before all other packets in the stations' queues (ns-2: PriQueue).
         pub priority: bool = true;
-        /// Packets that a station holds for a destination to which it knows no way; a further one pushes out the oldest.
+        /// Packets that a station holds for a destination to which it knows no way; a further one pushes out the
+        /// oldest.
         pub hold: u32 = 5;
         /// Whether a frame given up at its retry limit means that the neighbour is gone; otherwise only silence does.
         pub link_feedback: bool = false;
@@ -462,9 +464,9 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
-        /// Links come and go, announcements are late, overtake each other and get lost: there is no loop at any time. Once
-        /// the links stay and nothing is lost there are ways to all that can be reached, and to no others. They need not be
-        /// the shortest: a new number may come by a longer way first, each time anew.
+        /// Links come and go, announcements are late, overtake each other and get lost: there is no loop at any time.
+        /// Once the links stay and nothing is lost there are ways to all that can be reached, and to no others. They
+        /// need not be the shortest: a new number may come by a longer way first, each time anew.
         #[test]
         fn there_are_no_loops_and_in_the_end_ways_to_all(
             seed in any::<u64>(),

@@ -14,8 +14,8 @@ const NOWHERE: u32 = u32::MAX;
 
 impl NextHops {
     /// Paths of the fewest hops. `neighbours` lists, for each station, the stations with which it can exchange frames;
-    /// `power(from, to)` says how strongly `to` receives `from`. Of several shortest paths the one is taken whose first hop
-    /// arrives strongest at the sender, then the one whose first hop has the lowest number.
+    /// `power(from, to)` says how strongly `to` receives `from`. Of several shortest paths the one is taken whose first
+    /// hop arrives strongest at the sender, then the one whose first hop has the lowest number.
     ///
     /// # Panics
     /// If there are more than 2^32 stations.

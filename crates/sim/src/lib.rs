@@ -48,8 +48,8 @@ pub struct Options {
     pub sample_every: Option<Duration>,
     /// Where the classes come from that a scenario names.
     pub foreign: Option<Arc<dyn Foreign>>,
-    /// Whether shortcuts are taken, as by default. Without them the model runs alone: results are the same, at the cost of
-    /// time; only [`Outcome::events`], which counts steps of the program, may differ.
+    /// Whether shortcuts are taken, as by default. Without them the model runs alone: results are the same, at the cost
+    /// of time; only [`Outcome::events`], which counts steps of the program, may differ.
     pub fast_paths: bool,
 }
 

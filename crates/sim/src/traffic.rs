@@ -260,8 +260,8 @@ table! {
 table! {
     /// Sessions from a table.
     pub struct Trace {
-        /// A CSV file with the columns `start_s` and `bytes`, relative to the scenario. The effective scenario holds its
-        /// rows as `list` instead.
+        /// A CSV file with the columns `start_s` and `bytes`, relative to the scenario. The effective scenario holds
+        /// its rows as `list` instead.
         pub file: Option<String> = None;
         /// The rows: start in seconds from the start of the flow, and bytes.
         pub list: Vec<[f64; 2]> = Vec::new();
@@ -274,7 +274,8 @@ table! {
             (None, true) => at.problem("list", "no trace", "write file = \"name.csv\""),
             _ => {}
         }
-        if let Some(row) = trace.list.iter().position(|row| row[0] < 0.0 || row[1] < 1.0 || row[0] > 1e9 || row[1] > 1e15) {
+        let is_wrong = |row: &[f64; 2]| row[0] < 0.0 || row[1] < 1.0 || row[0] > 1e9 || row[1] > 1e15;
+        if let Some(row) = trace.list.iter().position(is_wrong) {
             at.problem(&format!("list[{row}]"), "not a session", "[start in s, bytes], as in [0.5, 10000]");
         }
         if let Some(row) = trace.list.windows(2).position(|pair| pair[1][0] < pair[0][0]) {

@@ -86,7 +86,8 @@ fn segments<'a>(analysis: &'a Analysis, of: &ConnectionReport<'_>, side: usize) 
     (0..rows.len()).filter(move |&at| (rows.connection[at] as usize, usize::from(rows.side[at])) == (number, side))
 }
 
-/// Loss on the air, in the queue of the access point and, by its own queue, at a station; both directions, three stacks.
+/// Loss on the air, in the queue of the access point and, by its own queue, at a station; both directions, three
+/// stacks.
 const LOSSY: &str = r#"
     duration = "20 s"
     wlan.standard = "802.11b"
@@ -255,8 +256,8 @@ fn the_air_holds_the_frames_that_the_stations_counted() {
     }
 }
 
-/// A scheme rewrites windows in the access point: on its wires the ACKs have what the server offered, on the air what the scheme
-/// says, and what stations have outstanding obeys.
+/// A scheme rewrites windows in the access point: on its wires the ACKs have what the server offered, on the air what
+/// the scheme says, and what stations have outstanding obeys.
 #[test]
 fn the_air_shows_the_window_that_a_scheme_has_written() {
     for stack in ["modern", "ns2"] {

@@ -41,8 +41,8 @@ fn cell(number: u32) -> String {
     )
 }
 
-/// On channels of their own cells do not know of each other: each does what it does alone, to the last byte, with the fast
-/// medium and with the general one.
+/// On channels of their own cells do not know of each other: each does what it does alone, to the last byte, with the
+/// fast medium and with the general one.
 #[test]
 fn cells_on_different_channels_are_independent() {
     for space in ["", "[space]\n[[space.paths]]\nfrom = 'ap1'\nto = 'sta1x'\nmiss = 0.0\n"] {
@@ -253,8 +253,8 @@ fn a_matrix_gives_the_gain_of_every_path() {
     assert!(told.contains("a matrix of 2 rows and 2 columns for 3 nodes"), "{told}");
 }
 
-/// 802.11b stations in an 802.11g network: the others protect their frames unless told not to, at 248 us of CTS and 10 us of
-/// SIFS a frame, and frames for everyone go at a rate that all can read.
+/// 802.11b stations in an 802.11g network: the others protect their frames unless told not to, at 248 us of CTS and 10
+/// us of SIFS a frame, and frames for everyone go at a rate that all can read.
 #[test]
 fn frames_are_protected_where_there_are_80211b_stations() {
     let text = |more: &str, dsss_only: bool| {

@@ -62,14 +62,15 @@ fn announced_ways_carry_what_static_ones_do() {
     let announced = attempts(&learnt) - attempts(&fixed);
     assert!(announced.abs_diff(learnt.cell.routing_packets) < 100, "{announced}");
     assert_eq!(fixed.cell.routing_packets, 0);
-    // Each of the five announces every 13.5 to 16.5 s in 40 s, two to three times: its way to five destinations, 80 bytes.
+    // Each of the five announces every 13.5 to 16.5 s in 40 s, two to three times: its way to five destinations, 80
+    // bytes.
     let packets = learnt.cell.routing_packets;
     assert!((10..=15).contains(&packets), "{packets}");
     assert_eq!(learnt.cell.routing_bytes, packets * 80);
 }
 
-/// Within 2 s everyone has announced itself; in the worst case a way grows by one hop each second, as the pause is 1 s. Until
-/// then the source holds five packets.
+/// Within 2 s everyone has announced itself; in the worst case a way grows by one hop each second, as the pause is 1 s.
+/// Until then the source holds five packets.
 #[test]
 fn packets_wait_for_a_way_and_push_out_the_oldest() {
     let text = datagrams("80 kb/s", "[routing]\nprotocol = 'dsdv'").replace("warm_up = '20 s'", "");
@@ -116,8 +117,8 @@ fn a_chain_of_a_hundred_runs() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Whatever the load, the losses and the rules, a packet is under way, arrived or counted as lost, and a run is the same
-    /// twice and in pieces.
+    /// Whatever the load, the losses and the rules, a packet is under way, arrived or counted as lost, and a run is the
+    /// same twice and in pieces.
     #[test]
     fn no_packet_goes_astray(
         seed in any::<u64>(),

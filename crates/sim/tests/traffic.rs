@@ -66,9 +66,9 @@ fn sessions_queue_behind_each_other_on_one_connection() {
     assert!(after[1] >= after[0] && after[0] > 0.5, "{after:?}");
 }
 
-/// A persistent flow that falls silent after 2 s: of what a wire of 10 Mb/s takes until then, 2 s * 10 Mb/s * 1460/1500,
-/// it carries all but the start (20 ms for the handshake, then slow start to a window of 25 kB, five round trips of 20 ms),
-/// and after that at most the window that is on its way.
+/// A persistent flow that falls silent after 2 s: of what a wire of 10 Mb/s takes until then, 2 s * 10 Mb/s *
+/// 1460/1500, it carries all but the start (20 ms for the handshake, then slow start to a window of 25 kB, five round
+/// trips of 20 ms), and after that at most the window that is on its way.
 #[test]
 fn a_persistent_flow_stops() {
     let text = "duration = '10 s'\n[[servers]]\nname = 'a'\nat = 'r'\n[[servers]]\nname = 'b'\nat = 'r'\nrate = '10 Mb/s'\n\

@@ -30,7 +30,8 @@ struct Setup {
     tcp: Tcp,
     /// A flow of datagrams from the first station to the last over the access point, which sends one each so many us.
     relayed_us: Option<u64>,
-    /// A connection from the server of the first flow to that of the second, by their wires and over no air, with this window.
+    /// A connection from the server of the first flow to that of the second, by their wires and over no air, with this
+    /// window.
     across: Option<u64>,
     /// Flows begin at once, and datagrams come at whole milliseconds: packets meet at one instant.
     together: bool,

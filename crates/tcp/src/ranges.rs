@@ -100,7 +100,10 @@ mod tests {
     proptest! {
         /// Against a set of single offsets.
         #[test]
-        fn ranges_hold_what_was_put_in(parts in prop::collection::vec((1u64..200, 1u64..12), 0..60), next in 0u64..220) {
+        fn ranges_hold_what_was_put_in(
+            parts in prop::collection::vec((1u64..200, 1u64..12), 0..60),
+            next in 0u64..220,
+        ) {
             let mut ranges = Ranges::default();
             let mut set = BTreeSet::new();
             for (start, len) in parts {

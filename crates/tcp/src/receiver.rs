@@ -218,8 +218,8 @@ impl Receiver {
         self.reply != 0 || self.earlier.is_some()
     }
 
-    /// As [`Receiver::poll`], when [one is due](Receiver::is_due): writes it into `packet`, and returns whether another one
-    /// is.
+    /// As [`Receiver::poll`], when [one is due](Receiver::is_due): writes it into `packet`, and returns whether another
+    /// one is.
     #[inline]
     pub fn write(&mut self, now: Time, packet: &mut Packet) -> bool {
         *packet = self.blank;

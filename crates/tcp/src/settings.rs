@@ -103,8 +103,8 @@ table! {
         /// Tick of the clock that measures round-trip times; 0 s is exact.
         pub tick: Duration = if stack == Stack::Ns2 { ms(10) } else { Duration::ZERO }, by stack,
             "at most 1 s" => |tick| *tick <= ms(1000);
-        /// Whether the shortest timeout bounds the deviation alone, so that the timeout is longer than the round trip by
-        /// at least that (Linux).
+        /// Whether the shortest timeout bounds the deviation alone, so that the timeout is longer than the round trip
+        /// by at least that (Linux).
         pub min_rto_on_variance: bool = stack == Stack::Modern, by stack;
         /// Selective ACKs (RFC 2018).
         pub sack: bool = stack == Stack::Modern, by stack;
@@ -132,7 +132,8 @@ table! {
         /// ns-2's recovery in small things: the ACK that ends it lets the window grow, what partial ACKs took off the
         /// window stays off, further timeouts of a segment reduce ssthresh again.
         pub ns2_recovery: bool = stack == Stack::Ns2, by stack;
-        /// Whether the retransmission timer runs on at partial ACKs after the first one (RFC 6582, section 3.2, step 3).
+        /// Whether the retransmission timer runs on at partial ACKs after the first one (RFC 6582, section 3.2, step
+        /// 3).
         pub impatient: bool = true;
         /// What happens to the window when nothing was sent for a while.
         pub idle_restart: IdleRestart =
@@ -151,8 +152,8 @@ table! {
         pub pacing_burst: u32 = 1, "1 or more" => |n| *n >= 1;
         /// Tail loss probes with RACK (RFC 8985, section 7).
         pub tail_loss_probes: bool = true;
-        /// Whether the window may grow in slow start up to twice what was in flight at most, and after it while it was full
-        /// within the last round trip (Linux); without it, it grows while the last segment was held back by it.
+        /// Whether the window may grow in slow start up to twice what was in flight at most, and after it while it was
+        /// full within the last round trip (Linux); without it, it grows while the last segment was held back by it.
         pub track_use: bool = stack == Stack::Modern, by stack;
         /// Nagle's algorithm: a short segment waits while another short one is in flight (RFC 9293, section 3.7.4, as
         /// Minshall changed it). What a flow sends here is written at once, so only short writes notice it.

@@ -1,8 +1,8 @@
 //! The lab as a WebAssembly module. Requests and replies are those of [`wifair_lab::Lab::ask`].
 //!
-//! The page writes a request into memory that `lab_alloc` gave, calls `lab_ask`, and reads the reply where that says: four
-//! bytes with its length, lowest first, and the reply behind them, padded in front so that the reply begins at a multiple of
-//! eight. `lab_free` gives both back.
+//! The page writes a request into memory that `lab_alloc` gave, calls `lab_ask`, and reads the reply where that says:
+//! four bytes with its length, lowest first, and the reply behind them, padded in front so that the reply begins at a
+//! multiple of eight. `lab_free` gives both back.
 
 use std::cell::RefCell;
 

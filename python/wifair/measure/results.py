@@ -13,6 +13,7 @@ import numpy as np
 
 from wifair import files
 from wifair.columns import Columns
+from wifair.errors import ResultsError
 from wifair.gathering import Gathered
 from wifair.measure import journal
 from wifair.measure.coordinator import slug
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from wifair.measure.plan import Case
     from wifair.scenario import Scenario
 
-__all__ = ["CaseResults", "Measurement"]
+__all__ = ["CaseResults", "Measurement", "cases_in"]
 
 CAPTURED = {
     "received_bytes": "unique_bytes_sent",
@@ -376,6 +377,25 @@ class Measurement:
         from wifair.measure.report import text  # noqa: PLC0415
 
         return text(self)
+
+
+def cases_in(folder: Path) -> dict[str, CaseResults]:
+    """Read the results of each case of the measurement in a folder.
+
+    Raises
+    ------
+    ResultsError
+        If it holds no measurement, or one without a result.
+    """
+    try:
+        cases = Measurement.from_folder(folder).cases
+    except MeasureError:
+        raise ResultsError(
+            f"`{folder}` holds neither results of `wifair run --out` nor a measurement of `wifair measure run`"
+        ) from None
+    if not cases:
+        raise ResultsError(f"the measurement in `{folder}` has no result yet")
+    return cases
 
 
 def _nan(value: int | None) -> float:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair import papers
 from wifair.reproduce.claims import Claim, Control, Judgement, judge, with_null
 from wifair.reproduce.model import Case, Effort, Experiment, Measured, Paper
 from wifair.reproduce.runner import Runner
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["KEYS", "Outcome", "PaperOutcome", "Selection", "load", "reproduce", "select"]
 
-KEYS: tuple[str, ...] = papers.KEYS
-"""Papers that there are."""
+KEYS: tuple[str, ...] = import_module("wifair.papers").KEYS
+"""Papers that there are; they use this package, which finds them by name."""
 
 FORMAT = 2
 """Version of the JSON: fields may be added within one, none is renamed or removed."""

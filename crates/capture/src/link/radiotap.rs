@@ -1,4 +1,5 @@
-//! radiotap: what the radio says of a frame (the standard at radiotap.org; little endian, fields aligned to their size).
+//! radiotap: what the radio says of a frame (the standard at radiotap.org; little endian, fields aligned to their
+//! size).
 //!
 //! Read are the fields of the first namespace that tell rate, signal and damage; a second value for the same field (one
 //! for each antenna) is left out.

@@ -185,8 +185,8 @@ fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut i
 /// The time that a frame of `length` bytes takes on the air, in us, with its preamble.
 ///
 /// DSSS and CCK: IEEE 802.11-2020, 15.3 and 16.3 (192 us long, 96 us short preamble). OFDM: 17.4.3, with the signal
-/// extension of 6 us below 3 GHz (18.3.2.4). HT and VHT: 19.4.3 and 21.4.3, mixed format, without STBC. `first` is false
-/// for the later frames of an A-MPDU, which have no preamble of their own.
+/// extension of 6 us below 3 GHz (18.3.2.4). HT and VHT: 19.4.3 and 21.4.3, mixed format, without STBC. `first` is
+/// false for the later frames of an A-MPDU, which have no preamble of their own.
 #[must_use]
 pub fn air_time_us(length: u32, rate: Rate, radio: &Radio, first: bool) -> f64 {
     let bits = f64::from(length) * 8.0;

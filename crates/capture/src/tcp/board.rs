@@ -1,17 +1,17 @@
 //! What is outstanding, what is in flight, and why a segment was sent again.
 //!
-//! `outstanding` is what was sent and not acknowledged cumulatively, `in_flight` leaves out what SACK reported (RFC 2018),
-//! `pipe` is the estimate of RFC 6675, section 4: it leaves out what counts as lost as well (more than two segments
-//! SACKed above it, or after a timeout all of it) and counts again what was sent again. Without SACK each duplicate ACK
-//! stands for one segment that arrived (RFC 6582), the third one for a lost segment.
+//! `outstanding` is what was sent and not acknowledged cumulatively, `in_flight` leaves out what SACK reported (RFC
+//! 2018), `pipe` is the estimate of RFC 6675, section 4: it leaves out what counts as lost as well (more than two
+//! segments SACKed above it, or after a timeout all of it) and counts again what was sent again. Without SACK each
+//! duplicate ACK stands for one segment that arrived (RFC 6582), the third one for a lost segment.
 //!
 //! A segment sent again is put down to
 //!
-//! * **spurious**, if its bytes had been acknowledged at the capture point before, or the ACKs tell later that the first
-//!   copy had arrived: by D-SACK (RFC 2883), or by an echoed timestamp older than that of the copy (RFC 3522);
+//! * **spurious**, if its bytes had been acknowledged at the capture point before, or the ACKs tell later that the
+//!   first copy had arrived: by D-SACK (RFC 2883), or by an echoed timestamp older than that of the copy (RFC 3522);
 //! * **fast**, if three duplicate ACKs or SACKed data above it had passed, or in the recovery that those started;
-//! * **timeout** otherwise: nothing but a timer can have told the sender, be it for a probe of the tail (RFC 8985) or after
-//!   the retransmission timeout (RFC 6298).
+//! * **timeout** otherwise: nothing but a timer can have told the sender, be it for a probe of the tail (RFC 8985) or
+//!   after the retransmission timeout (RFC 6298).
 
 /// SACKed stretches kept.
 const MOST_SACKED: usize = 256;

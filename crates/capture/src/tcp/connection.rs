@@ -114,8 +114,8 @@ pub(crate) struct Context {
     pub(crate) bin: usize,
 }
 
-/// After this silence, in ns, the numbers have to fit for a segment to belong to the same connection: four minutes, twice
-/// the maximum segment lifetime of RFC 9293, section 3.4.2. (tcptrace begins a new connection then, fit or not.)
+/// After this silence, in ns, the numbers have to fit for a segment to belong to the same connection: four minutes,
+/// twice the maximum segment lifetime of RFC 9293, section 3.4.2. (tcptrace begins a new connection then, fit or not.)
 const SILENCE: u64 = 240 * 1_000_000_000;
 /// Numbers fit if they are this near to those before.
 const NEAR: u64 = 1 << 20;
@@ -150,8 +150,8 @@ impl Connection {
 
     /// Whether a segment on these endpoints belongs to a later connection.
     ///
-    /// That is so after a long silence if its numbers do not fit, and for a SYN with another sequence number than the SYN
-    /// before, or after a FIN or RST, or in the middle of a stream.
+    /// That is so after a long silence if its numbers do not fit, and for a SYN with another sequence number than the
+    /// SYN before, or after a FIN or RST, or in the middle of a stream.
     #[inline]
     pub(crate) fn is_over(&mut self, side: usize, segment: &Segment<'_>, nanos: u64) -> bool {
         if nanos.saturating_sub(self.last) > SILENCE && !self.fits(side, segment) {
@@ -194,7 +194,8 @@ impl Connection {
         }
     }
 
-    /// `PLAIN` segments have the ACK flag and none of SYN, FIN and RST: nearly all. Compiled for them alone it is shorter.
+    /// `PLAIN` segments have the ACK flag and none of SYN, FIN and RST: nearly all. Compiled for them alone it is
+    /// shorter.
     fn take_as<const PLAIN: bool>(
         &mut self,
         side: usize,
@@ -477,8 +478,8 @@ impl Connection {
         verdict
     }
 
-    /// Until when `side` had something to send or to repair, or may have had; none if it has not ended by `end`, the end
-    /// of the capture.
+    /// Until when `side` had something to send or to repair, or may have had; none if it has not ended by `end`, the
+    /// end of the capture.
     ///
     /// That is until its FIN or a RST; without one until its last data, if then all was acknowledged and the
     /// application is known to have had no more, or is likely to, since its last segment was a short one.

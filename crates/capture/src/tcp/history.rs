@@ -245,8 +245,8 @@ impl History {
         at
     }
 
-    /// Takes an ACK of everything below `ack`. `repeats` tells that it has the number and window of the previous one, no
-    /// data, and came after some data was sent.
+    /// Takes an ACK of everything below `ack`. `repeats` tells that it has the number and window of the previous one,
+    /// no data, and came after some data was sent.
     #[inline]
     pub(crate) fn acknowledge(&mut self, ack: i64, nanos: u64, repeats: bool) -> AckKind {
         let mut kind = AckKind::Plain;

@@ -223,8 +223,8 @@ pub(crate) struct Side {
 
     /// Round-trip times on the capture's own clock.
     pub(crate) rtt: Spread,
-    /// From the capture point to this end and back, by its echoes of the other end's timestamps (RFC 7323): the time that it
-    /// takes to send something is in it.
+    /// From the capture point to this end and back, by its echoes of the other end's timestamps (RFC 7323): the time
+    /// that it takes to send something is in it.
     pub(crate) echo_rtt: Spread,
     /// A timestamp of this end that the other one has not echoed, and when it passed.
     stamped: Option<(u32, u64)>,

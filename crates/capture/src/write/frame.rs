@@ -457,8 +457,8 @@ pub fn wifi_block_ack_request(frame: &mut Vec<u8>, request: &BlockAck) {
     request.put(frame, 0x84, 0);
 }
 
-/// Appends a BlockAck frame (IEEE Std 802.11-2016, 9.3.1.9.3). The bitmap has 8 bytes; 32 from 802.11ax on, 64 or 128 in 802.11be,
-/// where the fragment number tells its length.
+/// Appends a BlockAck frame (IEEE Std 802.11-2016, 9.3.1.9.3). The bitmap has 8 bytes; 32 from 802.11ax on, 64 or 128
+/// in 802.11be, where the fragment number tells its length.
 pub fn wifi_block_ack(frame: &mut Vec<u8>, ack: &BlockAck, bitmap: &[u8]) {
     let fragment = match bitmap.len() {
         0..=8 => 0,

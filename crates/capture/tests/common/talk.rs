@@ -18,8 +18,8 @@ pub fn ends(v6: bool) -> [Endpoint; 2] {
     [Endpoint { address: address(1), port: 40_000 }, Endpoint { address: address(2), port: 80 }]
 }
 
-/// An upload of 40 segments of 1,000 bytes, 20 ms away, the 10th lost before the capture point and repaired, the 20th lost
-/// behind it and sent again. Sequence numbers start at `isn`.
+/// An upload of 40 segments of 1,000 bytes, 20 ms away, the 10th lost before the capture point and repaired, the 20th
+/// lost behind it and sent again. Sequence numbers start at `isn`.
 pub fn upload(ends: [Endpoint; 2], isn: u32) -> Vec<Step> {
     let [client, server] = ends;
     let mut steps: Vec<Step> = Vec::new();

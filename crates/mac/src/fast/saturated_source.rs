@@ -1,7 +1,8 @@
 //! A source of datagrams that is faster than the air.
 //!
-//! While a station has a frame in hand, a datagram that comes to its queue concerns nobody else. So a queue that is full, and that
-//! only one source fills, need not be told of each: it takes in what has come by then when the station takes a packet out.
+//! While a station has a frame in hand, a datagram that comes to its queue concerns nobody else. So a queue that is
+//! full, and that only one source fills, need not be told of each: it takes in what has come by then when the station
+//! takes a packet out.
 
 use wifair_engine::Stream;
 use wifair_packet::{Packet, Packets};

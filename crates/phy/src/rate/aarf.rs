@@ -1,8 +1,8 @@
 //! AARF: adaptive auto rate fallback.
 //!
 //! Source: M. Lacage, M. H. Manshaei and T. Turletti, "IEEE 802.11 Rate Adaptation: A Practical Approach", MSWiM 2004:
-//! when the first frame at a raised rate is lost, the number of ACKs that the next raise takes doubles, up to 50; when frames
-//! are lost in a row, it returns to 10. The timer of [`Arf`] doubles with it.
+//! when the first frame at a raised rate is lost, the number of ACKs that the next raise takes doubles, up to 50; when
+//! frames are lost in a row, it returns to 10. The timer of [`Arf`] doubles with it.
 
 use wifair_config::table;
 use wifair_engine::Stream;

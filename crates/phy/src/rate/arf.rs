@@ -1,7 +1,7 @@
 //! ARF: auto rate fallback.
 //!
-//! Source: A. Kamerman and L. Monteban, "WaveLAN-II: A High-Performance Wireless LAN for the Unlicensed Band", Bell Labs
-//! Technical Journal, 1997. A timer that raises the rate, too, is counted in attempts here, as in ns-3.
+//! Source: A. Kamerman and L. Monteban, "WaveLAN-II: A High-Performance Wireless LAN for the Unlicensed Band", Bell
+//! Labs Technical Journal, 1997. A timer that raises the rate, too, is counted in attempts here, as in ns-3.
 
 use wifair_config::table;
 use wifair_engine::Stream;
@@ -41,8 +41,8 @@ impl Arf {
         Self { params: params.clone(), rate: start, top, successes: 0, failures: 0, attempts: 0, probes: false }
     }
 
-    /// Counts an attempt; `need` and `patience` stand for those of the parameters. Whether a rate just raised has failed at
-    /// once, or the rate fell for another reason.
+    /// Counts an attempt; `need` and `patience` stand for those of the parameters. Whether a rate just raised has
+    /// failed at once, or the rate fell for another reason.
     pub(super) fn count(&mut self, acknowledged: bool, need: u32, patience: u32) -> Option<Fall> {
         self.attempts += 1;
         let probed = std::mem::replace(&mut self.probes, false);

@@ -1,8 +1,8 @@
 //! Ideal rate control: the mode with the best expected throughput at an SINR that is known.
 //!
-//! Nobody can do this on the air; it bounds what other controls can reach. The expected throughput of a mode is its data rate
-//! times the probability that an MPDU of a given length survives ([`crate::mcs_errors`]). Each doubling of the width doubles
-//! the noise, and streams share the power evenly and do not disturb each other.
+//! Nobody can do this on the air; it bounds what other controls can reach. The expected throughput of a mode is its
+//! data rate times the probability that an MPDU of a given length survives ([`crate::mcs_errors`]). Each doubling of
+//! the width doubles the noise, and streams share the power evenly and do not disturb each other.
 
 use wifair_units::Bytes;
 
@@ -80,9 +80,9 @@ mod tests {
         (0..8).map(mode).collect()
     }
 
-    /// Success of 2000 bytes is published for OFDM (see [`crate::BitErrors`]): at 13 dB 0.495 for 16-QAM 1/2, whose 26 Mb/s make
-    /// 12.9, less than QPSK 3/4 with 19.5; at 14 dB 0.974, which makes 25.3. At 21 dB 0.649 for 64-QAM 2/3: 33.7, less than 39 of
-    /// 16-QAM 3/4; at 22 dB 0.983, 51.1.
+    /// Success of 2000 bytes is published for OFDM (see [`crate::BitErrors`]): at 13 dB 0.495 for 16-QAM 1/2, whose 26
+    /// Mb/s make 12.9, less than QPSK 3/4 with 19.5; at 14 dB 0.974, which makes 25.3. At 21 dB 0.649 for 64-QAM 2/3:
+    /// 33.7, less than 39 of 16-QAM 3/4; at 22 dB 0.983, 51.1.
     #[test]
     fn the_best_expected_throughput() {
         let ideal = Ideal::new(&modes(), Bytes(2000));

@@ -1,9 +1,9 @@
 //! Minstrel: the rate of the best throughput, by statistics of all rates.
 //!
-//! Sources: D. Smithies, "Minstrel rate control" (documentation of MadWifi, 2005); documentation of mac80211's Minstrel by
-//! F. Fietkau (wireless.wiki.kernel.org). Ten times a second the success of each rate is averaged with what was known
-//! (a quarter of new weight), and the rates with the best throughput, the second best and the highest success are chosen.
-//! The attempts of a frame go through a chain of four rates, each for as many attempts as fit into 6 ms:
+//! Sources: D. Smithies, "Minstrel rate control" (documentation of MadWifi, 2005); documentation of mac80211's Minstrel
+//! by F. Fietkau (wireless.wiki.kernel.org). Ten times a second the success of each rate is averaged with what was
+//! known (a quarter of new weight), and the rates with the best throughput, the second best and the highest success are
+//! chosen. The attempts of a frame go through a chain of four rates, each for as many attempts as fit into 6 ms:
 //!
 //! | | first | second | third | last |
 //! |---|---|---|---|---|
@@ -196,8 +196,8 @@ mod tests {
         assert_eq!(used[0], 0, "a slower sample is only tried second");
     }
 
-    /// All attempts of a frame at the rate it starts with fail. At the first evaluation nothing has succeeded, and as in
-    /// mac80211 the lowest rate stands for the best then.
+    /// All attempts of a frame at the rate it starts with fail. At the first evaluation nothing has succeeded, and as
+    /// in mac80211 the lowest rate stands for the best then.
     #[test]
     fn it_leaves_a_rate_that_never_succeeds() {
         let mut control = Minstrel { best: 2, second: 2, ..minstrel(&[6, 24, 54]) };
@@ -221,8 +221,8 @@ mod tests {
         assert!(control.best == 0 && lost < 17, "{lost}");
     }
 
-    /// Of 9.8 ms one attempt is more than a segment already. Six of 300 us with backoffs of (15 + 31 + 63 + 127 + 255) / 2
-    /// slots of 9 us are 4.0 ms; a seventh with 511 / 2 slots makes them 6.6 ms.
+    /// Of 9.8 ms one attempt is more than a segment already. Six of 300 us with backoffs of (15 + 31 + 63 + 127 + 255)
+    /// / 2 slots of 9 us are 4.0 ms; a seventh with 511 / 2 slots makes them 6.6 ms.
     #[test]
     fn attempts_fit_into_a_segment() {
         let slow = Duration::from_micros(9_800);

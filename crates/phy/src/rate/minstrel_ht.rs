@@ -1,19 +1,22 @@
 //! Minstrel-HT: the mode of the best throughput, by statistics of MPDUs in aggregates.
 //!
-//! Source: Linux, mac80211, `rc80211_minstrel_ht` by F. Fietkau, its comments and commit messages. Twenty times a second the
-//! success of each mode is averaged with what was known (a quarter of new weight). The throughput of a mode is
+//! Source: Linux, mac80211, `rc80211_minstrel_ht` by F. Fietkau, its comments and commit messages. Twenty times a
+//! second the success of each mode is averaged with what was known (a quarter of new weight). The throughput of a mode
+//! is
 //!
 //! ```text
 //! min(p, 0.9) / (overhead / mean MPDUs of an aggregate + air time of an MPDU of 1200 bytes),   0 where p < 0.1
 //! ```
 //!
-//! A PPDU goes at the mode of the best throughput; if it is not answered, then at the second best, then at the surest: the one of
-//! the highest success or, among those above 0.95, of the best throughput. Every 20 ms one PPDU is a sample, in turn of a mode one
-//! step faster, any faster one, one step faster, any faster one, one step faster, and any slower one that could still beat the surest.
-//! A mode that did not succeed when sampled is only sampled again after an evaluation.
+//! A PPDU goes at the mode of the best throughput; if it is not answered, then at the second best, then at the surest:
+//! the one of the highest success or, among those above 0.95, of the best throughput. Every 20 ms one PPDU is a sample,
+//! in turn of a mode one step faster, any faster one, one step faster, any faster one, one step faster, and any slower
+//! one that could still beat the surest. A mode that did not succeed when sampled is only sampled again after an
+//! evaluation.
 //!
-//! Left out: groups of modes and their order of sampling (a step is one in the order of air times here), rates before HT,
-//! the filter of later kernels that replaces the average, RTS where a mode fails, the four-entry list of best throughputs.
+//! Left out: groups of modes and their order of sampling (a step is one in the order of air times here), rates before
+//! HT, the filter of later kernels that replaces the average, RTS where a mode fails, the four-entry list of best
+//! throughputs.
 
 use wifair_config::table;
 use wifair_engine::Stream;
@@ -90,7 +93,8 @@ pub struct MinstrelHt {
 }
 
 impl MinstrelHt {
-    /// Chooses among `modes`, starting with the slowest. `overhead` is the time that an exchange takes besides its data PPDU.
+    /// Chooses among `modes`, starting with the slowest. `overhead` is the time that an exchange takes besides its data
+    /// PPDU.
     ///
     /// # Panics
     /// If there is no mode.
@@ -234,8 +238,8 @@ mod tests {
         (0..16).map(mode).collect()
     }
 
-    /// Sends a PPDU of 20 MPDUs each millisecond for `seconds`; how often each mode was used in the second half, and in how many
-    /// PPDUs.
+    /// Sends a PPDU of 20 MPDUs each millisecond for `seconds`; how often each mode was used in the second half, and in
+    /// how many PPDUs.
     fn run(success: impl Fn(usize) -> f64, seconds: u64) -> (Vec<u32>, u32) {
         let modes = modes();
         let mut control = MinstrelHt::new(&Params::default(), &modes, Band::Ghz5, Duration::from_micros(160));
@@ -255,8 +259,8 @@ mod tests {
         (used, ppdus)
     }
 
-    /// MCS 12 (78 Mb/s) succeeds in nine of ten, what is faster (13 to 15) in one of five: 78 * 0.9 is above 130 * 0.2. One PPDU in
-    /// twenty at most is a sample.
+    /// MCS 12 (78 Mb/s) succeeds in nine of ten, what is faster (13 to 15) in one of five: 78 * 0.9 is above 130 * 0.2.
+    /// One PPDU in twenty at most is a sample.
     #[test]
     fn it_finds_the_mode_of_the_best_throughput() {
         let (used, ppdus) = run(|mode| if mode >= 13 { 0.2 } else { 0.9 }, 20);
@@ -290,7 +294,8 @@ mod tests {
         }
         let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
         control.sample_at = Time::NEVER;
-        // 130 * 0.5 = 65, 117 * 0.9 = 105, 65 * 0.9 = 58 (0.96 counts as 0.9), and MCS 7 is the faster of the two above 0.95.
+        // 130 * 0.5 = 65, 117 * 0.9 = 105, 65 * 0.9 = 58 (0.96 counts as 0.9), and MCS 7 is the faster of the two above
+        // 0.95.
         let chain: Vec<usize> = (0..4).map(|attempt| control.mode(at(50), attempt, &mut draws)).collect();
         assert_eq!(chain, [14, 15, 7, 7]);
     }

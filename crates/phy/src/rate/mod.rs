@@ -1,7 +1,7 @@
 //! Rate adaptation: which rate the next attempt is sent at.
 //!
-//! An algorithm serves one sender and one receiver. It names rates by their place in a ladder, lowest first, and learns of
-//! each attempt of a data frame whether the ACK came. An RTS without CTS tells it nothing.
+//! An algorithm serves one sender and one receiver. It names rates by their place in a ladder, lowest first, and learns
+//! of each attempt of a data frame whether the ACK came. An RTS without CTS tells it nothing.
 
 mod aarf;
 mod arf;
@@ -69,8 +69,8 @@ pub enum Control {
 }
 
 impl Control {
-    /// The algorithm for a ladder of rates, starting with the one at `start`; none if rates are fixed, or if it chooses among
-    /// modes from HT on. `cw_min` is that of the sender.
+    /// The algorithm for a ladder of rates, starting with the one at `start`; none if rates are fixed, or if it chooses
+    /// among modes from HT on. `cw_min` is that of the sender.
     ///
     /// # Panics
     /// If the ladder is empty or does not reach to `start`.

@@ -13,8 +13,8 @@ const NUMBERS: u16 = 4096;
 /// MPDUs that may be outstanding at most.
 const LARGEST_WINDOW: u16 = 1024;
 
-/// What a recipient has, by the rules of IEEE Std 802.11-2016, 10.24.7.3 (full state): a window that ends with the last sequence
-/// number that was received, and begins behind what a BlockAckReq has given up.
+/// What a recipient has, by the rules of IEEE Std 802.11-2016, 10.24.7.3 (full state): a window that ends with the last
+/// sequence number that was received, and begins behind what a BlockAckReq has given up.
 #[derive(Clone, Debug)]
 struct Scoreboard {
     /// `WinStartR`.

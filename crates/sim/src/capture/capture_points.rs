@@ -28,8 +28,8 @@ pub(super) enum Place {
 pub struct CapturePoints(Vec<(String, Place)>);
 
 impl CapturePoints {
-    /// The points that these words name: `air`, `ap`, `hosts`, `stations`, `servers`, `routers`, the name of a node or of a
-    /// group of them. Without words `air` and `hosts`.
+    /// The points that these words name: `air`, `ap`, `hosts`, `stations`, `servers`, `routers`, the name of a node or
+    /// of a group of them. Without words `air` and `hosts`.
     ///
     /// # Errors
     /// If a word names nothing, with what there is; or if the points are too many, or none.

@@ -30,7 +30,8 @@ row! {
         pub nav_s: f64,
         /// 1 for data that was sent before.
         pub retry: u64,
-        /// Number of the PPDU among those of its channel, from 1, if it is an A-MPDU, whose MPDUs have a row each; else 0.
+        /// Number of the PPDU among those of its channel, from 1, if it is an A-MPDU, whose MPDUs have a row each; else
+        /// 0.
         pub ppdu: u64,
         /// MPDUs in the A-MPDU; 0 for a frame that is in none.
         pub mpdus: u64,
@@ -42,8 +43,8 @@ row! {
         pub fate: String,
         /// Flow of the packet that it carries.
         pub flow: String,
-        /// What it carries, of an A-MSDU its first packet: `data` or `ack` of TCP, `udp`, `icmp`, `routing`; nothing if the
-        /// receiver had it already.
+        /// What it carries, of an A-MSDU its first packet: `data` or `ack` of TCP, `udp`, `icmp`, `routing`; nothing if
+        /// the receiver had it already.
         pub packet: String,
         /// Offset of the packet's first byte in its stream; of an ACK the offset that it acknowledges.
         pub seq: u64,
@@ -51,7 +52,8 @@ row! {
         pub payload_bytes: u64,
         /// Stations that could read it, but for its receiver; `*`: all others.
         pub read_by: String,
-        /// Stations that sensed it and could not read it, or could and did not notice it, with the reason; `*`: all others.
+        /// Stations that sensed it and could not read it, or could and did not notice it, with the reason; `*`: all
+        /// others.
         pub spoilt_at: String,
     }
 }

@@ -1,8 +1,8 @@
 //! What real packets say and simulated ones need not: addresses, ports, sequence numbers, options.
 //!
 //! IPv4 addresses (RFC 1918): stations from 10.16.0.1 on, servers from 10.32.0.1, routers from 10.48.0.1, access points
-//! from 10.0.0.1. MAC addresses are 02:00 and the IPv4 address; an ad-hoc network is 02:00:0a:ff:00:00. A connection has port
-//! 5001 and up by its flow at the receiver of data, 10,000 and up by its number at the sender, who opens it.
+//! from 10.0.0.1. MAC addresses are 02:00 and the IPv4 address; an ad-hoc network is 02:00:0a:ff:00:00. A connection
+//! has port 5001 and up by its flow at the receiver of data, 10,000 and up by its number at the sender, who opens it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -286,8 +286,8 @@ impl Headers {
         Tcp { flags, options, ..segment }
     }
 
-    /// Appends a frame as a sniffer hears it, of which `keep` bytes are wanted at least, and returns its whole length. `known` is
-    /// what a data frame carries.
+    /// Appends a frame as a sniffer hears it, of which `keep` bytes are wanted at least, and returns its whole length.
+    /// `known` is what a data frame carries.
     pub(super) fn air_frame(
         &self,
         to: &mut Vec<u8>,

@@ -1,14 +1,15 @@
 //! Captures of a run, to be read by any tool that reads captures.
 //!
-//! A capture point is a host at the end of flows, a router, the wires of the access point, its radio, or a sniffer in the air
-//! that hears what any station could have read. At a host the point lies between TCP and the queue of the interface: what a
-//! sender hands down is stamped with the time at which it does so, and counts as sent even if the queue drops it. A packet
-//! that a router or station passes on is seen once, when it leaves; at the wires of the access point, packets from there as
-//! they come, before a scheme has changed them, and packets to there as they leave.
+//! A capture point is a host at the end of flows, a router, the wires of the access point, its radio, or a sniffer in
+//! the air that hears what any station could have read. At a host the point lies between TCP and the queue of the
+//! interface: what a sender hands down is stamped with the time at which it does so, and counts as sent even if the
+//! queue drops it. A packet that a router or station passes on is seen once, when it leaves; at the wires of the access
+//! point, packets from there as they come, before a scheme has changed them, and packets to there as they leave.
 //!
-//! Addresses, ports and initial sequence numbers are made up, see [`Headers`](headers); lengths are those of real headers, so a frame
-//! is longer than it was to the simulator where a scenario counts fewer bytes (`tcp.header`, `wlan.llc_overhead`, SYN
-//! options). Frames that are shorter get padding. The air has no management frames, as the simulator has none.
+//! Addresses, ports and initial sequence numbers are made up, see [`Headers`](headers); lengths are those of real
+//! headers, so a frame is longer than it was to the simulator where a scenario counts fewer bytes (`tcp.header`,
+//! `wlan.llc_overhead`, SYN options). Frames that are shorter get padding. The air has no management frames, as the
+//! simulator has none.
 
 mod aggregates;
 mod air;
@@ -32,7 +33,8 @@ pub use capture_points::{CapturePoints, MOST_POINTS};
 pub use frame_log::{BackoffRow, FrameLog, FrameRow};
 use headers::{Headers, Says};
 
-/// Time zero of a run in captures: the first of January 2000, in ns since 1970. Zero itself means "never" to some readers.
+/// Time zero of a run in captures: the first of January 2000, in ns since 1970. Zero itself means "never" to some
+/// readers.
 pub const EPOCH: u64 = 946_684_800_000_000_000;
 
 /// Which kind of file.
@@ -89,7 +91,8 @@ impl<W: Write> File<W> {
     }
 }
 
-/// Writes captures of a run while it goes on: memory does not grow with its length if [`Capture::drain`] is called often.
+/// Writes captures of a run while it goes on: memory does not grow with its length if [`Capture::drain`] is called
+/// often.
 #[derive(Debug)]
 pub struct Capture<W: Write> {
     points: CapturePoints,

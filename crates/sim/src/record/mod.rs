@@ -47,7 +47,11 @@ pub trait Row {
 
 /// Declares a row: its fields' comments become the meaning of its columns.
 macro_rules! row {
-    ($(#[doc = $about:literal])* pub struct $name:ident { $($(#[doc = $doc:literal])+ pub $field:ident: $type:ty,)* }) => {
+    (
+        $(#[doc = $about:literal])* pub struct $name:ident {
+            $($(#[doc = $doc:literal])+ pub $field:ident: $type:ty,)*
+        }
+    ) => {
         $(#[doc = $about])*
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name {

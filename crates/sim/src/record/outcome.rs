@@ -61,11 +61,12 @@ row! {
         pub ack_drops_ap_scheme: u64,
         /// TCP ACKs pushed out while they waited for a way to their destination.
         pub ack_drops_no_route: u64,
-        /// Payload that the application had to send in the measured time, over it [bit/s]; infinite where it always has more.
+        /// Payload that the application had to send in the measured time, over it [bit/s]; infinite where it always has
+        /// more.
         pub asked_bps: f64,
         /// 1 if it got less than a tenth of its max-min fair share, which is not more than it asked for; else 0. A
-        /// persistent flow always asks for more, one with sessions does while they are unfinished, a source of datagrams
-        /// asks for what it generates.
+        /// persistent flow always asks for more, one with sessions does while they are unfinished, a source of
+        /// datagrams asks for what it generates.
         pub starved: u64,
         /// Data packets lost over those lost or arrived.
         pub loss_fraction: f64,
@@ -85,7 +86,8 @@ row! {
         pub owd_max_s: f64,
         /// Mean latency less that without load [s]: of round trips, or, for datagrams that nobody answers, of one way.
         pub latency_increase_s: f64,
-        /// The grade that common tests of bufferbloat give to this increase: A+ below 5 ms, A 30, B 60, C 200, D 400, else F.
+        /// The grade that common tests of bufferbloat give to this increase: A+ below 5 ms, A 30, B 60, C 200, D 400,
+        /// else F.
         pub bufferbloat_grade: String,
         /// Interarrival jitter of datagrams at the end of the run (RFC 3550, section 6.4.1) [s].
         pub jitter_s: f64,
@@ -115,7 +117,8 @@ row! {
         pub uplink_share: f64,
         /// Share of the flows that get less than a tenth of their max-min fair share.
         pub starved_fraction: f64,
-        /// Index of instantaneous fairness (jung2016, equation 3), a session finishing with the hand-down of its last segment.
+        /// Index of instantaneous fairness (jung2016, equation 3), a session finishing with the hand-down of its last
+        /// segment.
         pub instantaneous_fairness: f64,
         /// The same, a session finishing when its last byte is acknowledged.
         pub instantaneous_fairness_acked: f64,

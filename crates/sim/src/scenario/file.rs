@@ -31,8 +31,8 @@ table! {
         pub warm_up: Duration = Duration::ZERO;
         /// Seeds, one run each: a number, a list, or a range as in `"1..10"`.
         pub seeds: Seeds = Seeds::default();
-        /// Capacity `rho B` whose equal shares the index of instantaneous fairness compares with (jung2016, equation 1); if
-        /// absent the goodput that the run measures.
+        /// Capacity `rho B` whose equal shares the index of instantaneous fairness compares with (jung2016, equation
+        /// 1); if absent the goodput that the run measures.
         pub fair_share_base: Option<BitRate> = None, "above 0" => |base| base.is_none_or(|base| base.as_bps() > 0);
         /// The air. Without it there are wires only.
         pub wlan: Option<Wlan> = None;
@@ -70,7 +70,8 @@ table! {
 table! {
     /// The access point, or a group of equal ones.
     pub struct Ap {
-        /// What flows and links call it. If there are several this is the group, and they are numbered: `ap1`, `ap2`, ...
+        /// What flows and links call it. If there are several this is the group, and they are numbered: `ap1`, `ap2`,
+        /// ...
         pub name: String = "ap".to_owned();
         /// How many.
         pub count: u32 = 1, "from 1 to 10000" => |count| (1..=10_000).contains(count);
@@ -93,8 +94,8 @@ table! {
         pub cw_max: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
         /// Parameters of its access categories from 802.11n on, if not those of `[wlan]`.
         pub edca: Option<Edca> = None;
-        /// Whether each category has a queue for each station, from 802.11n on, and stations take turns; if absent with every
-        /// discipline but "fifo" and "airtime".
+        /// Whether each category has a queue for each station, from 802.11n on, and stations take turns; if absent with
+        /// every discipline but "fifo" and "airtime".
         pub queue_per_station: Option<bool> = None;
     }
     check(ap, at) {
@@ -111,12 +112,13 @@ table! {
         pub name: String;
         /// How many; none leaves the group and its flows out.
         pub count: u32 = 1, "from 0 to 100000" => |count| *count <= 100_000;
-        /// Where they are, with `[space]`: metres east and north of the group's first, middle or corner, as `layout` says.
+        /// Where they are, with `[space]`: metres east and north of the group's first, middle or corner, as `layout`
+        /// says.
         pub position: [Metres; 2] = [Metres(0.0); 2];
         /// How they lie; all at one place, if absent.
         pub layout: Option<Placement> = None;
-        /// The access point of all, where there are several. If absent each has the one that it receives best, or without
-        /// `[space]` they take them in turn.
+        /// The access point of all, where there are several. If absent each has the one that it receives best, or
+        /// without `[space]` they take them in turn.
         pub ap: Option<String> = None;
         /// Radio of each, if not that of `[space]`.
         pub radio: Option<Radio> = None;
@@ -127,7 +129,8 @@ table! {
         pub dsss_only: bool = false;
         /// How they choose their rates, if not as `[wlan]` says; with `[space]`, or from 802.11n on.
         pub rate_adaptation: Option<Adaptation> = None;
-        /// Rate of data frames from and to each, if not that of `[wlan]`, or 11 Mb/s if they are `dsss_only` in 802.11g.
+        /// Rate of data frames from and to each, if not that of `[wlan]`, or 11 Mb/s if they are `dsss_only` in
+        /// 802.11g.
         pub data_rate: Option<BitRate> = None;
         /// MCS of data from and to each, from 802.11n on, if not that of `[wlan]`.
         pub mcs: Option<u32> = None;
@@ -249,7 +252,8 @@ choice! {
 table! {
     /// Flows of data that have all in common but their ends.
     pub struct Flows {
-        /// What results call it. If it stands for several flows they are numbered as the stations are: `up1`, `up2`, ...
+        /// What results call it. If it stands for several flows they are numbered as the stations are: `up1`, `up2`,
+        /// ...
         pub name: String;
         /// The station, or the group of stations with a flow for each.
         pub station: Option<String> = None;
@@ -269,8 +273,8 @@ table! {
         pub workload: Workload = Workload::Persistent;
         /// Access category of its packets, from 802.11n on; if absent that of `dscp`, or best effort.
         pub category: Option<FlowCategory> = None;
-        /// Differentiated services code point of its packets, 0 to 63, from which `dscp_mapping` in `[wlan]` derives the access
-        /// category, from 802.11n on.
+        /// Differentiated services code point of its packets, 0 to 63, from which `dscp_mapping` in `[wlan]` derives
+        /// the access category, from 802.11n on.
         pub dscp: Option<u8> = None, "from 0 to 63" => |dscp| dscp.is_none_or(|dscp| dscp < 64);
         /// When the flow begins.
         pub start: Duration = Duration::ZERO;

@@ -123,8 +123,8 @@ table! {
         pub max_amsdu: Option<Bytes> = None, "3839 B, 7935 B or 11454 B" => |size| {
             size.is_none_or(|size| [3839, 7935, 11_454].contains(&size.0))
         };
-        /// MPDUs that may be outstanding to one receiver: up to 64, from 802.11ax on up to 256, in be up to 1024. If absent as
-        /// many.
+        /// MPDUs that may be outstanding to one receiver: up to 64, from 802.11ax on up to 256, in be up to 1024. If
+        /// absent as many.
         pub window: Option<u32> = None, "from 1 to 1024" => |window| window.is_none_or(|window| (1..=1024).contains(&window));
         /// Longest PPDU: aPPDUMaxTime.
         pub max_ppdu_time: Duration = Duration::from_micros(5484),
@@ -132,7 +132,8 @@ table! {
         /// Least time between the starts of two MPDUs in an A-MPDU, which the receiver asks for.
         pub min_start_spacing: Duration = Duration::ZERO,
             "at most 16 us" => |spacing| *spacing <= Duration::from_micros(16);
-        /// Whether a sender that gets no block ACK asks for it by a BlockAckReq, as ns-3 does, instead of sending the data again.
+        /// Whether a sender that gets no block ACK asks for it by a BlockAckReq, as ns-3 does, instead of sending the
+        /// data again.
         pub request_after_miss: bool = false;
         /// How long a receiver waits for a missing MPDU before it hands up those behind it. Linux waits 100 ms.
         pub reorder_timeout: Duration = Duration::from_millis(100), "above 0" => |time| *time > Duration::ZERO;

@@ -94,8 +94,8 @@ pub struct Flow {
     pub to: Node,
     /// Which way data goes, seen from the stations.
     pub direction: Direction,
-    /// The way of the data; that of the ACKs is the same backwards. Where stations choose among access points, it is that
-    /// over the first: see [`Network::path`].
+    /// The way of the data; that of the ACKs is the same backwards. Where stations choose among access points, it is
+    /// that over the first: see [`Network::path`].
     pub path: Vec<Step>,
 }
 
@@ -263,7 +263,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Reports what is asked of a medium in which everybody hears everybody and that only one with links and powers does.
+    /// Reports what is asked of a medium in which everybody hears everybody and that only one with links and powers
+    /// does.
     fn without_space(&mut self, wlan: &Wlan) {
         let mut asked = vec![];
         let has_mcs = wlan.standard.has_mcs();

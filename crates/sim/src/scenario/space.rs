@@ -1,8 +1,8 @@
 //! The keys of `[space]`, and what follows from them: where stations are, who hears whom, and the way through a network
 //! without access point.
 //!
-//! Without `[space]` everybody hears everybody. With it the medium is [`wifair_mac::SpatialChannel`]: positions and radios
-//! give powers, powers give hearing, and what is hidden or exposed follows.
+//! Without `[space]` everybody hears everybody. With it the medium is [`wifair_mac::SpatialChannel`]: positions and
+//! radios give powers, powers give hearing, and what is hidden or exposed follows.
 
 use std::collections::BTreeMap;
 
@@ -62,14 +62,16 @@ table! {
         /// How the power of each frame varies.
         pub fading: Fading = Fading::None;
         /// Radio of every node, unless it has its own.
-        pub radio: Radio = match profile { Profile::Standard => Radio::default(), Profile::Ns2 => Radio::ns2() }, by profile;
+        pub radio: Radio =
+            match profile { Profile::Standard => Radio::default(), Profile::Ns2 => Radio::ns2() }, by profile;
         /// How frames are told apart at a receiver.
         pub reception: Reception =
             match profile { Profile::Standard => Reception::default(), Profile::Ns2 => Reception::ns2() }, by profile;
         /// Power below which a signal is left out of all reckoning.
         pub ignored: Dbm = Dbm(-110.0);
-        /// Gain of the path from each node (a row) to each node (a column), antennas not counted, instead of what follows from
-        /// distances: access points first, then stations as they are listed. A node's gain to itself counts for nothing.
+        /// Gain of the path from each node (a row) to each node (a column), antennas not counted, instead of what
+        /// follows from distances: access points first, then stations as they are listed. A node's gain to itself
+        /// counts for nothing.
         pub gains: Vec<Vec<Db>> = Vec::new(), "0 dB or less" => |rows| rows.iter().flatten().all(|gain| gain.0 <= 0.0);
         /// Paths of which more is known.
         pub paths: Vec<Path> = Vec::new();
@@ -282,7 +284,8 @@ mod tests {
         assert_eq!(path(&links, 0, 4), [1, 2, 3, 4]);
     }
 
-    /// las: 128 m apart the neighbours in a row and on the diagonal (181 m) are one hop away, two steps (256 m) are not.
+    /// las: 128 m apart the neighbours in a row and on the diagonal (181 m) are one hop away, two steps (256 m) are
+    /// not.
     #[test]
     fn a_grid_of_sixteen_reaches_neighbours_and_diagonals() {
         let grid = scenario(

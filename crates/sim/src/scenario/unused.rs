@@ -2,7 +2,8 @@
 
 use wifair_config::{Content, Node, Place, Rank, Reader};
 
-/// Keys of `[wlan]` that are defaults of others, and all that must have a key of their own for them to be without effect.
+/// Keys of `[wlan]` that are defaults of others, and all that must have a key of their own for them to be without
+/// effect.
 const DEFAULTS: [(&str, &[&str]); 3] =
     [("cw_min", &["stations", "ap"]), ("cw_max", &["stations", "ap"]), ("data_rate", &["stations"])];
 

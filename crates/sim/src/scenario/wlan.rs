@@ -61,8 +61,8 @@ choice! {
     pub enum Profile {
         /// Those of the standard.
         Standard = "standard" from "IEEE Std 802.11-2016, clause 10",
-        /// ns-2: EIFS after collisions, a NAV in whole microseconds, a backoff also on an idle medium, backoff below CW, no LLC header, air
-        /// times that are not rounded up, no signal extension.
+        /// ns-2: EIFS after collisions, a NAV in whole microseconds, a backoff also on an idle medium, backoff below
+        /// CW, no LLC header, air times that are not rounded up, no signal extension.
         Ns2 = "ns2" from "ns-2 2.35, mac/mac-802_11.cc",
     }
 }
@@ -84,8 +84,8 @@ choice! {
         AfterError = "after-error" from "IEEE Std 802.11-2016, 10.3.2.3.7",
         /// After every collision as well.
         AfterCollision = "after-collision" from "many textbooks",
-        /// As a NAV: DIFS follows it, and no frame that is read ends it. After every frame that is sensed and not read, and to those
-        /// whose own frame met another that did not end before it.
+        /// As a NAV: DIFS follows it, and no frame that is read ends it. After every frame that is sensed and not read,
+        /// and to those whose own frame met another that did not end before it.
         Nav = "nav" from "ns-2 2.35, by experiment",
         /// Never.
         Off = "off",
@@ -97,8 +97,8 @@ choice! {
     pub enum ErrorsAt {
         /// At the receiver of a frame: all others read it.
         Receiver = "receiver",
-        /// At every station that could read a frame, each by itself: who loses another's frame does not know its NAV and waits
-        /// EIFS. Bystanders take the probability of frames to them, the access point that of the sender.
+        /// At every station that could read a frame, each by itself: who loses another's frame does not know its NAV
+        /// and waits EIFS. Bystanders take the probability of frames to them, the access point that of the sender.
         EveryStation = "every-station" from "ns-2 2.35, error models on incoming interfaces",
     }
 }
@@ -155,12 +155,13 @@ table! {
         pub band: Option<Band> = None;
         /// Width of PPDUs in MHz, from 802.11n on: 20, 40, 80, 160 or 320; if absent 20.
         pub width: Option<u32> = None;
-        /// MCS of data, from 802.11n on: 0 to 31 in n, 0 to 9 in ac, 0 to 11 in ax, 0 to 13 in be. If absent 7 in n, 8 in ac, 11 in
-        /// ax, 13 in be.
+        /// MCS of data, from 802.11n on: 0 to 31 in n, 0 to 9 in ac, 0 to 11 in ax, 0 to 13 in be. If absent 7 in n, 8
+        /// in ac, 11 in ax, 13 in be.
         pub mcs: Option<u32> = None;
         /// Spatial streams, from 802.11ac on (in 802.11n the MCS says it); if absent 1.
         pub streams: Option<u32> = None;
-        /// Guard interval, from 802.11n on: "400 ns" (n, ac), "800 ns", "1600 ns" and "3200 ns" (ax, be). If absent 800 ns.
+        /// Guard interval, from 802.11n on: "400 ns" (n, ac), "800 ns", "1600 ns" and "3200 ns" (ax, be). If absent 800
+        /// ns.
         pub guard_interval: Option<Duration> = None;
         /// Long training fields of 802.11ax and be: 1, 2 or 4; if absent 2, with a guard interval of 3.2 us 4.
         pub ltf: Option<u32> = None;
@@ -189,16 +190,18 @@ table! {
         pub slot: Duration = Duration::from_micros(if standard.is_ofdm() { 9 } else { 20 }), by standard,
             "above 0 and at most 1 ms" => |slot| *slot > Duration::ZERO && *slot <= LONGEST_SLOT;
         /// aSIFSTime.
-        pub sifs: Duration = Duration::from_micros(if is_2_4_ghz(standard, band) { 10 } else { 16 }), by standard, by band,
+        pub sifs: Duration =
+            Duration::from_micros(if is_2_4_ghz(standard, band) { 10 } else { 16 }), by standard, by band,
             "at most 1 s" => |sifs| *sifs <= LONGEST;
         /// DIFS: SIFS and two slots.
         pub difs: Duration = sifs + slot * 2, by sifs, by slot,
             "at least sifs and at most 3 s" => |difs| *difs >= sifs && *difs <= LONGEST * 3;
         /// Silence at the end of each frame (802.11g).
         pub signal_extension: Duration =
-            Duration::from_micros(
-                if standard != Standard::B && is_2_4_ghz(standard, band) && profile == Profile::Standard { 6 } else { 0 }
-            ),
+            Duration::from_micros(match profile {
+                Profile::Standard if standard != Standard::B && is_2_4_ghz(standard, band) => 6,
+                _ => 0,
+            }),
             by standard, by band, by profile, "at most 1 s" => |extension| *extension <= LONGEST;
         /// Whether the bits of a frame take whole symbols (OFDM), or whole microseconds (802.11b), as the LENGTH field
         /// of its header counts them.
@@ -209,8 +212,8 @@ table! {
         pub cw_max: u32 = 1023, "at most 65535" => |cw| *cw <= 65_535;
         /// Whether a backoff is drawn below the contention window, without the window itself.
         pub exclude_cw: bool = profile == Profile::Ns2, by profile;
-        /// Data (MAC header to check sum, or a whole A-MPDU) longer than this are preceded by RTS and CTS. The default, "2347 B" or
-        /// from 802.11n on "16 MB", is longer than any, so there are none.
+        /// Data (MAC header to check sum, or a whole A-MPDU) longer than this are preceded by RTS and CTS. The default,
+        /// "2347 B" or from 802.11n on "16 MB", is longer than any, so there are none.
         pub rts_threshold: Bytes = Bytes(if standard.has_mcs() { 16_000_000 } else { 2347 }), by standard;
         /// Attempts of an RTS, and of a data frame without.
         pub short_retry_limit: u8 = 7, "1 or more" => |limit| *limit >= 1;
@@ -259,20 +262,21 @@ table! {
         pub cts_size: Bytes = Bytes(14), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
         /// ACK frame.
         pub ack_size: Bytes = Bytes(14), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
-        /// How senders choose the rate of data frames to each receiver; with `[space]`, or from 802.11n on, where they choose among
-        /// the modes up to `mcs` and `streams`.
+        /// How senders choose the rate of data frames to each receiver; with `[space]`, or from 802.11n on, where they
+        /// choose among the modes up to `mcs` and `streams`.
         pub rate_adaptation: Adaptation = Adaptation::Fixed;
         /// Whether OFDM frames are protected where there are stations with `dsss_only`.
         pub use_protection: bool = true;
-        /// Rate of the CTS to itself that a station sends before an OFDM frame, because of 802.11b stations; in 802.11g with
-        /// `[space]`, or in 2.4 GHz from 802.11n on. If absent `dsss_basic_rate` where frames are protected.
+        /// Rate of the CTS to itself that a station sends before an OFDM frame, because of 802.11b stations; in 802.11g
+        /// with `[space]`, or in 2.4 GHz from 802.11n on. If absent `dsss_basic_rate` where frames are protected.
         pub protection: Option<BitRate> = None;
-        /// Rate of frames for everyone, such as announcements of routing; if absent that of `protection`, else `basic_rate`.
+        /// Rate of frames for everyone, such as announcements of routing; if absent that of `protection`, else
+        /// `basic_rate`.
         pub broadcast_rate: Option<BitRate> = None;
         /// Whether OFDM frames are protected by RTS and CTS instead; from 802.11n on.
         pub protect_by_rts: bool = false;
-        /// Whether the frames of a TXOP reserve the medium to its end, which its holder gives back by a CF-End where it is done
-        /// before; from 802.11n on. If not, each reserves it for its own exchange.
+        /// Whether the frames of a TXOP reserve the medium to its end, which its holder gives back by a CF-End where it
+        /// is done before; from 802.11n on. If not, each reserves it for its own exchange.
         pub cf_end: bool = false;
         /// Highest rate of ACK and CTS to frames at 1, 2, 5.5 and 11 Mb/s in 802.11g.
         pub dsss_basic_rate: BitRate = BitRate::from_mbps(2);
@@ -325,8 +329,8 @@ const DSSS_RATES: [BitRate; 4] =
     [BitRate::from_mbps(1), BitRate::from_mbps(2), BitRate::from_kbps(5_500), BitRate::from_mbps(11)];
 
 impl Wlan {
-    /// Reports a rate that the standard does not have, unless `nonstandard_rates` allows it. `dsss`: for a station of 802.11b
-    /// in an 802.11g network.
+    /// Reports a rate that the standard does not have, unless `nonstandard_rates` allows it. `dsss`: for a station of
+    /// 802.11b in an 802.11g network.
     pub(super) fn check_rate(&self, at: &mut At<'_>, key: &str, rate: BitRate, dsss: bool) {
         let dsss = dsss || self.standard == Standard::B;
         if self.ladder(dsss).contains(&rate) {

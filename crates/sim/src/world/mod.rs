@@ -1,7 +1,8 @@
 //! The world: stations, access point, wires and flows, and the loop that takes one event after the other.
 //!
 //! Sources of events, in the order in which they take turns at one instant: the agenda of the applications, the
-//! timers of the transports, the timers of the access points' schemes and of routing, the media, the links. See [`wifair_engine`] for the total order.
+//! timers of the transports, the timers of the access points' schemes and of routing, the media, the links. See
+//! [`wifair_engine`] for the total order.
 //!
 //! A packet is moved by its number in the arena; where it goes next says a table of hops that is laid out once,
 //! a row for each flow and direction, so forwarding is an increment. Under routing by announcements the table is
@@ -392,7 +393,8 @@ impl World {
         self.launch(id, hop);
     }
 
-    /// Takes out a packet that was put in and has arrived since: its time, its flow, and itself. First come, first served.
+    /// Takes out a packet that was put in and has arrived since: its time, its flow, and itself. First come, first
+    /// served.
     pub fn take_out(&mut self) -> Option<(Time, usize, Packet)> {
         self.arrived.pop_front()
     }

@@ -325,7 +325,8 @@ impl World {
         sum
     }
 
-    /// What the categories of each station on each channel did since the end of the warm-up; empty where there are none.
+    /// What the categories of each station on each channel did since the end of the warm-up; empty where there are
+    /// none.
     fn category_counters(&self) -> Vec<Vec<[CategoryCounters; 4]>> {
         let since = |(channel, before): (&Channel, &Vec<[CategoryCounters; 4]>)| {
             let now = channel.category_counters();

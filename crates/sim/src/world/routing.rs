@@ -1,8 +1,8 @@
 //! Routing by announcements: who passes packets on to whom changes while the world runs.
 //!
-//! The table of hops has a row for each destination, with one hop for each station, and a station that hears of a better
-//! way rewrites its own. So a packet that is passed on moves within the row, and the air looks up the next station where it
-//! does for static ways. Announcements are broadcast frames that wait in the queues of the stations.
+//! The table of hops has a row for each destination, with one hop for each station, and a station that hears of a
+//! better way rewrites its own. So a packet that is passed on moves within the row, and the air looks up the next
+//! station where it does for static ways. Announcements are broadcast frames that wait in the queues of the stations.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,7 +1,7 @@
 //! What passes the places where somebody looks: the stuff of captures and of pictures of the air.
 //!
-//! A world that nobody watches spends a comparison on each packet that sets out and on each event of a medium. What is seen
-//! is kept until [`World::clear_watch`], so whoever looks does so often.
+//! A world that nobody watches spends a comparison on each packet that sets out and on each event of a medium. What is
+//! seen is kept until [`World::clear_watch`], so whoever looks does so often.
 
 use wifair_mac::{Channel, Tap};
 use wifair_packet::{Kind, Packet, PacketId, flag};
@@ -13,11 +13,11 @@ use super::plan::Hop;
 /// Where somebody looks.
 #[derive(Clone, Debug, Default)]
 pub struct WatchPlan {
-    /// At packets that have come to the place before a hop, as they came; by the hop's place in [`World::hops`]. Nowhere, if
-    /// empty.
+    /// At packets that have come to the place before a hop, as they came; by the hop's place in [`World::hops`].
+    /// Nowhere, if empty.
     pub arrivals: Vec<bool>,
-    /// At packets that are about to make a hop, as they will be sent. The first hop of a way is where they set out. Nowhere, if
-    /// empty.
+    /// At packets that are about to make a hop, as they will be sent. The first hop of a way is where they set out.
+    /// Nowhere, if empty.
     pub departures: Vec<bool>,
     /// At the air.
     pub air: bool,
@@ -135,8 +135,8 @@ impl World {
         &self.hops
     }
 
-    /// Under routing by announcements the first hops are rows, one for each destination with a hop for each station, and the
-    /// hop of announcements: how many hops there are in all, and how many in a row.
+    /// Under routing by announcements the first hops are rows, one for each destination with a hop for each station,
+    /// and the hop of announcements: how many hops there are in all, and how many in a row.
     #[must_use]
     pub fn grid(&self) -> Option<(usize, usize)> {
         self.routing.as_ref().map(|routing| routing.grid())

@@ -1,12 +1,12 @@
 //! One direction of a wired link: a queue, a rate, a delay.
 //!
-//! A drop-tail FIFO needs no event of its own: when an arrival will be sent is known when it comes, so it goes straight to
-//! the line, and what waits is counted by those times. Other disciplines decide when the link is free.
+//! A drop-tail FIFO needs no event of its own: when an arrival will be sent is known when it comes, so it goes straight
+//! to the line, and what waits is counted by those times. Other disciplines decide when the link is free.
 //!
 //! With a burst it is a token bucket, as the shaper of Linux (man 8 tc-tbf): a packet leaves at once when the bucket
-//! holds as many bytes, which it then takes out; the bucket fills at the rate up to the burst. It is kept as the time at
-//! which the bucket will be full (ITU-T I.371, 2004, annex A: the generic cell rate algorithm). When the next packet may
-//! leave is reckoned with the size of the one before; a larger one waits for the rest outside the queue.
+//! holds as many bytes, which it then takes out; the bucket fills at the rate up to the burst. It is kept as the time
+//! at which the bucket will be full (ITU-T I.371, 2004, annex A: the generic cell rate algorithm). When the next packet
+//! may leave is reckoned with the size of the one before; a larger one waits for the rest outside the queue.
 
 use std::collections::VecDeque;
 
@@ -89,8 +89,8 @@ struct Bucket {
 }
 
 impl Waiting {
-    /// A packet arrives that will be sent from `start` on; returns whether there is room. Who is to be sent now does not
-    /// wait any more.
+    /// A packet arrives that will be sent from `start` on; returns whether there is room. Who is to be sent now does
+    /// not wait any more.
     #[inline]
     fn join(&mut self, now: Time, start: Time, packet: &mut Packet) -> bool {
         while let Some(&(start, size)) = self.line.front()
@@ -347,8 +347,8 @@ mod tests {
 
     use super::*;
 
-    /// By hand: ten packets of 1000 B arrive at once at 8 Mb/s, a millisecond each. A bucket of 3000 B lets three pass at
-    /// once, then one each millisecond; after 2.5 ms of silence it holds 2500 B, two packets, and half of the next.
+    /// By hand: ten packets of 1000 B arrive at once at 8 Mb/s, a millisecond each. A bucket of 3000 B lets three pass
+    /// at once, then one each millisecond; after 2.5 ms of silence it holds 2500 B, two packets, and half of the next.
     #[test]
     fn a_bucket_passes_its_burst_and_then_the_rate() {
         let mut link = WiredLink::new(WiredLinkPlan {
@@ -401,11 +401,15 @@ mod tests {
     }
 
     proptest! {
-        /// A link that knows at the arrival when it will send does what a gate does that is asked each time the link is free.
+        /// A link that knows at the arrival when it will send does what a gate does that is asked each time the link is
+        /// free.
         #[test]
         fn who_waits_is_sent_when_the_link_is_free(
             waits in prop::collection::vec((0_u64..30, 1_u16..20), 1..80),
-            limit in prop_oneof![(1_u64..5).prop_map(Limit::Packets), (20_u64..60).prop_map(|b| Limit::Bytes(Bytes(b)))],
+            limit in prop_oneof![
+                (1_u64..5).prop_map(Limit::Packets),
+                (20_u64..60).prop_map(|b| Limit::Bytes(Bytes(b))),
+            ],
             mark in prop::option::of((0_u64..3).prop_map(Limit::Packets)),
         ) {
             let settings = Settings { limit, mark_above: mark, ..Settings::default() };

@@ -358,8 +358,8 @@ mod tests {
         Start::with_window(10.0)
     }
 
-    /// The model's two parameters are those of the pipe: 1000 segments of 1000 bytes a second, 100 ms and a segment's own
-    /// 1 ms. A rate sample counts whole segments over a round trip of at least 100, hence 1 %.
+    /// The model's two parameters are those of the pipe: 1000 segments of 1000 bytes a second, 100 ms and a segment's
+    /// own 1 ms. A rate sample counts whole segments over a round trip of at least 100, hence 1 %.
     #[test]
     fn the_model_finds_the_rate_and_the_smallest_round_trip_time() {
         let mut cc = new(&Params::default(), start());

@@ -12,9 +12,9 @@
 //! ProbeRTT: each 5 s half a bandwidth-delay product for 200 ms
 //! ```
 //!
-//! Startup (gain 4 ln 2) also ends when a round has lost more than 2 % of its flight, in six segments or more. Losses and
-//! flights are counted by the round here, where the draft keeps both for each segment; ECN, the allowance for offload
-//! of segmentation, and the undoing of bounds are left out (a spurious loss only lifts the short-term ones).
+//! Startup (gain 4 ln 2) also ends when a round has lost more than 2 % of its flight, in six segments or more. Losses
+//! and flights are counted by the round here, where the draft keeps both for each segment; ECN, the allowance for
+//! offload of segmentation, and the undoing of bounds are left out (a spurious loss only lifts the short-term ones).
 
 use wifair_config::table;
 use wifair_units::{Duration, Time};
@@ -479,7 +479,8 @@ mod tests {
         Start::with_window(10.0)
     }
 
-    /// An ACK at `now` seconds with a sample of `rate` segments a second; `delivered` of them in all, the sample's `prior`.
+    /// An ACK at `now` seconds with a sample of `rate` segments a second; `delivered` of them in all, the sample's
+    /// `prior`.
     fn sampled(now: f64, rate: f64, delivered: u64, prior: u64, app_limited: bool) -> Ack {
         let sample = RateSample { rate: rate * MSS as f64, prior_delivered: prior * MSS, app_limited };
         Ack { rate: Some(sample), ..ack(now, 0.1, delivered, delivered + 10) }
@@ -495,8 +496,8 @@ mod tests {
         cc
     }
 
-    /// Section 5.5.5: a sample that the application limited counts only if it is no less than the rate of the model. Section
-    /// 5.5.1: a round ends with a segment that was sent after it began.
+    /// Section 5.5.5: a sample that the application limited counts only if it is no less than the rate of the model.
+    /// Section 5.5.1: a round ends with a segment that was sent after it began.
     #[test]
     fn samples_of_a_limited_application_only_raise_the_rate() {
         let mut cc = new(&Params::default(), start());
@@ -515,8 +516,8 @@ mod tests {
         assert_eq!(cc.latest, (1.1e5, 10.0));
     }
 
-    /// Section 5.3.3.6: more than 2 % lost while probing sets the bound to what was not lost, here 300 - 10, and ends the
-    /// probe.
+    /// Section 5.3.3.6: more than 2 % lost while probing sets the bound to what was not lost, here 300 - 10, and ends
+    /// the probe.
     #[test]
     fn losses_of_a_probe_set_the_long_term_bound() {
         let mut cc = cruising();
@@ -551,7 +552,8 @@ mod tests {
         assert_eq!(cc.long_flight, 207.0);
     }
 
-    /// Section 5.3.4: half a bandwidth-delay product until it has been there for 200 ms and a round, then the window before.
+    /// Section 5.3.4: half a bandwidth-delay product until it has been there for 200 ms and a round, then the window
+    /// before.
     #[test]
     fn the_round_trip_time_is_probed_with_half_the_pipe() {
         let mut cc = cruising();
@@ -571,8 +573,8 @@ mod tests {
         assert_eq!((cc.state, cc.cwnd), (State::Cruise, 200.0));
     }
 
-    /// Section 5.4.1: after a pause while it probes bandwidth it paces at the rate of the model, less its margin; the next
-    /// ACK with something in flight ends the pause.
+    /// Section 5.4.1: after a pause while it probes bandwidth it paces at the rate of the model, less its margin; the
+    /// next ACK with something in flight ends the pause.
     #[test]
     fn after_a_pause_it_paces_at_the_rate_of_the_model() {
         let mut cc = cruising();
@@ -586,8 +588,8 @@ mod tests {
         assert_eq!(cc.pacing, 1.0);
     }
 
-    /// The model's two parameters are those of the pipe: 1000 segments of 1000 bytes a second, 100 ms and a segment's own
-    /// 1 ms. A rate sample counts whole segments over a round trip of at least 100, hence 1 %.
+    /// The model's two parameters are those of the pipe: 1000 segments of 1000 bytes a second, 100 ms and a segment's
+    /// own 1 ms. A rate sample counts whole segments over a round trip of at least 100, hence 1 %.
     #[test]
     fn the_model_finds_the_rate_and_the_smallest_round_trip_time() {
         let mut cc = new(&Params::default(), start());
@@ -600,8 +602,8 @@ mod tests {
         assert_relative_eq!(cc.min_rtt, 0.101, max_relative = 0.01);
     }
 
-    /// A probe of the round-trip time each 5 s, which takes 0.2 s and a few rounds and starts the wait of 2 to 3 s for the
-    /// next probe of the bandwidth anew; so one or two of these come in between.
+    /// A probe of the round-trip time each 5 s, which takes 0.2 s and a few rounds and starts the wait of 2 to 3 s for
+    /// the next probe of the bandwidth anew; so one or two of these come in between.
     #[test]
     fn it_probes_as_often_as_the_draft_says() {
         let mut cc = new(&Params::default(), start());
@@ -631,8 +633,8 @@ mod tests {
         assert!(many < few && tight.is_finite(), "{many} of the rate, bound {tight}");
     }
 
-    /// What version 3 is for: with a queue of a tenth of the bandwidth-delay product it has fewer losses than version 1,
-    /// which probes and overflows without regard to them.
+    /// What version 3 is for: with a queue of a tenth of the bandwidth-delay product it has fewer losses than version
+    /// 1, which probes and overflows without regard to them.
     #[test]
     fn a_short_queue_overflows_less_than_under_version_1() {
         let mut old = bbr::new(&bbr::Params::default(), start());

@@ -66,13 +66,14 @@ impl Plateau {
     }
 }
 
-/// The pacing rate before there is a delivery rate, in bytes per second: `gain` windows in a round trip of `rtt` seconds.
+/// The pacing rate before there is a delivery rate, in bytes per second: `gain` windows in a round trip of `rtt`
+/// seconds.
 pub fn first_pacing(gain: f64, window: f64, mss: f64, rtt: f64) -> f64 {
     gain * window * mss / rtt
 }
 
-/// The window after `acked` segments on its way to `target`: bounded by it once the pipe is `full`; before that it grows while
-/// it is below, or while the first window is `early`.
+/// The window after `acked` segments on its way to `target`: bounded by it once the pipe is `full`; before that it
+/// grows while it is below, or while the first window is `early`.
 pub fn approach(cwnd: f64, acked: f64, target: f64, full: bool, early: bool) -> f64 {
     if full {
         (cwnd + acked).min(target)
@@ -117,7 +118,8 @@ pub(crate) use by_model;
 mod tests {
     use super::*;
 
-    /// Section 4.3.2.2 of the draft of version 1: growth by a quarter starts the count anew, three rounds without end it.
+    /// Section 4.3.2.2 of the draft of version 1: growth by a quarter starts the count anew, three rounds without end
+    /// it.
     #[test]
     fn three_flat_rounds_are_a_plateau() {
         let mut plateau = Plateau::default();

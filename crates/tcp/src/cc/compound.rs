@@ -15,10 +15,10 @@
 //!
 //! At loss rate p the continuous approximation has its peak at 0.331 p^-0.833 and its mean at 0.241 p^-0.833 segments.
 //!
-//! Readings where the papers leave a choice: both right-hand sides of (3) take the windows from before the loss; a round
-//! is followed by sequence numbers; `swnd` in (4) to (6) is what was in flight when the round began; `rtt` is the mean
-//! of the round's samples (a setting); a round in which a loss was repaired takes no decision; the threshold after a
-//! loss is swnd / 2. The rule of Tan et al. that `dwnd` acts only from 41 segments up is off (a setting).
+//! Readings where the papers leave a choice: both right-hand sides of (3) take the windows from before the loss; a
+//! round is followed by sequence numbers; `swnd` in (4) to (6) is what was in flight when the round began; `rtt` is the
+//! mean of the round's samples (a setting); a round in which a loss was repaired takes no decision; the threshold after
+//! a loss is swnd / 2. The rule of Tan et al. that `dwnd` acts only from 41 segments up is off (a setting).
 //!
 //! `arithmetic = "ns2"` is ns-2's tcp_compound, a Linux module, but with rounds as above: whole segments, k = 3/4 by
 //! two square roots, `diff` in halves of segments from the smallest sample of a round with at least three, an overflow
@@ -364,8 +364,8 @@ mod tests {
     }
 
     /// The sawtooth of dw/dt = alpha w^k a round trip from half the peak to the peak, one loss in 1/p segments: peak
-    /// 0.3313 p^-0.8333, mean 0.2409 p^-0.8333, 5.178 W^0.2 rounds between losses. The pipe's cycle is two rounds longer
-    /// (the loss is noticed a round late, recovery takes a round without growth).
+    /// 0.3313 p^-0.8333, mean 0.2409 p^-0.8333, 5.178 W^0.2 rounds between losses. The pipe's cycle is two rounds
+    /// longer (the loss is noticed a round late, recovery takes a round without growth).
     #[test]
     fn peak_and_mean_under_periodic_loss_match_the_continuous_approximation() {
         let p = 1e-5_f64;

@@ -143,8 +143,8 @@ mod tests {
         runs.iter().flat_map(|&(cwnd, acks)| std::iter::repeat_n(cwnd, acks)).collect()
     }
 
-    /// By hand, from 6 segments with dwnd = 0; without queue 0.125 * 6^0.8 < 1, so dwnd stays zero. The first ACK opens a
-    /// round, which ends with the ACK of the first segment sent after it.
+    /// By hand, from 6 segments with dwnd = 0; without queue 0.125 * 6^0.8 < 1, so dwnd stays zero. The first ACK opens
+    /// a round, which ends with the ACK of the first segment sent after it.
     ///
     /// - Equation 7: 6 -> 4 -> 3 -> 2. The first round opens at ACK 1 with offset 6 sent, the second at ACK 7 with 12,
     ///   the third at ACK 13: after ACK 7 four are in flight only when ACK 9 is in, so 13 to 16 are sent by ACK 12;

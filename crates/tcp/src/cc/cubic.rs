@@ -264,8 +264,8 @@ mod tests {
         (c * (3.0 + beta) / (4.0 * (1.0 - beta))).powf(0.25) * (rtt / p).powf(0.75)
     }
 
-    /// RFC 9438, section 5.1: 1.054 * (RTT / p)^0.75 with the recommended constants; table 1: 187 segments at 100 ms and
-    /// p = 1e-4.
+    /// RFC 9438, section 5.1: 1.054 * (RTT / p)^0.75 with the recommended constants; table 1: 187 segments at 100 ms
+    /// and p = 1e-4.
     #[test]
     fn the_response_function_has_the_constant_of_the_rfc() {
         let mean = mean_window(0.1, 1e-4);

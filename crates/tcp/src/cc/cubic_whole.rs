@@ -1,10 +1,10 @@
 //! CUBIC's congestion avoidance in whole segments, as Linux has it.
 //!
-//! Departures of Linux from RFC 9438, as its behaviour shows (version 6, `net/ipv4/tcp_cubic`): the curve looks ahead by
-//! the smallest round-trip time, not by the smoothed one, and its height is a whole number of segments; the step is
-//! computed anew at most every 1/32 s while the window does not change; before the first loss the window grows by at least
-//! one segment for 20 acknowledged; it never grows by more than one for two; Reno's window grows by one for
-//! 15/8 of the window; a loss keeps 717/1024; the smallest round-trip time ignores the second after a loss.
+//! Departures of Linux from RFC 9438, as its behaviour shows (version 6, `net/ipv4/tcp_cubic`): the curve looks ahead
+//! by the smallest round-trip time, not by the smoothed one, and its height is a whole number of segments; the step is
+//! computed anew at most every 1/32 s while the window does not change; before the first loss the window grows by at
+//! least one segment for 20 acknowledged; it never grows by more than one for two; Reno's window grows by one for 15/8
+//! of the window; a loss keeps 717/1024; the smallest round-trip time ignores the second after a loss.
 
 use wifair_units::{Duration, Time};
 

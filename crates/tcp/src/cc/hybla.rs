@@ -101,8 +101,8 @@ mod tests {
         assert_relative_eq!(cc.cwnd(), 30.0 + 16.0 / 30.0);
     }
 
-    /// What the equations are for: the rate cwnd / RTT grows alike at 25 ms and at 100 ms, here from rates of 400 segments
-    /// a second by 1 / (25 ms)^2 = 1600 a second each second, slightly less by the growth of 1/cwnd an ACK.
+    /// What the equations are for: the rate cwnd / RTT grows alike at 25 ms and at 100 ms, here from rates of 400
+    /// segments a second by 1 / (25 ms)^2 = 1600 a second each second, slightly less by the growth of 1/cwnd an ACK.
     #[test]
     fn the_rate_grows_alike_at_any_round_trip_time() {
         for rtt in [0.025, 0.1] {

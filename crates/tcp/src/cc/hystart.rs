@@ -8,8 +8,8 @@
 //!
 //! - when ACKs that follow each other within 2 ms have come for longer than half the smallest round-trip time since the
 //!   round began (ACK train; Linux adds up to half a millisecond for segments that offload sends at once), or
-//! - when the smallest of more than eight round-trip times of a round exceeds the smallest of all by an eighth of it, at
-//!   least 4 and at most 16 ms (delay).
+//! - when the smallest of more than eight round-trip times of a round exceeds the smallest of all by an eighth of it,
+//!   at least 4 and at most 16 ms (delay).
 
 use wifair_config::choice;
 use wifair_units::{Duration, Time};
@@ -240,8 +240,8 @@ mod tests {
         assert_eq!((window.cwnd, window.ssthresh), (53.0, 53.0));
     }
 
-    /// By hand: the ACKs of a round come 3 ms apart, so they are no train; 40 ms give a threshold of 45 ms, and the ninth
-    /// sample of a round of 45.5 ms ends slow start. A sample of 44 ms among them hinders it.
+    /// By hand: the ACKs of a round come 3 ms apart, so they are no train; 40 ms give a threshold of 45 ms, and the
+    /// ninth sample of a round of 45.5 ms ends slow start. A sample of 44 ms among them hinders it.
     #[test]
     fn a_rise_of_an_eighth_ends_slow_start() {
         let ends = |fastest: f64| {

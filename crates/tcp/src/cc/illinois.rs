@@ -9,8 +9,8 @@
 //! ACK: cwnd += alpha / cwnd,   loss: cwnd -= beta cwnd
 //! ```
 //!
-//! Reno below `window_threshold` segments. After `da` was above dm / 100, `theta` rounds below it must pass before alpha
-//! goes back to its largest. After a timeout both are Reno's until the next round.
+//! Reno below `window_threshold` segments. After `da` was above dm / 100, `theta` rounds below it must pass before
+//! alpha goes back to its largest. After a timeout both are Reno's until the next round.
 
 use wifair_config::table;
 
@@ -146,8 +146,8 @@ mod tests {
 
     use super::*;
 
-    /// The curves by hand for dm = 100 ms: alpha is 10 up to 1 ms, 0.3 at 100 ms, and between them k1 / (k2 + da) with k1
-    /// = 99 * 3 / 9.7 ms and k2 = 99 * 0.3 / 9.7 - 1 ms, so 0.585 at 50.3 ms; beta is 1/8 at 10 ms, 5/16 halfway to
+    /// The curves by hand for dm = 100 ms: alpha is 10 up to 1 ms, 0.3 at 100 ms, and between them k1 / (k2 + da) with
+    /// k1 = 99 * 3 / 9.7 ms and k2 = 99 * 0.3 / 9.7 - 1 ms, so 0.585 at 50.3 ms; beta is 1/8 at 10 ms, 5/16 halfway to
     /// 80 ms.
     #[test]
     fn the_curves_by_hand() {

@@ -9,8 +9,9 @@
 //! loss: cwnd halves, at least 2 segments;   timeout: 1 segment
 //! ```
 //!
-//! The current delay is the smallest of the last four samples, the base delay the smallest of the last ten minutes. Delays
-//! are one-way where timestamps are on, else round-trip. There is no slow start, and the threshold is only shown.
+//! The current delay is the smallest of the last four samples, the base delay the smallest of the last ten minutes.
+//! Delays are one-way where timestamps are on, else round-trip. There is no slow start, and the threshold is only
+//! shown.
 
 use wifair_config::table;
 use wifair_units::{Duration, Time};

@@ -1,10 +1,11 @@
 //! Reno as Linux 2.6 has it, in whole segments: what ns-2 calls Agent/TCP/Linux with `reno`.
 //!
 //! Source: the behaviour of Linux 2.6.22's Reno, as packed into ns-2.35 (D. X. Wei and P. Cao, "NS-2 TCP-Linux: An
-//! NS-2 TCP Implementation with Congestion Control Algorithms from Linux", 2006). Departures from [`reno`](super::reno):
-//! the window counts whole segments; slow start still holds when the window equals the threshold; in congestion
-//! avoidance a segment is added when as many bytes as the window are acknowledged (RFC 3465, section 2.1), counted from
-//! the end of slow start and in recovery too; a loss halves the window rather than the flight.
+//! NS-2 TCP Implementation with Congestion Control Algorithms from Linux", 2006). Departures from
+//! [`reno`](super::reno): the window counts whole segments; slow start still holds when the window equals the
+//! threshold; in congestion avoidance a segment is added when as many bytes as the window are acknowledged (RFC 3465,
+//! section 2.1), counted from the end of slow start and in recovery too; a loss halves the window rather than the
+//! flight.
 
 use crate::cc::window::by_window;
 use crate::cc::{Ack, CongestionControl, Start, Window};

@@ -470,8 +470,8 @@ impl Algorithm {
     }
 }
 
-/// An ACK and the window after it, for each algorithm a function of its own: so the simple ones do not save the registers
-/// that others need.
+/// An ACK and the window after it, for each algorithm a function of its own: so the simple ones do not save the
+/// registers that others need.
 trait Hear: CongestionControl {
     #[inline(never)]
     fn hear(&mut self, ack: &Ack) -> f64 {

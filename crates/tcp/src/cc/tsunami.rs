@@ -1,8 +1,8 @@
 //! Tsunami UDP: sends at a target rate, slower while the receiver reports many errors.
 //!
 //! Source: M. R. Meiss, "Tsunami: A High-Speed Rate-Controlled Protocol for File Transfer", 2004, and the defaults and
-//! formula of the public tsunami-udp program (threshold 7.5 %, factors 25/24 and 5/6, a report each 350 ms). With `e` the
-//! error rate of a report in thousandths of a percent and E the threshold, the delay between segments becomes
+//! formula of the public tsunami-udp program (threshold 7.5 %, factors 25/24 and 5/6, a report each 350 ms). With `e`
+//! the error rate of a report in thousandths of a percent and E the threshold, the delay between segments becomes
 //!
 //! ```text
 //! e > E: ipd * (1 + (25/24 - 1) * (1 + e - E) / (100000 - E)),   else ipd * 5/6
@@ -13,8 +13,8 @@
 //! control channel: an error is a segment that the sender takes for lost. There is no window; the one shown is what the
 //! rate fills in four round trips, and 64 segments, so that it does not bind.
 //!
-//! As with the program, the target is yours to set near the rate of the path: from 650 Mb/s it takes many reports to come
-//! down. What is lost again when it is repeated needs `stack = "modern"` (RACK); other stacks wait for timeouts.
+//! As with the program, the target is yours to set near the rate of the path: from 650 Mb/s it takes many reports to
+//! come down. What is lost again when it is repeated needs `stack = "modern"` (RACK); other stacks wait for timeouts.
 
 use wifair_config::table;
 use wifair_units::{BitRate, Duration, Time};

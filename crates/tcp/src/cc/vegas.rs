@@ -350,9 +350,9 @@ mod tests {
         }
     }
 
-    /// ns-2.35's Agent/TCP/Vegas on 1 Mb/s and 50 ms each way, 1000 bytes on the wire, ACKs of 40: its `cwnd_` read every
-    /// 50 ms, printed to four digits. Its first two segments go out alone (no SYN, delayed growth), so the comparison
-    /// starts with the window of three at 216.64 ms.
+    /// ns-2.35's Agent/TCP/Vegas on 1 Mb/s and 50 ms each way, 1000 bytes on the wire, ACKs of 40: its `cwnd_` read
+    /// every 50 ms, printed to four digits. Its first two segments go out alone (no SYN, delayed growth), so the
+    /// comparison starts with the window of three at 216.64 ms.
     #[test]
     fn the_window_follows_ns2_from_slow_start_to_rest() {
         const WINDOWS: &[(f64, f64)] = &[

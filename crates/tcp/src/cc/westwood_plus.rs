@@ -315,8 +315,8 @@ mod tests {
         }
     }
 
-    /// By hand, HZ = 100: a round-trip time of 20.3 ms counts as three ticks. 60 segments of 1000 B in 60 ms are 1 MB/s,
-    /// which fill 30 of 30 ms. A loss at 50 segments leaves 25, the end of recovery what fills the path.
+    /// By hand, HZ = 100: a round-trip time of 20.3 ms counts as three ticks. 60 segments of 1000 B in 60 ms are 1
+    /// MB/s, which fill 30 of 30 ms. A loss at 50 segments leaves 25, the end of recovery what fills the path.
     #[test]
     fn linux_rounds_up_to_ticks_and_decides_at_the_end_of_recovery() {
         let params = Params { filter: Filter::Linux, tick: Some(Duration::from_millis(10)), ..Params::default() };

@@ -134,8 +134,9 @@ mod tests {
     use super::*;
     use crate::cc::testing::{Pipe, round};
 
-    /// On a pipe of 1000 segments an eighth more round-trip time is 125 segments, so Q_max = 80 decides: the queue never
-    /// exceeds it by more than a round of growth, a hundredth of 1080 segments, and the pipe stays full after the start.
+    /// On a pipe of 1000 segments an eighth more round-trip time is 125 segments, so Q_max = 80 decides: the queue
+    /// never exceeds it by more than a round of growth, a hundredth of 1080 segments, and the pipe stays full after the
+    /// start.
     #[test]
     fn the_queue_is_drained_when_it_exceeds_its_bound() {
         let mut cc = new(&Params::default(), Start { ssthresh: 900.0, ..Start::with_window(10.0) });

@@ -64,8 +64,8 @@ impl Sender {
         }
     }
 
-    /// Whether an ACK is to be looked at, one that may be unusual: those of the start are dealt with here, and what is old
-    /// or for what was never sent is nothing.
+    /// Whether an ACK is to be looked at, one that may be unusual: those of the start are dealt with here, and what is
+    /// old or for what was never sent is nothing.
     #[inline(never)]
     pub(super) fn accepts(&mut self, now: Time, packet: &Packet) -> bool {
         if self.state != State::Established || packet.has(flag::SYN) {
@@ -347,8 +347,8 @@ impl Sender {
         });
     }
 
-    /// By how much an ACK for nothing new lets the window grow: where segments are known to be reordered, what it tells to
-    /// have arrived counts as if it were acknowledged (Linux).
+    /// By how much an ACK for nothing new lets the window grow: where segments are known to be reordered, what it tells
+    /// to have arrived counts as if it were acknowledged (Linux).
     #[inline(never)]
     pub(super) fn growth_ahead_of_a_gap(&self, told: &AckSummary) -> f64 {
         let known = self.options.growth == Growth::Bytes && told.reordering > u64::from(self.options.dup_threshold);

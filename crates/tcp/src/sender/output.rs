@@ -27,7 +27,8 @@ impl Sender {
         self.nxt + self.mss <= self.run
     }
 
-    /// Whether data waits for a full window, so that nothing leaves next. False also where [`Sender::poll`] has to find out.
+    /// Whether data waits for a full window, so that nothing leaves next. False also where [`Sender::poll`] has to find
+    /// out.
     #[inline]
     pub const fn is_held(&mut self) -> bool {
         let held = self.run > 0 && !self.is_running();
@@ -138,8 +139,8 @@ impl Sender {
         Some(self.segment_of(now, seq, len))
     }
 
-    /// Starts to probe, where the receive window is closed, or so far open only that a segment would be `silly`, and nothing is
-    /// on its way that would be answered.
+    /// Starts to probe, where the receive window is closed, or so far open only that a segment would be `silly`, and
+    /// nothing is on its way that would be answered.
     pub(super) fn probe_closed_window(&mut self, now: Time, silly: bool) {
         if (self.rwnd == 0 || silly) && !self.probing && !self.outstanding() {
             self.probing = true;
@@ -296,7 +297,8 @@ impl Sender {
             self.short_end = self.short_end.max(end);
         }
         self.note_unanswered(now);
-        // ns-2's timer, which runs on through a pause, starts anew with the first segment after it, except in its Vegas.
+        // ns-2's timer, which runs on through a pause, starts anew with the first segment after it, except in its
+        // Vegas.
         if self.rto_at == Time::NEVER || (self.max == self.una && !self.cc.wants_fine_timer()) {
             self.rto_at = now.saturating_add(self.rtt.rto());
         }
@@ -325,8 +327,8 @@ impl Sender {
         self.last_send = now;
     }
 
-    /// Writes timestamp and ECN's bits into a data segment that ends at `end`, enters it in the list of times, and tells the
-    /// congestion control.
+    /// Writes timestamp and ECN's bits into a data segment that ends at `end`, enters it in the list of times, and
+    /// tells the congestion control.
     #[inline(never)]
     pub(super) fn annotate(&mut self, now: Time, end: u64, again: bool, packet: &mut Packet) {
         let seq = packet.seq;

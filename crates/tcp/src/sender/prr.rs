@@ -79,7 +79,8 @@ mod tests {
     }
 
     /// RFC 6937, section 3.1, second example: of 20 segments the first 15 are lost; what leaves at the ACKs of 17, 18
-    /// and 19, and what is in flight then. Conservative bound: 1, 1, 1 at 4, 4, 4; slow-start bound: 2, 2, 2 at 4, 5, 6.
+    /// and 19, and what is in flight then. Conservative bound: 1, 1, 1 at 4, 4, 4; slow-start bound: 2, 2, 2 at 4, 5,
+    /// 6.
     #[test]
     fn below_the_target_the_bounds_are_those_of_the_example() {
         for (safe, expected) in [(false, [(4, 1), (4, 1), (4, 1)]), (true, [(4, 2), (5, 2), (6, 2)])] {

@@ -8,8 +8,8 @@
 //! that only moves forward: below it every segment has arrived, is lost or was sent again. Segments that were sent
 //! again stand in a queue by their time.
 //!
-//! Where nobody asks when a segment was sent, full segments of which nothing is known but that they left, behind all others,
-//! are only a range of offsets, until a selective ACK or a loss tells them apart.
+//! Where nobody asks when a segment was sent, full segments of which nothing is known but that they left, behind all
+//! others, are only a range of offsets, until a selective ACK or a loss tells them apart.
 //!
 //! Departure: RFC 6675 calls a segment lost when three separate ranges above it have arrived, or more bytes than two
 //! full segments hold; here segments count, whatever their size and place, as in Linux.
@@ -95,8 +95,8 @@ pub struct Scoreboard {
     highest_arrived: u64,
     /// Lost segments to be sent again, the lowest first; those that need not are removed late.
     queue: BinaryHeap<Reverse<u64>>,
-    /// Retransmissions in flight by the time of sending, where losses are found by it; those that came to an end are removed
-    /// late.
+    /// Retransmissions in flight by the time of sending, where losses are found by it; those that came to an end are
+    /// removed late.
     again: VecDeque<(u64, Time)>,
     rack: Rack,
     rate: Option<Rate>,
@@ -145,7 +145,8 @@ impl Scoreboard {
         self.lost
     }
 
-    /// Whether nothing has arrived ahead of a gap, and no retransmission is waited for: then nothing is found to be lost.
+    /// Whether nothing has arrived ahead of a gap, and no retransmission is waited for: then nothing is found to be
+    /// lost.
     #[inline]
     pub fn is_in_order(&self) -> bool {
         self.sacked == 0 && self.again.is_empty()
@@ -275,8 +276,8 @@ impl Scoreboard {
         }
     }
 
-    /// Whether the ACK of a segment says nothing but that it has arrived: what has arrived did so in order, and nobody asks
-    /// when it was sent.
+    /// Whether the ACK of a segment says nothing but that it has arrived: what has arrived did so in order, and nobody
+    /// asks when it was sent.
     #[inline]
     pub const fn is_simple(&self) -> bool {
         self.sacked == 0 && !self.timed

@@ -81,8 +81,8 @@ impl Selective {
         self.scoreboard.lost() > 0
     }
 
-    /// Takes in an ACK for new data while nothing is known to be lost, if it says nothing but that all arrives in order;
-    /// returns whether it does.
+    /// Takes in an ACK for new data while nothing is known to be lost, if it says nothing but that all arrives in
+    /// order; returns whether it does.
     #[inline]
     pub fn acknowledge_in_order(&mut self, now: Time, packet: &Packet) -> bool {
         let in_order = self.scoreboard.is_simple() && packet.sack[0] == (0, 0);
@@ -290,8 +290,8 @@ impl Sender {
         self.selective = Some(s);
     }
 
-    /// RFC 5682, section 3.1, as Linux does it with selective ACKs: what was never sent again has arrived, so the timeout was
-    /// spurious; before that is known, two new segments leave instead of what seems lost.
+    /// RFC 5682, section 3.1, as Linux does it with selective ACKs: what was never sent again has arrived, so the
+    /// timeout was spurious; before that is known, two new segments leave instead of what seems lost.
     fn on_ack_forward(&mut self, s: &mut Selective, acked: u64, delivery: &Delivery) {
         if self.phase != Phase::Loss {
             s.forward = Forward::Off;

@@ -170,7 +170,8 @@ proptest! {
     ) {
         let fates = std::rc::Rc::new(fates);
         let mut pipe = slow(&settings).with_script(move |o| {
-            let Some(&(kind, extra)) = fates.get(usize::try_from(o.n).expect("few packets")) else { return Fate::ARRIVES };
+            let number = usize::try_from(o.n).expect("few packets");
+            let Some(&(kind, extra)) = fates.get(number) else { return Fate::ARRIVES };
             match (kind, o.forward) {
                 (0..15, _) => Fate::LOST,
                 (15..25, _) => Fate { detour: Duration::from_millis(extra), ..Fate::ARRIVES },
@@ -305,7 +306,9 @@ proptest! {
             while let Some(ack) = receiver.poll(now) {
                 prop_assert!(ack.ack <= next);
                 for (start, end) in ack.sack.into_iter().filter(|(start, end)| start != end) {
-                    let offset = |o: u32| usize::try_from(ack.ack.wrapping_add_signed(i64::from(o.cast_signed()))).unwrap();
+                    let offset = |o: u32| {
+                        usize::try_from(ack.ack.wrapping_add_signed(i64::from(o.cast_signed()))).unwrap()
+                    };
                     prop_assert!(arrived[offset(start)..offset(end)].iter().all(|&there| there));
                 }
             }
@@ -385,8 +388,8 @@ fn reno_leaves_recovery_at_the_first_new_ack() {
 /// RFC 6675 by hand, without rate reduction. Segments 0 and 3 are lost. Each of the SACKs of 1, 2, 4 takes a segment
 /// out of the pipe, so 10 and 11 leave; the third of them makes 0 lost (three segments above it have arrived): ssthresh
 /// is 5, 0 leaves whatever is in flight. The pipe then is 12 sent - 3 arrived - 1 lost + 1 = 9. SACKs of 5 and 6 bring
-/// the count above 3 to three: it is lost, pipe 9 - 2 - 1 = 6; with 7 and 8 it is 4, so 3 leaves at 8 (pipe 5), and each
-/// further SACK sends a new segment.
+/// the count above 3 to three: it is lost, pipe 9 - 2 - 1 = 6; with 7 and 8 it is 4, so 3 leaves at 8 (pipe 5), and
+/// each further SACK sends a new segment.
 #[test]
 fn the_scoreboard_repairs_two_losses_as_in_rfc_6675() {
     let mut sender = ten_in_flight("sack = true");
@@ -533,8 +536,8 @@ fn a_closed_window_is_probed() {
     }
 }
 
-/// RFC 5681, section 4.1: after eight idle seconds the window is the initial one; ns-2's timer makes it one segment, and
-/// `never` leaves it.
+/// RFC 5681, section 4.1: after eight idle seconds the window is the initial one; ns-2's timer makes it one segment,
+/// and `never` leaves it.
 #[test]
 fn a_pause_shrinks_the_window() {
     for (settings, burst) in [
@@ -554,8 +557,8 @@ fn a_pause_shrinks_the_window() {
     }
 }
 
-/// ns-2 2.35: the SYN is part of the first session, and the timer that ran on through a pause starts anew with the first
-/// segment after it (`force_set_rtx_timer` in Agent/TCP), so that this segment has a whole timeout for its ACK.
+/// ns-2 2.35: the SYN is part of the first session, and the timer that ran on through a pause starts anew with the
+/// first segment after it (`force_set_rtx_timer` in Agent/TCP), so that this segment has a whole timeout for its ACK.
 #[test]
 fn a_pause_in_ns2_costs_no_timeout() {
     let mut pipe = slow("stack = 'ns2'\nmss = '1000 B'");

@@ -1,7 +1,7 @@
 //! Samples of parameters that have a distribution.
 //!
-//! Latin hypercube: M. D. McKay, R. J. Beckman and W. J. Conover, "A Comparison of Three Methods for Selecting Values of
-//! Input Variables in the Analysis of Output from a Computer Code", Technometrics 21(2), 1979. Every parameter draws
+//! Latin hypercube: M. D. McKay, R. J. Beckman and W. J. Conover, "A Comparison of Three Methods for Selecting Values
+//! of Input Variables in the Analysis of Output from a Computer Code", Technometrics 21(2), 1979. Every parameter draws
 //! from a stream of its own, so that a further one leaves the others as they were.
 
 use wifair_engine::{Stream, stream};
@@ -68,8 +68,8 @@ mod tests {
         assert_eq!(strata, (0..50).collect::<Vec<_>>());
     }
 
-    /// Of 1000 independent draws into 50 strata each gets 20 on average, and chi squared has 49 degrees of freedom: mean
-    /// 49, standard deviation sqrt(2 * 49) = 9.9, so that 99 is five of them above.
+    /// Of 1000 independent draws into 50 strata each gets 20 on average, and chi squared has 49 degrees of freedom:
+    /// mean 49, standard deviation sqrt(2 * 49) = 9.9, so that 99 is five of them above.
     #[test]
     fn random_draws_are_uniform() {
         let law = Law::Integers(0, 49, String::new());

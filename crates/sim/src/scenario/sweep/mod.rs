@@ -52,7 +52,8 @@ table! {
     pub struct Sweep {
         /// Parameters and their values, as in `"stations.count = 2..20:2"`; several span a grid.
         pub vary: Vec<Axis> = Vec::new();
-        /// Points that are listed, as in `"stations.count = 2; flows.tcp.cc = reno"`; each joins every point of the grid.
+        /// Points that are listed, as in `"stations.count = 2; flows.tcp.cc = reno"`; each joins every point of the
+        /// grid.
         pub points: Vec<Setting> = Vec::new();
         /// How often to draw the parameters that have a distribution.
         pub samples: Option<u32> = None, "from 1 to 1000000" => |n| n.is_none_or(|n| (1..=1_000_000).contains(&n));

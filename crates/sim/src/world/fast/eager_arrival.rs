@@ -1,12 +1,13 @@
 //! What arrives at the far end of a wire before its time.
 //!
-//! When a packet is put on a wire it is known when it will arrive. If it ends there, at a receiver whose answers leave by a wire that
-//! nothing else enters, nobody sees whether it arrives then or at once, for the answer is put on its wire with the right time
-//! either way. So it arrives at once, and there is no event of it: a datagram is counted when it is sent, a segment becomes an ACK.
+//! When a packet is put on a wire it is known when it will arrive. If it ends there, at a receiver whose answers leave
+//! by a wire that nothing else enters, nobody sees whether it arrives then or at once, for the answer is put on its
+//! wire with the right time either way. So it arrives at once, and there is no event of it: a datagram is counted when
+//! it is sent, a segment becomes an ACK.
 //!
-//! Nothing does so beyond the next task of the applications or the end of the run, where somebody may look, nor beyond the next
-//! timer where receivers have some (delayed ACKs). What is left on the wire then goes the way of all others, or arrives early as
-//! well when the next packet is put on it.
+//! Nothing does so beyond the next task of the applications or the end of the run, where somebody may look, nor beyond
+//! the next timer where receivers have some (delayed ACKs). What is left on the wire then goes the way of all others,
+//! or arrives early as well when the next packet is put on it.
 
 use wifair_engine::Timers;
 use wifair_packet::{Kind, PacketId};
@@ -118,16 +119,21 @@ impl World {
     }
 
     /// A packet that will arrive at `time` arrives now.
-    #[inline]
+    #[inline(never)]
     pub(in crate::world) fn arrive_eagerly(&mut self, id: PacketId, time: Time) {
         self.events += 1;
         if self.packets[id].kind == Kind::Udp {
             self.datagram_arrives_eagerly(id, time);
         } else {
-            let now = std::mem::replace(&mut self.now, time);
-            self.take_segment(id);
-            self.now = now;
+            self.segment_arrives_eagerly(id, time);
         }
+    }
+
+    #[inline(never)]
+    fn segment_arrives_eagerly(&mut self, id: PacketId, time: Time) {
+        let now = std::mem::replace(&mut self.now, time);
+        self.take_segment(id);
+        self.now = now;
     }
 
     #[inline(never)]

@@ -1,17 +1,17 @@
 //! Wires of which no event tells, as long as the access points that they lead to are busy.
 //!
-//! What comes by wire to an access point with a frame in hand changes nothing but its queue, so it is enough to look for what
-//! has come when the access point takes the next packet out. What arrives at the far end of a wire is seen by nobody but the
-//! transport there, whose answer leaves by wire in turn, so that can wait as long. When an access point finds its queue empty,
-//! the wires are sources of events again, until packets wait in all access points.
+//! What comes by wire to an access point with a frame in hand changes nothing but its queue, so it is enough to look
+//! for what has come when the access point takes the next packet out. What arrives at the far end of a wire is seen by
+//! nobody but the transport there, whose answer leaves by wire in turn, so that can wait as long. When an access point
+//! finds its queue empty, the wires are sources of events again, until packets wait in all access points.
 //!
-//! What is late takes place in the order in which it would have as events, each at its own time; timers that were set meanwhile
-//! by what was late go off among it. Whatever else may meet it comes after it: tasks of applications, timers, packets that
-//! come to an access point over the air.
+//! What is late takes place in the order in which it would have as events, each at its own time; timers that were set
+//! meanwhile by what was late go off among it. Whatever else may meet it comes after it: tasks of applications, timers,
+//! packets that come to an access point over the air.
 //!
-//! A wire may be late if all its packets go on to wires that may, to the queue of an access point of the fast medium that is
-//! FIFO and drops arrivals, or to an end that answers by a wire that may; and if what enters it comes all late, or all as an
-//! event.
+//! A wire may be late if all its packets go on to wires that may, to the queue of an access point of the fast medium
+//! that is FIFO and drops arrivals, or to an end that answers by a wire that may; and if what enters it comes all late,
+//! or all as an event.
 
 use wifair_engine::NextEventTree;
 use wifair_mac::Channel;
@@ -36,8 +36,8 @@ pub(in crate::world) struct LazyLinks {
     leads: Vec<LeadsTo>,
     /// The only wire that leads to a hub, if it is one.
     only: Option<usize>,
-    /// When the next thing happens on each wire, by their numbers: on those that lead to hubs, unless it is the only one, and on all
-    /// others.
+    /// When the next thing happens on each wire, by their numbers: on those that lead to hubs, unless it is the only
+    /// one, and on all others.
     to_aps: NextEventTree,
     others: NextEventTree,
     /// What arrives at an end cannot bring about anything at an access point sooner than after this.
@@ -49,11 +49,11 @@ pub(in crate::world) struct LazyLinks {
 /// Where a wire leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LeadsTo {
-    /// To the access point of a medium. Nothing follows from what arrives there before the access point looks, so that can
-    /// wait until all else is made up for.
+    /// To the access point of a medium. Nothing follows from what arrives there before the access point looks, so that
+    /// can wait until all else is made up for.
     Ap(usize),
-    /// To the end of every way over it, from where answers go by wires that nothing else enters, and that have no gate. What
-    /// arrives there concerns nobody but these ends, so it need not keep to its turn among the wires.
+    /// To the end of every way over it, from where answers go by wires that nothing else enters, and that have no gate.
+    /// What arrives there concerns nobody but these ends, so it need not keep to its turn among the wires.
     End,
     /// To several places, on by wire, or where it is not as simple.
     On,
@@ -118,7 +118,8 @@ impl<'a> Search<'a> {
                 Hop::Air { channel, .. } => self.channels[usize::from(channel)],
                 Hop::NoPath { .. } => false,
                 Hop::End => match (&flow.transport, &flow.workload) {
-                    // Packets are taken out, users see objects, and numbers of connections become free in the order of events.
+                    // Packets are taken out, users see objects, and numbers of connections become free in the order of
+                    // events.
                     (_, Workload::Outside | Workload::Web(_) | Workload::Sessions { fresh: true, .. }) => false,
                     (Transport::Udp { .. }, _) => true,
                     (Transport::Ping { .. }, _) => false,
@@ -228,7 +229,8 @@ impl World {
         for channel in all(&search.channels) {
             let ap = LeadsTo::Ap(channel);
             let wires = || links.iter().copied().filter(|link| places_behind(*link).any(|place| place == ap));
-            // Packets of one instant come in the order of their wires, unless what arrives brings about another at once.
+            // Packets of one instant come in the order of their wires, unless what arrives brings about another at
+            // once.
             let is_simple = wires().count() == 1 || wires().all(|link| self.links[link].delay() > Duration::ZERO);
             if !is_simple || wires().any(|link| leads[link] != ap) {
                 leads.iter_mut().filter(|lead| **lead == ap).for_each(|lead| *lead = LeadsTo::On);
@@ -266,14 +268,17 @@ impl World {
         }
     }
 
-    /// A station with a frame in hand has got a packet: if packets wait now in all access points to which wires lead, the wires
-    /// are late.
+    /// A station with a frame in hand has got a packet: if packets wait now in all access points to which wires lead,
+    /// the wires are late.
     #[inline]
     pub(in crate::world) fn consider_lazy_links(&mut self, channel: usize, station: u32) {
-        let is_behind = |&(channel, _): &(usize, u32)| matches!(&self.channels[channel], Channel::Shared(cell) if cell.ap_is_backlogged());
+        let is_backlogged = |&(channel, _): &(usize, u32)| match &self.channels[channel] {
+            Channel::Shared(shared) => shared.ap_is_backlogged(),
+            _ => false,
+        };
         if !self.lazy_links.is_on
             && self.lazy_links.lead_to(channel, station)
-            && self.lazy_links.aps.iter().all(is_behind)
+            && self.lazy_links.aps.iter().all(is_backlogged)
         {
             self.turn_lazy();
         }

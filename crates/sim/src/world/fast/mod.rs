@@ -1,11 +1,11 @@
 //! What happens without being an event of its own, for it concerns nothing but counters.
 //!
-//! Datagrams that come to a full queue which only they enter (see [`SaturatedSource`]) are put off until somebody looks, or the queue runs
-//! dry. Wires to a busy access point are looked at late as well: see [`lazy_links`]. What arrives at the far end of a wire may do so
-//! before its time: see [`eager_arrival`].
+//! Datagrams that come to a full queue which only they enter (see [`SaturatedSource`]) are put off until somebody
+//! looks, or the queue runs dry. Wires to a busy access point are looked at late as well: see [`lazy_links`]. What
+//! arrives at the far end of a wire may do so before its time: see [`eager_arrival`].
 //!
-//! Results are those that events would give; where packets are looked at on their way (see [`crate::world::watch`]), or access points
-//! have schemes, nothing is put off.
+//! Results are those that events would give; where packets are looked at on their way (see [`crate::world::watch`]), or
+//! access points have schemes, nothing is put off.
 
 mod eager_arrival;
 pub(in crate::world) mod lazy_links;
@@ -55,8 +55,8 @@ impl World {
         self.lazy_links = LazyLinks::never();
     }
 
-    /// A source of datagrams of which the next comes at `next` is left to the queue that it has filled, if it has. Returns
-    /// whether it is; if not it needs a timer.
+    /// A source of datagrams of which the next comes at `next` is left to the queue that it has filled, if it has.
+    /// Returns whether it is; if not it needs a timer.
     #[inline]
     pub(in crate::world) fn leave_to_saturated_source(&mut self, index: usize, next: Time) -> bool {
         let flow = self.connections[index].flow as usize;

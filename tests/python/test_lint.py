@@ -1,0 +1,49 @@
+"""The checks of `make lint` find what they are for; the sources themselves are checked by `make lint`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import lint
+import pytest
+
+
+def sources(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / "python/wifair" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"a.py": "import wifair.b", "b.py": "from wifair import a"}, "a circle of modules: wifair.a"),
+        ({"a.py": "def f():\n    from wifair.b import g", "b.py": "import wifair.a"}, "a circle of modules: wifair.a"),
+        (
+            {"a/x.py": "import wifair.b.x", "a/y.py": "", "b/x.py": "", "b/y.py": "import wifair.a.y"},
+            "a circle of packages: wifair.a",
+        ),
+        ({"a.py": "from wifair.measure import server", "measure/server.py": ""}, "wifair.a imports wifair.measure"),
+    ],
+)
+def test_circles_are_found(files: dict[str, str], problem: str, tmp_path: Path) -> None:
+    found = list(lint.problems(sources(tmp_path, {"__init__.py": "", **files}), []))
+    assert any(line.startswith(problem) for line in found), found
+
+
+def test_what_only_type_checkers_import_is_no_circle(tmp_path: Path) -> None:
+    typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from wifair.b import B\n"
+    files = {"__init__.py": "", "a.py": typed, "b.py": "import wifair.a", "cli/measure.py": "import wifair.measure.x"}
+    assert list(lint.problems(sources(tmp_path, {**files, "measure/x.py": ""}), [])) == []
+
+
+def test_long_files_and_lines_are_found(tmp_path: Path) -> None:
+    wide, long = tmp_path / "wide.rs", tmp_path / "long.rs"
+    wide.write_text("// " + "x" * 118 + "\n" + 'let text = "' + "x" * 120 + '";\n')
+    long.write_text("\n" * 701)
+    assert list(lint.problems(tmp_path, [wide, long])) == [
+        "wide.rs:1: 121 characters, at most 120",
+        "long.rs: 701 lines, at most 700: split it",
+    ]

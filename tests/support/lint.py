@@ -1,0 +1,129 @@
+"""Checks the shape of the sources: `make lint` runs it, without building anything.
+
+- A source file has at most 700 lines, a line at most 120 characters; lines with texts and rows of tables may be longer.
+- Modules of `python/wifair` import each other without circles, and so do its packages. Imports inside functions count;
+  those for type checkers alone do not.
+- Nothing imports the testbed, `wifair.measure`, but its command.
+
+The folders of `crates/sim` have their own test, `crates/sim/tests/layers.rs`; Cargo refuses circles of crates.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ROOT = Path(__file__).parents[2]
+MOST_LINES = 700
+WIDEST = 120
+EXEMPT = re.compile(r'"|^\s*//[!/]? \||\\n')
+SOURCES = ("*.rs", "*.py")
+TESTBED = "wifair.measure"
+TESTBED_COMMAND = "wifair.cli.measure"
+
+Graph = dict[str, set[str]]
+
+
+def too_long(path: Path, text: str) -> Iterator[str]:
+    """Say which lines of a file are too long, and whether the file is."""
+    lines = text.splitlines()
+    if len(lines) > MOST_LINES:
+        yield f"{path}: {len(lines)} lines, at most {MOST_LINES}: split it"
+    for number, line in enumerate(lines, 1):
+        if len(line) > WIDEST and not EXEMPT.search(line):
+            yield f"{path}:{number}: {len(line)} characters, at most {WIDEST}"
+
+
+def modules(package: Path) -> dict[str, Path]:
+    """Find the modules of a package by their dotted names."""
+    found = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Find what is imported when the program runs: a module, and a name in it or nothing."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.module or "", alias.name) for alias in node.names)
+        else:
+            yield from imports(node)
+
+
+def graph(found: dict[str, Path]) -> Graph:
+    """Say which module imports which; the compiled core is a module without a file."""
+    edges: Graph = {}
+    for name, path in found.items():
+        uses = edges.setdefault(name, set())
+        for module, member in imports(ast.parse(path.read_text(encoding="utf-8"))):
+            inner = f"{module}.{member}"
+            uses.add(inner if inner in found or member == "_core" else module)
+        uses.intersection_update(found)
+        uses.discard(name)
+    return edges
+
+
+def packages(edges: Graph) -> Graph:
+    """Put the modules of each package together; those beside the packages stay for themselves."""
+    merged: Graph = {}
+    for name, uses in edges.items():
+        own = merged.setdefault(_package(name), set())
+        own.update(_package(use) for use in uses if _package(use) != _package(name))
+    return merged
+
+
+def _package(name: str) -> str:
+    return ".".join(name.split(".")[:2])
+
+
+def circle(edges: Graph, what: str) -> Iterator[str]:
+    """Report a circle, if there is one."""
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        yield f"a circle of {what}: {' -> '.join(reversed(error.args[1]))}"
+
+
+def who_uses_the_testbed(edges: Graph) -> Iterator[str]:
+    """Report modules that import the testbed."""
+    for name, uses in edges.items():
+        if name != TESTBED_COMMAND and _package(name) != TESTBED:
+            yield from (f"{name} imports {use}, which only its command may" for use in uses if _package(use) == TESTBED)
+
+
+def problems(root: Path, files: Iterable[Path]) -> Iterator[str]:
+    """Report all that is wrong below `root`, in its `files` and in `python/wifair`."""
+    for path in files:
+        yield from too_long(path.relative_to(root), path.read_text(encoding="utf-8"))
+    edges = graph(modules(root / "python/wifair"))
+    yield from circle(edges, "modules")
+    yield from circle(packages(edges), "packages")
+    yield from who_uses_the_testbed(edges)
+
+
+def main() -> int:
+    """Check the files that git knows, or that it will know."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *SOURCES]
+    names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    files = [ROOT / name for name in names if (ROOT / name).exists()]
+    found = list(problems(ROOT, files))
+    print("\n".join(found), file=sys.stderr, end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
