@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 ERRORS = (
-    "the medium is not the cause: saturated uploads over UDP with RTS and CTS at 0.2 differ by -2.7 % with one station "
+    "channel access is not the cause: saturated uploads over UDP with RTS and CTS at 0.2 differ by -2.7 % with one "
+    "station "
     "and +0.6 % with eight from the fourth second on, and the least waits after each kind of frame are the same; nor "
-    "are routes that run out: ns-2's totals stay as they are where these never do. TCP above it is not explained"
+    "are routes that expire: ns-2's totals stay as they are where these never do. TCP above it is not explained"
 )
 MORE_STARVED = "not explained; two or three runs of ns-2"
 

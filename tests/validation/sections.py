@@ -10,10 +10,12 @@ from model import Section
 
 GOODPUT = "goodput [Mb/s]"
 STILL = (
-    "ns-2's own DSDV and ARP take part in its runs: ways lead through other stations or are missing, an ARP request is "
+    "ns-2's own DSDV and ARP take part in its runs: routes lead through other stations or are missing, an ARP "
+    "request is "
     "a broadcast that collides, and its answer is dropped by the full queue of the access point, so that a flow waits "
     "for its third or fourth SYN (all seen in traces). Nothing of this is 802.11 or TCP, and none of it happens in a "
-    "cell here. So where there are such runs `ns-2` has ways that DSDV found before the first flow and that then stay, "
+    "cell here. So where there are such runs `ns-2` has routes that DSDV found before the first flow and that then "
+    "stay, "
     "and addresses that are known; its runs as recorded are shown as `ns-2 with DSDV`."
 )
 
@@ -67,7 +69,8 @@ SECTIONS = (
     Section(
         "cell",
         "TCP over one cell: ns-2 and ns-3",
-        "802.11b, 11 and 2 Mb/s, queues of 50 and 100 packets, 10 ms of wire. ns-2 with a window of 1000 packets; "
+        "802.11b, 11 and 2 Mb/s, queues of 50 and 100 packets, 10 ms of wired delay. ns-2 with a window of 1000 "
+        "packets; "
         + STILL
         + " The other uploads of 20 stations are five runs that begin after 20 s (with flows from the first second "
         "many stations have no route: Jain 0.26 and 14 starved flows). ns-3 with SACK, "
@@ -120,7 +123,8 @@ SECTIONS = (
     Section(
         "kernel",
         "Linux in a testbed without radio",
-        "The testbed of `tests/data/captures`: a token bucket of 8 Mb/s behind 10 ms of wire each way; the truth is "
+        "The testbed of `tests/data/captures`: a token bucket of 8 Mb/s behind 10 ms of wired delay in each direction; "
+        "the truth is "
         "TCP_INFO of the sending sockets, sampled every 50 ms. The buckets' sizes are not recorded, but the captures "
         "bound them: 3.1 kB in the first two (no interval brings more than 8 Mb/s and 3104 bytes, many bring it), "
         "7.6 to 10.6 kB in user-mode Linux, whose HZ of 100 makes tc-tbf(8) ask for 10 kB; a smaller and a larger one "

@@ -2,9 +2,9 @@
 //!
 //! White Gaussian noise, ideal receivers, SINR per subcarrier and spatial stream. Sources:
 //!
-//! - BCC: as for OFDM in [`crate::BitErrors`]: bit errors of square QAM with Gray code, `2 / log2 M * (1 - 1 / sqrt M)
-//!   * erfc(sqrt(1.5 SINR / (M - 1)))`, and the union bound for hard decisions (G. Pei and T. Henderson, Boeing, 2010,
-//!   after L. Miller, NIST). The weights of rate 5/6 are those of D. Haccoun and G. Bégin, IEEE Transactions on
+//! - BCC: as for OFDM in [`crate::BitErrors`]: bit errors of square QAM with Gray code,
+//!   `2 / log2 M * (1 - 1 / sqrt M) * erfc(sqrt(1.5 SINR / (M - 1)))`, and the union bound for hard decisions
+//!   (G. Pei and T. Henderson, Boeing, 2010, after L. Miller, NIST). The weights of rate 5/6 are those of D. Haccoun and G. Bégin, IEEE Transactions on
 //!   Communications 37(11), 1989.
 //! - LDPC: the normal approximation for codewords of 1944 bits, `Q((n C - k + log2(n) / 2) / sqrt(n V))` with capacity
 //!   C and dispersion V of the constellation (Y. Polyanskiy, H. V. Poor and S. Verdú, IEEE Transactions on Information
