@@ -57,8 +57,7 @@ licences: ## list what is compiled in, python/wifair/LICENCES.txt; and check it 
 	$(PYTHON) tests/licences.py
 	if command -v cargo-deny >/dev/null; then cargo deny check; fi
 
-lint: $(STAMPS)/build $(STAMPS)/tools ## formatting, clippy, ruff, mypy, sizes and layers; warnings are errors
-	$(PYTHON) tests/support/lint.py
+lint: $(STAMPS)/build $(STAMPS)/tools ## formatting, clippy, ruff, mypy; warnings are errors
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff format --check .
