@@ -9,6 +9,7 @@
 //! damaged input ends in [`Error`] or [`Damage`], never in a panic.
 
 mod about;
+pub mod adjust;
 mod air;
 mod analysis;
 mod csv;
