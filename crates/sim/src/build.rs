@@ -14,14 +14,14 @@ use wifair_routing::NextHops;
 use wifair_tcp::cc;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use crate::Options;
 use crate::scenario::{
     self, Ap, Connection, Edca, ErrorsAt, Flow, Node, OwnMode, Protocol, Scenario, Standard, Stations, Step, Wlan,
 };
 use crate::world::{
-    CategoriesPlan, ChannelPlan, FlowPlan, Hop, Labels, Plan, RoutingPlan, StationCategories, Transport, WiredLinkPlan,
-    Workload,
+    CategoriesPlan, ChannelPlan, Direction, FlowPlan, Hop, Labels, Plan, RoutingPlan, StationCategories, Transport,
+    WiredLinkPlan, Workload,
 };
+use crate::{Options, capture, hosts};
 
 /// What is on the air of one channel.
 struct ChannelNodes {
@@ -93,7 +93,15 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
     };
     let hearing = air.channels.first().and_then(|on_channel| on_channel.hearing.as_ref());
     let paths = hearing.filter(|_| scenario.is_ad_hoc() && dsdv.is_none()).map(scenario::shortest_paths);
-    let flows = flows.map(|flow| flow_plan(scenario, flow, seed, &air, paths.as_ref(), options)).collect();
+    let flows = flows.map(|flow| flow_plan(scenario, flow, seed, &air, paths.as_ref(), options));
+    let mut flows: Vec<FlowPlan> = if options.flows { flows.collect() } else { vec![] };
+    if options.real_programs {
+        let joined = hosts::pairs(scenario).into_iter().filter(|(from, to)| hosts::is_joined(scenario, *from, *to));
+        flows.extend(joined.filter_map(|(from, to)| {
+            let (forward, reverse) = hops(scenario, from, to, None, &air, paths.as_ref())?;
+            Some(between_hosts(&capture::node_name(scenario, from), forward, reverse))
+        }));
+    }
     let queues = Queues { seed, options };
     let channels = file
         .wlan
@@ -101,8 +109,10 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
         .flat_map(|wlan| air.channels.iter().map(|on_channel| channel_plan(scenario, wlan, seed, on_channel, queues)));
     let channels = channels.collect();
     let names = |nodes: &[Node]| nodes.iter().map(|node| scenario.name_of(*node)).collect::<Vec<String>>();
+    let names_of_flows = scenario.network.flows.iter().filter(|_| options.flows);
+    let names_of_flows = names_of_flows.map(|flow| (flow.name.clone(), flow.direction));
     let labels = Labels {
-        flows: scenario.network.flows.iter().map(|flow| (flow.name.clone(), flow.direction)).collect(),
+        flows: names_of_flows.collect(),
         stations: air.channels.iter().map(|on_channel| names(&on_channel.nodes)).collect(),
         seed,
         fair_share_base: file.fair_share_base.map(|rate| rate.as_bps() as f64 / 8.0),
@@ -119,7 +129,7 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
         }),
         flows,
         sample_every: options.sample_every,
-        fast_paths: options.fast_paths,
+        fast_paths: options.fast_paths && !options.real_programs,
     };
     (plan, labels)
 }
@@ -461,20 +471,8 @@ fn flow_plan(
         (chosen, Some(list)) => Workload::Sessions { list, fresh: chosen.connection() == Connection::New },
         (_, None) => Workload::Endless,
     };
-    let chosen = (scenario.network.aps.len() > 1)
-        .then(|| scenario.network.path(flow.from, flow.to, &|station| air.access_points[station]));
-    let path = chosen.flatten();
-    let mut forward: Vec<Hop> = path.as_ref().unwrap_or(&flow.path).iter().map(|step| air.hop(*step)).collect();
-    // Where there is no way, the single hop is kept: its frames reach nobody and are given up.
-    if let (Some(paths), [Hop::Air { from, to, .. }]) = (paths, &forward[..])
-        && paths.next(*from, *to).is_some()
-    {
-        let nodes: Vec<u32> = std::iter::once(*from).chain(paths.path(*from, *to)).collect();
-        forward = nodes.windows(2).map(|pair| Hop::Air { channel: 0, from: pair[0], to: pair[1] }).collect();
-    }
-    let mut reverse: Vec<Hop> = forward.iter().rev().map(|hop| hop.reversed()).collect();
-    forward.push(Hop::End);
-    reverse.push(Hop::End);
+    let (forward, reverse) =
+        hops(scenario, flow.from, flow.to, Some(&flow.path), air, paths).expect("the ends of a flow were checked");
     FlowPlan {
         name: flow.name.clone(),
         direction: flow.direction,
@@ -485,6 +483,51 @@ fn flow_plan(
         category: category(scenario, group).index(),
         start: scenario.start(flow, seed),
         stop: scenario.stop(flow),
+    }
+}
+
+/// The way from one node to another and the way back; `given` is the one by the first access point, where that is known.
+fn hops(
+    scenario: &Scenario,
+    from: Node,
+    to: Node,
+    given: Option<&[Step]>,
+    air: &Air,
+    paths: Option<&NextHops>,
+) -> Option<(Vec<Hop>, Vec<Hop>)> {
+    let chosen = if scenario.is_ad_hoc() {
+        given.is_none().then(|| vec![Step::Air { from, to }])
+    } else if given.is_none() || scenario.network.aps.len() > 1 {
+        scenario.network.path(from, to, &|station| air.access_points[station])
+    } else {
+        None
+    };
+    let mut forward: Vec<Hop> = chosen.as_deref().or(given)?.iter().map(|step| air.hop(*step)).collect();
+    // Where there is no way, the single hop is kept: its frames reach nobody and are given up.
+    if let (Some(paths), [Hop::Air { from, to, .. }]) = (paths, &forward[..])
+        && paths.next(*from, *to).is_some()
+    {
+        let nodes: Vec<u32> = std::iter::once(*from).chain(paths.path(*from, *to)).collect();
+        forward = nodes.windows(2).map(|pair| Hop::Air { channel: 0, from: pair[0], to: pair[1] }).collect();
+    }
+    let mut reverse: Vec<Hop> = forward.iter().rev().map(|hop| hop.reversed()).collect();
+    forward.push(Hop::End);
+    reverse.push(Hop::End);
+    Some((forward, reverse))
+}
+
+/// A way for packets of real programs.
+fn between_hosts(name: &str, forward: Vec<Hop>, reverse: Vec<Hop>) -> FlowPlan {
+    FlowPlan {
+        name: name.to_owned(),
+        direction: Direction::Peer,
+        forward,
+        reverse,
+        transport: Transport::Udp { payload: 0, size: 0, interval: Duration::ZERO, jitter: 0.0 },
+        workload: Workload::Outside,
+        category: AccessCategory::Be.index(),
+        start: Time::ZERO,
+        stop: Time::NEVER,
     }
 }
 

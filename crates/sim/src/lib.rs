@@ -32,11 +32,13 @@ use wifair_units::{Duration, Time};
 mod build;
 pub mod capture;
 pub mod estimate;
+mod hosts;
 pub mod record;
 pub mod scenario;
 pub mod traffic;
 pub mod world;
 
+pub use hosts::{Host, Hosts};
 use record::Outcome;
 use scenario::Scenario;
 use world::{Labels, World};
@@ -51,11 +53,15 @@ pub struct Options {
     /// Whether shortcuts are taken, as by default. Without them the model runs alone: results are the same, at the cost
     /// of time; only [`Outcome::events`], which counts steps of the program, may differ.
     pub fast_paths: bool,
+    /// Whether packets of real programs may be put in, from each host to each other one.
+    pub real_programs: bool,
+    /// Whether the flows of the scenario take part.
+    pub flows: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { sample_every: None, foreign: None, fast_paths: true }
+        Self { sample_every: None, foreign: None, fast_paths: true, real_programs: false, flows: true }
     }
 }
 
@@ -73,6 +79,7 @@ pub trait Foreign: fmt::Debug + Send + Sync {
 pub struct Run {
     world: World,
     labels: Labels,
+    hosts: Hosts,
     end: Time,
 }
 
@@ -84,7 +91,8 @@ impl Run {
     #[must_use]
     pub fn new(scenario: &Scenario, seed: u64, options: &Options) -> Self {
         let (plan, labels) = build::plan(scenario, seed, options);
-        Self { world: World::new(plan), labels, end: Time::ZERO + scenario.file.duration }
+        let hosts = if options.real_programs { Hosts::new(scenario, &plan) } else { Hosts::default() };
+        Self { world: World::new(plan), labels, hosts, end: Time::ZERO + scenario.file.duration }
     }
 
     /// Goes on until `until`, or to the end. Returns whether the end is reached.
@@ -108,6 +116,12 @@ impl Run {
     /// The world, to be looked at.
     pub fn world(&mut self) -> &mut World {
         &mut self.world
+    }
+
+    /// The hosts that real programs can run at, if there are to be any.
+    #[must_use]
+    pub fn hosts(&self) -> &Hosts {
+        &self.hosts
     }
 
     /// What was measured until now.

@@ -5,7 +5,7 @@ use wifair_ap::Schemes;
 use wifair_config::Limit;
 use wifair_engine::stream;
 use wifair_mac::{Access, Eifs, StationSettings};
-use wifair_packet::Packet;
+use wifair_packet::{Kind, Packet};
 use wifair_phy::Timing;
 use wifair_queue::Queue;
 use wifair_sim::world::{
@@ -418,9 +418,12 @@ fn packets_can_be_put_in_and_taken_out() {
     plan.flows[0].workload = Workload::Outside;
     let mut world = World::new(plan);
     world.run_until(Time::from_nanos(1_000_000_000));
-    world.put_in(0, false, Packet { seq: 7, payload: 1000, size: 1028, ..Packet::default() });
+    let connection = world.open(0, 0);
+    let packet = Packet { seq: 7, payload: 1000, size: 1028, kind: Kind::Udp, ..Packet::default() };
+    world.put_in(connection, false, packet, RealPacket { number: 99, tcp: None });
     world.run_until(END);
-    let (time, flow, packet) = world.take_out().unwrap();
-    assert_eq!((time.as_nanos(), flow, packet.seq), (1_000_000_000 + 96_000 + 774_000 + 822_400, 0, 7));
+    let carried = world.take_out().unwrap();
+    assert_eq!(carried.time.as_nanos(), 1_000_000_000 + 96_000 + 774_000 + 822_400);
+    assert_eq!((carried.number, carried.packet.seq, carried.lost), (99, 7, None));
     assert!(world.take_out().is_none());
 }

@@ -133,7 +133,7 @@ impl CapturePoints {
 }
 
 /// The name of any node.
-pub(super) fn node_name(scenario: &Scenario, node: Node) -> String {
+pub(crate) fn node_name(scenario: &Scenario, node: Node) -> String {
     match node {
         Node::Server(index) => scenario.network.servers[index].name.clone(),
         Node::Router(index) => scenario.file.routers[index].name.clone(),

@@ -193,7 +193,11 @@ fn frame(stations: &[String], flows: &[String], tap: &Tap, record: &FrameRecord,
         sequence: record.sequence.map_or(0, u64::from),
         msdus: if record.kind == FrameKind::Data { u64::from(record.msdus) } else { 0 },
         fate: name_of(record.fate).to_owned(),
-        flow: stamp.and_then(|stamp| flows.get(stamp.flow as usize)).cloned().unwrap_or_default(),
+        flow: stamp
+            .filter(|stamp| stamp.real.is_none())
+            .and_then(|stamp| flows.get(stamp.flow as usize))
+            .cloned()
+            .unwrap_or_default(),
         packet: packet
             .map_or("", |packet| match packet.kind {
                 Kind::Data => "data",

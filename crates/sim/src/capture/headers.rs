@@ -11,7 +11,7 @@ use std::net::Ipv4Addr;
 use wifair_capture::frame::{self, BlockAck, Course, Data, Echo, Heard, HeardLater, Tcp, Udp};
 use wifair_capture::link::radiotap::Rate;
 use wifair_capture::link::wifi::Mac;
-use wifair_capture::{Address, Endpoint, Options, flag as wire};
+use wifair_capture::{Address, Endpoint, Options, adjust, flag as wire};
 use wifair_mac::{BROADCAST, FrameKind, FrameRecord};
 use wifair_packet::{Kind, Packet, flag};
 use wifair_phy::{Band, ChannelWidth, Coding, GuardInterval, HeRange, TxMode};
@@ -70,6 +70,8 @@ pub(super) struct Headers {
     frequency: u16,
     /// From the seed: initial sequence numbers follow from it.
     key: u64,
+    /// Packets of real programs by their number.
+    real: Vec<Vec<u8>>,
 }
 
 impl Headers {
@@ -102,6 +104,7 @@ impl Headers {
                 _ => 2_437,
             },
             key: mix(seed),
+            real: vec![],
         }
     }
 
@@ -111,6 +114,25 @@ impl Headers {
             writeln!(text, "{} {name}", Ipv4Addr::from_bits(ip_bits(*node))).expect("a text can be written");
         }
         text
+    }
+
+    /// The bytes of a packet of a real program.
+    pub(super) fn know(&mut self, number: u32, bytes: &[u8]) {
+        let index = number as usize;
+        if self.real.len() <= index {
+            self.real.resize(index + 1, vec![]);
+        }
+        self.real[index].clear();
+        self.real[index].extend_from_slice(bytes);
+    }
+
+    fn real(&self, stamp: &Stamp) -> Option<&[u8]> {
+        self.real.get(stamp.real? as usize).map(Vec::as_slice)
+    }
+
+    /// Whether a packet is one of IPv6, as those of real programs may be.
+    pub(super) fn is_v6(&self, stamp: &Stamp) -> bool {
+        self.real(stamp).and_then(<[u8]>::first).is_some_and(|first| first >> 4 == 6)
     }
 
     pub(super) fn node(&self, hop: usize) -> Node {
@@ -161,6 +183,18 @@ impl Headers {
     /// Appends an IP packet, of which `keep` bytes are wanted at least, and returns its whole length.
     pub(super) fn packet(&self, to: &mut Vec<u8>, packet: &Packet, stamp: &Stamp, ttl: u8, keep: u32) -> Option<usize> {
         let start = to.len();
+        if let Some(bytes) = self.real(stamp) {
+            to.extend_from_slice(bytes);
+            let copy = &mut to[start..];
+            if matches!(packet.kind, Kind::Data | Kind::Ack) {
+                adjust::set_window(copy, packet.window);
+            }
+            if packet.has(flag::CE) {
+                adjust::mark_congestion(copy);
+            }
+            to.truncate(start + bytes.len().min(keep as usize));
+            return Some(bytes.len());
+        }
         let (from, end) = match self.ends.get(stamp.flow as usize) {
             Some((from, to)) if stamp.is_reverse => (*to, *from),
             Some(ends) => *ends,
@@ -359,7 +393,7 @@ impl Headers {
                     tid: record.tid,
                     duration,
                 };
-                frame::wifi_data(to, &data, false);
+                frame::wifi_data(to, &data, self.is_v6(stamp));
                 let head = to.len();
                 head + match packet.kind {
                     Kind::Routing => announcement(to, packet, nodes[record.from as usize], keep),
@@ -464,6 +498,11 @@ fn ip_bits(node: Node) -> u32 {
         Node::Router(index) => (0x0a30_0000, index),
     };
     first + 1 + u32::try_from(index).expect("nodes can be numbered")
+}
+
+/// The address of a node.
+pub(crate) fn address_of(node: Node) -> Ipv4Addr {
+    Ipv4Addr::from_bits(ip_bits(node))
 }
 
 fn address(node: Node) -> Address {

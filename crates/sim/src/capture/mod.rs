@@ -29,8 +29,10 @@ use crate::world::{WatchPlan, World};
 use aggregates::Aggregates;
 use air::{Listener, Retries};
 use capture_points::Place;
+pub(crate) use capture_points::node_name;
 pub use capture_points::{CapturePoints, MOST_POINTS};
 pub use frame_log::{BackoffRow, FrameLog, FrameRow};
+pub(crate) use headers::address_of;
 use headers::{Headers, Says};
 
 /// Time zero of a run in captures: the first of January 2000, in ns since 1970. Zero itself means "never" to some
@@ -189,6 +191,11 @@ impl<W: Write> Capture<W> {
         self.headers.hosts()
     }
 
+    /// Makes the bytes of a packet of a real program known by its number, until another one gets that number.
+    pub fn know(&mut self, number: u32, bytes: &[u8]) {
+        self.headers.know(number, bytes);
+    }
+
     /// Writes what was seen since the last call. The caller forgets it, see [`World::clear_watch`].
     ///
     /// # Errors
@@ -201,7 +208,7 @@ impl<W: Write> Capture<W> {
             self.buffer.clear();
             let at_wire = self.points.is_wires(usize::from(file));
             let (destination, source) = self.headers.ethernet(sighting, at_wire);
-            frame::ethernet(&mut self.buffer, destination, source, false);
+            frame::ethernet(&mut self.buffer, destination, source, self.headers.is_v6(&sighting.stamp));
             let ttl = self.headers.ttl(hop, &sighting.stamp, sighting.departs);
             let rest = self.snap.saturating_sub(14);
             if let Some(length) = self.headers.packet(&mut self.buffer, &sighting.packet, &sighting.stamp, ttl, rest) {

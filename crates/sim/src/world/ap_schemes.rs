@@ -50,6 +50,11 @@ impl World {
             };
             let queued = self.channels[channel].waiting(ap);
             let at = Passage { now: self.now, toward, station, queued };
+            if let Some(real) = &self.real
+                && let Some((mss, scale)) = real.tcp(id)
+            {
+                self.scheme_aps[index].schemes.introduce(self.packets[id].flow, mss, scale);
+            }
             let verdict = self.scheme_aps[index].schemes.pass(&at, &mut self.packets[id]);
             self.answer_schemes(index);
             match verdict {

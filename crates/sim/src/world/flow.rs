@@ -76,9 +76,19 @@ pub(super) struct Connection {
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)]
 pub(super) enum Ends {
-    Tcp { sender: Sender, receiver: Receiver },
-    Udp { draws: Stream, sent: u64 },
-    Ping { sent: u64 },
+    Tcp {
+        sender: Sender,
+        receiver: Receiver,
+    },
+    Udp {
+        draws: Stream,
+        sent: u64,
+    },
+    Ping {
+        sent: u64,
+    },
+    /// Real programs.
+    Real,
 }
 
 /// The number of a connection is given to another no sooner than this after its end, when all its packets are gone:
@@ -99,7 +109,10 @@ const ECHO_HEADERS: u16 = 28;
 impl World {
     /// Whether each session of a flow has a connection of its own.
     pub(super) fn opens_fresh_connections(&self, flow: usize) -> bool {
-        matches!(self.flows[flow].workload, Workload::Sessions { fresh: true, .. } | Workload::Web(_))
+        matches!(
+            self.flows[flow].workload,
+            Workload::Sessions { fresh: true, .. } | Workload::Web(_) | Workload::Outside
+        )
     }
 
     /// A further connection of a flow, under a number that is free.
@@ -123,6 +136,7 @@ impl World {
             forward: owner.forward,
             reverse: owner.reverse,
             ends: match &owner.transport {
+                _ if owner.workload == Workload::Outside => Ends::Real,
                 Transport::Tcp { sender, receiver } => {
                     Ends::Tcp { sender: Sender::new(sender, number), receiver: Receiver::new(receiver, number) }
                 }
@@ -192,7 +206,7 @@ impl World {
         let packet = &mut self.packets[id];
         let index = packet.flow as usize;
         let connection = &mut self.connections[index];
-        let Ends::Tcp { receiver, .. } = &mut connection.ends else { return self.packets.release(id) };
+        let Ends::Tcp { receiver, .. } = &mut connection.ends else { return self.take_real(id) };
         let counters = &mut connection.counters;
         counters.arrive(packet.payload);
         self.flows[connection.flow as usize].one_way.add(self.now - packet.sent_at());
@@ -240,7 +254,7 @@ impl World {
         let packet = &mut self.packets[id];
         let index = packet.flow as usize;
         let connection = &mut self.connections[index];
-        let Ends::Tcp { sender, .. } = &mut connection.ends else { return self.packets.release(id) };
+        let Ends::Tcp { sender, .. } = &mut connection.ends else { return self.take_real(id) };
         connection.counters.acks_arrived += 1;
         sender.on_packet(self.now, packet);
         if let Some(rtt) = sender.rtt_sample() {
@@ -314,20 +328,16 @@ impl World {
     /// A datagram has reached the other end.
     #[inline(never)]
     fn take_datagram(&mut self, id: PacketId) {
-        if matches!(self.connections[self.packets[id].flow as usize].ends, Ends::Ping { .. }) {
-            return self.take_ping(id);
+        match self.connections[self.packets[id].flow as usize].ends {
+            Ends::Ping { .. } => return self.take_ping(id),
+            Ends::Real => return self.take_real(id),
+            _ => self.packets.release(id),
         }
-        self.packets.release(id);
         let packet = &self.packets[id];
         let connection = &mut self.connections[packet.flow as usize];
         if let Ends::Udp { .. } = connection.ends {
             connection.counters.arrive(packet.payload);
-            let flow = connection.flow as usize;
-            if self.flows[flow].workload == Workload::Outside {
-                self.arrived.push_back((self.now, flow, *packet));
-            } else {
-                self.flows[flow].took(self.now - packet.sent_at());
-            }
+            self.flows[connection.flow as usize].took(self.now - packet.sent_at());
         }
     }
 
@@ -364,7 +374,7 @@ impl World {
 
     /// A connection has carried what it was opened for.
     #[allow(clippy::cast_possible_truncation)]
-    fn end_connection(&mut self, index: usize) {
+    pub(super) fn end_connection(&mut self, index: usize) {
         self.connections[index].ended = true;
         self.ended.push_back((self.now, index as u32));
     }
@@ -417,7 +427,6 @@ impl World {
         match &self.flows[flow].workload {
             Workload::Web(_) => return self.user_comes(flow),
             Workload::Bursts(_) => return self.turn(flow),
-            Workload::Outside => return,
             _ => {}
         }
         if let Some(&own) = self.flows[flow].connections.front() {
@@ -431,6 +440,7 @@ impl World {
                     self.send_ping(index);
                     self.look_at_timers();
                 }
+                Ends::Real => {}
                 Ends::Tcp { sender, .. } => {
                     sender.open(self.now);
                     if self.flows[flow].workload == Workload::Endless {
@@ -562,6 +572,6 @@ pub(super) fn refresh(connection: &mut Connection) {
             counters.timeouts = sender.counts().timeouts;
             counters.received = receiver.delivered();
         }
-        Ends::Udp { .. } | Ends::Ping { .. } => counters.received = counters.payload_arrived,
+        Ends::Udp { .. } | Ends::Ping { .. } | Ends::Real => counters.received = counters.payload_arrived,
     }
 }

@@ -14,6 +14,7 @@ mod flow;
 mod measure;
 mod plan;
 mod queue_counts;
+mod real;
 mod report;
 mod routing;
 mod series;
@@ -37,6 +38,7 @@ use fast::lazy_links::LazyLinks;
 use flow::{Connection, Ends, Flow};
 use measure::Delays;
 use queue_counts::AllQueueCounts;
+use real::RealTraffic;
 use routing::{Routing, Sent};
 use sessions::SessionLog;
 use users::Users;
@@ -51,6 +53,7 @@ pub use plan::{
     CategoriesPlan, ChannelPlan, Direction, FlowPlan, Hop, Plan, RoutingPlan, StationCategories, Transport,
     WiredLinkPlan, Workload,
 };
+pub use real::{Carried, RealPacket};
 pub use report::Labels;
 pub use sessions::MOST_SESSION_ROWS;
 pub use watch::{Sighting, Stamp, WatchPlan};
@@ -125,8 +128,8 @@ pub struct World {
     series: Series,
     echoes_sent: u64,
     echoes_gone: u64,
-    /// Packets put in from outside that have arrived.
-    arrived: VecDeque<(Time, usize, Packet)>,
+    /// Packets of real programs, if there are any.
+    real: Option<Box<RealTraffic>>,
     lazy_links: LazyLinks,
     /// What [`World::run_until`] was called with.
     until: Time,
@@ -173,8 +176,10 @@ impl World {
         let rows_of_flow = sessions::rows_of_flow(plan.flows.iter().filter(with_sessions).count());
         for (index, mut flow) in plan.flows.into_iter().enumerate() {
             let number = index as u32;
-            event_queue.enter(flow.start, Task::Start(number));
-            event_queue.enter(flow.stop, Task::Stop(number));
+            if flow.workload != Workload::Outside {
+                event_queue.enter(flow.start, Task::Start(number));
+                event_queue.enter(flow.stop, Task::Stop(number));
+            }
             let waiting = match &mut flow.workload {
                 Workload::Outside | Workload::Endless | Workload::Web(_) | Workload::Bursts(_) => Schedule::default(),
                 Workload::Transfer(bytes) => Schedule::from(vec![(flow.start, *bytes)]),
@@ -269,7 +274,7 @@ impl World {
             watch: None,
             echoes_sent: 0,
             echoes_gone: 0,
-            arrived: VecDeque::new(),
+            real: None,
             lazy_links: LazyLinks::never(),
             until: Time::ZERO,
             horizon: Time::ZERO,
@@ -347,7 +352,7 @@ impl World {
         let first = self.flows[flow].connections.front().map(|number| &self.connections[*number as usize].ends);
         match first {
             Some(Ends::Tcp { sender, .. }) => sender.sent() - sender.una(),
-            Some(Ends::Udp { .. } | Ends::Ping { .. }) | None => 0,
+            Some(Ends::Udp { .. } | Ends::Ping { .. } | Ends::Real) | None => 0,
         }
     }
 
@@ -374,29 +379,6 @@ impl World {
     /// What the air of each medium was used for since the start of the run.
     pub fn air_times(&self) -> impl Iterator<Item = AirTime> + '_ {
         self.channels.iter().map(|channel| channel.air_time(self.now))
-    }
-
-    /// Puts a packet at the start of a flow's forward way, or of its reverse way, now. The flow's workload is
-    /// [`Workload::Outside`], its transport UDP; of `packet` all counts but `flow` and `hop`.
-    ///
-    /// # Panics
-    /// If there is no such flow, or its packets are its own affair.
-    pub fn put_in(&mut self, flow: usize, reverse: bool, mut packet: Packet) {
-        let state = &self.flows[flow];
-        assert!(state.workload == Workload::Outside, "packets of this flow come from inside");
-        packet.flow = state.connections[0];
-        packet.hop = if reverse { state.reverse } else { state.forward };
-        packet.kind = Kind::Udp;
-        self.connections[packet.flow as usize].counters.data_sent += 1;
-        let hop = packet.hop;
-        let id = self.packets.insert(packet);
-        self.launch(id, hop);
-    }
-
-    /// Takes out a packet that was put in and has arrived since: its time, its flow, and itself. First come, first
-    /// served.
-    pub fn take_out(&mut self) -> Option<(Time, usize, Packet)> {
-        self.arrived.pop_front()
     }
 
     /// Takes all events up to `until`, that instant included. A run may be cut into any number of calls.
@@ -480,6 +462,7 @@ impl World {
                 }
                 Ends::Udp { .. } => self.send_datagram(index),
                 Ends::Ping { .. } => self.send_ping(index),
+                Ends::Real => {}
             }
         }
         self.look_at_timers();
@@ -715,6 +698,9 @@ impl World {
 
     fn lose(&mut self, id: PacketId, loss: Loss) {
         self.packets.release(id);
+        if self.real.is_some() {
+            self.note_loss(id, loss);
+        }
         let packet = &self.packets[id];
         match (packet.kind, &mut self.routing) {
             (Kind::Icmp, _) => self.echoes_gone += 1,

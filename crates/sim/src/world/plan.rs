@@ -160,7 +160,7 @@ pub enum Transport {
 /// What the application does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
-    /// Nothing: packets are put in by [`super::World::put_in`] and taken out by [`super::World::take_out`].
+    /// None: packets of real programs are put in by [`super::World::put_in`] and taken out by [`super::World::take_out`].
     Outside,
     /// Data without end.
     Endless,

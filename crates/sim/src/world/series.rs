@@ -4,6 +4,7 @@ use wifair_queue::Discipline;
 
 use super::flow::Ends;
 use super::measure::Loss;
+use super::plan::Workload;
 use super::{Task, World};
 
 impl World {
@@ -12,6 +13,9 @@ impl World {
         let Some(every) = self.sample_every else { return };
         let time = self.now.as_secs();
         for index in 0..self.flows.len() {
+            if self.flows[index].workload == Workload::Outside {
+                continue;
+            }
             let counters = self.counters(index);
             let (received, arrived) = (counters.received, counters.payload_arrived);
             let dropped = counters.data_lost[Loss::ApQueue as usize] + counters.acks_lost[Loss::ApQueue as usize];
@@ -20,7 +24,7 @@ impl World {
                 Some(Ends::Tcp { sender, .. }) => {
                     [sender.cwnd(), sender.delay_window(), sender.ssthresh(), sender.rtt().srtt().as_secs()]
                 }
-                Some(Ends::Udp { .. } | Ends::Ping { .. }) | None => [f64::NAN; 4],
+                Some(Ends::Udp { .. } | Ends::Ping { .. } | Ends::Real) | None => [f64::NAN; 4],
             };
             self.series.time_s.push(time);
             self.series.flow.push(index as u32);

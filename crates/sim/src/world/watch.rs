@@ -42,6 +42,8 @@ pub struct Stamp {
     pub is_reverse: bool,
     /// Stations that passed it on, under routing by announcements.
     pub passed: u8,
+    /// The number that its caller gave to a packet of a real program.
+    pub real: Option<u32>,
 }
 
 /// A packet at a place where somebody looks.
@@ -180,7 +182,8 @@ impl World {
         // Ways that are laid out lie one behind the other, the forward one first; an echo sets out within one.
         let reverse = self.connections[packet.flow as usize].reverse;
         let is_reverse = if self.routing.is_some() { packet.hop == reverse } else { packet.hop >= reverse };
-        watch.stamps[id.index()] = Stamp { ip_id: *count, is_reverse, ..identity.stamp };
+        let real = self.real.as_ref().and_then(|real| real.number(id));
+        watch.stamps[id.index()] = Stamp { ip_id: *count, is_reverse, real, ..identity.stamp };
         self.watch_departure(id);
     }
 

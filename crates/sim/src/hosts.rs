@@ -1,0 +1,90 @@
+//! Hosts that real programs can run at: stations and servers, with their addresses and the ways between them.
+
+use std::net::Ipv4Addr;
+
+use crate::capture::{address_of, node_name};
+use crate::scenario::{Node, Scenario};
+use crate::world::{Plan, Workload};
+
+/// A station or server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Its address, also in captures (RFC 1918).
+    pub address: Ipv4Addr,
+    /// Whether it is a station.
+    pub is_station: bool,
+}
+
+/// All hosts, stations first, and the flows of the world by which their packets go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hosts {
+    list: Vec<Host>,
+    /// By the places of both hosts, the first below the second.
+    ways: Vec<Option<usize>>,
+}
+
+impl Hosts {
+    pub(crate) fn new(scenario: &Scenario, plan: &Plan) -> Self {
+        let list = nodes(scenario).into_iter().map(|node| Host {
+            name: node_name(scenario, node),
+            address: address_of(node),
+            is_station: matches!(node, Node::Station(_)),
+        });
+        let list: Vec<Host> = list.collect();
+        let mut laid =
+            (0..).zip(&plan.flows).filter(|(_, flow)| flow.workload == Workload::Outside).map(|(way, _)| way);
+        let joined = pairs(scenario).into_iter().map(|(from, to)| is_joined(scenario, from, to));
+        let ways = joined.map(|joined| if joined { laid.next() } else { None }).collect();
+        Self { list, ways }
+    }
+
+    /// The hosts.
+    #[must_use]
+    pub fn list(&self) -> &[Host] {
+        &self.list
+    }
+
+    /// The flow of the world that joins two hosts, and whether packets from the first go its reverse way; `None` where no way
+    /// leads from one to the other.
+    #[must_use]
+    pub fn way(&self, from: usize, to: usize) -> Option<(usize, bool)> {
+        let (first, second) = (from.min(to), from.max(to));
+        if first == second {
+            return None;
+        }
+        // Pairs are numbered row by row: (0, 1), (0, 2), ..., (1, 2), ...
+        let before = first * (2 * self.list.len() - first - 1) / 2;
+        self.ways[before + second - first - 1].map(|way| (way, from > to))
+    }
+}
+
+impl Scenario {
+    /// The name of any node.
+    #[must_use]
+    pub fn name_of_host(&self, node: Node) -> String {
+        node_name(self, node)
+    }
+}
+
+fn nodes(scenario: &Scenario) -> Vec<Node> {
+    let stations = (0..scenario.network.stations.len()).map(Node::Station);
+    stations.chain((0..scenario.network.servers.len()).map(Node::Server)).collect()
+}
+
+/// All pairs of hosts, also those that nothing joins.
+pub(crate) fn pairs(scenario: &Scenario) -> Vec<(Node, Node)> {
+    let nodes = nodes(scenario);
+    let rest = |index: usize| nodes[index + 1..].iter().map(move |other| (index, *other));
+    (0..nodes.len()).flat_map(rest).map(|(index, other)| (nodes[index], other)).collect()
+}
+
+/// Whether a way leads from one host to another.
+pub(crate) fn is_joined(scenario: &Scenario, from: Node, to: Node) -> bool {
+    match (from, to) {
+        (Node::Station(_), Node::Station(_)) if scenario.is_ad_hoc() => true,
+        (Node::Station(_), _) | (_, Node::Station(_)) if scenario.is_ad_hoc() => false,
+        _ => scenario.network.path(from, to, &|_| 0).is_some(),
+    }
+}

@@ -1,0 +1,154 @@
+//! Packets of real programs: put in at one host and taken out at another, or lost on the way.
+//!
+//! What the simulation carries is a [`Packet`] with the headers that queues and schemes look at. The bytes stay with the
+//! caller, who knows them by a number. A world without such packets has no part of this.
+
+use std::collections::VecDeque;
+
+use wifair_packet::{Packet, PacketId};
+use wifair_units::Time;
+
+use super::World;
+use super::flow::Ends;
+use super::measure::Loss;
+use super::plan::{Hop, Workload};
+
+/// What is known of a packet of a real program, beside its headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RealPacket {
+    /// By which the caller knows it.
+    pub number: u32,
+    /// Payload of a full segment of its TCP connection in bytes, and the scale of the window in this segment, for the schemes
+    /// of access points; none without TCP.
+    pub tcp: Option<(u16, u8)>,
+}
+
+/// What became of a packet of a real program.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried {
+    /// When it arrived or was lost.
+    pub time: Time,
+    /// By which the caller knows it.
+    pub number: u32,
+    /// Its headers: schemes may have changed the window, and queues may have marked it.
+    pub packet: Packet,
+    /// Where it was lost, unless it arrived.
+    pub lost: Option<Loss>,
+}
+
+/// Packets of real programs that are under way, and those that have arrived or were lost.
+#[derive(Debug, Default)]
+pub(super) struct RealTraffic {
+    /// By the number of the packet in its arena.
+    under_way: Vec<Option<RealPacket>>,
+    carried: VecDeque<Carried>,
+}
+
+impl RealTraffic {
+    /// The caller's number of a packet.
+    pub(super) fn number(&self, id: PacketId) -> Option<u32> {
+        self.under_way.get(id.index())?.map(|real| real.number)
+    }
+
+    /// Payload of a full segment and window scale of a packet of TCP.
+    pub(super) fn tcp(&self, id: PacketId) -> Option<(u16, u8)> {
+        self.under_way.get(id.index()).copied()??.tcp
+    }
+
+    fn end(&mut self, time: Time, id: PacketId, packet: Packet, lost: Option<Loss>) {
+        if let Some(real) = self.under_way.get_mut(id.index()).and_then(Option::take) {
+            self.carried.push_back(Carried { time, number: real.number, packet, lost });
+        }
+    }
+}
+
+impl World {
+    /// A connection of real programs on the way of a flow whose workload is [`Workload::Outside`]: what queues and schemes take
+    /// for one flow. Its packets are of the access category at the place `category`.
+    ///
+    /// # Panics
+    /// If the flow is one of simulated programs.
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn open(&mut self, flow: usize, category: usize) -> u32 {
+        assert!(self.flows[flow].workload == Workload::Outside, "packets of this flow come from inside");
+        let index = self.add_connection(flow);
+        self.connections[index].category = category;
+        index as u32
+    }
+
+    /// The connection has sent its last packet. Its number is given to another one when all of them are gone.
+    pub fn close(&mut self, connection: u32) {
+        self.end_connection(connection as usize);
+    }
+
+    /// Puts a packet at the start of a connection's forward way, or of its reverse way, now. Of `packet` all counts but `flow`
+    /// and `hop`.
+    ///
+    /// # Panics
+    /// If the connection is one of simulated programs.
+    pub fn put_in(&mut self, connection: u32, reverse: bool, mut packet: Packet, real: RealPacket) {
+        let state = &mut self.connections[connection as usize];
+        assert!(matches!(state.ends, Ends::Real), "packets of this connection come from inside");
+        packet.flow = connection;
+        packet.hop = if reverse { state.reverse } else { state.forward };
+        state.counters.data_sent += 1;
+        let hop = packet.hop;
+        let id = self.packets.insert(packet);
+        let traffic = self.real.get_or_insert_default();
+        if traffic.under_way.len() <= id.index() {
+            traffic.under_way.resize(id.index() + 1, None);
+        }
+        traffic.under_way[id.index()] = Some(real);
+        self.launch(id, hop);
+    }
+
+    /// Takes out a packet of a real program that has arrived or was lost since: first come, first served.
+    pub fn take_out(&mut self) -> Option<Carried> {
+        self.real.as_mut()?.carried.pop_front()
+    }
+
+    /// A packet of a real program has reached the other end.
+    #[cold]
+    pub(super) fn take_real(&mut self, id: PacketId) {
+        self.packets.release(id);
+        let packet = self.packets[id];
+        if let Some(real) = &mut self.real {
+            self.connections[packet.flow as usize].counters.arrive(packet.payload);
+            real.end(self.now, id, packet, None);
+        }
+    }
+
+    /// A packet was lost, perhaps one of a real program.
+    #[cold]
+    pub(super) fn note_loss(&mut self, id: PacketId, loss: Loss) {
+        if let Some(real) = &mut self.real {
+            real.end(self.now, id, self.packets[id], Some(loss));
+        }
+    }
+
+    /// The hops before which each packet of real programs is seen once, at the first access point of its way if there is one, as it
+    /// comes from the wire or leaves for it; else where it arrives. Marks of arrivals and of departures.
+    #[must_use]
+    pub fn hops_at_access_points(&self) -> (Vec<bool>, Vec<bool>) {
+        let mut arrivals = vec![false; self.hops.len()];
+        let mut departures = arrivals.clone();
+        let is_ap = |channel: u16, station: u32| self.aps[usize::from(channel)].contains(&station);
+        for flow in self.flows.iter().filter(|flow| flow.workload == Workload::Outside) {
+            for start in [flow.forward as usize, flow.reverse as usize] {
+                let Some(length) = self.hops[start..].iter().position(|hop| *hop == Hop::End) else { continue };
+                let at_ap =
+                    (start + 1..=start + length).find_map(|here| match (self.hops[here - 1], self.hops[here]) {
+                        (_, Hop::Air { channel, from, .. }) if is_ap(channel, from) => Some((here, false)),
+                        (Hop::Air { channel, to, .. }, Hop::Wired(_)) if is_ap(channel, to) => Some((here, true)),
+                        _ => None,
+                    });
+                match at_ap {
+                    Some((here, true)) => departures[here] = true,
+                    Some((here, false)) => arrivals[here] = true,
+                    None => arrivals[start + length] = true,
+                }
+            }
+        }
+        (arrivals, departures)
+    }
+}
