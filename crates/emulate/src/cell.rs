@@ -1,0 +1,371 @@
+//! A running simulation that carries packets of real programs.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::BufWriter;
+use std::net::{IpAddr, Ipv6Addr};
+
+use wifair_capture::{Address, Analysis, Analyzer, Link, Record, adjust};
+use wifair_mac::{AccessCategory, DscpMapping};
+use wifair_packet::{Packet, flag};
+use wifair_sim::capture::{Capture, EPOCH, FrameLog, WriteError};
+use wifair_sim::scenario::Scenario;
+use wifair_sim::world::{Loss, RealPacket, WatchPlan};
+use wifair_sim::{Host, Options, Run};
+use wifair_units::{Duration, Time};
+
+use crate::flows::{Flows, addresses, dscp};
+
+/// Longest IP packet: an MSDU (IEEE Std 802.11-2016, 9.2.4.8) without its LLC and SNAP.
+pub const LONGEST_PACKET: usize = 2296;
+/// Numbers of packets are used again in turn, no sooner than after so many.
+const NUMBERS: usize = 8192;
+
+/// What an emulation records, and who takes part.
+#[derive(Debug)]
+pub struct Settings {
+    /// Seed of the simulated side.
+    pub seed: u64,
+    /// Whether the flows of the scenario take part.
+    pub flows: bool,
+    /// Time from one sample of the series to the next.
+    pub sample_every: Option<Duration>,
+}
+
+/// Why a packet was not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Its headers are cut off or contradict each other.
+    Malformed,
+    /// It is longer than a frame holds.
+    TooLong,
+    /// It is for a group or for everyone.
+    Multicast,
+    /// Nobody has its destination, or no way leads there.
+    UnknownDestination,
+    /// Its source is another host's.
+    ForeignSource,
+}
+
+/// What became of the packets of real programs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets that programs sent.
+    pub sent: u64,
+    /// Packets that arrived.
+    pub delivered: u64,
+    /// Packets lost, by place: see [`Loss::NAMES`].
+    pub lost: [u64; Loss::COUNT],
+    /// Marked with "congestion experienced" on the way.
+    pub marked: u64,
+    /// Segments whose window a scheme changed.
+    pub windows_changed: u64,
+    /// Let in by nobody, by [`Refusal`].
+    pub refused: [u64; 5],
+}
+
+impl Counts {
+    /// Names of [`Counts::refused`].
+    pub const REFUSALS: [&'static str; 5] =
+        ["malformed", "too_long", "multicast", "unknown_destination", "foreign_source"];
+}
+
+/// A packet that is under way, or was so lately.
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    bytes: Vec<u8>,
+    to: usize,
+    window: u16,
+    flags: u8,
+}
+
+impl Slot {
+    /// Its bytes as the simulation made them: with the window and the mark of `packet`.
+    fn write(&self, packet: &Packet, to: &mut Vec<u8>) {
+        to.clear();
+        to.extend_from_slice(&self.bytes);
+        if packet.window != self.window {
+            adjust::set_window(to, packet.window);
+        }
+        if packet.flags & !self.flags & flag::CE != 0 {
+            adjust::mark_congestion(to);
+        }
+    }
+}
+
+/// A packet that has arrived, or was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery<'a> {
+    /// When, in simulated time.
+    pub time: Time,
+    /// The host that it was for.
+    pub to: usize,
+    /// The packet; as it was sent, if it was lost.
+    pub bytes: &'a [u8],
+    /// Where it was lost, unless it arrived.
+    pub lost: Option<Loss>,
+}
+
+/// See the [module](self).
+pub struct Cell {
+    run: Run,
+    end: Time,
+    flows: Flows,
+    mapping: Option<DscpMapping>,
+    hosts: Vec<Host>,
+    owners: BTreeMap<Address, usize>,
+    slots: Vec<Slot>,
+    free: VecDeque<u32>,
+    buffer: Vec<u8>,
+    counts: Counts,
+    analyzer: Option<Analyzer>,
+    /// Hops at access points where connections are seen, on arrival and on departure.
+    at_ap: (Vec<bool>, Vec<bool>),
+    capture: Option<Capture<BufWriter<File>>>,
+    frames: Option<FrameLog>,
+    failure: Option<WriteError>,
+}
+
+impl Cell {
+    /// The emulation of `scenario`; nothing has happened yet.
+    #[must_use]
+    pub fn new(scenario: &Scenario, settings: &Settings) -> Self {
+        let options = Options {
+            sample_every: settings.sample_every,
+            real_programs: true,
+            flows: settings.flows,
+            ..Options::default()
+        };
+        let mut run = Run::new(scenario, settings.seed, &options);
+        let hosts = run.hosts().list().to_vec();
+        let mut owners = BTreeMap::new();
+        for (index, host) in hosts.iter().enumerate() {
+            owners.insert(Address::from(IpAddr::V4(host.address)), index);
+            owners.insert(Address::from(IpAddr::V6(v6_of(host))), index);
+        }
+        let at_ap = run.world().hops_at_access_points();
+        let wlan = scenario.file.wlan.as_ref();
+        Self {
+            end: run.end(),
+            run,
+            flows: Flows::default(),
+            mapping: wlan.filter(|wlan| wlan.standard.has_mcs()).map(|wlan| wlan.dscp_mapping),
+            hosts,
+            owners,
+            slots: vec![],
+            free: VecDeque::new(),
+            buffer: vec![],
+            counts: Counts::default(),
+            analyzer: Some(Analyzer::new(wifair_capture::Settings {
+                local: vec![(Address::v4(0x0a10_0000), 12)],
+                ..wifair_capture::Settings::default()
+            })),
+            at_ap,
+            capture: None,
+            frames: None,
+            failure: None,
+        }
+    }
+
+    /// The run, before anything has happened: for making captures.
+    pub fn run(&mut self) -> &mut Run {
+        &mut self.run
+    }
+
+    /// Begins; captures and records of frames are filled from now on.
+    pub fn begin(&mut self, capture: Option<Capture<BufWriter<File>>>, frames: Option<FrameLog>) {
+        let mut plan = capture.as_ref().map(Capture::plan).unwrap_or_default();
+        let join = |marks: &mut Vec<bool>, more: &[bool]| {
+            marks.resize(more.len(), false);
+            marks.iter_mut().zip(more).for_each(|(mark, more)| *mark |= more);
+        };
+        join(&mut plan.arrivals, &self.at_ap.0);
+        join(&mut plan.departures, &self.at_ap.1);
+        self.run.world().watch(WatchPlan { air: plan.air || frames.is_some(), ..plan });
+        (self.capture, self.frames) = (capture, frames);
+    }
+
+    /// Stations and servers.
+    #[must_use]
+    pub fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+
+    /// The present, in simulated time.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.run.now()
+    }
+
+    /// When the run is over.
+    #[must_use]
+    pub fn end(&self) -> Time {
+        self.end
+    }
+
+    /// The time of the next event.
+    #[must_use]
+    pub fn next(&mut self) -> Time {
+        self.run.world().next()
+    }
+
+    /// What became of packets so far.
+    #[must_use]
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// A file that could not be written.
+    #[must_use]
+    pub fn failure(&self) -> Option<&WriteError> {
+        self.failure.as_ref()
+    }
+
+    /// Packets under way.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Takes all events up to `until`, that instant included, but none after the end.
+    pub fn run_until(&mut self, until: Time) {
+        self.run.advance(until);
+        self.look();
+    }
+
+    /// What is seen at access points and capture points is written down.
+    fn look(&mut self) {
+        let world = self.run.world();
+        for sighting in world.sightings() {
+            let hop = sighting.packet.hop as usize;
+            let wanted = if sighting.departs { &self.at_ap.1 } else { &self.at_ap.0 };
+            if wanted[hop]
+                && let (Some(number), Some(analyzer)) = (sighting.stamp.real, &mut self.analyzer)
+            {
+                let slot = &self.slots[number as usize];
+                slot.write(&sighting.packet, &mut self.buffer);
+                analyzer.take(&Record {
+                    nanos: EPOCH + sighting.time.as_nanos(),
+                    interface: 0,
+                    link: Link::RawIp,
+                    original: u32::try_from(self.buffer.len()).unwrap_or(u32::MAX),
+                    data: &self.buffer,
+                });
+            }
+        }
+        if let Some(capture) = &mut self.capture
+            && let Err(error) = capture.drain(world)
+        {
+            (self.failure, self.capture) = (Some(error), None);
+        }
+        if let Some(frames) = &mut self.frames {
+            frames.drain(world);
+        }
+        world.clear_watch();
+    }
+
+    /// Puts in a packet that a program at the host `from` sends now.
+    ///
+    /// # Errors
+    /// If it has no place in the simulation; it is counted.
+    pub fn put_in(&mut self, from: usize, bytes: &[u8]) -> Result<(), Refusal> {
+        self.counts.sent += 1;
+        let done = self.accept(from, bytes);
+        if let Err(refusal) = done {
+            self.counts.refused[refusal as usize] += 1;
+        }
+        done
+    }
+
+    fn accept(&mut self, from: usize, bytes: &[u8]) -> Result<(), Refusal> {
+        let (source, destination) = addresses(bytes).ok_or(Refusal::Malformed)?;
+        if length(bytes) != bytes.len() {
+            return Err(Refusal::Malformed);
+        }
+        if bytes.len() > LONGEST_PACKET {
+            return Err(Refusal::TooLong);
+        }
+        if is_for_many(destination.address.into()) {
+            return Err(Refusal::Multicast);
+        }
+        let to = *self.owners.get(&destination.address).ok_or(Refusal::UnknownDestination)?;
+        let (way, reverse) = self.run.hosts().way(from, to).ok_or(Refusal::UnknownDestination)?;
+        if self.owners.get(&source.address) != Some(&from) {
+            return Err(Refusal::ForeignSource);
+        }
+        let category = self.mapping.map_or(AccessCategory::Be, |mapping| mapping.category(dscp(bytes)));
+        let world = self.run.world();
+        let seen = self.flows.see(world, way, category.index(), bytes).map_err(|_| Refusal::Malformed)?;
+        let number = if self.slots.len() < NUMBERS { None } else { self.free.pop_front() };
+        let number = number.unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets are under way")
+        });
+        let slot = &mut self.slots[number as usize];
+        slot.bytes.clear();
+        slot.bytes.extend_from_slice(bytes);
+        (slot.to, slot.window, slot.flags) = (to, seen.packet.window, seen.packet.flags);
+        if let Some(capture) = &mut self.capture {
+            capture.know(number, bytes);
+        }
+        world.put_in(seen.connection, reverse, seen.packet, RealPacket { number, tcp: seen.tcp });
+        Ok(())
+    }
+
+    /// Takes out a packet that has arrived or was lost since: first come, first served.
+    pub fn take_out(&mut self) -> Option<Delivery<'_>> {
+        let carried = self.run.world().take_out()?;
+        let slot = &self.slots[carried.number as usize];
+        self.free.push_back(carried.number);
+        if let Some(loss) = carried.lost {
+            self.counts.lost[loss as usize] += 1;
+        } else {
+            self.counts.delivered += 1;
+            self.counts.marked += u64::from(carried.packet.flags & !slot.flags & flag::CE != 0);
+            self.counts.windows_changed += u64::from(carried.packet.window != slot.window);
+        }
+        slot.write(&carried.packet, &mut self.buffer);
+        Some(Delivery { time: carried.time, to: slot.to, bytes: &self.buffer, lost: carried.lost })
+    }
+
+    /// Ends captures, records of frames and the analysis of connections.
+    pub fn finish(&mut self) -> Finished {
+        self.look();
+        let analyzer = self.analyzer.take();
+        Finished {
+            connections: analyzer.map(|analyzer| analyzer.finish(vec![], None)),
+            capture: self.capture.take(),
+            frames: self.frames.take(),
+        }
+    }
+}
+
+/// What an emulation leaves behind.
+pub struct Finished {
+    /// The connections of real programs as seen at the access points.
+    pub connections: Option<Analysis>,
+    /// Captures whose files are to be ended.
+    pub capture: Option<Capture<BufWriter<File>>>,
+    /// Every frame.
+    pub frames: Option<FrameLog>,
+}
+
+/// The length that the header says.
+fn length(bytes: &[u8]) -> usize {
+    let word = |at: usize| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
+    if bytes[0] >> 4 == 6 { 40 + word(4) } else { word(2) }
+}
+
+fn is_for_many(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_multicast() || v4.is_broadcast() || v4.octets()[1..] == [255, 255, 255],
+        IpAddr::V6(v6) => v6.is_multicast(),
+    }
+}
+
+/// The IPv6 address of a host: unique local (RFC 4193), with the bits of its IPv4 address at the end.
+#[must_use]
+pub fn v6_of(host: &Host) -> Ipv6Addr {
+    let [a, b] = [host.address.to_bits() >> 16, host.address.to_bits() & 0xffff].map(|word| word as u16);
+    Ipv6Addr::new(0xfd77, 0x6966, 0x6169, 0x7200, 0, 0, a, b)
+}

@@ -1,0 +1,345 @@
+//! A cell that follows the wall clock: packets come from TUN devices in network namespaces, and go there.
+
+use std::fs::File;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sched::{CloneFlags, setns};
+use nix::sys::mman::{MlockAllFlags, mlockall};
+use nix::sys::signal::SigSet;
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+use tun_rs::{DeviceBuilder, SyncDevice};
+use wifair_metrics::Histogram;
+use wifair_units::{Duration, Time};
+
+use crate::cell::Cell;
+use crate::record::Recorder;
+
+/// Packets read from one device before the others have their turn.
+const BATCH: usize = 32;
+/// Longest packet that is read whole, in bytes: longer ones are cut off, and refused.
+const LONGEST_READ: usize = 1 << 16;
+/// The loop looks at least so often whether it is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// A packet that comes later than this is counted ...
+pub const LATE: Duration = Duration::from_micros(100);
+/// ... and one that comes later than this is too late: the machine does not keep up if they are more than one in a hundred.
+pub const TOO_LATE: Duration = Duration::from_millis(1);
+/// The share of packets that are too late is looked at so often ...
+const JUDGE_EVERY: Duration = Duration::from_secs(1);
+/// ... and counts if there are as many packets.
+const JUDGE_FROM: u64 = 100;
+
+/// A TUN device at a host.
+pub struct Device {
+    inner: SyncDevice,
+    is_gone: bool,
+}
+
+impl Device {
+    /// Makes the TUN device `name` with these addresses in the network namespace that the file `namespace` stands for, and
+    /// switches it on.
+    ///
+    /// # Errors
+    /// If the system does not permit it.
+    pub fn open(
+        namespace: &Path,
+        name: &str,
+        mtu: u16,
+        v4: (Ipv4Addr, u8),
+        v6: Option<(Ipv6Addr, u8)>,
+    ) -> io::Result<Self> {
+        let (namespace, name) = (File::open(namespace)?, name.to_owned());
+        // Only the thread moves: it ends when the device is made, which stays where it is.
+        let thread = std::thread::Builder::new().spawn(move || -> io::Result<SyncDevice> {
+            setns(namespace, CloneFlags::CLONE_NEWNET)?;
+            let mut builder = DeviceBuilder::new().name(name).mtu(mtu).ipv4(v4.0, v4.1, None);
+            if let Some((address, prefix)) = v6 {
+                builder = builder.ipv6(address, prefix);
+            }
+            let device = builder.build_sync()?;
+            device.set_nonblocking(true)?;
+            Ok(device)
+        })?;
+        let inner = thread.join().map_err(|_| io::Error::other("the thread that made the device has failed"))??;
+        Ok(Self { inner, is_gone: false })
+    }
+}
+
+/// How late packets were handed to their programs, after their simulated time.
+#[derive(Clone, Debug, Default)]
+pub struct Lateness {
+    /// Of packets that were handed over.
+    pub deliveries: Histogram,
+    /// Packets later than [`LATE`].
+    pub late: u64,
+    /// Packets later than [`TOO_LATE`].
+    pub too_late: u64,
+    /// Seconds in which the machine did not keep up.
+    pub seconds_behind: u64,
+    /// Packets that a device did not take: it was switched off, or its buffer was full.
+    pub refused_by_device: u64,
+    /// Devices that have vanished.
+    pub vanished: u64,
+}
+
+/// What the loop and its caller tell each other.
+#[derive(Debug, Default)]
+pub struct Control {
+    stop: AtomicBool,
+    sent: Mutex<Vec<u64>>,
+    behind: AtomicBool,
+}
+
+impl Control {
+    /// Ends the loop soon.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Packets that each host has sent so far.
+    #[must_use]
+    pub fn sent(&self) -> Vec<u64> {
+        self.sent.lock().map(|sent| sent.clone()).unwrap_or_default()
+    }
+
+    /// Whether the machine has not kept up at some time.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        self.behind.load(Ordering::Relaxed)
+    }
+}
+
+/// Why the loop has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The caller wanted it.
+    Stopped,
+    /// The duration of the scenario was over.
+    Over,
+    /// The machine did not keep up, and that was to end it.
+    Behind,
+}
+
+/// The clock that never steps.
+fn clock() -> Time {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has a monotonic clock");
+    #[allow(clippy::cast_sign_loss)]
+    Time::from_nanos(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
+}
+
+/// The system's number of this thread.
+#[must_use]
+pub fn thread_id() -> i32 {
+    nix::unistd::gettid().as_raw()
+}
+
+/// Keeps the program's memory from being paged out. Returns whether that was permitted.
+#[must_use]
+pub fn lock_memory() -> bool {
+    mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).is_ok()
+}
+
+/// A loop that follows the wall clock.
+pub struct Live<'a> {
+    cell: &'a mut Cell,
+    devices: &'a mut [Device],
+    control: &'a Control,
+    recorder: Option<Recorder<io::BufWriter<File>>>,
+    failure: Option<io::Error>,
+    started: Time,
+    lateness: Lateness,
+    strict: bool,
+    sent: Vec<u64>,
+    judged: (Time, u64, u64),
+}
+
+impl<'a> Live<'a> {
+    /// A loop that carries packets between `devices`, one for each host of `cell` in order. With `strict` it ends when the machine
+    /// does not keep up.
+    pub fn new(cell: &'a mut Cell, devices: &'a mut [Device], control: &'a Control, strict: bool) -> Self {
+        let sent = vec![0; devices.len()];
+        Self {
+            cell,
+            devices,
+            control,
+            recorder: None,
+            failure: None,
+            started: Time::ZERO,
+            lateness: Lateness::default(),
+            strict,
+            sent,
+            judged: (Time::ZERO, 0, 0),
+        }
+    }
+
+    /// Also writes a recording.
+    #[must_use]
+    pub fn recording(mut self, recorder: Option<Recorder<io::BufWriter<File>>>) -> Self {
+        self.recorder = recorder;
+        self
+    }
+
+    fn elapsed(&self) -> Time {
+        Time::ZERO + clock().saturating_since(self.started)
+    }
+
+    /// Carries packets until the end.
+    ///
+    /// # Errors
+    /// If the recording cannot be written.
+    pub fn run(mut self) -> io::Result<(Ended, Lateness)> {
+        // Signals are for the thread of the caller.
+        let _ = SigSet::all().thread_block();
+        // A thread of no real-time class is woken up to 50 us late, that timers may be served together.
+        let _ = nix::sys::prctl::set_timerslack(1);
+        let mut buffers = vec![vec![0; LONGEST_READ]; BATCH];
+        self.started = clock();
+        let ended = loop {
+            self.wait();
+            for host in 0..self.devices.len() {
+                self.read(host, &mut buffers);
+            }
+            let now = self.elapsed().min(self.cell.end());
+            self.cell.run_until(now);
+            self.deliver();
+            if let Ok(mut sent) = self.control.sent.try_lock() {
+                sent.clone_from(&self.sent);
+            }
+            if self.judge(now) && self.strict {
+                break Ended::Behind;
+            }
+            if self.control.stop.load(Ordering::Relaxed) {
+                break Ended::Stopped;
+            }
+            if now >= self.cell.end() {
+                break Ended::Over;
+            }
+        };
+        if let Some(error) = self.failure.take() {
+            return Err(error);
+        }
+        if let Some(recorder) = self.recorder.take() {
+            recorder.finish(self.cell.now())?;
+        }
+        Ok((ended, self.lateness))
+    }
+
+    /// Waits for a packet of a program, the next event, or a moment.
+    fn wait(&mut self) {
+        let next = self.cell.next().min(self.cell.end());
+        let rest = next.saturating_since(self.elapsed()).min(LOOK_EVERY);
+        if rest == Duration::ZERO {
+            return;
+        }
+        let fds = self.devices.iter().filter(|device| !device.is_gone).map(|device| device.inner.as_fd());
+        let mut fds: Vec<PollFd<'_>> = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+        #[allow(clippy::cast_possible_wrap)]
+        let timeout = TimeSpec::new(0, rest.as_nanos() as i64);
+        let _ = ppoll(&mut fds, Some(timeout), None); // a signal may end it early
+    }
+
+    /// Takes in what programs at a host have sent.
+    fn read(&mut self, host: usize, buffers: &mut [Vec<u8>]) {
+        if self.devices[host].is_gone {
+            return;
+        }
+        let mut lengths = [0; BATCH];
+        let mut count = 0;
+        for (buffer, length) in buffers.iter_mut().zip(&mut lengths) {
+            match self.devices[host].inner.recv(buffer) {
+                Ok(read) => *length = read,
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => break,
+                Err(_) => {
+                    self.lose_device(host);
+                    break;
+                }
+            }
+            count += 1;
+        }
+        if count == 0 {
+            return;
+        }
+        self.sent[host] += count as u64;
+        // Now they have come: what was to happen before happens first.
+        let now = self.elapsed().min(self.cell.end());
+        self.cell.run_until(now);
+        for (buffer, length) in buffers.iter().zip(lengths).take(count) {
+            let packet = &buffer[..length];
+            if self.cell.put_in(host, packet).is_ok()
+                && let Some(recorder) = &mut self.recorder
+                && let Err(error) = recorder.put_in(now, host, packet)
+            {
+                self.stop_recording(error);
+            }
+        }
+        self.deliver();
+    }
+
+    /// Hands over what has arrived.
+    fn deliver(&mut self) {
+        while let Some(delivery) = self.cell.take_out() {
+            if let Some(recorder) = &mut self.recorder
+                && let Err(error) = recorder.take_out(&delivery)
+            {
+                (self.recorder, self.failure) = (None, Some(error));
+                self.control.stop();
+            }
+            if delivery.lost.is_some() {
+                continue;
+            }
+            let (time, to) = (delivery.time, delivery.to);
+            let device = &mut self.devices[to];
+            if device.is_gone {
+                continue;
+            }
+            match device.inner.send(delivery.bytes) {
+                Ok(_) => {
+                    let late = (Time::ZERO + clock().saturating_since(self.started)).saturating_since(time);
+                    self.lateness.deliveries.add(late);
+                    self.lateness.late += u64::from(late > LATE);
+                    self.lateness.too_late += u64::from(late > TOO_LATE);
+                }
+                // Switched off, or no buffer left.
+                Err(error) if matches!(error.raw_os_error(), Some(5 | 11 | 12 | 105)) => {
+                    self.lateness.refused_by_device += 1;
+                }
+                // A packet that the system itself finds wrong.
+                Err(error) if error.raw_os_error() == Some(22) => self.lateness.refused_by_device += 1,
+                Err(_) => self.lose_device(to),
+            }
+        }
+    }
+
+    fn stop_recording(&mut self, error: io::Error) {
+        (self.recorder, self.failure) = (None, Some(error));
+        self.control.stop();
+    }
+
+    fn lose_device(&mut self, host: usize) {
+        self.devices[host].is_gone = true;
+        self.lateness.vanished += 1;
+    }
+
+    /// Finds out whether the machine has kept up since it was looked at last. Returns whether it has not.
+    fn judge(&mut self, now: Time) -> bool {
+        let (since, samples, too_late) = self.judged;
+        if now.saturating_since(since) < JUDGE_EVERY {
+            return false;
+        }
+        let (all, bad) = (self.lateness.deliveries.samples(), self.lateness.too_late);
+        self.judged = (now, all, bad);
+        let is_behind = all - samples >= JUDGE_FROM && (bad - too_late) * 100 > all - samples;
+        if is_behind {
+            self.lateness.seconds_behind += 1;
+            self.control.behind.store(true, Ordering::Relaxed);
+        }
+        is_behind
+    }
+}
