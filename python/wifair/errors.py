@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CaptureError",
+    "EmulationError",
     "ExtensionError",
     "Interrupted",
     "Problem",
@@ -54,6 +55,10 @@ class ScenarioError(WifairError, ValueError):
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[str, tuple[Problem, ...]]]:
         return type(self), (str(self), self.problems)
+
+
+class EmulationError(WifairError, RuntimeError):
+    """An emulation that cannot be: the system does not permit it, or a command names no host."""
 
 
 class CaptureError(WifairError, ValueError):

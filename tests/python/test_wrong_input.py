@@ -63,6 +63,15 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("full --seeds 1", ("--seeds", "`full` is none")),
         ("store", ("`store` is the store of a sweep", "wifair results store")),
     ],
+    "emulate": [
+        ("", ("FILE", "--replay", "--clean")),
+        ("two.toml --clean", ("FILE", "--replay", "--clean")),
+        ("none.toml", ("cannot read `none.toml`",)),
+        ("two.toml --pcap-at air", ("--pcap-at", "need --pcap")),
+        ("two.toml --record none/packets.rec", ("cannot write `none/packets.rec`", "no such file")),
+        ("--replay none.rec", ("cannot read `none.rec`", "no such file")),
+        ("--replay notes.txt", ("notes.txt", "no recording")),
+    ],
     "airtime": [
         ("--standard 802.11ac --width 20 --mcs 9 --psdu 1500", ("--mcs", "3 and 6 streams")),
         ("--standard 802.11ax --mcs 3 --guard-interval 400ns --psdu 1500", ("--guard-interval", "3200 ns")),

@@ -17,7 +17,7 @@ use crate::control::{Control, Shared};
 /// What was found in a capture.
 #[pyclass(frozen, module = "wifair._core")]
 pub struct Capture {
-    inner: Analysis,
+    pub(crate) inner: Analysis,
 }
 
 #[pymethods]

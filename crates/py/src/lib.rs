@@ -4,6 +4,8 @@ mod airtime;
 mod capture;
 mod columns;
 mod control;
+#[cfg(target_os = "linux")]
+mod emulation;
 mod extend;
 mod lab;
 mod measure;
@@ -25,6 +27,9 @@ mod _core {
     use crate::columns::csv_text;
     #[pymodule_export]
     use crate::control::Control;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::emulation::{Emulation, lock_memory, recording_about};
     #[pymodule_export]
     use crate::extend::{Ack, CongestionControl, Packet, QueueDiscipline};
     #[pymodule_export]

@@ -33,9 +33,9 @@ const LONGEST_WATCH: Duration = Duration::from_millis(50);
 #[derive(Clone, Debug, Default, FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Taps {
-    pcap: Option<Wish>,
+    pub(crate) pcap: Option<Wish>,
     /// Frames from here to there, in ns.
-    frames_ns: Option<(u64, u64)>,
+    pub(crate) frames_ns: Option<(u64, u64)>,
 }
 
 /// Captures that are wanted.
@@ -53,7 +53,7 @@ pub struct Wish {
 type Estimated = (f64, f64, f64, f64, Vec<(&'static str, f64, f64, String, String)>);
 
 /// Why a run came to no result.
-enum Unwritten {
+pub(crate) enum Unwritten {
     File(PathBuf, std::io::Error),
     Points(String),
     /// The run holds so many bytes at this time, which is more than it may.
@@ -68,7 +68,7 @@ impl Taps {
 }
 
 impl Wish {
-    fn begin(
+    pub(crate) fn begin(
         &self,
         scenario: &scenario::Scenario,
         seed: u64,
@@ -108,7 +108,7 @@ impl Wish {
     }
 
     /// Ends captures: their files get their names.
-    fn finish(&self, capture: Capture<BufWriter<File>>) -> Result<(), Unwritten> {
+    pub(crate) fn finish(&self, capture: Capture<BufWriter<File>>) -> Result<(), Unwritten> {
         let failed = |file: &str, error| Unwritten::File(self.folder.join(file), error);
         for (name, sink) in capture.finish().map_err(|why| failed(&why.file, why.error))? {
             let file = sink.into_inner().map_err(|why| failed(&name, why.into_error()))?;
@@ -142,7 +142,7 @@ fn partial(name: &str) -> String {
 }
 
 /// As an `OSError` of the right class, with its file.
-fn file_error(path: &Path, error: &std::io::Error) -> PyErr {
+pub(crate) fn file_error(path: &Path, error: &std::io::Error) -> PyErr {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     PyOSError::new_err((error.raw_os_error(), text.to_owned(), path.display().to_string()))
@@ -267,7 +267,7 @@ impl Scenario {
             }
             let failure = Arc::new(Failure::default());
             let classes = Arc::new(Classes::new(seed, &self.folder, Arc::clone(&failure)));
-            let options = Options { sample_every, foreign: Some(classes), fast_paths };
+            let options = Options { sample_every, foreign: Some(classes), fast_paths, ..Options::default() };
             // Between slices others get the GIL.
             let outcome = self.simulate(seed, &options, &taps, &shared, || {
                 py.detach(|| ());
@@ -279,7 +279,9 @@ impl Scenario {
             outcome
         } else {
             py.detach(|| {
-                self.simulate(seed, &Options { sample_every, foreign: None, fast_paths }, &taps, &shared, || true)
+                self.simulate(seed, &Options { sample_every, fast_paths, ..Options::default() }, &taps, &shared, || {
+                    true
+                })
             })
         };
         match outcome {
@@ -477,7 +479,7 @@ fn describe(problem: &Problem) -> Described<'_> {
     (&problem.message, problem.path(), problem.line(), problem.key.as_deref())
 }
 
-fn to_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn to_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("seed", outcome.seed)?;
     dict.set_item("measured_s", outcome.measured_s)?;

@@ -27,6 +27,7 @@ COMMANDS = {
     "results": ("wifair.cli.results", "Show, filter, plot, export and merge what sweeps computed."),
     "analyze": ("wifair.cli.analyze", "Analyse packet captures: who got what, why, and how fair it was."),
     "measure": ("wifair.cli.measure", "Measure on a real network what a scenario describes."),
+    "emulate": ("wifair.cli.emulate", "Let real programs communicate over the simulated air, in real time."),
     "import": ("wifair.cli.exchange", "Read results of iperf3 or Flent into our tables."),
     "export": ("wifair.cli.exchange", "Write results for another program: Flent."),
     "reproduce": ("wifair.cli.reproduce", "Rerun papers: their figures, and a verdict on each of their claims."),

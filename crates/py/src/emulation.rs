@@ -1,0 +1,323 @@
+//! Emulation: real programs over the simulated air. The loop that follows the wall clock has a thread of its own, without the GIL.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use wifair_capture::Analysis;
+use wifair_emulate::live::{self, Control, Device, Ended, Lateness, Live};
+use wifair_emulate::record::{Recorder, Recording};
+use wifair_emulate::{Cell, Counts, Settings, v6_of};
+use wifair_sim::capture::FrameLog;
+use wifair_sim::record::Outcome;
+use wifair_sim::scenario;
+use wifair_sim::world::Loss;
+use wifair_units::{Duration, Time};
+
+use crate::capture::Capture;
+use crate::columns::of_rows;
+use crate::scenario::{Scenario, Taps, Unwritten, file_error, to_dict};
+
+/// What an emulation has come to.
+struct Done {
+    cell: Cell,
+    ended: std::io::Result<(Ended, Lateness)>,
+}
+
+enum State {
+    Ready(Box<Cell>, Vec<Device>),
+    Running(JoinHandle<Done>),
+    Over(Box<Done>),
+    Taken,
+}
+
+/// An emulation of a scenario.
+#[pyclass(module = "wifair._core")]
+pub struct Emulation {
+    state: Mutex<State>,
+    control: Arc<Control>,
+    taps: Taps,
+    record: Option<(PathBuf, String)>,
+    flows: Vec<FlowRow>,
+}
+
+type HostRow = (String, String, String, bool);
+
+/// A flow of the scenario, for who wants to have it carried by a real program.
+#[derive(Clone, Debug, IntoPyObject)]
+pub struct FlowRow {
+    name: String,
+    from_host: String,
+    to_host: String,
+    /// The congestion control of TCP; none with UDP.
+    cc: Option<&'static str>,
+    max_cwnd: Option<String>,
+    /// Whether its application always has something to send.
+    is_endless: bool,
+    rate_bps: f64,
+    payload_bytes: u64,
+    start_s: f64,
+    stop_s: Option<f64>,
+}
+
+fn flow_rows(scenario: &scenario::Scenario, seed: u64) -> Vec<FlowRow> {
+    let row = |flow: &scenario::Flow| {
+        let group = scenario.flows_of(flow);
+        let (cc, max_cwnd, rate_bps, payload_bytes) = match &group.transport {
+            scenario::Transport::Tcp(tcp) => {
+                (Some(tcp.cc.name()), tcp.max_cwnd.map(|limit| limit.to_string()), 0.0, tcp.mss.0)
+            }
+            #[allow(clippy::cast_precision_loss)]
+            scenario::Transport::Udp(udp) => (None, None, udp.rate.as_bps() as f64, udp.payload.0),
+        };
+        FlowRow {
+            name: flow.name.clone(),
+            from_host: scenario.name_of_host(flow.from),
+            to_host: scenario.name_of_host(flow.to),
+            cc,
+            max_cwnd,
+            is_endless: matches!(group.workload, scenario::Workload::Persistent),
+            rate_bps,
+            payload_bytes,
+            start_s: scenario.start(flow, seed).saturating_since(Time::ZERO).as_secs(),
+            stop_s: group.stop.map(Duration::as_secs),
+        }
+    };
+    scenario.network.flows.iter().map(row).collect()
+}
+
+#[pymethods]
+impl Emulation {
+    /// Records what `taps` asks for; `record` are a file to record packets in and the line about it.
+    #[new]
+    #[pyo3(signature = (scenario, seed, flows, sample_step_ns=None, taps=None, record=None))]
+    fn new(
+        scenario: &Scenario,
+        seed: u64,
+        flows: bool,
+        sample_step_ns: Option<u64>,
+        taps: Option<Taps>,
+        record: Option<(PathBuf, String)>,
+    ) -> PyResult<Self> {
+        if !scenario.inner.classes().is_empty() {
+            let why = "a scenario that names classes in Python cannot be emulated: they would be late";
+            return Err(PyValueError::new_err(why));
+        }
+        let taps = taps.unwrap_or_default();
+        let settings = Settings { seed, flows, sample_every: sample_step_ns.map(Duration::from_nanos) };
+        let mut cell = Cell::new(&scenario.inner, &settings);
+        let capture = taps.pcap.as_ref().map(|wanted| wanted.begin(&scenario.inner, seed, cell.run())).transpose();
+        let capture = capture.map_err(unwritten)?;
+        let time = |nanos: u64| Time::ZERO + Duration::from_nanos(nanos);
+        let frames = taps.frames_ns.map(|(from, to)| FrameLog::new(&scenario.inner, seed, time(from), time(to)));
+        cell.begin(capture, frames);
+        let state = Mutex::new(State::Ready(Box::new(cell), vec![]));
+        Ok(Self { state, control: Arc::default(), taps, record, flows: flow_rows(&scenario.inner, seed) })
+    }
+
+    /// Name, IPv4 and IPv6 address of each host, and whether it is a station.
+    fn hosts(&mut self) -> PyResult<Vec<HostRow>> {
+        let State::Ready(cell, _) = self.state() else { return Err(began()) };
+        let row = |host: &wifair_sim::Host| {
+            (host.name.clone(), host.address.to_string(), v6_of(host).to_string(), host.is_station)
+        };
+        Ok(cell.hosts().iter().map(row).collect())
+    }
+
+    /// The flows of the scenario.
+    fn flows(&self) -> Vec<FlowRow> {
+        self.flows.clone()
+    }
+
+    /// Makes the TUN device of the next host in the network namespace that a file stands for, with or without IPv6.
+    fn open(&mut self, namespace: PathBuf, name: &str, mtu: u16, v6: bool) -> PyResult<()> {
+        let State::Ready(cell, devices) = self.state() else { return Err(began()) };
+        let Some(host) = cell.hosts().get(devices.len()) else { return Err(began()) };
+        let v6 = v6.then(|| (v6_of(host), 64));
+        let device = Device::open(&namespace, name, mtu, (host.address, 8), v6);
+        devices.push(device.map_err(|error| file_error(Path::new("/dev/net/tun"), &error))?);
+        Ok(())
+    }
+
+    /// Begins; the number of the thread that follows the clock. With `strict` it ends when the machine does not keep up.
+    fn start(&mut self, strict: bool) -> PyResult<i32> {
+        let State::Ready(mut cell, mut devices) = std::mem::replace(self.state(), State::Taken) else {
+            return Err(began());
+        };
+        let recorder = self.record.as_ref().map(|(path, about)| {
+            let file = File::create(path).map(|file| BufWriter::with_capacity(1 << 20, file));
+            file.and_then(|file| Recorder::new(file, about)).map_err(|error| file_error(path, &error))
+        });
+        let recorder = recorder.transpose()?;
+        let control = Arc::clone(&self.control);
+        let (tell, told) = channel();
+        #[allow(clippy::disallowed_methods)] // the clock of the wall is what emulation is about
+        let thread = std::thread::spawn(move || {
+            let _ = tell.send(live::thread_id());
+            let ended = Live::new(&mut cell, &mut devices, &control, strict).recording(recorder).run();
+            Done { cell: *cell, ended }
+        });
+        *self.state() = State::Running(thread);
+        let told: Receiver<i32> = told;
+        told.recv().map_err(|_| PyRuntimeError::new_err("the thread of the emulation has failed"))
+    }
+
+    /// Whether it has begun.
+    fn has_begun(&mut self) -> bool {
+        !matches!(self.state(), State::Ready(..) | State::Taken)
+    }
+
+    /// Whether it goes on.
+    fn is_running(&mut self) -> bool {
+        matches!(self.state(), State::Running(thread) if !thread.is_finished())
+    }
+
+    /// Whether the machine has not kept up at some time.
+    fn is_behind(&self) -> bool {
+        self.control.is_behind()
+    }
+
+    /// Packets that each host has sent so far.
+    fn sent(&self) -> Vec<u64> {
+        self.control.sent()
+    }
+
+    /// Ends it soon.
+    fn stop(&self) {
+        self.control.stop();
+    }
+
+    /// Waits for its end, and says why it ended: "stopped", "over" or "behind".
+    fn join(&mut self, py: Python<'_>) -> PyResult<&'static str> {
+        let State::Running(thread) = std::mem::replace(self.state(), State::Taken) else { return Err(began()) };
+        let done = py.detach(|| thread.join()).map_err(|_| PyRuntimeError::new_err("the emulation has failed"))?;
+        let why = match &done.ended {
+            Ok((Ended::Stopped, _)) => "stopped",
+            Ok((Ended::Over, _)) => "over",
+            Ok((Ended::Behind, _)) => "behind",
+            Err(error) => {
+                let path = self.record.as_ref().map(|(path, _)| path.clone()).unwrap_or_default();
+                return Err(file_error(&path, error));
+            }
+        };
+        *self.state() = State::Over(Box::new(done));
+        Ok(why)
+    }
+
+    /// Replays a recording instead of running; `(put in, same, differs at ns, is cut)`.
+    fn replay(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<(u64, u64, Option<u64>, bool)> {
+        let State::Ready(mut cell, _) = std::mem::replace(self.state(), State::Taken) else { return Err(began()) };
+        let replayed = py.detach(|| {
+            let mut recording = Recording::open(BufReader::new(File::open(&path)?))?;
+            recording.replay(&mut cell, || true)
+        });
+        let replayed = replayed.map_err(|error| match error.raw_os_error() {
+            Some(_) => file_error(&path, &error),
+            None => PyValueError::new_err(format!("{}: {error}", path.display())),
+        })?;
+        *self.state() = State::Over(Box::new(Done { cell: *cell, ended: Ok((Ended::Over, Lateness::default())) }));
+        Ok((replayed.put_in, replayed.same, replayed.differs_at, replayed.is_cut))
+    }
+
+    /// Results as of a run, the connections of real programs, counts of packets, and lateness.
+    fn results<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Option<Capture>, Bound<'py, PyDict>)> {
+        let State::Over(mut done) = std::mem::replace(self.state(), State::Taken) else { return Err(began()) };
+        let outcome: Outcome = done.cell.run().outcome();
+        let finished = done.cell.finish();
+        if let (Some(capture), Some(wanted)) = (finished.capture, &self.taps.pcap) {
+            wanted.finish(capture).map_err(unwritten)?;
+        }
+        if let Some(why) = done.cell.failure() {
+            return Err(PyOSError::new_err(format!("{}: {}", why.file, why.error)));
+        }
+        let dict = to_dict(py, &outcome)?;
+        let log = finished.frames.as_ref();
+        dict.set_item("frames", log.map(|log| of_rows(py, log.frames())).transpose()?)?;
+        dict.set_item("backoffs", log.map(|log| of_rows(py, log.backoffs())).transpose()?)?;
+        let packets = counts(py, done.cell.counts(), done.cell.under_way())?;
+        packets.set_item("time_s", (done.cell.now().saturating_since(Time::ZERO)).as_secs())?;
+        if let Ok((_, lateness)) = &done.ended {
+            packets.set_item("lateness", lateness_dict(py, lateness)?)?;
+        }
+        Ok((dict, finished.connections.map(|inner: Analysis| Capture { inner }), packets))
+    }
+}
+
+impl Emulation {
+    fn state(&mut self) -> &mut State {
+        self.state.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unwritten(why: Unwritten) -> PyErr {
+    match why {
+        Unwritten::File(path, error) => file_error(&path, &error),
+        Unwritten::Points(why) => PyValueError::new_err(why),
+        Unwritten::Memory(..) => PyRuntimeError::new_err("the emulation takes too much memory"),
+    }
+}
+
+fn began() -> PyErr {
+    PyRuntimeError::new_err("the emulation is in another state")
+}
+
+fn counts<'py>(py: Python<'py>, counts: &Counts, under_way: usize) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("sent", counts.sent)?;
+    dict.set_item("delivered", counts.delivered)?;
+    dict.set_item("under_way", under_way)?;
+    dict.set_item("marked", counts.marked)?;
+    dict.set_item("windows_changed", counts.windows_changed)?;
+    let lost = PyDict::new(py);
+    for (name, count) in Loss::NAMES.iter().zip(counts.lost) {
+        lost.set_item(name, count)?;
+    }
+    dict.set_item("lost", lost)?;
+    let refused = PyDict::new(py);
+    for (name, count) in Counts::REFUSALS.iter().zip(counts.refused) {
+        refused.set_item(name, count)?;
+    }
+    dict.set_item("refused", refused)?;
+    Ok(dict)
+}
+
+fn lateness_dict<'py>(py: Python<'py>, lateness: &Lateness) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let all = &lateness.deliveries;
+    let at = |p: f64| all.percentile(p).map(Duration::as_secs);
+    #[allow(clippy::cast_precision_loss)]
+    let share = |part: u64| (all.samples() > 0).then(|| part as f64 / all.samples() as f64);
+    dict.set_item("packets", all.samples())?;
+    dict.set_item("median_s", at(0.5))?;
+    dict.set_item("p99_s", at(0.99))?;
+    dict.set_item("worst_s", (all.samples() > 0).then(|| all.maximum().as_secs()))?;
+    dict.set_item("share_later_than_100us", share(lateness.late))?;
+    dict.set_item("share_later_than_1ms", share(lateness.too_late))?;
+    dict.set_item("seconds_behind", lateness.seconds_behind)?;
+    dict.set_item("refused_by_device", lateness.refused_by_device)?;
+    dict.set_item("devices_vanished", lateness.vanished)?;
+    Ok(dict)
+}
+
+/// Keeps the program's memory from being paged out. Returns whether that was permitted.
+#[pyfunction]
+pub fn lock_memory() -> bool {
+    live::lock_memory()
+}
+
+/// The line about a recording.
+#[pyfunction]
+pub fn recording_about(path: PathBuf) -> PyResult<String> {
+    let open = File::open(&path).and_then(|file| Recording::open(BufReader::new(file)));
+    match open {
+        Ok(recording) => Ok(recording.about().to_owned()),
+        Err(error) if error.raw_os_error().is_some() => Err(file_error(&path, &error)),
+        Err(error) => Err(PyValueError::new_err(format!("{}: {error}", path.display()))),
+    }
+}

@@ -1,0 +1,263 @@
+"""`wifair emulate`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wifair.cli.common import FAILED, INTERRUPTED, WRONG, Seeds, check_file, fail, reason
+from wifair.errors import EmulationError, ScenarioError
+
+if TYPE_CHECKING:
+    from wifair.emulation import Command, Emulated
+    from wifair.emulation.namespaces import Namespaces
+    from wifair.scenario import Scenario
+
+__all__ = ["emulate_command"]
+
+
+@click.command(name="emulate")
+@click.argument("file", required=False, type=click.Path(allow_dash=True))
+@click.option(
+    "--exec",
+    "programs",
+    nargs=2,
+    multiple=True,
+    metavar="NODE COMMAND",
+    help="Run a shell command at a station or server; may be repeated, they start in this order.",
+)
+@click.option(
+    "--serve",
+    "servers",
+    nargs=2,
+    multiple=True,
+    metavar="NODE COMMAND",
+    help="The same for a command that has no end of its own; these start first.",
+)
+@click.option("--no-flows", is_flag=True, help="Leave the simulated flows of the scenario out.")
+@click.option("--seed", type=Seeds(), metavar="N", help="Seed of the simulated side; by default as FILE says, or 1.")
+@click.option("--duration", metavar="TIME", help="Longest duration, as in '100 s'.")
+@click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change a parameter; may be repeated.")
+@click.option("--json", "as_json", is_flag=True, help="Print all results as JSON; programs then write to stderr.")
+@click.option("--out", metavar="DIR", type=click.Path(), help="Write all columns of the simulated side into a folder.")
+@click.option("--series", is_flag=True, help="Also sample the simulated flows and the AP queue every 100 ms.")
+@click.option("--pcap", metavar="DIR", type=click.Path(), help="Write captures into a folder, one for each point.")
+@click.option(
+    "--pcap-at",
+    metavar="LIST",
+    help="Capture points: air, ap, hosts, stations, servers, routers, names of nodes; air,stations,servers by default.",
+)
+@click.option("--pcap-snap", metavar="BYTES", type=click.IntRange(1, 262_144), help="Bytes kept of each packet.")
+@click.option("--pcap-format", type=click.Choice(["pcap", "pcapng"]), help="Kind of captures; pcap by default.")
+@click.option("--frames", metavar="FILE", type=click.Path(), help="Write every frame of the air: .csv or .parquet.")
+@click.option("--record", metavar="FILE", type=click.Path(), help="Record all packets, to be replayed.")
+@click.option("--replay", metavar="FILE", type=click.Path(), help="Replay a recording in pure simulation.")
+@click.option("--strict", is_flag=True, help="Stop when the machine does not keep up.")
+@click.option("--clean", is_flag=True, help="Remove what emulations left behind that were killed.")
+@click.option("--force", is_flag=True, help="Replace files and results that are there.")
+@click.option("--quiet", "-q", is_flag=True, help="No notes on stderr.")
+def emulate_command(
+    file: str | None,
+    programs: tuple[tuple[str, str], ...],
+    servers: tuple[tuple[str, str], ...],
+    no_flows: bool,
+    seed: list[int] | None,
+    duration: str | None,
+    changes: tuple[str, ...],
+    as_json: bool,
+    out: str | None,
+    series: bool,
+    pcap: str | None,
+    pcap_at: str | None,
+    pcap_snap: int | None,
+    pcap_format: str | None,
+    frames: str | None,
+    record: str | None,
+    replay: str | None,
+    strict: bool,
+    clean: bool,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Let real programs communicate over the simulated cell in FILE, in real time (Linux).
+
+    Each station and server becomes a network namespace; what programs there send contends on the simulated air. The
+    emulation ends when the commands with an end have ended, when the scenario's duration is over, or on Ctrl-C. A command
+    that listens at a port of its own choice has no end.
+
+    \b
+    Examples:
+      sudo wifair emulate hot-spot.toml --exec server 'iperf3 -s' --exec sta1 'iperf3 -c server'
+      sudo wifair emulate hot-spot.toml --no-flows --exec sta1 'ping -c 10 server'
+      sudo wifair emulate hot-spot.toml                       # says how to enter each node, and stays
+      sudo wifair emulate hot-spot.toml --exec sta1 ./client --json --pcap captures > results.json
+      sudo wifair emulate hot-spot.toml --exec sta1 ./client --record packets.rec
+      wifair emulate --replay packets.rec
+      sudo wifair emulate --clean
+    """  # noqa: D301
+    if not sys.platform.startswith("linux"):
+        fail("emulation needs Linux: network namespaces and TUN devices", WRONG)
+    given = {"FILE": file is not None, "--replay": replay is not None, "--clean": clean}
+    if sum(given.values()) != 1:
+        raise click.UsageError("give FILE, or --replay FILE, or --clean")
+    try:
+        if clean:
+            _clean()
+        elif replay is not None:
+            _replay(replay, as_json=as_json)
+        else:
+            assert file is not None
+            from wifair import Scenario  # noqa: PLC0415
+
+            overrides = [("--set", change) for change in changes]
+            if duration is not None:
+                overrides.append(("--duration", f"duration={duration}"))
+            scenario = Scenario.from_file(file, overrides=overrides)
+            captures = None
+            if pcap is not None:
+                from wifair.taps import WHOLE_PACKETS, Pcap  # noqa: PLC0415
+
+                words = (pcap_at or "air,stations,servers").split(",")
+                points = tuple(word.strip() for word in words if word.strip())
+                captures = Pcap(pcap, points, pcap_snap or WHOLE_PACKETS, pcap_format or "pcap", force)
+            elif pcap_at or pcap_snap or pcap_format:
+                raise click.UsageError("--pcap-at, --pcap-snap and --pcap-format need --pcap")
+            for target in (record, frames):
+                if target is not None:
+                    check_file(target, force=force)
+            options = {"flows": not no_flows, "strict": strict, "record": record}
+            emulated = _run(
+                scenario, _commands(programs, servers), seed, captures, frames, options, series, as_json, quiet
+            )
+            _write(emulated, frames, out, force)
+            _show(emulated, as_json=as_json, quiet=quiet)
+    except EmulationError as error:
+        fail(str(error), WRONG)
+
+
+def _commands(programs: tuple[tuple[str, str], ...], servers: tuple[tuple[str, str], ...]) -> list[Command]:
+    from wifair.emulation import Command  # noqa: PLC0415
+
+    serving = [Command(host, text, serves=True) for host, text in servers]
+    return serving + [Command(host, text) for host, text in programs]
+
+
+def _run(
+    scenario: Scenario,
+    commands: list[Command],
+    seed: list[int] | None,
+    captures: Any,
+    frames: str | None,
+    options: dict[str, Any],
+    series: bool,
+    as_json: bool,
+    quiet: bool,
+) -> Emulated:
+    from wifair.emulation import emulate  # noqa: PLC0415
+    from wifair.taps import plan_taps  # noqa: PLC0415
+
+    seeds = seed or list(scenario.seeds)[:1]
+    if len(seeds) != 1:
+        raise click.UsageError("an emulation has one seed")
+
+    def ready(namespaces: Namespaces) -> None:
+        if quiet:
+            return
+        if commands:
+            hosts = ", ".join(f"{host.name} {host.v4}" for host in namespaces.hosts)
+            click.echo(f"emulating {scenario.name}: {hosts}", err=True)
+            return
+        width = max(len(host.name) for host in namespaces.hosts)
+        for index, host in enumerate(namespaces.hosts):
+            click.echo(f"{host.name:{width}}  {host.v4:12}  sudo {namespaces.entering(index)}", err=True)
+        click.echo(f"Ctrl-C ends it, at the latest {scenario.duration_s:g} s from now", err=True)
+
+    try:
+        taps = plan_taps(scenario, seeds, captures, frames is not None)[seeds[0]]
+        return emulate(
+            scenario,
+            commands,
+            seed=seeds[0],
+            taps=taps,
+            series_step_ns=100_000_000 if series else None,
+            output=sys.stderr.fileno() if as_json else None,
+            ready=ready,
+            say=(lambda _: None) if quiet else (lambda text: click.echo(f"note: {text}", err=True)),
+            **options,
+        )
+    except ScenarioError:
+        raise
+    except ValueError as error:
+        fail(str(error), WRONG)
+    except FileExistsError as error:
+        fail(f"`{error.filename}` exists: choose another folder, or replace it with --force", WRONG)
+    except OSError as error:
+        fail(f"cannot write `{error.filename}`: {reason(error)}", WRONG)
+
+
+def _write(emulated: Emulated, frames: str | None, out: str | None, force: bool) -> None:
+    from wifair.output import write_table  # noqa: PLC0415
+
+    target = frames
+    try:
+        if frames is not None:
+            assert emulated.results.frames is not None
+            write_table(emulated.results.frames, frames)
+        if out is not None:
+            target = out
+            emulated.results.save(out, force=force)
+    except (FileExistsError, ImportError, ValueError) as error:
+        fail(str(error), WRONG)
+    except OSError as error:
+        fail(f"cannot write `{target}`: {reason(error)}", WRONG)
+
+
+def _show(emulated: Emulated, *, as_json: bool, quiet: bool) -> None:
+    from wifair.emulation.report import text_of, warnings_of  # noqa: PLC0415
+
+    click.echo(emulated.to_json().rstrip("\n") if as_json else text_of(emulated))
+    if not quiet:
+        for warning in warnings_of(emulated):
+            click.echo(f"warning: {warning}", err=True)
+    failed = [one for one in emulated.commands if one["status"]]
+    for one in failed:
+        status = one["status"]
+        how = f"ended with status {status}" if status > 0 else f"was ended by signal {-status}"
+        click.echo(f"error: `{one['command']}` at {one['host']} {how}", err=True)
+    if emulated.ended == "interrupted" and emulated.commands:
+        sys.exit(INTERRUPTED)
+    if emulated.ended == "behind":
+        fail("the machine did not keep up with the emulation", FAILED)
+    if failed:
+        sys.exit(FAILED)
+
+
+def _clean() -> None:
+    from wifair.emulation.namespaces import check_privileges, clean  # noqa: PLC0415
+
+    check_privileges()
+    removed = clean()
+    click.echo("".join(f"removed {name}\n" for name in removed) or "nothing was left behind\n", nl=False)
+
+
+def _replay(path: str, *, as_json: bool) -> None:
+    import json  # noqa: PLC0415
+
+    from wifair.emulation import replay as again  # noqa: PLC0415
+    from wifair.emulation.report import text_of  # noqa: PLC0415
+
+    try:
+        emulated, compared = again(path)
+    except OSError as error:
+        fail(f"cannot read `{path}`: {reason(error)}", WRONG)
+    if as_json:
+        click.echo(json.dumps({**emulated.to_dict(), "replay": compared}, indent=1, ensure_ascii=False))
+    else:
+        click.echo(text_of(emulated))
+        cut = " The recording is cut off." if compared["is_cut"] else ""
+        same = f"{compared['put_in']} packets replayed, {compared['same']} arrived or were lost as recorded.{cut}"
+        click.echo(same)
+    if compared["differs_at_s"] is not None:
+        fail(f"from {compared['differs_at_s']:.6f} s on packets fare otherwise than recorded", FAILED)

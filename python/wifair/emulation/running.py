@@ -1,0 +1,316 @@
+"""Emulation: from a scenario and commands to what was seen."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wifair import _core
+from wifair.capture import Capture
+from wifair.emulation.namespaces import Host, Namespaces, check_privileges, clean
+from wifair.emulation.programs import Command, Programs
+from wifair.errors import EmulationError
+from wifair.results import Results, SampledResults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from wifair.scenario import Scenario
+
+__all__ = ["Emulated", "emulate", "replay"]
+
+POLL_S = 0.02
+LINGER_S = 0.3
+"""From the end of the last command to that of the servers, which may have something to say."""
+MTU = 1500
+PRIORITY = 50
+
+
+@dataclass
+class Emulated:
+    """What an emulation gave.
+
+    Attributes
+    ----------
+    results : Results
+        What the simulated side measured: simulated flows, stations, the cell.
+    connections : Capture
+        Connections of real programs as seen at the access points.
+    packets : dict
+        Packets of real programs: ``sent``, ``delivered``, ``under_way``, ``marked``, ``windows_changed``, ``lost`` and
+        ``refused`` by cause, ``time_s`` (how long it was), ``lateness``.
+    commands : list of dict
+        ``host``, ``command``, and ``status``: None for those that were ended with the emulation.
+    ended : str
+        Why it ended: ``"commands"``, ``"over"`` (the duration), ``"interrupted"``, ``"behind"`` (strict), or
+        ``"replayed"``.
+    notes : list of str
+        What the system did not permit.
+    addresses : dict
+        Name of the host of each address.
+    """
+
+    results: Results
+    connections: Capture
+    packets: dict[str, Any]
+    commands: list[dict[str, Any]]
+    ended: str
+    notes: list[str]
+    addresses: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain Python values: the layout of ``wifair run --json``, with ``connections`` and ``emulation``."""
+        emulation = {
+            "ended": self.ended,
+            "commands": self.commands,
+            "notes": self.notes,
+            "hosts": self.addresses,
+            **self.packets,
+        }
+        connections = self.connections.document
+        return {
+            **self.results.to_dict(),
+            "connections": connections["connections"],
+            "datagrams": connections.get("datagrams", []),
+            "echoes": connections.get("echoes", []),
+            "emulation": emulation,
+        }
+
+    def to_json(self) -> str:
+        """Write the same as JSON text."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def emulate(
+    scenario: Scenario,
+    commands: Sequence[Command] = (),
+    *,
+    seed: int | None = None,
+    flows: bool = True,
+    strict: bool = False,
+    taps: _core.Taps | None = None,
+    series_step_ns: int | None = None,
+    record: str | None = None,
+    output: int | None = None,
+    ready: Callable[[Namespaces], None] | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Emulated:
+    """Let real programs communicate over the simulated cell, in real time.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The cell. Each station and server becomes a network namespace with a TUN device.
+    commands : sequence of Command
+        What to run at hosts. The emulation ends when those with an end have ended, else with the scenario's duration.
+    seed : int, optional
+        Seed of the simulated side; that of the scenario by default.
+    flows : bool, default True
+        Let the simulated flows of the scenario take part.
+    strict : bool, default False
+        End when the machine does not keep up.
+    taps : Taps, optional
+        Captures and records of frames, as `wifair.taps.plan_taps` gives them.
+    series_step_ns : int, optional
+        Time between samples of the simulated side [ns].
+    record : str, optional
+        A file to record packets in; `replay` reads it.
+    output : int, optional
+        File descriptor of the commands' standard output; that of this program by default.
+    ready : callable, optional
+        Is told of the namespaces when they are there.
+    say : callable, optional
+        Is told what the system does not permit.
+
+    Returns
+    -------
+    Emulated
+        What was seen. On Ctrl-C, too: ``ended`` is then ``"interrupted"``.
+
+    Raises
+    ------
+    EmulationError
+        If the system does not permit it, or a command names no host.
+    OSError
+        If a file cannot be written.
+    """
+    check_privileges()
+    clean()
+    seed = scenario.seeds[0] if seed is None else seed
+    try:
+        core = _core.Emulation(
+            scenario._core,
+            seed,
+            flows,
+            series_step_ns,
+            taps,
+            (record, about(scenario, seed, flows=flows)) if record else None,
+        )
+    except ValueError as error:
+        raise EmulationError(str(error)) from None
+    hosts = [Host(*row) for row in core.hosts()]
+    _check_hosts(hosts, commands)
+    namespaces = Namespaces(hosts)
+    notes: list[str] = []
+
+    def note(text: str) -> None:
+        notes.append(text)
+        say(text)
+
+    programs = Programs(namespaces, output=output)
+    ended = ""
+    with _terminated_as_interrupted():
+        try:
+            namespaces.make()
+            _begin(core, namespaces, strict, note)
+            if ready is not None:
+                ready(namespaces)
+            for command in commands:
+                programs.start(command, core.sent)
+            while core.is_running():
+                time.sleep(POLL_S)
+                if commands and programs.poll():
+                    ended = "commands"
+                    time.sleep(LINGER_S)
+                    break
+        except KeyboardInterrupt:
+            ended = "interrupted"
+        finally:
+            with _uninterrupted():
+                programs.stop()
+                core.stop()
+                namespaces.remove()
+    if not core.has_begun():
+        raise KeyboardInterrupt
+    why = core.join()
+    return _emulated(core, scenario, series_step_ns, programs.report(), ended or why, notes, hosts)
+
+
+def _begin(core: _core.Emulation, namespaces: Namespaces, strict: bool, note: Callable[[str], None]) -> None:
+    """Make the TUN devices, and start the thread that follows the clock."""
+    for index, host in enumerate(namespaces.hosts):
+        try:
+            core.open(str(namespaces.path(index)), "wifi0" if host.is_station else "eth0", MTU, namespaces.has_v6)
+        except OSError as error:
+            raise EmulationError(f"no TUN device for `{host.name}`: {os.strerror(error.errno or 0)}") from None
+    if not _core.lock_memory():
+        note("memory is not locked: packets may be late while it is paged in")
+    thread = core.start(strict)
+    try:
+        os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    except OSError:
+        note("no real-time priority: packets may be late while other programs run")
+
+
+def _emulated(
+    core: _core.Emulation,
+    scenario: Scenario,
+    series_step_ns: int | None,
+    commands: list[dict[str, Any]],
+    ended: str,
+    notes: list[str],
+    hosts: list[Host],
+) -> Emulated:
+    outcome, connections, packets = core.results()
+    kind = Results if series_step_ns is None else SampledResults
+    results = kind(scenario, [outcome], series_step_s=(series_step_ns or 0) / 1e9)
+    addresses = {address: host.name for host in hosts for address in (host.v4, host.v6)}
+    return Emulated(results, Capture(connections, "emulated"), packets, commands, ended, notes, addresses)
+
+
+def about(scenario: Scenario, seed: int, *, flows: bool) -> str:
+    """Say what a recording is of, in a line."""
+    facts = {"version": _core.__version__, "source": _core.__source__, "seed": seed, "flows": flows}
+    return json.dumps({**facts, "scenario": scenario.resolved}, ensure_ascii=False)
+
+
+def replay(path: str) -> tuple[Emulated, dict[str, Any]]:
+    """Replay a recording in pure simulation: the same packets at the same simulated times.
+
+    Parameters
+    ----------
+    path : str
+        What `emulate` recorded.
+
+    Returns
+    -------
+    Emulated
+        What was seen.
+    dict
+        ``put_in`` and ``same`` (packets), ``differs_at_s`` (None if all fates are those recorded), ``is_cut`` (the
+        recording ends early), ``version``.
+
+    Raises
+    ------
+    EmulationError
+        If the file is no recording, or damaged.
+    OSError
+        If it cannot be read.
+    """
+    from wifair.scenario import Scenario  # noqa: PLC0415
+
+    try:
+        facts = json.loads(_core.recording_about(path))
+        scenario = Scenario(facts["scenario"])
+        core = _core.Emulation(scenario._core, facts["seed"], facts["flows"])
+        hosts = [Host(*row) for row in core.hosts()]
+        put_in, same, differs_at_ns, is_cut = core.replay(path)
+    except (ValueError, KeyError, TypeError) as error:
+        raise EmulationError(f"cannot replay `{path}`: {error}") from None
+    comparison = {
+        "put_in": put_in,
+        "same": same,
+        "differs_at_s": None if differs_at_ns is None else differs_at_ns / 1e9,
+        "is_cut": is_cut,
+        "version": facts["version"],
+    }
+    return _emulated(core, scenario, None, [], "replayed", [], hosts), comparison
+
+
+def _check_hosts(hosts: list[Host], commands: Sequence[Command]) -> None:
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    names = [host.name for host in hosts]
+    for command in commands:
+        if command.host not in names:
+            near = get_close_matches(command.host, names, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(names)}"
+            raise EmulationError(f"no station or server `{command.host}`: {hint}")
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Treat a request to end, or a terminal that goes away, as Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Keep signals waiting while everything is removed."""
+    numbers = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    try:
+        yield
+    finally:
+        with suppress(KeyboardInterrupt):
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        sys.stderr.flush()
