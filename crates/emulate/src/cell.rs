@@ -205,7 +205,7 @@ impl Cell {
 
     /// The time of the next event.
     #[must_use]
-    pub fn next(&mut self) -> Time {
+    pub fn next_event(&mut self) -> Time {
         self.run.world().next()
     }
 

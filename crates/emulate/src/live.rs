@@ -233,7 +233,7 @@ impl<'a> Live<'a> {
 
     /// Waits for a packet of a program, the next event, or a moment.
     fn wait(&mut self) {
-        let next = self.cell.next().min(self.cell.end());
+        let next = self.cell.next_event().min(self.cell.end());
         let rest = next.saturating_since(self.elapsed()).min(LOOK_EVERY);
         if rest == Duration::ZERO {
             return;

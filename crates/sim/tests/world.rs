@@ -9,7 +9,8 @@ use wifair_packet::{Kind, Packet};
 use wifair_phy::Timing;
 use wifair_queue::Queue;
 use wifair_sim::world::{
-    ChannelPlan, Direction, FlowPlan, Hop, Labels, Plan, Transport, WatchPlan, WiredLinkPlan, Workload, World,
+    ChannelPlan, Direction, FlowPlan, Hop, Labels, Plan, RealPacket, Transport, WatchPlan, WiredLinkPlan, Workload,
+    World,
 };
 use wifair_tcp::Settings;
 use wifair_units::{BitRate, Bytes, Duration, Time};

@@ -84,8 +84,8 @@ def emulate_command(
     """Let real programs communicate over the simulated cell in FILE, in real time (Linux).
 
     Each station and server becomes a network namespace; what programs there send contends on the simulated air. The
-    emulation ends when the commands with an end have ended, when the scenario's duration is over, or on Ctrl-C. A command
-    that listens at a port of its own choice has no end.
+    emulation ends when the commands with an end have ended, when the duration of the scenario is over, or on Ctrl-C. A
+    command that listens at a port of its own choice has no end.
 
     \b
     Examples:

@@ -154,11 +154,14 @@ class Namespaces:
         return True
 
     def command(self, index: int, command: str) -> list[str]:
-        """Give the arguments that run a shell command at a host, in the caller's folder. It dies with its caller."""
+        """Give the arguments that run a shell command at a host, in the caller's folder.
+
+        It has a process namespace of its own, so that it dies with its caller, with all its children.
+        """
         hosts, resolv = str(self.folder / "hosts"), str(self.folder / "resolv.conf")
-        inner = [*("setpriv", "--pdeathsig", "KILL"), "sh", "-c", command]
-        outer = ["nsenter", f"--net={self.path(index)}", "unshare", "--mount", "--propagation", "slave"]
-        return [*outer, "sh", "-c", BIND, hosts, resolv, *inner]
+        dies = ["setpriv", "--pdeathsig", "KILL", "nsenter", f"--net={self.path(index)}"]
+        alone = ["unshare", "--mount", "--propagation", "slave", "--pid", "--fork", "--kill-child"]
+        return [*dies, *alone, "sh", "-c", BIND, hosts, resolv, command]
 
     def entering(self, index: int) -> str:
         """Say how a user enters a host."""
@@ -184,8 +187,7 @@ if [ -e /proc/sys/net/ipv6/conf/default/addr_gen_mode ]; then echo 1 > /proc/sys
 BIND = """
 mount --bind "$0" /etc/hosts
 if [ -e /etc/resolv.conf ]; then mount --bind "$1" /etc/resolv.conf; fi
-shift
-exec "$@"
+exec sh -c "$2"
 """
 
 

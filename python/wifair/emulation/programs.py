@@ -66,7 +66,12 @@ class Programs:
             Gives the packets that each host has sent so far.
         """
         index = next(at for at, host in enumerate(self._namespaces.hosts) if host.name == command.host)
-        before = sent()[index]
+
+        def packets() -> int:
+            counts = sent()  # none before the first
+            return counts[index] if counts else 0
+
+        before = packets()
         process = subprocess.Popen(
             self._namespaces.command(index, command.text),
             stdin=subprocess.DEVNULL,
@@ -77,7 +82,7 @@ class Programs:
         self._list.append(program)
         until = time.monotonic() + READY_S
         while time.monotonic() < until and process.poll() is None:
-            if sent()[index] > before or _serves(process.pid):
+            if packets() > before or _serves(process.pid):
                 break
             time.sleep(0.01)
 
