@@ -25,6 +25,11 @@ __all__ = ["compare_command"]
     metavar="PATH=VALUE",
     help="Also compare the first scenario with this changed ('; ' between several changes); may be repeated.",
 )
+@click.option(
+    "--emulated",
+    is_flag=True,
+    help="Also emulate each scenario, its flows carried by this kernel in real time (Linux, root); 1..3 by default.",
+)
 @click.option("--seeds", type=Seeds(), metavar="LIST", help="Seeds of scenarios; as the first says, or 1..10.")
 @click.option("--duration", metavar="TIME", help="Simulated time of every scenario, as in '100 s'.")
 @click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change every scenario; may be repeated.")
@@ -40,6 +45,7 @@ __all__ = ["compare_command"]
 def compare_command(
     files: tuple[str, ...],
     others: tuple[str, ...],
+    emulated: bool,
     seeds: list[int] | None,
     duration: str | None,
     changes: tuple[str, ...],
@@ -66,18 +72,22 @@ def compare_command(
       wifair compare hot-spot.toml --against ap.queue.discipline=las --against ap.scheme.window=b-over-n
       wifair compare hot-spot.toml --against 'flows.up.tcp.cc=vegas; ap.queue.limit=100 packets' --flows
       wifair compare simulated.toml measured/ capture.pcapng --figure differences.pdf
+      sudo wifair compare hot-spot.toml --emulated --seeds 1..3
     """  # noqa: D301
     from wifair.comparing import compare  # noqa: PLC0415
     from wifair.sources import is_scenario  # noqa: PLC0415
 
     look = look_of("--figure", figure, title, labels, size, logy)
-    sources, names = _sources(files, others, duration, changes)
+    sources, names = _sources(files, others, duration, changes, alone=emulated)
     if (seeds is not None or duration is not None or changes) and not any(map(is_scenario, files)):
         raise click.UsageError("--seeds, --duration and --set are for scenarios: there is none")
     if csv_file is not None:
         check_file(csv_file, force=force)
     if figure is not None:
         check_figure(figure, force=force)
+    if emulated:
+        seeds = seeds or [1, 2, 3]
+        _add_emulated(sources, names, seeds, quiet)
     try:
         comparison = compare(*sources, seeds=seeds, names=names, flows=flows, threads=threads, progress=not quiet)
     except (ResultsError, ValueError) as error:
@@ -90,7 +100,7 @@ def compare_command(
 
 
 def _sources(
-    files: tuple[str, ...], others: tuple[str, ...], duration: str | None, changes: tuple[str, ...]
+    files: tuple[str, ...], others: tuple[str, ...], duration: str | None, changes: tuple[str, ...], *, alone: bool
 ) -> tuple[list[Any], list[str]]:
     """Find what to compare, and what to call it."""
     from wifair import Scenario, sources  # noqa: PLC0415
@@ -121,9 +131,30 @@ def _sources(
             pairs = [("--against", part.strip()) for part in other.split(";")]
             found.append(found[0]._changed(pairs))
             names.append(other)
-    if len(found) < 2:
+    if len(found) < 2 and not alone:
         raise click.UsageError("nothing to compare with: give a second SOURCE, or --against PATH=VALUE")
     return found, distinct(names)
+
+
+def _add_emulated(sources: list[Any], names: list[str], seeds: list[int], quiet: bool) -> None:
+    """Emulate each scenario, and put what came of it behind the others."""
+    from wifair import Scenario  # noqa: PLC0415
+    from wifair.emulation.beside import carried_by_the_kernel  # noqa: PLC0415
+    from wifair.errors import EmulationError  # noqa: PLC0415
+
+    scenarios = [(name, source) for name, source in zip(names, sources) if isinstance(source, Scenario)]
+    if not scenarios:
+        raise click.UsageError("--emulated is for scenarios: there is none")
+    for name, scenario in scenarios:
+        if not quiet:
+            lasts_s = scenario.duration_s * len(seeds)
+            click.echo(f"emulating {name} for {lasts_s:g} s, in real time", err=True)
+        say = (lambda _: None) if quiet else (lambda text: click.echo(f"note: {text}", err=True))
+        try:
+            sources.append(carried_by_the_kernel(scenario, seeds, say))
+        except EmulationError as error:
+            fail(str(error), WRONG)
+        names.append(f"{name}, emulated")
 
 
 def _write(comparison: Comparison, csv_file: str | None, figure: str | None, look: dict[str, Any]) -> None:

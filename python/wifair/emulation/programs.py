@@ -55,7 +55,7 @@ class Programs:
         self._output = output
         self._list: list[_Program] = []
 
-    def start(self, command: Command, sent: Callable[[], list[int]]) -> None:
+    def start(self, command: Command, sent: Callable[[], list[int]], *, wait: bool = True) -> None:
         """Start a command, and wait until it has begun.
 
         Parameters
@@ -64,6 +64,8 @@ class Programs:
             What to run.
         sent : callable
             Gives the packets that each host has sent so far.
+        wait : bool, default True
+            Whether to wait.
         """
         index = next(at for at, host in enumerate(self._namespaces.hosts) if host.name == command.host)
 
@@ -80,7 +82,7 @@ class Programs:
         )
         program = _Program(command, index, process)
         self._list.append(program)
-        until = time.monotonic() + READY_S
+        until = time.monotonic() + (READY_S if wait else 0.0)
         while time.monotonic() < until and process.poll() is None:
             if packets() > before or _serves(process.pid):
                 break

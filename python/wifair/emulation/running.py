@@ -99,6 +99,7 @@ def emulate(
     series_step_ns: int | None = None,
     record: str | None = None,
     output: int | None = None,
+    at_once: bool = False,
     ready: Callable[[Namespaces], None] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Emulated:
@@ -124,6 +125,8 @@ def emulate(
         A file to record packets in; `replay` reads it.
     output : int, optional
         File descriptor of the commands' standard output; that of this program by default.
+    at_once : bool, default False
+        Let no command wait until the one before it has begun.
     ready : callable, optional
         Is told of the namespaces when they are there.
     say : callable, optional
@@ -173,7 +176,7 @@ def emulate(
             if ready is not None:
                 ready(namespaces)
             for command in commands:
-                programs.start(command, core.sent)
+                programs.start(command, core.sent, wait=not at_once)
             while core.is_running():
                 time.sleep(POLL_S)
                 if commands and programs.poll():

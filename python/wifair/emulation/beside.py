@@ -1,0 +1,77 @@
+"""The flows of a scenario carried by the kernel over the emulated cell, as results beside those of the simulation."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wifair import _core
+from wifair.emulation.running import emulate
+from wifair.emulation.traffic import commands, figures
+from wifair.errors import EmulationError
+from wifair.exchange.imported import ImportedResults, Repetition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wifair.scenario import Scenario
+
+__all__ = ["carried_by_the_kernel"]
+
+PREPARATION_S = 3.0
+"""Until all programs have started, and then some for each of them."""
+EACH_S = 0.15
+AFTER_S = 5.0
+
+
+def carried_by_the_kernel(
+    scenario: Scenario, seeds: Sequence[int], say: Callable[[str], None] = lambda _: None
+) -> ImportedResults:
+    """Carry the flows of a scenario with the TCP and UDP of this kernel over its emulated cell, once for each seed.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What to emulate, in real time; its flows are persistent ones.
+    seeds : sequence of int
+        Seeds of the air.
+    say : callable, optional
+        Is told of what may spoil the result.
+
+    Returns
+    -------
+    ImportedResults
+        Goodput, smoothed round-trip time and retransmissions of each flow from the end of the warm-up on, as the kernel
+        of the sender knows them.
+
+    Raises
+    ------
+    EmulationError
+        If the system does not permit it, or cannot carry a flow.
+    """
+    repetitions = []
+    warm_up_s, lasts_s = scenario._core.warm_up_s, scenario.duration_s
+    for seed in seeds:
+        core = _core.Emulation(scenario._core, seed, False)
+        flows, hosts = core.flows(), core.hosts()
+        stations = frozenset(name for name, _, _, is_station in hosts if is_station)
+        wait_s = PREPARATION_S + EACH_S * (2 * len(flows) + len(hosts))
+        longer = scenario._changed([("--emulated", f"duration={lasts_s + wait_s + AFTER_S} s")])
+        with tempfile.TemporaryDirectory(prefix="wifair-") as folder:
+            begins_s = time.monotonic() + wait_s
+            carried, programs = commands(flows, stations, Path(folder), lasts_s, begins_s)
+            done = emulate(longer, programs, seed=seed, flows=False, say=say, at_once=True)
+            failed = next((one for one in done.commands if one["status"]), None)
+            if failed is not None:
+                raise EmulationError(f"`{failed['command']}` at {failed['host']} ended with status {failed['status']}")
+            if done.ended != "commands":
+                raise EmulationError(f"the emulation of seed {seed} ended early: {done.ended}")
+            late = done.packets["lateness"]
+            if late["seconds_behind"]:
+                say(f"seed {seed}: the machine did not keep up in {late['seconds_behind']} s")
+            repetitions.append(Repetition([figures(one, warm_up_s) for one in carried], {}, []))
+    sources = {"scenario.toml": scenario.resolved}
+    summary = f"{scenario.name}: the kernel's TCP over the emulated cell"
+    return ImportedResults(f"{scenario.name}, emulated", "wifair emulate", summary, lasts_s, repetitions, sources)

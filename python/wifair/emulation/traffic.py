@@ -1,0 +1,234 @@
+"""The flows of a scenario, carried by the TCP and UDP of the kernel, for `wifair compare --emulated`.
+
+``python -m wifair.emulation.traffic receive PORT`` takes in whatever comes; ``send`` sends. A sender starts at a time
+of the monotonic clock, which all hosts of an emulation share, and writes what its kernel knows at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import socket
+import struct
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wifair.emulation.programs import Command
+from wifair.errors import EmulationError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wifair._core import FlowRow
+    from wifair.exchange.imported import FlowRow as FigureRow
+
+__all__ = ["Kernel", "commands", "figures", "kernel_name"]
+
+FIRST_PORT = 5201
+CHUNK = bytes(65536)
+KERNEL_NAMES = {"vegas-fair": "vegas_fair", "compound-plus": "compound_plus"}
+"""Congestion controls that `wifair bpf load` brings, and that the kernel calls otherwise."""
+TCP_INFO_LENGTH = 232
+
+
+class Kernel(NamedTuple):
+    """What the kernel carries a flow with."""
+
+    flow: FlowRow
+    port: int
+    cc: str | None
+    report: Path
+    stations: frozenset[str]
+
+
+def kernel_name(cc: str, max_cwnd: str | None = None) -> str:
+    """Give the kernel's name of a congestion control of a scenario."""
+    if cc == "reno" and max_cwnd in ("10 packets", "10"):
+        return "reno_maxwin10"
+    return KERNEL_NAMES.get(cc, cc)
+
+
+def commands(
+    flows: Sequence[FlowRow], stations: frozenset[str], folder: Path, lasts_s: float, begins_s: float
+) -> tuple[list[Kernel], list[Command]]:
+    """Find the commands that carry flows.
+
+    Parameters
+    ----------
+    flows : sequence of FlowRow
+        The flows of a scenario.
+    stations : frozenset of str
+        The hosts on the air.
+    folder : Path
+        Where senders write their reports.
+    lasts_s : float
+        Time after the beginning at which flows stop that do not stop before [s].
+    begins_s : float
+        When flows begin, on the monotonic clock [s].
+
+    Returns
+    -------
+    list of Kernel
+        Each flow with its port and its report.
+    list of Command
+        What to run; receivers first.
+
+    Raises
+    ------
+    EmulationError
+        If a flow has an application that is not imitated.
+    """
+    from wifair.measure.transfer import kernel_has  # noqa: PLC0415
+
+    carried, receivers, senders = [], [], []
+    for index, flow in enumerate(flows):
+        if not flow["is_endless"]:
+            raise EmulationError(f"flow `{flow['name']}`: only persistent flows are carried by the kernel")
+        cc = None if flow["cc"] is None else kernel_name(flow["cc"], flow["max_cwnd"])
+        if cc is not None and not kernel_has(cc):
+            raise EmulationError(f"flow `{flow['name']}`: the kernel has no `{cc}`; `wifair bpf` brings some")
+        port, report = FIRST_PORT + index, folder / f"{index}.json"
+        carried.append(Kernel(flow, port, cc, report, stations))
+        module = [sys.executable, "-m", "wifair.emulation.traffic"]
+        receivers.append(Command(flow["to_host"], shlex.join([*module, "receive", str(port)]), serves=True))
+        stop_s = min(flow["stop_s"] or lasts_s, lasts_s)
+        what = {
+            "to": flow["to_host"],
+            "port": port,
+            "cc": cc,
+            "begins_s": begins_s + flow["start_s"],
+            "ends_s": begins_s + stop_s,
+            "rate_bps": flow["rate_bps"],
+            "payload": flow["payload_bytes"],
+            "report": str(report),
+        }
+        senders.append(Command(flow["from_host"], shlex.join([*module, "send", json.dumps(what)])))
+    return carried, receivers + senders
+
+
+def figures(kernel: Kernel, from_s: float) -> FigureRow:
+    """Read what the sender and its kernel said of a flow, from this time after the beginning on [s].
+
+    Raises
+    ------
+    EmulationError
+        If it has said nothing.
+    """
+    from wifair.exchange.imported import FlowRow as FigureRow  # noqa: PLC0415
+
+    name = kernel.flow["name"]
+    try:
+        said: dict[str, Any] = json.loads(kernel.report.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        raise EmulationError(f"flow `{name}`: its sender has said nothing") from None
+    samples = [sample for sample in said.get("samples", []) if sample["time_s"] >= from_s]
+    found: dict[str, float] = {}
+    if len(samples) > 1:
+        first, last = samples[0], samples[-1]
+        taken_s = last["time_s"] - first["time_s"]
+        got = last["acknowledged_bytes"] - first["acknowledged_bytes"]
+        found = {
+            "goodput_bps": got * 8 / taken_s,
+            "throughput_bps": got * 8 / taken_s,
+            "received_bytes": got,
+            "data_packets_sent": last["data_segments"] - first["data_segments"],
+            "retransmissions": last["retransmissions"] - first["retransmissions"],
+            "rtt_mean_s": sum(sample["srtt_s"] for sample in samples) / len(samples),
+            "rtt_samples": len(samples),
+            "cwnd_mean": sum(sample["cwnd"] for sample in samples) / len(samples),
+        }
+    up = "up" if kernel.flow["from_host"] in kernel.stations else "down"
+    return FigureRow(name, up, found, [])
+
+
+def _receive(port: int) -> None:
+    """Take in streams and datagrams."""
+    datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    datagrams.bind(("", port))
+
+    def drain() -> None:
+        while True:
+            datagrams.recv(65536)
+
+    threading.Thread(target=drain, daemon=True).start()
+    listener = socket.create_server(("", port))
+    while True:
+        peer, _ = listener.accept()
+        threading.Thread(target=_take, args=(peer,), daemon=True).start()
+
+
+def _take(peer: socket.socket) -> None:
+    buffer = bytearray(1 << 18)
+    while peer.recv_into(buffer):
+        pass
+    peer.close()
+
+
+def _send(what: dict[str, Any]) -> None:
+    if what["cc"] is None:
+        _send_datagrams(what)
+        return
+    peer = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, what["cc"].encode())
+    _sleep_until(what["begins_s"])
+    peer.settimeout(10)
+    peer.connect((what["to"], what["port"]))
+    peer.settimeout(0.1)
+    samples = []
+    next_s = time.monotonic()
+    while time.monotonic() < what["ends_s"]:
+        with suppress(TimeoutError):
+            peer.send(CHUNK)
+        if time.monotonic() >= next_s:
+            samples.append({"time_s": time.monotonic() - what["begins_s"], **_tcp_info(peer)})
+            next_s += 0.1
+    Path(what["report"]).write_text(json.dumps({**_tcp_info(peer), "samples": samples}), encoding="ascii")
+    # What is still in the socket is not sent: the time of the flow is over.
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    peer.close()
+
+
+def _send_datagrams(what: dict[str, Any]) -> None:
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sender.connect((what["to"], what["port"]))
+    interval_s = what["payload"] * 8 / what["rate_bps"]
+    payload = bytes(what["payload"])
+    due_s = what["begins_s"]
+    while due_s < what["ends_s"]:
+        _sleep_until(due_s)
+        with suppress(ConnectionRefusedError):
+            sender.send(payload)
+        due_s += interval_s
+    Path(what["report"]).write_text("{}", encoding="ascii")
+
+
+def _sleep_until(then_s: float) -> None:
+    while (rest := then_s - time.monotonic()) > 0:
+        time.sleep(rest)
+
+
+def _tcp_info(peer: socket.socket) -> dict[str, Any]:
+    """Read what the kernel knows of a connection (struct tcp_info of linux/tcp.h)."""
+    info = peer.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_LENGTH)
+    words = struct.unpack_from("=24I", info, 8)
+    (acknowledged,) = struct.unpack_from("=Q", info, 120)
+    (segments,) = struct.unpack_from("=I", info, 156)
+    return {
+        "srtt_s": words[15] / 1e6,
+        "ssthresh": words[17],
+        "cwnd": words[18],
+        "retransmissions": words[23],
+        "acknowledged_bytes": acknowledged,
+        "data_segments": segments,
+    }
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "receive":
+        _receive(int(sys.argv[2]))
+    else:
+        _send(json.loads(sys.argv[2]))
