@@ -274,17 +274,28 @@ def _measure(
     # The only station of a plan is this computer, unless another one has joined under its name.
     only = not stations and len(plan.stations) == 1
 
-    async def join(name: str) -> None:
+    async def join(station: Station) -> None:
         try:
-            await Station(key, *address, name=name, source=source, log=_quietly(quiet)).run()
+            await station.run()
         except Refused:
             if not only:
                 raise
+            station.joined.set()  # by another computer
         await asyncio.Event().wait()
 
+    async def coordinate(own: list[Station]) -> bool:
+        """Run the plan once the own stations have joined: `--wait` is for those of other computers."""
+        for station in own:
+            await station.joined.wait()
+        return await coordinator.run(key, *address, _name(platform.node()))
+
     async def work() -> bool:
-        here = [asyncio.create_task(join(name)) for name in (plan.stations if only else stations)]
-        run = asyncio.create_task(coordinator.run(key, *address, _name(platform.node())))
+        own = [
+            Station(key, *address, name=name, source=source, log=_quietly(quiet))
+            for name in (plan.stations if only else stations)
+        ]
+        here = [asyncio.create_task(join(station)) for station in own]
+        run = asyncio.create_task(coordinate(own))
         try:
             await asyncio.wait([run, *here], return_when=asyncio.FIRST_COMPLETED)
             for task in here:

@@ -19,6 +19,8 @@ from wifair.measure import journal
 from wifair.measure.report import side_by_side, text
 from wifair.measure.results import Measurement
 
+pytestmark = pytest.mark.alone
+
 RATE = 25e6
 BURST = 8000
 SIZE = 1_000_000

@@ -22,6 +22,8 @@ from wifair.measure.results import Measurement
 from wifair.measure.server import MOST_INBOX_BYTES, Inbox, Server
 from wifair.measure.station import Station, connect
 
+pytestmark = pytest.mark.alone
+
 KEY = SECRET.encode()
 PLAN = """
 repetitions = 3
@@ -103,8 +105,9 @@ def test_a_thousand_strangers_do_not_move_a_measurement(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert not crowded.failures
     flows, quiet = crowded.cases["udp"].flows, alone.cases["udp"].flows
-    assert flows["data_packets_sent"].tolist() == quiet["data_packets_sent"].tolist() == [340] * 3
-    # All of it runs in this process: a datagram may be lost while it accepts a hundred connections.
+    # All of it runs in this process: a datagram may be lost, or be the one too many at the end of the time, while it
+    # accepts a hundred connections.
+    assert flows["data_packets_sent"].tolist() == pytest.approx(quiet["data_packets_sent"].tolist(), rel=0.02)
     assert flows["transfer_bytes"].tolist() == pytest.approx(quiet["transfer_bytes"].tolist(), rel=0.02)
     assert any("too many that prove nothing" in line for line in log)
     assert len([line for line in log if "closed a connection" in line]) <= 100, "strangers do not flood the log"
