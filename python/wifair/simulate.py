@@ -292,7 +292,15 @@ class _bar:  # noqa: N801
             leave=False,
             bar_format="{l_bar}{bar}| {n:.0f}/{total:.0f} simulated s, {remaining} left",
         )
-        return lambda now_s: self.bar.update(now_s - self.bar.n)
+        self.bar.set_description_str("setting up")
+        return self._advance
+
+    def _advance(self, now_s: float) -> None:
+        if now_s > 0 and self.bar.desc:
+            self.bar.set_description_str("")
+        self.bar.update(now_s - self.bar.n)
+        if not now_s:
+            self.bar.refresh()  # the clock goes on, which tells that it is alive
 
     def __exit__(self, *_: object) -> None:
         if self.wanted:

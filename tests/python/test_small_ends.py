@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import wifair
 from click.testing import CliRunner
+from command import started
 from wifair.cli import main
 from wifair.sweeps import Store, compute, engines
 
@@ -105,3 +106,20 @@ def test_nothing_is_left_of_the_handler() -> None:
     CliRunner().invoke(main, ["list", "cc"])
     assert signal.getsignal(signal.SIGTERM) is before
     assert os.getpid() > 0
+
+
+def test_ctrl_c_ends_a_run_that_is_still_being_set_up(tmp_path: Path) -> None:
+    """A grid of 10,000 stations takes seconds before anything is simulated."""
+    file = tmp_path / "grid.toml"
+    file.write_text(
+        'duration = "10 s"\nwlan.standard = "802.11g"\n[space]\n[[stations]]\nname = "sta"\ncount = 10000\n'
+        'layout = "grid"\ngrid.spacing = "100 m"\n[[flows]]\nname = "far"\nfrom = "sta1"\nto = "sta10000"\n'
+    )
+    with started("run", file, "--quiet", "--yes") as process:
+        time.sleep(2.0)
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert time.monotonic() - began < 20.0, "about a second where nothing else goes on"

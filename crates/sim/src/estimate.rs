@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use wifair_config::Limit;
 use wifair_units::{Bytes, Duration};
 
-use crate::scenario::{Connection, Flow, Flows, Scenario, SizeLaw, Sizes, Step, Transport, Wlan, Workload};
+use crate::scenario::{Connection, Flow, Flows, Node, Scenario, SizeLaw, Sizes, Step, Transport, Wlan, Workload};
 use crate::world::{CONNECTION_BYTES, CONNECTION_KEPT};
 
 /// What else a run keeps besides its outcome.
@@ -63,7 +63,7 @@ const PROGRAM: f64 = 40e6;
 /// ... a station with its queue, its streams of random numbers and its row of results ...
 const STATION: f64 = 3e3;
 /// ... a link of a [space] from one station to another that hears it ...
-const RADIO_LINK: f64 = 40.0;
+const RADIO_LINK: f64 = 50.0;
 /// ... a flow, besides its connections ...
 const FLOW: f64 = 12e3;
 /// ... a session that is kept, with its row ...
@@ -156,10 +156,7 @@ pub fn estimate(scenario: &Scenario, extras: Extras) -> Estimate {
     let largest = file.stations.iter().max_by_key(|group| group.count);
     let (name, count) = largest.map_or(("", 0), |group| (group.name.as_str(), group.count));
     part("stations", stations, STATION, &format!("stations.{name}.count"), count.to_string());
-    if file.space.is_some() {
-        let links = stations * stations / scenario.network.aps.len().max(1) as f64;
-        part("radio links", links, RADIO_LINK, &format!("stations.{name}.count"), count.to_string());
-    }
+    part("radio links", radio_links(scenario), RADIO_LINK, &format!("stations.{name}.count"), count.to_string());
     part("flows", flows.len() as f64, FLOW, "flows", format!("{} groups", file.flows.len()));
     let (limit, key) = largest_queue(scenario, queued);
     part("packets in queues", limit, PACKET, &key, format!("{limit:.0} packets"));
@@ -175,6 +172,24 @@ pub fn estimate(scenario: &Scenario, extras: Extras) -> Estimate {
     parts.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
     found.parts = parts;
     found
+}
+
+/// Nodes among which links are counted.
+const LOOKED_AT: usize = 300;
+
+/// Number of links of a [space], from those among some of its nodes.
+#[allow(clippy::cast_precision_loss)]
+fn radio_links(scenario: &Scenario) -> f64 {
+    let Some(space) = &scenario.file.space else { return 0.0 };
+    let nodes = scenario.nodes_on_air();
+    // Far from each other in the list, so that rows of a grid are not met again and again; a prime has no common divisor.
+    let some: Vec<Node> = if nodes.len() <= LOOKED_AT {
+        nodes.clone()
+    } else {
+        (0..LOOKED_AT).map(|index| nodes[index * 7919 % nodes.len()]).collect()
+    };
+    let ratio = nodes.len() as f64 / some.len() as f64;
+    scenario.hearing(space, 1, &some).count() as f64 * ratio * ratio
 }
 
 /// For how long the flows of a group send [s].

@@ -52,6 +52,12 @@ pub struct RadioLinks {
 }
 
 impl RadioLinks {
+    /// Number of links, each from one station to another that hears it.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.links.len()
+    }
+
     fn empty() -> Self {
         Self { first: vec![0], links: vec![], powers: vec![], levels: vec![], misses: vec![] }
     }
