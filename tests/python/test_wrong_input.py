@@ -72,6 +72,11 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("--replay none.rec", ("cannot read `none.rec`", "no such file")),
         ("--replay notes.txt", ("notes.txt", "no recording")),
     ],
+    "bpf": [
+        ("load vegas-fare", ("vegas-fare", "did you mean `vegas-fair`?")),
+        ("unload nothing", ("nothing", "compound-plus")),
+        ("load", ("NAMES",)),
+    ],
     "airtime": [
         ("--standard 802.11ac --width 20 --mcs 9 --psdu 1500", ("--mcs", "3 and 6 streams")),
         ("--standard 802.11ax --mcs 3 --guard-interval 400ns --psdu 1500", ("--guard-interval", "3200 ns")),

@@ -28,6 +28,7 @@ COMMANDS = {
     "analyze": ("wifair.cli.analyze", "Analyse packet captures: who got what, why, and how fair it was."),
     "measure": ("wifair.cli.measure", "Measure on a real network what a scenario describes."),
     "emulate": ("wifair.cli.emulate", "Let real programs communicate over the simulated air, in real time."),
+    "bpf": ("wifair.cli.bpf", "Load congestion controls of papers into the running kernel."),
     "import": ("wifair.cli.exchange", "Read results of iperf3 or Flent into our tables."),
     "export": ("wifair.cli.exchange", "Write results for another program: Flent."),
     "reproduce": ("wifair.cli.reproduce", "Rerun papers: their figures, and a verdict on each of their claims."),
