@@ -1,6 +1,7 @@
 //! Numbers the sources of the core, so that stored results of other sources are never taken for its own.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, fs, io};
 
 /// The crates whose sources a result depends on.
@@ -26,7 +27,17 @@ pub fn main() -> io::Result<()> {
         hash.take(&text.into_iter().filter(|byte| *byte != b'\r').collect::<Vec<_>>());
     }
     println!("cargo::rustc-env=WIFAIR_SOURCE={:016x}", hash.0);
+    println!("cargo::rustc-env=WIFAIR_COMPILER={}", compiler()?);
     Ok(())
+}
+
+/// What the compiler says of itself, and how far it optimises: records of runs name it.
+fn compiler() -> io::Result<String> {
+    let asked = Command::new(env::var("RUSTC").expect("cargo sets it")).arg("--version").output()?;
+    let version = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
+    let level = env::var("OPT_LEVEL").expect("cargo sets it");
+    let target = env::var("TARGET").expect("cargo sets it");
+    Ok(format!("{version}, {target}, opt-level {level}"))
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {

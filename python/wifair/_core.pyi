@@ -3,6 +3,7 @@ from random import Random
 from typing import Any, Literal, TypedDict
 
 __version__: str
+__compiler__: str
 __source__: str
 MAX_BYTES: int
 

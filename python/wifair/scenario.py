@@ -157,6 +157,11 @@ class Scenario:
         return self._core.duration_s
 
     @property
+    def warm_up_s(self) -> float:
+        """Simulated time before anything is measured [s]."""
+        return self._core.warm_up_s
+
+    @property
     def text(self) -> str:
         """The text as it was given, without overrides."""
         return self._data.decode("utf-8", "replace")

@@ -19,6 +19,7 @@ from wifair import reproduce
 from wifair.cli import main
 from wifair.reproduce import Effort, Estimate, page, session
 from wifair.reproduce.claims import VERDICTS, Recorded
+from wifair.reproduce.plain import claim_to_dict
 from wifair.sweeps import Store
 
 CLAIMS = {"jung2016": 36, "lee2007": 23, "kemerlis2006": 24, "oda2012": 20, "las": 23}
@@ -116,12 +117,12 @@ def test_json_has_the_promised_shape() -> None:
 def test_a_claim_that_no_longer_holds_gives_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if `calc_3868`, which holds in one reading of three, had been recorded as holding."""
     paper = session.load("lee2007")
-    monkeypatch.setitem(paper.__dict__, "recorded", {"calc_3868": Recorded("quick", "holds", 3, 3, "")})
+    monkeypatch.setitem(paper.__dict__, "recorded", {"calc_3868": {"quick": Recorded("holds", 3, "")}})
     done = CliRunner().invoke(main, ["reproduce", "lee2007/calc_mu"])
     assert done.exit_code == 1
     assert "lee2007: calc_3868 is recorded as holding, and does not" in done.stdout
     # Another verdict than the one recorded is no failure unless it was "holds".
-    monkeypatch.setitem(paper.__dict__, "recorded", {"calc_3868": Recorded("quick", "fails", 0, 3, "")})
+    monkeypatch.setitem(paper.__dict__, "recorded", {"calc_3868": {"quick": Recorded("fails", 0, "")}})
     assert CliRunner().invoke(main, ["reproduce", "lee2007/calc_mu"]).exit_code == 0
 
 
@@ -133,6 +134,71 @@ def test_a_control_takes_the_mechanism_away() -> None:
     half = next(claim for claim in paper["claims"] if claim["id"] == "f2_half_channel")
     assert half["control"]["null"] == "a download in place of each upload"
     assert half["control"]["verdict"] == "fails"
+
+
+def test_a_quick_run_that_a_full_one_contradicts_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if a full run had said that `calc_3868`, which holds in one reading of three, holds in all."""
+    paper = session.load("lee2007")
+    monkeypatch.setitem(paper.__dict__, "recorded", {"calc_3868": {"full": Recorded("holds", 3, "")}})
+    (outcome,) = reproduce.reproduce(["lee2007/calc_mu"]).papers
+    judged = next(one for one in outcome.claims if one.claim.id == "calc_3868")
+    assert (judged.verdict, judged.alone.verdict) == ("undecided", "depends")
+    assert "a full run `holds`" in judged.judgement.note
+
+
+@pytest.mark.parametrize("key", reproduce.KEYS)
+def test_each_claim_is_recorded_for_quick_and_full(key: str) -> None:
+    paper = session.load(key)
+    for claim in paper.claims:
+        assert paper.recorded[claim.id].keys() == {"quick", "full"}, claim.id
+        for recorded in paper.recorded[claim.id].values():
+            assert recorded.verdict in VERDICTS
+            assert (recorded.without in VERDICTS) == (claim.control is not None), claim.id
+
+
+QUICKLY = [
+    "lee2007/fig2a",
+    "lee2007/fig2b",
+    "lee2007/fig3",
+    "lee2007/calc_mu",
+    "las/fig6_9",
+    "las/wlan_updown",
+    "oda2012/access",
+]
+"""Experiments that take little time: their verdicts and controls are looked at in every run of the tests."""
+
+
+def test_quick_verdicts_and_controls_are_those_recorded() -> None:
+    outcome = reproduce.reproduce(QUICKLY, controls=True)
+    assert [(paper.key, judged.claim.id, change) for paper, judged, change in outcome.changed()] == []
+    judged = [one for paper in outcome.papers for one in paper.claims]
+    assert sum(one.controlled is not None and one.controlled.judgement is not None for one in judged) >= 10
+
+
+def test_what_a_claim_says_does_not_depend_on_others_in_the_run() -> None:
+    alone = reproduce.reproduce(["lee2007/fig2a"], controls=True).papers[0].claims
+    among = reproduce.reproduce(["lee2007/fig2a", "lee2007/fig2b", "lee2007/fig3"], controls=True).papers[0].claims
+    by_id = {one.claim.id: one for one in among}
+    for one in alone:
+        other = by_id[one.claim.id]
+        assert claim_to_dict(one) == claim_to_dict(other)
+
+
+def test_runs_of_another_version_are_named_and_not_read(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    command = ["reproduce", "lee2007/fig2a", "--store", str(store), "--json"]
+    first = CliRunner().invoke(main, command)
+    assert first.exit_code == 0, first.output
+    with closing(sqlite3.connect(store / "runs.sqlite")) as db, db:
+        (runs,) = db.execute("SELECT count(*) FROM runs WHERE status = 'done'").fetchone()
+        db.execute("UPDATE runs SET version = '0.0.1+older'")
+    again = CliRunner().invoke(main, command)
+    assert again.exit_code == 0, again.output
+    assert f"{runs} runs are of version 0.0.1+older" in again.stderr
+    assert "computed anew" in again.stderr
+    assert again.stdout == first.stdout
+    with Store(store) as opened:
+        assert sorted(opened.versions().values()) == [runs, runs]
 
 
 def test_results_of_a_store_are_those_of_memory(tmp_path: Path) -> None:
@@ -231,8 +297,9 @@ def test_markdown_of_the_readmes() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("full", [False, True])
-def test_verdicts_are_those_recorded(full: bool) -> None:
-    outcome = reproduce.reproduce(full=full, controls=True)
+@pytest.mark.parametrize("key", reproduce.KEYS)
+def test_verdicts_and_controls_are_those_recorded(key: str, full: bool) -> None:
+    outcome = reproduce.reproduce([key], full=full, controls=True)
     assert [(paper.key, judged.claim.id, change) for paper, judged, change in outcome.changed()] == []
 
 

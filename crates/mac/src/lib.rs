@@ -27,6 +27,6 @@ pub use channel::{
 };
 pub use exchange_time::{Content, ExchangeQuery, ExchangeTime, Response};
 pub use fast::SaturatedSource;
-pub use station::{AirTime, Counters, MacEvent, StationSettings};
+pub use station::{AirTime, Counters, MacEvent, Outages, StationSettings};
 pub use tap::{BackoffRecord, Fate, FrameKind, FrameRecord, Hearer, InAggregate, Tap};
 pub use wifair_packet::BROADCAST;

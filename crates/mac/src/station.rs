@@ -5,7 +5,7 @@ use wifair_packet::{Kind, Packet, PacketId};
 use wifair_units::{BitRate, Bytes, Duration};
 
 use super::Access;
-use wifair_phy::Timing;
+use wifair_phy::{OutageProcess, Timing};
 use wifair_queue::Queue;
 
 /// What distinguishes one station (or the access point) from another.
@@ -284,6 +284,15 @@ impl Errors {
         let spoilt = self.stream.chance(self.data_to);
         self.stream.chance(from) || spoilt
     }
+}
+
+/// Outages of the links from and to a station.
+#[derive(Clone, Debug, Default)]
+pub struct Outages {
+    /// While this link is down, nothing that the station sends is received.
+    pub from: Option<OutageProcess>,
+    /// While this link is down, the station receives nothing.
+    pub to: Option<OutageProcess>,
 }
 
 /// Air times of the lengths and rates that were used last: most frames are as long as one before.

@@ -88,6 +88,16 @@ impl Packet {
         self.flags & mask == mask
     }
 
+    /// Whether it is a segment of a TCP sender, or a datagram that is no reply to an echo.
+    #[must_use]
+    pub const fn is_data(&self) -> bool {
+        match self.kind {
+            Kind::Data => true,
+            Kind::Udp => !self.has(flag::ACK),
+            Kind::Ack | Kind::Routing | Kind::Icmp => false,
+        }
+    }
+
     /// The offset behind the last payload byte.
     #[must_use]
     pub const fn end(&self) -> u64 {

@@ -53,6 +53,11 @@ mod _core {
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
+    /// The compiler that built this, its target and optimisation.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __compiler__: &str = env!("WIFAIR_COMPILER");
+
     /// Number of the sources of the core: other sources may give other results.
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

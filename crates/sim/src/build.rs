@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use wifair_ap::{Facts, Schemes};
 use wifair_engine::stream;
 use wifair_mac::edcaf::{CategorySettings, Classifier, LinkSettings, SlotRules};
-use wifair_mac::{Access, AccessCategory, Eifs, RadioLinks, RateSettings, SignalSettings, StationSettings};
+use wifair_mac::{Access, AccessCategory, Eifs, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{Capture, Reception, TxMode};
+use wifair_phy::{Capture, Outage, OutageProcess, Reception, TxMode};
 use wifair_queue::{self as queue, Chosen, Limit, Queue, Site};
 use wifair_routing::NextHops;
 use wifair_tcp::cc;
@@ -224,6 +224,17 @@ fn channel_plan(
         RateSettings { adaptation, ladder: wlan.ladder(dsss), draws }
     });
     let adapted = nodes.iter().any(|node| adapts(node).0 != Adaptation::Fixed);
+    let outages = nodes.iter().map(|node| {
+        let Node::Station(index) = node else { return Outages::default() };
+        let member = &scenario.network.stations[*index];
+        let group = &file.stations[member.group];
+        let process = |outage: &Option<Outage>, direction: &str| {
+            let draws = || stream(seed, "outage", &format!("{}/{direction}", member.name));
+            outage.clone().map(|outage| OutageProcess::new(outage, draws()))
+        };
+        Outages { from: process(&group.outage_up, "up"), to: process(&group.outage_down, "down") }
+    });
+    let has_outages = file.stations.iter().any(|group| group.outage_up.is_some() || group.outage_down.is_some());
     let stations: Vec<StationSettings> = stations.collect();
     let by_scheme = schemes.first().and_then(Schemes::access).map(|plan| CategoriesPlan {
         classifier: Classifier::Kind(plan.goes_first),
@@ -255,6 +266,7 @@ fn channel_plan(
     ChannelPlan {
         errors_for_all,
         rates: if adapted { rates.collect() } else { vec![] },
+        outages: if has_outages { outages.collect() } else { vec![] },
         access: access(scenario, wlan, errors_for_all),
         aps: (0..).zip(nodes).filter(|(_, node)| is_ap(node)).map(|(number, _)| number).collect(),
         space,

@@ -269,6 +269,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
         seed: setup.seed,
         warm_up: Time::from_nanos(500_000_000),
         channels: vec![ChannelPlan {
+            outages: vec![],
             access,
             aps: vec![0],
             space: None,

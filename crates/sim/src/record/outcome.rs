@@ -17,6 +17,8 @@ row! {
         pub received_bytes: u64,
         /// Data packets handed down by the sender, retransmissions included.
         pub data_packets_sent: u64,
+        /// Times that a data packet went over the air from one node to another: a packet counts once for each hop.
+        pub data_air_hops: u64,
         /// Segments that TCP sent again.
         pub retransmissions: u64,
         /// Expiries of the retransmission timer.

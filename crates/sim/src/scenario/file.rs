@@ -2,9 +2,9 @@
 
 use wifair_ap as scheme;
 use wifair_config::{Limit, choice, table};
-use wifair_phy::Radio;
 use wifair_phy::placement::Placement;
 use wifair_phy::rate::Adaptation;
+use wifair_phy::{Outage, Radio};
 use wifair_queue as queue;
 use wifair_tcp as tcp;
 use wifair_units::{BitRate, Bytes, Db, Duration, Metres};
@@ -151,6 +151,11 @@ table! {
         pub data_error_up: Option<f64> = None, "from 0 to 1" => |p| p.is_none_or(|p| (0.0..=1.0).contains(&p));
         /// Probability that a data frame to the station is not received, if not that of `[wlan]`.
         pub data_error_down: Option<f64> = None, "from 0 to 1" => |p| p.is_none_or(|p| (0.0..=1.0).contains(&p));
+        /// Slow on/off fading of the link from the station: nothing that it sends is received while the link is down; with
+        /// `[space]`.
+        pub outage_up: Option<Outage> = None;
+        /// The same of the link to the station, with states of its own.
+        pub outage_down: Option<Outage> = None;
         /// Packets that wait for the air.
         pub queue: queue::Settings = queue::Settings::default();
     }

@@ -281,6 +281,11 @@ impl Builder<'_> {
             if group.dsss_only {
                 asked.push(format!("stations[{index}].dsss_only"));
             }
+            for (key, outage) in [("outage_up", &group.outage_up), ("outage_down", &group.outage_down)] {
+                if outage.is_some() {
+                    asked.push(format!("stations[{index}].{key}"));
+                }
+            }
         }
         for path in asked {
             let key = path.rsplit('.').next().unwrap_or_default();

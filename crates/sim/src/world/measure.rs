@@ -35,6 +35,9 @@ impl Loss {
 pub struct FlowCounters {
     /// Data packets handed down, retransmissions included.
     pub data_sent: u64,
+    /// Hops over the air of data packets that were lost later, or, with routing by announcements, of all. Those of
+    /// packets that arrived follow from the way.
+    pub air_hops: u64,
     /// ACK packets handed down.
     pub acks_sent: u64,
     /// Data packets that reached the other end.
@@ -72,6 +75,7 @@ impl FlowCounters {
     pub(super) fn add(&mut self, other: &Self) {
         let Self {
             data_sent,
+            air_hops,
             acks_sent,
             data_arrived,
             acks_arrived,
@@ -83,6 +87,7 @@ impl FlowCounters {
             acks_lost,
         } = other;
         self.data_sent += data_sent;
+        self.air_hops += air_hops;
         self.acks_sent += acks_sent;
         self.data_arrived += data_arrived;
         self.acks_arrived += acks_arrived;
@@ -102,6 +107,7 @@ impl FlowCounters {
         let minus = |now: &[u64; Loss::COUNT], then: &[u64; Loss::COUNT]| std::array::from_fn(|i| now[i] - then[i]);
         Self {
             data_sent: self.data_sent - earlier.data_sent,
+            air_hops: self.air_hops - earlier.air_hops,
             acks_sent: self.acks_sent - earlier.acks_sent,
             data_arrived: self.data_arrived - earlier.data_arrived,
             acks_arrived: self.acks_arrived - earlier.acks_arrived,

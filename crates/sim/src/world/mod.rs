@@ -226,6 +226,9 @@ impl World {
                     let space = SpatialChannel::new(channel.access, &channel.aps, links, channel.stations);
                     let mut space = space.with_signals(signals);
                     space.set_errors_for_all(channel.errors_for_all);
+                    if !channel.outages.is_empty() {
+                        space.set_outages(channel.outages);
+                    }
                     Channel::Spatial(if channel.rates.is_empty() { space } else { space.with_rates(channel.rates) })
                 }
                 (None, Some(categories)) => {
@@ -556,6 +559,10 @@ impl World {
             MacEvent::NeedsArrivals => self.drain_arrivals(index),
             MacEvent::Packet { to, id } if self.routing.is_some() => {
                 let hop = self.moved(id, to);
+                let packet = &self.packets[id];
+                if packet.is_data() {
+                    self.connections[packet.flow as usize].counters.air_hops += 1;
+                }
                 if self.watch.is_some() {
                     self.watch_move(id, hop);
                 }
@@ -701,6 +708,7 @@ impl World {
         if self.real.is_some() {
             self.note_loss(id, loss);
         }
+        self.count_hops_until_loss(id);
         let packet = &self.packets[id];
         match (packet.kind, &mut self.routing) {
             (Kind::Icmp, _) => self.echoes_gone += 1,
@@ -709,6 +717,15 @@ impl World {
                 self.connections[packet.flow as usize].counters.lose(Kind::Ack, loss); // a reply to an echo
             }
             (kind, _) => self.connections[packet.flow as usize].counters.lose(kind, loss),
+        }
+    }
+
+    /// A data packet is lost on the way that is laid out for its flow.
+    fn count_hops_until_loss(&mut self, id: PacketId) {
+        let packet = &self.packets[id];
+        if self.routing.is_none() && packet.is_data() {
+            let connection = &mut self.connections[packet.flow as usize];
+            connection.counters.air_hops += air_hops(&self.hops[connection.forward as usize..packet.hop as usize]);
         }
     }
 
@@ -735,6 +752,11 @@ impl World {
             }
         }
     }
+}
+
+/// How many of these hops are over the air.
+fn air_hops(hops: &[Hop]) -> u64 {
+    hops.iter().map(|hop| u64::from(matches!(hop, Hop::Air { .. }))).sum()
 }
 
 #[inline]

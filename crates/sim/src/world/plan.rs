@@ -3,7 +3,7 @@
 use wifair_ap::Schemes;
 use wifair_engine::Stream;
 use wifair_mac::edcaf::{Aggregation, CategorySettings, Classifier, LinkSettings, SlotRules};
-use wifair_mac::{Access, RadioLinks, RateSettings, SignalSettings, StationSettings};
+use wifair_mac::{Access, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_phy::{Band, TxMode};
 use wifair_queue::Queue;
 use wifair_routing::dsdv;
@@ -66,6 +66,8 @@ pub struct ChannelPlan {
     pub errors_for_all: bool,
     /// How each station chooses its rates; empty if none does. Only with `space`.
     pub rates: Vec<RateSettings>,
+    /// Outages of the links from and to each station; empty if there are none. Only with `space`.
+    pub outages: Vec<Outages>,
     /// All stations, the access point among them.
     pub stations: Vec<StationSettings>,
     /// Access categories, where stations do not contend by DCF; only where everybody hears everybody.

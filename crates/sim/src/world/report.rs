@@ -10,9 +10,9 @@ use wifair_units::{Duration, Time};
 
 use super::flow::{Ends, Flow};
 use super::measure::Delays;
-use super::plan::{Transport, Workload};
+use super::plan::{Hop, Transport, Workload};
 use super::routing::Sent;
-use super::{Direction, FlowCounters, Loss, Session, World};
+use super::{Direction, FlowCounters, Loss, Session, World, air_hops};
 use crate::record::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
 
 /// A transfer of which at least this part has arrived got what it asked for; the rest may be under way.
@@ -154,6 +154,16 @@ impl World {
         Sent { packets: sent.packets - before.packets, bytes: sent.bytes - before.bytes }
     }
 
+    /// Hops over the air of data packets: those of packets that arrived have the whole way, the others were counted.
+    fn data_air_hops(&self, flow: &Flow, counters: &FlowCounters) -> u64 {
+        if self.routing.is_some() {
+            return counters.air_hops;
+        }
+        let way = &self.hops[flow.forward as usize..];
+        let end = way.iter().position(|hop| matches!(hop, Hop::End)).unwrap_or(way.len());
+        counters.air_hops + counters.data_arrived * air_hops(&way[..end])
+    }
+
     #[allow(clippy::cast_precision_loss)]
     fn flow_outcome(
         &self,
@@ -199,6 +209,7 @@ impl World {
             throughput_bps: counters.payload_arrived as f64 * 8.0 / span,
             received_bytes: counters.received,
             data_packets_sent: counters.data_sent,
+            data_air_hops: self.data_air_hops(flow, counters),
             retransmissions: counters.retransmissions,
             timeouts: counters.timeouts,
             rtt_mean_s: rtt.mean(),

@@ -8,17 +8,26 @@ use super::{Task, World};
 use crate::traffic::{Web, exponential};
 
 /// Users of one web flow.
+///
+/// When users come, and how many pages each looks at, is drawn from one random stream; the sizes of a user's objects and the
+/// times between their requests from a stream of that user. So two queue disciplines meet the same users, who ask for the
+/// same objects, however fast these are served.
 #[derive(Debug)]
 pub(super) struct Users {
     draws: Stream,
+    seed: u64,
+    flow: Box<str>,
+    /// Users who have come so far.
+    arrivals: u64,
     /// Everybody who is there; places are used again.
     users: Vec<User>,
     free: Vec<u32>,
 }
 
 /// Somebody who looks at pages.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct User {
+    draws: Stream,
     /// Pages left, this one included; without end in the closed form.
     pages: Option<u32>,
     /// Objects of the page not yet requested.
@@ -29,11 +38,15 @@ struct User {
 
 impl Users {
     pub(super) fn new(seed: u64, flow: &str) -> Self {
-        Self { draws: stream(seed, "users", flow), users: vec![], free: vec![] }
+        let draws = stream(seed, "users", flow);
+        Self { draws, seed, flow: flow.into(), arrivals: 0, users: vec![], free: vec![] }
     }
 
     #[allow(clippy::cast_possible_truncation)]
-    fn enter(&mut self, user: User) -> u32 {
+    fn enter(&mut self, pages: Option<u32>) -> u32 {
+        self.arrivals += 1;
+        let draws = stream(self.seed, "user", &format!("{}/{}", self.flow, self.arrivals));
+        let user = User { draws, pages, to_request: 0, awaited: 0 };
         if let Some(place) = self.free.pop() {
             self.users[place as usize] = user;
             place
@@ -62,7 +75,7 @@ impl World {
         let Some((web, users)) = self.web_of(flow) else { return };
         let pages = web.session_interval.map(|_| web.draw_pages(&mut users.draws));
         let next = web.session_interval.map(|mean| now + exponential(mean, &mut users.draws));
-        let user = users.enter(User { pages, to_request: 0, awaited: 0 });
+        let user = users.enter(pages);
         if let Some(next) = next {
             self.enter(next, Task::UserComes(flow as u32));
         }
@@ -86,11 +99,11 @@ impl World {
         }
         let now = self.now;
         let Some((web, users)) = self.web_of(flow) else { return };
-        let size = web.sizes.draw(&mut users.draws);
         let state = &mut users.users[user as usize];
+        let size = web.sizes.draw(&mut state.draws);
         state.to_request -= 1;
         if state.to_request > 0 {
-            let next = now + exponential(web.object_interval, &mut users.draws);
+            let next = now + exponential(web.object_interval, &mut state.draws);
             self.enter(next, Task::Object(flow as u32, user));
         }
         self.open_for(flow, now, size.0, Some(user));
@@ -113,7 +126,7 @@ impl World {
                 return;
             }
         }
-        let next = now + exponential(web.think_time, &mut users.draws);
+        let next = now + exponential(web.think_time, &mut state.draws);
         self.enter(next, Task::Page(flow as u32, user));
     }
 

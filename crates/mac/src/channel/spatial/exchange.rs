@@ -1,6 +1,7 @@
 //! Frames and their answers.
 
 use wifair_packet::Packet;
+use wifair_phy::OutageProcess;
 use wifair_units::{Duration, Time};
 
 use super::air_accounting::disturb;
@@ -241,7 +242,17 @@ impl SpatialChannel {
     fn is_lost(&mut self, sender: u32, transmission: &Transmission) -> bool {
         let from = self.errors[sender as usize].data_from;
         let errors = &mut self.errors[transmission.to as usize];
-        if transmission.kind == Kind::Data { errors.loses_data(from) } else { errors.loses_control() }
+        let spoilt = if transmission.kind == Kind::Data { errors.loses_data(from) } else { errors.loses_control() };
+        spoilt | (!self.outages.is_empty() && self.meets_outage(sender, transmission))
+    }
+
+    /// Whether the link of `sender`, or that of the receiver, is down while a frame is on the air.
+    #[cold]
+    fn meets_outage(&mut self, sender: u32, transmission: &Transmission) -> bool {
+        let is_down = |link: &mut Option<OutageProcess>| {
+            link.as_mut().is_some_and(|link| link.loses(transmission.start, transmission.end))
+        };
+        is_down(&mut self.outages[sender as usize].from) | is_down(&mut self.outages[transmission.to as usize].to)
     }
 
     /// Whether `station` loses a frame that is for another to a given error probability.

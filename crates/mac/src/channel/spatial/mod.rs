@@ -54,7 +54,7 @@ use self::signal::Signals;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{AirTimes, Contention, Errors, Frame, frame_length};
 use crate::tap::Tap;
-use crate::{Access, AirTime, BROADCAST, Counters, Eifs, IdleAccess, MacEvent, StationSettings};
+use crate::{Access, AirTime, BROADCAST, Counters, Eifs, IdleAccess, MacEvent, Outages, StationSettings};
 use wifair_phy::Capture;
 use wifair_queue::{AirUse, Discipline, Dropped, Gauge, Queue};
 
@@ -142,6 +142,8 @@ pub struct SpatialChannel {
     errors: Vec<Errors>,
     /// Frames may be lost to given probabilities.
     lossy: bool,
+    /// Of each station; empty if no link has any.
+    outages: Vec<Outages>,
     signals: Signals,
     /// Who hears whom, if that is always the same.
     audiences: Audiences,
@@ -249,6 +251,7 @@ impl SpatialChannel {
             queues: vec![],
             errors: vec![],
             lossy: false,
+            outages: vec![],
             errors_for_all: false,
             eifs_is_nav: access.eifs == Eifs::Nav,
             like_ns2: access.eifs == Eifs::Nav,
@@ -316,6 +319,17 @@ impl SpatialChannel {
         self.eifs_if_unread |= self.signals.capture == Capture::First;
         self.learn_audiences();
         self
+    }
+
+    /// Gives each station's links outages. What bystanders hear is not changed: theirs are other links.
+    ///
+    /// # Panics
+    /// If there are not as many entries as stations.
+    pub fn set_outages(&mut self, outages: Vec<Outages>) {
+        assert_eq!(outages.len(), self.stations.len(), "every station has its links");
+        self.outages = outages;
+        self.lossy = true;
+        self.learn_audiences();
     }
 
     /// The same with rates that senders choose for each receiver, instead of one rate for each station.
