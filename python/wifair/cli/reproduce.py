@@ -10,6 +10,8 @@ import click
 from wifair.cli.common import FAILED, WRONG, echo_json, fail, reason
 
 if TYPE_CHECKING:
+    import os
+
     from wifair.reproduce import Outcome
 
 __all__ = ["reproduce_command"]
@@ -24,7 +26,7 @@ def _complete(_context: click.Context, _parameter: click.Parameter, start: str) 
 @click.command(name="reproduce")
 @click.argument("what", nargs=-1, metavar="[PAPER[/EXPERIMENT]]...", shell_complete=_complete)
 @click.option(
-    "--full/--quick", "full", help="The papers' durations and repetitions, or a look within seconds (default)."
+    "--full/--quick", "full", help="The papers' durations and more seeds, or a quick look (default)."
 )
 @click.option("--controls", is_flag=True, help="Judge each claim without its mechanism, too.")
 @click.option(
@@ -80,6 +82,8 @@ def reproduce_command(
         if out is not None:
             _prepare(out, force)
         place = store if store is not None else default_store() if full else None
+        if place is not None:
+            _tell_of_others(place)
         outcome = reproduce(what, full=full, controls=controls, store=place, threads=threads, progress=not quiet)
     except LookupError as error:
         fail(str(error.args[0]), WRONG)
@@ -93,6 +97,24 @@ def reproduce_command(
             click.echo(f"report: {out}/index.html{_without_figures()}")
     if outcome.broken():
         sys.exit(FAILED)
+
+
+def _tell_of_others(store: str | os.PathLike[str]) -> None:
+    """Say which runs a store has that this version does not use."""
+    from wifair.errors import StoreError  # noqa: PLC0415
+    from wifair.reproduce.runner import other_versions  # noqa: PLC0415
+    from wifair.sweeps import VERSION  # noqa: PLC0415
+
+    try:
+        others = other_versions(store)
+    except StoreError as error:
+        fail(str(error), WRONG)
+    for version, runs in others.items():
+        click.echo(
+            f"{store}: {runs} runs are of version {version}, this is {VERSION}: they are not used, and all is computed "
+            "anew; delete the folder to be rid of them",
+            err=True,
+        )
 
 
 def _verify(path: str, threads: int | None, *, progress: bool) -> None:

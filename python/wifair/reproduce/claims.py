@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import csv
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from wifair.reproduce.expressions import ExpressionError, experiments_of
 from wifair.reproduce.predicates import Tested, check, criterion
@@ -333,14 +333,31 @@ class Judgement:
         return self.verdict
 
     @property
-    def rows(self) -> list[Row]:
-        """Rows of the clauses that are undecided: more seeds of these may decide."""
+    def misses_rows(self) -> bool:
+        """Whether a reading was not run."""
+        return any(tested.missing for one in self.readings for tested in one.tested)
+
+    def open_rows(self, readings: Iterable[int] | None = None) -> list[Row]:
+        """Rows of undecided clauses in undecided readings (all, or these): more seeds may decide."""
+        wanted = range(len(self.readings)) if readings is None else readings
         return [
-            row for one in self.readings for tested in one.tested if tested.result == "undecided" for row in tested.rows
+            row
+            for index in wanted
+            if self.readings[index].result == "undecided"
+            for tested in self.readings[index].tested
+            if tested.result == "undecided"
+            for row in tested.rows
         ]
 
 
-def judge(claims: Claims, claim: Claim, tables: Mapping[str, Table]) -> Judgement:
+def judge(
+    claims: Claims,
+    claim: Claim,
+    tables: Mapping[str, Table],
+    *,
+    looks: int = 1,
+    before: Judgement | None = None,
+) -> Judgement:
     """Judge a claim in all its readings.
 
     Parameters
@@ -351,6 +368,11 @@ def judge(claims: Claims, claim: Claim, tables: Mapping[str, Table]) -> Judgemen
         What is judged.
     tables : mapping
         Tables by experiment.
+    looks : int, default 1
+        How often the data are looked at, with more seeds each time. Each look has an equal part of the probability to
+        be wrong, so that all together have no more than one would (Bonferroni).
+    before : Judgement, optional
+        That of the look before. What was decided there stays so.
 
     Returns
     -------
@@ -359,12 +381,19 @@ def judge(claims: Claims, claim: Claim, tables: Mapping[str, Table]) -> Judgemen
         clause that holds, ``fails`` if none does, ``undecided`` if more seeds could say.
     """
     counted = tuple(not clause.calibrated for clause in claim.clauses)
-    level = LEVEL / max(sum(counted), 1)
+    level = LEVEL / max(sum(counted), 1) / looks
     reads = []
-    for reading in claims.readings(claim):
+    for index, reading in enumerate(claims.readings(claim)):
+        known = before.readings[index] if before is not None else None
+        if known is not None and known.result != "undecided":
+            reads.append(known)
+            continue
         labels, places = claims.bound(reading)
         tested = []
-        for clause in claim.clauses:
+        for place, clause in enumerate(claim.clauses):
+            if known is not None and known.tested[place].result != "undecided":
+                tested.append(known.tested[place])
+                continue
             rows, predicate = clause.filled(places)
             tested.append(check(predicate, rows, tables, labels, level=level))
         reads.append(Read(reading, tuple(tested), counted))
@@ -423,28 +452,23 @@ def _relabelled(table: Table, labels: Mapping[str, Mapping[str, Label]], scale: 
     return Table(table.experiment, rows)
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """What a run of this version said."""
+class Recorded(NamedTuple):
+    """What a run of this version said of a claim."""
 
-    effort: str
-    """``full`` or ``quick``."""
     verdict: str
     holding: int
-    readings: int
+    """Readings in which it holds."""
     without: str
     """Verdict without the mechanism; empty if there is no control."""
 
 
-def read_recorded(path: Path) -> dict[str, Recorded]:
-    """Read `verdicts.csv`."""
+def read_recorded(path: Path) -> dict[str, dict[str, Recorded]]:
+    """Read `verdicts.csv`: by claim and effort (``quick``, ``full``)."""
     if not path.is_file():
         return {}
+    recorded: dict[str, dict[str, Recorded]] = {}
     with path.open(encoding="utf-8") as file:
-        rows = csv.DictReader(line for line in file if not line.startswith("#"))
-        return {
-            row["claim"]: Recorded(
-                row["effort"], row["verdict"], int(row["holding"]), int(row["readings"]), row["without"]
-            )
-            for row in rows
-        }
+        for row in csv.DictReader(line for line in file if not line.startswith("#")):
+            found = Recorded(row["verdict"], int(row["holding"]), row["without"])
+            recorded.setdefault(row["claim"], {})[row["effort"]] = found
+    return recorded

@@ -28,11 +28,25 @@ class Effort(enum.Enum):
     QUICK = "quick"
     """Fewer seeds and shorter runs: a look within seconds."""
     FULL = "full"
-    """Durations and repetitions of the paper, or more."""
+    """Durations of the paper, and more seeds."""
 
     def pick(self, quick: Any, full: Any) -> Any:
         """One or the other."""
         return quick if self is Effort.QUICK else full
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Seeds that every case is run with at first."""
+        return tuple(range(1, self.seeds_at(0) + 1))
+
+    def seeds_at(self, look: int) -> int:
+        """Count the seeds at a look at the data: twice as many each time."""
+        return int(self.pick(3, 5)) << look
+
+    @property
+    def looks(self) -> int:
+        """How often a claim is looked at: as long as it is undecided; the second time with 6 or 10 seeds."""
+        return 2
 
 
 @dataclass(frozen=True)
@@ -145,8 +159,8 @@ class Paper:
         return self.declared.claims
 
     @cached_property
-    def recorded(self) -> dict[str, Recorded]:
-        """What a run of this version said of each claim."""
+    def recorded(self) -> dict[str, dict[str, Recorded]]:
+        """What runs of this version said of each claim, by effort."""
         return read_recorded(self.folder / "verdicts.csv")
 
     @cached_property

@@ -65,16 +65,18 @@ def index(outcome: Outcome, figures: Mapping[str, Sequence[str]]) -> str:
 
 
 def _card(item: PaperOutcome) -> str:
+    return f'<a class="card" href="{item.paper.key}.html"><h3>{_e(item.paper.title)}</h3>{_counts(item)}</a>'
+
+
+def _counts(item: PaperOutcome) -> str:
+    """How many claims have which verdict, as a bar and in words."""
     verdicts = [judged.verdict for judged in item.claims]
     counts = [(verdict, verdicts.count(verdict)) for verdict in VERDICTS if verdict in verdicts]
     bar = "".join(f'<span class="b-{v}" style="flex:{n}" title="{n} {WORDS[v]}"></span>' for v, n in counts)
     words = "".join(f'<span class="v-{v}">{n} {WORDS[v]}</span>' for v, n in counts)
     loose = sum(judged.controlled is not None and judged.controlled.specific is False for judged in item.claims)
     tail = f'<p class="small">{loose} hold without their mechanism, too: not specific</p>' if loose else ""
-    return (
-        f'<a class="card" href="{item.paper.key}.html"><h3>{_e(item.paper.title)}</h3><div class="bar">{bar}</div>'
-        f'<div class="counts">{words}</div>{tail}</a>'
-    )
+    return f'<div class="bar">{bar}</div><div class="counts">{words}</div>{tail}'
 
 
 def _filter() -> str:
@@ -132,8 +134,8 @@ def paper(
     parts = [
         f'<p><a href="index.html">All papers</a></p><h1>{_e(of.title)}</h1>',
         _effort(outcome),
-        _card(item) if item.claims else "",
-        f"<ul>{links}</ul>",
+        f"<div class='total'>{_counts(item)}</div>" if item.claims else "",
+        f'<ul class="contents">{links}</ul>',
         _filter() if item.claims else "",
     ]
     for key, table in item.tables.items():
@@ -142,11 +144,14 @@ def paper(
         parts.append(f'<h2 id="{key}">{_e(experiment.title)}</h2>')
         if experiment.note:
             parts.append(f"<p>{_e(experiment.note)}</p>")
+        seen = ""
         if key in figures:
             picture = figures[key].replace("<svg", f'<svg role="img" aria-label="{_e(experiment.title)}"', 1)
-            parts.append(f"<figure>{picture}</figure>")
-        parts.append(_residuals(of, first_readings(of, key, rows)))
-        parts += [_claim(of, judged) for judged in item.claims if judged.claim.experiment == key]
+            seen = f"<figure>{picture}</figure>"
+        seen += _residuals(of, first_readings(of, key, rows))
+        claims = "".join(_claim(of, judged) for judged in item.claims if judged.claim.experiment == key)
+        beside = " beside" if seen and experiment.size[0] < WIDE_INCH else ""
+        parts.append(f'<div class="experiment{beside}"><div>{seen}</div><div>{claims}</div></div>')
         files = ", ".join(f'<a href="{of.key}/{key}.{end}">{end.upper()}</a>' for end in ("png", "svg", "pdf"))
         every = f'<a href="{of.key}/{key}.csv">CSV</a>' + (f"; figure: {files}" if key in figures else "")
         full = " --full" if outcome.effort.value == "full" else ""
@@ -161,6 +166,10 @@ def paper(
     if readme.is_file():
         parts.append("<h2>How it was read</h2>" + markdown(readme.read_text(encoding="utf-8")))
     return _page(of.title, parts)
+
+
+WIDE_INCH = 5.0
+"""A figure that is wider has no room for claims beside it."""
 
 
 def _claim(of: Paper, judged: Judged) -> str:
@@ -202,7 +211,8 @@ def _clause(of: Paper, clause: Clause, tested: Tested | None, judgement: Judgeme
         deviation = f"{100 * (decisive.bounds.estimate / clause.published - 1):+.0f} %"
     result = tested.result if tested is not None else "undecided"
     holding = sum(one.tested[place].result == "holds" for one in judgement.readings)
-    many = f'<div class="small">{holding} of {len(judgement.readings)}</div>' if len(judgement.readings) > 1 else ""
+    of_all = len(judgement.readings)
+    many = f'<div class="small">in {holding} of {of_all} readings</div>' if of_all > 1 else ""
     says = "calibrated" if clause.calibrated else WORDS[result]
     published = "in words" if clause.published is None else f"{clause.published}"
     unit = f" {clause.unit}" if clause.unit and isinstance(clause.published, int | float) else ""
@@ -245,10 +255,12 @@ def _residuals(of: Paper, rows: Iterable[Row]) -> str:
     if not known or len(known) > MOST_RESIDUALS:
         return ""
     reach = 0.25
+    names = [_short_name(of, row, known) for row in known]
+    left = max(len(name) for name in names) * 5.6 + 66
     height = 18 * len(known) + 34
 
     def x(part: float) -> float:
-        return 330 + 180 * max(-1.0, min(1.0, part / reach))
+        return left + 180 + 180 * max(-1.0, min(1.0, part / reach))
 
     parts = [
         f'<line x1="{x(v):.0f}" y1="18" x2="{x(v):.0f}" y2="{height - 14}" stroke="currentColor" '
@@ -258,8 +270,8 @@ def _residuals(of: Paper, rows: Iterable[Row]) -> str:
     ]
     for place, row in enumerate(known):
         y = 30 + 18 * place
-        name = _human(of, row.name)
-        parts.append(f'<text x="0" y="{y + 4}">{_e(name[:26])}</text>')
+        name = names[place]
+        parts.append(f'<text x="0" y="{y + 4}">{_e(name)}</text>')
         estimate = row.estimate
         for value, shape in ((row.published, "circle"), (row.ns2_mean, "cross")):
             if not np.isfinite(value) or value == 0 or not math.isfinite(estimate.mean):
@@ -277,16 +289,32 @@ def _residuals(of: Paper, rows: Iterable[Row]) -> str:
                     f'<path d="M{at - 3.5:.1f} {y - 3.5}l7 7m0 -7l-7 7" stroke="currentColor" stroke-width="1.4"/>'
                 )
             if abs(part) > reach:
-                side, anchor = (522, "start") if part > 0 else (138, "start")
+                side, anchor = (left + 372, "start") if part > 0 else (left - 8, "end")
                 parts.append(f'<text x="{side}" y="{y + 4}" text-anchor="{anchor}">{_far(part)}</text>')
-    whys = list(dict.fromkeys((_human(of, row.name), row.why) for row in known if row.why))
+    whys = list(dict.fromkeys((name, row.why) for name, row in zip(names, known) if row.why))
     notes = "".join(f"<li>{_e(name)}: {_e(why)}</li>" for name, why in whys)
     return (
         '<figure class="residuals"><figcaption class="small">Deviation from the published value (circle) and from ns-2 '
-        f'(cross), with 95 % intervals</figcaption><svg viewBox="0 0 590 {height}" role="img" font-size="11" '
-        f'fill="currentColor" aria-label="deviations">{"".join(parts)}</svg></figure>'
+        f'(cross), with 95 % intervals</figcaption><svg viewBox="0 0 {left + 430:.0f} {height}" role="img" '
+        f'font-size="11" fill="currentColor" aria-label="deviations">{"".join(parts)}</svg></figure>'
         + (f'<ul class="small">{notes}</ul>' if notes else "")
     )
+
+
+def _short_name(of: Paper, row: Row, among: Sequence[Row]) -> str:
+    """Labels that tell rows apart, and the quantity where there are several."""
+    labels = {
+        label: value
+        for label, value in row.labels.items()
+        if any(str(other.labels.get(label)) != str(value) for other in among)
+    }
+    words = [
+        f"{value}" if isinstance(value, str) else f"{of.names.get(label, label)} {value:g}"
+        for label, value in labels.items()
+    ]
+    if not words or any(other.quantity != row.quantity for other in among):
+        words.append(of.units.get(row.quantity, row.quantity))
+    return ", ".join(words)
 
 
 MOST_RESIDUALS = 60
@@ -359,7 +387,7 @@ def _by_control(item: PaperOutcome) -> str:
 
 def _effort(outcome: Outcome) -> str:
     if outcome.effort.value == "full":
-        return f'<p class="small">wifair {__version__}, full: the durations and repetitions of the papers, or more.</p>'
+        return f'<p class="small">wifair {__version__}, full: the durations of the papers; five seeds, ten where these do not decide.</p>'
     return (
         f'<p class="small">wifair {__version__}, <strong>quick</strong>: fewer seeds and shorter runs. What they do '
         "not decide is undecided; <code>--full</code> decides more.</p>"

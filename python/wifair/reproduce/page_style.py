@@ -26,7 +26,7 @@ _CLASSES = "".join(
 STYLE = (
     f":root {{ color-scheme: light dark; --ground: #fff; --ink: #1a1a1a; --pale: #f4f5f6; --line: #d9dcdf; "
     f"--soft: #555; --link: #0060a0; {_LIGHT} }}\n"
-    f"@media (prefers-color-scheme: dark) {{ :root {{ --ground: #15181b; --ink: #e8e8e8; --pale: #20252a; "
+    f"@media screen and (prefers-color-scheme: dark) {{ :root {{ --ground: #15181b; --ink: #e8e8e8; --pale: #20252a; "
     f"--line: #3a4047; --soft: #a8adb3; --link: #7cc0f5; {_DARK} }} }}\n{_CLASSES}"
     """
 * { box-sizing: border-box; }
@@ -63,8 +63,14 @@ a.card:hover { border-color: var(--link); }
 .thumbs img { width: 100%; height: 6rem; object-fit: contain; background: #fff; border-radius: 0.25rem; }
 figure { margin: 1rem 0; }
 figure > svg { width: 100%; height: auto; background: #fff; border-radius: 0.4rem; }
+.contents { columns: 22rem 2; padding-left: 1.2rem; }
+.total { max-width: 40rem; }
+.beside figure > svg { max-width: 36rem; }
+@media (min-width: 64rem) {
+  .beside { display: grid; grid-template-columns: minmax(0, 30rem) minmax(0, 1fr); gap: 0 2rem; align-items: start; }
+}
 .residuals { overflow-x: auto; }
-.residuals svg { width: 100%; min-width: 32rem; max-width: 46rem; height: auto; background: none; }
+.residuals svg { width: 100%; min-width: 26rem; max-width: 46rem; height: auto; background: none; }
 .verdict { font-weight: 600; }
 .claim { border-left: 4px solid var(--line); padding: 0.2rem 0 0.2rem 0.8rem; margin: 1.1rem 0; }
 .claim > p { margin: 0.2rem 0; }
@@ -87,7 +93,10 @@ figure > svg { width: 100%; height: auto; background: #fff; border-radius: 0.4re
   .clauses tr { border-bottom: 1px solid var(--line); padding: 0.4rem 0; }
   .clauses td[data-head]::before { content: attr(data-head) ": "; color: var(--soft); }
 }
-@media print { body { max-width: none; font-size: 11px; } .filter, .thumbs { display: none; } details { display: none; }
+@media print { :root { color-scheme: light; }
+  body { max-width: none; font-size: 11px; padding: 0; } h2 { break-after: avoid; } .residuals svg { min-width: 0; }
+  .bar, .bar span { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  .filter, .thumbs, details { display: none; }
   .claim, figure { break-inside: avoid; } a { color: inherit; text-decoration: none; } }
 """
 )

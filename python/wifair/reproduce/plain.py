@@ -30,7 +30,7 @@ def about(_: Outcome) -> dict[str, Any]:
         "version": __version__,
         "sources": VERSION,
         "commit": _commit(),
-        "compiler": getattr(_core, "__compiler__", "unknown"),
+        "compiler": _core.__compiler__,
         "platform": platform.platform(),
         "python": platform.python_version(),
         "numpy": np.__version__,

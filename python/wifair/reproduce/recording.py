@@ -10,6 +10,7 @@ import io
 import sys
 from typing import TYPE_CHECKING
 
+from wifair.reproduce.claims import Recorded
 from wifair.reproduce.runner import default_store
 from wifair.reproduce.session import reproduce
 
@@ -18,28 +19,23 @@ if TYPE_CHECKING:
 
 __all__ = ["record"]
 
-HEAD = "# What a run of this version said of each claim, with its mechanism and without; written by recording.py.\n"
+HEAD = "# What runs of this version said of each claim, with its mechanism and without; written by recording.py.\n"
 
 
 def record(outcome: Outcome) -> None:
-    """Write the verdicts of whole papers."""
+    """Write the verdicts of whole papers; those of the other effort stay."""
     for item in outcome.papers:
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(("claim", "effort", "verdict", "holding", "readings", "without"))
+        recorded = {key: dict(some) for key, some in item.paper.recorded.items()}
         for judged in item.claims:
             without = judged.controlled.judgement if judged.controlled is not None else None
-            judgement = judged.judgement
-            writer.writerow(
-                (
-                    judged.claim.id,
-                    outcome.effort.value,
-                    judgement.verdict,
-                    judgement.holding,
-                    len(judgement.readings),
-                    without.verdict if without is not None else "",
-                )
-            )
+            found = Recorded(judged.alone.verdict, judged.alone.holding, without.verdict if without is not None else "")
+            recorded.setdefault(judged.claim.id, {})[outcome.effort.value] = found
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(("claim", "effort", "verdict", "holding", "without"))
+        for claim in item.paper.claims:
+            for effort, found in sorted(recorded.get(claim.id, {}).items()):
+                writer.writerow((claim.id, effort, *found))
         (item.paper.folder / "verdicts.csv").write_text(HEAD + out.getvalue(), encoding="utf-8")
 
 

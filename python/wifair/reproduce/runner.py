@@ -7,8 +7,6 @@ computed again, and an interrupted reproduction goes on where it was.
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import sys
 import threading
 from collections import defaultdict
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     from wifair.reproduce.model import Case
     from wifair.scenario import Scenario
 
-__all__ = ["Runner", "default_store"]
+__all__ = ["Runner", "default_store", "other_versions"]
 
 POLL_S = 0.05
 
@@ -46,13 +44,33 @@ class _Key(NamedTuple):
 
 
 def default_store() -> Path:
-    """Name the folder for results of this version, in the user's cache, and remove those of others."""
+    """Name the folder for results, in the user's cache."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wifair"
-    own = cache / f"reproduce-{re.sub('[^0-9a-zA-Z.]+', '-', VERSION)}"
-    for other in cache.glob("reproduce-*"):
-        if other != own:
-            shutil.rmtree(other, ignore_errors=True)
-    return own
+    return cache / "reproduce"
+
+
+def other_versions(store: str | os.PathLike[str]) -> dict[str, int]:
+    """Count the runs of other versions in a store: they stay as they are, and nothing of them is read.
+
+    Parameters
+    ----------
+    store : path
+        The store; it need not be there.
+
+    Returns
+    -------
+    dict of str to int
+        Finished runs by version; empty where there is no store.
+
+    Raises
+    ------
+    StoreError
+        If `store` is none.
+    """
+    if not (Path(store) / "runs.sqlite").is_file():
+        return {}
+    with Store(store) as opened:
+        return {version: runs for version, runs in opened.versions().items() if version != VERSION}
 
 
 class Runner:

@@ -125,6 +125,8 @@ class Judged:
     judgement: Judgement
     controlled: Controlled | None
     """None if the sentence has no mechanism."""
+    alone: Judgement
+    """What this run alone says: a quick one that a full one contradicts is `undecided` in `judgement`."""
 
     @property
     def verdict(self) -> str:
@@ -177,23 +179,23 @@ class Outcome:
     wall_s: float = field(default=0.0)
 
     def changed(self) -> list[tuple[Paper, Judged, str]]:
-        """Claims of which this run says something else than what is recorded, and what that is."""
+        """Claims of which this run says something else than what is recorded of the same effort, and what that is."""
         found = []
         for outcome in self.papers:
             for judged in outcome.claims:
-                recorded = outcome.paper.recorded.get(judged.claim.id)
+                recorded = outcome.paper.recorded.get(judged.claim.id, {}).get(self.effort.value)
                 if recorded is None:
                     found.append((outcome.paper, judged, "nothing is recorded"))
                     continue
-                # A quick run may not know, but must not know otherwise; a full one may know more than a quick one.
-                if recorded.effort == "quick" and self.effort is Effort.FULL:
-                    continue
-                pairs = [(judged.verdict, recorded.verdict)]
+                pairs = [("", judged.alone.verdict, recorded.verdict)]
                 if judged.controlled is not None and judged.controlled.judgement is not None:
-                    pairs.append((judged.controlled.judgement.verdict, recorded.without))
-                for now, before in pairs:
-                    if now != before and not (self.effort is Effort.QUICK and now == "undecided"):
-                        found.append((outcome.paper, judged, f"recorded: {before}, now: {now}"))
+                    null = f" with {judged.controlled.control.null}"
+                    pairs.append((null, judged.controlled.judgement.verdict, recorded.without))
+                found += [
+                    (outcome.paper, judged, f"recorded{where}: {before}, now: {now}")
+                    for where, now, before in pairs
+                    if now != before
+                ]
         return found
 
     def broken(self) -> list[tuple[Paper, Judged, str]]:
@@ -201,9 +203,9 @@ class Outcome:
         return [
             change
             for change in self.changed()
-            if (known := change[0].recorded.get(change[1].claim.id)) is not None
+            if (known := change[0].recorded.get(change[1].claim.id, {}).get(self.effort.value)) is not None
             and known.verdict == "holds"
-            and change[1].verdict not in ("holds", "undecided")
+            and change[1].alone.verdict not in ("holds", "undecided")
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -217,10 +219,6 @@ class Outcome:
             "controls": self.controls,
             "papers": [outcome.to_dict() for outcome in self.papers],
         }
-
-
-MOST_SEEDS = {Effort.QUICK: 2, Effort.FULL: 3}
-"""How many times as many seeds as at first an undecided claim gets at most."""
 
 
 def reproduce(
@@ -239,7 +237,7 @@ def reproduce(
     selection : sequence of str
         ``PAPER`` or ``PAPER/EXPERIMENT`` each; everything if empty.
     full : bool, default False
-        With the papers' durations and repetitions, or more; otherwise fewer and shorter runs.
+        With the durations of the papers; otherwise fewer and shorter runs.
     controls : bool, default False
         Judge each claim without its mechanism, too.
     store : path, optional
@@ -268,7 +266,7 @@ def reproduce(
     selections = select(selection)
     runner = Runner(store, threads=threads, progress=progress)
     works = [_Work(chosen, effort, controls) for chosen in selections]
-    for _ in range(ROUNDS):
+    while True:
         runner.run(case for work in works for case in work.todo())
         more = [work.judge(runner) for work in works]
         if not any(more):
@@ -276,8 +274,38 @@ def reproduce(
     return Outcome(effort, controls, [work.outcome() for work in works], time.monotonic() - began)
 
 
-ROUNDS = 3
-"""At first, then with twice, then with three times the seeds for what is undecided."""
+class _Sequential:
+    """A claim, or a claim without its mechanism, that is looked at with more and more seeds until it is decided.
+
+    What it says depends on its own rows alone, not on which other claims are judged in the same run.
+    """
+
+    def __init__(self, work: _Work, claim: Claim, control: Control | None) -> None:
+        self.work, self.claim, self.control = work, claim, control
+        self.look = -1
+        self.judgement: Judgement | None = None
+        self.waits = False
+        """For more seeds."""
+
+    def judge(self) -> Judgement:
+        """Look at the rows that there are now."""
+        self.look += 1
+        self.waits = False
+        effort = self.work.effort
+        tables = self.work.tables_at(self.look, self.control)
+        declared = self.work.chosen.paper.declared
+        self.judgement = judge(declared, self.claim, tables, looks=effort.looks, before=self.judgement)
+        return self.judgement
+
+    def ask(self, readings: Iterable[int] | None = None) -> set[int]:
+        """Ask for more seeds where they may decide; the cases by their ids."""
+        assert self.judgement is not None
+        if self.look + 1 >= self.work.effort.looks:
+            return set()
+        rows = self.judgement.open_rows(readings)
+        wanted = {id(row.case) for row in rows if row.case is not None and row.case.random}
+        self.waits = bool(wanted)
+        return wanted
 
 
 class _Work:
@@ -286,75 +314,115 @@ class _Work:
     def __init__(self, chosen: Selection, effort: Effort, controls: bool) -> None:
         self.chosen, self.effort, self.controls = chosen, effort, controls
         self.cases = {one.id: list(one.cases(effort)) for one in chosen.needed}
-        self.first = {id(case): len(case.seeds) for some in self.cases.values() for case in some}
         self.rows: dict[int, list[Row]] = {}
         self.kept: list[Case] = []
         self.nulls = self._nulls() if controls else {}
-        self.claims: list[Judged] = []
+        self.tables: dict[str, Table] = {}
+        self.tables_without: dict[str, dict[str, Table]] = {}
+        declared = chosen.paper.declared
+        self.own = {claim.id: _Sequential(self, claim, None) for claim in chosen.claims}
+        self.without = {
+            claim.id: _Sequential(self, claim, declared.controls[claim.control])
+            for claim in chosen.claims
+            if claim.control is not None and controls
+        }
 
-    def _nulls(self) -> dict[str, dict[str, list[tuple[Case, Case]]]]:
-        """By control and experiment: cases with the mechanism, and the same without."""
-        found: dict[str, dict[str, list[tuple[Case, Case]]]] = {}
+    def _nulls(self) -> dict[str, dict[str, list[Case | None]]]:
+        """By control and experiment: each case without the mechanism, None where that changes nothing."""
+        found: dict[str, dict[str, list[Case | None]]] = {}
         declared = self.chosen.paper.declared
         for claim in self.chosen.claims:
             control = declared.controls.get(claim.control or "")
             if control is None or not control.changes:
                 continue
             by_experiment = found.setdefault(control.id, {})
-            for key in claim.needs:
-                if key not in by_experiment and key in self.cases:
+            for key in claim.needs & set(self.cases):
+                if key not in by_experiment:
                     by_experiment[key] = [
-                        (case, replace(case, scenario=case.scenario.with_(dict(control.changes))))
-                        for case in self.cases[key]
+                        replace(case, scenario=case.scenario.with_(dict(control.changes)))
                         if all(str(case.labels.get(label)) == str(value) for label, value in control.where.items())
+                        else None
+                        for case in self.cases[key]
                     ]
         return found
 
     def todo(self) -> Iterable[Case]:
         """Cases that are not measured yet."""
         every = [case for some in self.cases.values() for case in some]
-        every += [null for some in self.nulls.values() for pairs in some.values() for _, null in pairs]
+        every += [null for some in self.nulls.values() for nulls in some.values() for null in nulls if null is not None]
         return [case for case in every if id(case) not in self.rows]
 
     def judge(self, runner: Runner) -> bool:
         """Measure, judge, and ask for more seeds where they may decide; say whether it did."""
+        self._measure(runner)
+        wanted: set[int] = set()
+        for claim in self.chosen.claims:
+            own = self.own[claim.id]
+            if own.look < 0 or own.waits:
+                judgement = own.judge()
+                can_decide = not judgement.misses_rows and not (claim.full_only and self.effort is Effort.QUICK)
+                if judgement.verdict == "undecided" and can_decide:
+                    wanted |= own.ask()
+            without = self.without.get(claim.id)
+            if without is None or own.judgement is None:
+                continue
+            if without.look < 0 or without.waits:
+                without.judge()
+            # Only where it holds can it hold without its mechanism, too.
+            if not own.waits and not without.waits and without.judgement is not None:
+                holding = [i for i, one in enumerate(own.judgement.readings) if one.result == "holds"]
+                if holding and _specific(own.judgement, without.judgement) is None:
+                    wanted |= without.ask(holding)
+        return self._more(wanted)
+
+    def _measure(self, runner: Runner) -> None:
         for experiment in self.chosen.needed:
-            nulls = [null for some in self.nulls.values() for _, null in some.get(experiment.id, ())]
+            nulls = [null for some in self.nulls.values() for null in some.get(experiment.id, ()) if null is not None]
             for case in [*self.cases[experiment.id], *nulls]:
                 if id(case) not in self.rows:
                     self.kept.append(case)  # its id stays its own
                     results = runner.results(case)
                     self.rows[id(case)] = [_row(case.labels, item, case) for item in experiment.measure(case, results)]
         self.tables = {one.id: self._table(one, self.cases[one.id]) for one in self.chosen.needed}
-        declared = self.chosen.paper.declared
-        self.claims = []
-        wanted: dict[int, Case] = {}
-        for claim in self.chosen.claims:
-            skipped = claim.full_only if self.effort is Effort.QUICK else ""
-            judgement = judge(declared, claim, self.tables)
-            if skipped and claim.given is None:
-                judgement = Judgement("undecided", judgement.readings, skipped)
-            elif judgement.verdict == "undecided":
-                wanted |= {id(row.case): row.case for row in judgement.rows if row.case is not None}
-            controlled = None
-            if claim.control is not None:
-                control = declared.controls[claim.control]
-                without = judge(declared, claim, self._without(control)) if self.controls else None
-                if without is not None and skipped:
-                    without = Judgement("undecided", without.readings, skipped)
-                controlled = Controlled(control, without, _specific(judgement, without), judgement.holding > 0 or None)
-            self.claims.append(Judged(claim, judgement, controlled))
-        return self._more({key for key, case in wanted.items() if case.random})
+        self.tables_without = {
+            control: self.tables
+            | {
+                key: self._table(self.chosen.paper.experiment(key), [n or c for n, c in zip(nulls, self.cases[key])])
+                for key, nulls in some.items()
+            }
+            for control, some in self.nulls.items()
+        }
+        self._at: dict[tuple[int, str], dict[str, Table]] = {}
 
-    def _without(self, control: Control) -> dict[str, Table]:
-        tables = self.tables
-        if control.changes:
-            tables = dict(tables)
-            for key, pairs in self.nulls.get(control.id, {}).items():
-                instead = {id(case): null for case, null in pairs}
-                experiment = self.chosen.paper.experiment(key)
-                tables[key] = self._table(experiment, [instead.get(id(case), case) for case in self.cases[key]])
-        return with_null(control, tables)
+    def tables_at(self, look: int, control: Control | None) -> dict[str, Table]:
+        """Tables with the seeds of a look, without the mechanism of a control if there is one."""
+        key = (look, control.id if control is not None else "")
+        if key not in self._at:
+            tables = self.tables if control is None else self.tables_without.get(control.id, self.tables)
+            seeds = self.effort.seeds_at(look)
+            first = {one: table.first(seeds) for one, table in tables.items()}
+            self._at[key] = first if control is None else with_null(control, first)
+        return self._at[key]
+
+    def _judged(self, claim: Claim) -> Judged:
+        declared = self.chosen.paper.declared
+        alone = self.own[claim.id].judgement
+        assert alone is not None
+        without = self.without[claim.id].judgement if claim.id in self.without else None
+        judgement = alone
+        if claim.given is None and self.effort is Effort.QUICK:
+            if claim.full_only:
+                judgement = alone = Judgement("undecided", alone.readings, claim.full_only)
+                without = None if without is None else Judgement("undecided", without.readings, claim.full_only)
+            full = self.chosen.paper.recorded.get(claim.id, {}).get(Effort.FULL.value)
+            if full is not None and judgement.verdict not in ("undecided", full.verdict):
+                note = f"short runs and few seeds say `{judgement.verdict}`, a full run `{full.verdict}`"
+                judgement = Judgement("undecided", alone.readings, note)
+        controlled = None
+        if claim.control is not None:
+            control = declared.controls[claim.control]
+            controlled = Controlled(control, without, _specific(judgement, without), judgement.holding > 0 or None)
+        return Judged(claim, judgement, controlled, alone)
 
     def _table(self, experiment: Experiment, cases: Iterable[Case]) -> Table:
         rows = [row for case in cases for row in self.rows[id(case)]]
@@ -368,30 +436,28 @@ class _Work:
         return table
 
     def _more(self, wanted: set[int]) -> bool:
-        """Give these cases more seeds; say whether there was one."""
+        """Give these cases twice the seeds; say whether there was one."""
         added = False
 
         def longer(case: Case) -> Case:
             nonlocal added
-            first = self.first.get(id(case), len(case.seeds))
-            most = first * MOST_SEEDS[self.effort]
+            most = self.effort.seeds_at(self.effort.looks - 1)
             if id(case) not in wanted or len(case.seeds) >= most:
                 return case
             added = True
             begin = case.seeds[0]
-            more = replace(case, seeds=tuple(range(begin, begin + min(len(case.seeds) + first, most))))
-            self.first[id(more)] = first
-            return more
+            return replace(case, seeds=tuple(range(begin, begin + min(2 * len(case.seeds), most))))
 
         for key, some in self.cases.items():
             self.cases[key] = [longer(case) for case in some]
-        if added and self.nulls:
-            self.nulls = self._nulls()
-        return added
+        for by_experiment in self.nulls.values():
+            for key, nulls in by_experiment.items():
+                by_experiment[key] = [null and longer(null) for null in nulls]
+        return added or any(one.waits for some in (self.own, self.without) for one in some.values())
 
     def outcome(self) -> PaperOutcome:
         shown = {key: self.tables[key] for key in self.chosen.experiments}
-        return PaperOutcome(self.chosen.paper, shown, self.claims, self.cases)
+        return PaperOutcome(self.chosen.paper, shown, [self._judged(claim) for claim in self.chosen.claims], self.cases)
 
 
 def _specific(judgement: Judgement, without: Judgement | None) -> bool | None:

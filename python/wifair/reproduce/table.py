@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import math
-from dataclasses import dataclass, field
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -139,6 +140,12 @@ class Row:
     why: str = ""
     """Why it is far from what is known elsewhere, where that is known."""
 
+    def first(self, seeds: int) -> Row:
+        """Keep the first seeds."""
+        if self.seeds is None or len(self.seeds) <= seeds:
+            return self
+        return replace(self, values=self.values[:seeds], seeds=self.seeds[:seeds])
+
     @property
     def estimate(self) -> Estimate:
         """Mean over the seeds."""
@@ -186,6 +193,10 @@ class Table:
         self.experiment = experiment
         self.rows = list(rows)
 
+    def first(self, seeds: int) -> Table:
+        """Keep the first seeds of each row."""
+        return Table(self.experiment, [row.first(seeds) for row in self.rows])
+
     def where(self, quantity: str | None = None, **labels: Label) -> Table:
         """Rows with this quantity and these labels."""
         rows = [
@@ -226,14 +237,18 @@ class Table:
         """Note what is known from elsewhere."""
         for row in self.rows:
             row.published, row.ns2 = math.nan, []
+        rows: dict[str, list[Row]] = defaultdict(list)
+        for row in self.rows:
+            rows[row.quantity].append(row)
         for known in published:
-            for row in self.rows:
+            for row in rows[known.quantity]:
                 if known.fits(self.experiment, row):
                     row.published = known.value
         for known in ns2:
-            for row in self.rows:
-                if known.fits(self.experiment, row):
-                    row.ns2.append(known.value)
+            if known.experiment == self.experiment:
+                for row in rows[known.quantity]:
+                    if known.fits(self.experiment, row):
+                        row.ns2.append(known.value)
 
     def to_csv(self) -> str:
         """As CSV, a column for each label."""

@@ -10,7 +10,8 @@ that these three numbers are inputs and no predictions:
 | attenuation of the path from location B | uplink at B |
 
 Bits go wrong at random, so that a frame is lost the more often the longer it is. In the reading "loss per frame" the
-probability that a data frame is lost takes the place of the attenuation, whatever its length.
+probability that a data frame is lost takes the place of the attenuation, whatever its length; in the readings "on/off"
+it is the part of the time in which the link is down, and all that is sent then is lost.
 
 Nothing is fitted to two clients: those are predicted. ``python -m wifair.papers.kemerlis2006`` computes
 `calibration.csv` anew, which the experiments read.
@@ -19,7 +20,7 @@ Nothing is fitted to two clients: those are predicted. ``python -m wifair.papers
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -45,9 +46,14 @@ CONTROL: Mapping[str, Changes] = {
 }
 """Rates of control frames. At 1 Mb/s a frame has the long preamble whatever is set (IEEE Std 802.11-2016, 16.2.2.3)."""
 
+PER_FRAME_RADIO: Changes = {"space.reception.spoils": "threshold", "space.reception.capture_threshold": "4 dB"}
+CYCLES_S: Mapping[str, float] = {"20 ms": 0.02, "200 ms": 0.2, "2 s": 2.0}
+"""Mean time from one outage to the next in the readings "on/off": about a tenth of a round trip, and more."""
+
 READINGS: Mapping[str, Changes] = {
     "taken": {},
-    "loss per frame": {"space.reception.spoils": "threshold", "space.reception.capture_threshold": "4 dB"},
+    "loss per frame": PER_FRAME_RADIO,
+    **{f"on/off {cycle}": PER_FRAME_RADIO for cycle in CYCLES_S},
     "2 Mb/s": CONTROL["2 Mb/s"],
     "4 tries": {"wlan.short_retry_limit": 4},
     "3 tries": {"wlan.short_retry_limit": 3, "wlan.long_retry_limit": 3},
@@ -63,7 +69,7 @@ class Calibrated(NamedTuple):
     control: str
     """Rate of control frames."""
     down: float
-    """Attenuation of the path to location B [dB], or probability that a data frame to B is lost."""
+    """Of the path to location B: attenuation [dB], probability that a data frame is lost, or part of the time down."""
     up: float
     """The same from location B."""
     a_down: float
@@ -76,15 +82,19 @@ class Calibrated(NamedTuple):
     @property
     def weak(self) -> dict[str, object]:
         """Location B: what changes for Apollo."""
+        far: dict[str, object] = {"space.paths[0].gain": "-111 dB", "space.paths[1].gain": "-111 dB"}
         if self.reading == PER_FRAME:
-            return {
-                "stations.apollo.data_error_down": self.down, "stations.apollo.data_error_up": self.up,
-                "space.paths[0].gain": "-111 dB", "space.paths[1].gain": "-111 dB",
-            }  # fmt: skip
+            return {**far, "stations.apollo.data_error_down": self.down, "stations.apollo.data_error_up": self.up}
+        if self.reading.startswith(ON_OFF):
+            cycle_s = CYCLES_S[self.reading.removeprefix(ON_OFF)]
+            for direction, part in (("down", self.down), ("up", self.up)):
+                for state, share in (("up", 1 - part), ("down", part)):
+                    far[f"stations.apollo.outage_{direction}.{state}"] = f"{max(cycle_s * share, 1e-6):.9f} s"
+            return far
         return {"space.paths[0].gain": f"-{self.up:g} dB", "space.paths[1].gain": f"-{self.down:g} dB"}
 
 
-PER_FRAME = "loss per frame"
+PER_FRAME, ON_OFF = "loss per frame", "on/off "
 
 
 def throughput(changes: Changes) -> float:
@@ -111,7 +121,7 @@ def calibrate(reading: str = "taken") -> Calibrated:
         return throughput({**changes, **errors, "flows.direction": direction})
 
     # TCP's ACKs go the other way, so each parameter is felt in both directions, but less than the other one.
-    low, high, step = SCALES[reading == PER_FRAME]
+    low, high, step = SCALES[reading == PER_FRAME or reading.startswith(ON_OFF)]
     down = up = (low + high) / 2
     ratio = PUBLISHED["B down"] / PUBLISHED["A down"]
     for _ in range(ROUNDS):
@@ -122,7 +132,7 @@ def calibrate(reading: str = "taken") -> Calibrated:
 
 ROUNDS = 4
 SCALES = {True: (0.0, 0.9, 0.005), False: (107.0, 111.0, 0.01)}
-"""Whether losses are per frame: least and greatest parameter, and the step to which it is found.
+"""Whether it is a probability or part of the time: least and greatest parameter, and the step to which it is found.
 
 One step is 1 to 2 % of throughput, about the error of a mean of ten runs.
 """
@@ -154,14 +164,15 @@ def calibrated(reading: str = "taken") -> Calibrated:
     raise LookupError(f"{FILE.name} has no reading `{reading}`")
 
 
-def main() -> None:
-    """Write `calibration.csv`."""
+def main(keep: Container[str] = ()) -> None:
+    """Write `calibration.csv`; the readings to keep are not computed again."""
     lines = [
-        "# Written by calibration.py. Attenuations [dB], with loss per frame probabilities; bytes/s.",
+        "# Written by calibration.py. Attenuations [dB]; with loss per frame probabilities, with on/off parts of the time.",
+        "# Throughput in bytes/s.",
         ",".join(Calibrated._fields),
     ]
     for reading in READINGS:
-        found = calibrate(reading)
+        found = calibrated(reading) if reading in keep else calibrate(reading)
         figures = (*found[:2], *(f"{p:g}" for p in found[2:4]), *(f"{x:.0f}" for x in found[4:]))
         lines.append(",".join(figures))
         print(lines[-1], flush=True)

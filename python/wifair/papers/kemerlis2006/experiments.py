@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from wifair.capture import read_capture
-from wifair.papers.kemerlis2006.calibration import CONTROL, PUBLISHED, READINGS, calibrated
+from wifair.papers.kemerlis2006.calibration import CONTROL, READINGS, calibrated
 from wifair.reproduce import Case, Effort, Experiment, Measured, style
 from wifair.scenario import Scenario
 from wifair.simulate import run
@@ -116,7 +116,7 @@ def _case(
     return Case(
         {"setting": setting, **labels},
         _file(file).with_(new),
-        tuple(range(1, effort.pick(5, 21))),
+        effort.seeds,
         f"{STEP_S:g} s" if series else None,
     )
 
@@ -249,26 +249,7 @@ def _draw_pair(figure: Any, table: Table) -> None:
     style.legend_below(figure, *panels)
 
 
-def _shared_air() -> Iterator[tuple[Mapping[str, Any], Measured]]:
-    """Compute what two clients get if each has every second turn, and Apollo's link is up for a part of the time only.
-
-    The part is what a single client at B gets of what one at A gets; no parameter is left to choose.
-    """
-    whole = PUBLISHED["A down"] / 1e3
-    for direction in ("down", "up"):
-        part = PUBLISHED[f"B {direction}"] / PUBLISHED["A down"]
-        apollo = whole * part / 2
-        labels = {"setting": "slow fading, by arithmetic", "direction": direction, "rts": "off"}
-        yield labels, Measured("throughput_kBps", [whole - apollo], {"host": "ares"})
-        yield labels, Measured("throughput_kBps", [apollo], {"host": "apollo"})
-        yield labels, Measured("apollo_over_ares", [apollo / (whole - apollo)])
-
-
 # Outstanding data, from captures at the sender
-
-
-def _few(effort: Effort, case: Case) -> Case:
-    return replace(case, seeds=case.seeds[: effort.pick(3, 5)])
 
 
 def _captured_in(effort: Effort, settings: Iterable[str]) -> list[str]:
@@ -280,13 +261,13 @@ def _outstanding_single(effort: Effort) -> Iterator[Case]:
     for setting in _captured_in(effort, (*READINGS, "AP queue 50")):
         for place in "AB":
             labels = {"place": place, "direction": "down", "rts": "off"}
-            yield _few(effort, _case(effort, labels, "single.toml", {}, setting=setting))
+            yield _case(effort, labels, "single.toml", {}, setting=setting)
 
 
 def _outstanding_pair(effort: Effort) -> Iterator[Case]:
     for setting in _captured_in(effort, SETTINGS):
         labels = {"direction": "down", "rts": "off"}
-        yield _few(effort, _case(effort, labels, "apart.toml", {}, setting=setting))
+        yield _case(effort, labels, "apart.toml", {}, setting=setting)
 
 
 class _Outstanding(NamedTuple):
@@ -305,9 +286,20 @@ class _Outstanding(NamedTuple):
 
 
 def _captured(case: Case, seed: int) -> dict[str, _Outstanding]:
-    """Capture at the wired host, and analyse as ``wifair analyze`` does; by the name of the other end."""
+    """Capture at the wired host, once for each run, and analyse as ``wifair analyze`` does; by the other end."""
+    key = (case.scenario.hash, seed)
+    if key not in _CAPTURED:
+        _CAPTURED[key] = _capture(case.scenario, seed)
+    return _CAPTURED[key]
+
+
+_CAPTURED: dict[tuple[str, int], dict[str, _Outstanding]] = {}
+"""By scenario and seed: cases with more seeds have those of before, too."""
+
+
+def _capture(scenario: Scenario, seed: int) -> dict[str, _Outstanding]:
     with TemporaryDirectory() as folder:
-        run(case.scenario, seeds=[seed], threads=1, pcap=Pcap(folder, at=("zeus",), snap=160))
+        run(scenario, seeds=[seed], threads=1, pcap=Pcap(folder, at=("zeus",), snap=160))
         capture = read_capture(Path(folder) / "zeus.pcap", packets=True)
         names = dict(line.split() for line in (Path(folder) / "hosts").read_text(encoding="utf-8").splitlines())
     packets = capture.packets
@@ -434,7 +426,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "fig3_right", "Throughput of two clients, Ares at A and Apollo at B",
-        _apart, _measure_pair, _draw_pair, TWO, SHOWN, compute=_shared_air,
+        _apart, _measure_pair, _draw_pair, TWO, SHOWN,
         note="Nothing is fitted here. Throughput while both clients send; Ares' published uplink follows from "
         "Apollo's and the ratio.",
     ),

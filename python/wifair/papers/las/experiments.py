@@ -80,21 +80,21 @@ def _queue(where: str, discipline: str, buffer: int) -> dict[str, object]:
     return {**keys, f"{where}.queue.limit": f"{buffer - 1} packets"}
 
 
-def _case(effort: Effort, file: str, labels: Mapping[str, Any], changes: Mapping[str, object], seeds: int = 5) -> Case:
+def _case(effort: Effort, file: str, labels: Mapping[str, Any], changes: Mapping[str, object]) -> Case:
     shorter = effort.pick({"duration": "60 s"}, {})
-    return Case(labels, _file(file).with_({**changes, **shorter}), tuple(range(1, effort.pick(3, seeds) + 1)))
+    return Case(labels, _file(file).with_({**changes, **shorter}), effort.seeds)
 
 
 def _flows(_: Case, results: Results) -> Iterator[Measured]:
-    """All flows; a flow over n hops counts n times in `packets_ps`."""
+    """All flows; in `packets_ps` a packet counts once for each hop that it made."""
     cells, flows = results.cells, results.flows
     shape = (len(results.seeds), -1)
     names = flows["name"].reshape(shape)[0].tolist()
-    hops = [HOPS.get(name, 1) for name in names]
-    throughput = flows["throughput_bps"].reshape(shape)
+    scenario = results.scenario
     yield Measured("goodput_kbps", cells["goodput_bps"] / 1e3)
     yield Measured("throughput_kbps", cells["throughput_bps"] / 1e3)
-    yield Measured("packets_ps", [metrics.packets_over_hops(x / 8000, hops) for x in throughput])
+    hops = flows["data_air_hops"].reshape(shape).sum(axis=1)
+    yield Measured("packets_ps", hops / (scenario.duration_s - scenario.warm_up_s))
     yield Measured("jain_index", cells["jain_index"])
     drops = flows["data_drops_station_queue"] + flows["data_drops_ap_queue"]
     yield Measured("drops", drops.reshape(shape).sum(axis=1))
@@ -102,9 +102,6 @@ def _flows(_: Case, results: Results) -> Iterator[Measured]:
     for index, name in enumerate(names):
         yield Measured("flow_kbps", goodput[:, index], {"flow": name})
 
-
-HOPS = {"one": 1, "two": 2, "three": 3, "four": 4}
-"""From the first node of a chain."""
 
 # Chains
 
@@ -127,7 +124,7 @@ def _chain_case(effort: Effort, file: str, chain: int | str, discipline: str, wi
         **_queue("stations", discipline, buffer), **CHAINS[chain], "tcp.receive_window": f"{window} packets"
     }  # fmt: skip
     labels = {"discipline": discipline, "spacing": chain, "window": window, "buffer": buffer}
-    return _case(effort, file, labels, changes, seeds=5)
+    return _case(effort, file, labels, changes)
 
 
 def _hidden(effort: Effort) -> Iterator[Case]:
@@ -148,7 +145,7 @@ def _udp(effort: Effort) -> Iterator[Case]:
                     "flows.two.udp.rate": f"{rate} Mb/s",
                 }  # fmt: skip
                 labels = {"discipline": discipline, "spacing": chain, "rate": rate}
-                yield _case(effort, "chain_udp.toml", labels, changes, seeds=5)
+                yield _case(effort, "chain_udp.toml", labels, changes)
 
 
 def _surface(axes: Any, table: Table, quantity: str, buffers: Iterable[int]) -> None:
@@ -285,8 +282,8 @@ def _grid(effort: Effort) -> Iterator[Case]:
     for load, (rate, mean_kb) in loads.items():
         for discipline in BOTH:
             changes = {**_queue("stations", discipline, 103), **shorter}
-            seeds = tuple(range(1, effort.pick(3, 8) + 1))
-            yield Case({"discipline": discipline, "load": load}, _grid_file(rate, mean_kb).with_(changes), seeds)
+            scenario = _grid_file(rate, mean_kb).with_(changes)
+            yield Case({"discipline": discipline, "load": load}, scenario, effort.seeds)
 
 
 def _web(effort: Effort) -> Iterator[Case]:
@@ -299,12 +296,15 @@ def _web(effort: Effort) -> Iterator[Case]:
                 **_queue("ap", discipline, 100), **law, **shorter,
                 "flows.web.session_interval": f"{WEB_LOADS[load]} s",
             }  # fmt: skip
-            seeds = tuple(range(1, effort.pick(3, 8) + 1))
-            yield Case({"discipline": discipline, "cov": cov, "offered": load}, _file("web.toml").with_(changes), seeds)
+            labels = {"discipline": discipline, "cov": cov, "offered": load}
+            yield Case(labels, _file("web.toml").with_(changes), effort.seeds)
 
 
 def _responses(_: Case, results: Results) -> Iterator[Measured]:
-    """Mean response time by percentile of the size, each seed by itself; transfers of the last 20 s do not count."""
+    """Mean response time by percentile of the size, each seed by itself; transfers of the last 20 s do not count.
+
+    A transfer that has not finished counts with the time until the end of the run: it takes longer.
+    """
     by_seed, deciles, counts, unfinished, covs, loads = [], [], [], [], [], []
     end = results.scenario.duration_s - 20
     for seed in results.seeds:
@@ -312,6 +312,9 @@ def _responses(_: Case, results: Results) -> Iterator[Measured]:
         early = sessions["start_s"].astype(float) < end
         size = sessions["length_bytes"].astype(float)[early]
         took = sessions["received_after_s"].astype(float)[early]
+        unfinished.append(float(np.isnan(took).sum()))
+        waited = results.scenario.duration_s - sessions["start_s"].astype(float)[early]
+        took = np.where(np.isnan(took), waited, took)
         hundred = metrics.conditional_response_time(size, took, bins=100)
         weight = hundred.finished * np.nan_to_num(hundred.mean_s)
         edges = [np.searchsorted(hundred.percentile, p - 1e-9) + 1 for p in PERCENTILES]
@@ -319,7 +322,6 @@ def _responses(_: Case, results: Results) -> Iterator[Measured]:
         by_seed.append([weight[a:b].sum() / max(hundred.finished[a:b].sum(), 1) for a, b in zip(begins, edges)])
         deciles.append(metrics.conditional_response_time(size, took, bins=10).mean_s)
         counts.append(len(size))
-        unfinished.append(hundred.unfinished.sum())
         covs.append(size.std() / size.mean())
         loads.append(8e-3 * size.sum() / (end - WARM_UP_S))
     for index, percentile in enumerate(PERCENTILES):
@@ -345,9 +347,13 @@ def _draw_responses(figure: Any, table: Table, panels: Iterable[tuple[str, Mappi
 
 
 def _draw_grid(figure: Any, table: Table) -> None:
-    _draw_responses(
-        figure, table, [(f"load {load}", {"load": load}) for load in LOADS if load in table.distinct("load")]
-    )
+    shown = [load for load in LOADS if load in table.distinct("load")]
+    _draw_responses(figure, table, [(_realised_load(table, load), {"load": load}) for load in shown])
+
+
+def _realised_load(table: Table, load: str) -> str:
+    """Load that was asked for, and that of the sample."""
+    return f"load {load}: here {table('load_kbps', discipline='FIFO', load=load).mean / 1e3:.2f} Mb/s"
 
 
 def _draw_web(figure: Any, table: Table) -> None:

@@ -67,15 +67,12 @@ def _file(name: str) -> Scenario:
     return Scenario.from_file(HERE / name)
 
 
-def _cases(
-    effort: Effort, labels: Mapping[str, Any], file: str, changes: Mapping[str, object], most: int = 20
-) -> Iterator[Case]:
+def _cases(effort: Effort, labels: Mapping[str, Any], file: str, changes: Mapping[str, object]) -> Iterator[Case]:
     """One point in each setting."""
     shorter = effort.pick({"duration": "65 s"}, {})
-    seeds = tuple(effort.pick(range(1, 4), range(1, most + 1)))
     for setting, more in SETTINGS.items():
         scenario = _file(file).with_({**changes, **more, **shorter})
-        yield Case({"setting": setting, **labels}, scenario, seeds)
+        yield Case({"setting": setting, **labels}, scenario, effort.seeds)
 
 
 def _changes(scheme: str, rtt_ms: float = 100) -> dict[str, object]:
@@ -197,7 +194,7 @@ def _by_stations(effort: Effort) -> Iterator[Case]:
             for stations in STATIONS:
                 changes = {**_changes(scheme, rtt), "stations.count": stations // 2}
                 labels = {"scheme": scheme, "stations": stations, "rtt": rtt}
-                yield from _cases(effort, labels, "default.toml", changes, most=10)
+                yield from _cases(effort, labels, "default.toml", changes)
 
 
 def _by_error(effort: Effort) -> Iterator[Case]:
@@ -207,9 +204,7 @@ def _by_error(effort: Effort) -> Iterator[Case]:
                 changes = {**_changes(scheme), "wlan.data_error": error}
                 if frames == "all":
                     changes["wlan.control_error"] = error
-                yield from _cases(
-                    effort, {"scheme": scheme, "error": error, "frames": frames}, "default.toml", changes, most=10
-                )
+                yield from _cases(effort, {"scheme": scheme, "error": error, "frames": frames}, "default.toml", changes)
 
 
 def _draw(quantity: str, x: str, label: str, y: str, **only: Any) -> Callable[[Any, Table], None]:

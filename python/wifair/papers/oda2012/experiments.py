@@ -73,7 +73,7 @@ LIMITS = {
     setting: next((int(word.rstrip(",")) for word in setting.split() if word[0].isdigit()), 50) for setting in SETTINGS
 } | {"stations 1000": 50, "ssthresh 20": 50}
 """Buffer of the access point [packets]."""
-NODES = (2, 5, 10, 20, 30, 40)
+NODES = (2, 5, 10, 20, 40)
 """Stations; the points of Fig. 6 are lost."""
 NS2_NODES = (2, 5, 15, 20)
 BUFFERS = {"0.1": 0.1, "0.5": 0.5, "0.75": 0.75, "1": 1.0}
@@ -121,13 +121,13 @@ def _shorter(effort: Effort) -> dict[str, object]:
 
 
 def _case(
-    effort: Effort, tcp: str, setting: str, n: int, seeds: int, labels: Mapping[str, Any] | None = None,
-    series: str | None = None,
+    effort: Effort, tcp: str, setting: str, n: int, seeds: int | None = None,
+    labels: Mapping[str, Any] | None = None, series: str | None = None,
 ) -> Case:  # fmt: skip
     changes = {**TCPS[tcp], **SETTINGS[setting], "stations.count": n, **_shorter(effort)}
     if tcp not in PLUS:
         changes.pop("tcp.compound-plus.guard", None)  # the same runs
-    chosen = tuple(range(1, effort.pick(min(seeds, 3), seeds) + 1))
+    chosen = effort.seeds if seeds is None else tuple(range(1, seeds + 1))
     shown: Mapping[str, Any] = {"tcp": tcp, "setting": setting, "n": n}
     return Case(shown if labels is None else labels, _file("uploads.toml").with_(changes), chosen, series)
 
@@ -156,7 +156,7 @@ def _fig2(effort: Effort) -> Iterator[Case]:
     for tcp in ("ctcp", "newreno"):
         for setting in WINDOWS:
             if setting in effort.pick(QUICK, WINDOWS):
-                yield _case(effort, tcp, setting, 20, 10)
+                yield _case(effort, tcp, setting, 20)
     if effort is Effort.FULL:
         for setting in ("AP 50", "all 200"):
             yield _case(effort, MODULE, setting, 20, 20 if setting == "AP 50" else 3)
@@ -165,8 +165,7 @@ def _fig2(effort: Effort) -> Iterator[Case]:
 def _access(effort: Effort) -> Iterator[Case]:
     for setting in ("AP 50", "standard MAC"):
         shorter = effort.pick({"duration": "20 s", "warm_up": "2 s"}, {})
-        seeds = tuple(range(1, effort.pick(3, 10) + 1))
-        yield Case({"setting": setting}, _file("access.toml").with_({**SETTINGS[setting], **shorter}), seeds)
+        yield Case({"setting": setting}, _file("access.toml").with_({**SETTINGS[setting], **shorter}), effort.seeds)
 
 
 def _share(_: Case, results: Results) -> Iterator[Measured]:
@@ -209,7 +208,7 @@ def _over_time(n: int, step: str) -> Callable[[Effort], Iterator[Case]]:
     def cases(effort: Effort) -> Iterator[Case]:
         for setting in WINDOWS:
             if setting in effort.pick(QUICK, WINDOWS):
-                yield _case(effort, "ctcp", setting, n, 5, {"setting": setting}, series=step)
+                yield _case(effort, "ctcp", setting, n, labels={"setting": setting}, series=step)
 
     return cases
 
@@ -310,7 +309,7 @@ def _fig6(effort: Effort) -> Iterator[Case]:
     for setting in effort.pick(QUICK, SETTINGS):
         for n in effort.pick((5, 20, 40), NODES):
             for tcp in ("ctcp", *PLUS, "newreno"):
-                yield _case(effort, tcp, setting, n, 10 if setting == "AP 50" else 5)
+                yield _case(effort, tcp, setting, n)
     if effort is Effort.QUICK:
         return
     yield _case(effort, "newreno", "AP 50", 15, 3)
@@ -424,8 +423,7 @@ def _coexist(effort: Effort) -> Iterator[Case]:
                 for key, value in TCPS[tcp].items():
                     changes[f"flows.{group}.{key}"] = value
             labels = {"one": one, "other": other, "setting": setting}
-            seeds = tuple(range(1, effort.pick(3, 5) + 1))
-            yield Case(labels, _file("coexist.toml").with_(changes), seeds)
+            yield Case(labels, _file("coexist.toml").with_(changes), effort.seeds)
 
 
 def _shares(_: Case, results: Results) -> Iterator[Measured]:
