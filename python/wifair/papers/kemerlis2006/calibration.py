@@ -167,7 +167,7 @@ def calibrated(reading: str = "taken") -> Calibrated:
 def main(keep: Container[str] = ()) -> None:
     """Write `calibration.csv`; the readings to keep are not computed again."""
     lines = [
-        "# Written by calibration.py. Attenuations [dB]; with loss per frame probabilities, with on/off parts of the time.",
+        "# Written by calibration.py. Attenuations [dB]; with loss per frame probabilities, with on/off parts of time.",
         "# Throughput in bytes/s.",
         ",".join(Calibrated._fields),
     ]
