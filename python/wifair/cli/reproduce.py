@@ -25,9 +25,7 @@ def _complete(_context: click.Context, _parameter: click.Parameter, start: str) 
 
 @click.command(name="reproduce")
 @click.argument("what", nargs=-1, metavar="[PAPER[/EXPERIMENT]]...", shell_complete=_complete)
-@click.option(
-    "--full/--quick", "full", help="The papers' durations and more seeds, or a quick look (default)."
-)
+@click.option("--full/--quick", "full", help="The papers' durations and more seeds, or a quick look (default).")
 @click.option("--controls", is_flag=True, help="Judge each claim without its mechanism, too.")
 @click.option(
     "--verify",

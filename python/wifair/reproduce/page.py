@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wifair.reproduce.claims import Clause, Judgement
     from wifair.reproduce.model import Paper
     from wifair.reproduce.predicates import Comparison, Tested
-    from wifair.reproduce.session import Judged, Outcome, PaperOutcome
+    from wifair.reproduce.session import Controlled, Judged, Outcome, PaperOutcome
     from wifair.reproduce.table import Row
 
 __all__ = ["index", "markdown", "paper"]
@@ -58,7 +58,7 @@ def index(outcome: Outcome, figures: Mapping[str, Sequence[str]]) -> str:
         f'<div class="cards">{cards}</div>',
         _broken(outcome),
         "<h2>Claims, failures and surprises first</h2>" + _filter(),
-        f"<table><tbody>{rows}</tbody></table>" if rows else "",
+        f'<table class="list"><tbody>{rows}</tbody></table>' if rows else "",
         f'<h2>Figures</h2><div class="thumbs">{thumbs}</div>' if thumbs else "",
     ]
     return _page("Papers reproduced with wifair", parts)
@@ -75,7 +75,7 @@ def _counts(item: PaperOutcome) -> str:
     bar = "".join(f'<span class="b-{v}" style="flex:{n}" title="{n} {WORDS[v]}"></span>' for v, n in counts)
     words = "".join(f'<span class="v-{v}">{n} {WORDS[v]}</span>' for v, n in counts)
     loose = sum(judged.controlled is not None and judged.controlled.specific is False for judged in item.claims)
-    tail = f'<p class="small">{loose} hold without their mechanism, too: not specific</p>' if loose else ""
+    tail = f'<p class="small">not specific, that is, true without their mechanism, too: {loose}</p>' if loose else ""
     return f'<div class="bar">{bar}</div><div class="counts">{words}</div>{tail}'
 
 
@@ -123,6 +123,13 @@ def _verdict(judgement: Judgement) -> str:
     tail = f" ({judgement.holding} of {of} readings)" if many else ""
     mark = MARKS.get(judgement.verdict, "\u2022")
     return f'<span class="verdict v-{judgement.verdict}">{mark} {WORDS[judgement.verdict]}{tail}</span>'
+
+
+def _without(controlled: Controlled, judgement: Judgement) -> str:
+    """Show the verdict without the mechanism: `fails` where a clause fails in each reading, whatever others do."""
+    if controlled.specific and judgement.verdict == "undecided":
+        return f'<span class="verdict v-fails">{MARKS["fails"]} {WORDS["fails"]}</span>'
+    return _verdict(judgement)
 
 
 def paper(
@@ -186,7 +193,7 @@ def _claim(of: Paper, judged: Judged) -> str:
     if judged.controlled is not None and judged.controlled.judgement is not None:
         without = judged.controlled.judgement
         control = (
-            f'<p class="small">Control: {_e(judged.controlled.control.null)}: {_verdict(without)}. '
+            f'<p class="small">Control: {_e(judged.controlled.control.null)}: {_without(judged.controlled, without)}. '
             f"{_e(_sentence(judged.controlled.reason))}</p>"
         )
     elif judged.controlled is None:
@@ -208,7 +215,7 @@ def _clause(of: Paper, clause: Clause, tested: Tested | None, judgement: Judgeme
     at = f'<div class="small">{_e(_human(of, decisive.at))}</div>' if decisive and decisive.at else ""
     deviation = ""
     if decisive and isinstance(clause.published, int | float) and clause.published:
-        deviation = f"{100 * (decisive.bounds.estimate / clause.published - 1):+.0f} %"
+        deviation = f"{_percent(decisive.bounds.estimate / clause.published - 1)} %"
     result = tested.result if tested is not None else "undecided"
     holding = sum(one.tested[place].result == "holds" for one in judgement.readings)
     of_all = len(judgement.readings)
@@ -223,6 +230,10 @@ def _clause(of: Paper, clause: Clause, tested: Tested | None, judgement: Judgeme
         f'<td data-head="verdict"><span class="verdict v-{"calibrated" if clause.calibrated else result}">{says}</span>'
         f"{many}</td></tr>"
     )
+
+
+def _percent(part: float) -> str:
+    return f"{round(100 * part):+d}" if round(100 * part) else "0"
 
 
 def _measured(comparison: Comparison, unit: str) -> str:
@@ -372,7 +383,7 @@ def _by_control(item: PaperOutcome) -> str:
             f'<tr><td><a href="#{judged.claim.id}">{_e(judged.claim.says)}</a></td>'
             f'<td>{_e(controlled.control.mechanism)}<div class="small">{_e(controlled.control.null)}</div></td>'
             f"<td>{_verdict(judged.judgement)}</td>"
-            f"<td>{_verdict(controlled.judgement)}</td><td>{specific}</td></tr>"
+            f"<td>{_without(controlled, controlled.judgement)}</td><td>{specific}</td></tr>"
         )
     heads = "".join(
         f"<th>{head}</th>"
@@ -387,7 +398,10 @@ def _by_control(item: PaperOutcome) -> str:
 
 def _effort(outcome: Outcome) -> str:
     if outcome.effort.value == "full":
-        return f'<p class="small">wifair {__version__}, full: the durations of the papers; five seeds, ten where these do not decide.</p>'
+        return (
+            f'<p class="small">wifair {__version__}, full: the durations of the papers; five seeds, ten where these do '
+            "not decide.</p>"
+        )
     return (
         f'<p class="small">wifair {__version__}, <strong>quick</strong>: fewer seeds and shorter runs. What they do '
         "not decide is undecided; <code>--full</code> decides more.</p>"

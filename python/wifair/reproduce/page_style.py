@@ -85,8 +85,10 @@ figure > svg { width: 100%; height: auto; background: #fff; border-radius: 0.4re
 .matrix td, .matrix th { padding: 0.2rem 0.35rem; }
 .matrix td.m { text-align: center; font-weight: 700; }
 .matrix td:first-child { max-width: 26rem; }
-[hidden] { display: none; }
+[hidden] { display: none !important; }
 @media (max-width: 45rem) {
+  .list, .list tbody, .list tr, .list td { display: block; border: 0; padding: 0.05rem 0; }
+  .list tr { border-bottom: 1px solid var(--line); padding: 0.4rem 0; }
   .clauses thead { display: none; }
 .clauses, .clauses tbody, .clauses tr, .clauses td { display: block; width: 100%; }
   .clauses td { border: 0; padding: 0.05rem 0; text-align: left !important; white-space: normal !important; }
