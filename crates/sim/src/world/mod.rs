@@ -725,7 +725,8 @@ impl World {
         let packet = &self.packets[id];
         if self.routing.is_none() && packet.is_data() {
             let connection = &mut self.connections[packet.flow as usize];
-            connection.counters.air_hops += air_hops(&self.hops[connection.forward as usize..packet.hop as usize]);
+            let way = self.hops.get(connection.forward as usize..packet.hop as usize);
+            connection.counters.air_hops += way.map_or(0, air_hops);
         }
     }
 
