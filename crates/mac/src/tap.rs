@@ -159,13 +159,15 @@ impl Tap {
         self.hearers.push(Hearer { station, fate });
     }
 
-    /// The frame that the last hearers heard. `fate_of` corrects what became of it at a station.
-    pub(super) fn heard_frame(&mut self, frame: FrameRecord, fate_of: impl Fn(Hearer) -> Fate) {
-        let from = std::mem::replace(&mut self.loose, self.hearers.len());
-        for hearer in &mut self.hearers[from..] {
-            hearer.fate = fate_of(*hearer);
+    /// Frames on the air together that the last hearers heard. `fate_of` corrects what became of each at a station.
+    pub(super) fn heard_frames(&mut self, frames: Vec<FrameRecord>, fate_of: impl Fn(Hearer, &FrameRecord) -> Fate) {
+        let hearers = self.hearers.split_off(self.loose);
+        for frame in frames {
+            let from = self.hearers.len();
+            self.hearers.extend(hearers.iter().map(|hearer| Hearer { fate: fate_of(*hearer, &frame), ..*hearer }));
+            self.frames.push(FrameRecord { hearers: Some((from, self.hearers.len())), ..frame });
         }
-        self.frames.push(FrameRecord { hearers: Some((from, self.hearers.len())), ..frame });
+        self.loose = self.hearers.len();
     }
 
     pub(super) fn backoff(&mut self, station: u32, from: Time, until: Time) {

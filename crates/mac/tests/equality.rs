@@ -7,7 +7,9 @@ use common::{chances, signals};
 use proptest::prelude::*;
 use wifair_engine::{Stream, stream};
 use wifair_mac::GeneralChannel;
-use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules};
+use wifair_mac::edcaf::{
+    Aggregation, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
+};
 use wifair_mac::reference::{ReferenceChannel, ReferenceStation};
 use wifair_mac::{
     Access, AirTime, BROADCAST, BackoffRecord, Counters, Eifs, Fate, FrameKind, FrameRecord, Hearing, IdleAccess,
@@ -16,7 +18,10 @@ use wifair_mac::{
 use wifair_mac::{Category, First};
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_phy::propagation::Fading;
-use wifair_phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils, Timing};
+use wifair_phy::{
+    Band, Capture, CarrierSense, ChannelWidth, GuardInterval, HtMode, Interference, Radio, Reception, Spoils, Timing,
+    TxMode,
+};
 use wifair_queue::{self as queue, Cause, Discipline, Limit, Queue};
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 
@@ -549,6 +554,67 @@ proptest! {
         assert_same(&plain, &general);
     }
 
+    /// Categories that count slots on each station's own carrier sense do what shared counts of slots do. (A shared channel
+    /// lets all wait for EIFS after a collision, the other categories of its senders as well.)
+    #[test]
+    fn space_equals_general_where_all_hear_all(
+        scenario in scenario(),
+        categories in prop::collection::vec(category(), 1..4),
+        first in prop_oneof![Just(First::None), Just(First::Udp)],
+        slot_rules in prop_oneof![Just(SlotRules::Dcf), Just(SlotRules::Edca)],
+        aggregates in prop::option::of((any::<bool>(), prop_oneof![Just(0_u64), Just(3839)])),
+    ) {
+        let mut scenario = scenario;
+        if scenario.access.eifs == Eifs::AfterCollision && first != First::None {
+            scenario.access.eifs = Eifs::AfterError;
+        }
+        let settings = || {
+            let mut settings = edca_settings(&scenario, settings(&scenario), first, &categories);
+            settings.slot_rules = slot_rules;
+            match aggregates {
+                Some((asks, amsdu)) => with_aggregates(settings, asks, amsdu),
+                None => settings,
+            }
+        };
+        let general = run!(GeneralChannel::new(settings()), &scenario);
+        let links = RadioLinks::full(scenario.stations);
+        let space = run!(SpatialChannel::with_categories(settings(), links), &scenario);
+        assert_same(&general, &space);
+    }
+
+    /// Whoever hears whom.
+    #[test]
+    fn every_packet_ends_once_whatever_the_categories_in_space(
+        scenario in scenario(),
+        reception in capture(),
+        (data_error, control_error, miss) in (0.0..0.5, 0.0..0.5, 0.0..0.5),
+        (fades, for_all, eifs_is_nav, asks) in any::<(bool, bool, bool, bool)>(),
+        categories in prop::collection::vec(category(), 1..4),
+    ) {
+        let mut scenario = scenario;
+        if eifs_is_nav {
+            scenario.access.eifs = Eifs::Nav;
+        }
+        let mut stations = settings(&scenario);
+        for station in &mut stations {
+            station.data_error_to = data_error;
+            station.data_error_from = data_error;
+            station.control_error_to = control_error;
+        }
+        let signals = SignalSettings {
+            reception,
+            fading: if fades { Fading::Rayleigh } else { Fading::None },
+            chances: chances(scenario.stations, scenario.seed),
+            legacy: vec![],
+        };
+        let settings = edca_settings(&scenario, stations, First::Udp, &categories);
+        let settings = if eifs_is_nav { settings } else { with_aggregates(settings, asks, 0) };
+        let links = random_links(&scenario).with_misses(|_, _| miss);
+        let mut space = SpatialChannel::with_categories(settings, links).with_signals(signals);
+        space.set_errors_for_all(for_all);
+        assert_every_packet_ends_once(&run!(space, &scenario));
+    }
+
     #[test]
     fn every_packet_ends_once_whatever_the_categories(
         scenario in scenario(),
@@ -602,6 +668,16 @@ fn general(
     first: First,
     categories: &[Category],
 ) -> GeneralChannel {
+    GeneralChannel::new(edca_settings(scenario, stations, first, categories))
+}
+
+/// Stations that have the categories in turn, and twice.
+fn edca_settings(
+    scenario: &Scenario,
+    stations: Vec<StationSettings>,
+    first: First,
+    categories: &[Category],
+) -> EdcaSettings {
     let stations = stations.into_iter().enumerate().map(|(index, common)| {
         let parameters = categories[index % categories.len()].clone();
         let goes_first = CategorySettings {
@@ -625,12 +701,34 @@ fn general(
             categories: vec![goes_first, ordinary],
         }
     });
-    GeneralChannel::new(EdcaSettings {
+    EdcaSettings {
         access: scenario.access,
         aps: vec![0],
         classifier: Classifier::Kind(first),
         slot_rules: SlotRules::Dcf,
         aggregation: None,
         stations: stations.collect(),
-    })
+    }
+}
+
+/// The same with A-MPDUs at MCS 7.
+fn with_aggregates(mut settings: EdcaSettings, request_after_miss: bool, max_amsdu: u64) -> EdcaSettings {
+    let mode = HtMode::new(7, ChannelWidth::Mhz20, GuardInterval::Ns800).expect("the mode exists");
+    for station in &mut settings.stations {
+        station.mode = Some((TxMode::Ht(mode), Band::Ghz5));
+    }
+    settings.aggregation = Some(Aggregation {
+        window: 8,
+        max_ampdu: Bytes(65_535),
+        max_amsdu: Bytes(max_amsdu),
+        max_mpdu: Bytes(4095),
+        max_duration: Duration::from_micros(5484),
+        min_subframe: Bytes(0),
+        single_in_ampdu: false,
+        request_after_miss,
+        retry_limit: 4,
+        reorder_timeout: Duration::from_millis(100),
+        lifetime: None,
+    });
+    settings
 }

@@ -17,7 +17,7 @@ use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::Time;
 
 use crate::category::Category;
-use crate::edcaf::CategoryCounters;
+use crate::edcaf::{CategoryCounters, Edcafs};
 use crate::{AirTime, Counters, MacEvent, Tap};
 use wifair_queue::{Discipline, Dropped, Gauge, Queue};
 
@@ -78,6 +78,28 @@ impl Channel {
         }
         each!(self, channel => { channel.offer(now, station, id, packets, dropped, receiver); });
         true
+    }
+
+    /// The same where stations have categories; `category` is the place of the packet's where its kind does not decide.
+    ///
+    /// # Panics
+    /// If stations have no categories.
+    #[allow(clippy::too_many_arguments)]
+    pub fn offer_in(
+        &mut self,
+        now: Time,
+        station: u32,
+        category: usize,
+        id: PacketId,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: impl Fn(&Packet) -> u32,
+    ) {
+        match self {
+            Self::General(general) => general.offer_in(now, station, category, id, packets, dropped, receiver),
+            Self::Spatial(spatial) => spatial.offer_in(now, station, category, id, packets, dropped, receiver),
+            Self::Shared(_) => panic!("categories are offered packets only where there are some"),
+        }
     }
 
     /// See [`SharedChannel::fast_offer`]: what only the fast medium does.
@@ -173,6 +195,16 @@ impl Channel {
         each!(self, channel => channel.receivers())
     }
 
+    /// Stations with access categories, if they have some.
+    #[must_use]
+    pub fn edcafs(&self) -> Option<&Edcafs> {
+        match self {
+            Self::Shared(_) => None,
+            Self::Spatial(spatial) => spatial.edcafs(),
+            Self::General(general) => Some(general.edcafs()),
+        }
+    }
+
     /// The queue of a station.
     #[must_use]
     pub fn queue(&self, station: u32) -> &Queue {
@@ -182,13 +214,13 @@ impl Channel {
     /// Packets that wait in a station, in whichever queue.
     #[must_use]
     pub fn waiting(&self, station: u32) -> usize {
-        if let Self::General(general) = self { general.edcafs().waiting(station) } else { self.queue(station).len() }
+        self.edcafs().map_or_else(|| self.queue(station).len(), |edcafs| edcafs.waiting(station))
     }
 
     /// Packets that the queues of a station have marked (RFC 3168).
     #[must_use]
     pub fn marks(&self, station: u32) -> u64 {
-        if let Self::General(general) = self { general.edcafs().marks(station) } else { self.queue(station).marks() }
+        self.edcafs().map_or_else(|| self.queue(station).marks(), |edcafs| edcafs.marks(station))
     }
 
     /// An access point contends by other parameters from its next frame on.
@@ -196,16 +228,19 @@ impl Channel {
     /// # Panics
     /// If the channel has no access categories.
     pub fn set_category(&mut self, station: u32, category: &Category) {
-        let Self::General(general) = self else { panic!("access parameters change only where there are categories") };
-        general.set_category(station, category);
+        match self {
+            Self::General(general) => general.set_category(station, category),
+            Self::Spatial(spatial) => spatial.set_category(station, category),
+            Self::Shared(_) => panic!("access parameters change only where there are categories"),
+        }
     }
 
     /// What the four categories of each station did; empty where stations do not have four.
     #[must_use]
     pub fn category_counters(&self) -> Vec<[CategoryCounters; 4]> {
-        let Self::General(general) = self else { return vec![] };
-        let stations = 0..u32::try_from(general.edcafs().all_counters().len()).expect("stations can be numbered");
-        let four = |station| general.edcafs().category_counters(station).copied().collect::<Vec<_>>().try_into().ok();
+        let Some(edcafs) = self.edcafs() else { return vec![] };
+        let stations = 0..u32::try_from(edcafs.all_counters().len()).expect("stations can be numbered");
+        let four = |station| edcafs.category_counters(station).copied().collect::<Vec<_>>().try_into().ok();
         stations.map_while(four).collect()
     }
 
@@ -260,8 +295,8 @@ impl Channel {
     /// Packets in the queues and in the hands of all stations.
     #[must_use]
     pub fn packets_held(&self) -> usize {
-        if let Self::General(general) = self {
-            return general.edcafs().packets_held();
+        if let Some(edcafs) = self.edcafs() {
+            return edcafs.packets_held();
         }
         let stations = 0..u32::try_from(self.all_counters().len()).expect("stations can be numbered");
         let held = |station| {

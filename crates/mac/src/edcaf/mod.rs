@@ -11,6 +11,7 @@
 
 mod links;
 mod ppdu;
+mod record;
 mod settings;
 mod waiting;
 mod window;
@@ -561,6 +562,71 @@ impl Edcafs {
         for delays in &mut self.delays {
             delays.clear();
         }
+    }
+
+    /// An exchange of `sender` has brought an answer, or its broadcast has ended: contention window and retries return to their
+    /// start (10.3.4.3). Whether there is more to send.
+    #[inline]
+    pub(crate) fn succeed(
+        &mut self,
+        now: Time,
+        sender: usize,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) -> bool {
+        self.contenders[sender].in_a_row += 1;
+        let delivered = self.settle(now, sender, true, retry_limit_drops);
+        let station = self.station_of(sender);
+        self.counters[station].delivered += delivered;
+        self.report_mode(sender, delivered);
+        let contender = &mut self.contenders[sender];
+        contender.contention.reset();
+        let to = contender.ppdu.to;
+        if self.air_use.is_wanted() {
+            self.tell_air(now, sender, to, to != BROADCAST);
+        }
+        self.load(now, sender, packets, dropped, receiver)
+    }
+
+    /// An exchange of `sender` has brought no answer; `by_rts`: to its RTS. Whether there is more to send: the same frames, or
+    /// the next if it has given them up.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn fail(
+        &mut self,
+        now: Time,
+        sender: usize,
+        by_rts: bool,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        retry_limit_drops: &mut Vec<(u32, PacketId)>,
+        receiver: &impl Fn(&Packet) -> u32,
+    ) -> bool {
+        let contender = &mut self.contenders[sender];
+        let is_short = by_rts || !contender.ppdu.has(Step::Rts);
+        let exhausted = contender.contention.fail(&self.access, is_short);
+        contender.counters.unanswered += 1;
+        let to = contender.ppdu.to;
+        let before = retry_limit_drops.len();
+        self.settle(now, sender, false, retry_limit_drops);
+        if !by_rts {
+            self.report_mode(sender, 0);
+        }
+        if exhausted && (!self.has_block_ack() || self.contenders[sender].ppdu.is_request()) {
+            self.discard(now, sender, retry_limit_drops);
+        }
+        if exhausted || retry_limit_drops.len() > before {
+            let station = self.station_of(sender);
+            self.counters[station].retry_limit_drops += 1;
+        }
+        if !self.has_block_ack() && !exhausted {
+            return true;
+        }
+        if self.air_use.is_wanted() {
+            self.tell_air(now, sender, to, retry_limit_drops.len() == before);
+        }
+        self.load(now, sender, packets, dropped, receiver)
     }
 
     /// Whether MPDUs are acknowledged by block ACK.

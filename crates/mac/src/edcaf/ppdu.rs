@@ -26,6 +26,8 @@ pub(crate) struct Ppdu {
     sequence: &'static [Step],
     /// Sequence numbers of the MPDUs, and whether each is spoilt.
     mpdus: Vec<(u64, bool)>,
+    /// Where each of them ends in the PSDU, in bytes.
+    ends: Vec<u64>,
     /// The whole PSDU.
     pub psdu: Bytes,
     /// Air time of the data or the request.
@@ -43,6 +45,7 @@ impl Default for Ppdu {
             purpose: Purpose::Broadcast,
             sequence: &[],
             mpdus: vec![],
+            ends: vec![],
             psdu: Bytes(0),
             air: Duration::ZERO,
             response: Duration::ZERO,
@@ -99,6 +102,15 @@ impl Ppdu {
         }
     }
 
+    /// Finds out which MPDUs are spoilt: `is_spoilt` gets the place of each and whether it is so far.
+    pub fn spoil(&mut self, mut is_spoilt: impl FnMut(usize, bool) -> bool) {
+        self.spoilt = 0;
+        for (place, (_, spoilt)) in self.mpdus.iter_mut().enumerate() {
+            *spoilt = is_spoilt(place, *spoilt);
+            self.spoilt += usize::from(*spoilt);
+        }
+    }
+
     /// The same for further errors, by sequence number.
     pub fn spoil_more(&mut self, mut is_spoilt: impl FnMut(u64) -> bool) {
         for (number, spoilt) in &mut self.mpdus {
@@ -111,10 +123,15 @@ impl Ppdu {
 
     /// Part of the air time that carried MPDUs which were spoilt.
     pub fn spoilt_air(&self) -> Duration {
+        self.spoilt_part(self.air)
+    }
+
+    /// Part of so much of the air time that carried MPDUs which were spoilt.
+    pub fn spoilt_part(&self, air: Duration) -> Duration {
         match (self.spoilt, self.mpdus.len()) {
             (0, _) => Duration::ZERO,
-            (spoilt, all) if spoilt >= all => self.air,
-            (spoilt, all) => self.air * spoilt as u64 / all as u64,
+            (spoilt, all) if spoilt >= all => air,
+            (spoilt, all) => air * spoilt as u64 / all as u64,
         }
     }
 
@@ -122,6 +139,7 @@ impl Ppdu {
         self.to = to;
         self.purpose = purpose;
         self.mpdus.clear();
+        self.ends.clear();
         self.psdu = Bytes(0);
         self.spoilt = 0;
     }
@@ -234,6 +252,7 @@ impl Edcafs {
                 contender.counters.retries += u64::from(mpdu.attempts > 0);
                 mpdu.attempts = mpdu.attempts.saturating_add(1);
                 contender.ppdu.mpdus.push((number, false));
+                contender.ppdu.ends.push(growing.psdu);
                 if limit == 0 {
                     break; // single MPDUs only
                 }
@@ -323,6 +342,24 @@ impl Edcafs {
             Some(mode) => mode.timing.duration(psdu),
             None => self.access.timing.frame(psdu, self.stations[self.rate_of(station, to)].rate),
         }
+    }
+
+    /// How long the preamble of a sender's PPDU is, and when each MPDU inside is on the air, from the start of the PPDU.
+    pub(crate) fn mpdu_spans(&self, sender: usize) -> (Duration, Vec<(Duration, Duration)>) {
+        let station = self.station_of(sender);
+        let ppdu = &self.contenders[sender].ppdu;
+        let (rate, timing) = (self.stations[self.rate_of(station, ppdu.to)].rate, &self.access.timing);
+        let (preamble, behind) = match self.mode_towards(station, ppdu.to) {
+            Some(mode) => {
+                let parts = mode.timing.parts(ppdu.psdu);
+                (parts.preamble, parts.packet_extension + parts.signal_extension)
+            }
+            None => (timing.preamble_of(rate), timing.extension_of(rate)),
+        };
+        let data = ppdu.air - preamble - behind;
+        let at = |bytes: u64| preamble + data * bytes / ppdu.psdu.0;
+        let starts = std::iter::once(0).chain(ppdu.ends.iter().copied());
+        (preamble, starts.zip(&ppdu.ends).map(|(from, until)| (at(from), at(*until))).collect())
     }
 
     /// Rate of control frames that answer data between two stations.

@@ -178,18 +178,8 @@ impl GeneralChannel {
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         let sender = self.senders[0];
-        let station = self.edcafs.station_of(sender);
-        self.edcafs.contenders[sender].in_a_row += 1;
-        let delivered = self.edcafs.settle(now, sender, true, retry_limit_drops);
-        self.edcafs.counters[station].delivered += delivered;
-        self.edcafs.report_mode(sender, delivered);
-        let contender = &mut self.edcafs.contenders[sender];
-        contender.contention.reset();
-        let (to, excess) = (contender.ppdu.to, self.nav_excess(sender));
-        if self.edcafs.air_use.is_wanted() {
-            self.edcafs.tell_air(now, sender, to, to != BROADCAST);
-        }
-        let more = self.load(now, sender, packets, dropped, receiver);
+        let (to, excess) = (self.edcafs.contenders[sender].ppdu.to, self.nav_excess(sender));
+        let more = self.edcafs.succeed(now, sender, packets, dropped, retry_limit_drops, receiver);
         if more && self.edcafs.may_go_on(now, sender) {
             self.phase = Phase::Gap;
             self.next = now + self.edcafs.access.timing.sifs;
@@ -233,7 +223,8 @@ impl GeneralChannel {
         if excess > Duration::ZERO {
             // Sender and receiver have no NAV, and resume before the others.
             self.nav = now + excess;
-            for index in self.edcafs.own(number(station)).chain(self.edcafs.own(to)) {
+            let station = number(self.edcafs.station_of(sender));
+            for index in self.edcafs.own(station).chain(self.edcafs.own(to)) {
                 if index != sender {
                     self.backoffs.resume_before_others(number(index), now + self.edcafs.contenders[index].aifs);
                 }
@@ -313,15 +304,8 @@ impl GeneralChannel {
             if to == BROADCAST {
                 // Nobody answers a broadcast, so its sender does not know.
                 retry_limit_drops.push((number(station), self.edcafs.contenders[sender].ppdu.first));
-                counters.delivered += 1;
-                self.edcafs.settle(now, sender, true, retry_limit_drops);
-                let contender = &mut self.edcafs.contenders[sender];
-                contender.contention.reset();
-                let from = now + nav + contender.aifs;
-                if self.edcafs.air_use.is_wanted() {
-                    self.edcafs.tell_air(now, sender, to, false);
-                }
-                let more = self.load(now, sender, packets, dropped, receiver);
+                let from = now + nav + self.edcafs.contenders[sender].aifs;
+                let more = self.edcafs.succeed(now, sender, packets, dropped, retry_limit_drops, receiver);
                 let slots = u64::from(self.edcafs.contenders[sender].contention.draw());
                 self.backoffs.start_at(number(sender), from, slots, more);
             } else {
@@ -352,9 +336,8 @@ impl GeneralChannel {
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
         receiver: &impl Fn(&Packet) -> u32,
     ) {
-        let station = self.edcafs.station_of(sender);
         let expired = ended + self.edcafs.access.answer_timeout;
-        let contender = &mut self.edcafs.contenders[sender];
+        let contender = &self.edcafs.contenders[sender];
         // What the timeout leaves out is the difference of AIFS and DIFS.
         let late = contender.aifs.saturating_sub(self.edcafs.access.timing.difs);
         let earliest = if self.edcafs.access.timeout_without_difs { now } else { now + contender.aifs };
@@ -362,29 +345,7 @@ impl GeneralChannel {
             SlotRules::Dcf => (expired + late).max(earliest),
             SlotRules::Edca => expired.max(now) + contender.aifs,
         });
-        let is_short = by_rts || !contender.ppdu.has(Step::Rts);
-        let exhausted = contender.contention.fail(&self.edcafs.access, is_short);
-        contender.counters.unanswered += 1;
-        let to = contender.ppdu.to;
-        let before = retry_limit_drops.len();
-        self.edcafs.settle(now, sender, false, retry_limit_drops);
-        if !by_rts {
-            self.edcafs.report_mode(sender, 0);
-        }
-        if exhausted && (!self.edcafs.has_block_ack() || self.edcafs.contenders[sender].ppdu.is_request()) {
-            self.edcafs.discard(now, sender, retry_limit_drops);
-        }
-        let is_done = exhausted || retry_limit_drops.len() > before;
-        if is_done {
-            self.edcafs.counters[station].retry_limit_drops += 1;
-        }
-        let mut more = true;
-        if self.edcafs.has_block_ack() || exhausted {
-            if self.edcafs.air_use.is_wanted() {
-                self.edcafs.tell_air(now, sender, to, retry_limit_drops.len() == before);
-            }
-            more = self.load(now, sender, packets, dropped, receiver);
-        }
+        let more = self.edcafs.fail(now, sender, by_rts, packets, dropped, retry_limit_drops, receiver);
         let slots = u64::from(self.edcafs.contenders[sender].contention.draw());
         self.backoffs.start_at(number(sender), from, slots, more);
     }

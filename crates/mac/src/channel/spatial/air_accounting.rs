@@ -1,6 +1,6 @@
 //! What the air is used for.
 
-use wifair_units::Time;
+use wifair_units::{Duration, Time};
 
 use super::bitset::bit_in;
 use super::{Kind, Transmission};
@@ -36,16 +36,17 @@ impl AirAccounting {
         }
     }
 
-    /// Books the time in which a frame was alone; `read`: its receiver could read it.
-    pub fn settle(&mut self, transmission: &Transmission, read: bool) {
+    /// Books the time in which a frame was alone; `read`: its receiver could read it, all but the `spoilt` part.
+    pub fn settle(&mut self, transmission: &Transmission, read: bool, spoilt: Duration) {
         let air = match transmission.kind {
-            _ if transmission.met => &mut self.air.collision,
+            _ if transmission.met && !read => &mut self.air.collision,
             Kind::CtsToSelf | Kind::Rts | Kind::Cts => &mut self.air.rts_cts,
-            Kind::Ack => &mut self.air.ack,
+            Kind::Ack | Kind::BlockAckReq | Kind::BlockAck => &mut self.air.ack,
             Kind::Data if read => &mut self.air.data,
             Kind::Data => &mut self.air.error,
         };
-        *air += transmission.alone;
+        *air += transmission.alone - spoilt;
+        *(if transmission.met { &mut self.air.collision } else { &mut self.air.error }) += spoilt;
     }
 }
 

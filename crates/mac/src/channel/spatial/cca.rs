@@ -26,6 +26,12 @@ impl SpatialChannel {
         if backoff.engaged {
             return false;
         }
+        if self.edca.is_some() {
+            if backoff.contends {
+                self.backoff_timers.postpone(station, end);
+            }
+            return self.stop_categories(now, station);
+        }
         if let Some(tap) = self.tap.as_mut().filter(|_| backoff.contends && backoff.left > 0) {
             tap.backoff(station, backoff.from(), now);
         }
@@ -66,9 +72,12 @@ impl SpatialChannel {
             return false;
         }
         backoff.fall_idle(now, self.signals.eifs_pending.has(station), &self.intervals);
-        if backoff.contends {
+        let has_no_check = backoff.nav_check == Time::NEVER;
+        if self.edca.is_some() {
+            self.resume_categories(station);
+        } else if backoff.contends {
             self.backoff_timers.set(station, backoff.due(&self.intervals));
         }
-        backoff.nav_check == Time::NEVER
+        has_no_check
     }
 }

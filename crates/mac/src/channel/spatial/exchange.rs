@@ -19,6 +19,9 @@ impl SpatialChannel {
         self.starters.clear();
         self.backoff_timers.take(now, &mut self.starters);
         self.accounting.account(now, &mut self.transmissions);
+        if self.edca.is_some() {
+            return self.begin_categories(call);
+        }
         if let [sender] = self.starters[..] {
             let kind = self.take_turn(now, sender);
             if kind == Kind::Data && self.begins_exchange(now, sender) {
@@ -128,6 +131,7 @@ impl SpatialChannel {
                 let asked = self.stations[station.peer as usize].frame.as_ref().expect("a sender of data has a frame");
                 (station.peer, timing.answer_rate(asked.rate), asked.ack, Duration::ZERO)
             }
+            Kind::BlockAckReq | Kind::BlockAck => unreachable!("DCF has no block ACK"),
         };
         let end = now + air;
         // A CTS announces what the RTS did.
@@ -181,7 +185,13 @@ impl SpatialChannel {
         self.accounting.met -= u32::from(transmission.met);
         self.signals.sends.put(sender, false);
         self.finished.clear();
+        if self.edca.is_some() {
+            self.close_reception(now, sender);
+        }
         let fate = self.end_reception(now, sender, &transmission);
+        if self.edca.is_some() {
+            self.watch_receptions(now);
+        }
         self.close(sender, &mut transmission, fate, call)
     }
 
@@ -199,6 +209,14 @@ impl SpatialChannel {
         self.transmissions[sender as usize].met = transmission.met;
         if transmission.to == BROADCAST {
             read = !self.receivers.is_empty();
+            self.read_in(sender, transmission, read);
+        } else if self.edca.is_some() {
+            self.nav_holds.release(transmission.to);
+            read = self.read_in(sender, transmission, fate.read);
+            if read || fate.read {
+                self.signals.eifs_pending.put(transmission.to, !read);
+                self.extend_nav(now, transmission.to);
+            }
         } else {
             self.nav_holds.release(transmission.to);
             if read {
@@ -210,11 +228,14 @@ impl SpatialChannel {
                 }
             }
         }
-        self.accounting.settle(transmission, read);
+        let is_in_part = self.edca.is_some() && transmission.kind == Kind::Data && read;
+        let spoilt = if is_in_part { self.spoilt_part(sender, transmission.alone) } else { Duration::ZERO };
+        self.accounting.settle(transmission, read, spoilt);
         if self.tap.is_some() {
             self.record_frame(sender, transmission, fate.sensed, read, call.packets);
         }
         let heard = match transmission.kind {
+            _ if self.edca.is_some() => self.end_in(sender, transmission, read, call),
             Kind::CtsToSelf => {
                 self.counters[sender as usize].control += transmission.end - transmission.start;
                 self.plan(now, sender, Kind::Data, sender);
@@ -223,6 +244,7 @@ impl SpatialChannel {
             Kind::Rts => self.end_of_rts(now, sender, transmission, read, call),
             Kind::Cts | Kind::Ack => self.end_of_answer(now, sender, transmission, read, call),
             Kind::Data => self.end_of_data(now, sender, transmission, read, call),
+            Kind::BlockAckReq | Kind::BlockAck => unreachable!("DCF has no block ACK"),
         };
         if transmission.to != BROADCAST && (fate.sensed || self.backoffs[transmission.to as usize].resumes_when_idle) {
             self.resume(now, transmission.to);
@@ -267,7 +289,7 @@ impl SpatialChannel {
         }
     }
 
-    fn end_of_rts<R: Fn(&Packet) -> u32>(
+    pub(super) fn end_of_rts<R: Fn(&Packet) -> u32>(
         &mut self,
         now: Time,
         sender: u32,
@@ -312,7 +334,7 @@ impl SpatialChannel {
     }
 
     /// The receiver of a frame answers it, or not, and the sender waits for that.
-    fn answer<R: Fn(&Packet) -> u32>(
+    pub(super) fn answer<R: Fn(&Packet) -> u32>(
         &mut self,
         now: Time,
         sender: u32,
@@ -335,7 +357,7 @@ impl SpatialChannel {
     }
 
     /// `station` sends a frame to `peer` after SIFS.
-    fn plan(&mut self, now: Time, station: u32, kind: Kind, peer: u32) {
+    pub(super) fn plan(&mut self, now: Time, station: u32, kind: Kind, peer: u32) {
         self.backoffs[station as usize].engaged = true;
         self.nav_holds.release(station);
         let state = &mut self.stations[station as usize];
@@ -346,7 +368,7 @@ impl SpatialChannel {
 
     /// A frame that concerned `station` has ended.
     #[inline]
-    fn resume(&mut self, now: Time, station: u32) {
+    pub(super) fn resume(&mut self, now: Time, station: u32) {
         if !self.signals.is_busy(station) {
             self.fall_idle(now, station);
         }
@@ -409,6 +431,9 @@ impl SpatialChannel {
 
     /// The medium is idle after an exchange of `station` that brought no answer, or none was due.
     fn conclude<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) {
+        if self.edca.is_some() {
+            return self.conclude_in(station, call);
+        }
         let index = station as usize;
         let transmission = self.transmissions[index];
         let frame = self.stations[index].frame.expect("a sender has a frame");

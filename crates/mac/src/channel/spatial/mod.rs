@@ -18,6 +18,8 @@
 //! - Retry counts belong to the frame, and a CTS clears the short one, as in a `SharedChannel`.
 //! - A station that is awaiting an answer does not answer others.
 //! - A given probability of frame errors strikes the receiver, and all others read the frame, unless it is to strike all.
+//! - A PPDU announces its own exchange in the NAV, not the rest of its TXOP. A bystander has read an A-MPDU only if it could
+//!   read all of it; its receiver gets those MPDUs that nothing disturbed, unless the preamble was.
 
 mod air_accounting;
 mod audience;
@@ -25,6 +27,7 @@ mod backoff_state;
 mod backoff_timers;
 mod bitset;
 mod cca;
+mod edca;
 mod exchange;
 mod fast;
 mod ns2;
@@ -43,6 +46,7 @@ use self::audience::Audiences;
 use self::backoff_state::{BackoffState, Intervals};
 use self::backoff_timers::BackoffTimers;
 use self::bitset::StationSet;
+use self::edca::SpatialEdca;
 use self::fast::atomic_exchange::AtomicExchange;
 use self::fast::exchange_audience::ExchangeAudiences;
 use self::fast::nav_hold::NavHolds;
@@ -67,6 +71,8 @@ enum Kind {
     Cts,
     Data,
     Ack,
+    BlockAckReq,
+    BlockAck,
 }
 
 /// Where a station stands in an exchange.
@@ -78,6 +84,8 @@ enum Stage {
     Sends,
     /// It sends a frame of this kind SIFS after the last.
     Due(Kind),
+    /// It begins another exchange of its TXOP SIFS after the last.
+    Continues,
     /// An answer to its frame is on the way, or due.
     Awaits,
     /// It got no answer; `met`: because of another frame.
@@ -138,6 +146,8 @@ pub struct SpatialChannel {
     backoff_timers: BackoffTimers,
     transmissions: Vec<Transmission>,
     stations: Vec<Station>,
+    /// Stations with access categories; those of DCF have `stations` and `queues` alone.
+    edca: Option<Box<SpatialEdca>>,
     queues: Vec<Queue>,
     errors: Vec<Errors>,
     /// Frames may be lost to given probabilities.
@@ -248,6 +258,7 @@ impl SpatialChannel {
             fast_paths: true,
             links,
             stations: vec![],
+            edca: None,
             queues: vec![],
             errors: vec![],
             lossy: false,
@@ -305,6 +316,7 @@ impl SpatialChannel {
         self.allows_atomic = self.fast_paths
             && self.signals.constant
             && self.tap.is_none()
+            && self.edca.is_none()
             && !(self.lossy || has_legacy || sends_cts_to_self);
     }
 
@@ -392,35 +404,41 @@ impl SpatialChannel {
     /// The queue of a station.
     #[must_use]
     pub fn queue(&self, station: u32) -> &Queue {
-        &self.queues[station as usize]
+        self.edcafs().map_or_else(|| &self.queues[station as usize], |edcafs| edcafs.queue(station))
     }
 
     /// What a station did.
     #[must_use]
     pub fn counters(&self, station: u32) -> &Counters {
-        &self.counters[station as usize]
+        &self.all_counters()[station as usize]
     }
 
     /// What every station did, in their order.
     #[must_use]
     pub fn all_counters(&self) -> &[Counters] {
-        &self.counters
+        self.edcafs().map_or(&self.counters, |edcafs| edcafs.all_counters())
     }
 
     /// The lengths of the access points' queues over time, in the order in which they were given.
     #[must_use]
     pub fn ap_queues(&self) -> &[Gauge] {
-        &self.gauges
+        self.edcafs().map_or(&self.gauges, |edcafs| edcafs.ap_queues())
     }
 
     /// The lengths of the access points' queues over time, in the order in which they were given.
     pub fn ap_queues_mut(&mut self) -> &mut [Gauge] {
-        &mut self.gauges
+        match &mut self.edca {
+            Some(edca) => edca.edcafs.ap_queues_mut(),
+            None => &mut self.gauges,
+        }
     }
 
     /// Packets of a station that are neither in its queue nor anyone else's: the frame it is trying to send.
     #[must_use]
     pub fn in_hand(&self, station: u32) -> Option<PacketId> {
+        if let Some(edcafs) = self.edcafs() {
+            return edcafs.in_hand(station);
+        }
         self.stations[station as usize].frame.filter(|frame| !frame.received).map(|frame| frame.id)
     }
 
@@ -436,7 +454,7 @@ impl SpatialChannel {
         accounting.account(now, &mut transmissions);
         for (station, transmission) in (0..).zip(&transmissions) {
             if self.signals.sends.has(station) {
-                accounting.settle(transmission, true);
+                accounting.settle(transmission, !transmission.met, Duration::ZERO);
             }
         }
         accounting.air
@@ -453,6 +471,9 @@ impl SpatialChannel {
         dropped: &mut Dropped,
         receiver: impl Fn(&Packet) -> u32,
     ) {
+        if self.edca.is_some() {
+            return self.offer_in(now, station, 0, id, packets, dropped, receiver);
+        }
         let to = receiver(&packets[id]);
         self.queues[station as usize].enqueue(now, id, to, packets, dropped);
         let mut call = Call { now, packets, dropped, retry_limit_drops: &mut vec![], receiver: &receiver };
@@ -603,6 +624,12 @@ impl SpatialChannel {
     fn step<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>, steps: &mut u64) -> MacEvent {
         let mut heard = MacEvent::Nothing;
         *steps += 1;
+        if self.edca.is_some()
+            && let Some(heard) = self.attend(call)
+        {
+            self.next = self.upcoming();
+            return heard;
+        }
         if call.now < self.next {
             self.wake(call);
             return heard;
@@ -631,6 +658,9 @@ impl SpatialChannel {
 
     /// When something happens next, queues that hold packets back left aside.
     fn upcoming(&mut self) -> Time {
+        if let Some(edca) = &self.edca {
+            return self.backoff_timers.next().min(edca.edcafs.next());
+        }
         self.exchange.as_ref().map_or_else(|| self.backoff_timers.next(), AtomicExchange::next)
     }
 }

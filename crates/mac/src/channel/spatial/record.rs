@@ -5,6 +5,7 @@ use wifair_units::Bytes;
 
 use super::{Kind, SpatialChannel, Transmission};
 use crate::BROADCAST;
+use crate::exchange::Step;
 use crate::tap::{Fate, FrameKind, FrameRecord};
 
 impl SpatialChannel {
@@ -34,24 +35,19 @@ impl SpatialChannel {
         read: bool,
         packets: &Packets,
     ) {
+        if self.edca.is_some() {
+            return self.record_in(sender, transmission, sensed, read, packets);
+        }
         let station = &self.stations[sender as usize];
         let sizes = &self.access.timing.sizes;
-        let is_cts_to_self = transmission.kind == Kind::CtsToSelf;
         let (kind, length) = match transmission.kind {
             Kind::CtsToSelf | Kind::Cts => (FrameKind::Cts, sizes.cts),
             Kind::Rts => (FrameKind::Rts, sizes.rts),
             Kind::Ack => (FrameKind::Ack, sizes.ack),
+            Kind::BlockAckReq | Kind::BlockAck => unreachable!("DCF has no block ACK"),
             Kind::Data => (FrameKind::Data, station.frame.map_or(Bytes(0), |frame| frame.length)),
         };
-        let fate = if read || (is_cts_to_self && !transmission.met) {
-            Fate::Read
-        } else if transmission.met {
-            Fate::Collision
-        } else if sensed || transmission.to == BROADCAST {
-            Fate::Error
-        } else {
-            Fate::Deaf
-        };
+        let fate = fate(transmission, sensed, read);
         let carried = station.frame.filter(|frame| kind == FrameKind::Data && !frame.received);
         let frame = FrameRecord {
             rate: transmission.rate,
@@ -62,15 +58,61 @@ impl SpatialChannel {
             id: carried.map(|frame| frame.id),
             ..FrameRecord::new(kind, (sender, transmission.to), (transmission.start, transmission.end), fate)
         };
+        self.push_records(transmission, vec![frame]);
+    }
+
+    /// The same where stations have categories.
+    fn record_in(&mut self, sender: u32, transmission: &Transmission, sensed: bool, read: bool, packets: &Packets) {
+        let (Some(edca), Some(tap)) = (&self.edca, &mut self.tap) else { return };
+        let fate = fate(transmission, sensed, read);
+        let is_answer = matches!(transmission.kind, Kind::Cts | Kind::Ack | Kind::BlockAck);
+        let index = edca.current_of(if is_answer { transmission.to } else { sender });
+        let control = |step| vec![edca.edcafs.control_record(index, step, transmission.start, fate)];
+        let mut records = match transmission.kind {
+            Kind::CtsToSelf => control(Step::CtsToSelf),
+            Kind::Rts => control(Step::Rts),
+            Kind::Cts => control(Step::Cts),
+            Kind::Ack | Kind::BlockAck => vec![edca.edcafs.response_record(index, transmission.end, fate)],
+            Kind::Data | Kind::BlockAckReq => {
+                let spoilt = if transmission.met { Fate::Collision } else { Fate::Error };
+                let whole = (!read).then_some(fate);
+                edca.edcafs.data_records(tap, index, transmission.end, packets, whole, spoilt)
+            }
+        };
+        for record in &mut records {
+            record.rate = transmission.rate;
+            record.end = transmission.end;
+            record.reserves = transmission.nav.saturating_since(transmission.end);
+        }
+        self.push_records(transmission, records);
+    }
+
+    /// Keeps records of MPDUs on the air together; hearers other than the receiver have read all or nothing.
+    fn push_records(&mut self, transmission: &Transmission, records: Vec<FrameRecord>) {
         let receivers = &self.receivers;
         if let Some(tap) = &mut self.tap {
-            tap.heard_frame(frame, |hearer| match hearer.fate {
-                Fate::Read if hearer.station == transmission.to => fate,
+            tap.heard_frames(records, |hearer, frame| match hearer.fate {
+                _ if hearer.station == transmission.to && frame.aggregate.is_some() => frame.fate,
+                Fate::Read if hearer.station == transmission.to => frame.fate,
                 Fate::Read if transmission.to == BROADCAST && receivers.binary_search(&hearer.station).is_err() => {
                     Fate::Error
                 }
                 fate => fate,
             });
         }
+    }
+}
+
+/// What became of a frame at its receiver, which `sensed` it, and `read` it or not.
+fn fate(transmission: &Transmission, sensed: bool, read: bool) -> Fate {
+    let is_cts_to_self = transmission.kind == Kind::CtsToSelf;
+    if read || (is_cts_to_self && !transmission.met) {
+        Fate::Read
+    } else if transmission.met {
+        Fate::Collision
+    } else if sensed || transmission.to == BROADCAST {
+        Fate::Error
+    } else {
+        Fate::Deaf
     }
 }

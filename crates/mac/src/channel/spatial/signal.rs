@@ -195,6 +195,30 @@ impl Signals {
         self.threshold.is_met(power, self.noise[station as usize], self.all_at(station), other)
     }
 
+    /// Whether nothing but noise stands in the way of the frame of `sender` that `station` receives.
+    pub fn is_undisturbed(&self, station: u32, sender: u32) -> bool {
+        if self.capture == Capture::None {
+            return !self.is_crowded(station);
+        }
+        let rival =
+            if self.threshold.by == Interference::Strongest { self.strongest_but(station, sender) } else { 0.0 };
+        self.stands_out(self.received[station as usize].power, station, rival)
+    }
+
+    /// Power of the strongest frame at a station, that of one sender left aside.
+    #[cold]
+    fn strongest_but(&self, station: u32, sender: u32) -> f64 {
+        let (word, bit) = place(station);
+        let senders = (0..u32::try_from(self.received.len()).expect("stations are numbered in 32 bits"))
+            .filter(|other| *other != sender && self.sends.has(*other));
+        let powers = senders.filter_map(|other| {
+            let rx =
+                self.rx_powers.rx_row(other).iter().find(|rx| rx.word as usize == word && rx.reached & bit != 0)?;
+            Some(self.rx_powers.power(rx, station))
+        });
+        powers.fold(0.0, f64::max)
+    }
+
     /// Whether a receiver like that of ns-2 can do with them: it knows levels, and no bits.
     pub fn are_those_of_ns2(&self) -> bool {
         let captures = self.capture == Capture::First && self.threshold.by == Interference::Strongest;

@@ -1,0 +1,71 @@
+//! Which MPDUs of an A-MPDU arrive while other frames come and go.
+//!
+//! A receiver that has read the preamble of a PPDU follows it to its end. Each MPDU inside has an FCS of its own, so only
+//! those are lost during which interference was too strong, and all are if it was during the preamble, or if the receiver
+//! turned to another frame.
+
+use wifair_units::Time;
+
+use crate::channel::spatial::SpatialChannel;
+
+/// An A-MPDU on the air, as its receiver gets it.
+#[derive(Clone, Debug)]
+pub(super) struct AggregateReception {
+    sender: u32,
+    to: u32,
+    start: Time,
+    /// Since when it is as `is_clean` says.
+    since: Time,
+    is_clean: bool,
+    /// When it was not.
+    spoilt: Vec<(Time, Time)>,
+    /// The receiver does not follow it.
+    is_left: bool,
+}
+
+impl AggregateReception {
+    pub fn new(now: Time, sender: u32, to: u32) -> Self {
+        Self { sender, to, start: now, since: now, is_clean: true, spoilt: vec![], is_left: false }
+    }
+
+    /// From `now` on it can be read, or not.
+    fn turn(&mut self, now: Time, is_clean: bool) {
+        if self.is_clean && !is_clean {
+            self.since = now;
+        } else if !self.is_clean && is_clean {
+            self.spoilt.push((self.since, now));
+        }
+        self.is_clean = is_clean;
+    }
+}
+
+impl SpatialChannel {
+    /// Frames have begun or ended at `now`: looks at what is being received.
+    pub(in crate::channel::spatial) fn watch_receptions(&mut self, now: Time) {
+        let Some(edca) = self.edca.as_deref_mut().filter(|edca| !edca.receptions.is_empty()) else { return };
+        for reception in &mut edca.receptions {
+            let &mut AggregateReception { sender, to, start, .. } = reception;
+            let is_followed = self.signals.receiving.has(to) && self.signals.sender_at(to) == sender;
+            let is_clean = is_followed && self.signals.is_undisturbed(to, sender);
+            // What cannot be read though nothing disturbs it is too weak, or in a mode that the receiver does not know.
+            let is_unreadable = now == start && is_clean && self.signals.spoilt.has(to);
+            reception.is_left |= !is_followed || is_unreadable;
+            reception.turn(now, is_clean);
+        }
+    }
+
+    /// The PPDU of `sender` ends at `now`: marks those of its MPDUs that were spoilt.
+    pub(in crate::channel::spatial) fn close_reception(&mut self, now: Time, sender: u32) {
+        let Some(edca) = self.edca.as_deref_mut() else { return };
+        let Some(place) = edca.receptions.iter().position(|reception| reception.sender == sender) else { return };
+        let mut reception = edca.receptions.swap_remove(place);
+        reception.turn(now, true);
+        let index = edca.current[sender as usize];
+        let (preamble, spans) = edca.edcafs.mpdu_spans(index);
+        let start = reception.start;
+        let meets = |from: Time, until: Time| reception.spoilt.iter().any(|spoilt| spoilt.0 < until && from < spoilt.1);
+        let is_lost = reception.is_left || meets(start, start + preamble);
+        let ppdu = &mut edca.edcafs.contenders[index].ppdu;
+        ppdu.spoil(|place, _| is_lost || meets(start + spans[place].0, start + spans[place].1));
+    }
+}

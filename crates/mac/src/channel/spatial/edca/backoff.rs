@@ -1,0 +1,104 @@
+//! The backoff of each category of a station, on the station's carrier sense and NAV.
+
+use wifair_units::{Duration, Time};
+
+use super::SpatialEdca;
+use crate::channel::spatial::SpatialChannel;
+use crate::channel::spatial::backoff_state::Intervals;
+use crate::edcaf::SlotRules;
+use crate::tap::Tap;
+
+/// Where the backoff of a category stands.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CategoryBackoff {
+    /// Slots that are left.
+    pub left: u32,
+    /// It has something to send when the backoff ends.
+    pub contends: bool,
+    /// It is about to send without backoff; it must draw one if somebody is faster.
+    pub immediate: bool,
+    /// From when on slots count, if not from AIFS after the channel fell idle.
+    pub from: Option<Time>,
+}
+
+impl SpatialEdca {
+    /// From when on a category counts slots whose station would count them from `base` on if AIFS were `difs`.
+    pub fn counts_from(&self, index: usize, base: Time, difs: Duration) -> Time {
+        self.backoffs[index].from.unwrap_or_else(|| base + self.edcafs.contenders[index].aifs - difs)
+    }
+
+    /// When the backoff of a category ends if the channel stays idle.
+    pub fn due(&self, index: usize, base: Time, intervals: &Intervals) -> Time {
+        self.counts_from(index, base, intervals.difs) + intervals.slot * u64::from(self.backoffs[index].left)
+    }
+
+    /// Another frame stops the backoff of a category at `now`.
+    pub fn stop(&mut self, index: usize, base: Time, now: Time, intervals: &Intervals) {
+        let from = self.counts_from(index, base, intervals.difs);
+        let own = &mut self.backoffs[index];
+        own.from = None;
+        if std::mem::take(&mut own.immediate) {
+            own.left = self.edcafs.contenders[index].contention.draw();
+        } else if now >= from {
+            // 10.22.2.4: an EDCA function counts at the boundary, too, at which somebody else begins.
+            let at_boundary = u32::from(self.edcafs.slot_rules == SlotRules::Edca);
+            own.left = own.left.saturating_sub(intervals.slots(now - from).saturating_add(at_boundary));
+        }
+    }
+
+    /// Notes what the categories of a station have counted until `now`.
+    #[cold]
+    pub fn record_backoffs(&self, tap: &mut Tap, station: u32, base: Time, now: Time, intervals: &Intervals) {
+        for index in self.edcafs.own(station) {
+            let own = &self.backoffs[index];
+            if own.contends && own.left > 0 {
+                tap.backoff(station, self.counts_from(index, base, intervals.difs), now);
+            }
+        }
+    }
+
+    /// Whether any category of a station has something to send.
+    pub fn contends(&self, station: u32) -> bool {
+        self.backoffs[self.edcafs.own(station)].iter().any(|own| own.contends)
+    }
+}
+
+impl SpatialChannel {
+    /// The categories of `station` stop counting, for it senses a frame. Whether that is all it will do.
+    pub(in crate::channel::spatial) fn stop_categories(&mut self, now: Time, station: u32) -> bool {
+        let Some(edca) = self.edca.as_deref_mut() else { return false };
+        let base = self.backoffs[station as usize].from();
+        if let Some(tap) = &mut self.tap {
+            edca.record_backoffs(tap, station, base, now, &self.intervals);
+        }
+        let mut is_done = true;
+        for index in edca.edcafs.own(station) {
+            edca.stop(index, base, now, &self.intervals);
+            let own = &edca.backoffs[index];
+            is_done &= !own.contends && own.left == 0;
+        }
+        is_done
+    }
+
+    /// The channel is idle for `station`: its categories count from AIFS after that on.
+    pub(in crate::channel::spatial) fn resume_categories(&mut self, station: u32) {
+        let edca = self.categories();
+        for index in edca.edcafs.own(station) {
+            let own = &mut edca.backoffs[index];
+            if !own.immediate {
+                own.from = None;
+            }
+        }
+        self.set_timer(station);
+    }
+
+    /// Sets the timer of `station` to the backoff that ends first.
+    pub(super) fn set_timer(&mut self, station: u32) {
+        let Some(edca) = self.edca.as_deref_mut() else { return };
+        let base = self.backoffs[station as usize].from();
+        let contending = edca.edcafs.own(station).filter(|index| edca.backoffs[*index].contends);
+        if let Some(first) = contending.map(|index| edca.due(index, base, &self.intervals)).min() {
+            self.backoff_timers.set(station, first);
+        }
+    }
+}

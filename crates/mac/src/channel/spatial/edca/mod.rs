@@ -1,0 +1,173 @@
+//! Stations with access categories in space: EDCA, aggregates and block ACK beside hidden nodes.
+//!
+//! What stations send is in [`edcaf`](crate::edcaf), as on the channel where all hear all; who hears it is in
+//! [`signal`](super::signal), as with DCF. Here is what lies between the two: each category of a station counts slots on the
+//! station's own carrier sense and NAV, and a frame that others meet may reach its receiver in part.
+
+mod aggregate_reception;
+mod backoff;
+mod exchange;
+
+use wifair_packet::{Packet, PacketId, Packets};
+use wifair_units::Time;
+
+use self::aggregate_reception::AggregateReception;
+use self::backoff::CategoryBackoff;
+use super::{Call, RadioLinks, SpatialChannel};
+use crate::category::Category;
+use crate::edcaf::{EdcaSettings, Edcafs};
+use crate::{IdleAccess, MacEvent};
+use wifair_queue::Dropped;
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub(super) struct SpatialEdca {
+    pub edcafs: Edcafs,
+    /// The backoff of each category, in the order of [`Edcafs::contenders`].
+    backoffs: Vec<CategoryBackoff>,
+    /// The category of each station that sends, or sent last.
+    current: Vec<usize>,
+    /// A-MPDUs on the air.
+    receptions: Vec<AggregateReception>,
+}
+
+impl SpatialEdca {
+    /// The category of a station that sends, or sent last.
+    pub fn current_of(&self, station: u32) -> usize {
+        self.current[station as usize]
+    }
+}
+
+impl SpatialChannel {
+    /// A channel of stations with access categories; `links` tell who hears whom.
+    ///
+    /// # Panics
+    /// If the links are not those of as many stations, or stations differ in the number of their categories.
+    #[must_use]
+    pub fn with_categories(settings: EdcaSettings, links: RadioLinks) -> Self {
+        let common = settings.stations.iter().map(|station| station.common.clone()).collect();
+        let mut space = Self::new(settings.access, &settings.aps, links, common);
+        let edcafs = Edcafs::new(settings);
+        space.edca = Some(Box::new(SpatialEdca {
+            backoffs: vec![CategoryBackoff::default(); edcafs.contenders.len()],
+            current: vec![0; space.stations.len()],
+            receptions: vec![],
+            edcafs,
+        }));
+        space.learn_audiences();
+        space
+    }
+
+    /// The stations' queues and counters, if they have access categories.
+    #[must_use]
+    pub fn edcafs(&self) -> Option<&Edcafs> {
+        self.edca.as_ref().map(|edca| &edca.edcafs)
+    }
+
+    /// The same, to be changed.
+    pub fn edcafs_mut(&mut self) -> Option<&mut Edcafs> {
+        self.edca.as_mut().map(|edca| &mut edca.edcafs)
+    }
+
+    /// What only stations with categories have.
+    fn categories(&mut self) -> &mut SpatialEdca {
+        self.edca.as_deref_mut().expect("the stations have categories")
+    }
+
+    /// A station contends by other parameters from its next frame on, in its last category.
+    ///
+    /// # Panics
+    /// If the stations have no categories.
+    pub fn set_category(&mut self, station: u32, parameters: &Category) {
+        let base = self.backoffs[station as usize].from();
+        let difs = self.intervals.difs;
+        let edca = self.categories();
+        let index = edca.edcafs.index(station, edca.edcafs.categories - 1);
+        let from = edca.counts_from(index, base, difs);
+        if edca.edcafs.set_category(station, parameters).is_some() {
+            edca.backoffs[index].from = Some(from); // the backoff under way goes on as it began
+        }
+    }
+
+    /// `station` gets a packet to send; `category` is the place of its category where its kind does not decide. `receiver` tells
+    /// the station to which a packet goes next.
+    ///
+    /// # Panics
+    /// If the stations have no categories.
+    #[allow(clippy::too_many_arguments)]
+    pub fn offer_in(
+        &mut self,
+        now: Time,
+        station: u32,
+        category: usize,
+        id: PacketId,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receiver: impl Fn(&Packet) -> u32,
+    ) {
+        let edcafs = &mut self.categories().edcafs;
+        let (index, is_loaded) = edcafs.enqueue(now, station, category, id, packets, dropped, &receiver);
+        edcafs.after_offer(now, station);
+        if is_loaded {
+            self.request_in(now, index);
+        }
+        self.next = self.upcoming();
+    }
+
+    /// A category that had nothing to send contends for the channel.
+    fn request_in(&mut self, now: Time, index: usize) {
+        let Some(edca) = self.edca.as_deref_mut() else { return };
+        let station = crate::edcaf::number(edca.edcafs.station_of(index));
+        self.nav_holds.release(station);
+        self.alert.put(station, true);
+        let backoff = &mut self.backoffs[station as usize];
+        backoff.wake(self.signals.eifs_pending.has(station), &self.intervals);
+        backoff.contends = true;
+        let from = edca.counts_from(index, backoff.from(), self.intervals.difs);
+        let contender = &mut edca.edcafs.contenders[index];
+        let own = &mut edca.backoffs[index];
+        own.contends = true;
+        let is_engaged = backoff.engaged || self.signals.is_busy(station);
+        if is_engaged || now < backoff.nav_until() {
+            // 10.3.4.2: the channel is busy, so a backoff is due, unless one is pending already.
+            if own.left == 0 {
+                own.left = contender.contention.draw();
+            }
+            if is_engaged {
+                return;
+            }
+        } else if own.left <= self.intervals.slots(now.saturating_since(from)) {
+            match self.access.idle_access {
+                IdleAccess::Immediate => {
+                    own.from = Some(from.max(now));
+                    own.left = 0;
+                    own.immediate = true;
+                }
+                IdleAccess::Backoff => {
+                    own.from = Some(from.max(now + contender.aifs));
+                    own.left = contender.contention.draw();
+                }
+            }
+        }
+        self.set_timer(station);
+    }
+
+    /// What is due at the time of the call and does not depend on the air.
+    pub(super) fn attend<R: Fn(&Packet) -> u32>(&mut self, call: &mut Call<R>) -> Option<MacEvent> {
+        let edcafs = &mut self.edca.as_deref_mut()?.edcafs;
+        if let Some(event) = edcafs.due(call.now, call.retry_limit_drops) {
+            return Some(event);
+        }
+        if self.backoff_timers.next() > call.now {
+            while let Some(index) = self.categories().edcafs.paused_queues.wake(call.now) {
+                let (index, edcafs) = (index as usize, &mut self.categories().edcafs);
+                if edcafs.contenders[index].task.is_none()
+                    && edcafs.load(call.now, index, call.packets, call.dropped, call.receiver)
+                {
+                    self.request_in(call.now, index);
+                }
+            }
+        }
+        None
+    }
+}

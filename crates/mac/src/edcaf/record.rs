@@ -1,0 +1,126 @@
+//! Records of what EDCA functions put on the air.
+
+use wifair_packet::Packets;
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+use super::{BLOCK_ACK_REQ, BROADCAST, Edcafs, Ppdu, Step, control_air, control_rate, number};
+use crate::tap::{Fate, FrameKind, FrameRecord, InAggregate, Tap};
+
+impl Edcafs {
+    /// What a frame announces that is followed by others for `rest`.
+    fn reserves(&self, rest: Duration) -> Duration {
+        self.access.round_nav(rest)
+    }
+
+    /// A frame that precedes data, from `began` on.
+    pub(crate) fn control_record(&self, sender: usize, step: Step, began: Time, fate: Fate) -> FrameRecord {
+        let timing = &self.access.timing;
+        let ppdu = &self.contenders[sender].ppdu;
+        let from = number(self.station_of(sender));
+        let (kind, ends, length) = match step {
+            Step::Rts => (FrameKind::Rts, (from, ppdu.to), timing.sizes.rts),
+            Step::Cts => (FrameKind::Cts, (ppdu.to, from), timing.sizes.cts),
+            _ => (FrameKind::Cts, (from, from), timing.sizes.cts),
+        };
+        // A CTS announces what the RTS did, less itself and the gap before it.
+        let after_rts = timing.sifs * 3 + timing.cts() + ppdu.air + ppdu.response;
+        let reserves = match step {
+            Step::Rts => self.reserves(after_rts),
+            Step::Cts => self.reserves(after_rts) - timing.sifs - timing.cts(),
+            _ => self.reserves(timing.sifs * 2 + ppdu.air + ppdu.response),
+        };
+        let rate = control_rate(&self.access);
+        let end = began + control_air(&self.access, step);
+        FrameRecord { rate, length, reserves, ..FrameRecord::new(kind, ends, (began, end), fate) }
+    }
+
+    /// The MPDUs of a PPDU, or a request, that end at `end`; with the same fate for all, if it is given, otherwise `spoilt` for
+    /// those that do not arrive.
+    pub(crate) fn data_records(
+        &self,
+        tap: &mut Tap,
+        sender: usize,
+        end: Time,
+        packets: &Packets,
+        fate: Option<Fate>,
+        spoilt: Fate,
+    ) -> Vec<FrameRecord> {
+        let contender = &self.contenders[sender];
+        let ppdu = &contender.ppdu;
+        let station = self.station_of(sender);
+        let span = (end - ppdu.air, end);
+        let ends = (number(station), ppdu.to);
+        let answer = if ppdu.to == BROADCAST { Duration::ZERO } else { self.access.timing.sifs + ppdu.response };
+        let reserves = self.reserves(answer);
+        let fate_of = |is_spoilt: bool| fate.unwrap_or(if is_spoilt { spoilt } else { Fate::Read });
+        let window = &contender.windows[contender.task.expect("a sender has something to send").window()];
+        if ppdu.is_request() {
+            let frame = FrameRecord::new(FrameKind::BlockAckReq, ends, span, fate_of(!ppdu.is_read()));
+            let rate = self.control_rate(station, ppdu.to);
+            let (sequence, tid) = (Some(on_air(window.origin())), self.tid(sender));
+            return vec![FrameRecord { rate, length: BLOCK_ACK_REQ, reserves, sequence, tid, ..frame }];
+        }
+        let ppdu_number = ppdu.is_aggregate().then(|| tap.next_aggregate());
+        let count = ppdu.mpdus().len();
+        let is_broadcast = ppdu.to == BROADCAST;
+        let mode = self.mode_towards(station, ppdu.to).filter(|_| !is_broadcast).map(|mode| mode.tx);
+        let record = |(place, &(number, is_spoilt)): (usize, &(u64, bool))| {
+            let mpdu = window.mpdu(number);
+            #[allow(clippy::cast_possible_truncation)]
+            let (place, of) = (place as u16, count as u16);
+            FrameRecord {
+                rate: self.data_rate(station, ppdu),
+                length: Bytes(u64::from(mpdu.length)),
+                reserves,
+                retry: if self.aggregation.is_some() { mpdu.attempts > 1 } else { contender.contention.is_retry() },
+                packet: (!mpdu.is_received()).then(|| packets[mpdu.first]),
+                id: (!mpdu.is_received()).then_some(mpdu.first),
+                sequence: self.aggregation.as_ref().map(|_| on_air(number)),
+                tid: self.tid(sender),
+                mode,
+                msdus: mpdu.packets,
+                aggregate: ppdu_number.map(|ppdu| InAggregate { ppdu, place, of }),
+                ..FrameRecord::new(FrameKind::Data, ends, span, fate_of(is_spoilt))
+            }
+        };
+        ppdu.mpdus().iter().enumerate().map(record).collect()
+    }
+
+    /// Rate of data.
+    pub(crate) fn data_rate(&self, station: usize, ppdu: &Ppdu) -> BitRate {
+        if ppdu.to == BROADCAST {
+            return self.access.broadcast_rate;
+        }
+        let bare = self.stations[self.rate_of(station, ppdu.to)].rate;
+        self.mode_towards(station, ppdu.to).map_or(bare, |mode| mode.tx.data_rate())
+    }
+
+    /// The answer to `sender` that ends at `now`.
+    pub(crate) fn response_record(&self, sender: usize, now: Time, fate: Fate) -> FrameRecord {
+        let station = self.station_of(sender);
+        let ppdu = &self.contenders[sender].ppdu;
+        let is_block_ack = ppdu.has(Step::BlockAck);
+        let (kind, length) = match &self.aggregation {
+            Some(_) if is_block_ack => (FrameKind::BlockAck, self.response_length(station, ppdu.to, ppdu.purpose)),
+            _ => (FrameKind::Ack, self.access.timing.sizes.ack),
+        };
+        let frame = FrameRecord::new(kind, (ppdu.to, number(station)), (now - ppdu.response, now), fate);
+        let tid = if is_block_ack { self.tid(sender) } else { None };
+        FrameRecord { rate: self.control_rate(station, ppdu.to), length, tid, ..frame }
+    }
+
+    /// Traffic identifier of a sender's category: the user priorities 6, 5, 0 and 1 (IEEE Std 802.11-2016, table 10-1).
+    fn tid(&self, sender: usize) -> Option<u8> {
+        self.aggregation.as_ref()?;
+        let (station, to) = (self.station_of(sender), self.contenders[sender].ppdu.to);
+        if self.stations[self.rate_of(station, to)].is_legacy {
+            return None; // no QoS data
+        }
+        [6, 5, 0, 1].get(sender % self.categories).copied().filter(|_| self.categories == 4)
+    }
+}
+
+/// A sequence number as it is on the air.
+fn on_air(number: u64) -> u16 {
+    u16::try_from(number % 4096).expect("12 bits")
+}
