@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use wifair_ap::Access;
 use wifair_config::{Limit, Node as Tree, Place, Reader, hint};
+use wifair_phy::Spoils;
 use wifair_phy::rate::Adaptation;
 use wifair_queue as queue;
 use wifair_units::{BitRate, Bytes, Duration};
@@ -218,6 +219,7 @@ impl Builder<'_> {
             self.without_space(wlan);
         }
         self.high_throughput(wlan);
+        self.categories_in_space(wlan);
         for (path, window) in contention_windows::odd(self.file, wlan) {
             let key = path.rsplit('.').next().unwrap_or_default();
             let message = format!("`{key}` is {window}, which is not one less than a power of two");
@@ -244,11 +246,6 @@ impl Builder<'_> {
         }
         if let Some(ap) = &self.file.ap {
             self.windows("ap", ap.cw_min, ap.cw_max, wlan);
-            if self.file.space.is_some() && ap.scheme.access != Access::None {
-                let message = format!("`access` is \"{}\" beside a [space]", ap.scheme.access);
-                let note = "access categories need a cell in which everybody hears everybody; leave out one of the two";
-                self.problem("ap.scheme.access", &message, note);
-            }
         }
         for (index, group) in self.file.stations.iter().enumerate() {
             let path = format!("stations[{index}]");
@@ -293,14 +290,57 @@ impl Builder<'_> {
         }
     }
 
+    /// Reports what stations with access categories cannot do in space.
+    fn categories_in_space(&mut self, wlan: &Wlan) {
+        let Some(space) = &self.file.space else { return };
+        let access = self.file.ap.as_ref().map_or(Access::None, |ap| ap.scheme.access);
+        let who = match (wlan.standard.has_mcs(), access) {
+            (true, _) => wlan.standard.to_string(),
+            (false, Access::None) => return,
+            (false, access) => format!("access = \"{access}\""),
+        };
+        if wlan.standard.has_mcs() && space.reception.spoils == Spoils::Bits {
+            let message = format!("`spoils` is \"bits\" with {who}");
+            let note =
+                "bit errors are known for 802.11b, a and g; write spoils = \"threshold\" and a capture_threshold";
+            self.problem("space.reception.spoils", &message, note);
+        }
+        let has_mcs = wlan.standard.has_mcs();
+        let adapts = |chosen: &Adaptation| *chosen != Adaptation::Fixed;
+        let mut refused = vec![];
+        if adapts(&wlan.rate_adaptation) {
+            refused.push("wlan.rate_adaptation".to_owned());
+        }
+        if wlan.cf_end && has_mcs {
+            refused.push("wlan.cf_end".to_owned());
+        }
+        for (index, group) in self.file.stations.iter().enumerate() {
+            for (key, is_set) in [
+                ("rate_adaptation", group.rate_adaptation.as_ref().is_some_and(adapts)),
+                ("snr", has_mcs && group.snr.is_some()),
+                ("standard", has_mcs && group.standard.is_some_and(|standard| standard != wlan.standard)),
+            ] {
+                if is_set {
+                    refused.push(format!("stations[{index}].{key}"));
+                }
+            }
+        }
+        for path in refused {
+            let key = path.rsplit('.').next().unwrap_or_default();
+            let note = match key {
+                "snr" => "in [space] powers and `reception` decide what is read; leave it out",
+                "standard" => "in [space] all stations are of one standard from 802.11n on; leave out one of the two",
+                "cf_end" => "in [space] a frame announces its own exchange, not the rest of its TXOP; leave it out",
+                _ => "stations with access categories send at fixed rates in [space]; leave out one of the two",
+            };
+            self.problem(&path, &format!("`{key}` with {who} in [space]"), note);
+        }
+    }
+
     /// Reports what 802.11n and later do not have here, or older standards do not have.
     fn high_throughput(&mut self, wlan: &Wlan) {
         let mut problems = vec![];
         let has_mcs = wlan.standard.has_mcs();
-        if has_mcs && self.file.space.is_some() {
-            let note = "802.11n and later need a cell in which everybody hears everybody; leave out [space]";
-            problems.push(("space".to_owned(), format!("a [space] with {}", wlan.standard), note.to_owned()));
-        }
         let foreign = |key: &str| {
             if has_mcs {
                 (format!("`{key}` does not apply to {}", wlan.standard), "write `edca` or `mcs`".to_owned())

@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 
 use wifair_engine::{EventQueue, NextEventTree, Timers, stream};
 use wifair_mac::edcaf::{CategoryCounters, EdcaSettings, EdcaStation};
-use wifair_mac::{AirTime, Channel, Counters, GeneralChannel, MacEvent, SharedChannel, SpatialChannel};
+use wifair_mac::{AccessCategory, AirTime, Channel, Counters, GeneralChannel, MacEvent, SharedChannel, SpatialChannel};
 use wifair_metrics::Jitter;
 use wifair_packet::{Kind, Packet, PacketId, Packets, flag};
 use wifair_queue::Dropped;
@@ -231,9 +231,9 @@ impl World {
                     }
                     Channel::Spatial(if channel.rates.is_empty() { space } else { space.with_rates(channel.rates) })
                 }
-                (None, Some(categories)) => {
+                (space, Some(categories)) => {
                     let stations = channel.stations.into_iter().zip(categories.stations);
-                    Channel::General(Box::new(GeneralChannel::new(EdcaSettings {
+                    let settings = EdcaSettings {
                         access: channel.access,
                         aps: channel.aps,
                         classifier: categories.classifier,
@@ -245,9 +245,15 @@ impl World {
                                 EdcaStation { common, mode, link, aggregation, is_legacy, categories }
                             })
                             .collect(),
-                    })))
+                    };
+                    if let Some((links, signals)) = space {
+                        let mut space = SpatialChannel::with_categories(settings, links).with_signals(signals);
+                        space.set_errors_for_all(channel.errors_for_all);
+                        Channel::Spatial(space)
+                    } else {
+                        Channel::General(Box::new(GeneralChannel::new(settings)))
+                    }
                 }
-                (Some(_), Some(_)) => panic!("access categories need a medium in which everybody hears everybody"),
             });
         }
         let links: Vec<WiredLink> = plan.links.into_iter().map(WiredLink::new).collect();
@@ -672,10 +678,13 @@ impl World {
         let hops = &self.hops;
         let channel = &mut self.channels[index];
         let receiver = |packet: &Packet| next_station(hops, packet);
-        let offered = if let Channel::General(general) = channel {
+        let offered = if channel.edcafs().is_some() {
             let flow = self.packets[id].flow as usize;
-            let category = self.connections.get(flow).map_or(0, |connection| connection.category);
-            general.offer_in(self.now, from, category, id, &mut self.packets, &mut self.dropped, receiver);
+            let category = match self.packets[id].kind {
+                Kind::Routing => AccessCategory::Be.index(),
+                _ => self.connections.get(flow).map_or(0, |connection| connection.category),
+            };
+            channel.offer_in(self.now, from, category, id, &mut self.packets, &mut self.dropped, receiver);
             true
         } else {
             channel.offer(self.now, from, id, &mut self.packets, &mut self.dropped, receiver)

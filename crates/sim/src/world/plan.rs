@@ -70,7 +70,7 @@ pub struct ChannelPlan {
     pub outages: Vec<Outages>,
     /// All stations, the access point among them.
     pub stations: Vec<StationSettings>,
-    /// Access categories, where stations do not contend by DCF; only where everybody hears everybody.
+    /// Access categories, where stations do not contend by DCF.
     pub categories: Option<CategoriesPlan>,
     /// What each access point does to packets that pass.
     pub schemes: Vec<Schemes>,

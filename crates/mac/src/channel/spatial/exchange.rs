@@ -298,7 +298,8 @@ impl SpatialChannel {
         call: &mut Call<R>,
     ) -> MacEvent {
         // 10.3.2.9: no CTS while the NAV says that the medium is busy.
-        let answers = read && now >= self.backoffs[transmission.to as usize].nav_until();
+        let nav = self.backoffs[transmission.to as usize].nav_until();
+        let answers = read && (now >= nav || self.is_of_own_txop(sender, nav));
         self.answer(now, sender, transmission, answers.then_some(Kind::Cts), call);
         MacEvent::Nothing
     }

@@ -75,6 +75,7 @@ impl SpatialChannel {
                 own.left = contender.contention.draw();
             }
         }
+        edca.txop_nav[sender as usize] = now;
         edca.current[sender as usize] = winner.expect("a backoff of the station has ended");
         backoff.contends = edca.contends(sender);
     }
@@ -184,7 +185,7 @@ impl SpatialChannel {
         call: &mut Call<R>,
     ) -> MacEvent {
         let now = call.now;
-        match transmission.kind {
+        let heard = match transmission.kind {
             Kind::CtsToSelf => {
                 let air = transmission.end - transmission.start;
                 self.categories().edcafs.counters[sender as usize].control += air;
@@ -194,7 +195,10 @@ impl SpatialChannel {
             Kind::Rts => self.end_of_rts(now, sender, transmission, read, call),
             Kind::Cts | Kind::Ack | Kind::BlockAck => self.end_of_answer_in(now, sender, transmission, read, call),
             Kind::Data | Kind::BlockAckReq => self.end_of_ppdu(now, sender, transmission, read, call),
-        }
+        };
+        let nav = &mut self.categories().txop_nav[sender as usize];
+        *nav = transmission.nav.max(*nav);
+        heard
     }
 
     fn end_of_ppdu<R: Fn(&Packet) -> u32>(

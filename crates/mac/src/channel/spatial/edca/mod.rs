@@ -27,6 +27,8 @@ pub(super) struct SpatialEdca {
     backoffs: Vec<CategoryBackoff>,
     /// The category of each station that sends, or sent last.
     current: Vec<usize>,
+    /// Until when the frames of each station's present TXOP have reserved the channel.
+    txop_nav: Vec<Time>,
     /// A-MPDUs on the air.
     receptions: Vec<AggregateReception>,
 }
@@ -51,6 +53,7 @@ impl SpatialChannel {
         space.edca = Some(Box::new(SpatialEdca {
             backoffs: vec![CategoryBackoff::default(); edcafs.contenders.len()],
             current: vec![0; space.stations.len()],
+            txop_nav: vec![Time::ZERO; space.stations.len()],
             receptions: vec![],
             edcafs,
         }));
@@ -150,6 +153,12 @@ impl SpatialChannel {
             }
         }
         self.set_timer(station);
+    }
+
+    /// Whether a NAV is one that `sender` has set in its present TXOP: it keeps nobody from answering that station
+    /// (10.22.2.4).
+    pub(super) fn is_of_own_txop(&self, sender: u32, nav: Time) -> bool {
+        self.edca.as_ref().is_some_and(|edca| nav <= edca.txop_nav[sender as usize])
     }
 
     /// What is due at the time of the call and does not depend on the air.
