@@ -113,10 +113,16 @@ fn layouts() -> impl Strategy<Value = Layout> {
     let air = (select(vec!["802.11b", "802.11g", "802.11a"]), select(vec!["", "", "profile = 'ns2'"]), wlan);
     let rest = (select(queues), select(vec![3_u32, 20, 100]), select(schemes), prop::collection::vec(cell, 1..4));
     (air, select(spaces), any::<bool>(), rest).prop_map(
-        |((standard, profile, wlan), space, one_channel, (queue, limit, scheme, cells))| {
-            // Access categories of today's channels need one in which everybody hears everybody.
-            let space = space.filter(|_| !scheme.starts_with("scheme.access"));
-            Layout { standard, profile, wlan, space, one_channel, queue, limit, scheme, cells }
+        |((standard, profile, wlan), space, one_channel, (queue, limit, scheme, cells))| Layout {
+            standard,
+            profile,
+            wlan,
+            space,
+            one_channel,
+            queue,
+            limit,
+            scheme,
+            cells,
         },
     )
 }

@@ -200,7 +200,10 @@ fn what_cannot_be_is_said() {
         ("ap.scheme.window = 'wmax-over-n'\nap.scheme.wmax-over-n.ping_every = '9 s'", "for rtt = \"ping\" only"),
         ("ap.scheme.window = 'wmax-over-n'\nap.scheme.wmax-over-n.service_time = '9 ms'", "for mu = \"given\" only"),
         ("ap.scheme.window = ['b-over-n', 'by-rtt']", "`window` is a list, not a name"),
-        ("ap.scheme.access = 'edca'\nspace.mode = 'infrastructure'", "`access` is \"edca\" beside a [space]"),
+        (
+            "space.mode = 'infrastructure'\nwlan.rate_adaptation = 'arf'\nap.scheme.access = 'edca'",
+            "`rate_adaptation` with access = \"edca\"",
+        ),
         ("ap.scheme.window = 'b-over-n'\nap.scheme.window = 'by-rtt'", "ap.scheme"),
     ] {
         let problems = problems(keys);

@@ -1,0 +1,174 @@
+//! Aggregates and access categories where not all stations hear each other.
+
+use wifair_engine::stream;
+use wifair_mac::edcaf::{Aggregation, CategorySettings, Classifier, EdcaSettings, EdcaStation, SlotRules};
+use wifair_mac::{Access, BROADCAST, Category, Hearing, MacEvent, RadioLinks, SpatialChannel, StationSettings};
+use wifair_packet::{Kind, Packet, Packets};
+use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, Timing, TxMode};
+use wifair_queue::{Limit, Queue};
+use wifair_units::{BitRate, Bytes, Duration, Time};
+
+const BE: Category = Category { cw_min: 15, cw_max: 1023, aifsn: 3, txop: Duration::ZERO, burst: 1 };
+
+/// Stations at HT MCS 7 in 5 GHz (65 Mb/s), the first `aps` of them access points, with A-MPDUs of up to 64 MPDUs.
+fn channel(aps: u32, stations: u32, rts_threshold: u64, hearing: impl Fn(u32, u32) -> Hearing) -> SpatialChannel {
+    let mut timing = Timing::ofdm_5ghz(BitRate::from_mbps(24));
+    timing.sizes.mac_overhead = Bytes(30); // QoS data
+    let access = Access {
+        answer_timeout: Duration::from_micros(45),
+        rts_threshold: Bytes(rts_threshold),
+        ..Access::standard(timing)
+    };
+    let mode = TxMode::Ht(HtMode::new(7, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap());
+    let station = |number: u32| {
+        let common = StationSettings {
+            cw_min: 0,
+            cw_max: 0,
+            exclude_cw: false,
+            rate: BitRate::from_mbps(54),
+            routing_overhead: Bytes(0),
+            data_error_to: 0.0,
+            data_error_from: 0.0,
+            control_error_to: 0.0,
+            queue: Queue::fifo(Limit::Packets(1)),
+            backoff: stream(1, "backoff", &number.to_string()),
+            errors: stream(1, "error", &number.to_string()),
+        };
+        let queues = vec![Queue::fifo(Limit::Packets(2000))];
+        let category = CategorySettings { parameters: BE, queues, backoff: common.backoff.clone() };
+        EdcaStation { common, mode: Some((mode, Band::Ghz5)), categories: vec![category] }
+    };
+    let settings = EdcaSettings {
+        access,
+        aps: (0..aps).collect(),
+        classifier: Classifier::Caller,
+        slot_rules: SlotRules::Edca,
+        aggregation: Some(Aggregation {
+            window: 64,
+            max_ampdu: Bytes(65_535),
+            max_amsdu: Bytes(0),
+            max_mpdu: Bytes(4095),
+            max_duration: Duration::from_micros(5484),
+            min_subframe: Bytes(0),
+            single_in_ampdu: false,
+            request_after_miss: false,
+            retry_limit: 7,
+            reorder_timeout: Duration::from_millis(100),
+            lifetime: None,
+        }),
+        stations: (0..stations).map(station).collect(),
+    };
+    SpatialChannel::with_categories(settings, RadioLinks::from_hearing(stations, hearing))
+}
+
+/// UDP payload of 1472 bytes that each of some stations gets through to its access point in two seconds, in Mb/s, if it always
+/// has something to send; `pairs` names the stations with their access points. Packets arrive in order, and once.
+fn saturate(mut channel: SpatialChannel, pairs: &[(u32, u32)]) -> Vec<f64> {
+    let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+    let mut received = vec![0_u64; pairs.len()];
+    let mut last = vec![None; pairs.len()];
+    let mut sent = 0;
+    let end = Time::ZERO + Duration::from_secs(2);
+    let receiver = |packet: &Packet| pairs[packet.flow as usize].1;
+    let mut now = Time::ZERO;
+    let mut offers: Vec<usize> = (0..pairs.len()).flat_map(|pair| std::iter::repeat_n(pair, 200)).collect();
+    while now < end {
+        for pair in offers.drain(..) {
+            let flow = u32::try_from(pair).unwrap();
+            sent += 1;
+            let packet = Packet { flow, seq: sent, size: 1500, kind: Kind::Udp, ..Packet::default() };
+            let id = packets.insert(packet);
+            channel.offer_in(now, pairs[pair].0, 0, id, &mut packets, &mut dropped, receiver);
+        }
+        now = channel.next();
+        let heard = channel.advance(now, &mut packets, &mut dropped, &mut lost, receiver);
+        if let MacEvent::Packet { id, .. } = heard {
+            let packet = packets.remove(id);
+            let pair = packet.flow as usize;
+            assert!(last[pair].is_none_or(|last| last < packet.seq), "in order, and once");
+            last[pair] = Some(packet.seq);
+            received[pair] += 1;
+            offers.push(pair);
+        }
+        for (_, id) in lost.drain(..) {
+            offers.push(packets.remove(id).flow as usize);
+        }
+    }
+    assert_eq!(channel.air_time(now).total(), now - Time::ZERO, "air time adds up");
+    received.iter().map(|count| *count as f64 * 1472.0 * 8.0 / 2e6).collect()
+}
+
+fn hidden(from: u32, to: u32) -> Hearing {
+    if from.min(to) == 0 { Hearing::Reads } else { Hearing::Nothing }
+}
+
+/// Two stations that do not hear each other lose aggregates, and RTS/CTS helps. Where they hear each other it helps little:
+/// collisions are rare, but each costs 5 ms. A lone station has 59.7 Mb/s.
+#[test]
+fn rts_and_cts_help_hidden_stations() {
+    let total = |rts_threshold, hearing: fn(u32, u32) -> Hearing| {
+        saturate(channel(1, 3, rts_threshold, hearing), &[(1, 0), (2, 0)]).iter().sum::<f64>()
+    };
+    let all: fn(u32, u32) -> Hearing = |_, _| Hearing::Reads;
+    let [heard, heard_rts] = [u64::MAX, 0].map(|threshold| total(threshold, all));
+    let [unprotected, protected] = [u64::MAX, 0].map(|threshold| total(threshold, hidden));
+    println!("heard {heard:.1} and {heard_rts:.1}, hidden {unprotected:.1} and {protected:.1} Mb/s");
+    assert!((heard_rts / heard - 1.0).abs() < 0.1, "{heard_rts} and {heard}");
+    assert!(unprotected < 0.7 * heard, "hidden stations lose much: {unprotected}");
+    assert!(protected > 1.3 * unprotected && protected < heard_rts, "RTS/CTS helps: {protected}");
+}
+
+/// Cells on one channel share it if they hear each other, and have it to themselves if not.
+#[test]
+fn overlapping_access_points_share_the_air() {
+    let pairs = [(2, 0), (3, 1)];
+    let together = saturate(channel(2, 4, u64::MAX, |_, _| Hearing::Reads), &pairs);
+    // Stations 0 and 2 are far from 1 and 3.
+    let apart = |from: u32, to: u32| if from % 2 == to % 2 { Hearing::Reads } else { Hearing::Nothing };
+    let alone = saturate(channel(2, 4, u64::MAX, apart), &pairs);
+    println!("together {together:.1?}, apart {alone:.1?} Mb/s");
+    // 28 MPDUs in 5360 us, with SIFS, block ACK, AIFS and 7.5 slots.
+    let lone = 28.0 * 1472.0 * 8.0 / (5360.0 + 16.0 + 32.0 + 43.0 + 67.5);
+    for goodput in alone {
+        assert!((goodput / lone - 1.0).abs() < 0.01, "{goodput}, expected {lone}");
+    }
+    let sum = together[0] + together[1];
+    assert!(sum < lone && sum > 0.85 * lone, "{sum}");
+    assert!(together[0].min(together[1]) > 0.4 * sum, "{together:?}");
+}
+
+/// 20 MPDUs of 1538 bytes: a preamble of 36 us and 190 us each. A hidden station sends 1530 bytes to all at 24 Mb/s, 532 us, from
+/// 1000 us after their start on: from the sixth to the eighth.
+#[test]
+fn only_the_mpdus_that_another_frame_met_are_lost() {
+    let mut channel = channel(1, 3, u64::MAX, hidden);
+    let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
+    let receiver = |packet: &Packet| packet.flow;
+    // All but the first come while that waits for its turn.
+    for now in [Time::ZERO, Time::from_nanos(1)] {
+        for _ in 0..if now == Time::ZERO { 1 } else { 19 } {
+            let id = packets.insert(Packet { flow: 0, size: 1500, kind: Kind::Udp, ..Packet::default() });
+            channel.offer_in(now, 1, 0, id, &mut packets, &mut dropped, receiver);
+        }
+    }
+    let start = channel.next();
+    let mut received = vec![];
+    let mut disturbed = false;
+    while channel.next() < Time::NEVER {
+        let mut now = channel.next();
+        if !disturbed && now > start + Duration::from_micros(1000) {
+            disturbed = true;
+            now = start + Duration::from_micros(1000);
+            let id = packets.insert(Packet { flow: BROADCAST, size: 1500, kind: Kind::Udp, ..Packet::default() });
+            channel.offer_in(now, 2, 0, id, &mut packets, &mut dropped, receiver);
+            continue;
+        }
+        if let MacEvent::Packet { id, .. } = channel.advance(now, &mut packets, &mut dropped, &mut lost, receiver) {
+            received.push(id);
+        }
+    }
+    let counters: Vec<_> = channel.edcafs().unwrap().category_counters(1).collect();
+    assert_eq!(received.len(), 20);
+    assert_eq!((counters[0].ppdus, counters[0].mpdus, counters[0].retries), (2, 23, 3));
+    assert_eq!(lost.len(), 1, "nobody reads the broadcast");
+}
