@@ -20,7 +20,7 @@ pub enum Eifs {
     Off,
 }
 
-/// What a station does that gets a packet while the medium has been idle for DIFS and no backoff is pending.
+/// What a station does that gets a packet while the channel has been idle for DIFS and no backoff is pending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IdleAccess {
     /// It sends at once (10.3.4.2).
@@ -30,7 +30,7 @@ pub enum IdleAccess {
     Backoff,
 }
 
-/// Rules of access that all stations of a medium share.
+/// Rules of access that all stations of a channel share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Intervals and air times.
@@ -58,7 +58,7 @@ pub struct Access {
     pub eifs: Eifs,
     /// Whether a NAV that an RTS has set is forgotten when nothing follows it (10.3.2.4; a station may, it need not).
     pub nav_reset: bool,
-    /// What is done on an idle medium.
+    /// What is done on an idle channel.
     pub idle_access: IdleAccess,
     /// Silence after the end of a data frame or RTS from which the sender concludes that no answer comes; its
     /// backoff then starts anew (10.3.2.9, 10.3.2.11).
@@ -94,7 +94,7 @@ impl Access {
         }
     }
 
-    /// What a frame that reserves the medium for `exact` announces: a multiple of `nav_unit`.
+    /// What a frame that reserves the channel for `exact` announces: a multiple of `nav_unit`.
     #[inline]
     #[must_use]
     pub fn round_nav(&self, exact: Duration) -> Duration {
@@ -106,7 +106,7 @@ impl Access {
 
     /// How much longer than an exchange its NAV is, by rounding to the nearest `nav_unit`; `ack` is the air time of
     /// its ACK, `after_rts` what follows an RTS, if there was one. A NAV that ends early changes nothing, for then the
-    /// ACK keeps the medium busy.
+    /// ACK keeps the channel busy.
     #[must_use]
     pub fn nav_excess(&self, ack: Duration, after_rts: Option<Duration>) -> Duration {
         let excess = |exact: Duration| self.round_nav(exact).saturating_sub(exact);
@@ -130,7 +130,7 @@ impl Access {
         if outlasted && self.eifs == Eifs::Nav { self.eifs() } else { Duration::ZERO }
     }
 
-    /// When a sender resumes whose frame ended at `ended` and got no answer, on a medium that is idle since `now`.
+    /// When a sender resumes whose frame ended at `ended` and got no answer, on a channel that is idle since `now`.
     #[inline]
     pub(super) fn after_timeout(&self, ended: Time, now: Time) -> Time {
         let expired = ended + self.answer_timeout;

@@ -1,4 +1,4 @@
-//! What a medium owes to the queues in front of it, beside asking them for packets.
+//! What a channel owes to the queues in front of it, beside asking them for packets.
 
 use wifair_units::Time;
 

@@ -1,4 +1,4 @@
-//! What a station is and counts, on whichever medium.
+//! What a station is and counts, on whichever channel.
 
 use wifair_engine::Stream;
 use wifair_packet::{Kind, Packet, PacketId};
@@ -120,7 +120,7 @@ impl AirTime {
     }
 }
 
-/// What has been received when a medium was called.
+/// What has been received when a channel was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MacEvent {
     /// Nothing.
@@ -134,7 +134,7 @@ pub enum MacEvent {
         /// The packet, which now is the receiver's.
         id: PacketId,
     },
-    /// The stations that the medium lists as receivers got a packet.
+    /// The stations that the channel lists as receivers got a packet.
     Broadcast {
         /// The sender.
         from: u32,

@@ -1,6 +1,6 @@
 //! A record of every frame on the air: who, when, what, heard by whom, why lost; and of every backoff.
 //!
-//! A medium that is not asked to keep one spends a comparison on each frame. The records of one medium are in the order
+//! A channel that is not asked to keep one spends a comparison on each frame. The records of one channel are in the order
 //! in which they were made, that is roughly that of the frames' ends; those of one station are in order.
 
 use wifair_packet::{Packet, PacketId, Packets};
@@ -59,7 +59,7 @@ pub struct FrameRecord {
     pub rate: BitRate,
     /// From the MAC header to the FCS.
     pub length: Bytes,
-    /// What its duration field announces: how long the medium stays reserved after its end.
+    /// What its duration field announces: how long the channel stays reserved after its end.
     pub reserves: Duration,
     /// Whether it was sent before; of data only.
     pub retry: bool,
@@ -67,7 +67,7 @@ pub struct FrameRecord {
     pub fate: Fate,
     /// The packet that it carries; absent if the receiver had it already, and only the ACK was lost.
     pub packet: Option<Packet>,
-    /// The number of this packet, which another may bear once the medium has gone on.
+    /// The number of this packet, which another may bear once the channel has gone on.
     pub id: Option<PacketId>,
     /// Sequence number of a data frame on a channel with aggregates, modulo 4096; of a BlockAckReq the first one that
     /// its sender still cares for.
@@ -134,7 +134,7 @@ impl Tap {
         &self.frames
     }
 
-    /// Who heard a frame, in the order of their numbers. `None`: everybody did, as on the medium where all hear all;
+    /// Who heard a frame, in the order of their numbers. `None`: everybody did, as on the channel where all hear all;
     /// then a frame that met no other was read by all but its receiver, whose fate the record gives.
     #[must_use]
     pub fn hearers(&self, frame: &FrameRecord) -> Option<&[Hearer]> {
@@ -203,7 +203,7 @@ impl FrameRecord {
     }
 }
 
-/// A sender and its frame, on a medium where all hear all.
+/// A sender and its frame, on a channel where all hear all.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attempt<'a> {
     pub access: &'a Access,

@@ -1,4 +1,4 @@
-//! Media that must do the same: where everybody hears everybody, the general one what the fast one does; with powers
+//! Channels that must do the same: where everybody hears everybody, the general one what the fast one does; with powers
 //! that make no difference, the one with powers what the one without does. And what holds on any of them.
 
 mod common;
@@ -136,7 +136,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         )
 }
 
-/// What can be seen of a medium.
+/// What can be seen of a channel.
 #[derive(Clone, Debug, PartialEq)]
 enum Seen {
     Packet(Time, u32, PacketId),
@@ -163,7 +163,7 @@ fn told(frame: &FrameRecord) -> Told {
     )
 }
 
-/// A medium goes on: by one step, or by as many as it can take before a bound. What it has to tell, and how many there
+/// A channel goes on: by one step, or by as many as it can take before a bound. What it has to tell, and how many there
 /// were.
 macro_rules! advance {
     (step, $channel:ident, $now:ident, $bound:expr, $($rest:expr),*) => { ($channel.advance($now, $($rest),*), 1) };
@@ -179,7 +179,7 @@ macro_rules! run {
     ($channel:expr, $scenario:expr, $tapped:expr) => {
         run!($channel, $scenario, $tapped, step).0
     };
-    // What was seen, and how many steps the medium took.
+    // What was seen, and how many steps the channel took.
     ($channel:expr, $scenario:expr, $tapped:expr, $how:ident) => {{
         let (mut channel, scenario) = ($channel, $scenario);
         channel.set_tap($tapped);
@@ -227,7 +227,7 @@ macro_rules! run {
                     MacEvent::Nothing | MacEvent::NeedsArrivals => {}
                     MacEvent::Packet { to, id } => {
                         seen.push(Seen::Packet(now, to, id));
-                        // The next offers sometimes come at an instant at which the medium changes.
+                        // The next offers sometimes come at an instant at which the channel changes.
                         let idle = now + timing.sifs + timing.ack();
                         next_burst = match chance.below(10) {
                             _ if next_burst == Time::NEVER => next_burst,

@@ -35,7 +35,7 @@ pub enum Channel {
 
 macro_rules! each {
     ($self:ident, $channel:ident => $call:expr) => {
-        // One comparison for the fast medium.
+        // One comparison for the fast channel.
         if let Self::Shared($channel) = $self {
             $call
         } else {
@@ -102,7 +102,7 @@ impl Channel {
         }
     }
 
-    /// See [`SharedChannel::fast_offer`]: what only the fast medium does.
+    /// See [`SharedChannel::fast_offer`]: what only the fast channel does.
     #[inline(always)]
     pub fn fast_offer(&mut self, station: u32, id: PacketId, packets: &mut Packets) -> bool {
         if let Self::Shared(cell) = self { cell.fast_offer(station, id, packets) } else { false }
@@ -129,7 +129,7 @@ impl Channel {
         (heard, steps)
     }
 
-    /// The same for all but the fast medium, which add to `steps` those after the first.
+    /// The same for all but the fast channel, which add to `steps` those after the first.
     #[allow(clippy::too_many_arguments)]
     #[inline(never)]
     fn general_advance(

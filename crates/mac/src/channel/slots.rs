@@ -2,7 +2,7 @@
 //!
 //! All stations that hear each other count the same idle slots. So instead of a counter that every station
 //! decrements, a station has the number of the slot in which it will send, on a count that stands still
-//! while the medium is busy: freezing and resuming cost nothing, and the next sender is the first slot taken.
+//! while the channel is busy: freezing and resuming cost nothing, and the next sender is the first slot taken.
 
 /// Slots ahead that have a bucket of their own: all of the usual contention windows.
 const RING: usize = 1024;

@@ -658,7 +658,7 @@ pub(crate) fn control_air(access: &Access, step: Step) -> Duration {
 }
 
 /// AIFS of a category: SIFS and AIFSN slots, or what a channel has for DIFS where AIFSN is 2.
-fn aifs(access: &Access, category: &Category) -> Duration {
+pub(crate) fn aifs(access: &Access, category: &Category) -> Duration {
     let timing = &access.timing;
     if category.aifsn >= 2 {
         timing.difs + timing.slot * u64::from(category.aifsn - 2)

@@ -1,4 +1,4 @@
-//! What tests of media share.
+//! What tests of channels share.
 #![allow(dead_code)] // not every test uses all of it
 
 use wifair_engine::{Stream, stream};
@@ -50,7 +50,7 @@ pub struct Arrival {
     pub to: u32,
 }
 
-/// A medium and the packets in it. The flow of a packet is its sender, its hop the receiver.
+/// A channel and the packets in it. The flow of a packet is its sender, its hop the receiver.
 pub struct Run {
     pub space: SpatialChannel,
     pub packets: Packets,

@@ -18,12 +18,12 @@ impl SharedChannel {
         }
     }
 
-    /// A station that had nothing to send contends for the medium.
+    /// A station that had nothing to send contends for the channel.
     pub(super) fn request(&mut self, now: Time, station: u32) {
         let slot = self.access.timing.slot;
         let state = &mut self.stations[station as usize];
         if self.phase != Phase::Idle {
-            // 10.3.4.2: the medium is busy, so a backoff is due, unless one is pending already.
+            // 10.3.4.2: the channel is busy, so a backoff is due, unless one is pending already.
             let pending = state.backoff_end.checked_sub(self.slots.count()).filter(|slots| *slots > 0);
             let slots = pending.unwrap_or_else(|| u64::from(state.contention.draw()));
             state.backoff_end = self.slots.insert(station, slots);
@@ -73,7 +73,7 @@ impl SharedChannel {
         self.off_grid.push(contender);
     }
 
-    /// `station` will send in slot `target` of the idle medium, unless somebody is before it.
+    /// `station` will send in slot `target` of the idle channel, unless somebody is before it.
     pub(super) fn wait_for_slot(&mut self, station: u32, target: u64) {
         let ahead = target - self.slots.count();
         self.slots.insert(station, ahead);

@@ -195,7 +195,7 @@ impl SharedChannel {
         goes_on
     }
 
-    /// The medium falls idle; slots are counted from `origin` on.
+    /// The channel falls idle; slots are counted from `origin` on.
     pub(super) fn idle_from(&mut self, origin: Time) {
         self.phase = Phase::Idle;
         self.origin = origin;

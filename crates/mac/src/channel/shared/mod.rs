@@ -1,4 +1,4 @@
-//! A medium on which everybody hears everybody.
+//! A channel on which everybody hears everybody.
 //!
 //! One cell with its access point, all stations in range of each other. Then all see the same idle slots, a
 //! frame that nobody else starts in the same slot is received unless an error probability says otherwise, and
@@ -65,7 +65,7 @@ impl Station {
         self.frame.as_ref().expect("a sender has a frame")
     }
 
-    /// Draws a backoff that begins at `resumes`, on a medium whose slots are counted from `origin` on. This is station
+    /// Draws a backoff that begins at `resumes`, on a channel whose slots are counted from `origin` on. This is station
     /// `number`.
     #[inline(always)]
     fn back_off(

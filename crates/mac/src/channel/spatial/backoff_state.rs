@@ -5,11 +5,11 @@ use wifair_units::{Duration, Time};
 /// The part of a station that frames in its range touch, beside the sets of [`super::signal::Signals`].
 #[derive(Clone, Debug)]
 pub struct BackoffState {
-    /// Slots of the backoff count from here on, while the medium stays idle.
+    /// Slots of the backoff count from here on, while the channel stays idle.
     from: Time,
-    /// Since when the medium is idle, if `from` does not say so yet; [`Time::NEVER`]: it does.
+    /// Since when the channel is idle, if `from` does not say so yet; [`Time::NEVER`]: it does.
     idle: Time,
-    /// The NAV: until when others have announced to use the medium.
+    /// The NAV: until when others have announced to use the channel.
     pub nav: Time,
     /// When the NAV may be forgotten because what an RTS announced does not follow; [`Time::NEVER`]: not at all.
     pub nav_check: Time,
@@ -17,7 +17,7 @@ pub struct BackoffState {
     pub left: u32,
     /// Takes part in an exchange, so that its backoff stands still.
     pub engaged: bool,
-    /// Its exchange is over, and it goes on when the medium is idle.
+    /// Its exchange is over, and it goes on when the channel is idle.
     pub resumes_when_idle: bool,
     /// Has a frame to send when the backoff ends.
     pub contends: bool,
@@ -39,7 +39,7 @@ pub struct Intervals {
 }
 
 impl BackoffState {
-    /// On a medium that is idle from the start of the run.
+    /// On a channel that is idle from the start of the run.
     pub fn new(intervals: &Intervals) -> Self {
         Self {
             from: Time::ZERO + intervals.difs,
@@ -81,7 +81,7 @@ impl BackoffState {
         self.nav_check = Time::NEVER;
     }
 
-    /// The medium is idle from `now`: slots count after DIFS, or EIFS if the last frame was `eifs_pending` (10.3.2.3.7:
+    /// The channel is idle from `now`: slots count after DIFS, or EIFS if the last frame was `eifs_pending` (10.3.2.3.7:
     /// without regard to the NAV).
     #[inline]
     pub fn fall_idle(&mut self, now: Time, eifs_pending: bool, intervals: &Intervals) {
@@ -103,14 +103,14 @@ impl BackoffState {
         self.from
     }
 
-    /// The medium is idle from `now` for a station that counts no slots: what follows is reckoned once it has something to
+    /// The channel is idle from `now` for a station that counts no slots: what follows is reckoned once it has something to
     /// send.
     #[inline]
     pub fn is_idle_from(&mut self, now: Time) {
         self.idle = now;
     }
 
-    /// A station that counted no slots has something to send: what follows from an idle medium is reckoned now. Neither its
+    /// A station that counted no slots has something to send: what follows from an idle channel is reckoned now. Neither its
     /// NAV nor `eifs_pending` has changed since.
     #[inline]
     pub fn wake(&mut self, eifs_pending: bool, intervals: &Intervals) {
@@ -119,7 +119,7 @@ impl BackoffState {
         }
     }
 
-    /// When the backoff ends if the medium stays idle.
+    /// When the backoff ends if the channel stays idle.
     #[inline]
     pub fn due(&self, intervals: &Intervals) -> Time {
         self.from + intervals.slot * u64::from(self.left)

@@ -1,4 +1,4 @@
-//! The medium falls busy and idle for a station.
+//! The channel falls busy and idle for a station.
 
 use wifair_units::Time;
 

@@ -297,7 +297,7 @@ impl SpatialChannel {
         read: bool,
         call: &mut Call<R>,
     ) -> MacEvent {
-        // 10.3.2.9: no CTS while the NAV says that the medium is busy.
+        // 10.3.2.9: no CTS while the NAV says that the channel is busy.
         let nav = self.backoffs[transmission.to as usize].nav_until();
         let answers = read && (now >= nav || self.is_of_own_txop(sender, nav));
         self.answer(now, sender, transmission, answers.then_some(Kind::Cts), call);
@@ -430,7 +430,7 @@ impl SpatialChannel {
         backoff.engaged = false;
     }
 
-    /// The medium is idle after an exchange of `station` that brought no answer, or none was due.
+    /// The channel is idle after an exchange of `station` that brought no answer, or none was due.
     fn conclude<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) {
         if self.edca.is_some() {
             return self.conclude_in(station, call);

@@ -1,4 +1,4 @@
-//! A medium in space: who hears whom is a matter of links.
+//! A channel in space: who hears whom is a matter of links.
 //!
 //! Every station has a carrier sense, a NAV and a backoff of its own. A frame touches the stations that hear it, when
 //! it begins and when it ends, and no others; a backoff is a time of expiry that is dropped when the station senses
@@ -8,12 +8,12 @@
 //! Modelled beside what a [`super::SharedChannel`] models: RTS, CTS, data and ACK as frames of their own, the NAV that each of
 //! them sets where it is read (10.3.2.4) and its reset when an RTS is followed by nothing, EIFS after a frame that was
 //! not read, an RTS that is not answered because of the NAV, answers SIFS after the frame that asks for them, whatever
-//! the medium does meanwhile. Where everybody hears everybody without errors, a `SpatialChannel` does exactly what a `SharedChannel` does, draw
+//! the channel does meanwhile. Where everybody hears everybody without errors, a `SpatialChannel` does exactly what a `SharedChannel` does, draw
 //! by draw. Departures from the standard:
 //!
 //! - Propagation takes no time, and a station senses a frame from its first instant. Frames that begin at the same
 //!   instant do not see each other.
-//! - A sender without answer draws its new backoff, and takes the next packet if it gives up, when it senses the medium idle
+//! - A sender without answer draws its new backoff, and takes the next packet if it gives up, when it senses the channel idle
 //!   after the frame, not at its timeout. The backoff counts from the timeout on, or from a later interval.
 //! - Retry counts belong to the frame, and a CTS clears the short one, as in a `SharedChannel`.
 //! - A station that is awaiting an answer does not answer others.
@@ -33,6 +33,7 @@ mod fast;
 mod ns2;
 mod radio_links;
 mod rate_choice;
+mod reception;
 mod record;
 mod rx_power;
 mod signal;
@@ -102,7 +103,7 @@ struct Transmission {
     rate: BitRate,
     start: Time,
     end: Time,
-    /// Until when it reserves the medium.
+    /// Until when it reserves the channel.
     nav: Time,
     /// Stations that may still read it, if it is for all.
     readers: u32,
@@ -130,7 +131,7 @@ struct Station {
     /// Air time of the ACK to a frame at this rate.
     ack: Duration,
     routing_overhead: Bytes,
-    /// Its place in the list of hubs, if it is one.
+    /// Its place in the list of access points, if it is one.
     ap: Option<usize>,
 }
 
@@ -166,7 +167,7 @@ pub struct SpatialChannel {
     reserved: (Duration, Duration),
     /// Whom frames do not concern for a while.
     nav_holds: NavHolds,
-    /// Who has a backoff, a frame to send, or a NAV that may be forgotten, and some who had: a busy medium changes nothing
+    /// Who has a backoff, a frame to send, or a NAV that may be forgotten, and some who had: a busy channel changes nothing
     /// for all others.
     alert: StationSet,
     /// Given errors strike every station that could read a frame, not its receiver alone.
@@ -218,7 +219,7 @@ impl<R> Call<'_, R> {
 }
 
 impl SpatialChannel {
-    /// A medium of these stations and links. `aps` are the access points: a frame from one of them goes at the rate of
+    /// A channel of these stations and links. `aps` are the access points: a frame from one of them goes at the rate of
     /// its receiver.
     ///
     /// # Panics
@@ -548,7 +549,7 @@ impl SpatialChannel {
         self.next = self.backoff_timers.next();
     }
 
-    /// A station that had nothing to send contends for the medium.
+    /// A station that had nothing to send contends for the channel.
     fn request(&mut self, now: Time, station: u32) {
         self.nav_holds.release(station);
         self.alert.put(station, true);
@@ -558,7 +559,7 @@ impl SpatialChannel {
         backoff.contends = true;
         let is_engaged = backoff.engaged || self.signals.is_busy(station);
         if is_engaged || now < backoff.nav_until() {
-            // 10.3.4.2: the medium is busy, so a backoff is due, unless one is pending already.
+            // 10.3.4.2: the channel is busy, so a backoff is due, unless one is pending already.
             if backoff.left == 0 {
                 backoff.left = contention.draw();
             }

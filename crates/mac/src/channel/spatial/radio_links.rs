@@ -23,7 +23,7 @@ pub enum Hearing {
 pub(super) struct RadioLink {
     /// The station that hears.
     pub to: u32,
-    /// Whether a frame makes the medium busy.
+    /// Whether a frame makes the channel busy.
     pub senses: bool,
     /// Whether a frame that meets no other can be read.
     pub reads: bool,

@@ -38,7 +38,7 @@ pub(in crate::channel::spatial) struct AtomicExchange {
     data_end: Time,
     ack_start: Time,
     end: Time,
-    /// Until when the data reserve the medium.
+    /// Until when the data reserve the channel.
     nav: Time,
 }
 

@@ -1,6 +1,6 @@
 //! Stations whose backoff no frame changes for a while.
 //!
-//! Who has read the NAV of a frame and fell idle behind it does not count before the NAV is over. The medium may fall busy
+//! Who has read the NAV of a frame and fell idle behind it does not count before the NAV is over. The channel may fall busy
 //! and idle again meanwhile, as it does for the ACK: the backoff stands as it did, to be taken up at the same time. So
 //! frames that end while the NAV holds need not touch such a station.
 

@@ -11,15 +11,18 @@
 //!   and draws again (10.22.2.2), but no attempt is counted against its frame.
 //! - A TXOP ends with a frame that gets no answer. A frame that would not fit is sent after a new contention.
 
+mod bookkeeping;
+
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use crate::category::{Category, First};
+use crate::edcaf::{aifs, number};
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{Contention, Errors, Frame, frame_length};
-use crate::tap::{Attempt, Fate, Tap};
+use crate::tap::Tap;
 use crate::{Access, AirTime, BROADCAST, Counters, Eifs, IdleAccess, MacEvent, StationSettings};
-use wifair_queue::{AirUse, Discipline, Dropped, Gauge, Queue};
+use wifair_queue::{AirUse, Discipline, Dropped, Queue};
 
 /// A station whose packets are of two categories.
 #[derive(Clone, Debug)]
@@ -52,7 +55,7 @@ struct Contender {
     aifs: Duration,
     txop: Duration,
     burst: u32,
-    /// Its slots are counted from here, as long as the medium is idle.
+    /// Its slots are counted from here, as long as the channel is idle.
     from: Time,
     /// Slots that are left.
     slots: u64,
@@ -109,7 +112,6 @@ pub struct ReferenceChannel {
     next: Time,
     /// Until when a rounded NAV outlasts its exchange.
     nav: Time,
-    ap_queue: Gauge,
     tap: Option<Box<Tap>>,
     paused_queues: PausedQueues,
     air_use: AirUseMeter,
@@ -162,7 +164,6 @@ impl ReferenceChannel {
             receivers: vec![],
             next: Time::NEVER,
             nav: Time::ZERO,
-            ap_queue: Gauge::default(),
             tap: None,
             paused_queues: PausedQueues::new(),
             air_use: AirUseMeter::new(contenders.iter().map(|contender| &contender.queue), nodes.len()),
@@ -172,16 +173,6 @@ impl ReferenceChannel {
             nodes,
             contenders,
         }
-    }
-
-    /// The access point contends by other parameters from its next frame on, for packets that do not go first.
-    pub fn set_ap_category(&mut self, category: &Category) {
-        let aifs = aifs(&self.access, category);
-        let contender = &mut self.contenders[2 * self.ap as usize + 1];
-        contender.contention.set_windows(category.cw_min, category.cw_max);
-        contender.aifs = aifs;
-        contender.txop = category.txop;
-        contender.burst = category.burst;
     }
 
     /// When [`ReferenceChannel::advance`] is to be called next.
@@ -202,56 +193,10 @@ impl ReferenceChannel {
         &self.contenders[2 * station as usize + 1].queue
     }
 
-    /// The queue of a station for packets that go first.
-    #[must_use]
-    pub fn first_queue(&self, station: u32) -> &Queue {
-        &self.contenders[2 * station as usize].queue
-    }
-
     /// What a station did.
     #[must_use]
     pub fn counters(&self, station: u32) -> &Counters {
         &self.counters[station as usize]
-    }
-
-    /// What every station did, in their order.
-    #[must_use]
-    pub fn all_counters(&self) -> &[Counters] {
-        &self.counters
-    }
-
-    /// What the air was used for until `now`.
-    #[must_use]
-    pub fn air_time(&self, now: Time) -> AirTime {
-        let mut air = self.air;
-        let mut left = now.saturating_since(self.accounted);
-        let mut spend = |part: Duration| {
-            let spent = part.min(left);
-            left = left.saturating_sub(spent);
-            spent
-        };
-        match self.phase {
-            Phase::Idle | Phase::Gap => air.idle += spend(Duration::MAX),
-            Phase::Collision => air.collision += spend(Duration::MAX),
-            Phase::Data { .. } | Phase::Broadcast => {
-                let frame = self.frame(self.senders[0]);
-                if self.is_protected(&frame) {
-                    let timing = &self.access.timing;
-                    air.rts_cts += spend(timing.rts());
-                    air.idle += spend(timing.sifs);
-                    air.rts_cts += spend(timing.cts());
-                    air.idle += spend(timing.sifs);
-                }
-                let spoilt = self.phase == (Phase::Data { spoilt: true });
-                let part = if spoilt { &mut air.error } else { &mut air.data };
-                *part += spend(frame.air);
-            }
-            Phase::Ack { .. } => {
-                air.idle += spend(self.access.timing.sifs);
-                air.ack += spend(Duration::MAX);
-            }
-        }
-        air
     }
 
     /// Packets of a station that are neither in its queues nor anyone else's: the frames it is trying to send, the one
@@ -260,29 +205,6 @@ impl ReferenceChannel {
     pub fn in_hand(&self, station: u32) -> Option<PacketId> {
         let own = &self.contenders[2 * station as usize..][..2];
         own.iter().filter_map(|c| c.frame).find(|frame| !frame.received).map(|frame| frame.id)
-    }
-
-    /// Packets in the queues and in the hands of all stations.
-    #[must_use]
-    pub fn packets_held(&self) -> usize {
-        let held = |c: &Contender| c.queue.len() + usize::from(c.frame.is_some_and(|frame| !frame.received));
-        self.contenders.iter().map(held).sum()
-    }
-
-    /// The length of the access point's queues over time.
-    #[must_use]
-    pub fn ap_queue(&self) -> &Gauge {
-        &self.ap_queue
-    }
-
-    /// The length of the access point's queues over time.
-    pub fn ap_queue_mut(&mut self) -> &mut Gauge {
-        &mut self.ap_queue
-    }
-
-    fn read_gauge(&mut self, now: Time) {
-        let [first, ordinary] = [0, 1].map(|c| &self.contenders[2 * self.ap as usize + c].queue);
-        self.ap_queue.set(now, first.len() + ordinary.len(), ordinary.is_full());
     }
 
     fn frame(&self, contender: usize) -> Frame {
@@ -316,9 +238,6 @@ impl ReferenceChannel {
         if self.contenders[index].frame.is_none() && self.load(now, index, packets, dropped, &receiver) {
             self.request(now, index);
         }
-        if station == self.ap {
-            self.read_gauge(now);
-        }
     }
 
     /// Takes the next packet of a contender out of its queue, if there is one.
@@ -348,9 +267,6 @@ impl ReferenceChannel {
         if frame.is_none() {
             self.paused_queues.note(now, number(index), &contender.queue);
         }
-        if station == self.ap as usize {
-            self.read_gauge(now);
-        }
         frame.is_some()
     }
 
@@ -377,13 +293,13 @@ impl ReferenceChannel {
         }
     }
 
-    /// A contender that had nothing to send contends for the medium.
+    /// A contender that had nothing to send contends for the channel.
     fn request(&mut self, now: Time, index: usize) {
         let slot = self.access.timing.slot;
         let is_loner = self.nav > now && self.contenders[index].from < self.nav + self.contenders[index].aifs;
         let contender = &mut self.contenders[index];
         if self.phase != Phase::Idle {
-            // 10.3.4.2: the medium is busy, so a backoff is due, unless one is pending already.
+            // 10.3.4.2: the channel is busy, so a backoff is due, unless one is pending already.
             if contender.slots == 0 {
                 contender.draw();
             }
@@ -459,49 +375,6 @@ impl ReferenceChannel {
         self.tap.as_deref_mut()
     }
 
-    /// The same, to be read only.
-    #[must_use]
-    pub fn records(&self) -> Option<&Tap> {
-        self.tap.as_deref()
-    }
-
-    /// Records what ends at `now`.
-    #[cold]
-    fn record(&mut self, now: Time, packets: &Packets) {
-        let Some(mut tap) = self.tap.take() else { return };
-        let attempt = |sender: usize| Attempt {
-            access: &self.access,
-            from: number(sender / 2),
-            frame: self.frame(sender),
-            retry: self.contenders[sender].contention.is_retry(),
-            packets,
-        };
-        match self.phase {
-            Phase::Idle => {
-                for (index, contender) in self.contenders.iter().enumerate() {
-                    if contender.frame.is_some() && contender.slots > 0 {
-                        tap.backoff(number(index / 2), contender.from, now);
-                    }
-                }
-            }
-            Phase::Gap => {}
-            Phase::Data { spoilt } => {
-                tap.exchange(now, &attempt(self.senders[0]), if spoilt { Fate::Error } else { Fate::Read });
-            }
-            Phase::Broadcast => tap.exchange(now, &attempt(self.senders[0]), Fate::Read),
-            Phase::Ack { lost } => {
-                tap.ack(now, &attempt(self.senders[0]), if lost { Fate::Error } else { Fate::Read });
-            }
-            Phase::Collision => {
-                let fate = if self.senders.len() > 1 { Fate::Collision } else { Fate::Error };
-                for &sender in &self.senders {
-                    tap.opening(self.began, &attempt(sender), fate);
-                }
-            }
-        }
-        self.tap = Some(tap);
-    }
-
     /// One or more contenders begin to send; the others stop counting.
     fn start(&mut self, now: Time) {
         let slot = self.access.timing.slot;
@@ -532,7 +405,7 @@ impl ReferenceChannel {
         self.send(now);
     }
 
-    /// Those who have won the medium send.
+    /// Those who have won the channel send.
     fn send(&mut self, now: Time) {
         self.air.idle += now - self.accounted;
         self.accounted = now;
@@ -591,32 +464,7 @@ impl ReferenceChannel {
         heard
     }
 
-    /// Books a data frame that ends at `now`, with what preceded it; `error`: how much of it was spoilt.
-    fn account_exchange(&mut self, now: Time, error: Duration) {
-        let sender = self.senders[0];
-        let frame = self.frame(sender);
-        let counters = &mut self.counters[sender / 2];
-        if frame.to != BROADCAST && self.access.protects(frame.length) {
-            let timing = &self.access.timing;
-            self.air.idle += timing.sifs * 2;
-            self.air.rts_cts += timing.rts() + timing.cts();
-            counters.control += timing.rts() + timing.cts();
-        }
-        self.air.data += frame.air - error;
-        self.air.error += error;
-        counters.data += frame.air;
-        self.accounted = now;
-    }
-
-    fn account_ack(&mut self, now: Time) {
-        let ack = self.frame(self.senders[0]).ack;
-        self.air.idle += self.access.timing.sifs;
-        self.air.ack += ack;
-        self.counters[self.senders[0] / 2].control += ack;
-        self.accounted = now;
-    }
-
-    /// The medium is idle from `end` on: all count slots after their AIFS.
+    /// The channel is idle from `end` on: all count slots after their AIFS.
     fn idle_from(&mut self, end: Time) {
         self.phase = Phase::Idle;
         for contender in &mut self.contenders {
@@ -790,18 +638,4 @@ impl ReferenceChannel {
         let waiting = self.contenders.iter().filter(|contender| contender.frame.is_some());
         self.next = waiting.map(|contender| contender.due(slot)).min().unwrap_or(Time::NEVER);
     }
-}
-
-/// AIFS of a category: SIFS and AIFSN slots, or what a medium has for DIFS where AIFSN is 2.
-fn aifs(access: &Access, category: &Category) -> Duration {
-    let timing = &access.timing;
-    if category.aifsn >= 2 {
-        timing.difs + timing.slot * u64::from(category.aifsn - 2)
-    } else {
-        timing.difs.saturating_sub(timing.slot)
-    }
-}
-
-fn number(node: usize) -> u32 {
-    u32::try_from(node).expect("stations can be numbered")
 }

@@ -1,0 +1,370 @@
+//! What a frame that begins or ends does to the receptions, carrier sense and NAV of all whom it reaches.
+
+use wifair_units::Time;
+
+use super::air_accounting::disturb;
+use super::bitset::{bits_of, each, place};
+use super::cca::ReceiverFate;
+use super::ns2::Arrival;
+use super::radio_links::Hearing;
+use super::rx_power::RxWord;
+use super::signal::Proof;
+use super::{SpatialChannel, Transmission};
+use crate::{BROADCAST, Eifs};
+use wifair_phy::{Capture, Interference};
+
+/// A frame that arrives at 64 stations.
+#[derive(Clone, Copy, Debug)]
+struct Arrives<'a> {
+    /// Its place in the rows, and what is there.
+    rx_row: (usize, &'a RxWord),
+    /// Who is receiving others.
+    receiving: u64,
+    /// Where it stands out.
+    clear: u64,
+    /// Where it may spoil what is being received.
+    exceeded: u64,
+}
+
+impl SpatialChannel {
+    /// Draws what arrives where of a frame of `sender`.
+    #[cold]
+    fn draw_arrivals(&mut self, sender: u32) {
+        let signals = &mut self.signals;
+        let mut rx_row = signals.rx_powers.of(sender);
+        for place in self.links.range(sender) {
+            let link = self.links.at(place);
+            while signals.rx_powers.at(rx_row.start).word != link.to / 64 {
+                rx_row.start += 1;
+            }
+            let index = link.to as usize;
+            let mut power = self.links.power(place);
+            let (mut senses, mut reads) = (link.senses, link.reads);
+            if signals.fades {
+                power *= signals.fading.draw(&mut signals.chances[index]);
+                let levels = &self.links.levels()[index];
+                reads = power >= levels.sensitivity;
+                senses = reads || power >= levels.carrier_sense;
+            }
+            let miss = self.links.misses().get(place);
+            if miss.is_some_and(|miss| signals.chances[index].chance(*miss)) {
+                (senses, reads) = (false, false);
+            }
+            signals.rx_powers.set(rx_row.start, link.to, power, senses, reads);
+        }
+    }
+
+    /// A frame of `sender` reaches those whom its signal reaches.
+    pub(super) fn begin_reception(&mut self, now: Time, sender: u32, end: Time) {
+        if self.signals.fades || !self.links.misses().is_empty() {
+            self.draw_arrivals(sender);
+        }
+        let dsss = self.access.timing.is_dsss(self.transmissions[sender as usize].rate);
+        let mut readers = 0;
+        for place in self.signals.rx_powers.of(sender) {
+            let mut rx = self.signals.rx_powers.at(place);
+            if !dsss {
+                rx.reads &= !self.signals.legacy.of(rx.word as usize);
+            }
+            readers += self.begin_reception_in_word(now, sender, end, (place, &rx));
+        }
+        self.transmissions[sender as usize].readers = readers;
+    }
+
+    /// The same for 64 stations, at their place in the rows. How many read it, if nothing more happens.
+    #[inline]
+    fn begin_reception_in_word(&mut self, now: Time, sender: u32, end: Time, (at, rx): (usize, &RxWord)) -> u32 {
+        let after_collision = matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
+        let word = rx.word as usize;
+        let RxWord { senses, reads, reached, .. } = *rx;
+        if self.signals.bits.is_some() {
+            self.reckon_receptions(word, reached, now);
+        }
+        let signals = &mut self.signals;
+        let capture = signals.capture;
+        let was_busy = signals.busy(word);
+        let (clear, exceeded) = signals.add(rx, &self.links);
+        let listens = !signals.sends.of(word);
+        let fall_busy = listens & signals.busy(word) & !was_busy;
+        if self.like_ns2 {
+            return self.arrive_in_word(now, sender, end, rx, (was_busy, fall_busy));
+        }
+        let receiving = signals.receiving.of(word);
+        let free = listens & !receiving;
+        let clear = if signals.fades { signals.find_clear(rx, listens & senses) } else { clear };
+        let follow = free
+            & match capture {
+                Capture::None if after_collision => senses & !was_busy,
+                Capture::None => senses & reads & !was_busy,
+                Capture::First => senses & !was_busy,
+                Capture::Header | Capture::Late => reads & clear,
+            };
+        if after_collision && matches!(capture, Capture::Header | Capture::Late) {
+            *signals.eifs_pending.of_mut(word) |= senses & free & !follow;
+        }
+        signals.followers[at] = 0;
+        let arrival = Arrives { rx_row: (at, rx), receiving, clear, exceeded };
+        let (turned, turned_and_reads) = if receiving & reached == 0 { (0, 0) } else { self.meet(now, &arrival) };
+        let signals = &mut self.signals;
+        let read = follow & clear & reads | turned_and_reads;
+        let follow = follow | turned;
+        signals.follow(now, sender, (at, rx), follow);
+        let spoilt = signals.spoilt.of_mut(word);
+        *spoilt = *spoilt & !follow | follow & !read;
+        self.stop_backoffs(now, end, rx, (was_busy, fall_busy));
+        read.count_ones()
+    }
+
+    /// The same where receivers are those of ns-2; `was_busy`: who sensed a frame before, `fall_busy`: who did not, and does.
+    fn arrive_in_word(&mut self, now: Time, sender: u32, end: Time, rx: &RxWord, busy: (u64, u64)) -> u32 {
+        let mut readers = 0;
+        for station in each(rx.word as usize, rx.senses) {
+            let reads = rx.reads & place(station).1 != 0;
+            let power = self.signals.rx_powers.power(rx, station);
+            readers += u32::from(self.arrive(&Arrival { sender, station, now, end, reads, power }));
+        }
+        self.stop_backoffs(now, end, rx, busy);
+        readers
+    }
+
+    /// Stops the backoff of those who fall busy, and puts off that of those who stay so.
+    #[inline]
+    fn stop_backoffs(&mut self, now: Time, end: Time, rx: &RxWord, (was_busy, fall_busy): (u64, u64)) {
+        let RxWord { reached, senses, .. } = *rx;
+        let word = rx.word as usize;
+        let listens = !self.signals.sends.of(word);
+        let nav_holds = self.nav_holds.of_mut(word).until(end);
+        let mut asleep = 0;
+        for station in each(word, fall_busy & !nav_holds & self.alert.of(word)) {
+            asleep |= if self.fall_busy(now, station, end) { place(station).1 } else { 0 };
+        }
+        if self.fast_paths {
+            *self.alert.of_mut(word) &= !asleep;
+        }
+        let busier = listens & was_busy & if self.signals.by_total { reached } else { senses };
+        self.nav_holds.of_mut(word).release((fall_busy | busier) & !nav_holds);
+        for station in each(word, busier & !nav_holds & self.alert.of(word)) {
+            let backoff = &self.backoffs[station as usize];
+            if backoff.contends && !backoff.engaged {
+                self.backoff_timers.postpone(station, end);
+            }
+        }
+    }
+
+    /// Reckons what bits went wrong until `now` at those of `reached`.
+    fn reckon_receptions(&mut self, word: usize, reached: u64, now: Time) {
+        let signals = &mut self.signals;
+        for station in each(word, reached & signals.receiving.of(word) & !signals.spoilt.of(word)) {
+            let transmission = &self.transmissions[signals.sender_at(station) as usize];
+            signals.reckon(station, now, transmission, &self.access.timing);
+        }
+    }
+
+    /// A frame arrives at those of a word who are receiving others. Who turns to it, and who of these will read it, if nothing
+    /// more happens.
+    #[inline]
+    fn meet(&mut self, now: Time, arrives: &Arrives) -> (u64, u64) {
+        let &Arrives { rx_row: (_, rx), receiving, exceeded, .. } = arrives;
+        let word = rx.word as usize;
+        let signals = &mut self.signals;
+        let capture = signals.capture;
+        let fresh = receiving & rx.reached & signals.fresh.of(word, now);
+        let met = if capture == Capture::None { rx.senses } else { exceeded & !fresh };
+        let lost = receiving & met & !signals.spoilt.of(word);
+        *signals.spoilt.of_mut(word) |= lost;
+        if lost != 0 {
+            self.disturb(word, lost, 0);
+        }
+        let at_once = if fresh == 0 { (0, 0) } else { self.meet_at_once(fresh, arrives) };
+        if capture == Capture::Late {
+            let late = self.meet_late(receiving & !fresh & rx.reads, rx);
+            return (at_once.0 | late, at_once.1 | late);
+        }
+        at_once
+    }
+
+    /// The same for those whose frame began at the same instant.
+    fn meet_at_once(&mut self, fresh: u64, arrives: &Arrives) -> (u64, u64) {
+        let &Arrives { rx_row: (_, rx), clear, exceeded, .. } = arrives;
+        let after_collision = matches!(self.access.eifs, Eifs::AfterCollision | Eifs::Nav);
+        let word = rx.word as usize;
+        let signals = &mut self.signals;
+        let headers_collide = !after_collision && signals.capture != Capture::First;
+        if signals.capture == Capture::None {
+            if headers_collide {
+                self.disturb(word, 0, fresh & rx.senses);
+            }
+            return (0, 0);
+        }
+        // The stronger of the two is the first.
+        let is_stronger =
+            |station: &u32| signals.rx_powers.power(rx, *station) > signals.received[*station as usize].power;
+        let first = bits_of(each(word, fresh & rx.reads).filter(is_stronger));
+        let stands_out = match signals.threshold.by {
+            Interference::Sum if signals.bits.is_none() => first & clear | !first & !exceeded,
+            _ => bits_of(each(word, fresh).filter(|station| {
+                let (power, received) =
+                    (signals.rx_powers.power(rx, *station), signals.received[*station as usize].power);
+                if first & place(*station).1 != 0 {
+                    signals.stands_out(power, *station, received)
+                } else {
+                    signals.stands_out(received, *station, power)
+                }
+            })),
+        };
+        let spoilt = signals.spoilt.of_mut(word);
+        let lost = fresh & !*spoilt & (first | !stands_out);
+        *spoilt |= lost;
+        // Neither of two headers is read.
+        let neither = if headers_collide { fresh & !stands_out } else { 0 };
+        self.disturb(word, lost, first | neither);
+        (first & !neither, first & stands_out)
+    }
+
+    /// A frame arrives at these, who are receiving others that began before. Who turns to it, and will read it, if nothing
+    /// more happens.
+    #[cold]
+    fn meet_late(&mut self, bits: u64, rx: &RxWord) -> u64 {
+        let word = rx.word as usize;
+        let signals = &mut self.signals;
+        let spoilt = signals.spoilt.of(word);
+        // As long as bits decide, no other frame spoils one but that which takes over.
+        let asked = bits & if signals.bits.is_some() { !0 } else { spoilt };
+        let turned = bits_of(each(word, asked).filter(|station| {
+            let (power, received) = (signals.rx_powers.power(rx, *station), signals.received[*station as usize].power);
+            signals.stands_out(power, *station, received)
+        }));
+        self.disturb(word, turned & !spoilt, turned);
+        turned
+    }
+
+    /// The frames that stations of a word receive are `lost` to some of these, and some do not receive them any more.
+    fn disturb(&mut self, word: usize, lost: u64, leave: u64) {
+        let signals = &mut self.signals;
+        *signals.receiving.of_mut(word) &= !leave;
+        let mut rest = lost | leave;
+        while let Some(station) = each(word, rest).next() {
+            let sender = signals.sender_at(station);
+            let followers = &mut signals.followers[signals.rx_powers.place(sender, word)];
+            let these = *followers & rest;
+            *followers &= !leave;
+            rest &= !these;
+            disturb(&mut self.transmissions[sender as usize], word, these & lost, &mut self.accounting);
+        }
+    }
+
+    /// The frame of `sender` is over for all whom its signal reaches, except that its receiver (if it has one) does not go
+    /// on yet.
+    pub(super) fn end_reception(&mut self, now: Time, sender: u32, transmission: &Transmission) -> ReceiverFate {
+        let check = self.nav_check(now, transmission);
+        let mut fate = ReceiverFate::default();
+        if transmission.to == BROADCAST {
+            self.receivers.clear();
+        }
+        for place in self.signals.rx_powers.of(sender) {
+            let rx = self.signals.rx_powers.at(place);
+            self.end_reception_in_word(now, sender, transmission, check, (place, &rx), &mut fate);
+        }
+        fate
+    }
+
+    /// The same for 64 stations; `check`: when they may forget the NAV.
+    #[inline]
+    fn end_reception_in_word(
+        &mut self,
+        now: Time,
+        sender: u32,
+        transmission: &Transmission,
+        check: Time,
+        (at, rx): (usize, &RxWord),
+        fate: &mut ReceiverFate,
+    ) {
+        let word = rx.word as usize;
+        let to = if transmission.to / 64 == rx.word { place(transmission.to).1 & rx.reached } else { 0 };
+        let mut follow = self.signals.followers[at];
+        if self.like_ns2 {
+            let receiving = each(word, self.signals.receiving.of(word) & (rx.senses | rx.reads));
+            follow = bits_of(receiving.filter(|station| self.signals.sender_at(*station) == sender));
+        }
+        if self.signals.bits.is_some() {
+            self.reckon_receptions(word, rx.reached, now);
+        }
+        let by_bits = if self.signals.bits.is_some() { self.lose_bits(word, follow, to, fate) } else { 0 };
+        if self.tap.is_some() {
+            for station in each(word, rx.reached) {
+                let reads = self.links.hearing(sender, station) == Hearing::Reads;
+                let (_, bit) = place(station);
+                self.record_hearer(station, follow & bit != 0, (rx.senses & bit != 0, reads), by_bits & bit != 0);
+            }
+        }
+        let sends_on = if self.like_ns2 { self.who_send_on(now, word, follow) } else { 0 };
+        let signals = &mut self.signals;
+        let was_busy = signals.busy(word);
+        signals.remove(rx, &self.links);
+        let spoilt = signals.spoilt.of(word);
+        *signals.receiving.of_mut(word) &= !follow;
+        follow &= !sends_on;
+        let eifs_pending = signals.eifs_pending.of_mut(word);
+        if signals.capture == Capture::First && self.access.eifs == Eifs::AfterCollision {
+            // ns-2: whatever else was on the air, while another frame was received or one sent, leaves EIFS behind.
+            *eifs_pending |= rx.senses;
+        }
+        *eifs_pending = *eifs_pending & !follow | follow & spoilt;
+        fate.read |= follow & !spoilt & to != 0;
+        fate.sensed |= was_busy & to != 0;
+        let fall_idle = was_busy & !signals.busy(word) & !to;
+        let mut nav_holds = self.nav_holds.of_mut(word).until(now) & !self.signals.eifs_pending.of(word);
+        let read = follow & !spoilt & !to;
+        if transmission.to == BROADCAST
+            || self.errors_for_all
+            || self.nav_holds.of_mut(word).until(transmission.nav) == 0
+        {
+            nav_holds &= !read;
+        }
+        self.nav_holds.of_mut(word).release((read | fall_idle) & !nav_holds);
+        let told = read & !nav_holds;
+        let for_all = transmission.to == BROADCAST || self.errors_for_all;
+        let announced = if for_all { self.read_for_all(sender, transmission, word, told) } else { told };
+        for station in each(word, announced) {
+            self.backoffs[station as usize].set_nav(transmission.nav, check);
+        }
+        if check < Time::NEVER {
+            *self.alert.of_mut(word) |= told;
+        }
+        if self.eifs_is_nav {
+            for station in each(word, rx.reached & self.signals.eifs_pending.of(word)) {
+                self.extend_nav(now, station);
+                nav_holds &= !place(station).1;
+            }
+        }
+        let idle = fall_idle & !nav_holds;
+        let alert = self.alert.of(word);
+        let mut hold = idle & !alert;
+        for station in each(word, idle & !alert) {
+            self.backoffs[station as usize].is_idle_from(now);
+        }
+        for station in each(word, idle & alert) {
+            hold |= if self.fall_idle(now, station) { place(station).1 } else { 0 };
+        }
+        if transmission.to != BROADCAST && transmission.nav > now && self.fast_paths && self.tap.is_none() {
+            self.nav_holds.of_mut(word).hold(hold & announced, transmission.nav);
+        }
+    }
+
+    /// Spoils what those of `follow` received who find wrong bits in it: those whom nothing else disturbed.
+    fn lose_bits(&mut self, word: usize, follow: u64, to: u64, fate: &mut ReceiverFate) -> u64 {
+        let signals = &mut self.signals;
+        let mut by_bits = 0;
+        for station in each(word, follow & !signals.spoilt.of(word)) {
+            let (_, bit) = place(station);
+            let Proof { log_right, disturbed, .. } = signals.proofs[station as usize];
+            if signals.chances[station as usize].chance(libm::exp(log_right)) {
+                continue;
+            }
+            signals.spoilt.put(station, true);
+            fate.met |= disturbed && bit == to;
+            by_bits |= if disturbed { 0 } else { bit };
+        }
+        by_bits
+    }
+}
