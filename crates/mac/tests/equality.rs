@@ -717,18 +717,24 @@ fn with_aggregates(mut settings: EdcaSettings, request_after_miss: bool, max_ams
     for station in &mut settings.stations {
         station.mode = Some((TxMode::Ht(mode), Band::Ghz5));
     }
-    settings.aggregation = Some(Aggregation {
+    let rules = Aggregation {
         window: 8,
         max_ampdu: Bytes(65_535),
         max_amsdu: Bytes(max_amsdu),
         max_mpdu: Bytes(4095),
         max_duration: Duration::from_micros(5484),
-        min_subframe: Bytes(0),
+        min_start_spacing: Duration::ZERO,
         single_in_ampdu: false,
         request_after_miss,
         retry_limit: 4,
         reorder_timeout: Duration::from_millis(100),
         lifetime: None,
-    });
+        count_in_flight: false,
+        wait_until: None,
+    };
+    for station in &mut settings.stations {
+        station.aggregation = Some(rules.clone());
+    }
+    settings.aggregation = Some(rules);
     settings
 }

@@ -1,7 +1,9 @@
 //! Aggregates and access categories where not all stations hear each other.
 
 use wifair_engine::stream;
-use wifair_mac::edcaf::{Aggregation, CategorySettings, Classifier, EdcaSettings, EdcaStation, SlotRules};
+use wifair_mac::edcaf::{
+    Aggregation, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
+};
 use wifair_mac::{Access, BROADCAST, Category, Hearing, MacEvent, RadioLinks, SpatialChannel, StationSettings};
 use wifair_packet::{Kind, Packet, Packets};
 use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, Timing, TxMode};
@@ -20,6 +22,21 @@ fn channel(aps: u32, stations: u32, rts_threshold: u64, hearing: impl Fn(u32, u3
         ..Access::standard(timing)
     };
     let mode = TxMode::Ht(HtMode::new(7, ChannelWidth::Mhz20, GuardInterval::Ns800).unwrap());
+    let rules = Aggregation {
+        window: 64,
+        max_ampdu: Bytes(65_535),
+        max_amsdu: Bytes(0),
+        max_mpdu: Bytes(4095),
+        max_duration: Duration::from_micros(5484),
+        min_start_spacing: Duration::ZERO,
+        single_in_ampdu: false,
+        request_after_miss: false,
+        retry_limit: 7,
+        reorder_timeout: Duration::from_millis(100),
+        lifetime: None,
+        count_in_flight: false,
+        wait_until: None,
+    };
     let station = |number: u32| {
         let common = StationSettings {
             cw_min: 0,
@@ -35,27 +52,22 @@ fn channel(aps: u32, stations: u32, rts_threshold: u64, hearing: impl Fn(u32, u3
             errors: stream(1, "error", &number.to_string()),
         };
         let queues = vec![Queue::fifo(Limit::Packets(2000))];
-        let category = CategorySettings { parameters: BE, queues, backoff: common.backoff.clone() };
-        EdcaStation { common, mode: Some((mode, Band::Ghz5)), categories: vec![category] }
+        let category = CategorySettings { parameters: BE, queues, limit: 2000, backoff: common.backoff.clone() };
+        EdcaStation {
+            common,
+            mode: Some((mode, Band::Ghz5)),
+            link: LinkSettings::fixed(),
+            aggregation: Some(rules.clone()),
+            is_legacy: false,
+            categories: vec![category],
+        }
     };
     let settings = EdcaSettings {
         access,
         aps: (0..aps).collect(),
         classifier: Classifier::Caller,
         slot_rules: SlotRules::Edca,
-        aggregation: Some(Aggregation {
-            window: 64,
-            max_ampdu: Bytes(65_535),
-            max_amsdu: Bytes(0),
-            max_mpdu: Bytes(4095),
-            max_duration: Duration::from_micros(5484),
-            min_subframe: Bytes(0),
-            single_in_ampdu: false,
-            request_after_miss: false,
-            retry_limit: 7,
-            reorder_timeout: Duration::from_millis(100),
-            lifetime: None,
-        }),
+        aggregation: Some(rules.clone()),
         stations: (0..stations).map(station).collect(),
     };
     SpatialChannel::with_categories(settings, RadioLinks::from_hearing(stations, hearing))

@@ -247,13 +247,19 @@ impl Channel {
     /// Delays from the queue of a sender to the network layer of its receiver, by access category, if stations have four.
     #[must_use]
     pub fn delays(&self) -> Option<&[Histogram; 4]> {
-        if let Self::General(general) = self { Some(general.edcafs().delays()) } else { None }
+        self.edcafs().map(Edcafs::delays)
     }
 
     /// Measures these delays anew.
     pub fn restart_delays(&mut self) {
-        if let Self::General(general) = self {
-            general.edcafs_mut().restart_delays();
+        match self {
+            Self::Shared(_) => {}
+            Self::Spatial(spatial) => {
+                if let Some(edcafs) = spatial.edcafs_mut() {
+                    edcafs.restart_delays();
+                }
+            }
+            Self::General(general) => general.edcafs_mut().restart_delays(),
         }
     }
 

@@ -178,7 +178,7 @@ impl GeneralChannel {
         receiver: &impl Fn(&Packet) -> u32,
     ) {
         let sender = self.senders[0];
-        let (to, excess) = (self.edcafs.contenders[sender].ppdu.to, self.nav_excess(sender));
+        let excess = self.nav_excess(sender);
         let more = self.edcafs.succeed(now, sender, packets, dropped, retry_limit_drops, receiver);
         if more && self.edcafs.may_go_on(now, sender) {
             self.phase = Phase::Gap;
@@ -217,7 +217,6 @@ impl GeneralChannel {
     /// The sender is done, and the channel idle: a backoff follows, whether it has `more` to send or not.
     pub(super) fn finish(&mut self, now: Time, more: bool) {
         let sender = self.senders[0];
-        let station = self.edcafs.station_of(sender);
         let (to, excess) = (self.edcafs.contenders[sender].ppdu.to, self.nav_excess(sender));
         self.idle_from(now + excess);
         if excess > Duration::ZERO {

@@ -5,9 +5,9 @@ use wifair_units::Time;
 
 use super::exchanges::CF_END;
 use super::{GeneralChannel, Phase};
+use crate::BROADCAST;
 use crate::edcaf::{control_air, number};
 use crate::tap::{Fate, FrameKind, FrameRecord, Tap};
-use crate::BROADCAST;
 
 impl GeneralChannel {
     /// Records what ends at `now`.

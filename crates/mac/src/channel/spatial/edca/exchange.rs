@@ -257,6 +257,10 @@ impl SpatialChannel {
         let index = edca.current[to as usize];
         let contender = &mut edca.edcafs.contenders[index];
         let data_air = contender.ppdu.air;
+        if transmission.kind == Kind::BlockAck {
+            contender.counters.block_acks += 1;
+            contender.counters.block_acks_lost += u64::from(!read);
+        }
         if !is_cts {
             edca.edcafs.counters[to as usize].control += transmission.end - transmission.start;
         } else if read {
