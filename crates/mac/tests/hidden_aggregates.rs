@@ -124,7 +124,6 @@ fn rts_and_cts_help_hidden_stations() {
     let all: fn(u32, u32) -> Hearing = |_, _| Hearing::Reads;
     let [heard, heard_rts] = [u64::MAX, 0].map(|threshold| total(threshold, all));
     let [unprotected, protected] = [u64::MAX, 0].map(|threshold| total(threshold, hidden));
-    println!("heard {heard:.1} and {heard_rts:.1}, hidden {unprotected:.1} and {protected:.1} Mb/s");
     assert!((heard_rts / heard - 1.0).abs() < 0.1, "{heard_rts} and {heard}");
     assert!(unprotected < 0.7 * heard, "hidden stations lose much: {unprotected}");
     assert!(protected > 1.3 * unprotected && protected < heard_rts, "RTS/CTS helps: {protected}");
@@ -138,7 +137,6 @@ fn overlapping_access_points_share_the_air() {
     // Stations 0 and 2 are far from 1 and 3.
     let apart = |from: u32, to: u32| if from % 2 == to % 2 { Hearing::Reads } else { Hearing::Nothing };
     let alone = saturate(channel(2, 4, u64::MAX, apart), &pairs);
-    println!("together {together:.1?}, apart {alone:.1?} Mb/s");
     // 28 MPDUs in 5360 us, with SIFS, block ACK, AIFS and 7.5 slots.
     let lone = 28.0 * 1472.0 * 8.0 / (5360.0 + 16.0 + 32.0 + 43.0 + 67.5);
     for goodput in alone {

@@ -293,11 +293,10 @@ impl Builder<'_> {
     /// Reports what stations with access categories cannot do in space.
     fn categories_in_space(&mut self, wlan: &Wlan) {
         let Some(space) = &self.file.space else { return };
-        let access = self.file.ap.as_ref().map_or(Access::None, |ap| ap.scheme.access);
-        let who = match (wlan.standard.has_mcs(), access) {
-            (true, _) => wlan.standard.to_string(),
-            (false, Access::None) => return,
-            (false, access) => format!("access = \"{access}\""),
+        let who = match self.file.ap.as_ref().map(|ap| &ap.scheme.access) {
+            _ if wlan.standard.has_mcs() => wlan.standard.to_string(),
+            None | Some(Access::None) => return,
+            Some(access) => format!("access = \"{access}\""),
         };
         if wlan.standard.has_mcs() && space.reception.spoils == Spoils::Bits {
             let message = format!("`spoils` is \"bits\" with {who}");
