@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import pytest
 import wifair
@@ -98,7 +99,7 @@ def test_the_same_seed_gives_the_same_bytes_in_any_order() -> None:
     assert list(together.cells["goodput_bps"])[::-1] == list(wifair.run(scenario, seeds=[2, 1]).cells["goodput_bps"])
 
 
-def goodput_mbps(changes: dict[str, object]) -> float:
+def goodput_mbps(changes: Mapping[str, object]) -> float:
     return float(wifair.run(wifair.Scenario.from_text(BASE).with_(changes)).cells["goodput_bps"][0]) / 1e6
 
 
