@@ -1,4 +1,4 @@
-"""Write the fixtures of the slow models: `python tests/oracle/regenerate.py [saturation] [hidden]`.
+"""Write the fixtures of the slow models: `python tests/oracle/regenerate.py [saturation] [hidden] [published]`.
 
 Some minutes of CPU for each. The Rust tests read the files; rerun only when a model or a case changes.
 """
@@ -14,8 +14,10 @@ from pathlib import Path
 
 import dcf
 import hidden
+import published
 
 HERE = Path(__file__).parent
+PUBLISHED = HERE.parents[1] / "crates" / "tcp" / "src" / "cc" / "published.csv"
 FRAMES = 200_000
 UDP = 8 + 20 + dcf.LLC_BYTES + dcf.MAC_BYTES  # what a UDP datagram carries beside its payload
 
@@ -91,6 +93,16 @@ def saturation() -> None:
             print(f"{name} n={n}: {r.goodput_mbps:.4f} Mb/s, {time.monotonic() - began:.1f} s", file=sys.stderr)
 
 
+def congestion_controls() -> None:
+    """Write published.csv."""
+    with PUBLISHED.open("w", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(published.Row._fields)
+        out.writerows(
+            [f"{value:.10g}" if isinstance(value, float) else value for value in row] for row in published.rows()
+        )
+
+
 if __name__ == "__main__":
-    for what in sys.argv[1:] or ["saturation", "hidden"]:
-        {"saturation": saturation, "hidden": hidden.write_fixture}[what]()
+    for what in sys.argv[1:] or ["saturation", "hidden", "published"]:
+        {"saturation": saturation, "hidden": hidden.write_fixture, "published": congestion_controls}[what]()

@@ -172,7 +172,7 @@ def tcp() -> Iterator[Case]:
         ) -> Iterable[Comparison]:
             yield Comparison("goodput [Mb/s]", goodput(results), {"ns-3": theirs}, Rule.MEAN, 0.05)
             ours = np.asarray(results.cells["jain_index"], dtype=float)
-            yield Comparison("Jain", ours, {"ns-3": jain}, Rule.RANGE, NARROW)
+            yield Comparison("Jain", ours, {"ns-3": jain}, Rule.T_TEST, NARROW)
             if rtt:
                 mean = np.asarray(results.flows["rtt_mean_s"], dtype=float).reshape(len(results.seeds), -1).mean(axis=1)
                 yield Comparison("RTT [ms]", mean * 1e3, {"ns-3": rtt}, Rule.MEAN, 0.10)

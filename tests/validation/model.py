@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -11,12 +12,17 @@ from pathlib import Path
 import numpy as np
 import wifair
 from numpy.typing import NDArray
+from wifair.statistics import student_t_quantile
 
 HERE = Path(__file__).parent
 REFERENCE = HERE.parent / "data" / "reference"
 SEEDS = range(1, 21)
 NARROW = 0.01
-"""For `Rule.RANGE`: means this close agree, relative, however narrow the range."""
+"""For `Rule.T_TEST`: means this close agree, relative, however little seeds matter."""
+LEVEL = 0.05
+"""Chance that one or more of all comparisons by `Rule.T_TEST` fail where nothing differs."""
+T_TESTS = 330
+"""How many such comparisons bind, with which the level is shared (Bonferroni); `make validate` counts again."""
 
 Values = NDArray[np.float64]
 
@@ -26,9 +32,10 @@ class Rule(Enum):
 
     MEAN = "mean"
     """The means differ by no more than the tolerance, relative to the reference."""
-    RANGE = "range"
-    """The mean of the reference's runs lies within the range of ours, or within the tolerance of their mean: where
-    seeds hardly matter the range is narrower than what two programs can be held to."""
+    T_TEST = "t-test"
+    """Runs on both sides may have the same mean: Student's t test with the variance of both sides together, so that it
+    also takes a single run of the reference. Or the means differ by no more than the tolerance: where seeds hardly
+    matter the test asks for more than what two programs can be held to."""
     COUNT = "count"
     """The means differ by no more than the tolerance, in absolute terms."""
     ORDER = "order"
@@ -75,9 +82,8 @@ class Comparison:
         match self.rule:
             case Rule.MEAN:
                 return abs(self.difference(source)) <= self.tolerance
-            case Rule.RANGE:
-                low, high = self.range
-                return low <= theirs <= high or abs(self.difference(source)) <= self.tolerance
+            case Rule.T_TEST:
+                return same_mean(self.ours, self.theirs[source]) or abs(self.difference(source)) <= self.tolerance
             case Rule.COUNT:
                 return abs(self.mean - theirs) <= self.tolerance
             case Rule.ORDER:
@@ -86,6 +92,27 @@ class Comparison:
                 return abs(self.mean - 1.0) <= self.tolerance
             case Rule.SHOWN:
                 return True
+
+
+def same_mean(ours: Values, theirs: Sequence[float], level: float = LEVEL / T_TESTS) -> bool:
+    """Test whether two samples may have the same mean: Student's t test, variances pooled, two-sided."""
+    samples = [np.asarray(side, dtype=float) for side in (ours, theirs)]
+    samples = [side[np.isfinite(side)] for side in samples]
+    sizes = [len(side) for side in samples]
+    degrees = sum(sizes) - 2
+    if min(sizes) == 0 or degrees < 1:
+        return False
+    variance = sum(float(np.sum((side - side.mean()) ** 2)) for side in samples) / degrees
+    error = math.sqrt(variance * sum(1 / size for size in sizes))
+    distance = abs(float(samples[0].mean() - samples[1].mean()))
+    return distance <= error * student_t_quantile(1 - level / 2, degrees)
+
+
+def sign_test(above: int, below: int) -> float:
+    """Chance that signs are shared out this unevenly or more where either is as likely, two-sided."""
+    signs = above + below
+    tail = sum(math.comb(signs, fewer) for fewer in range(min(above, below) + 1)) / 2**signs
+    return min(1.0, 2 * tail)
 
 
 @dataclass(frozen=True)
@@ -108,6 +135,23 @@ class Row:
 
     def name(self) -> str:
         return " ".join(f"{key}={value}" for key, value in self.labels.items())
+
+
+def signs(rows: Iterable[Row]) -> tuple[int, int]:
+    """Count comparisons by `Rule.T_TEST` that bind in which ours is above its reference, and below."""
+    differences = [
+        one.mean - one.their_mean(source)
+        for row in rows
+        for one in row.comparisons
+        if one.rule is Rule.T_TEST and one.binding
+        for source in one.theirs
+    ]
+    return sum(one > 0 for one in differences), sum(one < 0 for one in differences)
+
+
+def count_t_tests(rows: Iterable[Row]) -> int:
+    """Count comparisons by `Rule.T_TEST` that bind."""
+    return sum(len(one.theirs) for row in rows for one in row.comparisons if one.rule is Rule.T_TEST and one.binding)
 
 
 @dataclass(frozen=True)

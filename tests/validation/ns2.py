@@ -77,7 +77,7 @@ def sessions() -> Iterator[Case]:
             **TCPS[tcp],
         }
         if scheme == "window1000":
-            changes |= {"tcp.receive_window": "1000 packets", "tcp.initial_ssthresh": "20 packets"}
+            changes["tcp.receive_window"] = "1000 packets"
         window = 1000 if scheme == "window1000" else 20
         known = {
             "case": "sessions",
@@ -104,7 +104,7 @@ def sessions() -> Iterator[Case]:
                 ("unfinished", "sessions_unfinished", "unfinished"),
             ):
                 # ns-2's Linux agent sends one segment more than it was given, so the script sees the end too early.
-                rule = Rule.SHOWN if linux and quantity == "IF sent" else Rule.RANGE
+                rule = Rule.SHOWN if linux and quantity == "IF sent" else Rule.T_TEST
                 if any(theirs[metric]):
                     yield from held(quantity, np.asarray(results.cells[ours], dtype=float), *theirs[metric], rule)
 
@@ -159,10 +159,10 @@ def lee2007() -> Iterator[Case]:
         ) -> Iterable[Comparison]:
             cells = results.cells
             yield from held("goodput [Mb/s]", goodput(results), *theirs["tot_mbps"], Rule.MEAN, 0.05)
-            yield from held("Jain", np.asarray(cells["jain_index"], dtype=float), *theirs["jain"], Rule.RANGE)
+            yield from held("Jain", np.asarray(cells["jain_index"], dtype=float), *theirs["jain"], Rule.T_TEST)
             if any(theirs["updown"]):
                 ratio = np.asarray(cells["up_down_ratio"], dtype=float)
-                rule = Rule.RATIO_ONE if fair else Rule.RANGE
+                rule = Rule.RATIO_ONE if fair else Rule.T_TEST
                 yield from held("up/down", ratio, *theirs["updown"], rule, 0.03)
 
         labels = {"scheme": scheme, "flows": direction, "rtt": rtt, "error": error, "figure": figure}
@@ -196,7 +196,6 @@ queue.limit = "49 packets"
 stack = "ns2"
 mss = "1460 B"
 receive_window = "10000 packets"
-initial_ssthresh = "20 packets"
 [[flows]]
 name = "up"
 station = "sta"
@@ -234,7 +233,7 @@ def oda2012() -> Iterator[Case]:
             # ns-2's script counts IP bytes.
             total = goodput(results) * 1500 / 1460
             yield from held("goodput [Mb/s]", total, *theirs["tot_mbps"], Rule.MEAN, 0.05)
-            yield from held("Jain", np.asarray(results.cells["jain_index"], dtype=float), *theirs["jain"], Rule.RANGE)
+            yield from held("Jain", np.asarray(results.cells["jain_index"], dtype=float), *theirs["jain"], Rule.T_TEST)
             yield from held("starved", starved(results), *theirs["starved_lt10pct"], Rule.COUNT, 2.0)
             queue = np.asarray(results.cells["ap_queue_mean_packets"], dtype=float)
             yield from held("AP queue", queue, *theirs["apq_mean_pkts"], Rule.SHOWN)
@@ -266,7 +265,6 @@ count = 3
 stack = "ns2"
 cc = "newreno"
 delayed_ack = true
-initial_ssthresh = "20 packets"
 [[flows]]
 name = "near"
 from = "near"
@@ -310,7 +308,7 @@ def las() -> Iterator[Case]:
         ) -> Iterable[Comparison]:
             yield Comparison("goodput [Mb/s]", goodput(results), {"ns-2": total}, Rule.MEAN, 0.05)
             index = np.asarray(results.cells["jain_index"], dtype=float)
-            yield Comparison("Jain", index, {"ns-2": jain}, Rule.RANGE, NARROW)
+            yield Comparison("Jain", index, {"ns-2": jain}, Rule.T_TEST, NARROW)
 
         labels = {"window": window, "buffer": buffer, "counts": "bytes" if in_bytes else "packets"}
         yield Case(labels, scenario, measure, fast=window == "50000" and buffer == "50000" and not in_bytes)

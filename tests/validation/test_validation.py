@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from captures import rows
-from model import Case, Section
+from model import Case, Section, same_mean, sign_test
 from reasons import reason
 from sections import SECTIONS
 
@@ -31,6 +32,23 @@ def name(section: Section, case: Case) -> str:
 )
 def test_row_agrees_with_its_references(section: Section, case: Case) -> None:
     check(section, case)
+
+
+def test_the_t_test_is_that_of_the_tables() -> None:
+    """Student's factor for 4 degrees of freedom is 2.776 at 5 %: a single run may be that times sqrt(2.5 * 6/5) off."""
+    ours = np.arange(1.0, 6.0)
+    assert same_mean(ours, [3 + 4.80], 0.05)
+    assert not same_mean(ours, [3 + 4.82], 0.05)
+    # Two samples of 3, 4 degrees of freedom again: 2.776 * sqrt(1 * (1/3 + 1/3)) = 2.267.
+    assert same_mean(np.array([1.0, 2.0, 3.0]), [3.26, 4.26, 5.26], 0.05)
+    assert not same_mean(np.array([1.0, 2.0, 3.0]), [3.27, 4.27, 5.27], 0.05)
+    assert same_mean(np.array([1.0, 1.0, np.nan]), [1.0])
+
+
+def test_the_sign_test_counts_heads_and_tails() -> None:
+    """One head in ten or fewer, or tails: 2 * (1 + 10) / 1024."""
+    assert sign_test(9, 1) == sign_test(1, 9) == pytest.approx(22 / 1024)
+    assert sign_test(5, 5) == 1.0
 
 
 def test_reasons_are_of_sections_that_exist() -> None:

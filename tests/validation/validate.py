@@ -6,8 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-from model import SEEDS, Row
-from reasons import reason
+from model import LEVEL, SEEDS, T_TESTS, Row, count_t_tests, sign_test, signs
+from reasons import bias, reason
 from report import page, section_text, tcptrace
 from sections import SECTIONS
 
@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def main(names: list[str]) -> int:
     texts = []
-    unexpected = 0
+    unexpected = t_tests = 0
     for section in SECTIONS:
         if names and section.name not in names:
             continue
@@ -32,8 +32,17 @@ def main(names: list[str]) -> int:
                     f"{section.name}: {row.name()}: {one.quantity} {one.mean:.4g} {one.range}, "
                     f"{source} {one.their_mean(source):.4g}: {why or 'NOT EXPECTED'}"
                 )
+        above, below = signs(rows)
+        t_tests += count_t_tests(rows)
+        if sign_test(above, below) < LEVEL / len(SECTIONS):
+            why = bias(section.name)
+            unexpected += not why
+            print(f"{section.name}: {above} means above the reference, {below} below: {why or 'NOT EXPECTED'}")
         texts.append(section_text(section, rows, DOCS))
         print(f"{section.name}: {len(rows)} rows, {time.perf_counter() - begin:.0f} s", file=sys.stderr)
+    if not names and t_tests != T_TESTS:
+        unexpected += 1
+        print(f"{t_tests} comparisons by t test: write that for T_TESTS in model.py, and run again")
     if not names or "captures" in names:
         texts.append(tcptrace())
     file = DOCS / "validation.md"

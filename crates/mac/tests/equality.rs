@@ -356,7 +356,6 @@ fn capture() -> impl Strategy<Value = Reception> {
             capture_threshold: Db(threshold),
             interference,
             carrier_sense,
-            eifs_nav: false,
         })
 }
 
@@ -418,7 +417,6 @@ proptest! {
             capture_threshold: Db(0.0),
             interference: Interference::Sum,
             carrier_sense: CarrierSense::Frame,
-            eifs_nav: false,
         };
         let with = run!(space().with_signals(signals(reception, scenario.stations, 1)), &scenario);
         assert_same(&without, &with);
@@ -433,7 +431,6 @@ proptest! {
             capture_threshold: Db(3.0),
             interference: Interference::Sum,
             carrier_sense: CarrierSense::Total,
-            eifs_nav: false,
         };
         let radios = vec![Radio::default(); scenario.stations as usize];
         let links = RadioLinks::from_radios(&radios, |_, _| Db(-80.0), Dbm(-100.0));

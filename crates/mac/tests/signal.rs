@@ -22,7 +22,6 @@ fn reception(capture: Capture, threshold: f64, interference: Interference) -> Re
         capture_threshold: Db(threshold),
         interference,
         carrier_sense: CarrierSense::Frame,
-        eifs_nav: false,
     }
 }
 

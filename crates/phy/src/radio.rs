@@ -101,8 +101,6 @@ table! {
         pub interference: Interference = Interference::Sum;
         /// What makes the medium busy.
         pub carrier_sense: CarrierSense = CarrierSense::Frame;
-        /// Where `wlan.eifs` is after-collision: whether it is `nav`, as it is in ns-2.
-        pub eifs_nav: bool = false;
     }
 }
 
@@ -116,7 +114,6 @@ impl Reception {
             capture_threshold: Db(10.0),
             interference: Interference::Strongest,
             carrier_sense: CarrierSense::Frame,
-            eifs_nav: true,
         }
     }
 }

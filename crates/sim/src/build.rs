@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wifair_ap::{Facts, Schemes};
 use wifair_engine::stream;
 use wifair_mac::edcaf::{CategorySettings, Classifier, LinkSettings, SlotRules};
-use wifair_mac::{Access, AccessCategory, Eifs, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
+use wifair_mac::{AccessCategory, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{Capture, Outage, OutageProcess, Reception, TxMode};
@@ -263,11 +263,12 @@ fn channel_plan(
         // What bystanders make of a frame is the matter of the general medium.
         space = Some(everybody(nodes, scenario, seed));
     }
+    let is_dsss = |group: &scenario::Stations| group.dsss_only || group.standard == Some(Standard::B);
     ChannelPlan {
         errors_for_all,
         rates: if adapted { rates.collect() } else { vec![] },
         outages: if has_outages { outages.collect() } else { vec![] },
-        access: access(scenario, wlan, errors_for_all),
+        access: wlan.access(scenario.file.stations.iter().any(is_dsss)),
         aps: (0..).zip(nodes).filter(|(_, node)| is_ap(node)).map(|(number, _)| number).collect(),
         space,
         stations,
@@ -282,20 +283,6 @@ fn everybody(nodes: &[Node], scenario: &Scenario, seed: u64) -> (RadioLinks, Sig
     let chances = nodes.iter().map(|node| stream(seed, "signal", &scenario.name_of(*node))).collect();
     let count = u32::try_from(nodes.len()).expect("nodes can be numbered");
     (RadioLinks::full(count), SignalSettings { reception, fading: Fading::None, legacy: vec![], chances })
-}
-
-/// Rules of access, with what receivers make of EIFS where they lose frames one by one.
-fn access(scenario: &Scenario, wlan: &Wlan, errors_for_all: bool) -> Access {
-    let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Standard::B);
-    let mut access = wlan.access(scenario.file.stations.iter().any(is_dsss));
-    let nav = match &scenario.file.space {
-        Some(space) => space.reception.eifs_nav,
-        None => errors_for_all,
-    };
-    if nav && access.eifs == Eifs::AfterCollision {
-        access.eifs = Eifs::Nav;
-    }
-    access
 }
 
 /// Access categories of the access point or a station, with its own windows where it has some.
@@ -461,7 +448,10 @@ fn flow_plan(
             interval: ping.interval,
         },
         scenario::Transport::Tcp(tcp) => {
-            let (mut sender, mut receiver) = tcp.resolve();
+            let (mut sender, mut receiver) = match flow.from {
+                Node::Station(_) | Node::Ap(_) => tcp.resolve_at_station(),
+                Node::Server(_) | Node::Router(_) => tcp.resolve(),
+            };
             if let cc::Choice::Python(params) = &tcp.cc {
                 let control = foreign(options).congestion_control(params, &flow.name);
                 receiver.echo_each_mark = control.wants_mark_per_packet;

@@ -77,9 +77,9 @@ table! {
             Stack::Rfc => rfc_5681_initial_window(mss),
             Stack::Modern => Limit::Packets(10),
         }, by stack, by mss, "at least 1 B" => positive;
-        /// Initial slow-start threshold; without it slow start goes on until a loss. ns-2 has the receive window.
-        pub initial_ssthresh: Option<Limit> = (stack == Stack::Ns2).then_some(receive_window), by stack,
-            by receive_window;
+        /// Initial slow-start threshold. Without it slow start goes on until a loss; `ns2` then has the receive window
+        /// at a wired sender and 20 packets at a station.
+        pub initial_ssthresh: Option<Limit> = None;
         /// Bound of the congestion window, for any congestion control and also in recovery.
         pub max_cwnd: Option<Limit> = None, "at least 1 packet" => |max| max.as_ref().is_none_or(positive);
         /// Whether ACKs are delayed.
@@ -195,7 +195,7 @@ impl Settings {
             handshake: self.handshake,
             fin: self.fin,
             initial_window: bytes(self.initial_window),
-            initial_ssthresh: segments(self.initial_ssthresh),
+            initial_ssthresh: segments(self.initial_ssthresh.or(counted_by_sender.then_some(self.receive_window))),
             max_cwnd: segments(self.max_cwnd).max(1.0),
             receive_window: if counted_by_sender { bytes(self.receive_window) } else { buffer },
             window_known: counted_by_sender,
@@ -248,6 +248,17 @@ impl Settings {
         };
         (SenderConfig { cc: self.cc.clone(), foreign: None, options }, receiver)
     }
+
+    /// The same for a sender that is a station. ns-2's `$ns run` resets the agents of wired nodes, which then take the window
+    /// as their threshold; those of mobile nodes keep the 20 packets that they are made with.
+    #[must_use]
+    pub fn resolve_at_station(&self) -> (SenderConfig, ReceiverConfig) {
+        let (mut sender, receiver) = self.resolve();
+        if self.stack == Stack::Ns2 && self.initial_ssthresh.is_none() {
+            sender.options.initial_ssthresh = 20.0;
+        }
+        (sender, receiver)
+    }
 }
 
 /// RFC 7323, section 2.3: 2^16 shifted by 14.
@@ -272,13 +283,26 @@ mod tests {
     fn a_stack_sets_habits_and_each_stays_settable() {
         let ns2 = read("stack = 'ns2'").expect("it is right");
         assert_eq!((ns2.min_rto, ns2.tick, ns2.receive_window), (ms(200), ms(10), Limit::Packets(20)));
-        assert_eq!(ns2.initial_ssthresh, Some(Limit::Packets(20)));
+        assert_eq!(ns2.initial_ssthresh, None);
         let own =
             read("stack = 'ns2'\nmin_rto = '1 s'\nreceive_window = '50 packets'\ncc = 'reno'").expect("it is right");
         let (sender, receiver) = own.resolve();
         assert_eq!((sender.options.rtt.min_rto, sender.options.receive_window), (ms(1000), 50_000));
         assert_eq!((sender.options.initial_ssthresh, sender.options.recovery), (50.0, Recovery::Reno));
         assert_eq!((receiver.ack_every, receiver.sack), (1, false));
+    }
+
+    /// Read off a trace of cwnd in ns-2.35 with a window of 60 packets: downloads of a wired server leave slow start at 60,
+    /// uploads of a mobile node at 20.
+    #[test]
+    fn senders_of_ns2_begin_with_the_window_as_threshold_and_stations_with_20() {
+        let thresholds = |text: &str| {
+            let settings = read(text).expect("it is right");
+            [settings.resolve(), settings.resolve_at_station()].map(|(sender, _)| sender.options.initial_ssthresh)
+        };
+        assert_eq!(thresholds("stack = 'ns2'\nreceive_window = '60 packets'"), [60.0, 20.0]);
+        assert_eq!(thresholds("stack = 'ns2'\ninitial_ssthresh = '30 packets'"), [30.0, 30.0]);
+        assert_eq!(thresholds("stack = 'modern'"), [f64::INFINITY; 2]);
     }
 
     /// RFC 6298 has a first timeout of 1 s (rule 2.1) and a longest of 60 s at least (rule 2.5). With 1 ns for both a

@@ -61,8 +61,8 @@ choice! {
     pub enum Profile {
         /// Those of the standard.
         Standard = "standard" from "IEEE Std 802.11-2016, clause 10",
-        /// ns-2: EIFS after collisions, a NAV in whole microseconds, a backoff also on an idle medium, backoff below
-        /// CW, no LLC header, air times that are not rounded up, no signal extension.
+        /// ns-2: EIFS as a NAV, itself in whole microseconds, a backoff also on an idle medium, backoff below CW, no LLC
+        /// header, air times that are not rounded up, no signal extension.
         Ns2 = "ns2" from "ns-2 2.35, mac/mac-802_11.cc",
     }
 }
@@ -224,7 +224,7 @@ table! {
         /// When a station waits EIFS instead of DIFS.
         pub eifs: EifsRule = match profile {
             Profile::Standard => EifsRule::AfterError,
-            Profile::Ns2 => EifsRule::AfterCollision,
+            Profile::Ns2 => EifsRule::Nav,
         }, by profile;
         /// Rate of the ACK that EIFS reckons with.
         pub eifs_rate: BitRate = BitRate::from_mbps(if standard.is_ofdm() { 6 } else { 1 }), by standard;

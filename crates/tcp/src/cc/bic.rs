@@ -124,6 +124,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
+    use crate::cc::testing::published;
 
     /// By hand with W_max = 200: linear increase far below, binary search, 0.2 segments around, and probing above.
     #[test]
@@ -160,5 +161,19 @@ mod tests {
         let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(14.0) });
         cc.on_loss(14.0);
         assert_eq!(cc.cwnd(), 7.0);
+    }
+
+    #[test]
+    fn windows_are_those_of_the_published_formula() {
+        for row in published("bic") {
+            let mut cc = new(&Params::default(), row.start);
+            (cc.w_max, cc.lost) = (row.state, true);
+            if row.is_ack {
+                cc.on_ack(&row.ack(0.0));
+            } else {
+                cc.on_loss(row.start.window);
+            }
+            row.hold(&cc);
+        }
     }
 }

@@ -143,6 +143,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
+    use crate::cc::testing::published;
 
     fn htcp(params: &Params) -> Htcp {
         new(params, Start { ssthresh: 2.0, ..Start::with_window(100.0) })
@@ -175,6 +176,16 @@ mod tests {
             cc.throughput = (1e6, before);
             cc.on_loss(100.0);
             assert_relative_eq!(cc.cwnd(), kept);
+        }
+    }
+
+    #[test]
+    fn windows_are_those_of_the_published_formula() {
+        for row in published("htcp") {
+            let mut cc = new(&Params::default(), row.start);
+            cc.last_loss = Some(Time::ZERO);
+            cc.on_ack(&row.ack(1.0 + row.state / 1e3));
+            row.hold(&cc);
         }
     }
 }

@@ -87,7 +87,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{Pipe, ack};
+    use crate::cc::testing::{Pipe, ack, published};
 
     /// By hand: at 100 ms rho = 4, so 15 segments an ACK in slow start and 16 / cwnd after it.
     #[test]
@@ -111,6 +111,15 @@ mod tests {
             let mut pipe = Pipe::new(1e9, rtt, 1e9);
             pipe.run(&mut cc, 10.0, |_, _| ());
             assert_relative_eq!(cc.cwnd() / rtt, 400.0 + 16_000.0, max_relative = 0.03);
+        }
+    }
+
+    #[test]
+    fn windows_are_those_of_the_published_formula() {
+        for row in published("hybla") {
+            let mut cc = new(&Params { reference_rtt: Duration::from_millis(50) }, row.start);
+            cc.on_ack(&row.ack(0.0));
+            row.hold(&cc);
         }
     }
 }

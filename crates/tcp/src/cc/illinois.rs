@@ -145,6 +145,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
+    use crate::cc::testing::published;
 
     /// The curves by hand for dm = 100 ms: alpha is 10 up to 1 ms, 0.3 at 100 ms, and between them k1 / (k2 + da) with
     /// k1 = 99 * 3 / 9.7 ms and k2 = 99 * 0.3 / 9.7 - 1 ms, so 0.585 at 50.3 ms; beta is 1/8 at 10 ms, 5/16 halfway to
@@ -176,5 +177,21 @@ mod tests {
         let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(10.0) });
         cc.decide();
         assert_eq!((cc.alpha, cc.beta), (1.0, 0.5));
+    }
+
+    #[test]
+    fn windows_are_those_of_the_published_formula() {
+        for row in published("illinois") {
+            let mut cc = new(&Params::default(), row.start);
+            cc.on_ack(&row.sample(row.base));
+            for _ in 1..row.state as u32 {
+                cc.on_ack(&row.sample(row.rtt));
+            }
+            cc.on_ack(&Ack { rtt: None, ..row.ack(0.0) });
+            if !row.is_ack {
+                cc.on_loss(row.start.window);
+            }
+            row.hold(&cc);
+        }
     }
 }

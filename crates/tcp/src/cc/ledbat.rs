@@ -132,7 +132,7 @@ impl CongestionControl for Ledbat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testing::{Pipe, ack, time};
+    use crate::cc::testing::{Pipe, ack, published, time};
 
     /// The rule rests where the queueing delay is the target: 100 ms at 1000 segments a second are 100 segments in the
     /// queue beside the 101 that the path holds. Approached from below, by e^(-t/(W target/gain)) at the end.
@@ -162,5 +162,18 @@ mod tests {
             cc.on_ack(&Ack { in_flight: 4.0, ..ack(0.0, 0.1, i, i + 4) });
         }
         assert_eq!(cc.cwnd(), 10.0);
+    }
+
+    #[test]
+    fn windows_are_those_of_the_published_formula() {
+        for row in published("ledbat") {
+            let mut cc = new(&Params::default(), row.start);
+            cc.on_ack(&row.sample(row.base));
+            for _ in 0..3 {
+                cc.on_ack(&row.sample(row.rtt));
+            }
+            cc.on_ack(&row.ack(0.0));
+            row.hold(&cc);
+        }
     }
 }

@@ -68,7 +68,7 @@ impl CongestionControl for Linux {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testing::ack;
+    use crate::cc::testing::{ack, published};
 
     /// From 4 segments with a threshold of 4: one ACK of slow start, then as many for each segment as the window
     /// holds, as in a trace of ns-2.
@@ -84,5 +84,16 @@ mod tests {
         assert_eq!(windows, [5.0, 5.0, 5.0, 5.0, 5.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 7.0, 7.0, 7.0]);
         cc.on_loss(99.0);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (3.0, 3.0));
+    }
+
+    #[test]
+    fn windows_are_those_of_the_published_formula() {
+        for row in published("linux") {
+            let mut cc = new(row.start);
+            for i in 0..row.acked as u64 {
+                cc.on_ack(&ack(0.0, 0.1, i + 1, i + 2));
+            }
+            row.hold(&cc);
+        }
     }
 }

@@ -79,7 +79,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::Pipe;
+    use crate::cc::testing::{Pipe, published};
 
     /// Periodic loss of one segment in 1/p. The fluid gives a peak of a/(b p) and, over time, a mean of
     /// peak * b / ln(1/(1 - b)). In the pipe a window of segments is acknowledged in recovery, without growth: then
@@ -103,5 +103,18 @@ mod tests {
         let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(16.0) });
         cc.on_loss(16.0);
         assert_eq!(cc.cwnd(), 8.0);
+    }
+
+    #[test]
+    fn windows_are_those_of_the_published_formula() {
+        for row in published("scalable") {
+            let mut cc = new(&Params::default(), row.start);
+            if row.is_ack {
+                cc.on_ack(&row.ack(0.0));
+            } else {
+                cc.on_loss(row.start.window);
+            }
+            row.hold(&cc);
+        }
     }
 }

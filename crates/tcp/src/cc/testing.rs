@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use wifair_units::{Duration, Time};
 
-use crate::cc::{Ack, CongestionControl, RateSample};
+use crate::cc::{Ack, CongestionControl, RateSample, Start};
 
 /// Payload of a segment, in bytes.
 pub const MSS: u64 = 1000;
@@ -48,6 +48,64 @@ pub fn round(cc: &mut impl CongestionControl, now: f64, rtt: f64, una: u64) -> u
         nxt = nxt.max(una + i + cc.cwnd().floor() as u64);
     }
     una + flight
+}
+
+/// A row of `published.csv`, which `tests/oracle/published.py` writes and explains.
+#[derive(Debug)]
+pub struct Published {
+    /// Whether the row is about the window after ACKs, not about the threshold after a loss.
+    pub is_ack: bool,
+    /// Segments; the start of the connection.
+    pub start: Start,
+    /// Round-trip times, in seconds, zero where none counts.
+    pub base: f64,
+    pub rtt: f64,
+    pub acked: f64,
+    /// What else the algorithm knows.
+    pub state: f64,
+    formula: f64,
+}
+
+impl Published {
+    /// An ACK `now` seconds after the start that ends a round.
+    pub fn ack(&self, now: f64) -> Ack {
+        let bytes = (self.acked * MSS as f64) as u64;
+        Ack { segments: self.acked, bytes, in_flight: self.start.window, ..ack(now, self.rtt, 1, 100) }
+    }
+
+    /// A sample of `rtt` seconds that acknowledges nothing.
+    pub fn sample(&self, rtt: f64) -> Ack {
+        Ack { segments: 0.0, bytes: 0, duplicate: true, ..ack(0.0, rtt, 0, 100) }
+    }
+
+    /// Holds the window, or the threshold, to the formula.
+    pub fn hold(&self, cc: &impl CongestionControl) {
+        let ours = if self.is_ack { cc.cwnd() } else { cc.ssthresh() };
+        assert!((ours - self.formula).abs() <= 1e-9 * self.formula, "{ours}, {self:?}");
+    }
+}
+
+/// The rows of a congestion control.
+pub fn published(control: &str) -> Vec<Published> {
+    let rows: Vec<_> = include_str!("published.csv")
+        .lines()
+        .map(|line| line.split(',').collect::<Vec<_>>())
+        .filter(|row| row[0] == control)
+        .map(|row| {
+            let number = |column: usize| row[column].parse::<f64>().expect("a number");
+            Published {
+                is_ack: row[1] == "ack",
+                start: Start { ssthresh: number(3), ..Start::with_window(number(2)) },
+                base: number(4) / 1e3,
+                rtt: number(5) / 1e3,
+                acked: number(6),
+                state: number(7),
+                formula: number(8),
+            }
+        })
+        .collect();
+    assert!(!rows.is_empty(), "{control} is in the table");
+    rows
 }
 
 /// What a [`Pipe`] loses.

@@ -281,7 +281,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{Pipe, round};
+    use crate::cc::testing::{Pipe, published, round};
 
     fn vegas(variant: Variant, ssthresh: f64) -> Vegas {
         new(&Params { variant, ..Params::default() }, Start { ssthresh, ..Start::with_window(2.0) })
@@ -419,5 +419,19 @@ mod tests {
         paper.window.cwnd = 16.3;
         paper.on_idle_restart(1.0);
         assert_eq!((paper.cwnd(), paper.ssthresh()), (1.0, 40.0));
+    }
+
+    #[test]
+    fn windows_are_those_of_the_published_formula() {
+        for row in published("vegas") {
+            let params = Params { variant: Variant::Linux, alpha: 2.0, beta: 4.0, gamma: 1.0, ..Params::default() };
+            let mut cc = new(&params, row.start);
+            cc.delays.base = row.base;
+            for _ in 0..2 {
+                cc.on_ack(&row.sample(row.rtt));
+            }
+            cc.on_ack(&row.ack(0.0));
+            row.hold(&cc);
+        }
     }
 }

@@ -80,7 +80,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::round;
+    use crate::cc::testing::{published, round};
 
     /// By hand at 40 segments: 105 ms over 100 ms are 1.9 in the queue, below 3; 112 ms are 4.3, above.
     #[test]
@@ -96,6 +96,19 @@ mod tests {
             cc.window.cwnd = 40.0;
             cc.on_loss(40.0);
             assert_relative_eq!(cc.cwnd(), kept);
+        }
+    }
+
+    #[test]
+    fn windows_are_those_of_the_published_formula() {
+        for row in published("veno") {
+            let mut cc = new(&Params::default(), row.start);
+            cc.delays.base = row.base;
+            cc.on_ack(&row.ack(0.0));
+            if !row.is_ack {
+                cc.on_loss(row.start.window);
+            }
+            row.hold(&cc);
         }
     }
 }

@@ -132,7 +132,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{Pipe, round};
+    use crate::cc::testing::{Pipe, published, round};
 
     /// On a pipe of 1000 segments an eighth more round-trip time is 125 segments, so Q_max = 80 decides: the queue
     /// never exceeds it by more than a round of growth, a hundredth of 1080 segments, and the pipe stays full after the
@@ -159,5 +159,22 @@ mod tests {
         let cwnd = cc.cwnd();
         cc.on_loss(200.0);
         assert_relative_eq!(cc.cwnd(), cwnd - 200.0 / 3.0, max_relative = 0.01);
+    }
+
+    #[test]
+    fn windows_are_those_of_the_published_formula() {
+        for row in published("yeah") {
+            let rho = if row.is_ack { Params::default().rho } else { row.state };
+            let mut cc = new(&Params { rho, ..Params::default() }, row.start);
+            cc.delays.base = row.base;
+            for _ in 0..2 {
+                cc.on_ack(&row.sample(row.rtt));
+            }
+            cc.on_ack(&row.ack(0.0));
+            if !row.is_ack {
+                cc.on_loss(row.start.window);
+            }
+            row.hold(&cc);
+        }
     }
 }

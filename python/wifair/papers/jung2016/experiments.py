@@ -139,8 +139,6 @@ def _case(effort: Effort, direction: str, tcp: str, labels: Mapping[str, int], *
         "fair_share_base": f"{BASES[direction] / 1e6} Mb/s",
         "flows.short.periodic.length": f"{labels.get('length', 10_000)} B",
     }
-    if direction == "up":  # in ns-2 agents of mobile nodes keep the one that they are made with
-        changes["tcp.initial_ssthresh"] = "20 packets"
     changes |= _durations(effort)
     return Case({"setting": setting, "tcp": tcp, **labels}, _file("mixed.toml").with_(changes), effort.seeds)
 

@@ -59,7 +59,7 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {
     "AP 1000": {**_ap(1000), **WITHIN_1_S},
     "stations 1000": {"stations.queue.limit": "1000 packets"},
     "all 200": _all(200),
-    "ssthresh 20": {"tcp.initial_ssthresh": "20 packets"},
+    "ssthresh 10000": {"tcp.initial_ssthresh": "10000 packets"},
     "standard MAC": {"wlan.profile": "standard", "wlan.signal_extension": "0 s"},
     "AP 50, guard": GUARD,
     "AP 600, guard": {**_ap(600), **WITHIN_1_S, **GUARD},
@@ -71,7 +71,7 @@ WINDOWS = tuple(setting for setting in SETTINGS if "guard" not in setting)
 """Settings that CTCP can tell apart."""
 LIMITS = {
     setting: next((int(word.rstrip(",")) for word in setting.split() if word[0].isdigit()), 50) for setting in SETTINGS
-} | {"stations 1000": 50, "ssthresh 20": 50}
+} | {"stations 1000": 50, "ssthresh 10000": 50}
 """Buffer of the access point [packets]."""
 NODES = (2, 5, 10, 20, 40)
 """Stations; the points of Fig. 6 are lost."""
