@@ -197,8 +197,10 @@ def bianchi() -> Iterator[Case]:
 def saturation_ns2() -> Iterator[Case]:
     """Uploads of UDP over 802.11g in ns-2, which adds 40 bytes of IP and DSDV to each datagram."""
     rows, still = read("cell.csv"), read("ns2_still.csv")
-    base = wifair.Scenario.from_text(UDP).with_(
+    base = wifair.Scenario.from_text(f'{UDP}\n[space]\nprofile = "ns2"').with_(
         {
+            "stations.layout": "circle",
+            "stations.circle.radius": "5 m",
             "wlan.standard": "802.11g",
             "wlan.profile": "ns2",
             "wlan.basic_rate": "24 Mb/s",

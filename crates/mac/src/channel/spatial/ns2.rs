@@ -50,14 +50,17 @@ impl SpatialChannel {
         let mut follows = end > other_end;
         let mut clear = false;
         if signals.captures() {
+            // ns-2 rounds air time and EIFS together here, after a collision EIFS alone: stations that capture a frame
+            // and those that do not have slots shifted against each other, and do not meet.
+            let nav = |end: Time| now + self.access.round_nav(self.access.timing.eifs() + (end - now));
             if signals.drowns(station, power) {
-                backoff.set_nav(end + self.intervals.eifs, Time::NEVER);
+                backoff.set_nav(nav(end), Time::NEVER);
                 self.nav_holds.release(station);
                 return false;
             }
             if signals.fresh.has(station, now) && signals.is_drowned(station, power) {
                 // It is the first of the two.
-                backoff.set_nav(other_end + self.intervals.eifs, Time::NEVER);
+                backoff.set_nav(nav(other_end), Time::NEVER);
                 self.nav_holds.release(station);
                 follows = true;
                 clear = readable;
