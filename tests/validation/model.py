@@ -22,7 +22,7 @@ NARROW = 0.01
 LEVEL = 0.05
 """Chance that one or more of all comparisons by `Rule.T_TEST` fail where nothing differs."""
 T_TESTS = 330
-"""How many such comparisons bind, with which the level is shared (Bonferroni); `make validate` counts again."""
+"""So many such comparisons share the level (Bonferroni): no fewer than bind, which `make validate` counts."""
 
 Values = NDArray[np.float64]
 

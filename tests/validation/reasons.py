@@ -84,7 +84,9 @@ def reason(section: str, labels: Mapping[str, object], quantity: str) -> str:
     return ""
 
 
-BIASES: Mapping[str, str] = {}
+BIASES: Mapping[str, str] = {
+    "las": "not explained; most are below by 0.1 % or less, where the index is close to one",
+}
 """Why the means of a section are above or below their references more often than by chance, where they are."""
 
 

@@ -263,7 +263,7 @@ fn channel_plan(
         // What bystanders make of a frame is the matter of the general medium.
         space = Some(everybody(nodes, scenario, seed));
     }
-    let is_dsss = |group: &scenario::Stations| group.dsss_only || group.standard == Some(Standard::B);
+    let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Standard::B);
     ChannelPlan {
         errors_for_all,
         rates: if adapted { rates.collect() } else { vec![] },

@@ -249,8 +249,8 @@ impl Settings {
         (SenderConfig { cc: self.cc.clone(), foreign: None, options }, receiver)
     }
 
-    /// The same for a sender that is a station. ns-2's `$ns run` resets the agents of wired nodes, which then take the window
-    /// as their threshold; those of mobile nodes keep the 20 packets that they are made with.
+    /// The same for a sender that is a station. ns-2's `$ns run` resets the agents of wired nodes, which then take the
+    /// window as their threshold; those of mobile nodes keep the 20 packets that they are made with.
     #[must_use]
     pub fn resolve_at_station(&self) -> (SenderConfig, ReceiverConfig) {
         let (mut sender, receiver) = self.resolve();
@@ -292,8 +292,8 @@ mod tests {
         assert_eq!((receiver.ack_every, receiver.sack), (1, false));
     }
 
-    /// Read off a trace of cwnd in ns-2.35 with a window of 60 packets: downloads of a wired server leave slow start at 60,
-    /// uploads of a mobile node at 20.
+    /// Read off a trace of cwnd in ns-2.35 with a window of 60 packets: downloads of a wired server leave slow start at
+    /// 60, uploads of a mobile node at 20.
     #[test]
     fn senders_of_ns2_begin_with_the_window_as_threshold_and_stations_with_20() {
         let thresholds = |text: &str| {

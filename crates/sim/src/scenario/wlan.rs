@@ -61,8 +61,8 @@ choice! {
     pub enum Profile {
         /// Those of the standard.
         Standard = "standard" from "IEEE Std 802.11-2016, clause 10",
-        /// ns-2: EIFS as a NAV, itself in whole microseconds, a backoff also on an idle medium, backoff below CW, no LLC
-        /// header, air times that are not rounded up, no signal extension.
+        /// ns-2: EIFS as a NAV, itself in whole microseconds, a backoff also on an idle medium, backoff below CW, no
+        /// LLC header, air times that are not rounded up, no signal extension.
         Ns2 = "ns2" from "ns-2 2.35, mac/mac-802_11.cc",
     }
 }
