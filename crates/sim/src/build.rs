@@ -21,7 +21,7 @@ use crate::world::{
     CategoriesPlan, ChannelPlan, Direction, FlowPlan, Hop, Labels, Plan, RoutingPlan, StationCategories, Transport,
     WiredLinkPlan, Workload,
 };
-use crate::{Options, capture, hosts};
+use crate::{Options, hosts};
 
 /// What is on the air of one channel.
 struct ChannelNodes {
@@ -99,7 +99,7 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &Options) -> (Plan, 
         let joined = hosts::pairs(scenario).into_iter().filter(|(from, to)| hosts::is_joined(scenario, *from, *to));
         flows.extend(joined.filter_map(|(from, to)| {
             let (forward, reverse) = hops(scenario, from, to, None, &air, paths.as_ref())?;
-            Some(between_hosts(&capture::node_name(scenario, from), forward, reverse))
+            Some(between_hosts(forward, reverse))
         }));
     }
     let queues = Queues { seed, options };
@@ -519,9 +519,9 @@ fn hops(
 }
 
 /// A way for packets of real programs.
-fn between_hosts(name: &str, forward: Vec<Hop>, reverse: Vec<Hop>) -> FlowPlan {
+fn between_hosts(forward: Vec<Hop>, reverse: Vec<Hop>) -> FlowPlan {
     FlowPlan {
-        name: name.to_owned(),
+        name: String::new(), // nothing is drawn for it
         direction: Direction::Peer,
         forward,
         reverse,

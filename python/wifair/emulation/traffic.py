@@ -163,9 +163,10 @@ def _receive(port: int) -> None:
 
 def _take(peer: socket.socket) -> None:
     buffer = bytearray(1 << 18)
-    while peer.recv_into(buffer):
-        pass
-    peer.close()
+    # A sender whose time is over resets its connection.
+    with peer, suppress(ConnectionResetError):
+        while peer.recv_into(buffer):
+            pass
 
 
 def _send(what: dict[str, Any]) -> None:
