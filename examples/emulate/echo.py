@@ -14,6 +14,7 @@ BOUNDS_MS = (5, 10, 20, 30, 50, 100, 200, 500, 1000)
 
 
 def serve() -> None:
+    """Send back what comes."""
     listener = socket.create_server(("", PORT))
     while True:
         peer, _ = listener.accept()
@@ -23,6 +24,7 @@ def serve() -> None:
 
 
 def type_at(server: str, seconds: float) -> None:
+    """Type, and measure how long each echo takes."""
     peer = socket.create_connection((server, PORT), timeout=10)
     peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     taken_ms = []

@@ -22,15 +22,19 @@ NAMES = ["transfer"]
 
 
 class Server(QuicConnectionProtocol):
+    """One connection at the server."""
+
     size = 0
 
     def quic_event_received(self, event: object) -> None:
+        """Answer a request that is complete."""
         if isinstance(event, StreamDataReceived) and event.end_stream:
             self._quic.send_stream_data(event.stream_id, bytes(self.size), end_stream=True)
             self.transmit()
 
 
 async def serve(size: int) -> None:
+    """Send so many bytes to whoever asks."""
     Server.size = size
     with tempfile.TemporaryDirectory() as folder:
         key, certificate = f"{folder}/key.pem", f"{folder}/certificate.pem"
@@ -43,6 +47,7 @@ async def serve(size: int) -> None:
 
 
 async def fetch(server: str, qlog: str) -> None:
+    """Ask, and say how long it took."""
     Path(qlog).mkdir(exist_ok=True)
     configuration = QuicConfiguration(alpn_protocols=NAMES, is_client=True, verify_mode=0)
     configuration.quic_logger = QuicFileLogger(qlog)

@@ -18,6 +18,7 @@ IN_TIME_S = 0.1
 
 
 def send(receiver: str, mbit_s: float, seconds: float) -> None:
+    """Send pictures of the same size at regular times."""
     stream = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     stream.connect((receiver, PORT))
     parts = max(1, round(mbit_s * 1e6 / 8 / PICTURES_S / PAYLOAD))
@@ -30,6 +31,7 @@ def send(receiver: str, mbit_s: float, seconds: float) -> None:
 
 
 def show(seconds: float) -> None:
+    """Count pictures that are whole, and in time."""
     stream = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     stream.bind(("", PORT))
     stream.settimeout(0.2)
