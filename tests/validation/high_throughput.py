@@ -143,11 +143,12 @@ def categories() -> Iterator[Case]:
             theirs: list[float] = goodputs,
             has_txop: bool = has_txop,
         ) -> Iterable[Comparison]:
-            rule = Rule.SHOWN if has_txop else Rule.MEAN
             total = {"Monte Carlo": [float(exact["goodput_mbps"])], "ns-3": theirs}
-            yield Comparison("goodput [Mb/s]", goodput(results), total, rule, 0.02)
+            yield Comparison("goodput [Mb/s]", goodput(results), total, Rule.MEAN, 0.02)
             flows = np.asarray(results.flows["goodput_bps"], dtype=float).reshape(len(results.seeds), -1) / 1e6
             for place, name in enumerate(("VO", "VI", "BE")):
+                # With a TXOP limit too few frames of BE are sent.
+                rule = Rule.SHOWN if has_txop and name == "BE" else Rule.MEAN
                 yield Comparison(f"{name} [Mb/s]", flows[:, place], {"Monte Carlo": [each[place]]}, rule, 0.05)
 
         labels = {"A-MPDU": row["ampdu_max"], "BAR": row["bar_after_missed_ba"], "TXOP": row["txop"]}
@@ -174,7 +175,8 @@ def tcp() -> Iterator[Case]:
             ours = np.asarray(results.cells["jain_index"], dtype=float)
             yield Comparison("Jain", ours, {"ns-3": jain}, Rule.T_TEST, NARROW)
             if rtt:
-                mean = np.asarray(results.flows["rtt_mean_s"], dtype=float).reshape(len(results.seeds), -1).mean(axis=1)
+                each = np.asarray(results.flows["rtt_mean_s"], dtype=float).reshape(len(results.seeds), -1)
+                mean = np.nanmean(each, axis=1)  # a flow that never got through has none
                 yield Comparison("RTT [ms]", mean * 1e3, {"ns-3": rtt}, Rule.MEAN, 0.10)
 
         labels = {"case": row["case"], "standard": STANDARDS[row["std"]], "TCP": row["tcp"], "direction": row["dir"]}

@@ -58,6 +58,16 @@ pub struct Station {
     pub air_time_us: f64,
     /// Frames whose rate is not known, and so not their time.
     pub unrated: u64,
+    /// A-MPDUs that it sent, as far as the radio numbers them.
+    pub aggregates: u64,
+    /// Their MPDUs.
+    pub aggregated: u64,
+    /// MPDUs of the largest of them.
+    pub largest_aggregate: u32,
+    /// A-MPDUs that no block ACK to it followed before another PPDU of data.
+    pub aggregates_unanswered: u64,
+    /// Block ACKs that it sent.
+    pub block_acks: u64,
     /// Signal at the capturing radio.
     pub signal: Levels,
     /// Frames of each rate, in kb/s, ascending.
@@ -76,6 +86,8 @@ pub(crate) struct Air {
     /// Frames of stations beyond those told apart.
     pub(crate) nameless: u64,
     ampdu: Option<u32>,
+    /// The sender of the last A-MPDU, and how many MPDUs of it were seen; until a block ACK answers it.
+    open: Option<(usize, u32)>,
 }
 
 impl Air {
@@ -91,6 +103,7 @@ impl Air {
         }
         let first = radio.ampdu.is_none() || radio.ampdu != self.ampdu;
         self.ampdu = radio.ampdu;
+        self.note_aggregate(frame, radio, first, sender);
         let Some(station) = sender.and_then(|sender| self.station(sender)) else {
             self.nameless += 1;
             return;
@@ -121,6 +134,39 @@ impl Air {
             Ok(at) => station.rates[at].1 += 1,
             Err(at) if station.rates.len() < MOST_RATES => station.rates.insert(at, (kbps, 1)),
             Err(_) => {}
+        }
+    }
+
+    /// Counts A-MPDUs, and those that are not answered.
+    fn note_aggregate(&mut self, frame: &Frame<'_>, radio: &Radio, first: bool, sender: Option<Mac>) {
+        match frame.kind {
+            Kind::BlockAck => {
+                if let Some((place, _)) = self.open
+                    && self.stations[place].address == frame.receiver
+                {
+                    self.open = None;
+                }
+                if let Some(station) = sender.and_then(|sender| self.station(sender)) {
+                    station.block_acks += 1;
+                }
+            }
+            Kind::Data => {
+                if first && let Some((place, _)) = self.open.take() {
+                    self.stations[place].aggregates_unanswered += 1;
+                }
+                let Some(sender) = sender.filter(|_| radio.ampdu.is_some()) else { return };
+                let Some(station) = self.station(sender) else { return };
+                station.aggregates += u64::from(first);
+                station.aggregated += 1;
+                let place = self.find(sender).expect("it was just counted");
+                let seen = match self.open {
+                    Some((open, seen)) if open == place && !first => seen + 1,
+                    _ => 1,
+                };
+                self.stations[place].largest_aggregate = self.stations[place].largest_aggregate.max(seen);
+                self.open = Some((place, seen));
+            }
+            _ => {}
         }
     }
 

@@ -169,6 +169,12 @@ impl Analysis {
                     json.put("airtime_s", station.air_time_us * 1e-6);
                     json.put("airtime_share", (total > 0.0).then(|| station.air_time_us / total));
                     json.put("frames_without_rate", station.unrated);
+                    json.put("aggregates", station.aggregates);
+                    let mean = (station.aggregates > 0).then(|| station.aggregated as f64 / station.aggregates as f64);
+                    json.put("mpdus_per_aggregate", mean);
+                    json.put("largest_aggregate", station.largest_aggregate);
+                    json.put("aggregates_unanswered", station.aggregates_unanswered);
+                    json.put("block_acks", station.block_acks);
                     let signal = &station.signal;
                     json.put("signal_mean_dbm", signal.mean());
                     json.put("signal_min_dbm", (signal.count > 0).then_some(signal.min));

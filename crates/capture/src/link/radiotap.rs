@@ -54,6 +54,19 @@ pub enum Rate {
         /// Guard interval of 400 ns instead of 800 ns.
         short_guard: bool,
     },
+    /// 802.11ax.
+    He {
+        /// Index of modulation and coding, 0 to 11.
+        mcs: u8,
+        /// Spatial streams.
+        streams: u8,
+        /// Data subcarriers: 234, 468, 980 or 1960 in 20 to 160 MHz, fewer in smaller resource units.
+        carriers: u16,
+        /// Guard interval, in ns.
+        guard_ns: u16,
+        /// Dual carrier modulation.
+        dcm: bool,
+    },
 }
 
 /// Size and alignment of the fields of the radiotap namespace, by bit.
@@ -155,8 +168,40 @@ impl Radio {
                     short_guard: known & 4 != 0 && flags & 4 != 0,
                 });
             }
+            (23, field) => self.take_he(field).unwrap_or_default(),
             _ => {}
         }
+    }
+
+    /// The HE field: six words, of which the first two tell what is known.
+    fn take_he(&mut self, field: &[u8]) -> Option<()> {
+        let word =
+            |place: usize| field.get(2 * place..2 * place + 2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+        let (known, more_known, third, fifth, sixth) = (word(0)?, word(1)?, word(2)?, word(4)?, word(5)?);
+        let streams = sixth & 0x0f;
+        // Without the MCS and the streams there is no rate.
+        if known & 0x0020 == 0 || streams == 0 {
+            return None;
+        }
+        let carriers = match if known & 0x4000 == 0 { 0 } else { fifth & 0x0f } {
+            0 => 234,
+            1 | 8 => 468,
+            2 | 9 => 980,
+            3 | 10 => 1960,
+            4 => 24,
+            5 => 48,
+            6 => 102,
+            _ => 234, // 242 tones
+        };
+        let guard_ns = match if more_known & 0x0002 == 0 { 0 } else { fifth >> 4 & 3 } {
+            1 => 1600,
+            2 => 3200,
+            _ => 800,
+        };
+        let [mcs, streams] = [third >> 8 & 0x0f, streams].map(|value| value as u8);
+        let dcm = known & 0x0040 != 0 && third & 0x1000 != 0;
+        self.rate = Some(Rate::He { mcs, streams, carriers, guard_ns, dcm });
+        Some(())
     }
 }
 
@@ -170,6 +215,9 @@ impl Rate {
     /// assert_eq!(Rate::Ht { mcs: 7, wide: false, short_guard: false }.bits_per_second(), 65e6);
     /// let vht = Rate::Vht { mcs: 9, streams: 2, width: 80, short_guard: true };
     /// assert!((vht.bits_per_second() - 866.7e6).abs() < 0.05e6);
+    /// // IEEE 802.11ax-2021, 27.5 (table 27-55): 20 MHz, one stream, MCS 11.
+    /// let he = Rate::He { mcs: 11, streams: 1, carriers: 234, guard_ns: 800, dcm: false };
+    /// assert!((he.bits_per_second() - 143.4e6).abs() < 0.05e6);
     /// ```
     #[must_use]
     pub fn bits_per_second(self) -> f64 {
@@ -178,14 +226,15 @@ impl Rate {
             Self::Ht { short_guard, .. } | Self::Vht { short_guard, .. } => {
                 self.bits_per_symbol() / if short_guard { 3.6e-6 } else { 4e-6 }
             }
+            Self::He { guard_ns, .. } => self.bits_per_symbol() / (12.8e-6 + f64::from(guard_ns) * 1e-9),
         }
     }
 
     /// Data bits in one OFDM symbol, over all spatial streams.
     #[must_use]
     pub fn bits_per_symbol(self) -> f64 {
-        // Coded bits for each subcarrier and code rate, by the index within eight (clause 19.5) or ten (clause 21.5).
-        const STEPS: [(f64, f64); 10] = [
+        // Coded bits for each subcarrier and code rate, by the index within eight (clause 19.5), ten (21.5) or twelve (27.5).
+        const STEPS: [(f64, f64); 12] = [
             (1.0, 0.5),
             (2.0, 0.5),
             (2.0, 0.75),
@@ -196,6 +245,8 @@ impl Rate {
             (6.0, 5.0 / 6.0),
             (8.0, 0.75),
             (8.0, 5.0 / 6.0),
+            (10.0, 0.75),
+            (10.0, 5.0 / 6.0),
         ];
         let (step, streams, carriers) = match self {
             Self::Legacy(half) => return f64::from(half) * 2.0,
@@ -212,6 +263,10 @@ impl Rate {
                     _ => 468.0,
                 },
             ),
+            // Dual carrier modulation sends each bit twice.
+            Self::He { mcs, streams, carriers, dcm, .. } => {
+                (mcs.min(11), streams, f64::from(carriers) / if dcm { 2.0 } else { 1.0 })
+            }
         };
         let (coded, code) = STEPS[usize::from(step)];
         carriers * coded * code * f64::from(streams)

@@ -317,12 +317,13 @@ pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
 /// The same for frames from 802.11n on.
 pub fn radiotap_later(frame: &mut Vec<u8>, heard: &Heard, later: &HeardLater) {
     let start = frame.len();
-    let is_unrated = later.unrated || later.he.is_some();
+    let is_unrated = later.unrated || later.he.is_some() || matches!(heard.rate, Rate::He { .. });
     // Flags, channel, signal, noise; the rate in the field of its kind.
     let rate_bit = match heard.rate {
         Rate::Legacy(_) => 2,
         Rate::Ht { .. } => 19,
         Rate::Vht { .. } => 21,
+        Rate::He { .. } => 23, // written by `he`
     };
     let levels: u32 = if heard.levels.is_some() { 1 << 5 | 1 << 6 } else { 0 };
     let rate_bit: u32 = if is_unrated { 0 } else { 1 << rate_bit };
