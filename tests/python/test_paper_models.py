@@ -137,6 +137,14 @@ def test_on_off_fading_needs_space() -> None:
         wifair.Scenario.from_text(text)
 
 
+def test_on_off_fading_beside_access_categories_is_refused() -> None:
+    text = FADING.format(outage='outage_up.up = "1 s"\noutage_up.down = "1 s"', direction="up").replace(
+        "802.11b", "802.11n"
+    )
+    with pytest.raises(wifair.ScenarioError, match="`outage_up` with"):
+        wifair.Scenario.from_text(text)
+
+
 def test_outages_are_the_same_whatever_is_sent() -> None:
     """The states of a link are a function of time: a flow that sends more often meets the same outages."""
     outage = 'outage_up.up = "2 s"\noutage_up.down = "2 s"'

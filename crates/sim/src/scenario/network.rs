@@ -317,6 +317,8 @@ impl Builder<'_> {
             for (key, is_set) in [
                 ("rate_adaptation", group.rate_adaptation.as_ref().is_some_and(adapts)),
                 ("snr", has_mcs && group.snr.is_some()),
+                ("outage_up", group.outage_up.is_some()),
+                ("outage_down", group.outage_down.is_some()),
                 ("standard", has_mcs && group.standard.is_some_and(|standard| standard != wlan.standard)),
             ] {
                 if is_set {
@@ -328,6 +330,9 @@ impl Builder<'_> {
             let key = path.rsplit('.').next().unwrap_or_default();
             let note = match key {
                 "snr" => "in [space] powers and `reception` decide what is read; leave it out",
+                "outage_up" | "outage_down" => {
+                    "outages are modelled without access categories; leave out one of the two"
+                }
                 "standard" => "in [space] all stations are of one standard from 802.11n on; leave out one of the two",
                 "cf_end" => "in [space] a frame announces its own exchange, not the rest of its TXOP; leave it out",
                 _ => "stations with access categories send at fixed rates in [space]; leave out one of the two",
