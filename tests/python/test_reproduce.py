@@ -169,9 +169,9 @@ QUICKLY = [
 """Experiments that take little time: their verdicts and controls are looked at in every run of the tests."""
 
 
-def test_quick_verdicts_and_controls_are_those_recorded() -> None:
+def test_quick_verdicts_and_controls_do_not_contradict_those_recorded() -> None:
     outcome = reproduce.reproduce(QUICKLY, controls=True)
-    assert [(paper.key, judged.claim.id, change) for paper, judged, change in outcome.changed()] == []
+    assert [(paper.key, judged.claim.id, change) for paper, judged, change in outcome.contradicted()] == []
     judged = [one for paper in outcome.papers for one in paper.claims]
     assert sum(one.controlled is not None and one.controlled.judgement is not None for one in judged) >= 10
 
@@ -299,14 +299,14 @@ def test_markdown_of_the_readmes() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("key", reproduce.KEYS)
-def test_verdicts_and_controls_are_those_recorded(key: str, full: bool) -> None:
+def test_verdicts_and_controls_do_not_contradict_those_recorded(key: str, full: bool) -> None:
     paper = session.load(key)
     effort = Effort.FULL if full else Effort.QUICK
     recorded = {claim.experiment for claim in paper.claims if effort.value in paper.recorded.get(claim.id, {})}
     if not recorded:
         pytest.skip(f"no {effort.value} run is recorded")
     outcome = reproduce.reproduce([f"{key}/{experiment}" for experiment in recorded], full=full, controls=True)
-    assert [(paper.key, judged.claim.id, change) for paper, judged, change in outcome.changed()] == []
+    assert [(paper.key, judged.claim.id, change) for paper, judged, change in outcome.contradicted()] == []
 
 
 def test_a_recorded_reproduction_is_verified(tmp_path: Path) -> None:

@@ -198,6 +198,10 @@ class Outcome:
                 ]
         return found
 
+    def contradicted(self) -> list[tuple[Paper, Judged, str]]:
+        """Those of the changed claims of which both runs are sure: neither says `undecided`, with or without."""
+        return [change for change in self.changed() if "undecided" not in change[2] and "nothing" not in change[2]]
+
     def broken(self) -> list[tuple[Paper, Judged, str]]:
         """Those that are recorded as holding, and do not."""
         return [
