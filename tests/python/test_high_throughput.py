@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 import wifair
@@ -168,3 +172,23 @@ def test_results_tell_of_lost_block_acks_and_of_waiting_for_order() -> None:
     clean = wifair.run(wifair.Scenario.from_text(BASE)).cells
     assert clean["reorder_delay_mean_s"][0] == 0.0
     assert clean["block_ack_loss"][0] == 0.0
+
+
+def test_a_capture_of_aggregates_is_read_back(tmp_path: Path) -> None:
+    """What the air was seen to carry is what the run counted: PPDUs, MPDUs in them, and rates of the MCS."""
+    for standard, rate in (("802.11n", 65.0), ("802.11ax", 143.4)):
+        scenario = tmp_path / f"{standard}.toml"
+        text = BASE.replace("802.11n", standard).replace('warm_up = "0.5 s"\n', "").replace("80 Mb/s", "150 Mb/s")
+        scenario.write_text(text.replace('duration = "2 s"', 'duration = "200 ms"'), encoding="utf-8")
+        folder = tmp_path / standard
+        command = [sys.executable, "-m", "wifair"]
+        subprocess.run([*command, "run", str(scenario), "--pcap", str(folder), "--pcap-at", "air"], check=True)
+        done = subprocess.run(
+            [*command, "analyze", str(folder / "air.pcap"), "--json"], check=True, capture_output=True, text=True
+        )
+        sender, access_point = json.loads(done.stdout)["wlan"]["stations"]
+        mean = wifair.run(wifair.Scenario.from_file(scenario)).cells["mpdus_per_ppdu"][0]
+        assert sender["mpdus_per_aggregate"] == pytest.approx(mean, rel=0.05)
+        assert sender["aggregates"] == pytest.approx(access_point["block_acks"], abs=1)
+        assert sender["aggregates_unanswered"] == 0
+        assert [float(each) for each in sender["frames_by_rate_mbps"]] == [pytest.approx(rate, abs=0.05)]
