@@ -1,7 +1,8 @@
 //! What a run takes, estimated from its scenario before it begins: packets, events, sessions, samples, memory.
 //!
-//! Loads that offer more than the air or a wire carries are cut to what it carries, so the figures are bounds rather than
-//! means; memory, which decides whether a run begins, is that of the program as measured (docs/reliability.md), rounded up.
+//! Loads that offer more than the air or a wire carries are cut to what it carries, so the figures are bounds rather
+//! than means; memory, which decides whether a run begins, is that of the program as measured (docs/reliability.md),
+//! rounded up.
 
 use std::collections::BTreeMap;
 
@@ -182,7 +183,8 @@ const LOOKED_AT: usize = 300;
 fn radio_links(scenario: &Scenario) -> f64 {
     let Some(space) = &scenario.file.space else { return 0.0 };
     let nodes = scenario.nodes_on_air();
-    // Far from each other in the list, so that rows of a grid are not met again and again; a prime has no common divisor.
+    // Far from each other in the list, so that rows of a grid are not met again and again; a prime has no common
+    // divisor.
     let some: Vec<Node> = if nodes.len() <= LOOKED_AT {
         nodes.clone()
     } else {

@@ -286,9 +286,9 @@ impl World {
         live.flat_map(|sessions| &sessions.due).copied()
     }
 
-    /// Rows of sessions that began after the warm-up, their number, and their index of instantaneous fairness (jung2016,
-    /// equations 2 and 3): the mean of `length / (finish * share)`. A session whose last segment left at once has no finish
-    /// time in the first reading, and is left out of it.
+    /// Rows of sessions that began after the warm-up, their number, and their index of instantaneous fairness
+    /// (jung2016, equations 2 and 3): the mean of `length / (finish * share)`. A session whose last segment left at
+    /// once has no finish time in the first reading, and is left out of it.
     fn sessions(&self, labels: &Labels, share: f64) -> (Vec<SessionOutcome>, u64, [FinishRatios; 2]) {
         let mut rows = vec![];
         let mut measured = 0;

@@ -1,7 +1,7 @@
 //! Transmission sessions of the flows: how far each has come, and what is kept of those that are over.
 //!
-//! A run may have millions. Rows are kept of a bounded number, drawn at random (algorithm R of J. S. Vitter, "Random Sampling
-//! with a Reservoir", ACM TOMS 11 (1), 1985); figures of all count every one.
+//! A run may have millions. Rows are kept of a bounded number, drawn at random (algorithm R of J. S. Vitter, "Random
+//! Sampling with a Reservoir", ACM TOMS 11 (1), 1985); figures of all count every one.
 
 use std::collections::VecDeque;
 
@@ -102,7 +102,8 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Takes in a session of a run that measures from `warm_up` to `now`, where a fair share is `share` bytes per second.
+    /// Takes in a session of a run that measures from `warm_up` to `now`, where a fair share is `share` bytes per
+    /// second.
     #[allow(clippy::cast_precision_loss)]
     pub(super) fn add(&mut self, session: &Session, warm_up: Time, now: Time, share: f64) {
         self.bytes += session.length;
