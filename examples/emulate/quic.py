@@ -21,7 +21,7 @@ PORT = 4433
 NAMES = ["transfer"]
 
 
-class Server(QuicConnectionProtocol):
+class Server(QuicConnectionProtocol):  # type: ignore[misc]
     """One connection at the server."""
 
     size = 0
