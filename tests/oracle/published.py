@@ -104,9 +104,19 @@ def rows() -> Iterator[Row]:
 
     for rtt in (55, 100, 750):
         # In bytes: 500 a segment.
-        ns3 = (1000 + math.floor((2 ** (rtt / 50) - 1) * 500)) / 500
+        in_bytes = (1000 + math.floor((2 ** (rtt / 50) - 1) * 500)) / 500
         yield Row(
-            "hybla", "ack", 2, INFINITE, rtt, rtt, 1, 0, hybla(2, INFINITE, rtt), ns3, SAME if ns3 % 1 == 0 else "bytes"
+            "hybla",
+            "ack",
+            2,
+            INFINITE,
+            rtt,
+            rtt,
+            1,
+            0,
+            hybla(2, INFINITE, rtt),
+            in_bytes,
+            SAME if in_bytes % 1 == 0 else "bytes",
         )
     for rtt in (550, 100, 750):
         exact = hybla(2, 1, rtt)
@@ -124,9 +134,9 @@ def rows() -> Iterator[Row]:
 
     bytes_added = "ns-3 adds alpha bytes a round, and one segment's growth for any number of acknowledged ones"
     # Leith and Shorten 2004: alpha is 1 within a second of the last loss and grows from then on; 2 (1 - beta) is 1.
-    for cwnd, acked, late, ns3 in ((38, 38, 0, 20383 / 536), (38, 100, 0.099, 40), (53, 50, 0.499, 76671 / 1446)):
+    for cwnd, acked, late, theirs in ((38, 38, 0, 20383 / 536), (38, 100, 0.099, 40), (53, 50, 0.499, 76671 / 1446)):
         alpha = 1 + 10 * late + late**2 / 4
-        yield Row("htcp", "ack", cwnd, 2, 80, 100, acked, 1000 * late, cwnd + acked * alpha / cwnd, ns3, bytes_added)
+        yield Row("htcp", "ack", cwnd, 2, 80, 100, acked, 1000 * late, cwnd + acked * alpha / cwnd, theirs, bytes_added)
 
     above = "ns-3 has Linux's table: Reno's growth below 50 segments here, in whole segments"
     for cwnd, acked, ns3 in ((38, 38, 39), (38, 100, 40), (53, 50, 54)):
@@ -154,18 +164,18 @@ def rows() -> Iterator[Row]:
     yield Row("linux", "ack", 2, INFINITE, *none, 7, 0, 9, 9, SAME)
     yield Row("linux", "ack", 1, 2, *none, 6, 0, 4, 4, SAME)
 
-    for cwnd, ssthresh, samples, rtt, acked, ns3 in (
+    for cwnd, ssthresh, samples, rtt, acked, both in (
         (38, 40, 2, 105, 2, (39, 27)), (60, 40, 2, 100, 2, (60, 52)), (38, 40, 5, 110, 2, (39, 19)),
         (40, 38, 2, 105, 55, (41, 29)),
     ):  # fmt: skip
-        after, threshold = illinois(cwnd, ssthresh, samples, 100, rtt, acked)
+        grown, threshold = illinois(cwnd, ssthresh, samples, 100, rtt, acked)
         slow = (
             "ns-3's slow start adds one segment an ACK"
             if cwnd < ssthresh
             else "ns-3 counts whole segments and milliseconds"
         )
-        yield Row("illinois", "ack", cwnd, ssthresh, 100, rtt, acked, samples, after, ns3[0], slow)
-        yield Row("illinois", "loss", cwnd, ssthresh, 100, rtt, acked, samples, threshold, ns3[1], slow)
+        yield Row("illinois", "ack", cwnd, ssthresh, 100, rtt, acked, samples, grown, both[0], slow)
+        yield Row("illinois", "loss", cwnd, ssthresh, 100, rtt, acked, samples, threshold, both[1], slow)
 
     # Fu and Liew 2003: below beta = 3 segments of backlog Reno's growth and 4/5 after a loss, else half of either.
     for cwnd, ssthresh, rtt, kept in ((38, 40, 100, 0.8), (30, 20, 106, 0.8), (60, 40, 106, 0.5)):

@@ -111,7 +111,7 @@ def same_mean(ours: Values, theirs: Sequence[float], level: float = LEVEL / T_TE
 def sign_test(above: int, below: int) -> float:
     """Chance that signs are shared out this unevenly or more where either is as likely, two-sided."""
     signs = above + below
-    tail = sum(math.comb(signs, fewer) for fewer in range(min(above, below) + 1)) / 2**signs
+    tail = sum(math.comb(signs, fewer) for fewer in range(min(above, below) + 1)) / float(2**signs)
     return min(1.0, 2 * tail)
 
 

@@ -179,8 +179,8 @@ def page(old: str, new: Sequence[str], order: Sequence[str]) -> str:
     texts = [found[title].strip() for title in [*order, CAPTURES] if title in found]
     agree, total = _sum(texts, "")
     free_agree, free_total = _sum(texts, RECORDED)
-    found = [re.search(r"^Means above those of the reference: (\d+), below: (\d+);", text, re.M) for text in texts]
-    above, below = (sum(int(one[side]) for one in found if one) for side in (1, 2))
+    counts = [re.search(r"^Means above those of the reference: (\d+), below: (\d+);", text, re.M) for text in texts]
+    above, below = (sum(int(one[side]) for one in counts if one) for side in (1, 2))
     head = HEAD.format(
         total=total,
         agree=agree,

@@ -424,7 +424,7 @@ mod tests {
     #[test]
     fn windows_are_those_of_the_published_formula() {
         for row in published("vegas") {
-            let params = Params { variant: Variant::Linux, alpha: 2.0, beta: 4.0, gamma: 1.0, ..Params::default() };
+            let params = Params { variant: Variant::Linux, alpha: 2.0, beta: 4.0, gamma: 1.0 };
             let mut cc = new(&params, row.start);
             cc.delays.base = row.base;
             for _ in 0..2 {
