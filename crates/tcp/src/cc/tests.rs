@@ -1,0 +1,149 @@
+//! What holds for every congestion control.
+
+use proptest::prelude::*;
+use wifair_units::BitRate;
+
+use super::*;
+use crate::cc::testing::{Pipe, ack, time};
+use crate::pipe::{Pipe as Path, ends};
+
+/// What may be called on an algorithm.
+#[derive(Clone, Copy, Debug)]
+enum Call {
+    Ack { step_us: u64, rtt_us: u64, segments: u64, sent: u64, flags: u8 },
+    Loss(f64),
+    Rto(f64),
+    Ecn(f64),
+    Send(u64),
+    Exit(f64),
+    Idle(f64),
+    Spurious,
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    let segments = || prop_oneof![Just(0.0), 0.5..40.0, Just(1e6), Just(f64::INFINITY)];
+    prop_oneof![
+        12 => (0u64..3_000_000, 0u64..10_000_000, 0u64..60, 0u64..60, any::<u8>()).prop_map(
+            |(step_us, rtt_us, segments, sent, flags)| Call::Ack { step_us, rtt_us, segments, sent, flags }
+        ),
+        1 => (0.0..1e6).prop_map(Call::Loss),
+        1 => (0.0..1e6).prop_map(Call::Rto),
+        1 => (0.0..1e6).prop_map(Call::Ecn),
+        4 => (0u64..3000).prop_map(Call::Send),
+        1 => segments().prop_map(Call::Exit),
+        1 => segments().prop_map(Call::Idle),
+        1 => Just(Call::Spurious),
+    ]
+}
+
+/// Makes the calls, with counters that only grow, and looks at the window after each.
+fn hold(cc: &mut Algorithm, calls: &[Call]) -> Result<(), TestCaseError> {
+    let (mut now, mut una, mut nxt, mut min_rtt) = (0.0, 0u64, 1u64, f64::INFINITY);
+    for call in calls {
+        match *call {
+            Call::Ack { step_us, rtt_us, segments, sent, flags } => {
+                now += step_us as f64 * 1e-6;
+                una = (una + segments).min(nxt);
+                nxt += sent;
+                let rtt = rtt_us as f64 * 1e-6;
+                let sampled = flags & 1 != 0;
+                if sampled {
+                    min_rtt = rtt.min(min_rtt);
+                }
+                let base = ack(now, rtt, una, nxt);
+                cc.on_ack(&Ack {
+                    segments: segments as f64,
+                    bytes: segments * 1000,
+                    rtt: sampled.then(|| base.rtt.expect("a sample")),
+                    one_way_delay: (flags & 2 != 0).then_some(base.srtt),
+                    min_rtt: if min_rtt.is_finite() { Duration::from_secs_f64(min_rtt) } else { Duration::MAX },
+                    rate: (flags & 4 != 0).then_some(RateSample {
+                        rate: rtt_us as f64,
+                        prior_delivered: una.saturating_sub(rtt_us % 50) * 1000,
+                        app_limited: flags & 8 != 0,
+                    }),
+                    window_limited: flags & 16 == 0,
+                    ecn_echo: flags & 32 != 0,
+                    in_recovery: flags & 64 != 0,
+                    duplicate: flags & 128 != 0,
+                    ..base
+                });
+            }
+            Call::Loss(in_flight) => cc.on_loss(in_flight),
+            Call::Rto(in_flight) => cc.on_rto(in_flight),
+            Call::Ecn(in_flight) => cc.on_ecn(in_flight),
+            Call::Send(payload) => cc.on_send(time(now), payload, nxt * 1000),
+            Call::Exit(at_most) => cc.on_recovery_exit(at_most),
+            Call::Idle(at_most) => cc.on_idle_restart(at_most),
+            Call::Spurious => cc.on_spurious(),
+        }
+        let cwnd = cc.cwnd();
+        prop_assert!(cwnd.is_finite() && cwnd >= 1.0, "cwnd {cwnd} after {call:?}");
+        prop_assert!(cc.ssthresh() >= 1.0, "ssthresh {} after {call:?}", cc.ssthresh());
+        if let Some(rate) = cc.pacing_rate() {
+            prop_assert!(rate.is_finite() && rate > 0.0, "pacing at {rate} after {call:?}");
+        }
+    }
+    Ok(())
+}
+
+/// Time between losses of one flow in ns-2.35's Agent/TCP/Linux: 10 Mb/s, 50 ms each way, a queue of 100 packets of
+/// 1040 bytes, a window read every 50 ms, mean of the sawteeth after 20 s. Recovery differs by two round trips of
+/// 184 ms at most: Linux lowers the window gradually, and here repair costs nothing.
+#[test]
+fn sawteeth_last_as_long_as_in_ns2() {
+    let with = |name: &str| Choice::named(name).expect("it is in the list");
+    let filter = westwood_plus::Filter::Linux;
+    let westwood = Choice::WestwoodPlus(westwood_plus::Params { filter, ..Default::default() });
+    for (choice, seconds) in [
+        (with("linux"), 15.525),
+        (westwood, 14.625),
+        (with("veno"), 29.625),
+        (with("illinois"), 26.86),
+        (with("yeah"), 19.30),
+    ] {
+        let mut cc = Algorithm::new(&choice, Start { ssthresh: 150.0, ..Start::with_window(2.0) });
+        let mut pipe = Pipe::new(10e6 / 8.0 / 1040.0, 0.100_032, 100.0);
+        pipe.run(&mut cc, 20.0, |_, _| ());
+        let (mut first, mut last, before) = (None, 0.0, pipe.losses);
+        let mut count = before;
+        pipe.run(&mut cc, 150.0, |pipe, _| {
+            if pipe.losses > count {
+                (count, last) = (pipe.losses, pipe.now);
+                first.get_or_insert(pipe.now);
+            }
+        });
+        let mean = (last - first.expect("losses")) / (count - before - 1) as f64;
+        assert!((mean - seconds).abs() <= 2.0 * 0.184 + 0.05, "{choice}: {mean} s, {seconds} s in ns-2");
+    }
+}
+
+/// A transfer of 400 segments with losses at its start, in its middle, and of a run of them, under each stack.
+#[test]
+fn every_algorithm_brings_a_transfer_to_its_end() {
+    for name in Choice::NAMES.into_iter().filter(|name| *name != "python") {
+        for stack in ["ns2", "rfc", "modern"] {
+            let both = ends(&format!("stack = '{stack}'\ncc = '{name}'\nmss = '1000 B'"));
+            let losses = [5, 40, 42, 120, 121, 122, 123, 124, 300];
+            let mut path = Path::new(both, BitRate::from_mbps(10), Duration::from_millis(20)).with_losses(&losses);
+            path.sender.open(Time::ZERO);
+            path.sender.supply(400_000);
+            path.run(time(120.0));
+            assert_eq!(path.receiver.delivered(), 400_000, "{name} with {stack}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_window_is_finite_and_at_least_one_segment_after_any_calls(
+        calls in proptest::collection::vec(call(), 0..200),
+        window in 1.0..100.0,
+    ) {
+        for name in Choice::NAMES {
+            let choice = Choice::named(name).expect("it is in the list");
+            let mut cc = Algorithm::new(&choice, Start::with_window(window));
+            hold(&mut cc, &calls).map_err(|error| TestCaseError::fail(format!("{name}: {error}")))?;
+        }
+    }
+}
