@@ -182,7 +182,7 @@ fn what_does_not_fit_together_is_told() {
     let told = problems(&text(several, "ap = 'server'", "at = 'ap1'"));
     assert!(told.contains("`server` is not an access point"), "{told}");
     let told = problems(&text(several, "", "at = 'ap1'"));
-    assert!(told.contains("no way from `sta` to `server`"), "{told}");
+    assert!(told.contains("no path from `sta` to `server`"), "{told}");
     let told = problems(&text("channels = []", "", ""));
     assert!(told.contains("at least one"), "{told}");
     let told = problems(&format!("routing.protocol = 'dsdv'\n{}", text("", "", "")));

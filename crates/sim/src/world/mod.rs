@@ -1,12 +1,11 @@
-//! The world: stations, access point, wires and flows, and the loop that takes one event after the other.
+//! The world: stations, access points, wired links and flows, and the loop that takes one event after the other.
 //!
-//! Sources of events, in the order in which they take turns at one instant: the agenda of the applications, the
-//! timers of the transports, the timers of the access points' schemes and of routing, the media, the links. See
+//! Sources of events, in the order in which they take turns at one instant: the applications' event queue, the timers of
+//! the transports, the timers of access-point schemes and of routing, the channels, the wired links. See
 //! [`wifair_engine`] for the total order.
 //!
-//! A packet is moved by its number in the arena; where it goes next says a table of hops that is laid out once,
-//! a row for each flow and direction, so forwarding is an increment. Under routing by announcements the table is
-//! rewritten instead: see [`routing`].
+//! A packet is moved by its number in the arena. A table of hops says where it goes next; it is laid out once, with a row
+//! for each flow and direction, so that forwarding is an increment. DSDV rewrites the table instead: see [`routing`].
 
 mod ap_schemes;
 mod fast;
@@ -19,15 +18,16 @@ mod report;
 mod routing;
 mod series;
 mod sessions;
+mod setup;
 mod users;
 mod watch;
 mod wired_link;
 
 use std::collections::VecDeque;
 
-use wifair_engine::{EventQueue, NextEventTree, Timers, stream};
-use wifair_mac::edcaf::{CategoryCounters, EdcaSettings, EdcaStation};
-use wifair_mac::{AccessCategory, AirTime, Channel, Counters, GeneralChannel, MacEvent, SharedChannel, SpatialChannel};
+use wifair_engine::{EventQueue, NextEventTree, Timers};
+use wifair_mac::edcaf::CategoryCounters;
+use wifair_mac::{AccessCategory, AirTime, Channel, Counters, MacEvent};
 use wifair_metrics::Jitter;
 use wifair_packet::{Kind, Packet, PacketId, Packets, flag};
 use wifair_queue::Dropped;
@@ -36,17 +36,13 @@ use wifair_units::{Duration, Time};
 use ap_schemes::ApWithSchemes;
 use fast::lazy_links::LazyLinks;
 use flow::{Connection, Ends, Flow};
-use measure::Delays;
 use queue_counts::AllQueueCounts;
 use real::RealTraffic;
 use routing::{Routing, Sent};
-use sessions::SessionLog;
-use users::Users;
 use watch::Watch;
 use wired_link::{Departure, WiredLink};
 
 use crate::record::Series;
-use crate::traffic::Schedule;
 pub use flow::{CONNECTION_BYTES, CONNECTION_KEPT};
 pub use measure::{FlowCounters, Loss, Session, TimeMean};
 pub use plan::{
@@ -139,180 +135,6 @@ pub struct World {
 }
 
 impl World {
-    /// Builds a world; nothing has happened yet.
-    ///
-    /// # Panics
-    /// If a hop of the plan names a medium, station or link that is not in it, or a medium has both links and access
-    /// categories.
-    #[must_use]
-    #[allow(clippy::cast_possible_truncation)]
-    pub fn new(plan: Plan) -> Self {
-        let mut hops = vec![];
-        let routing = plan.routing.map(|routing| {
-            let ends =
-                plan.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]).filter_map(|path| match path[..] {
-                    [Hop::Air { channel, to, .. }, Hop::End] if channel == routing.channel => Some(to),
-                    _ => None,
-                });
-            let ends = ends.collect();
-            Box::new(Routing::new(routing, ends, &mut hops))
-        });
-        let mut lay = |path: &[Hop]| {
-            if let Some(start) = routing.as_ref().and_then(|routing| routing.start(path)) {
-                return start;
-            }
-            let start = hops.len() as u32;
-            hops.extend_from_slice(path);
-            assert_eq!(hops.last(), Some(&Hop::End), "a way ends somewhere");
-            start
-        };
-        let mut event_queue = EventQueue::default();
-        event_queue.enter(plan.warm_up, Task::EndWarmUp);
-        if let Some(every) = plan.sample_every {
-            event_queue.enter(Time::ZERO + every, Task::Sample);
-        }
-        let mut flows = vec![];
-        let with_sessions = |flow: &&FlowPlan| !matches!(flow.workload, Workload::Endless | Workload::Outside);
-        let rows_of_flow = sessions::rows_of_flow(plan.flows.iter().filter(with_sessions).count());
-        for (index, mut flow) in plan.flows.into_iter().enumerate() {
-            let number = index as u32;
-            if flow.workload != Workload::Outside {
-                event_queue.enter(flow.start, Task::Start(number));
-                event_queue.enter(flow.stop, Task::Stop(number));
-            }
-            let waiting = match &mut flow.workload {
-                Workload::Outside | Workload::Endless | Workload::Web(_) | Workload::Bursts(_) => Schedule::default(),
-                Workload::Transfer(bytes) => Schedule::from(vec![(flow.start, *bytes)]),
-                Workload::Sessions { list, .. } => std::mem::take(list),
-            };
-            let most_rows = if waiting.is_listed() { usize::MAX } else { rows_of_flow };
-            let log = SessionLog::new(most_rows, stream(plan.seed, "session rows", &flow.name));
-            let users = matches!(flow.workload, Workload::Web(_) | Workload::Bursts(_))
-                .then(|| Box::new(Users::new(plan.seed, &flow.name)));
-            flows.push(Flow {
-                forward: lay(&flow.forward),
-                reverse: lay(&flow.reverse),
-                name: flow.name,
-                transport: flow.transport,
-                workload: flow.workload,
-                category: flow.category,
-                connections: VecDeque::new(),
-                retired: FlowCounters::default(),
-                at_warm_up: FlowCounters::default(),
-                rtt: Delays::default(),
-                one_way: Delays::default(),
-                jitter: Jitter::default(),
-                waiting,
-                log,
-                users,
-                alone_at: None,
-                silent: true,
-                stopped: false,
-                start: flow.start,
-                stop: flow.stop,
-            });
-        }
-        let aps: Vec<Vec<u32>> = plan.channels.iter().map(|channel| channel.aps.clone()).collect();
-        let (mut channels, mut scheme_aps) = (vec![], vec![]);
-        for (index, channel) in plan.channels.into_iter().enumerate() {
-            for (ap, schemes) in channel.aps.iter().zip(channel.schemes) {
-                if !schemes.is_empty() {
-                    scheme_aps.push(ApWithSchemes { channel: index, ap: *ap, schemes });
-                }
-            }
-            channels.push(match (channel.space, channel.categories) {
-                (None, None) => Channel::Shared(SharedChannel::new(channel.access, channel.aps[0], channel.stations)),
-                (Some((links, signals)), None) => {
-                    let space = SpatialChannel::new(channel.access, &channel.aps, links, channel.stations);
-                    let mut space = space.with_signals(signals);
-                    space.set_errors_for_all(channel.errors_for_all);
-                    if !channel.outages.is_empty() {
-                        space.set_outages(channel.outages);
-                    }
-                    Channel::Spatial(if channel.rates.is_empty() { space } else { space.with_rates(channel.rates) })
-                }
-                (space, Some(categories)) => {
-                    let stations = channel.stations.into_iter().zip(categories.stations);
-                    let settings = EdcaSettings {
-                        access: channel.access,
-                        aps: channel.aps,
-                        classifier: categories.classifier,
-                        slot_rules: categories.slot_rules,
-                        aggregation: categories.aggregation,
-                        stations: stations
-                            .map(|(common, own)| {
-                                let StationCategories { mode, link, aggregation, is_legacy, categories } = own;
-                                EdcaStation { common, mode, link, aggregation, is_legacy, categories }
-                            })
-                            .collect(),
-                    };
-                    if let Some((links, signals)) = space {
-                        let mut space = SpatialChannel::with_categories(settings, links).with_signals(signals);
-                        space.set_errors_for_all(channel.errors_for_all);
-                        Channel::Spatial(space)
-                    } else {
-                        Channel::General(Box::new(GeneralChannel::new(settings)))
-                    }
-                }
-            });
-        }
-        let links: Vec<WiredLink> = plan.links.into_iter().map(WiredLink::new).collect();
-        let stations = channels.iter().map(|channel| channel.all_counters().len());
-        let queue_counts = AllQueueCounts::new(stations, links.len());
-        let mut world = Self {
-            now: Time::ZERO,
-            warm_up: plan.warm_up,
-            next_events: NextEventTree::new(FIRST_CHANNEL, channels.len() + links.len()),
-            on_turn: None,
-            packets: Packets::default(),
-            hops,
-            event_queue,
-            timers: Timers::new(0),
-            air_at_warm_up: vec![AirTime::default(); channels.len()],
-            counters_at_warm_up: vec![vec![]; channels.len()],
-            categories_at_warm_up: vec![vec![]; channels.len()],
-            queue_counts_at_warm_up: queue_counts.clone(),
-            queue_counts,
-            channels,
-            links,
-            observed: !scheme_aps.is_empty(),
-            fast_path: plan.fast_paths && scheme_aps.is_empty() && routing.is_none(),
-            scheme_aps,
-            routing,
-            routing_at_warm_up: Sent::default(),
-            watch: None,
-            echoes_sent: 0,
-            echoes_gone: 0,
-            real: None,
-            lazy_links: LazyLinks::never(),
-            until: Time::ZERO,
-            horizon: Time::ZERO,
-            series: Series { last: vec![[0; 3]; flows.len()], ..Series::default() },
-            flows,
-            connections: vec![],
-            ended: VecDeque::new(),
-            seed: plan.seed,
-            aps,
-            dropped: vec![],
-            retry_limit_drops: vec![],
-            sample_every: plan.sample_every,
-            events: 0,
-        };
-        for flow in 0..world.flows.len() {
-            if !world.opens_fresh_connections(flow) {
-                world.add_connection(flow);
-            }
-        }
-        world.next_events.set(EVENT_QUEUE, world.event_queue.next());
-        world.next_events.set(CONTROL, world.next_control());
-        if plan.fast_paths {
-            world.find_fast_paths();
-        } else {
-            world.channels.iter_mut().for_each(|channel| channel.set_fast_paths(false));
-        }
-        world
-    }
-
     /// The present.
     #[must_use]
     pub fn now(&self) -> Time {

@@ -531,7 +531,7 @@ fn a_way_that_does_not_exist() {
         &DUMBBELL.replace("from = \"left\"", "from = \"src1\""),
         &[],
         "
-error: no way from `src2` to `dst2`
+error: no path from `src2` to `dst2`
   --> a.toml:17:1
 17 | [[flows]]
    | ^^^^^^^^^ join them by [[links]]
