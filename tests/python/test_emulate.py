@@ -176,6 +176,7 @@ def test_a_failing_command_is_told(cell: Path) -> None:
     said = wifair("emulate", "cell.toml", "--no-flows", "--exec", "sta1", "exit 3", cwd=cell)
     assert said.returncode == 1
     assert "`exit 3` at sta1 ended with status 3" in said.stderr
+    assert "Jain" not in said.stdout, "without simulated flows there is nothing to say of them"
 
 
 def test_unknown_hosts_are_told(cell: Path) -> None:

@@ -16,7 +16,7 @@ SHOWN = 40
 def text_of(emulated: Emulated) -> str:
     """Give connections, simulated flows, packets and lateness as text."""
     parts = [_connections(emulated)]
-    if len(emulated.results.flows):
+    if emulated.results.flows.rows:
         parts.append(repr(emulated.results))
     parts.append(_packets(emulated.packets))
     return "\n\n".join(part for part in parts if part)
