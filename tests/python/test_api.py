@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import wifair
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 TABLE = {
@@ -124,7 +124,6 @@ FORMULAS = st.from_regex(r"[=+@-][0-9.e+=A(]*", fullmatch=True)
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"))  # csv quotes \r only since Python 3.13
 
 
-@settings(max_examples=5000)
 @given(st.lists(st.tuples(st.floats(), st.integers(0, 2**64 - 1), TEXTS | FORMULAS), min_size=1))
 def test_csv_is_that_of_python(rows: list[tuple[float, int, str]]) -> None:
     numbers, counts, texts = zip(*rows, strict=True)

@@ -112,7 +112,7 @@ def test_files_are_not_overwritten_unasked(file: Path, tmp_path: Path) -> None:
         (["--from", "1 s"], "--from and --to need --frames or --timeline"),
         (["--frames", "x.txt"], "--frames writes .csv or .parquet"),
         (["--frames", "x.csv", "--from", "2"], "`2` has no unit"),
-        (["--frames", "x.csv", "--from", "2 s", "--to", "1 s"], "no time from 2 s to 1 s"),
+        (["--frames", "x.csv", "--from", "2 s", "--to", "1 s"], "--to 1 s is not after --from 2 s"),
     ],
 )
 def test_wrong_options_say_what_to_write(file: Path, tmp_path: Path, options: list[str], message: str) -> None:

@@ -429,3 +429,30 @@ fn packets_can_be_put_in_and_taken_out() {
     assert_eq!((carried.number, carried.packet.seq, carried.lost), (99, 7, None));
     assert!(world.take_out().is_none());
 }
+
+/// The packet that a link brings late must not arrive as the next one is put on it: the timer of its ACK would be due in
+/// the past.
+#[test]
+fn time_does_not_run_backwards_where_a_delayed_ack_is_late() {
+    let setup = Setup {
+        seed: 0,
+        flows: vec![
+            (true, Carrier::Tcp { window: 1, transfer: None, fresh: false }),
+            (true, Carrier::Tcp { window: 4, transfer: None, fresh: false }),
+        ],
+        ap_queue: Limit::Packets(2),
+        station_queue: 1,
+        rts_threshold: 0,
+        eifs: Eifs::AfterError,
+        cw_min: 15,
+        data_error: 0.0,
+        control_error: 0.0,
+        delay_ms: 1,
+        wires: Wires { several: false, longer: false, mbps: None, shaped: false, queue: 1, alone: false },
+        tcp: Tcp { ack_delay_ms: Some(0), min_rto_ms: 1, pacing: false, sack: false },
+        relayed_us: None,
+        across: None,
+        together: false,
+    };
+    run(&setup);
+}

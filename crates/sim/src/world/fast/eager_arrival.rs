@@ -145,10 +145,14 @@ impl World {
         self.flows[connection.flow as usize].took(time - packet.sent_at());
     }
 
-    /// What is on a wire already arrives, as far as it may.
+    /// What is on a wired link already arrives, as far as it may. A packet that should have arrived before now does not
+    /// where it may set a timer, which could be due before now as well: it is left to [`Self::catch_up_links`].
     pub(in crate::world) fn arrive_all_eagerly(&mut self, link: usize) {
         loop {
             let place = &mut self.links[link];
+            if place.eager_arrival() == EagerArrival::BeforeTimers && place.next() < self.now {
+                return place.look();
+            }
             let horizon = place.eager_arrival().horizon(self.horizon, &self.timers);
             let Some((time, id)) = place.take_arrived(horizon) else { return place.look() };
             self.arrive_eagerly(id, time);
