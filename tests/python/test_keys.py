@@ -248,6 +248,11 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"wlan\.aggregation\..*", "categories", {}, []),
     (r"wlan\.protect_by_rts", "categories", {"wlan.band": "2.4 GHz", "wlan.protection": "2 Mb/s"}, [True]),
     (r"(wlan|ap|stations)\.edca\..*", "categories", {}, []),
+    *(
+        (rf"(wlan|ap|stations)\.edca\.{short}\..*", "categories", {"flows.category": category}, [])
+        for short, category in (("vo", "voice"), ("vi", "video"), ("be", "best-effort"), ("bk", "background"))
+    ),
+    (r"wlan\.extended_range", "cell", {"wlan.standard": "802.11ax", "wlan.mcs": 0}, [242]),
     (r"flows\.category", "cell", {"wlan.standard": "802.11n"}, ["voice"]),
     (r"flows\.dscp", "cell", {"wlan.standard": "802.11n"}, [46]),
     (r"wlan\.dscp_mapping", "cell", {"wlan.standard": "802.11n", "flows.dscp": 46}, ["precedence"]),
