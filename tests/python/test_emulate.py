@@ -48,7 +48,7 @@ def _why_not() -> str:
 
 
 WHY_NOT = _why_not()
-pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "emulation works here")
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "emulation works here")]
 
 ECHO = """
 import socket, sys
