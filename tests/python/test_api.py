@@ -208,7 +208,8 @@ def test_frames_or_a_hint(library: str, scenario: wifair.Scenario) -> None:
         assert convert()["name"].to_list() == ["up1", "up2"]
 
 
-def test_reprs(scenario: wifair.Scenario) -> None:
+def test_reprs(scenario: wifair.Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     results = wifair.run(scenario, seeds="1..3")
     assert results.seeds == (1, 2, 3)
     assert wifair.run(scenario, seeds="123").seeds == (123,)
@@ -218,7 +219,7 @@ def test_reprs(scenario: wifair.Scenario) -> None:
     assert "goodput_bps" in repr(results.flows)
     for html in (scenario._repr_html_(), results._repr_html_(), results.flows._repr_html_()):
         assert html.count("<table>") == html.count("</table>")
-    # A notebook shows the tables that a terminal shows.
+    # A notebook shows the tables that a wide terminal shows.
     text, page = repr(results), results._repr_html_()
     for word in text.split():
         assert word.replace("'", "&#x27;") in page, word
