@@ -1,4 +1,4 @@
-"""The checks of `make lint` find what they are for; the sources themselves are checked by `make lint`."""
+"""The checks of `make lint` find what they are for; `tests/support/lint.py` checks the sources themselves."""
 
 from __future__ import annotations
 

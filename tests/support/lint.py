@@ -1,4 +1,4 @@
-"""Checks the shape of the sources: `make lint` runs it, without building anything.
+"""Checks the shape of the sources, without building anything: ``python tests/support/lint.py``.
 
 - A source file has at most 700 lines, a line at most 120 characters; lines with texts and rows of tables may be longer.
 - Modules of `python/wifair` import each other without circles, and so do its packages. Imports inside functions count;

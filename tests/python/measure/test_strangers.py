@@ -105,8 +105,7 @@ def test_a_thousand_strangers_do_not_move_a_measurement(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert not crowded.failures
     flows, quiet = crowded.cases["udp"].flows, alone.cases["udp"].flows
-    # All of it runs in this process: a datagram may be lost, or be the one too many at the end of the time, while it
-    # accepts a hundred connections.
+    # Sender, receiver and a thousand connections share this process: a datagram in a hundred may be missing, seldom.
     assert flows["data_packets_sent"].tolist() == pytest.approx(quiet["data_packets_sent"].tolist(), rel=0.02)
     assert flows["transfer_bytes"].tolist() == pytest.approx(quiet["transfer_bytes"].tolist(), rel=0.02)
     assert any("too many that prove nothing" in line for line in log)
