@@ -38,7 +38,8 @@ fn tcp_header(packet: &[u8]) -> Option<usize> {
         }
         6 if packet.len() >= 40 => {
             let (mut next, mut at) = (packet[6], 40);
-            // Hop-by-hop, routing and destination options (RFC 8200, section 4): length in eight bytes beyond the first eight.
+            // Hop-by-hop, routing and destination options (RFC 8200, section 4): length in eight bytes beyond the first
+            // eight.
             while matches!(next, 0 | 43 | 60) {
                 let head = packet.get(at..at + 2)?;
                 next = head[0];

@@ -1,8 +1,8 @@
 //! From the headers of a real packet to what queues and schemes of the simulation look at.
 //!
-//! The packets of two ports at two hosts are one connection, which is one flow to FQ-CoDel, LAS and the schemes that share windows.
-//! Simulated connections carry data one way; a real one counts as one whose data goes the way in which more payload went so
-//! far. Segments that way are data to the simulation, segments the other way are its ACKs.
+//! The packets of two ports at two hosts are one connection, which is one flow to FQ-CoDel, LAS and the schemes that
+//! share windows. Simulated connections carry data one way; a real one counts as one whose data goes the way in which
+//! more payload went so far. Segments that way are data to the simulation, segments the other way are its ACKs.
 
 use std::collections::BTreeMap;
 

@@ -6,8 +6,9 @@
 //!                                                       +--> captures, connections at the access point, recording
 //! ```
 //!
-//! [`Cell`] knows no clock and no device: what it does is a function of the scenario, the seed, and which packet came when, so that
-//! a [recording](record) can be replayed. `live` feeds it from TUN devices in network namespaces; it needs Linux.
+//! [`Cell`] knows no clock and no device: what it does is a function of the scenario, the seed, and which packet came
+//! when, so that a [recording](record) can be replayed. `live` feeds it from TUN devices in network namespaces; it
+//! needs Linux.
 
 mod cell;
 mod flows;

@@ -29,7 +29,8 @@ const LONGEST_READ: usize = 1 << 16;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// A packet that comes later than this is counted ...
 pub const LATE: Duration = Duration::from_micros(100);
-/// ... and one that comes later than this is too late: the machine does not keep up if they are more than one in a hundred.
+/// ... and one that comes later than this is too late: the machine does not keep up if they are more than one in a
+/// hundred.
 pub const TOO_LATE: Duration = Duration::from_millis(1);
 /// The share of packets that are too late is looked at so often ...
 const JUDGE_EVERY: Duration = Duration::from_secs(1);
@@ -43,8 +44,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// Makes the TUN device `name` with these addresses in the network namespace that the file `namespace` stands for, and
-    /// switches it on.
+    /// Makes the TUN device `name` with these addresses in the network namespace that the file `namespace` stands for,
+    /// and switches it on.
     ///
     /// # Errors
     /// If the system does not permit it.
@@ -161,8 +162,8 @@ pub struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    /// A loop that carries packets between `devices`, one for each host of `cell` in order. With `strict` it ends when the machine
-    /// does not keep up.
+    /// A loop that carries packets between `devices`, one for each host of `cell` in order. With `strict` it ends when
+    /// the machine does not keep up.
     pub fn new(cell: &'a mut Cell, devices: &'a mut [Device], control: &'a Control, strict: bool) -> Self {
         let sent = vec![0; devices.len()];
         Self {

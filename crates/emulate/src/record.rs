@@ -1,7 +1,7 @@
 //! Recordings: which packet was put in when, and what became of it.
 //!
-//! A recording begins with [`MAGIC`] and a line that its writer chooses; it tells what was emulated. Entries follow, numbers with
-//! the least byte first:
+//! A recording begins with [`MAGIC`] and a line that its writer chooses; it tells what was emulated. Entries follow,
+//! numbers with the least byte first:
 //!
 //! | bytes | meaning |
 //! |---|---|
@@ -168,8 +168,8 @@ impl<R: BufRead> Recording<R> {
         Ok(Some(Entry { kind, cause, host: usize::from(u16::from_le_bytes([low, high])), time, bytes }))
     }
 
-    /// Puts the packets of the recording into `cell`, of the same scenario and seed, at the same simulated times. `goes_on` is
-    /// asked between packets.
+    /// Puts the packets of the recording into `cell`, of the same scenario and seed, at the same simulated times.
+    /// `goes_on` is asked between packets.
     ///
     /// # Errors
     /// If the recording cannot be read, or is damaged.

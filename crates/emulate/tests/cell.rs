@@ -108,8 +108,8 @@ fn at(micros: u64) -> Time {
     Time::ZERO + Duration::from_micros(micros)
 }
 
-/// A lone datagram of 1000 B of payload over a wire of 10 ms: on the air it takes at least a long preamble of 192 us and 1028 B with
-/// 36 B of LLC and MAC at 11 Mb/s, after DIFS of 50 us and up to 31 slots of 20 us.
+/// A lone datagram of 1000 B of payload over a wire of 10 ms: on the air it takes at least a long preamble of 192 us
+/// and 1028 B with 36 B of LLC and MAC at 11 Mb/s, after DIFS of 50 us and up to 31 slots of 20 us.
 #[test]
 fn a_packet_arrives_when_the_simulation_says_so() {
     let mut cell = cell(LIMIT, false, 1);
@@ -186,8 +186,9 @@ fn what_has_no_place_is_refused_and_counted() {
     assert!(cell.take_out().is_some_and(|delivery| delivery.lost.is_none()));
 }
 
-/// B/n with B = 20 packets and one flow: an ACK that passes the access point offers no more than 20 segments of 1448 B, by hand
-/// 28,960 B or 226 units of 128 B (RFC 7323, section 2); the checksum stays right. A window below that stays as it is.
+/// B/n with B = 20 packets and one flow: an ACK that passes the access point offers no more than 20 segments of 1448 B,
+/// by hand 28,960 B or 226 units of 128 B (RFC 7323, section 2); the checksum stays right. A window below that stays as
+/// it is.
 #[test]
 fn windows_in_real_acks_are_rewritten() {
     // MSS 1460, SACK permitted, timestamps, window scale 7.
@@ -240,8 +241,8 @@ fn marks_reach_real_packets() {
     }
 }
 
-/// A recording replayed gives the same: the simulation is a function of what comes when. One that was cut off is replayed so far;
-/// another seed gives something else.
+/// A recording replayed gives the same: the simulation is a function of what comes when. One that was cut off is
+/// replayed so far; another seed gives something else.
 #[test]
 fn a_recording_is_replayed() {
     let mut live = cell(LIMIT, true, 1);

@@ -49,8 +49,9 @@ pub struct Access {
     pub protection: Option<BitRate>,
     /// Whether such frames are preceded by RTS and CTS instead, at that rate; with access categories only.
     pub protects_by_rts: bool,
-    /// Whether the frames of a TXOP reserve the medium to its end (IEEE Std 802.11-2016, 9.2.5.2, multiple protection), which its
-    /// holder gives back by a CF-End if it is done before (10.22.2.9). If not, each reserves it for its own exchange.
+    /// Whether the frames of a TXOP reserve the medium to its end (IEEE Std 802.11-2016, 9.2.5.2, multiple protection),
+    /// which its holder gives back by a CF-End if it is done before (10.22.2.9). If not, each reserves it for its own
+    /// exchange.
     pub cf_end: bool,
     /// Rate of frames for everyone: one of the BSSBasicRateSet.
     pub broadcast_rate: BitRate,

@@ -1,7 +1,7 @@
 //! A record of every frame on the air: who, when, what, heard by whom, why lost; and of every backoff.
 //!
-//! A channel that is not asked to keep one spends a comparison on each frame. The records of one channel are in the order
-//! in which they were made, that is roughly that of the frames' ends; those of one station are in order.
+//! A channel that is not asked to keep one spends a comparison on each frame. The records of one channel are in the
+//! order in which they were made, that is roughly that of the frames' ends; those of one station are in order.
 
 use wifair_packet::{Packet, PacketId, Packets};
 use wifair_phy::TxMode;

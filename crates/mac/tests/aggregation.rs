@@ -350,8 +350,9 @@ fn receivers_take_turns_in_the_order_of_the_queue() {
     }
 }
 
-/// Waiting for 16 packets that come every 250 us: after 15 intervals they go in one PPDU, with one more if it comes during the
-/// backoff of at most 178 us. With an interval of 10 ms the patience of 4 ms ends first, and each packet goes alone.
+/// Waiting for 16 packets that come every 250 us: after 15 intervals they go in one PPDU, with one more if it comes
+/// during the backoff of at most 178 us. With an interval of 10 ms the patience of 4 ms ends first, and each packet
+/// goes alone.
 #[test]
 fn a_sender_waits_for_more_to_aggregate() {
     for (interval, expected) in [(250, 16.0..=17.0), (10_000, 1.0..=1.0)] {
@@ -380,8 +381,8 @@ fn a_sender_waits_for_more_to_aggregate() {
     }
 }
 
-/// A TXOP of 3.008 ms holds one PPDU of 15 MPDUs with its block ACK; the CF-End, 20 bytes at 6 Mb/s, takes SIFS and 52 us more and
-/// gives back the rest.
+/// A TXOP of 3.008 ms holds one PPDU of 15 MPDUs with its block ACK; the CF-End, 20 bytes at 6 Mb/s, takes SIFS and 52
+/// us more and gives back the rest.
 #[test]
 fn a_txop_holder_that_is_done_sends_cf_end() {
     let goodput = |cf_end: bool| {
@@ -389,15 +390,16 @@ fn a_txop_holder_that_is_done_sends_cf_end() {
         let stations = vec![(ht_mcs7(), BE), (ht_mcs7(), category)];
         saturate(build_with(aggregation(), stations, 1, 0.0, 0.0, cf_end), 1, 20).total()
     };
-    // 3008 - 16 - 32 us are left for the PPDU: 36 us of preamble and 731 symbols of 260 bits, 23754 bytes; 15 MPDUs of 1544 are 23160.
+    // 3008 - 16 - 32 us are left for the PPDU: 36 us of preamble and 731 symbols of 260 bits, 23754 bytes; 15 MPDUs of
+    // 1544 are 23160.
     let ppdu = 36.0 + 4.0 * ((22.0 + 8.0 * (15.0 * 1544.0 - 2.0)) / 260.0_f64).ceil();
     let cycle = ppdu + 16.0 + 32.0 + 43.0 + 67.5;
     assert_within(goodput(false), 15.0 * 1472.0 * 8.0 / cycle, 0.002, "without CF-End");
     assert_within(goodput(true), 15.0 * 1472.0 * 8.0 / (cycle + 16.0 + 52.0), 0.002, "with CF-End");
 }
 
-/// At a signal-to-noise ratio the MPDUs of a PPDU are lost independently, with the probability of [`wifair_phy::mcs_errors`], and the
-/// goodput falls by as much; the block ACK at 24 Mb/s is safe there.
+/// At a signal-to-noise ratio the MPDUs of a PPDU are lost independently, with the probability of
+/// [`wifair_phy::mcs_errors`], and the goodput falls by as much; the block ACK at 24 Mb/s is safe there.
 #[test]
 fn noise_spoils_mpdus_by_themselves() {
     let snr = 10f64.powf(2.30);

@@ -551,8 +551,8 @@ proptest! {
         assert_same(&plain, &general);
     }
 
-    /// Categories that count slots on each station's own carrier sense do what shared counts of slots do. (A shared channel
-    /// lets all wait for EIFS after a collision, the other categories of its senders as well.)
+    /// Categories that count slots on each station's own carrier sense do what shared counts of slots do. (A shared
+    /// channel lets all wait for EIFS after a collision, the other categories of its senders as well.)
     #[test]
     fn space_equals_general_where_all_hear_all(
         scenario in scenario(),

@@ -73,8 +73,9 @@ fn channel(aps: u32, stations: u32, rts_threshold: u64, hearing: impl Fn(u32, u3
     SpatialChannel::with_categories(settings, RadioLinks::from_hearing(stations, hearing))
 }
 
-/// UDP payload of 1472 bytes that each of some stations gets through to its access point in two seconds, in Mb/s, if it always
-/// has something to send; `pairs` names the stations with their access points. Packets arrive in order, and once.
+/// UDP payload of 1472 bytes that each of some stations gets through to its access point in two seconds, in Mb/s, if it
+/// always has something to send; `pairs` names the stations with their access points. Packets arrive in order, and
+/// once.
 fn saturate(mut channel: SpatialChannel, pairs: &[(u32, u32)]) -> Vec<f64> {
     let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
     let mut received = vec![0_u64; pairs.len()];
@@ -114,8 +115,8 @@ fn hidden(from: u32, to: u32) -> Hearing {
     if from.min(to) == 0 { Hearing::Reads } else { Hearing::Nothing }
 }
 
-/// Two stations that do not hear each other lose aggregates, and RTS/CTS helps. Where they hear each other it helps little:
-/// collisions are rare, but each costs 5 ms. A lone station has 59.7 Mb/s.
+/// Two stations that do not hear each other lose aggregates, and RTS/CTS helps. Where they hear each other it helps
+/// little: collisions are rare, but each costs 5 ms. A lone station has 59.7 Mb/s.
 #[test]
 fn rts_and_cts_help_hidden_stations() {
     let total = |rts_threshold, hearing: fn(u32, u32) -> Hearing| {
@@ -147,8 +148,8 @@ fn overlapping_access_points_share_the_air() {
     assert!(together[0].min(together[1]) > 0.4 * sum, "{together:?}");
 }
 
-/// 20 MPDUs of 1538 bytes: a preamble of 36 us and 190 us each. A hidden station sends 1530 bytes to all at 24 Mb/s, 532 us, from
-/// 1000 us after their start on: from the sixth to the eighth.
+/// 20 MPDUs of 1538 bytes: a preamble of 36 us and 190 us each. A hidden station sends 1530 bytes to all at 24 Mb/s,
+/// 532 us, from 1000 us after their start on: from the sixth to the eighth.
 #[test]
 fn only_the_mpdus_that_another_frame_met_are_lost() {
     let mut channel = channel(1, 3, u64::MAX, hidden);

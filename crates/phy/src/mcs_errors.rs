@@ -4,8 +4,8 @@
 //!
 //! - BCC: as for OFDM in [`crate::BitErrors`]: bit errors of square QAM with Gray code,
 //!   `2 / log2 M * (1 - 1 / sqrt M) * erfc(sqrt(1.5 SINR / (M - 1)))`, and the union bound for hard decisions
-//!   (G. Pei and T. Henderson, Boeing, 2010, after L. Miller, NIST). The weights of rate 5/6 are those of D. Haccoun and G. Bégin, IEEE Transactions on
-//!   Communications 37(11), 1989.
+//!   (G. Pei and T. Henderson, Boeing, 2010, after L. Miller, NIST). The weights of rate 5/6 are those of D. Haccoun
+//!   and G. Bégin, IEEE Transactions on Communications 37(11), 1989.
 //! - LDPC: the normal approximation for codewords of 1944 bits, `Q((n C - k + log2(n) / 2) / sqrt(n V))` with capacity
 //!   C and dispersion V of the constellation (Y. Polyanskiy, H. V. Poor and S. Verdú, IEEE Transactions on Information
 //!   Theory 56(5), 2010): what a good code of that length can do. Decoders of chips lose some tenths of a dB to 1 dB on

@@ -64,9 +64,9 @@ mod tests {
     use super::*;
     use wifair_engine::stream;
 
-    /// A frame of length l gets through with probability up / (up + down) * exp(-l / up): the link is up when it begins,
-    /// and does not fail before it ends. Here 0.3 / 0.5 * exp(-1/15) = 0.5613. Frames are 4 s apart, which is eight
-    /// times the mean cycle, so that they are independent: four standard errors of 20,000 frames are 0.014.
+    /// A frame of length l gets through with probability up / (up + down) * exp(-l / up): the link is up when it
+    /// begins, and does not fail before it ends. Here 0.3 / 0.5 * exp(-1/15) = 0.5613. Frames are 4 s apart, which is
+    /// eight times the mean cycle, so that they are independent: four standard errors of 20,000 frames are 0.014.
     #[test]
     fn frames_get_through_as_often_as_the_chain_says() {
         let means = Outage { up: Duration::from_millis(300), down: Duration::from_millis(200) };

@@ -1,4 +1,5 @@
-//! Emulation: real programs over the simulated air. The loop that follows the wall clock has a thread of its own, without the GIL.
+//! Emulation: real programs over the simulated air. The loop that follows the wall clock has a thread of its own,
+//! without the GIL.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
@@ -145,7 +146,8 @@ impl Emulation {
         Ok(())
     }
 
-    /// Begins; the number of the thread that follows the clock. With `strict` it ends when the machine does not keep up.
+    /// Begins; the number of the thread that follows the clock. With `strict` it ends when the machine does not keep
+    /// up.
     fn start(&mut self, strict: bool) -> PyResult<i32> {
         let State::Ready(mut cell, mut devices) = std::mem::replace(self.state(), State::Taken) else {
             return Err(began());

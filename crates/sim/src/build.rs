@@ -488,7 +488,8 @@ fn flow_plan(
     }
 }
 
-/// The way from one node to another and the way back; `given` is the one by the first access point, where that is known.
+/// The way from one node to another and the way back; `given` is the one by the first access point, where that is
+/// known.
 fn hops(
     scenario: &Scenario,
     from: Node,

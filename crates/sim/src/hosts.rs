@@ -46,8 +46,8 @@ impl Hosts {
         &self.list
     }
 
-    /// The flow of the world that joins two hosts, and whether packets from the first go its reverse way; `None` where no way
-    /// leads from one to the other.
+    /// The flow of the world that joins two hosts, and whether packets from the first go its reverse way; `None` where
+    /// no way leads from one to the other.
     #[must_use]
     pub fn way(&self, from: usize, to: usize) -> Option<(usize, bool)> {
         let (first, second) = (from.min(to), from.max(to));

@@ -430,8 +430,8 @@ fn packets_can_be_put_in_and_taken_out() {
     assert!(world.take_out().is_none());
 }
 
-/// The packet that a link brings late must not arrive as the next one is put on it: the timer of its ACK would be due in
-/// the past.
+/// The packet that a link brings late must not arrive as the next one is put on it: the timer of its ACK would be due
+/// in the past.
 #[test]
 fn time_does_not_run_backwards_where_a_delayed_ack_is_late() {
     let setup = Setup {

@@ -233,7 +233,8 @@ impl Rate {
     /// Data bits in one OFDM symbol, over all spatial streams.
     #[must_use]
     pub fn bits_per_symbol(self) -> f64 {
-        // Coded bits for each subcarrier and code rate, by the index within eight (clause 19.5), ten (21.5) or twelve (27.5).
+        // Coded bits for each subcarrier and code rate, by the index within eight (clause 19.5), ten (21.5) or twelve
+        // (27.5).
         const STEPS: [(f64, f64); 12] = [
             (1.0, 0.5),
             (2.0, 0.5),

@@ -185,9 +185,9 @@ fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut i
 /// The time that a frame of `length` bytes takes on the air, in us, with its preamble.
 ///
 /// DSSS and CCK: IEEE 802.11-2020, 15.3 and 16.3 (192 us long, 96 us short preamble). OFDM: 17.4.3, with the signal
-/// extension of 6 us below 3 GHz (18.3.2.4). HT and VHT: 19.4.3 and 21.4.3, mixed format, without STBC. HE: 802.11ax, 27.4.3, to one
-/// user, with the training fields that are usual with a guard interval, and without packet extension. `first` is false
-/// for the later frames of an A-MPDU, which have no preamble of their own.
+/// extension of 6 us below 3 GHz (18.3.2.4). HT and VHT: 19.4.3 and 21.4.3, mixed format, without STBC.
+/// HE: 802.11ax, 27.4.3, to one user, with the training fields that are usual with a guard interval, and without packet
+/// extension. `first` is false for the later frames of an A-MPDU, which have no preamble of their own.
 #[must_use]
 pub fn air_time_us(length: u32, rate: Rate, radio: &Radio, first: bool) -> f64 {
     let bits = f64::from(length) * 8.0;
@@ -220,7 +220,8 @@ pub fn air_time_us(length: u32, rate: Rate, radio: &Radio, first: bool) -> f64 {
             if !first {
                 return symbol * bits / rate.bits_per_symbol();
             }
-            // L-STF to HE-STF 36 us; an HE-LTF of 6.4 us, with a guard interval of 3.2 us 12.8 us, for each stream, an even number.
+            // L-STF to HE-STF 36 us; an HE-LTF of 6.4 us, with a guard interval of 3.2 us 12.8 us, for each stream, an
+            // even number.
             let fields = if streams < 2 { 1 } else { streams.next_multiple_of(2) };
             let training = (if guard_ns == 3200 { 12.8 } else { 6.4 } + guard) * f64::from(fields);
             36.0 + training + symbol * ((16.0 + 6.0 + bits) / rate.bits_per_symbol()).ceil() + extension

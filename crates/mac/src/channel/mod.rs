@@ -1,6 +1,7 @@
 //! The channels that stations share, as one type.
 //!
-//! [`Channel`] is an enum rather than a trait object, so that the choice of the channel is a branch and not a virtual call.
+//! [`Channel`] is an enum rather than a trait object, so that the choice of the channel is a branch and not a virtual
+//! call.
 
 mod general;
 pub mod reference;
@@ -109,8 +110,8 @@ impl Channel {
     }
 
     /// Goes on at the time of [`Channel::next`], which is `now`, and then on and on before `bound`, until something was
-    /// received or lost. Moves `now`, and returns how many steps were taken. Packets that were given up at a retry limit
-    /// are added to `retry_limit_drops` with their sender.
+    /// received or lost. Moves `now`, and returns how many steps were taken. Packets that were given up at a retry
+    /// limit are added to `retry_limit_drops` with their sender.
     #[inline(always)]
     pub fn advance(
         &mut self,
@@ -244,7 +245,8 @@ impl Channel {
         stations.map_while(four).collect()
     }
 
-    /// Delays from the queue of a sender to the network layer of its receiver, by access category, if stations have four.
+    /// Delays from the queue of a sender to the network layer of its receiver, by access category, if stations have
+    /// four.
     #[must_use]
     pub fn delays(&self) -> Option<&[Histogram; 4]> {
         self.edcafs().map(Edcafs::delays)

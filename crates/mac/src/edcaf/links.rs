@@ -1,8 +1,9 @@
-//! How data go between a station and the access point: the transmit modes there are, the choice among them, and what noise spoils.
+//! How data go between a station and the access point: the transmit modes there are, the choice among them, and what
+//! noise spoils.
 //!
-//! A frame from the access point goes in a mode of its receiver, any other in one of its sender. Where a sender adapts, it
-//! keeps the statistics of [`MinstrelHt`] for each of its receivers, over all access categories. The signal-to-noise ratio of
-//! a station holds for both directions and does not change, so the best mode by it ([`Ideal`]) is found once.
+//! A frame from the access point goes in a mode of its receiver, any other in one of its sender. Where a sender adapts,
+//! it keeps the statistics of [`MinstrelHt`] for each of its receivers, over all access categories. The signal-to-noise
+//! ratio of a station holds for both directions and does not change, so the best mode by it ([`Ideal`]) is found once.
 
 use wifair_engine::{Stream, stream};
 use wifair_phy::rate::{Adaptation, Ideal, MinstrelHt, sinr_of};
@@ -24,8 +25,8 @@ pub struct LinkSettings {
     pub adaptation: Adaptation,
     /// Draws of the choice.
     pub draws: Stream,
-    /// Signal over noise between the station and the access point, as a ratio in 20 MHz with all power in one stream. If absent
-    /// frames are lost by given probabilities alone.
+    /// Signal over noise between the station and the access point, as a ratio in 20 MHz with all power in one stream.
+    /// If absent frames are lost by given probabilities alone.
     pub snr: Option<f64>,
     /// Draws of what noise spoils.
     pub noise: Stream,
@@ -136,7 +137,8 @@ impl StationLink {
         self.snr.is_some()
     }
 
-    /// Whether noise spoils an MPDU of `length` bytes in the mode of this place, or at `rate` if the station has no modes.
+    /// Whether noise spoils an MPDU of `length` bytes in the mode of this place, or at `rate` if the station has no
+    /// modes.
     pub fn spoils_data(&mut self, place: usize, rate: BitRate, length: u32) -> bool {
         let sent = if place < self.modes.len() { Sent::In(place) } else { Sent::At(rate) };
         self.spoils(sent, length)
@@ -206,7 +208,8 @@ impl ModeChoice {
         towards.map_or(if self.adaptation == Adaptation::Ideal { link.best } else { 0 }, |towards| towards.chosen)
     }
 
-    /// Chooses a mode of `link` for the next PPDU to a receiver. `overhead` is the time that an exchange takes besides its data.
+    /// Chooses a mode of `link` for the next PPDU to a receiver. `overhead` is the time that an exchange takes besides
+    /// its data.
     pub fn choose(&mut self, now: Time, to: u32, link: &StationLink, overhead: Duration) {
         let Adaptation::MinstrelHt(params) = &self.adaptation else { return };
         if link.modes.len() < 2 {

@@ -1,13 +1,13 @@
 //! The stations of a channel with access categories, whoever hears them: queues, EDCA functions, PPDUs and block ACK.
 //!
-//! Enhanced distributed channel access (IEEE Std 802.11-2016, 10.22.2): each category of each station is an EDCA function (EDCAF)
-//! with its own queue, contention window, AIFS and TXOP limit. DCF is one category of it with AIFS = DIFS, one frame at a time.
-//! What is sent follows the table of [exchange sequences](crate::exchange): a single MPDU with ACK, an A-MPDU with block ACK, a
-//! request for a block ACK, each with or without RTS/CTS, and broadcasts.
+//! Enhanced distributed channel access (IEEE Std 802.11-2016, 10.22.2): each category of each station is an EDCA
+//! function (EDCAF) with its own queue, contention window, AIFS and TXOP limit. DCF is one category of it with AIFS =
+//! DIFS, one frame at a time. What is sent follows the table of [exchange sequences](crate::exchange): a single MPDU
+//! with ACK, an A-MPDU with block ACK, a request for a block ACK, each with or without RTS/CTS, and broadcasts.
 //!
-//! A channel decides when an EDCAF may send and what arrives. [`Edcafs`] has what is the same on any channel: what is sent
-//! next ([`Edcafs::load`]), of what the PPDU is made ([`Edcafs::form`]), and what the end of an exchange means for the MPDUs
-//! ([`Edcafs::settle`]).
+//! A channel decides when an EDCAF may send and what arrives. [`Edcafs`] has what is the same on any channel: what is
+//! sent next ([`Edcafs::load`]), of what the PPDU is made ([`Edcafs::form`]), and what the end of an exchange means for
+//! the MPDUs ([`Edcafs::settle`]).
 
 mod links;
 mod ppdu;
@@ -314,7 +314,8 @@ impl Edcafs {
         self.contenders[self.own(station)].iter().map(|contender| &contender.counters)
     }
 
-    /// A packet of a station that is in no queue and that nobody else has: the first of those that it is trying to send.
+    /// A packet of a station that is in no queue and that nobody else has: the first of those that it is trying to
+    /// send.
     #[must_use]
     pub fn in_hand(&self, station: u32) -> Option<PacketId> {
         self.contenders[self.own(station)].iter().find_map(|contender| {
@@ -356,8 +357,8 @@ impl Edcafs {
         self.ap_queues[ap].set(now, waiting, is_full);
     }
 
-    /// `station` gets a packet to send; `category` is the place of its category where its kind does not decide. The place of
-    /// the category among all, and whether it has something to send now and had nothing before.
+    /// `station` gets a packet to send; `category` is the place of its category where its kind does not decide. The
+    /// place of the category among all, and whether it has something to send now and had nothing before.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn enqueue(
         &mut self,
@@ -440,8 +441,8 @@ impl Edcafs {
         is_loaded
     }
 
-    /// Tells the queues at both ends what the frame cost with which an EDCAF is done. What other categories of the station
-    /// used in between is booked with it.
+    /// Tells the queues at both ends what the frame cost with which an EDCAF is done. What other categories of the
+    /// station used in between is booked with it.
     pub(crate) fn tell_air(&mut self, now: Time, index: usize, to: u32, delivered: bool) {
         let station = self.station_of(index);
         let used = self.air_use.close_to(number(station), &self.counters[station], to, delivered);
@@ -503,7 +504,8 @@ impl Edcafs {
         MacEvent::Packet { to, id }
     }
 
-    /// What is due at `now` and does not depend on the channel: packets that were handed up, and recipients that wait no longer.
+    /// What is due at `now` and does not depend on the channel: packets that were handed up, and recipients that wait
+    /// no longer.
     #[inline]
     pub(crate) fn due(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) -> Option<MacEvent> {
         if self.released_at <= now {
@@ -516,7 +518,8 @@ impl Edcafs {
         None
     }
 
-    /// The MPDUs of a PPDU that `sender` sent, or its request, have arrived at their receiver at `now`, those without error.
+    /// The MPDUs of a PPDU that `sender` sent, or its request, have arrived at their receiver at `now`, those without
+    /// error.
     pub(crate) fn receive(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         let station = self.station_of(sender);
         let Edcaf { ppdu, windows, task, .. } = &mut self.contenders[sender];
@@ -550,8 +553,8 @@ impl Edcafs {
         }
     }
 
-    /// Time from a packet's arrival in the queue of its sender until its receiver hands it up, by category; empty where stations
-    /// do not have four.
+    /// Time from a packet's arrival in the queue of its sender until its receiver hands it up, by category; empty where
+    /// stations do not have four.
     #[must_use]
     pub const fn delays(&self) -> &[Histogram; 4] {
         &self.delays
@@ -564,8 +567,8 @@ impl Edcafs {
         }
     }
 
-    /// An exchange of `sender` has brought an answer, or its broadcast has ended: contention window and retries return to their
-    /// start (10.3.4.3). Whether there is more to send.
+    /// An exchange of `sender` has brought an answer, or its broadcast has ended: contention window and retries return
+    /// to their start (10.3.4.3). Whether there is more to send.
     #[inline]
     pub(crate) fn succeed(
         &mut self,
@@ -590,8 +593,8 @@ impl Edcafs {
         self.load(now, sender, packets, dropped, receiver)
     }
 
-    /// An exchange of `sender` has brought no answer; `by_rts`: to its RTS. Whether there is more to send: the same frames, or
-    /// the next if it has given them up.
+    /// An exchange of `sender` has brought no answer; `by_rts`: to its RTS. Whether there is more to send: the same
+    /// frames, or the next if it has given them up.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn fail(
         &mut self,
@@ -645,7 +648,8 @@ fn rate_of(stations: &[Station], station: usize, to: u32) -> usize {
     if stations[station].ap.is_some() && to != BROADCAST { to as usize } else { station }
 }
 
-/// The QoS control field, which data frames of and to stations from before HT do not have (IEEE Std 802.11-2016, 9.2.4.5).
+/// The QoS control field, which data frames of and to stations from before HT do not have (IEEE
+/// Std 802.11-2016, 9.2.4.5).
 const QOS_CONTROL: u64 = 2;
 
 /// Time on the air of a control frame that precedes data.

@@ -180,8 +180,8 @@ impl Growing {
 }
 
 impl Edcafs {
-    /// Forms what `sender` puts on the air: MPDUs of one window, those to be sent again first, then what waits for the same
-    /// receiver.
+    /// Forms what `sender` puts on the air: MPDUs of one window, those to be sent again first, then what waits for the
+    /// same receiver.
     pub(crate) fn form(
         &mut self,
         now: Time,
@@ -344,7 +344,8 @@ impl Edcafs {
         }
     }
 
-    /// How long the preamble of a sender's PPDU is, and when each MPDU inside is on the air, from the start of the PPDU.
+    /// How long the preamble of a sender's PPDU is, and when each MPDU inside is on the air, from the start of the
+    /// PPDU.
     pub(crate) fn mpdu_spans(&self, sender: usize) -> (Duration, Vec<(Duration, Duration)>) {
         let station = self.station_of(sender);
         let ppdu = &self.contenders[sender].ppdu;

@@ -34,8 +34,8 @@ impl Edcafs {
         FrameRecord { rate, length, reserves, ..FrameRecord::new(kind, ends, (began, end), fate) }
     }
 
-    /// The MPDUs of a PPDU, or a request, that end at `end`; with the same fate for all, if it is given, otherwise `spoilt` for
-    /// those that do not arrive.
+    /// The MPDUs of a PPDU, or a request, that end at `end`; with the same fate for all, if it is given, otherwise
+    /// `spoilt` for those that do not arrive.
     pub(crate) fn data_records(
         &self,
         tap: &mut Tap,

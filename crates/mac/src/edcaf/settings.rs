@@ -13,12 +13,12 @@ use wifair_queue::Queue;
 /// When contenders count slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SlotRules {
-    /// DCF (IEEE Std 802.11-2016, 10.3.4.3): whole idle slots count. DIFS may pass while a sender waits for an answer that does
-    /// not come.
+    /// DCF (IEEE Std 802.11-2016, 10.3.4.3): whole idle slots count. DIFS may pass while a sender waits for an answer
+    /// that does not come.
     #[default]
     Dcf,
-    /// EDCA (IEEE Std 802.11-2016, 10.22.2.4): the counter falls at each slot boundary, whether somebody else begins to send
-    /// there or not. AIFS follows the timeout of an answer that does not come.
+    /// EDCA (IEEE Std 802.11-2016, 10.22.2.4): the counter falls at each slot boundary, whether somebody else begins to
+    /// send there or not. AIFS follows the timeout of an answer that does not come.
     Edca,
 }
 
@@ -65,17 +65,18 @@ pub struct Aggregation {
     pub min_start_spacing: Duration,
     /// Whether a single MPDU stands in an A-MPDU too, as in VHT and HE PPDUs.
     pub single_in_ampdu: bool,
-    /// After a block ACK that did not come, whether the sender asks for it (as ns-3 does by default) instead of sending the
-    /// data again.
+    /// After a block ACK that did not come, whether the sender asks for it (as ns-3 does by default) instead of sending
+    /// the data again.
     pub request_after_miss: bool,
     /// Attempts of an MPDU.
     pub retry_limit: u8,
     /// How long a receiver waits for an MPDU before it hands up those behind it.
     pub reorder_timeout: Duration,
-    /// How long a packet may wait and an MPDU be tried, from the time when the packet came into its queue; for ever if absent.
-    /// Looked at when a packet leaves its queue, and at the end of each exchange.
+    /// How long a packet may wait and an MPDU be tried, from the time when the packet came into its queue; for ever if
+    /// absent. Looked at when a packet leaves its queue, and at the end of each exchange.
     pub lifetime: Option<Duration>,
-    /// Whether packets in MPDUs that are neither acknowledged nor given up count against the limit of their queue, as in ns-3.
+    /// Whether packets in MPDUs that are neither acknowledged nor given up count against the limit of their queue, as
+    /// in ns-3.
     pub count_in_flight: bool,
     /// A sender that has fewer packets waits until it has so many, or for so long; it sends what it has, if absent.
     pub wait_until: Option<(u32, Duration)>,
@@ -123,9 +124,11 @@ pub struct EdcaStation {
     pub mode: Option<(TxMode, Band)>,
     /// What else decides how it sends and is reached.
     pub link: LinkSettings,
-    /// Rules for aggregates to and from this station, which may be of an older amendment than the access point; none before HT.
+    /// Rules for aggregates to and from this station, which may be of an older amendment than the access point; none
+    /// before HT.
     pub aggregation: Option<Aggregation>,
-    /// It is from before HT among stations that are not: its data have no QoS field, and all of them are of best effort.
+    /// It is from before HT among stations that are not: its data have no QoS field, and all of them are of best
+    /// effort.
     pub is_legacy: bool,
     /// What goes first comes first.
     pub categories: Vec<CategorySettings>,

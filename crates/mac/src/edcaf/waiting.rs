@@ -1,8 +1,9 @@
 //! Packets that wait in one category of a station: in one queue, or in one for each receiver.
 //!
-//! One queue for all receivers is what most hardware has: the packet that the discipline chooses decides the receiver, and an
-//! aggregate takes in what else waits for that receiver. With a queue for each receiver any discipline can be asked for more
-//! packets to the same receiver, and receivers take turns, as in the Linux stack (one queue a station and traffic identifier).
+//! One queue for all receivers is what most hardware has: the packet that the discipline chooses decides the receiver,
+//! and an aggregate takes in what else waits for that receiver. With a queue for each receiver any discipline can be
+//! asked for more packets to the same receiver, and receivers take turns, as in the Linux stack (one queue a station
+//! and traffic identifier).
 
 use std::collections::VecDeque;
 
@@ -137,8 +138,8 @@ impl Waiting {
         None
     }
 
-    /// The next packet for the receiver `to`, as far as the discipline can tell, if it is surely not longer than `room` bytes;
-    /// `receiver` tells to whom a packet goes.
+    /// The next packet for the receiver `to`, as far as the discipline can tell, if it is surely not longer than `room`
+    /// bytes; `receiver` tells to whom a packet goes.
     pub fn dequeue_for(
         &mut self,
         now: Time,

@@ -1,8 +1,8 @@
 //! MPDUs between one sender and one receiver of one category: what is on its way, acknowledged, and handed up in order.
 //!
-//! The originator's window of sequence numbers and the recipient's reordering buffer (IEEE Std 802.11-2016, 10.24.7) are one
-//! list here, for both ends are known: an MPDU leaves it when the originator is done with it and the recipient has handed it
-//! up or passed over it. Sequence numbers are not reduced modulo 4096.
+//! The originator's window of sequence numbers and the recipient's reordering buffer (IEEE Std 802.11-2016, 10.24.7)
+//! are one list here, for both ends are known: an MPDU leaves it when the originator is done with it and the recipient
+//! has handed it up or passed over it. Sequence numbers are not reduced modulo 4096.
 
 use std::collections::VecDeque;
 
@@ -182,8 +182,8 @@ impl Window {
         rules.max_amsdu.0.min(rules.max_mpdu.0.saturating_sub(overhead)).saturating_sub(body)
     }
 
-    /// Appends a packet that is `msdu` bytes long with its LLC header to the last MPDU, which becomes an A-MSDU; whether it could,
-    /// for that MPDU was never sent and is short enough. `overhead`: MAC header and FCS.
+    /// Appends a packet that is `msdu` bytes long with its LLC header to the last MPDU, which becomes an A-MSDU;
+    /// whether it could, for that MPDU was never sent and is short enough. `overhead`: MAC header and FCS.
     pub fn append(&mut self, id: PacketId, msdu: u64, overhead: u64, rules: &Aggregation, chain: &mut Chain) -> bool {
         let Some(last) = self.mpdus.back_mut().filter(|last| last.attempts == 0 && last.is_pending()) else {
             return false;
@@ -334,8 +334,8 @@ impl Window {
         self.pending -= 1;
     }
 
-    /// Moves the originator's window past what it is done with. A recipient that waits for an MPDU that was given up must be
-    /// told.
+    /// Moves the originator's window past what it is done with. A recipient that waits for an MPDU that was given up
+    /// must be told.
     pub fn advance(&mut self) {
         while self.origin < self.next() && !self.mpdu(self.origin).is_pending() {
             self.origin += 1;

@@ -150,8 +150,8 @@ row! {
         pub block_ack_loss: f64,
         /// Mean time that packets waited at their receiver for others before them [s] (802.11n and later).
         pub reorder_delay_mean_s: f64,
-        /// Mean time of packets of access category voice from the queue of a station or access point to the network layer of its
-        /// receiver [s] (802.11n and later).
+        /// Mean time of packets of access category voice from the queue of a station or access point to the network
+        /// layer of its receiver [s] (802.11n and later).
         pub delay_voice_mean_s: f64,
         /// Median of the same [s], at most 1/64 too high.
         pub delay_voice_p50_s: f64,

@@ -122,8 +122,8 @@ table! {
         pub ap: Option<String> = None;
         /// Radio of each, if not that of `[space]`.
         pub radio: Option<Radio> = None;
-        /// Their standard, if it is older than that of the access point, from 802.11n on: "802.11b" and "802.11g" in 2.4 GHz,
-        /// "802.11a" in 5 GHz, or an older one with MCSs.
+        /// Their standard, if it is older than that of the access point, from 802.11n on: "802.11b" and "802.11g"
+        /// in 2.4 GHz, "802.11a" in 5 GHz, or an older one with MCSs.
         pub standard: Option<Standard> = None;
         /// Whether they are of 802.11b and cannot read OFDM frames, in an 802.11g network with `[space]`.
         pub dsss_only: bool = false;
@@ -138,8 +138,8 @@ table! {
         pub streams: Option<u32> = None;
         /// Width of PPDUs from and to each in MHz, from 802.11n on, if not that of `[wlan]`.
         pub width: Option<u32> = None;
-        /// Signal over noise between each and the access point, in 20 MHz with all power in one stream, from 802.11n on. If absent
-        /// frames are lost by collisions, `data_error` and `control_error` alone.
+        /// Signal over noise between each and the access point, in 20 MHz with all power in one stream, from 802.11n
+        /// on. If absent frames are lost by collisions, `data_error` and `control_error` alone.
         pub snr: Option<Db> = None, "from -20 dB to 100 dB" => |snr| snr.is_none_or(|snr| (-20.0..=100.0).contains(&snr.0));
         /// Parameters of its access categories from 802.11n on, if not those of `[wlan]`.
         pub edca: Option<Edca> = None;
@@ -151,8 +151,8 @@ table! {
         pub data_error_up: Option<f64> = None, "from 0 to 1" => |p| p.is_none_or(|p| (0.0..=1.0).contains(&p));
         /// Probability that a data frame to the station is not received, if not that of `[wlan]`.
         pub data_error_down: Option<f64> = None, "from 0 to 1" => |p| p.is_none_or(|p| (0.0..=1.0).contains(&p));
-        /// Slow on/off fading of the link from the station: nothing that it sends is received while the link is down; with
-        /// `[space]`.
+        /// Slow on/off fading of the link from the station: nothing that it sends is received while the link is down;
+        /// with `[space]`.
         pub outage_up: Option<Outage> = None;
         /// The same of the link to the station, with states of its own.
         pub outage_down: Option<Outage> = None;

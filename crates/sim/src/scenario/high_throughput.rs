@@ -137,9 +137,11 @@ table! {
         pub request_after_miss: bool = false;
         /// How long a receiver waits for a missing MPDU before it hands up those behind it. Linux waits 100 ms.
         pub reorder_timeout: Duration = Duration::from_millis(100), "above 0" => |time| *time > Duration::ZERO;
-        /// Whether packets in MPDUs that are neither acknowledged nor given up count against the limit of their queue, as in ns-3.
+        /// Whether packets in MPDUs that are neither acknowledged nor given up count against the limit of their queue,
+        /// as in ns-3.
         pub count_in_flight: bool = false;
-        /// How long a packet may wait and be tried, from the time when it came into its queue; if absent until its last attempt.
+        /// How long a packet may wait and be tried, from the time when it came into its queue; if absent until its last
+        /// attempt.
         pub lifetime: Option<Duration> = None, "above 0" => |time| time.is_none_or(|time| time > Duration::ZERO);
     }
 }
@@ -202,8 +204,8 @@ impl Wlan {
         amendment.mode(&request)
     }
 
-    /// The modes that rate adaptation may choose for a group whose own mode is `highest`: those with its width, up to its MCS,
-    /// and up to its streams.
+    /// The modes that rate adaptation may choose for a group whose own mode is `highest`: those with its width, up to
+    /// its MCS, and up to its streams.
     #[must_use]
     pub fn modes_up_to(&self, own: OwnMode, highest: TxMode) -> Vec<TxMode> {
         let top = u32::from(highest.mcs().unwrap_or(0));

@@ -1,11 +1,12 @@
 //! The world: stations, access points, wired links and flows, and the loop that takes one event after the other.
 //!
-//! Sources of events, in the order in which they take turns at one instant: the applications' event queue, the timers of
-//! the transports, the timers of access-point schemes and of routing, the channels, the wired links. See
+//! Sources of events, in the order in which they take turns at one instant: the applications' event queue, the timers
+//! of the transports, the timers of access-point schemes and of routing, the channels, the wired links. See
 //! [`wifair_engine`] for the total order.
 //!
-//! A packet is moved by its number in the arena. A table of hops says where it goes next; it is laid out once, with a row
-//! for each flow and direction, so that forwarding is an increment. DSDV rewrites the table instead: see [`routing`].
+//! A packet is moved by its number in the arena. A table of hops says where it goes next; it is laid out once, with a
+//! row for each flow and direction, so that forwarding is an increment. DSDV rewrites the table instead: see
+//! [`routing`].
 
 mod ap_schemes;
 mod fast;

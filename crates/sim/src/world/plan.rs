@@ -162,7 +162,8 @@ pub enum Transport {
 /// What the application does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
-    /// None: packets of real programs are put in by [`super::World::put_in`] and taken out by [`super::World::take_out`].
+    /// None: packets of real programs are put in by [`super::World::put_in`] and taken out by
+    /// [`super::World::take_out`].
     Outside,
     /// Data without end.
     Endless,

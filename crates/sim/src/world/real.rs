@@ -1,7 +1,7 @@
 //! Packets of real programs: put in at one host and taken out at another, or lost on the way.
 //!
-//! What the simulation carries is a [`Packet`] with the headers that queues and schemes look at. The bytes stay with the
-//! caller, who knows them by a number. A world without such packets has no part of this.
+//! What the simulation carries is a [`Packet`] with the headers that queues and schemes look at. The bytes stay with
+//! the caller, who knows them by a number. A world without such packets has no part of this.
 
 use std::collections::VecDeque;
 
@@ -18,8 +18,8 @@ use super::plan::{Hop, Workload};
 pub struct RealPacket {
     /// By which the caller knows it.
     pub number: u32,
-    /// Payload of a full segment of its TCP connection in bytes, and the scale of the window in this segment, for the schemes
-    /// of access points; none without TCP.
+    /// Payload of a full segment of its TCP connection in bytes, and the scale of the window in this segment, for the
+    /// schemes of access points; none without TCP.
     pub tcp: Option<(u16, u8)>,
 }
 
@@ -63,8 +63,8 @@ impl RealTraffic {
 }
 
 impl World {
-    /// A connection of real programs on the way of a flow whose workload is [`Workload::Outside`]: what queues and schemes take
-    /// for one flow. Its packets are of the access category at the place `category`.
+    /// A connection of real programs on the way of a flow whose workload is [`Workload::Outside`]: what queues and
+    /// schemes take for one flow. Its packets are of the access category at the place `category`.
     ///
     /// # Panics
     /// If the flow is one of simulated programs.
@@ -81,8 +81,8 @@ impl World {
         self.end_connection(connection as usize);
     }
 
-    /// Puts a packet at the start of a connection's forward way, or of its reverse way, now. Of `packet` all counts but `flow`
-    /// and `hop`.
+    /// Puts a packet at the start of a connection's forward way, or of its reverse way, now. Of `packet` all counts but
+    /// `flow` and `hop`.
     ///
     /// # Panics
     /// If the connection is one of simulated programs.
@@ -126,8 +126,8 @@ impl World {
         }
     }
 
-    /// The hops before which each packet of real programs is seen once, at the first access point of its way if there is one, as it
-    /// comes from the wire or leaves for it; else where it arrives. Marks of arrivals and of departures.
+    /// The hops before which each packet of real programs is seen once, at the first access point of its way if there
+    /// is one, as it comes from the wire or leaves for it; else where it arrives. Marks of arrivals and of departures.
     #[must_use]
     pub fn hops_at_access_points(&self) -> (Vec<bool>, Vec<bool>) {
         let mut arrivals = vec![false; self.hops.len()];

@@ -9,9 +9,9 @@ use crate::traffic::{Web, exponential};
 
 /// Users of one web flow.
 ///
-/// When users come, and how many pages each looks at, is drawn from one random stream; the sizes of a user's objects and the
-/// times between their requests from a stream of that user. So two queue disciplines meet the same users, who ask for the
-/// same objects, however fast these are served.
+/// When users come, and how many pages each looks at, is drawn from one random stream; the sizes of a user's objects
+/// and the times between their requests from a stream of that user. So two queue disciplines meet the same users, who
+/// ask for the same objects, however fast these are served.
 #[derive(Debug)]
 pub(super) struct Users {
     draws: Stream,

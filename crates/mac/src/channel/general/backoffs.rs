@@ -1,10 +1,10 @@
 //! Backoff counters of contenders that hear each other, as slots of shared counts: one count for each AIFS.
 //!
 //! All contenders with one AIFS count the same idle slots, so a contender has the number of the slot in which it sends,
-//! and freezing or resuming costs nothing however many there are (see [`Slots`]). Contenders with another AIFS begin to count
-//! at another instant and have a count of their own; there are as many counts as different AIFS. A contender whose slots do
-//! not lie on the grid of its AIFS (after its own timeout, or when it sends at once) stands in a short list until somebody
-//! sends.
+//! and freezing or resuming costs nothing however many there are (see [`Slots`]). Contenders with another AIFS begin to
+//! count at another instant and have a count of their own; there are as many counts as different AIFS. A contender
+//! whose slots do not lie on the grid of its AIFS (after its own timeout, or when it sends at once) stands in a short
+//! list until somebody sends.
 
 use wifair_units::{Duration, Time};
 
@@ -120,8 +120,8 @@ impl Backoffs {
         }
     }
 
-    /// A contender begins a backoff of `slots`, to be counted as soon as the channel has been idle for its AIFS. It is neither
-    /// on its grid nor off it.
+    /// A contender begins a backoff of `slots`, to be counted as soon as the channel has been idle for its AIFS. It is
+    /// neither on its grid nor off it.
     pub fn start(&mut self, contender: u32, slots: u64, waits: bool) {
         let place = &mut self.places[contender as usize];
         place.waits = waits;

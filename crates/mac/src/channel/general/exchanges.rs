@@ -167,8 +167,8 @@ impl GeneralChannel {
         self.backoffs.idle_from(end);
     }
 
-    /// An exchange is done: contention window and retries return to their start. Another follows at once if the TXOP lasts,
-    /// otherwise a backoff, whether there is more to send or not (10.3.4.3).
+    /// An exchange is done: contention window and retries return to their start. Another follows at once if the TXOP
+    /// lasts, otherwise a backoff, whether there is more to send or not (10.3.4.3).
     pub(super) fn succeed(
         &mut self,
         now: Time,
@@ -320,8 +320,8 @@ impl GeneralChannel {
         self.next = self.backoffs.next();
     }
 
-    /// `sender`, whose frame ended at `ended`, got no answer; it contends again after its timeout, or from `from` on, with the
-    /// same frames or the next.
+    /// `sender`, whose frame ended at `ended`, got no answer; it contends again after its timeout, or from `from` on,
+    /// with the same frames or the next.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn fail(
         &mut self,

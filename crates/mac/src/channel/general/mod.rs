@@ -1,15 +1,15 @@
 //! A channel on which all hear all: up to four access categories a station, single frames or aggregates.
 //!
-//! What stations send is in [`edcaf`](crate::edcaf). Contenders count slots on shared counts ([`backoffs`]), so an exchange costs
-//! the same however many stations there are.
+//! What stations send is in [`edcaf`](crate::edcaf). Contenders count slots on shared counts ([`backoffs`]), so an
+//! exchange costs the same however many stations there are.
 //!
 //! Departures from the standard:
 //!
 //! - Propagation takes no time, and a station senses a frame from its first instant.
-//! - Short and long retry counts belong to the frame, and a CTS clears the short one, as in ns-2 and ns-3. With block ACK each
-//!   MPDU counts its own attempts and the contention window has a retry count of its own.
-//! - Of two categories of a station that may send in the same instant the first one does; the other widens its window and draws
-//!   again (10.22.2.2), but no attempt is counted against its frame.
+//! - Short and long retry counts belong to the frame, and a CTS clears the short one, as in ns-2 and ns-3. With block
+//!   ACK each MPDU counts its own attempts and the contention window has a retry count of its own.
+//! - Of two categories of a station that may send in the same instant the first one does; the other widens its window
+//!   and draws again (10.22.2.2), but no attempt is counted against its frame.
 //! - A TXOP ends with a frame that gets no answer. A frame that would not fit is sent after a new contention.
 //! - A sender that gave up a frame takes the next one out of its queue when the collision ends, not at the timeout.
 //! - Block ACK agreements are there from the start.
@@ -177,8 +177,8 @@ impl GeneralChannel {
         air
     }
 
-    /// `station` gets a packet to send, of the category that its kind has. `receiver` tells the station to which a packet goes
-    /// next.
+    /// `station` gets a packet to send, of the category that its kind has. `receiver` tells the station to which a
+    /// packet goes next.
     pub fn offer(
         &mut self,
         now: Time,

@@ -1,8 +1,9 @@
 //! A plain channel on which all hear all: slow, obvious, without a shortcut. Tests hold the other channels to it.
 //!
-//! Each contender has a count of slots of its own, and whoever sends next is found by looking at all of them, so an exchange
-//! costs time in proportion to the number of stations. DCF and two access categories a station (IEEE Std 802.11-2016, 10.3 and
-//! 10.22.2), TXOPs, RTS and CTS, frame errors, EIFS, the NAV as ns-2 rounds it; one frame at a time, no aggregates.
+//! Each contender has a count of slots of its own, and whoever sends next is found by looking at all of them, so an
+//! exchange costs time in proportion to the number of stations. DCF and two access categories a station (IEEE
+//! Std 802.11-2016, 10.3 and 10.22.2), TXOPs, RTS and CTS, frame errors, EIFS, the NAV as ns-2 rounds it; one frame at
+//! a time, no aggregates.
 //!
 //! Departures:
 //!

@@ -138,7 +138,8 @@ impl SharedChannel {
         heard
     }
 
-    /// The same where the frame followed a CTS, or frames may be lost. Returns whether the receiver did not have it before.
+    /// The same where the frame followed a CTS, or frames may be lost. Returns whether the receiver did not have it
+    /// before.
     #[inline(never)]
     pub(super) fn general_receive(&mut self, now: Time) -> bool {
         let sender = self.sender;
@@ -202,8 +203,8 @@ impl SharedChannel {
     }
 
     /// A frame is done: contention window and retries return to their start, a backoff follows whether there is
-    /// another frame or not (10.3.4.3). Where the NAV of bystanders is rounded, sender and receiver, who have none, may resume
-    /// before them.
+    /// another frame or not (10.3.4.3). Where the NAV of bystanders is rounded, sender and receiver, who have none, may
+    /// resume before them.
     #[inline(never)]
     pub(super) fn succeed(
         &mut self,
@@ -285,8 +286,8 @@ impl SharedChannel {
         self.reschedule();
     }
 
-    /// `sender` got no answer; it contends again from `resumes` on, with the same frame or the next. `is_short`: its short
-    /// count has one more.
+    /// `sender` got no answer; it contends again from `resumes` on, with the same frame or the next. `is_short`: its
+    /// short count has one more.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn fail(
         &mut self,

@@ -3,8 +3,8 @@
 use super::*;
 
 impl SharedChannel {
-    /// A station other than the access point gets a packet to send, if that only makes its queue longer; else returns `false`,
-    /// and the packet is to be [offered](SharedChannel::offer).
+    /// A station other than the access point gets a packet to send, if that only makes its queue longer; else returns
+    /// `false`, and the packet is to be [offered](SharedChannel::offer).
     #[inline(always)]
     pub fn fast_offer(&mut self, station: u32, id: PacketId, packets: &mut Packets) -> bool {
         let state = &mut self.stations[station as usize];
@@ -26,8 +26,8 @@ impl SharedChannel {
         self.stations[station as usize].source = Some(Box::new(source));
     }
 
-    /// Whether a station may have a feed: while it has a frame in hand, if its queue is FIFO and drops arrivals only. The
-    /// access point may not, for somebody measures how long its queue is.
+    /// Whether a station may have a feed: while it has a frame in hand, if its queue is FIFO and drops arrivals only.
+    /// The access point may not, for somebody measures how long its queue is.
     #[must_use]
     pub fn can_attach_source(&self, station: u32) -> bool {
         let state = &self.stations[station as usize];
@@ -54,15 +54,15 @@ impl SharedChannel {
         self.stations[station as usize].source.take().map(|source| *source)
     }
 
-    /// A station that has nothing more to send, for its feed did not keep up, or nothing came late to it. The caller takes
-    /// the feed, or tells of everything from now on.
+    /// A station that has nothing more to send, for its feed did not keep up, or nothing came late to it. The caller
+    /// takes the feed, or tells of everything from now on.
     #[inline]
     pub fn take_exhausted(&mut self) -> Option<u32> {
         self.exhausted.pop()
     }
 
-    /// Whether packets may come to the access point late, in the sense of [`SharedChannel::arrive_lazily`], while it has a frame in hand:
-    /// its queue is FIFO and drops arrivals only.
+    /// Whether packets may come to the access point late, in the sense of [`SharedChannel::arrive_lazily`], while it
+    /// has a frame in hand: its queue is FIFO and drops arrivals only.
     #[must_use]
     pub fn allows_lazy_links(&self) -> bool {
         self.fast_paths && matches!(&self.stations[self.ap as usize].queue, Queue::Fifo(fifo) if fifo.refuses())
@@ -77,8 +77,8 @@ impl SharedChannel {
         state.frame.is_some() && waiting >= 2
     }
 
-    /// The access point has been told of what came to it before `time`. When it goes on to take a packet out later than that,
-    /// it asks for the rest by [`MacEvent::NeedsArrivals`]; with [`Time::NEVER`] it does not.
+    /// The access point has been told of what came to it before `time`. When it goes on to take a packet out later than
+    /// that, it asks for the rest by [`MacEvent::NeedsArrivals`]; with [`Time::NEVER`] it does not.
     #[inline]
     pub fn set_arrivals_until(&mut self, time: Time) {
         self.arrivals_until = time;

@@ -6,8 +6,8 @@
 //! number of stations.
 //!
 //! Modelled: DIFS, EIFS, SIFS, slots, backoff that freezes and resumes, post-backoff, doubling of the contention
-//! window, retry limits, ACK and CTS timeout, NAV (nobody interrupts an exchange, nor the gap of an ACK that does not come),
-//! RTS and CTS by threshold, broadcast. Departures from the standard:
+//! window, retry limits, ACK and CTS timeout, NAV (nobody interrupts an exchange, nor the gap of an ACK that does not
+//! come), RTS and CTS by threshold, broadcast. Departures from the standard:
 //!
 //! - Propagation takes no time, and a station senses a frame from its first instant. A station whose slots do not
 //!   lie on the others' grid (after an ACK timeout) defers to a frame that began during its last slot.
@@ -139,8 +139,8 @@ pub struct SharedChannel {
     stations: Vec<Station>,
     /// Frames may be spoilt by a given probability.
     lossy: bool,
-    /// Every exchange has consequences beside a backoff: the NAV outlasts an ACK by rounding, or a queue wants to know what
-    /// was used of the air.
+    /// Every exchange has consequences beside a backoff: the NAV outlasts an ACK by rounding, or a queue wants to know
+    /// what was used of the air.
     has_sequel: bool,
     /// The NAV of an RTS may outlast its exchange by rounding.
     rounds_nav: bool,
@@ -170,8 +170,8 @@ pub struct SharedChannel {
     /// What has come to the access point before then is in its queue.
     arrivals_until: Time,
     air_use: AirUseMeter,
-    /// Air time beside that which the counters of the stations tell: RTS and CTS, of collisions, and of data frames that an
-    /// error spoilt.
+    /// Air time beside that which the counters of the stations tell: RTS and CTS, of collisions, and of data frames
+    /// that an error spoilt.
     rts_cts: Duration,
     collision: Duration,
     spoilt: Duration,
@@ -488,8 +488,9 @@ impl SharedChannel {
         self.go_on(&mut now, Time::ZERO, packets, dropped, retry_limit_drops, receiver).0
     }
 
-    /// Goes on at the time of [`SharedChannel::next`], which is `now`, and then on and on before `bound`, until something was
-    /// received or lost, or the access point wants to know what came to it. Moves `now`, and returns how many steps were taken.
+    /// Goes on at the time of [`SharedChannel::next`], which is `now`, and then on and on before `bound`, until
+    /// something was received or lost, or the access point wants to know what came to it. Moves `now`, and returns how
+    /// many steps were taken.
     #[inline(always)]
     pub fn go_on(
         &mut self,
@@ -562,7 +563,8 @@ impl SharedChannel {
         (heard, steps)
     }
 
-    /// What is not a part of a frame that is received and acknowledged. Returns the broadcast that was received, if one was.
+    /// What is not a part of a frame that is received and acknowledged. Returns the broadcast that was received, if one
+    /// was.
     #[inline(never)]
     fn general_advance(
         &mut self,

@@ -81,8 +81,8 @@ impl BackoffState {
         self.nav_check = Time::NEVER;
     }
 
-    /// The channel is idle from `now`: slots count after DIFS, or EIFS if the last frame was `eifs_pending` (10.3.2.3.7:
-    /// without regard to the NAV).
+    /// The channel is idle from `now`: slots count after DIFS, or EIFS if the last frame was `eifs_pending`
+    /// (10.3.2.3.7: without regard to the NAV).
     #[inline]
     pub fn fall_idle(&mut self, now: Time, eifs_pending: bool, intervals: &Intervals) {
         let from = now + if eifs_pending { intervals.eifs } else { intervals.difs };
@@ -103,15 +103,15 @@ impl BackoffState {
         self.from
     }
 
-    /// The channel is idle from `now` for a station that counts no slots: what follows is reckoned once it has something to
-    /// send.
+    /// The channel is idle from `now` for a station that counts no slots: what follows is reckoned once it has
+    /// something to send.
     #[inline]
     pub fn is_idle_from(&mut self, now: Time) {
         self.idle = now;
     }
 
-    /// A station that counted no slots has something to send: what follows from an idle channel is reckoned now. Neither its
-    /// NAV nor `eifs_pending` has changed since.
+    /// A station that counted no slots has something to send: what follows from an idle channel is reckoned now.
+    /// Neither its NAV nor `eifs_pending` has changed since.
     #[inline]
     pub fn wake(&mut self, eifs_pending: bool, intervals: &Intervals) {
         if self.idle < Time::NEVER {
@@ -142,8 +142,8 @@ impl Intervals {
         Self { slot, slots_per_time, difs, eifs, preamble }
     }
 
-    /// Whole slots in `time`: `time / slot` by multiplication, exact up to 2^64 / slot (10 days, in ns), and a contention
-    /// window in any case after that.
+    /// Whole slots in `time`: `time / slot` by multiplication, exact up to 2^64 / slot (10 days, in ns), and a
+    /// contention window in any case after that.
     #[inline]
     #[allow(clippy::cast_possible_truncation)]
     pub fn slots(&self, time: Duration) -> u32 {

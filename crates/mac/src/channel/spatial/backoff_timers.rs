@@ -15,9 +15,9 @@ pub enum Act {
 
 /// What is certain, in its order, and for each station the end of its backoff, and the first of all.
 ///
-/// Stations that hear a frame put off their backoff and take it up again, some dozens at a time, and hardly one of those
-/// times is ever reached. So the times lie in plain blocks, about as many as a block has times, and a change costs one
-/// comparison; only a block that lost its earliest time is searched again when the first of all is asked for.
+/// Stations that hear a frame put off their backoff and take it up again, some dozens at a time, and hardly one of
+/// those times is ever reached. So the times lie in plain blocks, about as many as a block has times, and a change
+/// costs one comparison; only a block that lost its earliest time is searched again when the first of all is asked for.
 #[derive(Clone, Debug)]
 pub struct BackoffTimers {
     /// Ends of frames and answers: twice the time, plus one for [`Act::Begin`], and the station; the first comes last.
@@ -110,7 +110,8 @@ impl BackoffTimers {
         }
     }
 
-    /// The backoff of `station` does not end until `end`. If it was going to later that may stay: it is set anew before.
+    /// The backoff of `station` does not end until `end`. If it was going to later that may stay: it is set anew
+    /// before.
     #[inline]
     pub fn postpone(&mut self, station: u32, end: Time) {
         let (_, bit) = place(station);
@@ -137,8 +138,8 @@ impl BackoffTimers {
         self.certain.is_empty()
     }
 
-    /// Whether the backoff of a station ends by `time` that is not among the `spared` of its word, and at an instant in which it
-    /// `meets` something.
+    /// Whether the backoff of a station ends by `time` that is not among the `spared` of its word, and at an instant in
+    /// which it `meets` something.
     #[inline]
     pub fn interrupts(&self, time: Time, spared: impl Fn(usize) -> u64, meets: impl Fn(u32, Time) -> bool) -> bool {
         for (number, block) in (0..).zip(&self.blocks) {

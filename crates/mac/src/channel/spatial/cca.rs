@@ -60,8 +60,8 @@ impl SpatialChannel {
         }
     }
 
-    /// `station` senses nothing any more: it takes up its backoff, or ends its exchange. Whether it is in none, and its NAV
-    /// is not to be forgotten.
+    /// `station` senses nothing any more: it takes up its backoff, or ends its exchange. Whether it is in none, and its
+    /// NAV is not to be forgotten.
     #[inline(always)]
     pub(super) fn fall_idle(&mut self, now: Time, station: u32) -> bool {
         let backoff = &mut self.backoffs[station as usize];

@@ -12,8 +12,8 @@ use super::{Call, Kind, SpatialChannel, Stage, Transmission};
 use crate::{BROADCAST, MacEvent};
 
 impl SpatialChannel {
-    /// All who are due begin to send. If that is a single frame which nothing meets, it ends as well: before `bound`, to
-    /// which the call is moved on.
+    /// All who are due begin to send. If that is a single frame which nothing meets, it ends as well: before `bound`,
+    /// to which the call is moved on.
     pub(super) fn begin<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>) -> MacEvent {
         let now = call.now;
         self.starters.clear();

@@ -5,21 +5,23 @@
 //! a frame and set again when it falls silent, so idle slots cost nothing. Hidden and exposed stations follow from
 //! the links.
 //!
-//! Modelled beside what a [`super::SharedChannel`] models: RTS, CTS, data and ACK as frames of their own, the NAV that each of
-//! them sets where it is read (10.3.2.4) and its reset when an RTS is followed by nothing, EIFS after a frame that was
-//! not read, an RTS that is not answered because of the NAV, answers SIFS after the frame that asks for them, whatever
-//! the channel does meanwhile. Where everybody hears everybody without errors, a `SpatialChannel` does exactly what a `SharedChannel` does, draw
-//! by draw. Departures from the standard:
+//! Modelled beside what a [`super::SharedChannel`] models: RTS, CTS, data and ACK as frames of their own, the NAV that
+//! each of them sets where it is read (10.3.2.4) and its reset when an RTS is followed by nothing, EIFS after a frame
+//! that was not read, an RTS that is not answered because of the NAV, answers SIFS after the frame that asks for them,
+//! whatever the channel does meanwhile. Where everybody hears everybody without errors, a `SpatialChannel` does exactly
+//! what a `SharedChannel` does, draw by draw. Departures from the standard:
 //!
 //! - Propagation takes no time, and a station senses a frame from its first instant. Frames that begin at the same
 //!   instant do not see each other.
-//! - A sender without answer draws its new backoff, and takes the next packet if it gives up, when it senses the channel idle
-//!   after the frame, not at its timeout. The backoff counts from the timeout on, or from a later interval.
+//! - A sender without answer draws its new backoff, and takes the next packet if it gives up, when it senses the
+//!   channel idle after the frame, not at its timeout. The backoff counts from the timeout on, or from a later
+//!   interval.
 //! - Retry counts belong to the frame, and a CTS clears the short one, as in a `SharedChannel`.
 //! - A station that is awaiting an answer does not answer others.
-//! - A given probability of frame errors strikes the receiver, and all others read the frame, unless it is to strike all.
-//! - A PPDU announces its own exchange in the NAV, not the rest of its TXOP. A bystander has read an A-MPDU only if it could
-//!   read all of it; its receiver gets those MPDUs that nothing disturbed, unless the preamble was.
+//! - A given probability of frame errors strikes the receiver, and all others read the frame, unless it is to strike
+//!   all.
+//! - A PPDU announces its own exchange in the NAV, not the rest of its TXOP. A bystander has read an A-MPDU only if it
+//!   could read all of it; its receiver gets those MPDUs that nothing disturbed, unless the preamble was.
 
 mod air_accounting;
 mod audience;
@@ -167,8 +169,8 @@ pub struct SpatialChannel {
     reserved: (Duration, Duration),
     /// Whom frames do not concern for a while.
     nav_holds: NavHolds,
-    /// Who has a backoff, a frame to send, or a NAV that may be forgotten, and some who had: a busy channel changes nothing
-    /// for all others.
+    /// Who has a backoff, a frame to send, or a NAV that may be forgotten, and some who had: a busy channel changes
+    /// nothing for all others.
     alert: StationSet,
     /// Given errors strike every station that could read a frame, not its receiver alone.
     errors_for_all: bool,
@@ -321,7 +323,8 @@ impl SpatialChannel {
             && !(self.lossy || has_legacy || sends_cts_to_self);
     }
 
-    /// The same with powers, capture and chance: otherwise a frame that meets another which its receiver senses is lost.
+    /// The same with powers, capture and chance: otherwise a frame that meets another which its receiver senses is
+    /// lost.
     ///
     /// # Panics
     /// If there are not as many streams as stations, or capture is asked for and the links have no powers.
@@ -356,8 +359,9 @@ impl SpatialChannel {
         self
     }
 
-    /// Given probabilities of errors strike every station that could read a frame, each by itself, or its receiver alone.
-    /// A bystander draws with the probability of frames to it, an access point with that of frames from the sender.
+    /// Given probabilities of errors strike every station that could read a frame, each by itself, or its receiver
+    /// alone. A bystander draws with the probability of frames to it, an access point with that of frames from the
+    /// sender.
     pub fn set_errors_for_all(&mut self, all: bool) {
         self.errors_for_all = all;
     }
@@ -597,8 +601,8 @@ impl SpatialChannel {
         self.go_on(&mut { now }, now, packets, dropped, retry_limit_drops, receiver).0
     }
 
-    /// Goes on at the time of [`SpatialChannel::next`], which is `now`, and then on and on before `bound`, until something was
-    /// received or lost. Moves `now`, and returns how many steps were taken.
+    /// Goes on at the time of [`SpatialChannel::next`], which is `now`, and then on and on before `bound`, until
+    /// something was received or lost. Moves `now`, and returns how many steps were taken.
     pub fn go_on(
         &mut self,
         now: &mut Time,
@@ -621,7 +625,8 @@ impl SpatialChannel {
         }
     }
 
-    /// Goes on at the time of the call, which is that of [`SpatialChannel::next`]. A frame that meets no other moves it.
+    /// Goes on at the time of the call, which is that of [`SpatialChannel::next`]. A frame that meets no other moves
+    /// it.
     fn step<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>, steps: &mut u64) -> MacEvent {
         let mut heard = MacEvent::Nothing;
         *steps += 1;

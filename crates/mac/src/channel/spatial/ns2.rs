@@ -1,10 +1,10 @@
 //! The receiver of ns-2, to which EIFS is a NAV ([`Eifs::Nav`](super::Eifs::Nav)).
 //!
 //! It follows the first frame that it senses, whether it can read it or not, and also one that begins while it sends
-//! itself. A frame that begins meanwhile is drowned if the one that is followed stands above it by the capture threshold:
-//! the NAV is set to EIFS after its end, and it counts no more, not even for a frame that begins before that end.
-//! Otherwise both are lost, and the one that ends last is followed. When a frame ends that was followed and not read, the
-//! NAV is set to EIFS, unless the station sends at that instant.
+//! itself. A frame that begins meanwhile is drowned if the one that is followed stands above it by the capture
+//! threshold: the NAV is set to EIFS after its end, and it counts no more, not even for a frame that begins before that
+//! end. Otherwise both are lost, and the one that ends last is followed. When a frame ends that was followed and not
+//! read, the NAV is set to EIFS, unless the station sends at that instant.
 //!
 //! Of frames that begin or end at the same instant, propagation decides in ns-2: the strongest begins first, and a
 //! station's own frame ends before another's that began with it.

@@ -119,8 +119,8 @@ impl RadioLinks {
         links
     }
 
-    /// The same with a carrier sense that fails: `miss(from, to)` is the probability that `to` does not notice a frame of
-    /// `from`. The frame disturbs others at `to` all the same.
+    /// The same with a carrier sense that fails: `miss(from, to)` is the probability that `to` does not notice a frame
+    /// of `from`. The frame disturbs others at `to` all the same.
     #[must_use]
     pub fn with_misses(mut self, miss: impl Fn(u32, u32) -> f64) -> Self {
         self.misses.clear();
@@ -176,7 +176,8 @@ impl RadioLinks {
         (0..stations).map(|station| both(station).collect()).collect()
     }
 
-    /// Power with which frames of `from` arrive at `to`, in mW: 1 mW where powers are not known, zero where nothing is heard.
+    /// Power with which frames of `from` arrive at `to`, in mW: 1 mW where powers are not known, zero where nothing is
+    /// heard.
     #[must_use]
     pub fn received_power(&self, from: u32, to: u32) -> f64 {
         let range = self.range(from);

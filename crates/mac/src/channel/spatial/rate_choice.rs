@@ -11,8 +11,8 @@ use wifair_phy::rate::{Adaptation, Control, RateControl};
 pub struct RateSettings {
     /// The algorithm.
     pub adaptation: Adaptation,
-    /// The rates that it chooses from, lowest first. It starts with the highest that is not above the rate it would have
-    /// without the algorithm.
+    /// The rates that it chooses from, lowest first. It starts with the highest that is not above the rate it would
+    /// have without the algorithm.
     pub ladder: Vec<BitRate>,
     /// Its draws.
     pub draws: Stream,

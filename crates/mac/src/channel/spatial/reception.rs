@@ -115,7 +115,8 @@ impl SpatialChannel {
         read.count_ones()
     }
 
-    /// The same where receivers are those of ns-2; `was_busy`: who sensed a frame before, `fall_busy`: who did not, and does.
+    /// The same where receivers are those of ns-2; `was_busy`: who sensed a frame before, `fall_busy`: who did not, and
+    /// does.
     fn arrive_in_word(&mut self, now: Time, sender: u32, end: Time, rx: &RxWord, busy: (u64, u64)) -> u32 {
         let mut readers = 0;
         for station in each(rx.word as usize, rx.senses) {
@@ -160,8 +161,8 @@ impl SpatialChannel {
         }
     }
 
-    /// A frame arrives at those of a word who are receiving others. Who turns to it, and who of these will read it, if nothing
-    /// more happens.
+    /// A frame arrives at those of a word who are receiving others. Who turns to it, and who of these will read it, if
+    /// nothing more happens.
     #[inline]
     fn meet(&mut self, now: Time, arrives: &Arrives) -> (u64, u64) {
         let &Arrives { rx_row: (_, rx), receiving, exceeded, .. } = arrives;
@@ -221,8 +222,8 @@ impl SpatialChannel {
         (first & !neither, first & stands_out)
     }
 
-    /// A frame arrives at these, who are receiving others that began before. Who turns to it, and will read it, if nothing
-    /// more happens.
+    /// A frame arrives at these, who are receiving others that began before. Who turns to it, and will read it, if
+    /// nothing more happens.
     #[cold]
     fn meet_late(&mut self, bits: u64, rx: &RxWord) -> u64 {
         let word = rx.word as usize;
@@ -253,8 +254,8 @@ impl SpatialChannel {
         }
     }
 
-    /// The frame of `sender` is over for all whom its signal reaches, except that its receiver (if it has one) does not go
-    /// on yet.
+    /// The frame of `sender` is over for all whom its signal reaches, except that its receiver (if it has one) does not
+    /// go on yet.
     pub(super) fn end_reception(&mut self, now: Time, sender: u32, transmission: &Transmission) -> ReceiverFate {
         let check = self.nav_check(now, transmission);
         let mut fate = ReceiverFate::default();

@@ -9,8 +9,8 @@ use crate::exchange::Step;
 use crate::tap::{Fate, FrameKind, FrameRecord};
 
 impl SpatialChannel {
-    /// A frame ends at `station`, which `senses` it, and `reads` it if nothing is in its way; `receives`: it follows it;
-    /// `by_bits`: it did not read it, and only because of wrong bits.
+    /// A frame ends at `station`, which `senses` it, and `reads` it if nothing is in its way; `receives`: it follows
+    /// it; `by_bits`: it did not read it, and only because of wrong bits.
     #[cold]
     pub(super) fn record_hearer(&mut self, station: u32, receives: bool, (senses, reads): (bool, bool), by_bits: bool) {
         let fate = match receives {

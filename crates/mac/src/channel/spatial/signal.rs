@@ -1,11 +1,11 @@
-//! Powers at each receiver: capture, bit errors, fading, and a carrier sense that fails. [`reception`](super::reception) says what a
-//! frame does to those whom it reaches.
+//! Powers at each receiver: capture, bit errors, fading, and a carrier sense that fails.
+//! [`reception`](super::reception) says what a frame does to those whom it reaches.
 //!
-//! A receiver follows one frame at a time. It can be read to its end if its power stands above noise and interference by
-//! the capture threshold at every moment; what else is on the air only changes when a frame begins, so that is when it
-//! is looked at. Or bits go wrong, at a rate that changes with the interference: then each stretch of constant interference
-//! has its part in the probability that the whole frame is right, header and data each by its own modulation. Of several
-//! frames that begin at the same instant the strongest counts as the first.
+//! A receiver follows one frame at a time. It can be read to its end if its power stands above noise and interference
+//! by the capture threshold at every moment; what else is on the air only changes when a frame begins, so that is when
+//! it is looked at. Or bits go wrong, at a rate that changes with the interference: then each stretch of constant
+//! interference has its part in the probability that the whole frame is right, header and data each by its own
+//! modulation. Of several frames that begin at the same instant the strongest counts as the first.
 
 use wifair_engine::{Stream, stream};
 use wifair_units::Time;
@@ -322,7 +322,8 @@ impl Signals {
         proof.log_right += bits.log_survival(Mode::of(transmission.rate, !dsss), sinr, data);
     }
 
-    /// The power of a frame arrives. Where it stands out, if powers do not vary, and whose reception it spoils, if they are receiving.
+    /// The power of a frame arrives. Where it stands out, if powers do not vary, and whose reception it spoils, if they
+    /// are receiving.
     #[inline]
     pub(super) fn add(&mut self, rx: &RxWord, links: &RadioLinks) -> (u64, u64) {
         let word = rx.word as usize;
@@ -350,7 +351,8 @@ impl Signals {
         }))
     }
 
-    /// The same for the powers alone; `rival`: what of the power of all and that of the frame others must stand out above.
+    /// The same for the powers alone; `rival`: what of the power of all and that of the frame others must stand out
+    /// above.
     #[inline]
     fn add_powers(&mut self, rx: &RxWord, rival: impl Fn(f64, f64) -> f64) -> (u64, u64) {
         // Slices of one length and no branches: compilers make vectors of that.

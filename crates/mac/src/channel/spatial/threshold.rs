@@ -1,7 +1,7 @@
 //! Up to which power of others a frame stands out above them.
 //!
-//! Whether it does is asked for every station at every frame, so the largest power is found once, to the last bit: then a
-//! comparison tells the same as the formula, in which each step grows with that power.
+//! Whether it does is asked for every station at every frame, so the largest power is found once, to the last bit: then
+//! a comparison tells the same as the formula, in which each step grows with that power.
 
 use wifair_phy::{Capture, Interference, Reception};
 

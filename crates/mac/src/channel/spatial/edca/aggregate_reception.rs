@@ -1,8 +1,8 @@
 //! Which MPDUs of an A-MPDU arrive while other frames come and go.
 //!
-//! A receiver that has read the preamble of a PPDU follows it to its end. Each MPDU inside has an FCS of its own, so only
-//! those are lost during which interference was too strong, and all are if it was during the preamble, or if the receiver
-//! turned to another frame.
+//! A receiver that has read the preamble of a PPDU follows it to its end. Each MPDU inside has an FCS of its own, so
+//! only those are lost during which interference was too strong, and all are if it was during the preamble, or if the
+//! receiver turned to another frame.
 
 use wifair_units::Time;
 

@@ -136,8 +136,8 @@ impl SpatialChannel {
         }
     }
 
-    /// What of the frame of `sender` its receiver gets, which reads all of it or `could_read` it only in part. Whether that is
-    /// anything.
+    /// What of the frame of `sender` its receiver gets, which reads all of it or `could_read` it only in part. Whether
+    /// that is anything.
     pub(in crate::channel::spatial) fn read_in(
         &mut self,
         sender: u32,
@@ -283,8 +283,8 @@ impl SpatialChannel {
         MacEvent::Nothing
     }
 
-    /// An exchange of `station` is done. Another follows SIFS after it if the TXOP lasts, otherwise a backoff, whether there is
-    /// more to send or not; `holds`: the station has had the channel for itself until now.
+    /// An exchange of `station` is done. Another follows SIFS after it if the TXOP lasts, otherwise a backoff, whether
+    /// there is more to send or not; `holds`: the station has had the channel for itself until now.
     fn succeed_in<R: Fn(&Packet) -> u32>(&mut self, station: u32, holds: bool, call: &mut Call<R>) {
         let now = call.now;
         self.alert.put(station, true);

@@ -1,8 +1,8 @@
 //! Stations with access categories in space: EDCA, aggregates and block ACK beside hidden nodes.
 //!
 //! What stations send is in [`edcaf`](crate::edcaf), as on the channel where all hear all; who hears it is in
-//! [`signal`](super::signal), as with DCF. Here is what lies between the two: each category of a station counts slots on the
-//! station's own carrier sense and NAV, and a frame that others meet may reach its receiver in part.
+//! [`signal`](super::signal), as with DCF. Here is what lies between the two: each category of a station counts slots
+//! on the station's own carrier sense and NAV, and a frame that others meet may reach its receiver in part.
 
 mod aggregate_reception;
 mod backoff;
@@ -92,8 +92,8 @@ impl SpatialChannel {
         }
     }
 
-    /// `station` gets a packet to send; `category` is the place of its category where its kind does not decide. `receiver` tells
-    /// the station to which a packet goes next.
+    /// `station` gets a packet to send; `category` is the place of its category where its kind does not decide.
+    /// `receiver` tells the station to which a packet goes next.
     ///
     /// # Panics
     /// If the stations have no categories.

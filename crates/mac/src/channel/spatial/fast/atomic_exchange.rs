@@ -1,9 +1,9 @@
 //! Exchanges that meet no other frame.
 //!
-//! Most data frames and their ACKs have the air for themselves: whoever could begin meanwhile hears the data, or the ACK, in
-//! time. What such an exchange leaves behind follows from the links of its two ends, so it is booked in one go when the
-//! ACK ends. Until then it touches nobody but these two. Should somebody else get a frame to send before that, it is
-//! taken apart into its frames, as far as these have come.
+//! Most data frames and their ACKs have the air for themselves: whoever could begin meanwhile hears the data, or the
+//! ACK, in time. What such an exchange leaves behind follows from the links of its two ends, so it is booked in one go
+//! when the ACK ends. Until then it touches nobody but these two. Should somebody else get a frame to send before that,
+//! it is taken apart into its frames, as far as these have come.
 
 use wifair_packet::Packet;
 use wifair_units::{Duration, Time};
@@ -59,7 +59,8 @@ impl AtomicExchange {
         self.receiver == station && self.phase != Phase::Data
     }
 
-    /// Books what the air was used for until `now`: since the data began while they are on the air, since their end after that.
+    /// Books what the air was used for until `now`: since the data began while they are on the air, since their end
+    /// after that.
     pub(in crate::channel::spatial) fn account(&self, now: Time, air: &mut AirTime) {
         if self.phase == Phase::Data {
             air.data += now - self.start;

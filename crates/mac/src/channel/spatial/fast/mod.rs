@@ -1,7 +1,8 @@
 //! Shortcuts that change no result: what they leave out is known to have no effect.
 //!
 //! - [`uncontended`]: a frame that has the air to itself begins and ends in one step.
-//! - [`atomic_exchange`]: a data frame and its ACK, which nobody can disturb, are two steps instead of four frames' ends;
+//! - [`atomic_exchange`]: a data frame and its ACK, which nobody can disturb, are two steps instead of four frames'
+//!   ends;
 //!   [`exchange_audience`] remembers for each pair of stations who hears what of it.
 //! - [`nav_hold`]: stations that wait for the end of a NAV are left alone until it is over.
 //!

@@ -1,15 +1,15 @@
 //! Stations whose backoff no frame changes for a while.
 //!
-//! Who has read the NAV of a frame and fell idle behind it does not count before the NAV is over. The channel may fall busy
-//! and idle again meanwhile, as it does for the ACK: the backoff stands as it did, to be taken up at the same time. So
-//! frames that end while the NAV holds need not touch such a station.
+//! Who has read the NAV of a frame and fell idle behind it does not count before the NAV is over. The channel may fall
+//! busy and idle again meanwhile, as it does for the ACK: the backoff stands as it did, to be taken up at the same
+//! time. So frames that end while the NAV holds need not touch such a station.
 
 use wifair_units::Time;
 
 use crate::channel::spatial::bitset::place;
 
-/// Those of a word who are held, and until when: the NAV of each lasts as long, or longer, and its backoff is taken up DIFS
-/// after its end.
+/// Those of a word who are held, and until when: the NAV of each lasts as long, or longer, and its backoff is taken up
+/// DIFS after its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Word {
     stations: u64,

@@ -1,8 +1,8 @@
 //! Frames that meet no other.
 //!
-//! Most frames begin while nothing else is on the air, and end before anybody else can begin. Who reads such a frame and who
-//! is left with EIFS follows from its sender's links alone, and who stops counting slots takes it up again at a time that is
-//! known: so its begin and its end are one step.
+//! Most frames begin while nothing else is on the air, and end before anybody else can begin. Who reads such a frame
+//! and who is left with EIFS follows from its sender's links alone, and who stops counting slots takes it up again at a
+//! time that is known: so its begin and its end are one step.
 
 use wifair_packet::Packet;
 use wifair_units::Time;
@@ -58,7 +58,8 @@ impl SpatialChannel {
         self.close(sender, &mut transmission, fate, call)
     }
 
-    /// What the frame does to all whom it reaches, from begin to end; `with_receiver`: to its receiver, too, when it begins.
+    /// What the frame does to all whom it reaches, from begin to end; `with_receiver`: to its receiver, too, when it
+    /// begins.
     pub(in crate::channel::spatial) fn pass_to_all(
         &mut self,
         sender: u32,
