@@ -59,12 +59,13 @@ licences: ## list what is compiled in, python/wifair/LICENCES.txt; and check it 
 	$(PYTHON) tests/licences.py
 	if command -v cargo-deny >/dev/null; then cargo deny check; fi
 
-lint: $(STAMPS)/build $(STAMPS)/tools ## formatting, clippy, ruff, mypy; warnings are errors
+lint: $(STAMPS)/build $(STAMPS)/tools ## formatting, clippy, ruff, mypy, shape of the sources; warnings are errors
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python tests/support/lint.py
 
 format: $(STAMPS)/tools ## format all sources
 	cargo fmt --all

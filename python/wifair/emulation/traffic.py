@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wifair.emulation.programs import Command
 from wifair.errors import EmulationError
+from wifair.kernel_tcp import kernel_has
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,8 +83,6 @@ def commands(
     EmulationError
         If a flow has an application that is not imitated.
     """
-    from wifair.measure.transfer import kernel_has  # noqa: PLC0415
-
     carried, receivers, senders = [], [], []
     for index, flow in enumerate(flows):
         if not flow["is_endless"]:

@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wifair.kernel_tcp import kernel_has
 from wifair.measure import capture as captures
 from wifair.measure import tcp_info
 from wifair.measure.clock import now
 from wifair.measure.errors import MeasureError
-from wifair.measure.transfer import kernel_has
 from wifair.measure.wireless import Radio, RtsThreshold, interface_of
 
 if TYPE_CHECKING:

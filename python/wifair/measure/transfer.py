@@ -37,7 +37,7 @@ try:
 except ImportError:  # not on every system
     fcntl = resource = None
 
-__all__ = ["SERIES", "End", "ServerEnd", "StationEnd", "kernel_has"]
+__all__ = ["SERIES", "End", "ServerEnd", "StationEnd"]
 
 CHUNK = 1 << 16
 POLL_S = 0.25
@@ -66,16 +66,6 @@ SERIES = (
 """What is sampled of a sender; windows in segments."""
 
 COUNTERS = ("total_retrans", "total_rto", "data_segs_out", "bytes_sent", "bytes_retrans", "busy_time")
-
-
-def kernel_has(cc: str) -> bool:
-    """Whether a connection of this host can have the congestion control."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        try:
-            probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
-        except (OSError, AttributeError):
-            return False
-    return True
 
 
 def token(key: bytes, repetition: bytes, flow: Flow) -> bytes:

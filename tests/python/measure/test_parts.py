@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from testbed import SECRET
 from wifair.cli import main
+from wifair.kernel_tcp import kernel_has
 from wifair.measure import tcp_info, wireless
 from wifair.measure.clock import Ping, skew
 from wifair.measure.figures import outcome, window
 from wifair.measure.plan import Plan
 from wifair.measure.recorder import MOST_SAMPLES, Recorder
 from wifair.measure.results import Measurement
-from wifair.measure.transfer import kernel_has
 from wifair.measure.wireless import Radio, interface_of
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "measure" / "kemerlis2006.toml"

@@ -205,7 +205,8 @@ mod tests {
                         slots.take(slot, &mut senders);
                         prop_assert!(senders.len() > 1);
                     }
-                    let mut due: Vec<u32> = plain.iter().filter(|(s, _)| *s == slot).map(|(_, station)| *station).collect();
+                    let of_slot = plain.iter().filter(|(s, _)| *s == slot);
+                    let mut due: Vec<u32> = of_slot.map(|(_, station)| *station).collect();
                     due.sort_unstable();
                     prop_assert_eq!(&senders, &due);
                     plain.retain(|(s, _)| *s != slot);

@@ -53,7 +53,8 @@ impl SharedChannel {
             _ => 0, // nobody asks
         };
         if !met {
-            self.resolve_one(now, began, last, self.sender, packets, dropped, retry_limit_drops, receiver); // an RTS without answer
+            // An RTS without answer.
+            self.resolve_one(now, began, last, self.sender, packets, dropped, retry_limit_drops, receiver);
         }
         for place in 0..self.senders.len() {
             let sender = self.senders[place];

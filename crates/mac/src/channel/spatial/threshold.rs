@@ -92,7 +92,12 @@ mod tests {
     proptest! {
         /// Just up to the bound, and to the rival, the formula holds.
         #[test]
-        fn bounds_are_exact(power in -120.0..30.0_f64, noise in -110.0..-60.0_f64, threshold in -10.0..30.0_f64, sum: bool) {
+        fn bounds_are_exact(
+            power in -120.0..30.0_f64,
+            noise in -110.0..-60.0_f64,
+            threshold in -10.0..30.0_f64,
+            sum: bool,
+        ) {
             let [power, noise, ratio] = [power, noise, threshold].map(|level| libm::pow(10.0, level / 10.0));
             let interference = if sum { Interference::Sum } else { Interference::Strongest };
             let reception = Reception { interference, capture_threshold: Db(threshold), ..Reception::default() };
