@@ -24,16 +24,30 @@ class Scenario:
     Make one with `from_file`, `from_text` or `from_dict`; get a changed copy with `with_`.
     """
 
-    def __init__(self, text: str | bytes, *, name: str = "<text>", overrides: Sequence[tuple[str, str]] = ()) -> None:
-        """See `from_text`; `overrides` are pairs of an option as messages show it and ``PATH=VALUE``."""
+    def __init__(
+        self,
+        text: str | bytes,
+        *,
+        name: str = "<text>",
+        overrides: Sequence[tuple[str, str]] = (),
+        for_programs: bool = False,
+    ) -> None:
+        """See `from_file`; `overrides` are pairs of an option as messages show it and ``PATH=VALUE``."""
         self._data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
         self._source = name
         self._overrides = tuple(overrides)
         self._folder = str(Path(name).parent) if not name.startswith("<") else "."
-        self._core = _core.parse(name, self._data, self._overrides, self._folder)
+        self._for_programs = for_programs
+        self._core = _core.parse(name, self._data, self._overrides, self._folder, for_programs)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str], *, overrides: Sequence[str | tuple[str, str]] = ()) -> Scenario:
+    def from_file(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        overrides: Sequence[str | tuple[str, str]] = (),
+        for_programs: bool = False,
+    ) -> Scenario:
         """Read a scenario file.
 
         Parameters
@@ -42,6 +56,8 @@ class Scenario:
             A TOML file; ``"-"`` is standard input.
         overrides : sequence of str, optional
             ``PATH=VALUE`` each, as behind ``--set``; or pairs of what messages show in its place and that.
+        for_programs : bool, default False
+            Take it without flows, too: for an emulation, where real programs may be all that sends.
 
         Returns
         -------
@@ -54,9 +70,8 @@ class Scenario:
             If it cannot be read or is wrong; the message shows all problems with their lines.
         """
         name = "<stdin>" if str(path) == "-" else str(path)
-        return cls(
-            _read(path, name), name=name, overrides=[("--set", o) if isinstance(o, str) else o for o in overrides]
-        )
+        changes = [("--set", change) if isinstance(change, str) else change for change in overrides]
+        return cls(_read(path, name), name=name, overrides=changes, for_programs=for_programs)
 
     @classmethod
     def from_text(cls, text: str, *, name: str = "<text>") -> Scenario:
@@ -144,7 +159,8 @@ class Scenario:
 
     def _changed(self, changes: Sequence[tuple[str, str]]) -> Scenario:
         """Get a copy with more overrides; see `__init__`."""
-        return Scenario(self._data, name=self._source, overrides=[*self._overrides, *changes])
+        overrides = [*self._overrides, *changes]
+        return Scenario(self._data, name=self._source, overrides=overrides, for_programs=self._for_programs)
 
     @property
     def name(self) -> str:
@@ -212,7 +228,7 @@ class Scenario:
         return hash(self.resolved)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (self._data, self._source, self._overrides)
+        return _restore, (self._data, self._source, self._overrides, self._for_programs)
 
     def __repr__(self) -> str:
         changes = "".join(f", {change}" for change in self.overrides)
@@ -228,8 +244,8 @@ def _counts(core: _core.Scenario) -> tuple[tuple[int, str], ...]:
     return (core.stations, "station"), (core.flows, "flow")
 
 
-def _restore(data: bytes, name: str, overrides: tuple[tuple[str, str], ...]) -> Scenario:
-    return Scenario(data, name=name, overrides=overrides)
+def _restore(data: bytes, name: str, overrides: tuple[tuple[str, str], ...], for_programs: bool) -> Scenario:
+    return Scenario(data, name=name, overrides=overrides, for_programs=for_programs)
 
 
 def _read(path: str | os.PathLike[str], name: str) -> bytes:

@@ -2,9 +2,14 @@
 //!
 //! The header field counts bytes, shifted by the connection's scale (RFC 7323, section 2); the schemes count packets.
 //! A rewritten window is never above what the receiver offered and, where it offered as much, never below a segment.
+//!
+//! A window may shrink below what is in flight, as in the papers, whose connections carry data one way. Of a connection
+//! that carries data both ways no window takes back what it has offered (RFC 9293, section 3.8.6): it shrinks as
+//! the data that it allowed comes in. Linux, whose window has been taken back, numbers its ACKs by the end of that window;
+//! the other end, whose window has been taken back too, finds them old and ignores them, and both wait for ever.
 
 use wifair_config::Limit;
-use wifair_packet::{Kind, Packet};
+use wifair_packet::{Kind, Packet, flag};
 use wifair_units::{Duration, Time};
 
 use super::counter::FlowCounter;
@@ -18,6 +23,10 @@ const HEADERS: u64 = 40;
 struct Connection {
     mss: u16,
     scale: u8,
+    /// Whether segments of each direction carry payload, and up to where those of the other one have allowed it: the
+    /// direction of the data first.
+    carries: [bool; 2],
+    allowed: [u64; 2],
 }
 
 /// What must be known of the connections to change their windows.
@@ -27,9 +36,14 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// A connection has `mss` bytes a segment and this window scale.
+    /// A connection has `mss` bytes a segment and this window scale; 0 bytes say that it is a new one, of which nothing
+    /// is known yet.
     pub fn introduce(&mut self, flow: u32, mss: u16, scale: u8) {
-        *self.connection(flow) = Connection { mss, scale: scale.min(14) };
+        let connection = self.connection(flow);
+        if mss == 0 {
+            *connection = Connection::default();
+        }
+        (connection.mss, connection.scale) = (mss, scale.min(14));
     }
 
     fn connection(&mut self, flow: u32) -> &mut Connection {
@@ -41,10 +55,11 @@ impl Windows {
 
     /// A packet passes; of a connection that was not introduced the largest payload is taken for its segment size.
     pub fn watch(&mut self, packet: &Packet) {
+        let connection = self.connection(packet.flow);
         if packet.kind == Kind::Data {
-            let connection = self.connection(packet.flow);
             connection.mss = connection.mss.max(packet.payload);
         }
+        connection.carries[usize::from(packet.kind == Kind::Ack)] |= packet.payload > 0;
     }
 
     fn mss(&mut self, flow: u32) -> u16 {
@@ -72,7 +87,15 @@ impl Windows {
         let scale = self.connection(ack.flow).scale;
         let least = mss.div_ceil(1 << scale);
         let field = (packets.saturating_mul(mss) >> scale).max(least);
-        ack.window = ack.window.min(u16::try_from(field).unwrap_or(u16::MAX));
+        let offered = ack.window;
+        ack.window = offered.min(u16::try_from(field).unwrap_or(u16::MAX));
+        let connection = self.connection(ack.flow);
+        let allowed = &mut connection.allowed[usize::from(ack.kind == Kind::Data)];
+        if connection.carries == [true; 2] {
+            let kept = allowed.saturating_sub(ack.ack).div_ceil(1 << scale);
+            ack.window = ack.window.max(offered.min(u16::try_from(kept).unwrap_or(u16::MAX)));
+        }
+        *allowed = (*allowed).max(ack.ack + (u64::from(ack.window) << scale));
         packets
     }
 }
@@ -97,13 +120,14 @@ impl WindowControl {
         self.windows.introduce(flow, mss, scale);
     }
 
-    /// A packet passes. How many packets of its flow fill the buffer, if it is an ACK.
+    /// A packet passes. How many packets of its flow fill the buffer, if it acknowledges: an ACK, or a segment of a
+    /// connection that carries data both ways.
     pub fn see(&mut self, now: Time, packet: &Packet) -> Option<f64> {
         if matches!(packet.kind, Kind::Data | Kind::Ack) {
             self.counter.see(now, packet.flow);
             self.windows.watch(packet);
         }
-        (packet.kind == Kind::Ack).then(|| self.windows.buffer(packet.flow, self.buffer))
+        acknowledges(packet).then(|| self.windows.buffer(packet.flow, self.buffer))
     }
 
     /// Flows that are active.
@@ -121,6 +145,11 @@ impl WindowControl {
         see("n", self.n());
         see("window_packets", self.window as f64);
     }
+}
+
+/// Whether the window of a packet counts. Segments of simulated connections, which carry data one way, offer none.
+fn acknowledges(packet: &Packet) -> bool {
+    packet.kind == Kind::Ack || (packet.kind == Kind::Data && packet.has(flag::ACK) && packet.window > 0)
 }
 
 #[cfg(test)]
@@ -148,6 +177,37 @@ mod tests {
     fn the_scale_is_respected() {
         assert_eq!(clamped(1448, 7, 1000, 15.0), 169);
         assert_eq!(clamped(1448, 7, 100, 15.0), 100, "not above what was offered");
+    }
+
+    /// Half of a buffer for 20 packets, when another flow comes: at once where data goes one way, and as what was
+    /// allowed comes in where it goes both ways.
+    #[test]
+    fn nothing_is_taken_back_where_data_goes_both_ways() {
+        for (payload, expected) in [(0, [20_000, 10_000, 10_000, 10_000]), (1000, [20_000, 20_000, 15_000, 10_000])] {
+            let mut windows = Windows::default();
+            windows.introduce(3, 1000, 0);
+            let ack = Packet { flow: 3, window: 60_000, kind: Kind::Ack, payload, ..Packet::default() };
+            windows.watch(&Packet { flow: 3, payload: 1000, ..Packet::default() });
+            windows.watch(&ack);
+            let mut seen = vec![];
+            for (acknowledged, packets) in [(0, 20.0), (0, 10.0), (5000, 10.0), (12_000, 10.0)] {
+                let mut passing = ack;
+                passing.ack = acknowledged;
+                windows.clamp(&mut passing, packets);
+                seen.push(passing.window);
+            }
+            assert_eq!(seen, expected, "payload {payload}");
+        }
+    }
+
+    /// A segment of a connection that carries data both ways acknowledges, too; one without a window does not.
+    #[test]
+    fn segments_that_acknowledge_count() {
+        let mut control = WindowControl::new(Limit::Packets(20), Duration::from_secs(5));
+        let segment = Packet { payload: 1000, flags: flag::ACK, window: 60_000, ..Packet::default() };
+        assert_eq!(control.see(Time::ZERO, &segment), Some(20.0));
+        assert_eq!(control.see(Time::ZERO, &Packet { window: 0, ..segment }), None);
+        assert_eq!(control.see(Time::ZERO, &Packet { flags: 0, ..segment }), None);
     }
 
     #[test]

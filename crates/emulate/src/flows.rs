@@ -2,7 +2,8 @@
 //!
 //! The packets of two ports at two hosts are one connection, which is one flow to FQ-CoDel, LAS and the schemes that
 //! share windows. Simulated connections carry data one way; a real one counts as one whose data goes the way in which
-//! more payload went so far. Segments that way are data to the simulation, segments the other way are its ACKs.
+//! more payload went so far, the way being changed where the other one has carried twice as much. Segments that way are
+//! data to the simulation, segments the other way are its ACKs.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,8 @@ use wifair_units::{Duration, Time};
 pub const MOST_CONNECTIONS: usize = 4096;
 /// A connection that is silent for so long is forgotten.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
-/// Payload by which the other way has to be ahead before it counts as that of the data, in bytes: two full segments.
+/// Payload by which the other way has to be ahead of twice this one's before it counts as that of the data, in bytes:
+/// two full segments.
 const AHEAD: u64 = 3000;
 /// Option of TCP's timestamps with its padding, in bytes (RFC 7323, appendix A).
 const TIMESTAMPS: u16 = 12;
@@ -118,7 +120,8 @@ impl Flows {
         connection.last = now;
         let tcp = segment.filter(|_| key.1 == 6).map(|segment| {
             connection.read(&segment, side, &mut packet);
-            if connection.sides[1 - connection.source].payload > connection.sides[connection.source].payload + AHEAD {
+            if connection.sides[1 - connection.source].payload > 2 * connection.sides[connection.source].payload + AHEAD
+            {
                 // To the schemes this is another flow, whose offsets are those of the other side.
                 connection.source = 1 - connection.source;
                 connection.numbers.iter_mut().filter_map(Option::take).for_each(|number| world.close(number));

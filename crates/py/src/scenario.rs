@@ -387,19 +387,24 @@ impl Scenario {
     }
 }
 
-/// Reads a scenario from the bytes of a file that messages call `name`; files that it names lie in `folder`.
+/// Reads a scenario from the bytes of a file that messages call `name`; files that it names lie in `folder`. One for
+/// real programs may be without flows.
 #[pyfunction]
+#[pyo3(signature = (name, data, overrides, folder, for_programs=false))]
 pub fn parse(
     py: Python<'_>,
     name: &str,
     data: &[u8],
     overrides: Vec<(String, String)>,
     folder: &str,
+    for_programs: bool,
 ) -> PyResult<Scenario> {
     let overrides: Vec<Override> = overrides.iter().map(|(option, text)| Override::new(option, text)).collect();
     let mut load = |file: &str| std::fs::read_to_string(Path::new(folder).join(file)).map_err(|why| why.to_string());
-    let scenario =
-        Source::from_bytes(name, data).and_then(|source| scenario::Scenario::parse_with(source, &overrides, &mut load));
+    let scenario = Source::from_bytes(name, data).and_then(|source| match for_programs {
+        true => scenario::Scenario::parse_for_programs(source, &overrides, &mut load),
+        false => scenario::Scenario::parse_with(source, &overrides, &mut load),
+    });
     let whole = |inner: scenario::Scenario| {
         let foreign = !inner.classes().is_empty();
         Scenario { inner, foreign, folder: folder.to_owned() }

@@ -114,7 +114,7 @@ def emulate_command(
             overrides = [("--set", change) for change in changes]
             if duration is not None:
                 overrides.append(("--duration", f"duration={duration}"))
-            scenario = Scenario.from_file(file, overrides=overrides)
+            scenario = Scenario.from_file(file, overrides=overrides, for_programs=True)
             captures = None
             if pcap is not None:
                 from wifair.taps import WHOLE_PACKETS, Pcap  # noqa: PLC0415

@@ -261,7 +261,7 @@ def replay(path: str) -> tuple[Emulated, dict[str, Any]]:
 
     try:
         facts = json.loads(_core.recording_about(path))
-        scenario = Scenario(facts["scenario"])
+        scenario = Scenario(facts["scenario"], for_programs=True)
         core = _core.Emulation(scenario._core, facts["seed"], facts["flows"])
         hosts = [Host(*row) for row in core.hosts()]
         put_in, same, differs_at_ns, is_cut = core.replay(path)

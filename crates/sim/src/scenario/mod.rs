@@ -72,6 +72,27 @@ impl Scenario {
         overrides: &[Override],
         load: &mut dyn FnMut(&str) -> Result<String, String>,
     ) -> Result<Self, Problems> {
+        Self::read(source, overrides, load, true)
+    }
+
+    /// The same for an emulation, where real programs may be all that sends: it may be without flows.
+    ///
+    /// # Errors
+    /// All problems together, each with its place.
+    pub fn parse_for_programs(
+        source: Source,
+        overrides: &[Override],
+        load: &mut dyn FnMut(&str) -> Result<String, String>,
+    ) -> Result<Self, Problems> {
+        Self::read(source, overrides, load, false)
+    }
+
+    fn read(
+        source: Source,
+        overrides: &[Override],
+        load: &mut dyn FnMut(&str) -> Result<String, String>,
+        needs_flows: bool,
+    ) -> Result<Self, Problems> {
         let mut document = Document::parse(source);
         document.set(overrides, description());
         let unused = unused::find(&document.root);
@@ -82,7 +103,7 @@ impl Scenario {
             }
             let loaded = load_traces(&mut file, root, reader, load);
             let used = unused::report(&unused, reader) & check_common_tcp(&file, root, reader);
-            let network = Network::build(&file, root, reader)?;
+            let network = Network::build(&file, root, reader, needs_flows)?;
             (loaded && used).then_some(Self { file, network })
         })
     }

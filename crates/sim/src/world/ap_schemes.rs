@@ -5,7 +5,7 @@ use wifair_packet::{Kind, PacketId, flag};
 use wifair_units::Time;
 
 use super::measure::Loss;
-use super::plan::{Hop, Transport};
+use super::plan::{Hop, Transport, Workload};
 use super::{CONTROL, World};
 
 /// An access point with schemes.
@@ -22,8 +22,12 @@ impl World {
         if let Some(watch) = &mut self.watch {
             watch.identify(flow, connection);
         }
-        let Transport::Tcp { sender, receiver } = &self.flows[flow].transport else { return };
-        let (mss, scale) = (sender.options.mss, receiver.window_scale);
+        let (mss, scale) = match &self.flows[flow].transport {
+            Transport::Tcp { sender, receiver } => (sender.options.mss, receiver.window_scale),
+            // Of connections of real programs each packet says it: see `pass_schemes`.
+            _ if self.flows[flow].workload == Workload::Outside => (0, 0),
+            _ => return,
+        };
         for scheme_ap in &mut self.scheme_aps {
             scheme_ap.schemes.introduce(connection, mss, scale);
         }

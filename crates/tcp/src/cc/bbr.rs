@@ -15,16 +15,33 @@
 //! Losses do not enter the model: recovery keeps as many segments in flight as are delivered for a round, and then
 //! returns to the window before (section 4.2.3.4). The policer detection of Linux's module is left out. The first phase
 //! of ProbeBW is drawn from the seed of the connection. After idle time the window is kept, because segments are paced.
+//!
+//! The variant `linux` is what Linux made of it since (net/ipv4/tcp_bbr, 5.1 to 6.18): paced 1 % below the model; an
+//! even window, with two segments more in the phase of 5/4; and room for what ACKs bring at once ([`Aggregation`]),
+//! as N. Cardwell et al., draft-ietf-ccwg-bbr, have it, too. Left out: time that segments wait in the pacing queue, and
+//! that an ACK which may have been delayed does not renew RTprop.
 
-use wifair_config::table;
+use wifair_config::{choice, table};
 use wifair_units::{Duration, Time};
 
-use crate::cc::bbr_model::{LEAST, MOST, Plateau, Rounds, approach, by_model, first_pacing, splitmix};
+use crate::cc::bbr_model::{Aggregation, LEAST, MOST, Plateau, Rounds, approach, by_model, first_pacing, splitmix};
 use crate::cc::{Ack, CongestionControl, Start};
+
+choice! {
+    /// Whose BBR version 1 it is.
+    pub enum Variant {
+        /// The draft of 2017.
+        Draft = "draft" from "draft-cardwell-iccrg-bbr-congestion-control-00",
+        /// Linux's, from 5.1 on.
+        Linux = "linux",
+    }
+}
 
 table! {
     /// BBR version 1 (N. Cardwell et al., 2017).
     pub struct Params {
+        /// Whose BBR version 1 it is.
+        pub variant: Variant = Variant::Draft;
         /// Gain of the window outside startup and probing of the round-trip time.
         pub cwnd_gain: f64 = 2.0, "1 or more" => |v| *v >= 1.0;
         /// Age at which the smallest round-trip time is measured anew.
@@ -38,6 +55,8 @@ table! {
 const HIGH_GAIN: f64 = 2.885;
 /// Rounds over which the delivery rate is the largest (`BtlBwFilterLen`).
 const BANDWIDTH_ROUNDS: usize = 10;
+/// Linux paces so far below the model.
+const MARGIN: f64 = 0.99;
 /// Pacing gains of ProbeBW.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 
@@ -71,6 +90,7 @@ pub struct Bbr {
     rtprop_stamp: Time,
     round: usize,
     rounds: Rounds,
+    aggregation: Aggregation,
     plateau: Plateau,
     filled_pipe: bool,
     cycle: usize,
@@ -106,6 +126,7 @@ pub fn new(params: &Params, start: Start) -> Bbr {
         rtprop_stamp: Time::ZERO,
         round: 0,
         rounds: Rounds::default(),
+        aggregation: Aggregation::default(),
         plateau: Plateau::default(),
         filled_pipe: false,
         cycle: 0,
@@ -119,12 +140,31 @@ pub fn new(params: &Params, start: Start) -> Bbr {
 }
 
 impl Bbr {
-    /// Segments in flight for `gain` times the bandwidth-delay product, with room for three quanta (section 4.2.3.2).
-    fn inflight(&self, gain: f64) -> f64 {
+    const fn is_linux(&self) -> bool {
+        matches!(self.params.variant, Variant::Linux)
+    }
+
+    /// Segments in flight for `gain` times the bandwidth-delay product, with room for three quanta (section 4.2.3.2)
+    /// and `more`.
+    fn inflight(&self, gain: f64, more: f64) -> f64 {
         if !self.rtprop.is_finite() {
             return self.initial_window;
         }
-        (gain * self.bandwidth * self.rtprop / self.mss + 3.0 * self.quantum()).min(MOST)
+        let product = gain * self.bandwidth * self.rtprop / self.mss;
+        if !self.is_linux() {
+            return (product + 3.0 * self.quantum()).min(MOST);
+        }
+        let wanted = libm::ceil(product) + libm::floor(more) + 3.0 * libm::floor(self.quantum());
+        let probes = self.state == State::ProbeBw && self.cycle == 0;
+        (2.0 * libm::ceil(wanted / 2.0) + if probes { 2.0 } else { 0.0 }).min(MOST)
+    }
+
+    /// Room for what ACKs bring at once: the most lately seen, once the pipe is full, and no more than 100 ms carry.
+    fn room(&self) -> f64 {
+        match self.is_linux() && self.filled_pipe {
+            true => self.aggregation.most().min(self.bandwidth * 0.1 / self.mss),
+            false => 0.0,
+        }
     }
 
     /// Segments handed down at once (section 4.2.2).
@@ -148,6 +188,7 @@ impl Bbr {
             self.rates[self.round] = 0.0;
             self.bandwidth = self.rates.iter().copied().fold(0.0, f64::max);
             self.conservation = false;
+            self.aggregation.begin_round();
         }
         if sample.rate >= self.bandwidth || !sample.app_limited {
             let rate = &mut self.rates[self.round];
@@ -171,7 +212,7 @@ impl Bbr {
             self.pacing_gain = 1.0 / HIGH_GAIN;
             self.cwnd_gain = HIGH_GAIN;
         }
-        if self.state == State::Drain && ack.in_flight <= self.inflight(1.0) {
+        if self.state == State::Drain && ack.in_flight <= self.inflight(1.0, 0.0) {
             self.enter_probe_bw(ack.now);
         }
     }
@@ -199,9 +240,9 @@ impl Bbr {
         let full_length = ack.now.saturating_since(self.cycle_stamp).as_secs() > self.rtprop;
         let before = ack.in_flight + acked;
         let next = if self.pacing_gain > 1.0 {
-            full_length && (ack.lost > 0.0 || before >= self.inflight(self.pacing_gain))
+            full_length && (ack.lost > 0.0 || before >= self.inflight(self.pacing_gain, 0.0))
         } else if self.pacing_gain < 1.0 {
-            full_length || before <= self.inflight(1.0)
+            full_length || before <= self.inflight(1.0, 0.0)
         } else {
             full_length
         };
@@ -275,14 +316,15 @@ impl Bbr {
             }
             return;
         }
-        let rate = self.pacing_gain * self.bandwidth;
+        let margin = if self.is_linux() { MARGIN } else { 1.0 };
+        let rate = self.pacing_gain * self.bandwidth * margin;
         if self.filled_pipe || rate > self.pacing {
             self.pacing = rate.max(self.mss);
         }
     }
 
     fn set_cwnd(&mut self, ack: &Ack, acked: f64) {
-        let target = self.inflight(self.cwnd_gain);
+        let target = self.inflight(self.cwnd_gain, self.room());
         if ack.lost > 0.0 {
             self.cwnd = (self.cwnd - ack.lost).max(1.0);
         }
@@ -306,6 +348,9 @@ impl CongestionControl for Bbr {
         self.mss = ack.mss;
         let acked = self.rounds.deliver(ack);
         let round_start = self.update_bandwidth(ack);
+        if self.is_linux() && ack.rate.is_some() {
+            self.aggregation.deliver(ack.now, acked, self.bandwidth / self.mss, self.cwnd);
+        }
         self.check_cycle(ack, acked);
         self.check_full_pipe(ack, round_start);
         self.check_drain(ack);

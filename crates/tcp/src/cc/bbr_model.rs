@@ -1,5 +1,7 @@
 //! What both versions of BBR share: rounds, the end of startup, the first pacing rate, growth towards a target.
 
+use wifair_units::Time;
+
 use crate::cc::{Ack, RateSample};
 
 /// Least and most segments of the window.
@@ -39,6 +41,52 @@ impl Rounds {
     /// A round begins with what has been delivered up to now.
     pub const fn begin(&mut self) {
         self.next = self.delivered;
+    }
+}
+
+/// How much more ACKs bring than the delivery rate lets expect, where several come at once: because their receiver
+/// aggregates them, or the air does. The most of the last five to ten rounds counts.
+///
+/// Source: draft-ietf-ccwg-bbr, "BBRUpdateACKAggregation".
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Aggregation {
+    /// Begin of an interval in which more was delivered than expected, and the segments since.
+    since: Time,
+    delivered: f64,
+    /// Greatest excess of these rounds and of those before, in segments.
+    latest: f64,
+    earlier: f64,
+    rounds: u32,
+}
+
+impl Aggregation {
+    /// Rounds after which the greatest excess is looked for anew.
+    const ROUNDS: u32 = 5;
+
+    /// A round begins.
+    pub const fn begin_round(&mut self) {
+        self.rounds += 1;
+        if self.rounds >= Self::ROUNDS {
+            (self.earlier, self.latest, self.rounds) = (self.latest, 0.0, 0);
+        }
+    }
+
+    /// `acked` segments were delivered, where `rate` segments a second are expected.
+    pub fn deliver(&mut self, now: Time, acked: f64, rate: f64, cwnd: f64) {
+        if acked <= 0.0 {
+            return;
+        }
+        let mut expected = rate * now.saturating_since(self.since).as_secs();
+        if self.delivered <= expected {
+            (self.since, self.delivered, expected) = (now, 0.0, 0.0);
+        }
+        self.delivered += acked;
+        self.latest = self.latest.max((self.delivered - expected).min(cwnd));
+    }
+
+    /// The greatest excess, in segments.
+    pub const fn most(&self) -> f64 {
+        self.latest.max(self.earlier)
     }
 }
 
@@ -117,6 +165,27 @@ pub(crate) use by_model;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// At 1000 segments a second 40 of them come every 40 ms, at once: 40 more than expected at each of these times. Of
+    /// a single burst of 100 nothing is left ten rounds later.
+    #[test]
+    fn bursts_of_acks_are_an_excess_for_a_while() {
+        let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
+        let mut aggregation = Aggregation::default();
+        for burst in 1..10 {
+            aggregation.deliver(at(40 * burst), 40.0, 1000.0, 1e9);
+        }
+        assert_eq!(aggregation.most(), 40.0);
+        aggregation.deliver(at(400), 100.0, 1000.0, 1e9);
+        assert_eq!(aggregation.most(), 100.0);
+        for round in 1..=10 {
+            aggregation.begin_round();
+            aggregation.deliver(at(1000 + 40 * round), 40.0, 1000.0, 1e9);
+        }
+        assert_eq!(aggregation.most(), 40.0);
+        aggregation.deliver(at(9000), 100.0, 1000.0, 60.0);
+        assert_eq!(aggregation.most(), 60.0, "no more than the window");
+    }
 
     /// Section 4.3.2.2 of the draft of version 1: growth by a quarter starts the count anew, three rounds without end
     /// it.

@@ -106,8 +106,12 @@ impl Builder<'_> {
                 self.reader.clash(Some("start"), &message, &spots);
             }
         }
-        if file.flows.is_empty() {
-            self.problem("", "a scenario without flows", "write [[flows]] with name, station and server");
+        if file.flows.is_empty() && self.needs_flows {
+            self.problem(
+                "",
+                "a scenario without flows",
+                "write [[flows]] with name, station and server; only `emulate` needs none",
+            );
         }
     }
 

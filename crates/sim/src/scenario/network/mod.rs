@@ -133,14 +133,15 @@ struct Builder<'a> {
     reader: &'a mut Reader,
     network: Network,
     names: BTreeMap<String, Named>,
+    needs_flows: bool,
     good: bool,
 }
 
 impl Network {
     /// Expands the groups of `file`, which was read from `root`.
-    pub(super) fn build(file: &File, root: &Tree, reader: &mut Reader) -> Option<Self> {
+    pub(super) fn build(file: &File, root: &Tree, reader: &mut Reader, needs_flows: bool) -> Option<Self> {
         let network = Self::default();
-        let mut builder = Builder { file, root, reader, network, names: BTreeMap::new(), good: true };
+        let mut builder = Builder { file, root, reader, network, names: BTreeMap::new(), needs_flows, good: true };
         builder.air();
         builder.nodes();
         builder.paths();
