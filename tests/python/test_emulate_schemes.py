@@ -108,8 +108,8 @@ def folder(base: Path, name: str) -> Path:
 
 
 def test_short_transfers_pass_a_long_one_with_las_and_fq_codel(tmp_path: Path) -> None:
-    """A download fills the queue of the access point. First come, first served, every page waits behind it; with LAS and
-    with FQ-CoDel it does not. FQ-CoDel also keeps the queue of the download itself short, which LAS does not.
+    """A download fills the queue of the access point. First come, first served, every page waits behind it; with LAS
+    and with FQ-CoDel it does not. FQ-CoDel also keeps the queue of the download itself short, which LAS does not.
     """
     pages, queue = {}, {}
     for discipline in ("fifo", "las", "fq-codel"):
@@ -186,7 +186,7 @@ def test_windows_of_real_acks_are_rewritten(tmp_path: Path, v6: bool) -> None:
 
 
 def test_both_windows_of_a_connection_are_rewritten(tmp_path: Path) -> None:
-    """A connection that carries bulk data both ways: its ACKs are on the back of data, and their windows count as well."""
+    """A connection that carries bulk data both ways: its ACKs are on the back of data, and their windows count, too."""
     for scheme in ({}, {"scheme": {"window": "b-over-n"}}):
         cell = Cell(folder(tmp_path, "with" if scheme else "without"), {"queue": {"limit": "20 packets"}, **scheme})
         cell.bulk("sta1", "server", "both", 3, "both")
@@ -230,15 +230,15 @@ def _windows(recording: Path) -> dict[bytes, list[int]]:
 
 @pytest.mark.parametrize("v6", [False, True], ids=["ipv4", "ipv6"])
 def test_congestion_marks_reach_the_kernel(tmp_path: Path, v6: bool) -> None:
-    """CoDel marks what waits long where the sender understands it; the kernels of both ends count the marks. Of a sender
-    that does not it drops.
+    """CoDel marks what waits long where the sender understands it, and the kernels of both ends count the marks. It
+    drops what another sender sends.
     """
     queue = {"discipline": "codel", "limit": "200 packets"}
     for ecn in (True, False):
         made = folder(tmp_path, f"ecn-{ecn}")
         cell = Cell(made, {"queue": queue})
-        # What comes down marked is counted by the station's kernel, which the upload asks; the beginning does not count,
-        # when slow start overruns the whole queue.
+        # What comes down marked is counted by the station's kernel, which the upload asks. The beginning does not
+        # count, when slow start overruns the whole queue.
         cell.bulk("server", "sta1", "drain", 4, "down", v6=v6, ecn=ecn)
         cell.bulk("sta1", "server", "drain", 4, "up", v6=v6, ecn=ecn)
         seen = cell.run()
