@@ -62,6 +62,7 @@ FLOW_EXTRA = {
     "sender_cpu_s": "CPU time of the sending thread [s].",
     "receiver_cpu_s": "CPU time of the receiving thread [s].",
     "lost_datagrams": "UDP datagrams that did not arrive.",
+    "overflowed_datagrams": "Those of them that found the receiver's socket buffer full: its host was too slow.",
 }
 CELL_EXTRA = {
     "weakest_over_strongest": "Goodput of the flow that gets least over that of the one that gets most, by the means.",
@@ -172,6 +173,7 @@ def _flow(flow: Flow, ends: Mapping[str, Any], begin: float, end: float) -> dict
             "throughput_bps": figures["goodput_bps"] * (1 + copies / receiver["datagrams"]),
             "data_packets_sent": sender["datagrams"],
             "lost_datagrams": sender["datagrams"] - receiver["datagrams"],
+            "overflowed_datagrams": _number(receiver.get("overflowed")),
             "jitter_s": receiver["jitter_s"],
             "mss_bytes": flow.payload,
         }
