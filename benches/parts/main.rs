@@ -16,12 +16,15 @@ use wifair_capture::{Settings as CaptureSettings, analyze};
 use wifair_config::{Document, Source};
 use wifair_engine::{DelayLine, EventQueue, NextEventTree, Timers, stream};
 use wifair_mac::{Access, MacEvent, SharedChannel, StationSettings};
-use wifair_packet::{Kind, Packet, Packets, flag};
+use wifair_packet::{Kind, Packet, Packets, Receivers, flag};
 use wifair_phy::Timing;
 use wifair_queue::{Chosen, Discipline, Limit, Queue, Settings as QueueSettings};
 use wifair_tcp::cc::Choice;
 use wifair_tcp::{Sender, Settings as TcpSettings};
 use wifair_units::{BitRate, Bytes, Duration, Time};
+
+/// Every packet goes to the access point.
+const TO_AP: Receivers<'static> = Receivers(&[0]);
 
 const EVENTS: u64 = 1000;
 
@@ -111,24 +114,24 @@ fn exchanges(criterion: &mut Criterion) {
         let packet = |flow| Packet { flow, payload: 1000, size: 1040, ..Packet::default() };
         for station in (1..=stations).chain(1..=stations) {
             let id = packets.insert(packet(station));
-            cell.offer(Time::ZERO, station, id, &mut packets, &mut dropped, |_| 0);
+            cell.offer(Time::ZERO, station, id, &mut packets, &mut dropped, TO_AP);
         }
         group.bench_function(format!("{stations} stations"), |bench| {
             bench.iter(|| {
                 let mut received = 0;
                 while received < EVENTS {
                     let now = cell.next();
-                    let heard = cell.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, |_| 0);
+                    let heard = cell.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, TO_AP);
                     if let MacEvent::Packet { id, .. } = heard {
                         let station = packets.remove(id).flow;
                         let id = packets.insert(packet(station));
-                        cell.offer(now, station, id, &mut packets, &mut dropped, |_| 0);
+                        cell.offer(now, station, id, &mut packets, &mut dropped, TO_AP);
                         received += 1;
                     }
                     for (station, id) in retry_limit_drops.drain(..) {
                         packets.release(id);
                         let id = packets.insert(packet(station));
-                        cell.offer(now, station, id, &mut packets, &mut dropped, |_| 0);
+                        cell.offer(now, station, id, &mut packets, &mut dropped, TO_AP);
                     }
                 }
             });

@@ -5,7 +5,7 @@ use wifair_mac::GeneralChannel;
 use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules};
 use wifair_mac::{Access, MacEvent, StationSettings};
 use wifair_mac::{Category, First};
-use wifair_packet::{Kind, Packet, Packets};
+use wifair_packet::{Kind, Packet, Packets, Receivers};
 use wifair_phy::Timing;
 use wifair_queue::{Limit, Queue};
 use wifair_units::{BitRate, Bytes, Duration, Time};
@@ -70,25 +70,26 @@ fn medium(categories: &[Category], goes_first: First, first: &Category) -> Gener
 fn saturate(mut medium: GeneralChannel, sources: &[(u32, Kind)], frames: u32) -> (Vec<u32>, Time, GeneralChannel) {
     let (mut packets, mut received) = (Packets::default(), vec![0; sources.len()]);
     let (mut dropped, mut retry_limit_drops, mut now) = (vec![], vec![], Time::ZERO);
-    let receiver = |packet: &Packet| u32::from(packet.hop == 0);
+    // From the access point to the first station, from a station to the access point.
+    let receivers = Receivers(&[1, 0, 0, 0, 0]);
     let packet = |source: usize| {
         let (station, kind) = sources[source];
         Packet { flow: u32::try_from(source).unwrap(), hop: station, kind, size: 1000, ..Packet::default() }
     };
     for source in (0..sources.len()).chain(0..sources.len()) {
         let id = packets.insert(packet(source));
-        medium.offer(now, sources[source].0, id, &mut packets, &mut dropped, receiver);
+        medium.offer(now, sources[source].0, id, &mut packets, &mut dropped, receivers);
     }
     while received.iter().sum::<u32>() < frames {
         now = medium.next();
-        let heard = medium.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, receiver);
+        let heard = medium.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, receivers);
         if let MacEvent::Packet { id, .. } = heard {
             let source = packets[id].flow as usize;
             received[source] += 1;
-            medium.offer(now, sources[source].0, id, &mut packets, &mut dropped, receiver);
+            medium.offer(now, sources[source].0, id, &mut packets, &mut dropped, receivers);
         }
         for (station, id) in retry_limit_drops.drain(..) {
-            medium.offer(now, station, id, &mut packets, &mut dropped, receiver);
+            medium.offer(now, station, id, &mut packets, &mut dropped, receivers);
         }
         assert!(dropped.is_empty());
     }

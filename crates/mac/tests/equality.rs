@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{chances, signals};
+use common::{RECEIVERS, chances, hop_to, signals};
 use proptest::prelude::*;
 use wifair_engine::{Stream, stream};
 use wifair_mac::GeneralChannel;
@@ -187,7 +187,6 @@ macro_rules! run {
         let mut packets = Packets::default();
         let (mut dropped, mut retry_limit_drops, mut seen) = (vec![], vec![], vec![]);
         let mut next_burst = Time::ZERO;
-        let receiver = |packet: &Packet| packet.flow;
         let mut bursts = 0;
         let mut steps = 0;
         let timing = &scenario.access.timing;
@@ -220,7 +219,7 @@ macro_rules! run {
                     &mut packets,
                     &mut dropped,
                     &mut retry_limit_drops,
-                    receiver
+                    RECEIVERS
                 );
                 steps += taken;
                 match heard {
@@ -241,6 +240,7 @@ macro_rules! run {
                         if scenario.answers && bursts < 60 {
                             let (_, mut answer) = packet(scenario, &mut chance);
                             answer.flow = (to + 1) % scenario.stations;
+                            answer.hop = answer.flow;
                             offers.push((to, answer));
                         }
                     }
@@ -251,7 +251,7 @@ macro_rules! run {
             }
             for (station, offered) in offers {
                 let id = packets.insert(offered);
-                channel.offer(now, station, id, &mut packets, &mut dropped, receiver);
+                channel.offer(now, station, id, &mut packets, &mut dropped, RECEIVERS);
             }
             seen.extend(retry_limit_drops.drain(..).map(|(station, id)| Seen::GivenUp(now, station, id)));
             seen.extend(dropped.drain(..).map(|(id, cause)| Seen::Dropped(now, id, cause)));
@@ -306,7 +306,7 @@ fn packet(scenario: &Scenario, chance: &mut Stream) -> (u32, Packet) {
     let to = if chance.chance(scenario.broadcast_share) { BROADCAST } else { to };
     let size = scenario.sizes[chance.below(u32::try_from(scenario.sizes.len()).unwrap()) as usize];
     let kind = if size.is_multiple_of(3) { Kind::Udp } else { Kind::Data };
-    (from, Packet { flow: to, size, kind, ..Packet::default() })
+    (from, Packet { flow: to, hop: hop_to(to), size, kind, ..Packet::default() })
 }
 
 fn settings(scenario: &Scenario) -> Vec<StationSettings> {

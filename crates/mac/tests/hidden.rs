@@ -2,10 +2,13 @@
 
 use wifair_engine::stream;
 use wifair_mac::{Access, Eifs, Hearing, MacEvent, RadioLinks, SpatialChannel, StationSettings};
-use wifair_packet::{Packet, Packets};
+use wifair_packet::{Packet, Packets, Receivers};
 use wifair_phy::Timing;
 use wifair_queue::{Limit, Queue};
 use wifair_units::{BitRate, Bytes, Time};
+
+/// Every packet goes to the access point.
+const TO_AP: Receivers<'static> = Receivers(&[0]);
 
 /// Groups of saturated stations that send to station 0; stations hear it and those of their own group.
 struct Groups {
@@ -67,7 +70,7 @@ impl Groups {
         for station in 1..stations {
             for _ in 0..2 {
                 let id = packets.insert(Packet { flow: station, size, ..Packet::default() });
-                space.offer(Time::ZERO, station, id, &mut packets, &mut dropped, |_| 0);
+                space.offer(Time::ZERO, station, id, &mut packets, &mut dropped, TO_AP);
             }
         }
         let batches = 50;
@@ -75,7 +78,7 @@ impl Groups {
         let mut rates = vec![];
         while received < frames {
             now = space.next();
-            let heard = space.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, |_| 0);
+            let heard = space.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, TO_AP);
             if let MacEvent::Packet { id, .. } = heard {
                 received += 1;
                 if received % (frames / batches) == 0 {
@@ -84,10 +87,10 @@ impl Groups {
                     since = now;
                 }
                 let from = packets[id].flow;
-                space.offer(now, from, id, &mut packets, &mut dropped, |_| 0);
+                space.offer(now, from, id, &mut packets, &mut dropped, TO_AP);
             }
             for (from, id) in retry_limit_drops.drain(..) {
-                space.offer(now, from, id, &mut packets, &mut dropped, |_| 0);
+                space.offer(now, from, id, &mut packets, &mut dropped, TO_AP);
             }
             assert!(dropped.is_empty());
         }

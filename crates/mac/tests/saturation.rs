@@ -2,10 +2,13 @@
 
 use wifair_engine::stream;
 use wifair_mac::{Access, Eifs, MacEvent, SharedChannel, StationSettings};
-use wifair_packet::{Packet, Packets};
+use wifair_packet::{Packet, Packets, Receivers};
 use wifair_phy::{Modulation, Timing};
 use wifair_queue::{Limit, Queue};
 use wifair_units::{BitRate, Bytes, Duration, Time};
+
+/// Every packet goes to the access point.
+const TO_AP: Receivers<'static> = Receivers(&[0]);
 
 /// A cell whose stations always have something to send to the access point.
 struct Saturated {
@@ -85,20 +88,20 @@ impl Saturated {
         for station in 1..=self.stations {
             for _ in 0..2 {
                 let id = packets.insert(Packet { flow: station, size, ..Packet::default() });
-                cell.offer(Time::ZERO, station, id, &mut packets, &mut dropped, |_| 0);
+                cell.offer(Time::ZERO, station, id, &mut packets, &mut dropped, TO_AP);
             }
         }
         let (mut received, mut now) = (0, Time::ZERO);
         while received < frames {
             now = cell.next();
-            let heard = cell.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, |_| 0);
+            let heard = cell.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, TO_AP);
             if let MacEvent::Packet { id, .. } = heard {
                 received += 1;
                 let from = packets[id].flow;
-                cell.offer(now, from, id, &mut packets, &mut dropped, |_| 0);
+                cell.offer(now, from, id, &mut packets, &mut dropped, TO_AP);
             }
             for (from, id) in retry_limit_drops.drain(..) {
-                cell.offer(now, from, id, &mut packets, &mut dropped, |_| 0);
+                cell.offer(now, from, id, &mut packets, &mut dropped, TO_AP);
             }
             assert!(dropped.is_empty());
         }

@@ -81,6 +81,19 @@ pub struct Packet {
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
+/// The station that receives a packet on each hop over the air, by [`Packet::hop`].
+#[derive(Clone, Copy, Debug)]
+pub struct Receivers<'a>(pub &'a [u32]);
+
+impl Receivers<'_> {
+    /// The station to which a packet goes next. Routing may change the answer while the packet waits.
+    #[inline]
+    #[must_use]
+    pub fn of(self, packet: &Packet) -> u32 {
+        self.0[packet.hop as usize]
+    }
+}
+
 impl Packet {
     /// Whether all bits of `mask` are set.
     #[must_use]

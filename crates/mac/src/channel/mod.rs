@@ -14,7 +14,7 @@ pub use shared::SharedChannel;
 pub use spatial::{Hearing, RadioLinks, RateSettings, SignalSettings, SpatialChannel};
 
 use wifair_metrics::Histogram;
-use wifair_packet::{Packet, PacketId, Packets};
+use wifair_packet::{PacketId, Packets, Receivers};
 use wifair_units::Time;
 
 use crate::category::Category;
@@ -72,12 +72,12 @@ impl Channel {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receiver: impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> bool {
         if let Self::Shared(cell) = self {
-            return cell.offer(now, station, id, packets, dropped, receiver);
+            return cell.offer(now, station, id, packets, dropped, receivers);
         }
-        each!(self, channel => { channel.offer(now, station, id, packets, dropped, receiver); });
+        each!(self, channel => { channel.offer(now, station, id, packets, dropped, receivers); });
         true
     }
 
@@ -94,11 +94,11 @@ impl Channel {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receiver: impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) {
         match self {
-            Self::General(general) => general.offer_in(now, station, category, id, packets, dropped, receiver),
-            Self::Spatial(spatial) => spatial.offer_in(now, station, category, id, packets, dropped, receiver),
+            Self::General(general) => general.offer_in(now, station, category, id, packets, dropped, receivers),
+            Self::Spatial(spatial) => spatial.offer_in(now, station, category, id, packets, dropped, receivers),
             Self::Shared(_) => panic!("categories are offered packets only where there are some"),
         }
     }
@@ -120,13 +120,13 @@ impl Channel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receiver: impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> (MacEvent, u64) {
         if let Self::Shared(cell) = self {
-            return cell.go_on(now, bound, packets, dropped, retry_limit_drops, receiver);
+            return cell.go_on(now, bound, packets, dropped, retry_limit_drops, receivers);
         }
         let mut steps = 1;
-        let heard = self.general_advance(now, bound, &mut steps, packets, dropped, retry_limit_drops, receiver);
+        let heard = self.general_advance(now, bound, &mut steps, packets, dropped, retry_limit_drops, receivers);
         (heard, steps)
     }
 
@@ -141,15 +141,15 @@ impl Channel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receiver: impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> MacEvent {
         if let Self::Spatial(space) = self {
-            let (heard, taken) = space.go_on(now, bound, packets, dropped, retry_limit_drops, receiver);
+            let (heard, taken) = space.go_on(now, bound, packets, dropped, retry_limit_drops, receivers);
             *steps = taken;
             return heard;
         }
         each!(self, channel => loop {
-            let heard = channel.advance(*now, packets, dropped, retry_limit_drops, &receiver);
+            let heard = channel.advance(*now, packets, dropped, retry_limit_drops, receivers);
             let next = channel.next();
             if heard != MacEvent::Nothing || next >= bound || !dropped.is_empty() || !retry_limit_drops.is_empty() {
                 return heard;

@@ -16,7 +16,7 @@ mod settings;
 mod waiting;
 mod window;
 
-use wifair_packet::{Packet, PacketId, Packets};
+use wifair_packet::{PacketId, Packets, Receivers};
 use wifair_phy::rate::Adaptation;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
@@ -368,10 +368,10 @@ impl Edcafs {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receiver: &impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> (usize, bool) {
         let packet = &packets[id];
-        let to = receiver(packet);
+        let to = receivers.of(packet);
         let is_legacy = self.stations[station as usize].is_legacy;
         let category = if is_legacy { AccessCategory::Be.index() } else { category };
         let index = self.index(station, self.classifier.place(packet, category));
@@ -387,7 +387,7 @@ impl Edcafs {
             }
         }
         contender.waiting.enqueue(now, id, to, packets, dropped);
-        (index, self.contenders[index].task.is_none() && self.load(now, index, packets, dropped, receiver))
+        (index, self.contenders[index].task.is_none() && self.load(now, index, packets, dropped, receivers))
     }
 
     /// Takes note of the length of an access point's queues after a packet has come.
@@ -402,7 +402,7 @@ impl Edcafs {
         index: usize,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receiver: &impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> bool {
         let station = self.station_of(index);
         let contender = &mut self.contenders[index];
@@ -419,7 +419,7 @@ impl Edcafs {
             && let Some(id) = contender.waiting.dequeue(now, packets, dropped)
         {
             let packet = &packets[id];
-            let to = receiver(packet);
+            let to = receivers.of(packet);
             let expires = self.aggregation.as_ref().map_or(Time::NEVER, |rules| rules.expiry(self.arrived[id.index()]));
             if expires <= now {
                 dropped.push((id, Cause::Early));
@@ -577,7 +577,7 @@ impl Edcafs {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receiver: &impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> bool {
         self.contenders[sender].in_a_row += 1;
         let delivered = self.settle(now, sender, true, retry_limit_drops);
@@ -590,7 +590,7 @@ impl Edcafs {
         if self.air_use.is_wanted() {
             self.tell_air(now, sender, to, to != BROADCAST);
         }
-        self.load(now, sender, packets, dropped, receiver)
+        self.load(now, sender, packets, dropped, receivers)
     }
 
     /// An exchange of `sender` has brought no answer; `by_rts`: to its RTS. Whether there is more to send: the same
@@ -604,7 +604,7 @@ impl Edcafs {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receiver: &impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> bool {
         let contender = &mut self.contenders[sender];
         let is_short = by_rts || !contender.ppdu.has(Step::Rts);
@@ -629,7 +629,7 @@ impl Edcafs {
         if self.air_use.is_wanted() {
             self.tell_air(now, sender, to, retry_limit_drops.len() == before);
         }
-        self.load(now, sender, packets, dropped, receiver)
+        self.load(now, sender, packets, dropped, receivers)
     }
 
     /// Whether MPDUs are acknowledged by block ACK.

@@ -2,7 +2,7 @@
 //!
 //! Sources: IEEE Std 802.11-2016, 9.3.2.2.2 (A-MSDU), 9.7.1 (A-MPDU), 10.13 (limits of an A-MPDU).
 
-use wifair_packet::{Packet, PacketId, Packets};
+use wifair_packet::{Packet, PacketId, Packets, Receivers};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::links::LinkMode;
@@ -188,7 +188,7 @@ impl Edcafs {
         sender: usize,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receiver: &impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) {
         let station = self.station_of(sender);
         let task = self.contenders[sender].task.expect("a sender has something to send");
@@ -226,7 +226,7 @@ impl Edcafs {
                     limit.checked_sub(start + DELIMITER + overhead + llc)
                 };
                 let Some(room) = room else { break };
-                let Some(id) = contender.waiting.dequeue_for(now, to, room, packets, dropped, receiver) else { break };
+                let Some(id) = contender.waiting.dequeue_for(now, to, room, packets, dropped, receivers) else { break };
                 let expires = rules.expiry(self.arrived[id.index()]);
                 if expires <= now {
                     dropped.push((id, Cause::Early));

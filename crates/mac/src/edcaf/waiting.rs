@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use wifair_packet::{Packet, PacketId, Packets};
+use wifair_packet::{Packet, PacketId, Packets, Receivers};
 use wifair_units::Time;
 
 use wifair_queue::{AirUse, Discipline, Dropped, Queue};
@@ -147,14 +147,14 @@ impl Waiting {
         room: u64,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receiver: &impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> Option<PacketId> {
         let index = if self.is_one() { 0 } else { to as usize };
         if !matches!(self.queues.get(index)?, Queue::Fifo(_)) && room < self.longest {
             return None; // it cannot be looked at before it is taken
         }
         if self.is_one() {
-            let is_to = |packet: &Packet| receiver(packet) == to;
+            let is_to = |packet: &Packet| receivers.of(packet) == to;
             let Queue::Fifo(fifo) = &mut self.queues[0] else {
                 return self.queues[0].dequeue_for(now, to, room, &is_to, packets, dropped);
             };

@@ -3,11 +3,30 @@
 
 use wifair_engine::{Stream, stream};
 use wifair_mac::{Access, MacEvent, RadioLinks, SignalSettings, SpatialChannel, StationSettings};
-use wifair_packet::{Packet, PacketId, Packets};
+use wifair_packet::{BROADCAST, Packet, PacketId, Packets, Receivers};
 use wifair_phy::propagation::Fading;
 use wifair_phy::{Reception, Timing};
 use wifair_queue::{Limit, Queue};
 use wifair_units::{BitRate, Bytes, Duration, Time};
+
+/// Position of the hop to all.
+const HOP_TO_ALL: u32 = 63;
+
+/// Hops to each of up to 63 stations, by their number, and to all.
+pub const RECEIVERS: Receivers<'static> = Receivers(&{
+    let mut receivers = [BROADCAST; HOP_TO_ALL as usize + 1];
+    let mut station = 0;
+    while station < HOP_TO_ALL {
+        receivers[station as usize] = station;
+        station += 1;
+    }
+    receivers
+});
+
+/// The hop of [`RECEIVERS`] that leads to this station, or to all.
+pub fn hop_to(station: u32) -> u32 {
+    station.min(HOP_TO_ALL)
+}
 
 /// A station with this contention window and data rate.
 pub fn station(seed: u64, number: u32, cw: (u32, u32), rate: BitRate) -> StationSettings {
@@ -50,7 +69,7 @@ pub struct Arrival {
     pub to: u32,
 }
 
-/// A channel and the packets in it. The flow of a packet is its sender, its hop the receiver.
+/// A channel and the packets in it. The flow of a packet is its sender, its hop leads to the receiver.
 pub struct Run {
     pub space: SpatialChannel,
     pub packets: Packets,
@@ -79,13 +98,13 @@ impl Run {
     }
 
     pub fn offer(&mut self, at: Time, from: u32, to: u32, size: u16) {
-        let id = self.packets.insert(Packet { flow: from, hop: to, size, ..Packet::default() });
+        let id = self.packets.insert(Packet { flow: from, hop: hop_to(to), size, ..Packet::default() });
         self.resend(at, from, id);
     }
 
     fn resend(&mut self, at: Time, from: u32, id: PacketId) {
         let mut dropped = vec![];
-        self.space.offer(at, from, id, &mut self.packets, &mut dropped, |packet| packet.hop);
+        self.space.offer(at, from, id, &mut self.packets, &mut dropped, RECEIVERS);
         assert!(dropped.is_empty());
     }
 
@@ -95,8 +114,7 @@ impl Run {
         while self.space.next() <= end && self.space.next() < Time::NEVER {
             let now = self.space.next();
             let mut dropped = vec![];
-            match self.space.advance(now, &mut self.packets, &mut dropped, &mut retry_limit_drops, |packet| packet.hop)
-            {
+            match self.space.advance(now, &mut self.packets, &mut dropped, &mut retry_limit_drops, RECEIVERS) {
                 MacEvent::Nothing | MacEvent::NeedsArrivals => {}
                 MacEvent::Packet { to, id } => {
                     let from = self.packets[id].flow;

@@ -30,7 +30,7 @@ use wifair_engine::{EventQueue, NextEventTree, Timers};
 use wifair_mac::edcaf::CategoryCounters;
 use wifair_mac::{AccessCategory, AirTime, Channel, Counters, MacEvent};
 use wifair_metrics::Jitter;
-use wifair_packet::{Kind, Packet, PacketId, Packets, flag};
+use wifair_packet::{Kind, PacketId, Packets, Receivers, flag};
 use wifair_queue::Dropped;
 use wifair_units::{Duration, Time};
 
@@ -94,6 +94,8 @@ pub struct World {
     on_turn: Option<usize>,
     packets: Packets,
     hops: Vec<Hop>,
+    /// [`Hop::receiver`] of each hop, side by side for channels.
+    receivers: Vec<u32>,
     event_queue: EventQueue<Task>,
     timers: Timers,
     channels: Vec<Channel>,
@@ -349,16 +351,15 @@ impl World {
     /// A medium goes on until it has something to tell, or `bound`.
     #[inline(always)]
     fn step_channel(&mut self, index: usize, bound: Time) {
-        let hops = &self.hops;
         let channel = &mut self.channels[index];
-        let receiver = |packet: &Packet| next_station(hops, packet);
+        let receivers = Receivers(&self.receivers);
         let (heard, steps) = channel.advance(
             &mut self.now,
             bound,
             &mut self.packets,
             &mut self.dropped,
             &mut self.retry_limit_drops,
-            receiver,
+            receivers,
         );
         self.events = self.events + steps - 1;
         match heard {
@@ -498,19 +499,18 @@ impl World {
         if self.lazy_links.is_on && self.lazy_links.lead_to(index, from) {
             self.catch_up_links(self.now);
         }
-        let hops = &self.hops;
         let channel = &mut self.channels[index];
-        let receiver = |packet: &Packet| next_station(hops, packet);
+        let receivers = Receivers(&self.receivers);
         let offered = if channel.edcafs().is_some() {
             let flow = self.packets[id].flow as usize;
             let category = match self.packets[id].kind {
                 Kind::Routing => AccessCategory::Be.index(),
                 _ => self.connections.get(flow).map_or(0, |connection| connection.category),
             };
-            channel.offer_in(self.now, from, category, id, &mut self.packets, &mut self.dropped, receiver);
+            channel.offer_in(self.now, from, category, id, &mut self.packets, &mut self.dropped, receivers);
             true
         } else {
-            channel.offer(self.now, from, id, &mut self.packets, &mut self.dropped, receiver)
+            channel.offer(self.now, from, id, &mut self.packets, &mut self.dropped, receivers)
         };
         if offered {
             if self.on_turn != Some(index) {
@@ -590,12 +590,4 @@ impl World {
 /// How many of these hops are over the air.
 fn air_hops(hops: &[Hop]) -> u64 {
     hops.iter().map(|hop| u64::from(matches!(hop, Hop::Air { .. }))).sum()
-}
-
-#[inline]
-fn next_station(hops: &[Hop], packet: &Packet) -> u32 {
-    match hops[packet.hop as usize] {
-        Hop::Air { to, .. } | Hop::NoPath { to, .. } => to,
-        Hop::Wired(_) | Hop::End => unreachable!("only packets on their way over the air wait for it"),
-    }
 }

@@ -4,6 +4,7 @@ use wifair_ap::Schemes;
 use wifair_engine::Stream;
 use wifair_mac::edcaf::{Aggregation, CategorySettings, Classifier, LinkSettings, SlotRules};
 use wifair_mac::{Access, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
+use wifair_packet::BROADCAST;
 use wifair_phy::{Band, TxMode};
 use wifair_queue::Queue;
 use wifair_routing::dsdv;
@@ -41,6 +42,15 @@ pub enum Hop {
 }
 
 impl Hop {
+    /// The station that receives what makes the hop, [`BROADCAST`] where it is not over the air.
+    #[must_use]
+    pub const fn receiver(self) -> u32 {
+        match self {
+            Self::Air { to, .. } | Self::NoPath { to, .. } => to,
+            Self::Wired(_) | Self::End => BROADCAST,
+        }
+    }
+
     /// The same hop in the other direction; the directions of a wire are numbered one after the other.
     #[must_use]
     pub const fn reversed(self) -> Self {

@@ -18,7 +18,7 @@ mod backoffs;
 mod exchanges;
 mod record;
 
-use wifair_packet::{Packet, PacketId, Packets};
+use wifair_packet::{PacketId, Packets, Receivers};
 use wifair_units::{Duration, Time};
 
 use self::backoffs::Backoffs;
@@ -186,9 +186,9 @@ impl GeneralChannel {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receiver: impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) {
-        self.offer_in(now, station, 0, id, packets, dropped, receiver);
+        self.offer_in(now, station, 0, id, packets, dropped, receivers);
     }
 
     /// The same; `category` is the place of the packet's category where its kind does not decide.
@@ -201,9 +201,9 @@ impl GeneralChannel {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receiver: impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) {
-        let (index, is_loaded) = self.edcafs.enqueue(now, station, category, id, packets, dropped, &receiver);
+        let (index, is_loaded) = self.edcafs.enqueue(now, station, category, id, packets, dropped, receivers);
         if is_loaded {
             self.request_access(now, index);
         }
@@ -217,9 +217,9 @@ impl GeneralChannel {
         index: usize,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receiver: &impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> bool {
-        let is_loaded = self.edcafs.load(now, index, packets, dropped, receiver);
+        let is_loaded = self.edcafs.load(now, index, packets, dropped, receivers);
         if !is_loaded {
             self.backoffs.rest(number(index));
         }
@@ -227,10 +227,10 @@ impl GeneralChannel {
     }
 
     /// Asks the queues again that held packets back until now.
-    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receiver: &impl Fn(&Packet) -> u32) {
+    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receivers: Receivers<'_>) {
         while let Some(index) = self.edcafs.paused_queues.wake(now) {
             let index = index as usize;
-            if self.edcafs.contenders[index].task.is_none() && self.load(now, index, packets, dropped, receiver) {
+            if self.edcafs.contenders[index].task.is_none() && self.load(now, index, packets, dropped, receivers) {
                 self.request_access(now, index);
             }
         }
@@ -275,48 +275,48 @@ impl GeneralChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receiver: impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> MacEvent {
         if let Some(event) = self.edcafs.due(now, retry_limit_drops) {
             return event;
         }
         if now < self.next {
-            self.wake(now, packets, dropped, &receiver);
+            self.wake(now, packets, dropped, receivers);
             return MacEvent::Nothing;
         }
         if self.tap.is_some() {
             self.record(now, packets);
         }
         match self.phase {
-            Phase::Idle => self.start(now, packets, dropped, &receiver),
-            Phase::Gap => self.send(now, packets, dropped, &receiver),
+            Phase::Idle => self.start(now, packets, dropped, receivers),
+            Phase::Gap => self.send(now, packets, dropped, receivers),
             Phase::Data => {
                 let is_answered = self.receive(now, retry_limit_drops);
                 if !is_answered {
-                    self.miss(now, packets, dropped, retry_limit_drops, &receiver);
+                    self.miss(now, packets, dropped, retry_limit_drops, receivers);
                 }
                 return self.edcafs.tell_next();
             }
             Phase::Response { lost: false } => {
                 self.account_response(now);
-                self.succeed(now, packets, dropped, retry_limit_drops, &receiver);
+                self.succeed(now, packets, dropped, retry_limit_drops, receivers);
             }
             Phase::Broadcast => {
                 let sender = self.senders[0];
                 let from = number(self.edcafs.station_of(sender));
                 let id = self.edcafs.contenders[sender].ppdu.first;
                 self.account_exchange(now);
-                self.succeed(now, packets, dropped, retry_limit_drops, &receiver);
+                self.succeed(now, packets, dropped, retry_limit_drops, receivers);
                 self.receivers.clear();
                 self.receivers.extend((0..number(self.edcafs.stations.len())).filter(|station| *station != from));
                 return MacEvent::Broadcast { from, id };
             }
-            Phase::Response { lost: true } => self.miss(now, packets, dropped, retry_limit_drops, &receiver),
+            Phase::Response { lost: true } => self.miss(now, packets, dropped, retry_limit_drops, receivers),
             Phase::CfEnd { more } => {
                 self.account_cf_end(now);
                 self.finish(now, more);
             }
-            Phase::Collision => self.resolve(now, packets, dropped, retry_limit_drops, &receiver),
+            Phase::Collision => self.resolve(now, packets, dropped, retry_limit_drops, receivers),
         }
         MacEvent::Nothing
     }

@@ -11,9 +11,9 @@ impl SharedChannel {
         station: u32,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receiver: &impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) {
-        if self.load(now, station, packets, dropped, receiver) {
+        if self.load(now, station, packets, dropped, receivers) {
             self.request(now, station);
         }
     }

@@ -1,6 +1,7 @@
 //! Shortcuts: arrivals that nobody needs to know of before a station takes its next packet out of its queue.
 
 use super::*;
+use wifair_packet::Packet;
 
 impl SharedChannel {
     /// A station other than the access point gets a packet to send, if that only makes its queue longer; else returns

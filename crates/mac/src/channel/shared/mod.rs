@@ -16,7 +16,7 @@
 //! - A sender that gave up a frame takes the next one out of its queue when the collision ends, not at the timeout.
 //! - A frame spoilt by an error probability sets the NAV of all but its receiver, as if they had read it.
 
-use wifair_packet::{Kind, Packet, PacketId, Packets};
+use wifair_packet::{Kind, PacketId, Packets, Receivers};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 mod contention;
@@ -340,15 +340,15 @@ impl SharedChannel {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receiver: impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> bool {
         let state = &mut self.stations[station as usize];
         match &mut state.queue {
             Queue::Fifo(fifo) => fifo.enqueue(now, id, 0, packets, dropped), // looks at nobody
-            other => other.enqueue(now, id, receiver(&packets[id]), packets, dropped),
+            other => other.enqueue(now, id, receivers.of(&packets[id]), packets, dropped),
         }
         if state.frame.is_none() {
-            self.wake_up(now, station, packets, dropped, &receiver);
+            self.wake_up(now, station, packets, dropped, receivers);
             return true;
         }
         if station == self.ap {
@@ -376,12 +376,12 @@ impl SharedChannel {
         station: u32,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receiver: &impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> bool {
         if self.air_use.is_wanted() {
             self.tell_air(now, station);
         }
-        self.fast_load(now, station, packets, dropped, receiver)
+        self.fast_load(now, station, packets, dropped, receivers)
     }
 
     /// The same where nobody wants to know about the air, for the one place where it is needed most.
@@ -392,7 +392,7 @@ impl SharedChannel {
         station: u32,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receiver: &impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> bool {
         let state = &mut self.stations[station as usize];
         if let Some(source) = &state.source
@@ -408,7 +408,7 @@ impl SharedChannel {
             self.fall_silent(now, station);
             return false;
         };
-        let to = receiver(packet);
+        let to = receivers.of(packet);
         let length = if packet.kind == Kind::Routing {
             frame_length(&self.access.timing, packet, Bytes(0))
         } else {
@@ -468,9 +468,9 @@ impl SharedChannel {
 
     /// Asks the queues again that held packets back until now.
     #[cold]
-    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receiver: &impl Fn(&Packet) -> u32) {
+    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receivers: Receivers<'_>) {
         while let Some(station) = self.paused_queues.wake(now) {
-            if self.stations[station as usize].frame.is_none() && self.load(now, station, packets, dropped, receiver) {
+            if self.stations[station as usize].frame.is_none() && self.load(now, station, packets, dropped, receivers) {
                 self.request(now, station);
             }
         }
@@ -483,9 +483,9 @@ impl SharedChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receiver: impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> MacEvent {
-        self.go_on(&mut now, Time::ZERO, packets, dropped, retry_limit_drops, receiver).0
+        self.go_on(&mut now, Time::ZERO, packets, dropped, retry_limit_drops, receivers).0
     }
 
     /// Goes on at the time of [`SharedChannel::next`], which is `now`, and then on and on before `bound`, until
@@ -499,10 +499,10 @@ impl SharedChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receiver: impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> (MacEvent, u64) {
         if *now < self.next {
-            self.wake(*now, packets, dropped, &receiver);
+            self.wake(*now, packets, dropped, receivers);
             return (MacEvent::Nothing, 1);
         }
         let mut at = *now;
@@ -522,7 +522,7 @@ impl SharedChannel {
                     steps -= 1;
                     break MacEvent::NeedsArrivals;
                 }
-                let goes_on = self.finish(at, packets, dropped, &receiver);
+                let goes_on = self.finish(at, packets, dropped, receivers);
                 if !goes_on {
                     bound = bound.min(self.paused_queues.next());
                 }
@@ -547,7 +547,7 @@ impl SharedChannel {
                 steps -= 1;
                 break MacEvent::NeedsArrivals;
             }
-            let broadcast = self.general_advance(at, packets, dropped, retry_limit_drops, &receiver);
+            let broadcast = self.general_advance(at, packets, dropped, retry_limit_drops, receivers);
             bound = bound.min(self.paused_queues.next());
             if let Some(id) = broadcast {
                 break MacEvent::Broadcast { from: self.sender, id };
@@ -572,16 +572,16 @@ impl SharedChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receiver: &impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> Option<PacketId> {
         match self.phase {
-            Phase::Collision { began } => self.resolve(now, began, packets, dropped, retry_limit_drops, receiver),
-            Phase::Spoilt | Phase::LostAck => self.miss(now, packets, dropped, retry_limit_drops, receiver),
+            Phase::Collision { began } => self.resolve(now, began, packets, dropped, retry_limit_drops, receivers),
+            Phase::Spoilt | Phase::LostAck => self.miss(now, packets, dropped, retry_limit_drops, receivers),
             Phase::Broadcast => {
                 let from = self.sender;
                 let id = self.stations[from as usize].sent().id;
                 self.account_exchange(from, false);
-                self.succeed(now, packets, dropped, receiver);
+                self.succeed(now, packets, dropped, receivers);
                 self.receivers.clear();
                 self.receivers.extend((0..).take(self.stations.len()).filter(|station| *station != from));
                 return Some(id);

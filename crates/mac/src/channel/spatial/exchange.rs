@@ -1,6 +1,5 @@
 //! Frames and their answers.
 
-use wifair_packet::Packet;
 use wifair_phy::OutageProcess;
 use wifair_units::{Duration, Time};
 
@@ -14,7 +13,7 @@ use crate::{BROADCAST, MacEvent};
 impl SpatialChannel {
     /// All who are due begin to send. If that is a single frame which nothing meets, it ends as well: before `bound`,
     /// to which the call is moved on.
-    pub(super) fn begin<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>) -> MacEvent {
+    pub(super) fn begin(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
         self.starters.clear();
         self.backoff_timers.take(now, &mut self.starters);
@@ -176,7 +175,7 @@ impl SpatialChannel {
     }
 
     /// The frame of `sender` ends.
-    pub(super) fn end<R: Fn(&Packet) -> u32>(&mut self, sender: u32, call: &mut Call<R>) -> MacEvent {
+    pub(super) fn end(&mut self, sender: u32, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
         self.accounting.account(now, &mut self.transmissions);
         self.accounting.frames -= 1;
@@ -196,12 +195,12 @@ impl SpatialChannel {
     }
 
     /// A frame of `sender` has ended, and nobody hears it any more.
-    pub(super) fn close<R: Fn(&Packet) -> u32>(
+    pub(super) fn close(
         &mut self,
         sender: u32,
         transmission: &mut Transmission,
         fate: ReceiverFate,
-        call: &mut Call<R>,
+        call: &mut Call<'_>,
     ) -> MacEvent {
         let now = call.now;
         let mut read = fate.read;
@@ -289,13 +288,13 @@ impl SpatialChannel {
         }
     }
 
-    pub(super) fn end_of_rts<R: Fn(&Packet) -> u32>(
+    pub(super) fn end_of_rts(
         &mut self,
         now: Time,
         sender: u32,
         transmission: &Transmission,
         read: bool,
-        call: &mut Call<R>,
+        call: &mut Call<'_>,
     ) -> MacEvent {
         // 10.3.2.9: no CTS while the NAV says that the channel is busy.
         let nav = self.backoffs[transmission.to as usize].nav_until();
@@ -304,13 +303,13 @@ impl SpatialChannel {
         MacEvent::Nothing
     }
 
-    fn end_of_data<R: Fn(&Packet) -> u32>(
+    fn end_of_data(
         &mut self,
         now: Time,
         sender: u32,
         transmission: &Transmission,
         read: bool,
-        call: &mut Call<R>,
+        call: &mut Call<'_>,
     ) -> MacEvent {
         let frame = self.stations[sender as usize].frame.as_mut().expect("a sender of data has a frame");
         let is_new = read && !frame.received;
@@ -335,13 +334,13 @@ impl SpatialChannel {
     }
 
     /// The receiver of a frame answers it, or not, and the sender waits for that.
-    pub(super) fn answer<R: Fn(&Packet) -> u32>(
+    pub(super) fn answer(
         &mut self,
         now: Time,
         sender: u32,
         transmission: &Transmission,
         answer: Option<Kind>,
-        call: &mut Call<R>,
+        call: &mut Call<'_>,
     ) {
         let to = transmission.to as usize;
         if answer.is_some() && self.backoffs[to].resumes_when_idle {
@@ -376,13 +375,13 @@ impl SpatialChannel {
     }
 
     /// A CTS or an ACK ends.
-    fn end_of_answer<R: Fn(&Packet) -> u32>(
+    fn end_of_answer(
         &mut self,
         now: Time,
         sender: u32,
         transmission: &Transmission,
         read: bool,
-        call: &mut Call<R>,
+        call: &mut Call<'_>,
     ) -> MacEvent {
         self.stations[sender as usize].stage = Stage::Rest;
         self.backoffs[sender as usize].engaged = false;
@@ -413,7 +412,7 @@ impl SpatialChannel {
     /// A frame is done: contention window and retries return to their start, a backoff follows whether there is
     /// another frame or not (10.3.4.3).
     #[inline(always)]
-    pub(super) fn succeed<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) {
+    pub(super) fn succeed(&mut self, station: u32, call: &mut Call<'_>) {
         self.alert.put(station, true);
         self.counters[station as usize].delivered += 1;
         if let Some(rates) = &mut self.rates {
@@ -431,7 +430,7 @@ impl SpatialChannel {
     }
 
     /// The channel is idle after an exchange of `station` that brought no answer, or none was due.
-    fn conclude<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) {
+    fn conclude(&mut self, station: u32, call: &mut Call<'_>) {
         if self.edca.is_some() {
             return self.conclude_in(station, call);
         }

@@ -41,7 +41,7 @@ mod rx_power;
 mod signal;
 mod threshold;
 
-use wifair_packet::{Packet, PacketId, Packets};
+use wifair_packet::{PacketId, Packets, Receivers};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use self::air_accounting::AirAccounting;
@@ -205,15 +205,15 @@ pub struct SpatialChannel {
 }
 
 /// What a call gets from the world and gives back.
-struct Call<'a, R> {
+struct Call<'a> {
     now: Time,
     packets: &'a mut Packets,
     dropped: &'a mut Dropped,
     retry_limit_drops: &'a mut Vec<(u32, PacketId)>,
-    receiver: &'a R,
+    receivers: Receivers<'a>,
 }
 
-impl<R> Call<'_, R> {
+impl Call<'_> {
     /// Whether there is something to tell of packets that are lost.
     fn has_losses(&self) -> bool {
         !self.dropped.is_empty() || !self.retry_limit_drops.is_empty()
@@ -474,14 +474,14 @@ impl SpatialChannel {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receiver: impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) {
         if self.edca.is_some() {
-            return self.offer_in(now, station, 0, id, packets, dropped, receiver);
+            return self.offer_in(now, station, 0, id, packets, dropped, receivers);
         }
-        let to = receiver(&packets[id]);
+        let to = receivers.of(&packets[id]);
         self.queues[station as usize].enqueue(now, id, to, packets, dropped);
-        let mut call = Call { now, packets, dropped, retry_limit_drops: &mut vec![], receiver: &receiver };
+        let mut call = Call { now, packets, dropped, retry_limit_drops: &mut vec![], receivers };
         if self.stations[station as usize].frame.is_none() && self.load(station, &mut call) {
             if self.exchange.is_some_and(|exchange| !exchange.is_answered_by(station)) {
                 self.split_exchange();
@@ -499,14 +499,14 @@ impl SpatialChannel {
     }
 
     /// Takes the next packet of `station` out of its queue, if there is one.
-    fn load<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) -> bool {
+    fn load(&mut self, station: u32, call: &mut Call<'_>) -> bool {
         let index = station as usize;
         if self.air_use.is_wanted() {
             self.tell_air(call.now, station);
         }
         let frame = self.queues[index].dequeue(call.now, call.packets, call.dropped).map(|id| {
             let packet = &call.packets[id];
-            let to = (call.receiver)(packet);
+            let to = call.receivers.of(packet);
             let length = frame_length(&self.access.timing, packet, self.stations[index].routing_overhead);
             let from_ap = self.stations[index].ap.is_some() && to != BROADCAST;
             let rate_of = if from_ap { to } else { station };
@@ -543,7 +543,7 @@ impl SpatialChannel {
 
     /// Asks the queues again that held packets back until now.
     #[cold]
-    fn wake<R: Fn(&Packet) -> u32>(&mut self, call: &mut Call<R>) {
+    fn wake(&mut self, call: &mut Call<'_>) {
         self.split_exchange();
         while let Some(station) = self.paused_queues.wake(call.now) {
             if self.stations[station as usize].frame.is_none() && self.load(station, call) {
@@ -596,9 +596,9 @@ impl SpatialChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receiver: impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> MacEvent {
-        self.go_on(&mut { now }, now, packets, dropped, retry_limit_drops, receiver).0
+        self.go_on(&mut { now }, now, packets, dropped, retry_limit_drops, receivers).0
     }
 
     /// Goes on at the time of [`SpatialChannel::next`], which is `now`, and then on and on before `bound`, until
@@ -610,9 +610,9 @@ impl SpatialChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receiver: impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) -> (MacEvent, u64) {
-        let mut call = Call { now: *now, packets, dropped, retry_limit_drops, receiver: &receiver };
+        let mut call = Call { now: *now, packets, dropped, retry_limit_drops, receivers };
         let mut steps = 0;
         loop {
             let heard = self.step(bound, &mut call, &mut steps);
@@ -627,7 +627,7 @@ impl SpatialChannel {
 
     /// Goes on at the time of the call, which is that of [`SpatialChannel::next`]. A frame that meets no other moves
     /// it.
-    fn step<R: Fn(&Packet) -> u32>(&mut self, bound: Time, call: &mut Call<R>, steps: &mut u64) -> MacEvent {
+    fn step(&mut self, bound: Time, call: &mut Call<'_>, steps: &mut u64) -> MacEvent {
         let mut heard = MacEvent::Nothing;
         *steps += 1;
         if self.edca.is_some()

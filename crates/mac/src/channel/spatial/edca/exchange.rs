@@ -1,6 +1,5 @@
 //! The course of an exchange in space: who begins, what arrives, and what its end means for those who took part.
 
-use wifair_packet::Packet;
 use wifair_units::{Duration, Time};
 
 use super::AggregateReception;
@@ -12,10 +11,7 @@ use crate::{BROADCAST, MacEvent};
 
 impl SpatialChannel {
     /// All who are due begin to send.
-    pub(in crate::channel::spatial) fn begin_categories<R: Fn(&Packet) -> u32>(
-        &mut self,
-        call: &mut Call<R>,
-    ) -> MacEvent {
+    pub(in crate::channel::spatial) fn begin_categories(&mut self, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
         let starters = std::mem::take(&mut self.starters);
         for &sender in &starters {
@@ -81,11 +77,11 @@ impl SpatialChannel {
     }
 
     /// `sender` opens an exchange: with which frame.
-    fn open_in<R: Fn(&Packet) -> u32>(&mut self, now: Time, sender: u32, call: &mut Call<R>) -> Kind {
+    fn open_in(&mut self, now: Time, sender: u32, call: &mut Call<'_>) -> Kind {
         let edca = self.categories();
         let index = edca.current[sender as usize];
         edca.edcafs.counters[sender as usize].attempts += 1;
-        edca.edcafs.form(now, index, call.packets, call.dropped, call.receiver);
+        edca.edcafs.form(now, index, call.packets, call.dropped, call.receivers);
         let ppdu = &edca.edcafs.contenders[index].ppdu;
         match ppdu.before_data().first() {
             Some(Step::Rts) => Kind::Rts,
@@ -177,12 +173,12 @@ impl SpatialChannel {
     }
 
     /// A frame of `sender` has ended.
-    pub(in crate::channel::spatial) fn end_in<R: Fn(&Packet) -> u32>(
+    pub(in crate::channel::spatial) fn end_in(
         &mut self,
         sender: u32,
         transmission: &Transmission,
         read: bool,
-        call: &mut Call<R>,
+        call: &mut Call<'_>,
     ) -> MacEvent {
         let now = call.now;
         let heard = match transmission.kind {
@@ -201,13 +197,13 @@ impl SpatialChannel {
         heard
     }
 
-    fn end_of_ppdu<R: Fn(&Packet) -> u32>(
+    fn end_of_ppdu(
         &mut self,
         now: Time,
         sender: u32,
         transmission: &Transmission,
         read: bool,
-        call: &mut Call<R>,
+        call: &mut Call<'_>,
     ) -> MacEvent {
         let protection = self.rts + self.cts;
         let edca = self.categories();
@@ -241,13 +237,13 @@ impl SpatialChannel {
     }
 
     /// A CTS, an ACK or a block ACK ends.
-    fn end_of_answer_in<R: Fn(&Packet) -> u32>(
+    fn end_of_answer_in(
         &mut self,
         now: Time,
         sender: u32,
         transmission: &Transmission,
         read: bool,
-        call: &mut Call<R>,
+        call: &mut Call<'_>,
     ) -> MacEvent {
         self.stations[sender as usize].stage = Stage::Rest;
         self.backoffs[sender as usize].engaged = false;
@@ -285,12 +281,12 @@ impl SpatialChannel {
 
     /// An exchange of `station` is done. Another follows SIFS after it if the TXOP lasts, otherwise a backoff, whether
     /// there is more to send or not; `holds`: the station has had the channel for itself until now.
-    fn succeed_in<R: Fn(&Packet) -> u32>(&mut self, station: u32, holds: bool, call: &mut Call<R>) {
+    fn succeed_in(&mut self, station: u32, holds: bool, call: &mut Call<'_>) {
         let now = call.now;
         self.alert.put(station, true);
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let index = edca.current[station as usize];
-        let more = edca.edcafs.succeed(now, index, call.packets, call.dropped, call.retry_limit_drops, call.receiver);
+        let more = edca.edcafs.succeed(now, index, call.packets, call.dropped, call.retry_limit_drops, call.receivers);
         if more && holds && edca.edcafs.may_go_on(now, index) {
             self.backoffs[station as usize].engaged = true;
             self.nav_holds.release(station);
@@ -316,7 +312,7 @@ impl SpatialChannel {
     }
 
     /// The channel is idle after an exchange of `station` that brought no answer, or none was due.
-    pub(in crate::channel::spatial) fn conclude_in<R: Fn(&Packet) -> u32>(&mut self, station: u32, call: &mut Call<R>) {
+    pub(in crate::channel::spatial) fn conclude_in(&mut self, station: u32, call: &mut Call<'_>) {
         let now = call.now;
         let transmission = self.transmissions[station as usize];
         let stage = self.stations[station as usize].stage;
@@ -355,8 +351,8 @@ impl SpatialChannel {
                 } else if transmission.met {
                     counters.collided += ppdu.air;
                 }
-                let Call { packets, dropped, retry_limit_drops, receiver, .. } = call;
-                let more = edca.edcafs.fail(now, index, by_rts, packets, dropped, retry_limit_drops, *receiver);
+                let Call { packets, dropped, retry_limit_drops, receivers, .. } = call;
+                let more = edca.edcafs.fail(now, index, by_rts, packets, dropped, retry_limit_drops, *receivers);
                 timeout = Some(transmission.end + self.access.answer_timeout);
                 self.stations[station as usize].stage = Stage::Rest;
                 self.start_backoff(station, index, more);

@@ -8,7 +8,7 @@ mod aggregate_reception;
 mod backoff;
 mod exchange;
 
-use wifair_packet::{Packet, PacketId, Packets};
+use wifair_packet::{PacketId, Packets, Receivers};
 use wifair_units::Time;
 
 use self::aggregate_reception::AggregateReception;
@@ -106,10 +106,10 @@ impl SpatialChannel {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receiver: impl Fn(&Packet) -> u32,
+        receivers: Receivers<'_>,
     ) {
         let edcafs = &mut self.categories().edcafs;
-        let (index, is_loaded) = edcafs.enqueue(now, station, category, id, packets, dropped, &receiver);
+        let (index, is_loaded) = edcafs.enqueue(now, station, category, id, packets, dropped, receivers);
         edcafs.after_offer(now, station);
         if is_loaded {
             self.request_in(now, index);
@@ -162,7 +162,7 @@ impl SpatialChannel {
     }
 
     /// What is due at the time of the call and does not depend on the air.
-    pub(super) fn attend<R: Fn(&Packet) -> u32>(&mut self, call: &mut Call<R>) -> Option<MacEvent> {
+    pub(super) fn attend(&mut self, call: &mut Call<'_>) -> Option<MacEvent> {
         let edcafs = &mut self.edca.as_deref_mut()?.edcafs;
         if let Some(event) = edcafs.due(call.now, call.retry_limit_drops) {
             return Some(event);
@@ -171,7 +171,7 @@ impl SpatialChannel {
             while let Some(index) = self.categories().edcafs.paused_queues.wake(call.now) {
                 let (index, edcafs) = (index as usize, &mut self.categories().edcafs);
                 if edcafs.contenders[index].task.is_none()
-                    && edcafs.load(call.now, index, call.packets, call.dropped, call.receiver)
+                    && edcafs.load(call.now, index, call.packets, call.dropped, call.receivers)
                 {
                     self.request_in(call.now, index);
                 }

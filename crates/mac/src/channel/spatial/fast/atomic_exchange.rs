@@ -5,7 +5,6 @@
 //! when the ACK ends. Until then it touches nobody but these two. Should somebody else get a frame to send before that,
 //! it is taken apart into its frames, as far as these have come.
 
-use wifair_packet::Packet;
 use wifair_units::{Duration, Time};
 
 use super::exchange_audience::Hears;
@@ -128,7 +127,7 @@ impl SpatialChannel {
     }
 
     /// The exchange that has begun goes on at once if nobody looks before its data have ended.
-    pub(in crate::channel::spatial) fn leap_to_data_end<R>(&mut self, bound: Time, call: &mut Call<R>) -> MacEvent {
+    pub(in crate::channel::spatial) fn leap_to_data_end(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
         let Some(AtomicExchange { data_end, .. }) = self.exchange else { return MacEvent::Nothing };
         if data_end >= bound.min(self.paused_queues.next()) || call.has_losses() {
             return MacEvent::Nothing;
@@ -138,11 +137,7 @@ impl SpatialChannel {
     }
 
     /// The exchange under way goes on at the time of the call, and past that if nobody looks before its end.
-    pub(in crate::channel::spatial) fn continue_exchange<R: Fn(&Packet) -> u32>(
-        &mut self,
-        bound: Time,
-        call: &mut Call<R>,
-    ) -> MacEvent {
+    pub(in crate::channel::spatial) fn continue_exchange(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
         let Some(exchange) = &mut self.exchange else { return MacEvent::Nothing };
         match exchange.phase {
             Phase::Data => return self.receive_data(),
@@ -183,7 +178,7 @@ impl SpatialChannel {
     }
 
     /// The ACK has ended, and all go on who heard it or the data.
-    fn conclude_exchange<R: Fn(&Packet) -> u32>(&mut self, call: &mut Call<R>) {
+    fn conclude_exchange(&mut self, call: &mut Call<'_>) {
         let Some(exchange) = self.exchange.take() else { return };
         let AtomicExchange { sender, receiver, ack_start, end, .. } = exchange;
         call.now = end;

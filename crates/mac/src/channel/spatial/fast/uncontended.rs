@@ -4,7 +4,6 @@
 //! and who is left with EIFS follows from its sender's links alone, and who stops counting slots takes it up again at a
 //! time that is known: so its begin and its end are one step.
 
-use wifair_packet::Packet;
 use wifair_units::Time;
 
 use crate::channel::spatial::bitset::{each, place};
@@ -15,12 +14,12 @@ use crate::{BROADCAST, MacEvent};
 
 impl SpatialChannel {
     /// Whether a frame that `sender` begins now has the air for itself until it ends, and nobody looks at it before.
-    pub(in crate::channel::spatial) fn stays_uncontended<R>(
+    pub(in crate::channel::spatial) fn stays_uncontended(
         &self,
         sender: u32,
         end: Time,
         bound: Time,
-        call: &Call<R>,
+        call: &Call<'_>,
     ) -> bool {
         if !self.fast_paths
             || self.accounting.frames > 0
@@ -37,11 +36,11 @@ impl SpatialChannel {
     }
 
     /// `sender` sends a frame that has the air for itself.
-    pub(in crate::channel::spatial) fn send_uncontended<R: Fn(&Packet) -> u32>(
+    pub(in crate::channel::spatial) fn send_uncontended(
         &mut self,
         sender: u32,
         mut transmission: Transmission,
-        call: &mut Call<R>,
+        call: &mut Call<'_>,
     ) -> MacEvent {
         call.now = transmission.end;
         self.accounting.accounted = transmission.end;
