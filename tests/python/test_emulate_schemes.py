@@ -269,3 +269,48 @@ def test_tcpdump_finds_every_checksum_right(tmp_path: Path, v6: bool) -> None:
     assert "incorrect" not in text
     assert "bad cksum" not in text
     assert text.count("(correct)") > 100
+
+
+def test_the_dscp_of_real_packets_chooses_their_category(tmp_path: Path) -> None:
+    """With 802.11n two uploads get the same while both are best effort; where one is marked as voice (46, RFC 8325) and
+    the other as background (8), the first gets nearly all.
+    """
+    ratio = {}
+    for name, first, second in (("same", 0, 0), ("marked", 46, 8)):
+        cell = Cell(folder(tmp_path, name), {}, wlan={"standard": "802.11n", "mcs": 1})
+        cell.bulk("sta1", "server", "drain", 4, "first", dscp=first)
+        cell.bulk("sta2", "server", "drain", 4, "second", dscp=second)
+        seen = cell.run().reports
+        ratio[name] = seen["first"]["sent_bps"] / max(1.0, seen["second"]["sent_bps"])
+    assert 1 / 3 < ratio["same"] < 3, ratio
+    assert ratio["marked"] > 3 * ratio["same"], ratio
+
+
+@pytest.mark.parametrize("protocol", ["static", "dsdv"])
+def test_real_packets_go_over_several_hops(protocol: str) -> None:
+    """In a chain of four stations, each in reach of its neighbours only, those between pass real packets on."""
+    from wifair import _toml  # noqa: PLC0415
+    from wifair.emulation import Command, emulate  # noqa: PLC0415
+    from wifair.taps import plan_taps  # noqa: PLC0415
+
+    chain: dict[str, Any] = {
+        "name": "chain",
+        "duration": "60 s",
+        "warm_up": "0 s",
+        "wlan": {"standard": "802.11b"},
+        "space": {"mode": "ad-hoc", "profile": "ns2"},
+        "routing": {"protocol": protocol},
+        "stations": [{"name": "node", "count": 4, "layout": "chain"}],
+    }
+    scenario = Scenario(_toml.document(chain), for_programs=True)
+    # DSDV first has to learn the way.
+    wait = "sleep 1; until ping -q -c 1 -W 1 node4; do sleep 0.2; done; " if protocol == "dsdv" else ""
+    command = Command("node1", f"{wait}ping -q -c 5 -i 0.2 -s 777 node4.v6")
+    done = emulate(scenario, [command], taps=plan_taps(scenario, [1], None, True)[1])
+    assert [one["status"] for one in done.commands] == [0]
+    frames = done.results.frames
+    assert frames is not None
+    size = 777 + 8 + 40 + 36
+    chosen = (frames["kind"] == "data") & (frames["length_bytes"] == size) & (frames["fate"] == "received")
+    counts = [int((chosen & (frames["sender"] == f"node{n}")).sum()) for n in (1, 2, 3, 4)]
+    assert counts == [5, 10, 10, 5], counts

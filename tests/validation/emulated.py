@@ -46,7 +46,8 @@ def scenario(cc: str, stations: int, way: str, seconds: float) -> str:
     for direction in WAYS[way]:
         lines += [f'[[flows]]\nname = "{direction}"\nstation = "sta"\ndirection = "{direction}"']
         # What the kernel sends: segments with timestamps.
-        lines += ['tcp.stack = "modern"\ntcp.mss = "1448 B"\ntcp.header = "52 B"', CONTROLS[cc]]
+        lines += ['tcp.stack = "modern"\ntcp.mss = "1448 B"\ntcp.header = "52 B"']
+        lines += ['tcp.sack_compression = "1 ms"', CONTROLS[cc]]
     return "\n".join(lines) + "\n"
 
 

@@ -192,6 +192,8 @@ pub struct ReceiverConfig {
     pub ack_delay: Duration,
     /// ACKs at the start of a connection that are not delayed (Linux).
     pub quick_acks: u32,
+    /// How long ACKs that tell of a gap wait for each other, from the fourth on (Linux); zero for not at all.
+    pub sack_compression: Duration,
     /// Selective ACKs (RFC 2018), with duplicates reported (RFC 2883).
     pub sack: bool,
     /// Timestamps are echoed (RFC 7323, section 4).

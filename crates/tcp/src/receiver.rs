@@ -8,11 +8,15 @@
 //! receiver has no timer for its own SYN-ACK and FIN, which it repeats when the sender repeats its part.
 
 use wifair_packet::{Kind, MAX_SACK_BLOCKS, Packet, flag};
-use wifair_units::Time;
+use wifair_units::{Duration, Time};
 
 use crate::config::ReceiverConfig;
 use crate::ranges::Ranges;
 use crate::{TIMESTAMP_OPTION, clock};
+
+/// ACKs that tell of a gap at once before others are held back, and the most of these (Linux).
+const AT_ONCE: u32 = 3;
+const MOST_HELD: u32 = 44;
 
 /// Bytes of the SACK option with `blocks` blocks, padded to whole words (RFC 2018, section 3).
 const fn sack_option(blocks: u16) -> u16 {
@@ -36,6 +40,10 @@ pub struct Receiver {
     /// Segments that arrived in order since the last ACK.
     unacked: u32,
     quick_acks: u32,
+    /// ACKs that told of the gap at `told_at` at once, and those that are held back.
+    told: u32,
+    told_at: u64,
+    held: u32,
     /// Delayed ACK.
     ack_at: Time,
     /// Flags of an ACK that leaves at the next call of [`Receiver::poll`], 0 where none does.
@@ -73,6 +81,9 @@ impl Receiver {
             duplicate: None,
             unacked: 0,
             quick_acks: config.quick_acks,
+            told: 0,
+            told_at: 0,
+            held: 0,
             ack_at: Time::NEVER,
             reply: 0,
             earlier: None,
@@ -100,7 +111,7 @@ impl Receiver {
         }
         let (start, end) = (packet.seq, packet.end());
         if start > self.next {
-            self.on_ahead(start, end);
+            self.on_ahead(now, start, end);
         } else if end > self.next {
             self.on_next(now, end);
         } else if !plain && packet.payload == 0 {
@@ -130,7 +141,7 @@ impl Receiver {
     }
 
     #[inline(never)]
-    fn on_ahead(&mut self, start: u64, end: u64) {
+    fn on_ahead(&mut self, now: Time, start: u64, end: u64) {
         if end - self.next <= self.config.buffer {
             if self.ahead.around(start).is_some_and(|(_, known)| known >= end) {
                 self.duplicates += 1;
@@ -142,7 +153,28 @@ impl Receiver {
             }
         }
         // RFC 5681, section 4.2: at once, to tell of the gap.
-        self.ack_now();
+        if self.config.sack_compression == Duration::ZERO || self.may_tell() {
+            self.ack_now();
+        } else if self.ack_at == Time::NEVER {
+            self.ack_at = now + self.config.sack_compression;
+        }
+    }
+
+    /// Whether the next ACK that tells of the gap leaves at once: the first three, which start fast retransmit, and those
+    /// that as many were held back for as Linux holds back.
+    fn may_tell(&mut self) -> bool {
+        if self.told_at != self.next {
+            (self.told_at, self.told) = (self.next, 0);
+        }
+        if self.held >= MOST_HELD || self.quick_acks > 0 {
+            return true;
+        }
+        if self.told < AT_ONCE {
+            self.told += 1;
+            return true;
+        }
+        self.held += 1;
+        false
     }
 
     #[inline]
@@ -230,6 +262,7 @@ impl Receiver {
         self.reply = 0;
         self.ack_at = Time::NEVER;
         self.unacked = 0;
+        self.held = 0;
         if self.quick_acks > 0 {
             self.quick_acks -= 1;
         }
@@ -336,7 +369,7 @@ impl Receiver {
     #[inline]
     #[must_use]
     pub const fn has_timer(&self) -> bool {
-        self.config.ack_every > 1
+        self.config.ack_every > 1 || self.config.sack_compression.as_nanos() > 0
     }
 
     /// An ACK acknowledges the FIN too, once it has come.
@@ -381,7 +414,6 @@ impl Receiver {
 mod tests {
     use super::*;
     use crate::pipe::ends;
-    use wifair_units::Duration;
 
     fn receiver(settings: &str) -> Receiver {
         ends(settings).1
@@ -455,6 +487,24 @@ mod tests {
         let mut receiver = receiver("stack = 'modern'\nquick_acks = 3");
         let quick: Vec<_> = (0..6).map(|n| answer(&mut receiver, 500 * n).is_some()).collect();
         assert_eq!(quick, [true, true, true, false, true, false]);
+    }
+
+    /// The fourth ACK that tells of a gap waits for 1 ms, and others with it; what fills the gap is acknowledged at
+    /// once, and the next gap is told of at once again. Of many that wait the 45th leaves.
+    #[test]
+    fn acks_that_tell_of_a_gap_are_held_back_together() {
+        let mut receiver = receiver("sack = true\nsack_compression = '1 ms'");
+        assert!(answer(&mut receiver, 0).is_none());
+        let told: Vec<_> = (2..8).map(|n| answer(&mut receiver, 500 * n).is_some()).collect();
+        assert_eq!(told, [true, true, true, false, false, false]);
+        assert_eq!(receiver.deadline(), Time::ZERO + Duration::from_millis(1));
+        receiver.on_timer(receiver.deadline());
+        let held = receiver.poll(Time::ZERO).expect("the time is over");
+        assert_eq!((held.ack, held.sack[0]), (500, (500, 3500)));
+        assert_eq!(answer(&mut receiver, 500).map(|(ack, _)| ack), Some(4000));
+        let told: Vec<_> = (9..100).map(|n| answer(&mut receiver, 500 * n).is_some()).collect();
+        let at_once: Vec<_> = (9..).zip(told).filter_map(|(n, told)| told.then_some(n)).collect();
+        assert_eq!(at_once, [9, 10, 11, 56]);
     }
 
     /// RFC 8257, section 3.2, figure 1: when marks begin or end, an ACK for what came before leaves first.

@@ -91,6 +91,9 @@ table! {
         pub ack_every: u32 = 2, "1 or more" => |n| *n >= 1;
         /// ACKs at the start that are not delayed.
         pub quick_acks: u32 = if stack == Stack::Modern { 16 } else { 0 }, by stack;
+        /// How long ACKs that tell of a gap wait for each other, from the fourth on, at most 44 of them. Linux: 1 ms, or
+        /// a twentieth of the round-trip time if that is less; 0 s is RFC 5681, section 4.2.
+        pub sack_compression: Duration = Duration::ZERO, "at most 100 ms" => |delay| *delay <= ms(100);
         /// Shortest retransmission timeout.
         pub min_rto: Duration = if stack == Stack::Rfc { ms(1000) } else { ms(200) }, by stack;
         /// Timeout before the first measurement. RFC 6298, rule 2.1, has 1 s; what is shorter than a round trip only
@@ -241,6 +244,7 @@ impl Settings {
             ack_every: if self.delayed_ack { self.ack_every } else { 1 },
             ack_delay: self.ack_delay,
             quick_acks: self.quick_acks,
+            sack_compression: self.sack_compression,
             sack: self.sack,
             timestamps: self.timestamps,
             ecn: self.ecn,
