@@ -183,6 +183,13 @@ impl Contention {
         }
     }
 
+    /// The settings that it was made from, among those of a station.
+    pub fn write_to(&self, settings: StationSettings) -> StationSettings {
+        let Self { cw_min, cw_max, least_values, backoff, .. } = self;
+        let (cw_min, cw_max, exclude_cw) = (*cw_min, *cw_max, *least_values == 0);
+        StationSettings { cw_min, cw_max, exclude_cw, backoff: backoff.clone(), ..settings }
+    }
+
     pub fn cw_min(&self) -> u32 {
         self.cw_min
     }

@@ -1,4 +1,5 @@
-//! With and without fast paths a run gives the same results, on random scenarios.
+//! With and without fast paths a run gives the same results, on random scenarios: cells and stations in space, DCF,
+//! EDCA and aggregates, schemes, several channels, with records of frames and without.
 
 use std::fmt::Write as _;
 
@@ -6,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use wifair_sim::record::Outcome;
 use wifair_sim::scenario::Scenario;
-use wifair_sim::world::FlowCounters;
+use wifair_sim::world::{FlowCounters, WatchPlan};
 use wifair_sim::{Options, Run};
 use wifair_units::{Duration, Time};
 
@@ -36,6 +37,8 @@ struct Layout {
     limit: u32,
     scheme: &'static str,
     cells: Vec<Cell>,
+    /// Records of frames are kept.
+    frames: bool,
 }
 
 impl Layout {
@@ -110,45 +113,61 @@ fn layouts() -> impl Strategy<Value = Layout> {
         "scheme.window = 'b-over-n'",
         "scheme.uplink = 'rate-limit'",
     ];
-    let air = (select(vec!["802.11b", "802.11g", "802.11a"]), select(vec!["", "", "profile = 'ns2'"]), wlan);
+    let standards = vec!["802.11b", "802.11g", "802.11a", "802.11n", "802.11ax"];
+    let air = (select(standards), select(vec!["", "", "profile = 'ns2'"]), wlan);
     let rest = (select(queues), select(vec![3_u32, 20, 100]), select(schemes), prop::collection::vec(cell, 1..4));
-    (air, select(spaces), any::<bool>(), rest).prop_map(
-        |((standard, profile, wlan), space, one_channel, (queue, limit, scheme, cells))| Layout {
-            standard,
-            profile,
-            wlan,
-            space,
-            one_channel,
-            queue,
-            limit,
-            scheme,
-            cells,
+    (air, select(spaces), any::<(bool, bool)>(), rest).prop_map(
+        |((standard, profile, wlan), space, (one_channel, frames), (queue, limit, scheme, cells))| {
+            let has_aggregates = matches!(standard, "802.11n" | "802.11ax");
+            let (profile, scheme) = if has_aggregates { ("", "") } else { (profile, scheme) };
+            Layout { standard, profile, wlan, space, one_channel, queue, limit, scheme, cells, frames }
         },
     )
 }
 
-fn start(scenario: &Scenario, fast_paths: bool) -> Run {
-    Run::new(scenario, 7, &Options { fast_paths, sample_every: Some(Duration::from_millis(250)), ..Options::default() })
+/// A run, and whether it keeps records of frames.
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    scenario: &'a Scenario,
+    fast_paths: bool,
+    frames: bool,
 }
 
-/// What each flow has counted until `until`.
-fn counters(scenario: &Scenario, fast_paths: bool, until: Time) -> Vec<FlowCounters> {
-    let mut run = start(scenario, fast_paths);
-    run.advance(until);
-    (0..scenario.network.flows.len()).map(|flow| run.world().counters(flow)).collect()
-}
+impl Side<'_> {
+    fn start(&self) -> Run {
+        let sample_every = Some(Duration::from_millis(250));
+        let options = Options { fast_paths: self.fast_paths, sample_every, ..Options::default() };
+        let mut run = Run::new(self.scenario, 7, &options);
+        if self.frames {
+            run.world().watch(WatchPlan { air: true, ..WatchPlan::default() });
+        }
+        run
+    }
 
-/// The results as text; events, which are steps of the program, left out.
-fn results(scenario: &Scenario, fast_paths: bool) -> String {
-    let mut run = start(scenario, fast_paths);
-    run.advance(run.end());
-    format!("{:#?}", Outcome { events: 0, ..run.outcome() })
+    /// What each flow has counted until `until`.
+    fn counters(&self, until: Time) -> Vec<FlowCounters> {
+        let mut run = self.start();
+        run.advance(until);
+        (0..self.scenario.network.flows.len()).map(|flow| run.world().counters(flow)).collect()
+    }
+
+    /// The results as text, events left out, which are steps of the program; and the records of frames.
+    fn results(&self) -> (String, Vec<String>) {
+        let mut run = self.start();
+        run.advance(run.end());
+        let mut records = vec![];
+        for (tap, _) in run.world().aired() {
+            records.extend(tap.frames().iter().map(|frame| format!("{frame:?}, heard by {:?}", tap.hearers(frame))));
+            records.extend(tap.backoffs().iter().map(|backoff| format!("{backoff:?}")));
+        }
+        (format!("{:#?}", Outcome { events: 0, ..run.outcome() }), records)
+    }
 }
 
 /// The first packet that is sent, received or lost in one of the runs and not in the other, found by halving the time.
-fn first_difference(scenario: &Scenario) -> Option<String> {
-    let both = |nanos: u64| [true, false].map(|fast| counters(scenario, fast, Time::from_nanos(nanos)));
-    let (mut same, mut differs) = (0, scenario.file.duration.as_nanos());
+fn first_difference(sides: [Side; 2]) -> Option<String> {
+    let both = |nanos: u64| sides.map(|side| side.counters(Time::from_nanos(nanos)));
+    let (mut same, mut differs) = (0, sides[0].scenario.file.duration.as_nanos());
     let [mut fast, mut plain] = both(differs);
     if fast == plain {
         return None;
@@ -163,7 +182,7 @@ fn first_difference(scenario: &Scenario) -> Option<String> {
         }
     }
     let (flow, (fast, plain)) = fast.iter().zip(&plain).enumerate().find(|(_, (fast, plain))| fast != plain)?;
-    let (name, time) = (&scenario.network.flows[flow].name, Time::from_nanos(differs).as_secs());
+    let (name, time) = (&sides[0].scenario.network.flows[flow].name, Time::from_nanos(differs).as_secs());
     let columns = |c: &FlowCounters| {
         let lost: (u64, u64) = (c.data_lost.iter().sum(), c.acks_lost.iter().sum());
         [c.data_sent, c.data_arrived, lost.0, c.acks_sent, c.acks_arrived, lost.1]
@@ -171,23 +190,25 @@ fn first_difference(scenario: &Scenario) -> Option<String> {
     let names = ["data sent", "data received", "data lost", "ACK sent", "ACK received", "ACK lost"];
     let (fast, plain) = (columns(fast), columns(plain));
     let place = (0..names.len()).find(|place| fast[*place] != plain[*place])?;
-    let number = fast[place].max(plain[place]);
+    let number = fast[place].min(plain[place]) + 1;
     let who = if fast[place] > plain[place] { "with fast paths only" } else { "without fast paths only" };
     Some(format!("flow `{name}` at {time:.9} s: {} number {number} {who}", names[place]))
 }
 
-fn compare(text: &str) -> Result<(), String> {
-    let scenario = match Scenario::parse(text, "random.toml", &[]) {
-        Ok(scenario) => scenario,
-        Err(problems) => return Err(format!("{problems}\n{text}")),
-    };
-    let (fast, plain) = (results(&scenario, true), results(&scenario, false));
-    if fast == plain {
+fn parse(text: &str) -> Result<Scenario, String> {
+    Scenario::parse(text, "random.toml", &[]).map_err(|problems| format!("{problems}\n{text}"))
+}
+
+/// Where the runs differ first, if they do.
+fn compare(sides: [Side; 2]) -> Result<(), String> {
+    let [(fast, fast_frames), (plain, plain_frames)] = sides.map(|side| side.results());
+    if fast == plain && fast_frames == plain_frames {
         return Ok(());
     }
     let line = fast.lines().zip(plain.lines()).find(|(fast, plain)| fast != plain);
-    let what = first_difference(&scenario).unwrap_or_else(|| "no packet, but other results".to_owned());
-    Err(format!("{what}; {line:?}\n{text}"))
+    let frame = fast_frames.iter().zip(&plain_frames).find(|(fast, plain)| fast != plain);
+    let what = first_difference(sides).unwrap_or_else(|| "no packet, but other results".to_owned());
+    Err(format!("{what}; {line:?}; {frame:?}"))
 }
 
 proptest! {
@@ -195,8 +216,39 @@ proptest! {
 
     #[test]
     fn results_do_not_depend_on_fast_paths(layout in layouts()) {
-        if let Err(why) = compare(&layout.toml()) {
-            prop_assert!(false, "{}", why);
+        let text = layout.toml();
+        let scenario = parse(&text).map_err(TestCaseError::fail)?;
+        let sides = [true, false].map(|fast_paths| Side { scenario: &scenario, fast_paths, frames: layout.frames });
+        if let Err(why) = compare(sides) {
+            prop_assert!(false, "{why}\n{text}");
         }
+    }
+}
+
+/// A shortcut that is wrong is noticed, and the first packet named that goes another way. The wrong one: it waits a slot
+/// longer for an ACK, which nobody sees before a first collision, or error.
+#[test]
+fn a_wrong_shortcut_is_noticed() {
+    for space in ["", "[space]\n"] {
+        let text = |timeout: u32| {
+            format!(
+                "duration = '3 s'\nwarm_up = '500 ms'\n[wlan]\nstandard = '802.11b'\nanswer_timeout = '{timeout} us'\n{space}\
+                 [[servers]]\nname = 's'\n[[stations]]\nname = 'sta'\ncount = 3\n\
+                 [[flows]]\nname = 'f'\nstation = 'sta'\nserver = 's'\ndirection = 'up'\n"
+            )
+        };
+        let (right, wrong) = (parse(&text(400)).expect("it is valid"), parse(&text(420)).expect("it is valid"));
+        let side = |scenario, fast_paths| Side { scenario, fast_paths, frames: false };
+        assert_eq!(compare([side(&right, true), side(&right, false)]), Ok(()));
+        let sides = [side(&wrong, true), side(&right, false)];
+        let why = compare(sides).expect_err("the results differ");
+        let (flow, rest) = why.split_once(" at ").expect("it names the flow");
+        let (time, rest) = rest.split_once(" s: ").expect("and the time");
+        assert!(flow.starts_with("flow `") && rest.contains(" number "), "{why}");
+        // Before that time both have counted the same, and at that time they have not.
+        let time = Time::ZERO + Duration::from_secs_f64(time.parse().expect("a time"));
+        let [before, at] = [time - Duration::from_nanos(1), time].map(|time| sides.map(|side| side.counters(time)));
+        assert_eq!(before[0], before[1]);
+        assert_ne!(at[0], at[1]);
     }
 }

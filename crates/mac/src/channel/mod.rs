@@ -3,14 +3,14 @@
 //! [`Channel`] is an enum rather than a trait object, so that the choice of the channel is a branch and not a virtual
 //! call.
 
+mod fast;
 mod general;
 pub mod reference;
-mod shared;
 mod slots;
 mod spatial;
 
+pub use fast::SharedChannel;
 pub use general::GeneralChannel;
-pub use shared::SharedChannel;
 pub use spatial::{Hearing, RadioLinks, RateSettings, SignalSettings, SpatialChannel};
 
 use wifair_metrics::Histogram;
@@ -26,11 +26,11 @@ use wifair_queue::{Discipline, Dropped, Gauge, Queue};
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant)]
 pub enum Channel {
-    /// Everybody hears everybody: the fast one.
+    /// Everybody hears everybody, by DCF: a shortcut for the general one.
     Shared(SharedChannel),
     /// Who hears whom follows from links.
     Spatial(SpatialChannel),
-    /// Everybody hears everybody, with access categories and aggregates.
+    /// Everybody hears everybody.
     General(Box<GeneralChannel>),
 }
 
@@ -165,29 +165,45 @@ impl Channel {
         if let Self::Shared(cell) = self { Some(cell) } else { None }
     }
 
-    /// Takes shortcuts, as by default, or not: results are the same. To be called before anything has happened.
-    pub fn set_fast_paths(&mut self, on: bool) {
+    /// Takes shortcuts no more: results are the same. To be called before anything has happened.
+    pub fn take_no_fast_paths(&mut self) {
         match self {
-            Self::Shared(channel) => channel.set_fast_paths(on),
-            Self::Spatial(channel) => channel.set_fast_paths(on),
+            Self::Shared(cell) => *self = Self::General(Box::new(cell.general())),
+            Self::Spatial(channel) => channel.set_fast_paths(false),
             Self::General(_) => {} // it has none
         }
     }
 
-    /// Keeps records of frames and backoffs, or not.
+    /// Keeps records of frames and backoffs, or not. To be called before anything has happened.
     pub fn set_tap(&mut self, on: bool) {
-        each!(self, channel => channel.set_tap(on));
+        match self {
+            Self::Shared(_) if on => {
+                self.take_no_fast_paths();
+                self.set_tap(true);
+            }
+            Self::Shared(_) => {} // it keeps none
+            Self::Spatial(channel) => channel.set_tap(on),
+            Self::General(channel) => channel.set_tap(on),
+        }
     }
 
     /// What was recorded, if records are kept.
     pub fn tap(&mut self) -> Option<&mut Tap> {
-        each!(self, channel => channel.tap())
+        match self {
+            Self::Shared(_) => None,
+            Self::Spatial(channel) => channel.tap(),
+            Self::General(channel) => channel.tap(),
+        }
     }
 
     /// The same, to be read only.
     #[must_use]
     pub fn records(&self) -> Option<&Tap> {
-        each!(self, channel => channel.records())
+        match self {
+            Self::Shared(_) => None,
+            Self::Spatial(channel) => channel.records(),
+            Self::General(channel) => channel.records(),
+        }
     }
 
     /// Who received the broadcast that was reported last.

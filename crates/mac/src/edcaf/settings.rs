@@ -8,7 +8,7 @@ use wifair_units::{Bytes, Duration, Time};
 use super::links::LinkSettings;
 use crate::category::{Category, First};
 use crate::{Access, StationSettings};
-use wifair_queue::Queue;
+use wifair_queue::{Limit, Queue};
 
 /// When contenders count slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub enum Classifier {
     Kind(First),
     /// Whoever offers the packet.
     Caller,
+    /// Nothing: there is one, that of DCF.
+    One,
 }
 
 impl Classifier {
@@ -44,6 +46,7 @@ impl Classifier {
         match self {
             Self::Kind(first) => usize::from(!first.takes(packet)),
             Self::Caller => category,
+            Self::One => 0,
         }
     }
 }
@@ -149,6 +152,38 @@ pub struct EdcaSettings {
     pub aggregation: Option<Aggregation>,
     /// All stations, the access point among them, each with as many categories.
     pub stations: Vec<EdcaStation>,
+}
+
+impl EdcaSettings {
+    /// Stations that contend by DCF: one category each, with AIFS = DIFS, one frame at a time.
+    #[must_use]
+    pub fn dcf(access: Access, aps: &[u32], stations: Vec<StationSettings>) -> Self {
+        let stations = stations.into_iter().map(|mut common| {
+            let queue = std::mem::replace(&mut common.queue, Queue::fifo(Limit::Packets(1)));
+            let category = CategorySettings {
+                parameters: Category::dcf(common.cw_min, common.cw_max),
+                queues: vec![queue],
+                limit: 0,
+                backoff: common.backoff.clone(),
+            };
+            EdcaStation {
+                common,
+                mode: None,
+                link: LinkSettings::fixed(),
+                aggregation: None,
+                is_legacy: false,
+                categories: vec![category],
+            }
+        });
+        Self {
+            access,
+            aps: aps.to_vec(),
+            classifier: Classifier::One,
+            slot_rules: SlotRules::Dcf,
+            aggregation: None,
+            stations: stations.collect(),
+        }
+    }
 }
 
 /// What one category of a station did, since the start of the run.

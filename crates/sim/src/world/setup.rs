@@ -195,7 +195,7 @@ impl World {
         if plan.fast_paths {
             world.find_fast_paths();
         } else {
-            world.channels.iter_mut().for_each(|channel| channel.set_fast_paths(false));
+            world.channels.iter_mut().for_each(Channel::take_no_fast_paths);
         }
         world
     }

@@ -214,7 +214,9 @@ impl SpatialChannel {
         if ppdu.has(Step::Rts) {
             counters.control += protection;
         }
-        match read || !transmission.met {
+        // An A-MPDU may arrive in part though it met another frame; a broadcast counts as what it was to some.
+        let is_broadcast = transmission.to == BROADCAST;
+        match (read && !is_broadcast) || !transmission.met {
             true if ppdu.is_request() => counters.control += ppdu.air,
             true => {
                 counters.data += ppdu.air;

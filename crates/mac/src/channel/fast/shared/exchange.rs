@@ -179,7 +179,7 @@ impl SharedChannel {
         let sender = self.sender;
         let state = &mut self.stations[sender as usize];
         state.counters.control += state.sent().ack;
-        if !self.fast_paths || self.has_sequel || self.rounds_nav && !state.is_simple {
+        if self.has_sequel || self.rounds_nav && !state.is_simple {
             self.succeed(now, packets, dropped, receivers);
             return false;
         }

@@ -1,4 +1,4 @@
-//! A channel on which everybody hears everybody.
+//! A channel on which everybody hears everybody, by DCF: the [general channel](GeneralChannel) for the usual case.
 //!
 //! One cell with its access point, all stations in range of each other. Then all see the same idle slots, a
 //! frame that nobody else starts in the same slot is received unless an error probability says otherwise, and
@@ -23,11 +23,12 @@ mod contention;
 mod exchange;
 mod fast;
 
-use super::slots::Slots;
+use super::super::general::GeneralChannel;
+use super::super::slots::Slots;
+use crate::edcaf::EdcaSettings;
 use crate::fast::SaturatedSource;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{AirTimes, Contention, Errors, Frame, frame_length};
-use crate::tap::{Attempt, Fate, Tap};
 use crate::{Access, AirTime, BROADCAST, Counters, Eifs, IdleAccess, MacEvent, StationSettings};
 use wifair_queue::{AirUse, Discipline, Dropped, Gauge, Queue};
 
@@ -132,8 +133,6 @@ enum Phase {
 #[derive(Clone, Debug)]
 pub struct SharedChannel {
     access: Access,
-    /// Shortcuts are taken. Off, each phase of an exchange is a step of its own.
-    fast_paths: bool,
     /// The station through which others send: a frame from it goes at the rate of its receiver.
     ap: u32,
     stations: Vec<Station>,
@@ -163,7 +162,6 @@ pub struct SharedChannel {
     next_slot: Option<u64>,
     airs: AirTimes,
     ap_queue: Gauge,
-    tap: Option<Box<Tap>>,
     paused_queues: PausedQueues,
     /// Stations whose feed did not keep up with the air.
     exhausted: Vec<u32>,
@@ -189,7 +187,6 @@ impl SharedChannel {
         let air_use = AirUseMeter::new(stations.iter().map(|station| &station.queue), stations.len());
         let outlasts = stations.iter().any(|s| access.nav_excess(timing.ack_to(s.rate), None) > Duration::ZERO);
         let mut cell = Self {
-            fast_paths: true,
             ap,
             slots: Slots::new(stations.len()),
             stations: vec![],
@@ -208,7 +205,6 @@ impl SharedChannel {
             next_slot: None,
             airs: AirTimes::default(),
             ap_queue: Gauge::default(),
-            tap: None,
             paused_queues: PausedQueues::new(),
             exhausted: vec![],
             arrivals_until: Time::NEVER,
@@ -436,7 +432,7 @@ impl SharedChannel {
         let rate = if to == BROADCAST { self.access.broadcast_rate } else { rate };
         let air = self.airs.of(&self.access.timing, length, rate);
         let state = &mut self.stations[station as usize];
-        state.is_simple = self.fast_paths && !self.lossy && to != BROADCAST && !self.access.protects(length);
+        state.is_simple = !self.lossy && to != BROADCAST && !self.access.protects(length);
         state.frame = Some(Frame { id, to, length, rate, air, ack, received: false });
     }
 
@@ -508,13 +504,6 @@ impl SharedChannel {
         let mut at = *now;
         let mut steps = 1;
         let mut bound = bound.min(self.paused_queues.next());
-        if self.tap.is_some() {
-            self.record(at, packets);
-            bound = Time::ZERO; // one phase at a time
-        }
-        if !self.fast_paths {
-            bound = Time::ZERO;
-        }
         // The usual phases stand in the order in which they follow each other.
         let heard = loop {
             if self.phase == Phase::Ack {
@@ -591,63 +580,32 @@ impl SharedChannel {
         None
     }
 
-    /// Takes shortcuts, as by default, or not: results are the same. To be called before anything has happened.
-    pub fn set_fast_paths(&mut self, on: bool) {
-        self.fast_paths = on;
-    }
-
-    /// Keeps records of frames and backoffs, or not.
-    pub fn set_tap(&mut self, on: bool) {
-        self.tap = on.then(Box::default);
-    }
-
-    /// What was recorded, if records are kept.
-    pub fn tap(&mut self) -> Option<&mut Tap> {
-        self.tap.as_deref_mut()
-    }
-
-    /// The same, to be read only.
+    /// The model of which this is a shortcut, with the same stations, to which nothing has happened yet.
+    ///
+    /// # Panics
+    /// If a packet has come to this one.
     #[must_use]
-    pub fn records(&self) -> Option<&Tap> {
-        self.tap.as_deref()
-    }
-
-    /// Records what ends at `now`.
-    #[cold]
-    fn record(&mut self, now: Time, packets: &Packets) {
-        let Some(mut tap) = self.tap.take() else { return };
-        match self.phase {
-            Phase::Idle => {
-                for (station, state) in (0..).zip(&self.stations).filter(|(_, state)| state.frame.is_some()) {
-                    match self.off_grid.iter().find(|contender| contender.station == station) {
-                        Some(contender) if contender.slots > 0 => tap.backoff(station, contender.from, now),
-                        None if state.backoff_end > self.slots.count() => tap.backoff(station, self.origin, now),
-                        _ => {}
-                    }
-                }
-            }
-            Phase::Data | Phase::Broadcast => tap.exchange(now, &self.attempt(self.sender, packets), Fate::Read),
-            Phase::Spoilt => tap.exchange(now, &self.attempt(self.sender, packets), Fate::Error),
-            Phase::Ack => tap.ack(now, &self.attempt(self.sender, packets), Fate::Read),
-            Phase::LostAck => tap.ack(now, &self.attempt(self.sender, packets), Fate::Error),
-            Phase::Collision { began } => {
-                let fate = if self.met() { Fate::Collision } else { Fate::Error };
-                for &sender in self.on_air() {
-                    tap.opening(began, &self.attempt(sender, packets), fate);
-                }
-            }
-        }
-        self.tap = Some(tap);
-    }
-
-    fn attempt<'a>(&'a self, sender: u32, packets: &'a Packets) -> Attempt<'a> {
-        let station = &self.stations[sender as usize];
-        Attempt {
-            access: &self.access,
-            from: sender,
-            frame: station.frame.expect("a sender has a frame"),
-            retry: station.contention.is_retry(),
-            packets,
-        }
+    pub fn general(&self) -> GeneralChannel {
+        let is_new = |station: &Station| station.frame.is_none() && station.counters == Counters::default();
+        assert!(self.stations.iter().all(is_new), "nothing has happened");
+        let header = self.access.timing.frame_length(Bytes(0));
+        let stations = self.stations.iter().map(|station| {
+            let Station { contention, rate, overhead, queue, errors, .. } = station;
+            let settings = StationSettings {
+                cw_min: 0,
+                cw_max: 0,
+                exclude_cw: false,
+                rate: *rate,
+                routing_overhead: *overhead - header,
+                data_error_to: errors.data_to,
+                data_error_from: errors.data_from,
+                control_error_to: errors.control_to,
+                queue: queue.clone(),
+                backoff: errors.stream.clone(),
+                errors: errors.stream.clone(),
+            };
+            contention.write_to(settings)
+        });
+        GeneralChannel::new(EdcaSettings::dcf(self.access, &[self.ap], stations.collect()))
     }
 }

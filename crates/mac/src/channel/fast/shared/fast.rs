@@ -11,7 +11,7 @@ impl SharedChannel {
         let state = &mut self.stations[station as usize];
         let Queue::Fifo(fifo) = &mut state.queue else { return false };
         let packet = &mut packets[id];
-        let fits = self.fast_paths && state.frame.is_some() && station != self.ap && fifo.has_room(packet.size);
+        let fits = state.frame.is_some() && station != self.ap && fifo.has_room(packet.size);
         if fits {
             fifo.append(id, packet);
         }
@@ -32,10 +32,7 @@ impl SharedChannel {
     #[must_use]
     pub fn can_attach_source(&self, station: u32) -> bool {
         let state = &self.stations[station as usize];
-        self.fast_paths
-            && station != self.ap
-            && state.frame.is_some()
-            && matches!(&state.queue, Queue::Fifo(fifo) if fifo.refuses())
+        station != self.ap && state.frame.is_some() && matches!(&state.queue, Queue::Fifo(fifo) if fifo.refuses())
     }
 
     /// Takes in what the feeds bring before `end`.
@@ -66,7 +63,7 @@ impl SharedChannel {
     /// has a frame in hand: its queue is FIFO and drops arrivals only.
     #[must_use]
     pub fn allows_lazy_links(&self) -> bool {
-        self.fast_paths && matches!(&self.stations[self.ap as usize].queue, Queue::Fifo(fifo) if fifo.refuses())
+        matches!(&self.stations[self.ap as usize].queue, Queue::Fifo(fifo) if fifo.refuses())
     }
 
     /// Whether the access point has a frame in hand, and so many packets wait for it that it will be busy for a while.

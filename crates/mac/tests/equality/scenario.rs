@@ -1,52 +1,47 @@
-//! Channels that must do the same: where everybody hears everybody, the general one what the fast one does; with powers
-//! that make no difference, the one with powers what the one without does. And what holds on any of them.
+//! Random scenarios, and what can be seen of a channel that they are played on.
 
-mod common;
-
-use common::{RECEIVERS, chances, hop_to, signals};
 use proptest::prelude::*;
 use wifair_engine::{Stream, stream};
-use wifair_mac::GeneralChannel;
 use wifair_mac::edcaf::{
     Aggregation, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
 };
 use wifair_mac::reference::{ReferenceChannel, ReferenceStation};
 use wifair_mac::{
-    Access, AirTime, BROADCAST, BackoffRecord, Counters, Eifs, Fate, FrameKind, FrameRecord, Hearing, IdleAccess,
-    MacEvent, RadioLinks, SharedChannel, SignalSettings, SpatialChannel, StationSettings,
+    Access, AirTime, BROADCAST, BackoffRecord, Category, Counters, Eifs, Fate, First, FrameKind, FrameRecord,
+    GeneralChannel, Hearing, IdleAccess, RadioLinks, StationSettings,
 };
-use wifair_mac::{Category, First};
 use wifair_packet::{Kind, Packet, PacketId, Packets};
-use wifair_phy::propagation::Fading;
 use wifair_phy::{
     Band, Capture, CarrierSense, ChannelWidth, GuardInterval, HtMode, Interference, Radio, Reception, Spoils, Timing,
     TxMode,
 };
-use wifair_queue::{self as queue, Cause, Discipline, Limit, Queue};
+use wifair_queue::{self as queue, Cause, Limit, Queue};
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
+
+use crate::common::hop_to;
 
 /// Everything that can differ from one scenario to the next.
 #[derive(Clone, Debug)]
-struct Scenario {
-    seed: u64,
-    stations: u32,
-    access: Access,
-    cw: (u32, u32),
-    exclude_cw: bool,
-    queue_limit: u64,
+pub struct Scenario {
+    pub seed: u64,
+    pub stations: u32,
+    pub access: Access,
+    pub cw: (u32, u32),
+    pub exclude_cw: bool,
+    pub queue_limit: u64,
     /// How packets wait; some disciplines hold back, or ask how the air was used.
-    discipline: &'static str,
+    pub discipline: &'static str,
     /// Offers in each burst.
-    burst: u64,
+    pub burst: u64,
     /// Mean time between bursts.
-    pause: Duration,
-    sizes: Vec<u16>,
-    broadcast_share: f64,
+    pub pause: Duration,
+    pub sizes: Vec<u16>,
+    pub broadcast_share: f64,
     /// Whether each received packet is answered at once by one from the receiver.
-    answers: bool,
+    pub answers: bool,
 }
 
-fn timing() -> impl Strategy<Value = Timing> {
+pub fn timing() -> impl Strategy<Value = Timing> {
     prop_oneof![
         any::<bool>().prop_map(|short| Timing::hr_dsss(BitRate::from_mbps(2), short)),
         Just(Timing::erp_ofdm(BitRate::from_mbps(24))),
@@ -58,7 +53,7 @@ fn timing() -> impl Strategy<Value = Timing> {
     ]
 }
 
-fn access() -> impl Strategy<Value = Access> {
+pub fn access() -> impl Strategy<Value = Access> {
     (
         timing(),
         prop_oneof![Just(u64::MAX), Just(0), Just(700)],
@@ -100,7 +95,7 @@ fn access() -> impl Strategy<Value = Access> {
         })
 }
 
-fn scenario() -> impl Strategy<Value = Scenario> {
+pub fn scenario() -> impl Strategy<Value = Scenario> {
     (
         (any::<u64>(), 2_u32..12, access()),
         (prop_oneof![Just((0, 0)), Just((1, 7)), Just((7, 31)), Just((31, 1023))], any::<bool>()),
@@ -138,7 +133,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
 
 /// What can be seen of a channel.
 #[derive(Clone, Debug, PartialEq)]
-enum Seen {
+pub enum Seen {
     Packet(Time, u32, PacketId),
     Broadcast(Time, u32, PacketId, Vec<u32>),
     GivenUp(Time, u32, PacketId),
@@ -149,9 +144,9 @@ enum Seen {
 }
 
 /// Times, sender and receiver, kind and fate, rate and length, reservation, retry, flow of the packet.
-type Told = ((Time, Time), (u32, u32), (FrameKind, Fate), (BitRate, Bytes), Duration, bool, Option<u32>);
+pub type Told = ((Time, Time), (u32, u32), (FrameKind, Fate), (BitRate, Bytes), Duration, bool, Option<u32>);
 
-fn told(frame: &FrameRecord) -> Told {
+pub fn told(frame: &FrameRecord) -> Told {
     (
         (frame.start, frame.end),
         (frame.from, frame.to),
@@ -270,7 +265,7 @@ macro_rules! run {
 }
 
 /// Every packet ends once: received, given up or dropped.
-fn assert_every_packet_ends_once(seen: &[Seen]) {
+pub fn assert_every_packet_ends_once(seen: &[Seen]) {
     let mut ended = vec![];
     for seen in seen {
         match seen {
@@ -291,7 +286,7 @@ fn assert_every_packet_ends_once(seen: &[Seen]) {
 }
 
 /// What `to` hears of `from`, in a random topology whose directions differ.
-fn hearing(seed: u64) -> impl Fn(u32, u32) -> Hearing {
+pub fn hearing(seed: u64) -> impl Fn(u32, u32) -> Hearing {
     move |from, to| match stream(seed, "hearing", &format!("{from}/{to}")).below(4) {
         0 => Hearing::Nothing,
         1 => Hearing::Senses,
@@ -300,7 +295,7 @@ fn hearing(seed: u64) -> impl Fn(u32, u32) -> Hearing {
 }
 
 /// A station and a packet that it is to send.
-fn packet(scenario: &Scenario, chance: &mut Stream) -> (u32, Packet) {
+pub fn packet(scenario: &Scenario, chance: &mut Stream) -> (u32, Packet) {
     let from = chance.below(scenario.stations);
     let to = (from + 1 + chance.below(scenario.stations - 1)) % scenario.stations;
     let to = if chance.chance(scenario.broadcast_share) { BROADCAST } else { to };
@@ -309,7 +304,7 @@ fn packet(scenario: &Scenario, chance: &mut Stream) -> (u32, Packet) {
     (from, Packet { flow: to, hop: hop_to(to), size, kind, ..Packet::default() })
 }
 
-fn settings(scenario: &Scenario) -> Vec<StationSettings> {
+pub fn settings(scenario: &Scenario) -> Vec<StationSettings> {
     (0..scenario.stations)
         .map(|station| StationSettings {
             cw_min: scenario.cw.0,
@@ -336,14 +331,14 @@ fn settings(scenario: &Scenario) -> Vec<StationSettings> {
         .collect()
 }
 
-fn assert_same(a: &[Seen], b: &[Seen]) {
+pub fn assert_same(a: &[Seen], b: &[Seen]) {
     for (index, (a_seen, b_seen)) in a.iter().zip(b).enumerate() {
         assert_eq!(a_seen, b_seen, "observation {index}, after {:?}", &a[index.saturating_sub(3)..index]);
     }
     assert_eq!(a.len(), b.len());
 }
 
-fn capture() -> impl Strategy<Value = Reception> {
+pub fn capture() -> impl Strategy<Value = Reception> {
     (
         prop_oneof![Just(Capture::None), Just(Capture::First), Just(Capture::Header), Just(Capture::Late)],
         0.0..15.0,
@@ -360,7 +355,7 @@ fn capture() -> impl Strategy<Value = Reception> {
 }
 
 /// Radios of different powers, and losses that differ by direction.
-fn random_links(scenario: &Scenario) -> RadioLinks {
+pub fn random_links(scenario: &Scenario) -> RadioLinks {
     let radios: Vec<Radio> = (0..scenario.stations)
         .map(|station| {
             let mut draws = stream(scenario.seed, "radio", &station.to_string());
@@ -371,264 +366,7 @@ fn random_links(scenario: &Scenario) -> RadioLinks {
     RadioLinks::from_radios(&radios, loss, Dbm(-105.0))
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
-    #[test]
-    fn space_equals_cell_where_all_hear_all(scenario in scenario()) {
-        let cell = run!(SharedChannel::new(scenario.access, 0, settings(&scenario)), &scenario);
-        let links = RadioLinks::full(scenario.stations);
-        let space = run!(SpatialChannel::new(scenario.access, &[0], links, settings(&scenario)), &scenario);
-        assert_same(&cell, &space);
-        assert_every_packet_ends_once(&space);
-    }
-
-    /// Frames of one length: all who do not read a collision wait equally long. (A cell has no NAV after a collision
-    /// that could outlast an exchange, keep a CTS back, or make a new packet draw a backoff.)
-    #[test]
-    fn space_equals_cell_where_eifs_is_a_nav(scenario in scenario()) {
-        let mut scenario = scenario;
-        scenario.access.eifs = Eifs::Nav;
-        scenario.access.idle_access = IdleAccess::Backoff;
-        scenario.access.rts_threshold = Bytes(u64::MAX);
-        scenario.sizes.truncate(1);
-        scenario.broadcast_share = 0.0;
-        let settings = || {
-            let mut settings = settings(&scenario);
-            settings.iter_mut().for_each(|station| station.rate = BitRate::from_mbps(11));
-            settings
-        };
-        let cell = run!(SharedChannel::new(scenario.access, 0, settings()), &scenario);
-        let space = SpatialChannel::new(scenario.access, &[0], RadioLinks::full(scenario.stations), settings());
-        assert_same(&cell, &run!(space, &scenario));
-        assert_every_packet_ends_once(&cell);
-        let category = Category::dcf(scenario.cw.0, scenario.cw.1);
-        assert_same(&cell, &run!(reference(&scenario, settings(), First::None, &[category]), &scenario));
-    }
-
-    #[test]
-    fn powers_without_capture_change_nothing(scenario in scenario()) {
-        let links = || RadioLinks::from_hearing(scenario.stations, hearing(scenario.seed));
-        let space = || SpatialChannel::new(scenario.access, &[0], links(), settings(&scenario));
-        let without = run!(space(), &scenario);
-        assert_every_packet_ends_once(&without);
-        let reception = Reception {
-            spoils: Spoils::Threshold,
-            capture: Capture::None,
-            capture_threshold: Db(0.0),
-            interference: Interference::Sum,
-            carrier_sense: CarrierSense::Frame,
-        };
-        let with = run!(space().with_signals(signals(reception, scenario.stations, 1)), &scenario);
-        assert_same(&without, &with);
-    }
-
-    #[test]
-    fn equal_powers_are_as_good_as_none(scenario in scenario()) {
-        // 3 dB more than any other frame is what none has.
-        let reception = Reception {
-            spoils: Spoils::Threshold,
-            capture: Capture::Late,
-            capture_threshold: Db(3.0),
-            interference: Interference::Sum,
-            carrier_sense: CarrierSense::Total,
-        };
-        let radios = vec![Radio::default(); scenario.stations as usize];
-        let links = RadioLinks::from_radios(&radios, |_, _| Db(-80.0), Dbm(-100.0));
-        let space = SpatialChannel::new(scenario.access, &[0], links, settings(&scenario));
-        let space = run!(space.with_signals(signals(reception, scenario.stations, 1)), &scenario);
-        let cell = run!(SharedChannel::new(scenario.access, 0, settings(&scenario)), &scenario);
-        assert_same(&cell, &space);
-    }
-
-    #[test]
-    fn every_packet_ends_once_whatever_the_medium(
-        scenario in scenario(),
-        reception in capture(),
-        (data_error, control_error, miss) in (0.0..0.5, 0.0..0.5, 0.0..0.5),
-        fades in any::<bool>(),
-    ) {
-        let links = random_links(&scenario).with_misses(|_, _| miss);
-        let mut settings = settings(&scenario);
-        for station in &mut settings {
-            station.data_error_to = data_error;
-            station.data_error_from = data_error;
-            station.control_error_to = control_error;
-        }
-        let signals = SignalSettings {
-            reception,
-            fading: if fades { Fading::Rayleigh } else { Fading::None },
-            chances: chances(scenario.stations, scenario.seed),
-            legacy: vec![],
-        };
-        let space = SpatialChannel::new(scenario.access, &[0], links, settings).with_signals(signals);
-        assert_every_packet_ends_once(&run!(space, &scenario));
-    }
-
-    /// Frames that only confirm a NAV are passed over, unless backoffs are recorded.
-    #[test]
-    fn records_change_nothing(scenario in scenario(), reception in capture(), protected in any::<bool>()) {
-        let mut scenario = scenario;
-        scenario.access.protection = protected.then_some(BitRate::from_mbps(11));
-        let space = || {
-            let space = SpatialChannel::new(scenario.access, &[0], random_links(&scenario), settings(&scenario));
-            space.with_signals(signals(reception.clone(), scenario.stations, 1))
-        };
-        let with = run!(space(), &scenario);
-        let without = run!(space(), &scenario, false);
-        let recorded = with.iter().filter(|seen| matches!(seen, Seen::Frame(_) | Seen::Backoff(_))).count();
-        assert_same(&with[..with.len() - recorded], &without);
-    }
-
-    /// What meets nothing takes one step instead of two.
-    #[test]
-    fn leaps_are_as_good_as_steps(
-        scenario in scenario(),
-        reception in capture(),
-        (eifs_is_nav, protected, for_all) in any::<(bool, bool, bool)>(),
-        (data_error, control_error) in prop_oneof![Just((0.0, 0.0)), (0.0..0.5, 0.0..0.5)],
-        legacy in prop_oneof![Just(0), 1_u32..3],
-    ) {
-        let mut scenario = scenario;
-        if eifs_is_nav {
-            scenario.access.eifs = Eifs::Nav;
-        }
-        scenario.access.protection = protected.then_some(BitRate::from_mbps(11));
-        let space = || {
-            let mut settings = settings(&scenario);
-            for station in &mut settings {
-                station.data_error_to = data_error;
-                station.data_error_from = data_error;
-                station.control_error_to = control_error;
-            }
-            let mut signals = signals(reception.clone(), scenario.stations, 1);
-            if legacy > 0 {
-                signals.legacy = (0..scenario.stations).map(|station| station % legacy == 0).collect();
-            }
-            let space = SpatialChannel::new(scenario.access, &[0], random_links(&scenario), settings);
-            let mut space = space.with_signals(signals);
-            space.set_errors_for_all(for_all);
-            space
-        };
-        let (by_steps, steps) = run!(space(), &scenario, false, step);
-        let (by_leaps, leaps) = run!(space(), &scenario, false, leap);
-        let (recorded, _) = run!(space(), &scenario, true, step);
-        let is_seen = |seen: &&Seen| !matches!(seen, Seen::Frame(_) | Seen::Backoff(_));
-        assert_same(&recorded.iter().filter(is_seen).cloned().collect::<Vec<_>>(), &by_steps);
-        assert_same(&by_steps, &by_leaps);
-        assert_eq!(steps, leaps);
-    }
-
-    /// One category, DIFS, one frame at a time.
-    #[test]
-    fn shared_equals_reference(scenario in scenario()) {
-        let cell = run!(SharedChannel::new(scenario.access, 0, settings(&scenario)), &scenario);
-        let category = Category::dcf(scenario.cw.0, scenario.cw.1);
-        let reference = run!(reference(&scenario, settings(&scenario), First::None, &[category]), &scenario);
-        assert_same(&cell, &reference);
-    }
-
-    /// Shared counts of slots do what a count for each contender does.
-    #[test]
-    fn general_equals_reference(
-        scenario in scenario(),
-        eifs_is_nav in any::<bool>(),
-        (data_error, control_error) in (prop_oneof![Just(0.0), 0.0..0.5], prop_oneof![Just(0.0), 0.0..0.5]),
-        categories in prop::collection::vec(category(), 1..4),
-        first in prop_oneof![Just(First::None), Just(First::Udp)],
-    ) {
-        let mut scenario = scenario;
-        if eifs_is_nav {
-            scenario.access.eifs = Eifs::Nav;
-        }
-        let mut settings = settings(&scenario);
-        for station in &mut settings {
-            station.data_error_to = data_error;
-            station.data_error_from = data_error;
-            station.control_error_to = control_error;
-        }
-        let plain = run!(reference(&scenario, settings.clone(), first, &categories), &scenario);
-        let general = run!(general(&scenario, settings, first, &categories), &scenario);
-        assert_same(&plain, &general);
-    }
-
-    /// Categories that count slots on each station's own carrier sense do what shared counts of slots do. (A shared
-    /// channel lets all wait for EIFS after a collision, the other categories of its senders as well.)
-    #[test]
-    fn space_equals_general_where_all_hear_all(
-        scenario in scenario(),
-        categories in prop::collection::vec(category(), 1..4),
-        first in prop_oneof![Just(First::None), Just(First::Udp)],
-        slot_rules in prop_oneof![Just(SlotRules::Dcf), Just(SlotRules::Edca)],
-        aggregates in prop::option::of((any::<bool>(), prop_oneof![Just(0_u64), Just(3839)])),
-    ) {
-        let mut scenario = scenario;
-        if scenario.access.eifs == Eifs::AfterCollision && first != First::None {
-            scenario.access.eifs = Eifs::AfterError;
-        }
-        let settings = || {
-            let mut settings = edca_settings(&scenario, settings(&scenario), first, &categories);
-            settings.slot_rules = slot_rules;
-            match aggregates {
-                Some((asks, amsdu)) => with_aggregates(settings, asks, amsdu),
-                None => settings,
-            }
-        };
-        let general = run!(GeneralChannel::new(settings()), &scenario);
-        let links = RadioLinks::full(scenario.stations);
-        let space = run!(SpatialChannel::with_categories(settings(), links), &scenario);
-        assert_same(&general, &space);
-    }
-
-    /// Whoever hears whom.
-    #[test]
-    fn every_packet_ends_once_whatever_the_categories_in_space(
-        scenario in scenario(),
-        reception in capture(),
-        (data_error, control_error, miss) in (0.0..0.5, 0.0..0.5, 0.0..0.5),
-        (fades, for_all, eifs_is_nav, asks) in any::<(bool, bool, bool, bool)>(),
-        categories in prop::collection::vec(category(), 1..4),
-    ) {
-        let mut scenario = scenario;
-        if eifs_is_nav {
-            scenario.access.eifs = Eifs::Nav;
-        }
-        let mut stations = settings(&scenario);
-        for station in &mut stations {
-            station.data_error_to = data_error;
-            station.data_error_from = data_error;
-            station.control_error_to = control_error;
-        }
-        let signals = SignalSettings {
-            reception,
-            fading: if fades { Fading::Rayleigh } else { Fading::None },
-            chances: chances(scenario.stations, scenario.seed),
-            legacy: vec![],
-        };
-        let settings = edca_settings(&scenario, stations, First::Udp, &categories);
-        let settings = if eifs_is_nav { settings } else { with_aggregates(settings, asks, 0) };
-        let links = random_links(&scenario).with_misses(|_, _| miss);
-        let mut space = SpatialChannel::with_categories(settings, links).with_signals(signals);
-        space.set_errors_for_all(for_all);
-        assert_every_packet_ends_once(&run!(space, &scenario));
-    }
-
-    #[test]
-    fn every_packet_ends_once_whatever_the_categories(
-        scenario in scenario(),
-        (data_error, control_error) in (0.0..0.5, 0.0..0.5),
-        categories in prop::collection::vec(category(), 1..4),
-    ) {
-        let mut settings = settings(&scenario);
-        for station in &mut settings {
-            station.data_error_to = data_error;
-            station.data_error_from = data_error;
-            station.control_error_to = control_error;
-        }
-        assert_every_packet_ends_once(&run!(reference(&scenario, settings, First::None, &categories), &scenario));
-    }
-}
-
-fn category() -> impl Strategy<Value = Category> {
+pub fn category() -> impl Strategy<Value = Category> {
     (0_u32..32, 0_u32..256, 1_u32..8, 0_u64..10_000, 1_u32..5).prop_map(|(cw_min, more, aifsn, txop, burst)| Category {
         cw_min,
         cw_max: cw_min + more,
@@ -639,7 +377,7 @@ fn category() -> impl Strategy<Value = Category> {
 }
 
 /// The stations have the categories in turn.
-fn reference(
+pub fn reference(
     scenario: &Scenario,
     stations: Vec<StationSettings>,
     first: First,
@@ -659,7 +397,7 @@ fn reference(
 }
 
 /// The same on the general channel.
-fn general(
+pub fn general(
     scenario: &Scenario,
     stations: Vec<StationSettings>,
     first: First,
@@ -669,7 +407,7 @@ fn general(
 }
 
 /// Stations that have the categories in turn, and twice.
-fn edca_settings(
+pub fn edca_settings(
     scenario: &Scenario,
     stations: Vec<StationSettings>,
     first: First,
@@ -709,7 +447,7 @@ fn edca_settings(
 }
 
 /// The same with A-MPDUs at MCS 7.
-fn with_aggregates(mut settings: EdcaSettings, request_after_miss: bool, max_amsdu: u64) -> EdcaSettings {
+pub fn with_aggregates(mut settings: EdcaSettings, request_after_miss: bool, max_amsdu: u64) -> EdcaSettings {
     let mode = HtMode::new(7, ChannelWidth::Mhz20, GuardInterval::Ns800).expect("the mode exists");
     for station in &mut settings.stations {
         station.mode = Some((TxMode::Ht(mode), Band::Ghz5));
@@ -733,5 +471,20 @@ fn with_aggregates(mut settings: EdcaSettings, request_after_miss: bool, max_ams
         station.aggregation = Some(rules.clone());
     }
     settings.aggregation = Some(rules);
+    settings
+}
+
+/// Stations that contend by DCF.
+pub fn dcf(scenario: &Scenario, stations: Vec<StationSettings>) -> GeneralChannel {
+    GeneralChannel::new(EdcaSettings::dcf(scenario.access, &[0], stations))
+}
+
+/// The same errors at all.
+pub fn with_errors(mut settings: Vec<StationSettings>, (data, control): (f64, f64)) -> Vec<StationSettings> {
+    for station in &mut settings {
+        station.data_error_to = data;
+        station.data_error_from = data;
+        station.control_error_to = control;
+    }
     settings
 }

@@ -1,0 +1,90 @@
+//! Everybody hears everybody: the plain reference, the general channel, and the shortcut for DCF.
+
+use proptest::prelude::*;
+use wifair_engine::stream;
+use wifair_mac::{Eifs, First, MacEvent, SharedChannel, Tap};
+use wifair_packet::Packets;
+use wifair_queue::Discipline;
+use wifair_units::{Duration, Time};
+
+use crate::common::RECEIVERS;
+use crate::scenario::*;
+
+/// The shortcut keeps no records.
+trait NoRecords {
+    fn set_tap(&mut self, on: bool);
+    fn tap(&mut self) -> Option<&mut Tap>;
+}
+
+impl NoRecords for SharedChannel {
+    fn set_tap(&mut self, on: bool) {
+        assert!(!on, "it keeps none");
+    }
+
+    fn tap(&mut self) -> Option<&mut Tap> {
+        None
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The shortcut, by as many steps at a time as it can take, does what the model does.
+    #[test]
+    fn shared_equals_general(
+        scenario in scenario(),
+        eifs_is_nav in any::<bool>(),
+        errors in (prop_oneof![Just(0.0), 0.0..0.5], prop_oneof![Just(0.0), 0.0..0.5]),
+    ) {
+        let mut scenario = scenario;
+        if eifs_is_nav {
+            scenario.access.eifs = Eifs::Nav;
+        }
+        let settings = with_errors(settings(&scenario), errors);
+        let shared = SharedChannel::new(scenario.access, 0, settings.clone());
+        let by_model = run!(dcf(&scenario, settings), &scenario, false);
+        assert_same(&run!(shared.general(), &scenario, false), &by_model);
+        let (by_shortcut, _) = run!(shared, &scenario, false, leap);
+        assert_same(&by_model, &by_shortcut);
+        assert_every_packet_ends_once(&by_shortcut);
+    }
+
+    /// Shared counts of slots do what a count for each contender does.
+    #[test]
+    fn general_equals_reference(
+        scenario in scenario(),
+        eifs_is_nav in any::<bool>(),
+        (data_error, control_error) in (prop_oneof![Just(0.0), 0.0..0.5], prop_oneof![Just(0.0), 0.0..0.5]),
+        categories in prop::collection::vec(category(), 1..4),
+        first in prop_oneof![Just(First::None), Just(First::Udp)],
+    ) {
+        let mut scenario = scenario;
+        if eifs_is_nav {
+            scenario.access.eifs = Eifs::Nav;
+        }
+        let mut settings = settings(&scenario);
+        for station in &mut settings {
+            station.data_error_to = data_error;
+            station.data_error_from = data_error;
+            station.control_error_to = control_error;
+        }
+        let plain = run!(reference(&scenario, settings.clone(), first, &categories), &scenario);
+        let general = run!(general(&scenario, settings, first, &categories), &scenario);
+        assert_same(&plain, &general);
+    }
+
+    #[test]
+    fn every_packet_ends_once_whatever_the_categories(
+        scenario in scenario(),
+        (data_error, control_error) in (0.0..0.5, 0.0..0.5),
+        categories in prop::collection::vec(category(), 1..4),
+    ) {
+        let mut settings = settings(&scenario);
+        for station in &mut settings {
+            station.data_error_to = data_error;
+            station.data_error_from = data_error;
+            station.control_error_to = control_error;
+        }
+        assert_every_packet_ends_once(&run!(reference(&scenario, settings, First::None, &categories), &scenario));
+    }
+}

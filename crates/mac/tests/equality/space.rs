@@ -1,0 +1,226 @@
+//! Stations in space: as on the general channel where all hear all, and what holds whoever hears whom.
+
+use proptest::prelude::*;
+use wifair_engine::stream;
+use wifair_mac::edcaf::SlotRules;
+use wifair_mac::{
+    Category, Eifs, First, GeneralChannel, IdleAccess, MacEvent, RadioLinks, SignalSettings, SpatialChannel,
+};
+use wifair_packet::Packets;
+use wifair_phy::propagation::Fading;
+use wifair_phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils};
+use wifair_queue::Discipline;
+use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
+
+use crate::common::{RECEIVERS, chances, signals};
+use crate::scenario::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn space_equals_general_where_all_hear_all(scenario in scenario()) {
+        let general = run!(dcf(&scenario, settings(&scenario)), &scenario);
+        let links = RadioLinks::full(scenario.stations);
+        let space = run!(SpatialChannel::new(scenario.access, &[0], links, settings(&scenario)), &scenario);
+        assert_same(&general, &space);
+        assert_every_packet_ends_once(&space);
+    }
+
+    /// Frames of one length: all who do not read a collision wait equally long. (The general channel has no NAV after a collision
+    /// that could outlast an exchange, keep a CTS back, or make a new packet draw a backoff.)
+    #[test]
+    fn space_equals_general_where_eifs_is_a_nav(scenario in scenario()) {
+        let mut scenario = scenario;
+        scenario.access.eifs = Eifs::Nav;
+        scenario.access.idle_access = IdleAccess::Backoff;
+        scenario.access.rts_threshold = Bytes(u64::MAX);
+        scenario.sizes.truncate(1);
+        scenario.broadcast_share = 0.0;
+        let settings = || {
+            let mut settings = settings(&scenario);
+            settings.iter_mut().for_each(|station| station.rate = BitRate::from_mbps(11));
+            settings
+        };
+        let general = run!(dcf(&scenario, settings()), &scenario);
+        let space = SpatialChannel::new(scenario.access, &[0], RadioLinks::full(scenario.stations), settings());
+        assert_same(&general, &run!(space, &scenario));
+        assert_every_packet_ends_once(&general);
+        let category = Category::dcf(scenario.cw.0, scenario.cw.1);
+        assert_same(&general, &run!(reference(&scenario, settings(), First::None, &[category]), &scenario));
+    }
+
+    #[test]
+    fn powers_without_capture_change_nothing(scenario in scenario()) {
+        let links = || RadioLinks::from_hearing(scenario.stations, hearing(scenario.seed));
+        let space = || SpatialChannel::new(scenario.access, &[0], links(), settings(&scenario));
+        let without = run!(space(), &scenario);
+        assert_every_packet_ends_once(&without);
+        let reception = Reception {
+            spoils: Spoils::Threshold,
+            capture: Capture::None,
+            capture_threshold: Db(0.0),
+            interference: Interference::Sum,
+            carrier_sense: CarrierSense::Frame,
+        };
+        let with = run!(space().with_signals(signals(reception, scenario.stations, 1)), &scenario);
+        assert_same(&without, &with);
+    }
+
+    #[test]
+    fn equal_powers_are_as_good_as_none(scenario in scenario()) {
+        // 3 dB more than any other frame is what none has.
+        let reception = Reception {
+            spoils: Spoils::Threshold,
+            capture: Capture::Late,
+            capture_threshold: Db(3.0),
+            interference: Interference::Sum,
+            carrier_sense: CarrierSense::Total,
+        };
+        let radios = vec![Radio::default(); scenario.stations as usize];
+        let links = RadioLinks::from_radios(&radios, |_, _| Db(-80.0), Dbm(-100.0));
+        let space = SpatialChannel::new(scenario.access, &[0], links, settings(&scenario));
+        let space = run!(space.with_signals(signals(reception, scenario.stations, 1)), &scenario);
+        let general = run!(dcf(&scenario, settings(&scenario)), &scenario);
+        assert_same(&general, &space);
+    }
+
+    #[test]
+    fn every_packet_ends_once_whatever_the_medium(
+        scenario in scenario(),
+        reception in capture(),
+        (data_error, control_error, miss) in (0.0..0.5, 0.0..0.5, 0.0..0.5),
+        fades in any::<bool>(),
+    ) {
+        let links = random_links(&scenario).with_misses(|_, _| miss);
+        let mut settings = settings(&scenario);
+        for station in &mut settings {
+            station.data_error_to = data_error;
+            station.data_error_from = data_error;
+            station.control_error_to = control_error;
+        }
+        let signals = SignalSettings {
+            reception,
+            fading: if fades { Fading::Rayleigh } else { Fading::None },
+            chances: chances(scenario.stations, scenario.seed),
+            legacy: vec![],
+        };
+        let space = SpatialChannel::new(scenario.access, &[0], links, settings).with_signals(signals);
+        assert_every_packet_ends_once(&run!(space, &scenario));
+    }
+
+    /// Frames that only confirm a NAV are passed over, unless backoffs are recorded.
+    #[test]
+    fn records_change_nothing(scenario in scenario(), reception in capture(), protected in any::<bool>()) {
+        let mut scenario = scenario;
+        scenario.access.protection = protected.then_some(BitRate::from_mbps(11));
+        let space = || {
+            let space = SpatialChannel::new(scenario.access, &[0], random_links(&scenario), settings(&scenario));
+            space.with_signals(signals(reception.clone(), scenario.stations, 1))
+        };
+        let with = run!(space(), &scenario);
+        let without = run!(space(), &scenario, false);
+        let recorded = with.iter().filter(|seen| matches!(seen, Seen::Frame(_) | Seen::Backoff(_))).count();
+        assert_same(&with[..with.len() - recorded], &without);
+    }
+
+    /// What meets nothing takes one step instead of two.
+    #[test]
+    fn leaps_are_as_good_as_steps(
+        scenario in scenario(),
+        reception in capture(),
+        (eifs_is_nav, protected, for_all) in any::<(bool, bool, bool)>(),
+        (data_error, control_error) in prop_oneof![Just((0.0, 0.0)), (0.0..0.5, 0.0..0.5)],
+        legacy in prop_oneof![Just(0), 1_u32..3],
+    ) {
+        let mut scenario = scenario;
+        if eifs_is_nav {
+            scenario.access.eifs = Eifs::Nav;
+        }
+        scenario.access.protection = protected.then_some(BitRate::from_mbps(11));
+        let space = || {
+            let mut settings = settings(&scenario);
+            for station in &mut settings {
+                station.data_error_to = data_error;
+                station.data_error_from = data_error;
+                station.control_error_to = control_error;
+            }
+            let mut signals = signals(reception.clone(), scenario.stations, 1);
+            if legacy > 0 {
+                signals.legacy = (0..scenario.stations).map(|station| station % legacy == 0).collect();
+            }
+            let space = SpatialChannel::new(scenario.access, &[0], random_links(&scenario), settings);
+            let mut space = space.with_signals(signals);
+            space.set_errors_for_all(for_all);
+            space
+        };
+        let (by_steps, steps) = run!(space(), &scenario, false, step);
+        let (by_leaps, leaps) = run!(space(), &scenario, false, leap);
+        let (recorded, _) = run!(space(), &scenario, true, step);
+        let is_seen = |seen: &&Seen| !matches!(seen, Seen::Frame(_) | Seen::Backoff(_));
+        assert_same(&recorded.iter().filter(is_seen).cloned().collect::<Vec<_>>(), &by_steps);
+        assert_same(&by_steps, &by_leaps);
+        assert_eq!(steps, leaps);
+    }
+
+    /// Categories that count slots on each station's own carrier sense do what shared counts of slots do. (A shared
+    /// channel lets all wait for EIFS after a collision, the other categories of its senders as well.)
+    #[test]
+    fn categories_in_space_equal_general_where_all_hear_all(
+        scenario in scenario(),
+        categories in prop::collection::vec(category(), 1..4),
+        first in prop_oneof![Just(First::None), Just(First::Udp)],
+        slot_rules in prop_oneof![Just(SlotRules::Dcf), Just(SlotRules::Edca)],
+        aggregates in prop::option::of((any::<bool>(), prop_oneof![Just(0_u64), Just(3839)])),
+    ) {
+        let mut scenario = scenario;
+        if scenario.access.eifs == Eifs::AfterCollision && first != First::None {
+            scenario.access.eifs = Eifs::AfterError;
+        }
+        let settings = || {
+            let mut settings = edca_settings(&scenario, settings(&scenario), first, &categories);
+            settings.slot_rules = slot_rules;
+            match aggregates {
+                Some((asks, amsdu)) => with_aggregates(settings, asks, amsdu),
+                None => settings,
+            }
+        };
+        let general = run!(GeneralChannel::new(settings()), &scenario);
+        let links = RadioLinks::full(scenario.stations);
+        let space = run!(SpatialChannel::with_categories(settings(), links), &scenario);
+        assert_same(&general, &space);
+    }
+
+    /// Whoever hears whom.
+    #[test]
+    fn every_packet_ends_once_whatever_the_categories_in_space(
+        scenario in scenario(),
+        reception in capture(),
+        (data_error, control_error, miss) in (0.0..0.5, 0.0..0.5, 0.0..0.5),
+        (fades, for_all, eifs_is_nav, asks) in any::<(bool, bool, bool, bool)>(),
+        categories in prop::collection::vec(category(), 1..4),
+    ) {
+        let mut scenario = scenario;
+        if eifs_is_nav {
+            scenario.access.eifs = Eifs::Nav;
+        }
+        let mut stations = settings(&scenario);
+        for station in &mut stations {
+            station.data_error_to = data_error;
+            station.data_error_from = data_error;
+            station.control_error_to = control_error;
+        }
+        let signals = SignalSettings {
+            reception,
+            fading: if fades { Fading::Rayleigh } else { Fading::None },
+            chances: chances(scenario.stations, scenario.seed),
+            legacy: vec![],
+        };
+        let settings = edca_settings(&scenario, stations, First::Udp, &categories);
+        let settings = if eifs_is_nav { settings } else { with_aggregates(settings, asks, 0) };
+        let links = random_links(&scenario).with_misses(|_, _| miss);
+        let mut space = SpatialChannel::with_categories(settings, links).with_signals(signals);
+        space.set_errors_for_all(for_all);
+        assert_every_packet_ends_once(&run!(space, &scenario));
+    }
+}
