@@ -132,6 +132,7 @@ impl Cubic {
             curve.pause(ack.now.saturating_since(since));
         }
         if !ack.window_limited || ack.in_recovery || ack.segments <= 0.0 {
+            self.hystart.watch(&mut self.window, ack);
             return;
         }
         let mut segments = ack.segments;
@@ -184,6 +185,7 @@ impl CongestionControl for Cubic {
         }
         if !ack.window_limited {
             self.idle_since = self.idle_since.or(Some(ack.now));
+            self.hystart.watch(&mut self.window, ack);
             return;
         }
         if let (Some(since), Some(epoch)) = (self.idle_since.take(), &mut self.epoch) {

@@ -7,7 +7,8 @@
 //! constants of Linux's CUBIC: from 16 segments up slow start ends
 //!
 //! - when ACKs that follow each other within 2 ms have come for longer than half the smallest round-trip time since the
-//!   round began (ACK train; Linux adds up to half a millisecond for segments that offload sends at once), or
+//!   round began (ACK train; Linux adds up to half a millisecond for segments that offload sends at once, and takes the
+//!   whole instead of the half where segments are paced), or
 //! - when the smallest of more than eight round-trip times of a round exceeds the smallest of all by an eighth of it,
 //!   at least 4 and at most 16 ms (delay).
 
@@ -58,6 +59,16 @@ impl HyStart {
             Self::PlusPlus(plus_plus) => plus_plus.grow(window, ack),
         }
     }
+
+    /// An ACK with which the window may not grow: Linux's HyStart looks at its time and round trip all the same.
+    pub fn watch(&mut self, window: &mut Window, ack: &Ack) {
+        if let Self::Classic(classic) = self
+            && window.in_slow_start()
+            && classic.ends(window.cwnd, ack)
+        {
+            window.ssthresh = window.cwnd;
+        }
+    }
 }
 
 /// Bounds of the rise that ends slow start, in seconds.
@@ -89,7 +100,7 @@ pub struct Classic {
     round: Round,
     /// Smallest round-trip time, in seconds.
     base: f64,
-    /// Smallest of the round, and its samples; below 16 segments nothing is looked at.
+    /// Smallest of the round, and its samples; rounds are followed from 16 segments up.
     min: f64,
     samples: u32,
     /// When the round began.
@@ -113,20 +124,30 @@ impl Default for Classic {
 
 impl Classic {
     fn grow(&mut self, window: &mut Window, ack: &Ack) {
-        if self.round.ends(ack) {
-            (self.begin, self.last) = (ack.now, ack.now);
-            (self.min, self.samples) = (f64::INFINITY, 0);
-        }
-        let rtt = ack.rtt.map_or(f64::INFINITY, Duration::as_secs);
-        self.base = self.base.min(rtt);
-        if window.cwnd >= LOW_WINDOW && (self.train(window.cwnd, ack) || self.delayed(rtt)) {
+        if self.ends(window.cwnd, ack) {
             window.ssthresh = window.cwnd;
         } else {
             window.add(ack.segments);
         }
     }
 
-    /// Whether ACKs without a gap have come for half the smallest round-trip time.
+    /// Whether slow start ends with this ACK.
+    fn ends(&mut self, cwnd: f64, ack: &Ack) -> bool {
+        let rtt = ack.rtt.map_or(f64::INFINITY, Duration::as_secs);
+        self.base = self.base.min(rtt);
+        if cwnd < LOW_WINDOW {
+            return false;
+        }
+        // Linux looks at rounds only here, so that the first one begins when the window has got so large.
+        if self.round.ends(ack) {
+            (self.begin, self.last) = (ack.now, ack.now);
+            (self.min, self.samples) = (f64::INFINITY, 0);
+        }
+        self.train(cwnd, ack) || self.delayed(rtt)
+    }
+
+    /// Whether ACKs without a gap have come for half the smallest round-trip time; for all of it where segments are
+    /// paced, because pacing alone may stretch them over half of it.
     fn train(&mut self, cwnd: f64, ack: &Ack) -> bool {
         let close = ack.now.saturating_since(self.last).as_secs() <= ACK_DELTA;
         if close {
@@ -134,7 +155,8 @@ impl Classic {
         }
         // Linux's pacing rate in slow start, though nothing is paced: twice the window in a round trip.
         let burst = OFFLOAD.0 * ack.srtt.as_secs() / (2.0 * cwnd * ack.mss);
-        close && ack.now.saturating_since(self.begin).as_secs() > (self.base + burst.min(OFFLOAD.1)) / 2.0
+        let part = if ack.paced { 1.0 } else { 0.5 };
+        close && ack.now.saturating_since(self.begin).as_secs() > part * (self.base + burst.min(OFFLOAD.1))
     }
 
     fn delayed(&mut self, rtt: f64) -> bool {
@@ -238,6 +260,41 @@ mod tests {
         assert_eq!((window.cwnd, window.ssthresh), (53.0, f64::INFINITY));
         classic.grow(&mut window, &ack(0.101, 0.040, una + 1, 48));
         assert_eq!((window.cwnd, window.ssthresh), (53.0, 53.0));
+    }
+
+    /// By hand: ACKs 1 ms apart in one round. Half of 40 ms, and half a millisecond for offload, are over with the 22nd;
+    /// the whole 41 ms with the 43rd.
+    #[test]
+    fn a_train_of_paced_segments_may_last_a_whole_round_trip() {
+        let ends = |paced: bool, acks: u32| {
+            let mut classic = Classic::default();
+            let mut window = Window::new(Start::with_window(16.0));
+            for i in 0..acks {
+                let now = 0.1 + 0.001 * f64::from(i);
+                classic.grow(&mut window, &Ack { paced, ..ack(now, 0.040, u64::from(i) + 1, 100) });
+            }
+            window.ssthresh
+        };
+        assert_eq!((ends(false, 21), ends(false, 22)), (f64::INFINITY, 37.0));
+        assert_eq!((ends(true, 42), ends(true, 43)), (f64::INFINITY, 58.0));
+    }
+
+    /// Bottleneck of 20 segments a second, ACKs for two of them, 100 ms without queue, as in Linux's own
+    /// test of HyStart at 166 kbit/s, by hand: the ACK that finds 16 segments (the fourth) begins the first round, which
+    /// lasts until what was sent then (22 segments) is acknowledged. The next one begins with ACK 12; the ninth sample
+    /// above 112.5 ms is that of ACK 20, at 48 segments.
+    #[test]
+    fn rounds_are_followed_from_sixteen_segments_up() {
+        let mut classic = Classic::default();
+        let mut window = Window::new(Start::with_window(10.0));
+        for i in 1..=25_u32 {
+            let (una, sent) = (2 * u64::from(i), window.cwnd as u64 + 2 * u64::from(i - 1));
+            let ack = Ack { segments: 2.0, ..ack(0.1 * f64::from(i), 0.1 * f64::from(i), una, sent) };
+            if window.in_slow_start() {
+                classic.grow(&mut window, &ack);
+            }
+        }
+        assert_eq!((window.cwnd, window.ssthresh), (48.0, 48.0));
     }
 
     /// By hand: the ACKs of a round come 3 ms apart, so they are no train; 40 ms give a threshold of 45 ms, and the

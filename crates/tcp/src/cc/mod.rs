@@ -103,6 +103,8 @@ pub struct Ack {
     pub duplicate: bool,
     /// Payload of a full segment, in bytes.
     pub mss: f64,
+    /// The sender paces what it sends.
+    pub paced: bool,
 }
 
 /// A sample of the delivery rate (Y. Cheng et al., draft-cheng-iccrg-delivery-rate-estimation-02, section 3.3).

@@ -30,6 +30,7 @@ pub fn ack(now: f64, rtt: f64, una: u64, nxt: u64) -> Ack {
         in_recovery: false,
         duplicate: false,
         mss: MSS as f64,
+        paced: false,
     }
 }
 

@@ -344,6 +344,7 @@ impl Sender {
             in_recovery: told.in_recovery,
             duplicate: told.acked == 0,
             mss,
+            paced: self.paces,
         });
     }
 
