@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -304,6 +304,27 @@ class Read:
         """Whether a clause fails, whatever the others do."""
         return "fails" in self._results
 
+    def may_hold(self, shrink: float) -> bool:
+        """Whether it may hold with more seeds; see `Comparison.may`."""
+        return all(one.may("holds", shrink) for one, counts in zip(self.tested, self.counted) if counts)
+
+    def may_rule_out(self, shrink: float) -> bool:
+        """Whether a clause fails, or may with more seeds."""
+        return any(one.may("fails", shrink) for one, counts in zip(self.tested, self.counted) if counts)
+
+    def worth_more(self, shrink: float) -> list[int]:
+        """Find the undecided clauses that more seeds may decide, as far as that changes the result."""
+        if self.result != "undecided":
+            return []
+        can_hold = self.may_hold(shrink)
+        return [
+            place
+            for place, (one, counts) in enumerate(zip(self.tested, self.counted))
+            if counts
+            and one.result == "undecided"
+            and (can_hold or one.may("fails", shrink) or (self.rules_out and one.may("holds", shrink)))
+        ]
+
     @property
     def says(self) -> str:
         """The reading in words."""
@@ -337,17 +358,29 @@ class Judgement:
         """Whether a reading was not run."""
         return any(tested.missing for one in self.readings for tested in one.tested)
 
-    def open_rows(self, readings: Iterable[int] | None = None) -> list[Row]:
-        """Rows of undecided clauses in undecided readings (all, or these): more seeds may decide."""
-        wanted = range(len(self.readings)) if readings is None else readings
-        return [
-            row
-            for index in wanted
-            if self.readings[index].result == "undecided"
-            for tested in self.readings[index].tested
-            if tested.result == "undecided"
-            for row in tested.rows
-        ]
+    def worth_more(self, shrink: float, readings: Iterable[int] | None = None) -> set[tuple[int, int]]:
+        """Find the clauses of which more seeds may change the verdict, or the results of some readings.
+
+        Parameters
+        ----------
+        shrink : float
+            How wide intervals will be with all the seeds that there can be, over how wide they are.
+        readings : iterable of int, optional
+            The readings, by their place; without them the verdict counts.
+
+        Returns
+        -------
+        set of (reading, clause)
+            Their places.
+        """
+        if readings is not None:
+            return {(index, place) for index in readings for place in self.readings[index].worth_more(shrink)}
+        may_hold = [one.may_hold(shrink) for one in self.readings]
+        may_rule_out = [one.may_rule_out(shrink) for one in self.readings]
+        depends = any(may_hold) and any(may_rule_out) and len(self.readings) > 1
+        if not (all(may_hold) or depends or all(may_rule_out)):
+            return set()
+        return self.worth_more(shrink, range(len(self.readings)))
 
 
 def judge(
@@ -357,6 +390,7 @@ def judge(
     *,
     looks: int = 1,
     before: Judgement | None = None,
+    again: Container[tuple[int, int]] = (),
 ) -> Judgement:
     """Judge a claim in all its readings.
 
@@ -372,7 +406,9 @@ def judge(
         How often the data are looked at, with more seeds each time. Each look has an equal part of the probability to
         be wrong, so that all together have no more than one would (Bonferroni).
     before : Judgement, optional
-        That of the look before. What was decided there stays so.
+        That of the look before.
+    again : container of (reading, clause)
+        What there are more seeds for since then; all else stays as it was before.
 
     Returns
     -------
@@ -385,13 +421,10 @@ def judge(
     reads = []
     for index, reading in enumerate(claims.readings(claim)):
         known = before.readings[index] if before is not None else None
-        if known is not None and known.result != "undecided":
-            reads.append(known)
-            continue
         labels, places = claims.bound(reading)
         tested = []
         for place, clause in enumerate(claim.clauses):
-            if known is not None and known.tested[place].result != "undecided":
+            if known is not None and (index, place) not in again:
                 tested.append(known.tested[place])
                 continue
             rows, predicate = clause.filled(places)

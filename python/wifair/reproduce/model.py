@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wifair.reproduce.claims import Claim, Claims, Recorded, read_claims, read_recorded
 from wifair.reproduce.table import Known, Label, Table, read_known
+from wifair.statistics import student_t_quantile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +44,12 @@ class Effort(enum.Enum):
     def seeds_at(self, look: int) -> int:
         """Count the seeds at a look at the data: twice as many each time."""
         return int(self.pick(3, 5)) << look
+
+    def shrink(self, look: int) -> float:
+        """How wide intervals are at the last look, about, over how wide they are at this one."""
+        now, last = self.seeds_at(look), self.seeds_at(self.looks - 1)
+        quantiles = student_t_quantile(0.99, last - 1) / student_t_quantile(0.99, now - 1)
+        return quantiles * math.sqrt(now / last)
 
     @property
     def looks(self) -> int:

@@ -31,6 +31,10 @@ __all__ = ["KINDS", "Comparison", "Result", "Tested", "check", "criterion"]
 Result = Literal["holds", "fails", "undecided"]
 
 
+STANDARD_ERROR = 0.4
+"""About what part of the half width of an interval it is."""
+
+
 @dataclass(frozen=True)
 class Comparison:
     """One value against one region."""
@@ -45,6 +49,20 @@ class Comparison:
     """Upper end of it."""
     result: Result
 
+    def may(self, wanted: Result, shrink: float) -> bool:
+        """Whether it may come out as wanted, with an interval `shrink` times as wide as this one.
+
+        The estimate will move, by a standard error in the wanted direction at best.
+        """
+        if self.result != "undecided":
+            return self.result == wanted
+        estimate, low, high = self.bounds
+        if not (math.isfinite(low) and math.isfinite(high)):
+            return True  # too few seeds to tell
+        room = min(estimate - self.low, self.high - estimate)  # negative outside the region
+        needed = (shrink - STANDARD_ERROR) * (high - low) / 2
+        return (room if wanted == "holds" else -room) > needed
+
 
 @dataclass(frozen=True)
 class Tested:
@@ -56,6 +74,11 @@ class Tested:
     """What it was tested on."""
     missing: str = ""
     """What was not run."""
+
+    def may(self, wanted: Result, shrink: float) -> bool:
+        """Whether it may come out as wanted with more seeds; see `Comparison.may`."""
+        some = all if wanted == "holds" else any
+        return not self.missing and some(one.may(wanted, shrink) for one in self.comparisons)
 
     @property
     def decisive(self) -> Comparison | None:

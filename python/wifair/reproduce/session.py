@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair.reproduce.claims import Claim, Control, Judgement, judge, with_null
+from wifair.reproduce.claims import Claim, Control, Judgement, Read, judge, with_null
 from wifair.reproduce.model import Case, Effort, Experiment, Measured, Paper
 from wifair.reproduce.runner import Runner
 from wifair.reproduce.table import Label, Row, Table
@@ -288,28 +288,38 @@ class _Sequential:
         self.work, self.claim, self.control = work, claim, control
         self.look = -1
         self.judgement: Judgement | None = None
-        self.waits = False
-        """For more seeds."""
+        self.again: set[tuple[int, int]] = set()
+        """Readings and clauses that wait for more seeds."""
 
     def judge(self) -> Judgement:
         """Look at the rows that there are now."""
         self.look += 1
-        self.waits = False
-        effort = self.work.effort
+        looks = self.work.effort.looks
         tables = self.work.tables_at(self.look, self.control)
         declared = self.work.chosen.paper.declared
-        self.judgement = judge(declared, self.claim, tables, looks=effort.looks, before=self.judgement)
+        self.judgement = judge(declared, self.claim, tables, looks=looks, before=self.judgement, again=self.again)
+        self.again = set()
         return self.judgement
 
-    def ask(self, readings: Iterable[int] | None = None) -> set[int]:
-        """Ask for more seeds where they may decide; the cases by their ids."""
+    def ask(self, readings: Iterable[int] | None = None) -> dict[int, int]:
+        """Ask for more seeds where they may decide, in these readings; how many, by the id of the case."""
         assert self.judgement is not None
+        wanted: dict[int, int] = {}
         if self.look + 1 >= self.work.effort.looks:
-            return set()
-        rows = self.judgement.open_rows(readings)
-        wanted = {id(row.case) for row in rows if row.case is not None and row.case.random}
-        self.waits = bool(wanted)
+            return wanted
+        seeds = self.work.effort.seeds_at(self.look + 1)
+        for index, place in self.judgement.worth_more(self.work.effort.shrink(self.look), readings):
+            rows = self.judgement.readings[index].tested[place].rows
+            cases = {id(row.case): seeds for row in rows if row.case is not None and row.case.random}
+            if cases:
+                self.again.add((index, place))
+                wanted |= cases
         return wanted
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for more seeds."""
+        return bool(self.again)
 
 
 class _Work:
@@ -359,14 +369,18 @@ class _Work:
     def judge(self, runner: Runner) -> bool:
         """Measure, judge, and ask for more seeds where they may decide; say whether it did."""
         self._measure(runner)
-        wanted: set[int] = set()
+        wanted: dict[int, int] = {}
+
+        def want(more: Mapping[int, int]) -> None:
+            wanted.update({case: max(seeds, wanted.get(case, 0)) for case, seeds in more.items()})
+
         for claim in self.chosen.claims:
             own = self.own[claim.id]
             if own.look < 0 or own.waits:
                 judgement = own.judge()
                 can_decide = not judgement.misses_rows and not (claim.full_only and self.effort is Effort.QUICK)
                 if judgement.verdict == "undecided" and can_decide:
-                    wanted |= own.ask()
+                    want(own.ask())
             without = self.without.get(claim.id)
             if without is None or own.judgement is None:
                 continue
@@ -376,7 +390,7 @@ class _Work:
             if not own.waits and not without.waits and without.judgement is not None:
                 holding = [i for i, one in enumerate(own.judgement.readings) if one.result == "holds"]
                 if holding and _specific(own.judgement, without.judgement) is None:
-                    wanted |= without.ask(holding)
+                    want(without.ask(holding))
         return self._more(wanted)
 
     def _measure(self, runner: Runner) -> None:
@@ -439,25 +453,21 @@ class _Work:
             row.why = next((one.why for one in paper.deviations if one.fits(experiment.id, row) and row.is_far), "")
         return table
 
-    def _more(self, wanted: set[int]) -> bool:
-        """Give these cases twice the seeds; say whether there was one."""
-        added = False
+    def _more(self, wanted: Mapping[int, int]) -> bool:
+        """Give these cases so many seeds; say whether anything waits for them."""
 
         def longer(case: Case) -> Case:
-            nonlocal added
-            most = self.effort.seeds_at(self.effort.looks - 1)
-            if id(case) not in wanted or len(case.seeds) >= most:
+            seeds = wanted.get(id(case), 0)
+            if len(case.seeds) >= seeds:
                 return case
-            added = True
-            begin = case.seeds[0]
-            return replace(case, seeds=tuple(range(begin, begin + min(2 * len(case.seeds), most))))
+            return replace(case, seeds=tuple(range(case.seeds[0], case.seeds[0] + seeds)))
 
         for key, some in self.cases.items():
             self.cases[key] = [longer(case) for case in some]
         for by_experiment in self.nulls.values():
             for key, nulls in by_experiment.items():
                 by_experiment[key] = [null and longer(null) for null in nulls]
-        return added or any(one.waits for some in (self.own, self.without) for one in some.values())
+        return any(one.waits for some in (self.own, self.without) for one in some.values())
 
     def outcome(self) -> PaperOutcome:
         shown = {key: self.tables[key] for key in self.chosen.experiments}
@@ -465,19 +475,29 @@ class _Work:
 
 
 def _specific(judgement: Judgement, without: Judgement | None) -> bool | None:
-    """Whether a claim needs its mechanism: where it holds, it does not hold without."""
+    """Whether a claim needs its mechanism: where it holds, it does not hold without.
+
+    Without it a value often lies at the limit itself (a ratio at one, where the null makes both sides alike), so that
+    no number of seeds decides. Then the claim needs its mechanism if the effect is smaller without, for sure.
+    """
     if without is None:
         return None
-    pairs = [
-        (one.result, other.rules_out, other.result)
-        for one, other in zip(judgement.readings, without.readings)
-        if one.result == "holds"
-    ]
+    pairs = [(one, other) for one, other in zip(judgement.readings, without.readings) if one.result == "holds"]
     if not pairs:
         return None
-    if all(ruled_out for _, ruled_out, _ in pairs):
-        return True
-    return False if any(result == "holds" for _, _, result in pairs) else None
+    if any(other.result == "holds" for _, other in pairs):
+        return False
+    return True if all(other.rules_out or _is_weaker(other, one) for one, other in pairs) else None
+
+
+def _is_weaker(without: Read, held: Read) -> bool:
+    """Whether an undecided comparison is, for sure, farther from holding than where the claim holds."""
+    return any(
+        there.result == "undecided" and (there.bounds.high < here.bounds.low or here.bounds.high < there.bounds.low)
+        for i, counts in enumerate(held.counted)
+        if counts
+        for here, there in zip(held.tested[i].comparisons, without.tested[i].comparisons)
+    )
 
 
 def _row(labels: Mapping[str, Label], item: Measured, case: Case | None) -> Row:
