@@ -42,8 +42,8 @@ class Effort(enum.Enum):
         return tuple(range(1, self.seeds_at(0) + 1))
 
     def seeds_at(self, look: int) -> int:
-        """Count the seeds at a look at the data: twice as many each time."""
-        return int(self.pick(3, 5)) << look
+        """Count the seeds at a look at the data."""
+        return SEEDS[self.value][look]
 
     def shrink(self, look: int) -> float:
         """How wide intervals are at the last look, about, over how wide they are at this one."""
@@ -53,8 +53,12 @@ class Effort(enum.Enum):
 
     @property
     def looks(self) -> int:
-        """How often a claim is looked at: as long as it is undecided; the second time with 6 or 10 seeds."""
-        return 2
+        """How often a claim is looked at, as long as it is undecided and more seeds may decide."""
+        return len(SEEDS[self.value])
+
+
+SEEDS: Mapping[str, tuple[int, ...]] = {"quick": (3, 6, 12), "full": (5, 10, 20)}
+"""Seeds at each look at the data."""
 
 
 @dataclass(frozen=True)

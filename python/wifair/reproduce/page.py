@@ -12,6 +12,7 @@ import numpy as np
 from wifair._core import __version__
 from wifair.reproduce.claims import VERDICTS
 from wifair.reproduce.page_style import SCRIPT, STYLE
+from wifair.reproduce.recording import READMES
 from wifair.reproduce.text import compared, first_readings, number, shown_rows
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def paper(
     parts += [_by_reading(item), _by_control(item)]
     readme = of.folder / "README.md"
     if readme.is_file():
-        parts.append("<h2>How it was read</h2>" + markdown(readme.read_text(encoding="utf-8")))
+        parts.append("<h2>How it was read</h2>" + markdown(READMES.sub("", readme.read_text(encoding="utf-8"))))
     return _page(of.title, parts)
 
 
@@ -397,14 +398,13 @@ def _by_control(item: PaperOutcome) -> str:
 
 
 def _effort(outcome: Outcome) -> str:
+    seeds = [str(outcome.effort.seeds_at(look)) for look in range(outcome.effort.looks)]
+    looks = f"{seeds[0]} seeds; {' or '.join(seeds[1:])} where these do not decide"
     if outcome.effort.value == "full":
-        return (
-            f'<p class="small">wifair {__version__}, full: the durations of the papers; five seeds, ten where these do '
-            "not decide.</p>"
-        )
+        return f'<p class="small">wifair {__version__}, full: the durations of the papers; {looks}.</p>'
     return (
-        f'<p class="small">wifair {__version__}, <strong>quick</strong>: fewer seeds and shorter runs. What they do '
-        "not decide is undecided; <code>--full</code> decides more.</p>"
+        f'<p class="small">wifair {__version__}, <strong>quick</strong>: short runs, fewer points, {looks}. What that '
+        "leaves undecided <code>--full</code> may decide.</p>"
     )
 
 

@@ -52,7 +52,8 @@ class Comparison:
     def may(self, wanted: Result, shrink: float) -> bool:
         """Whether it may come out as wanted, with an interval `shrink` times as wide as this one.
 
-        The estimate will move, by a standard error in the wanted direction at best.
+        The estimate will move, by a standard error in the wanted direction at best. At the limit itself no number of
+        seeds decides.
         """
         if self.result != "undecided":
             return self.result == wanted
@@ -60,7 +61,7 @@ class Comparison:
         if not (math.isfinite(low) and math.isfinite(high)):
             return True  # too few seeds to tell
         room = min(estimate - self.low, self.high - estimate)  # negative outside the region
-        needed = (shrink - STANDARD_ERROR) * (high - low) / 2
+        needed = max(shrink - STANDARD_ERROR, 0.1) * (high - low) / 2
         return (room if wanted == "holds" else -room) > needed
 
 

@@ -15,8 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from wifair import _core
-from wifair.columns import Columns
 from wifair.errors import Interrupted, RunError
 from wifair.results import Results
 from wifair.simulate import cores
@@ -28,7 +29,10 @@ from wifair.sweeps.store import Key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
+
     from wifair._core import Outcome
+    from wifair.columns import Columns
     from wifair.reproduce.model import Case
     from wifair.scenario import Scenario
 
@@ -92,6 +96,7 @@ class Runner:
         self.path = None if store is None else Path(store)
         self.threads, self.progress = threads, progress
         self._outcomes: dict[_Key, Outcome] = {}
+        self._read: dict[int, Results] = {}
 
     def run(self, cases: Iterable[Case]) -> None:
         """Run cases.
@@ -106,15 +111,16 @@ class Runner:
         cases = list(cases)
         if self.path is not None:
             _compute_into(cases, self.path, self.threads, self.progress)
+            self._read = _read(cases, self.path)
             return
         wanted = {key: case.scenario for case in cases for key in _keys(case) if key not in self._outcomes}
         if wanted:
             self._outcomes |= _run(wanted, self.threads or cores(), self.progress)
 
     def results(self, case: Case) -> Results:
-        """Results of a case that was run."""
+        """Results of a case of the last `run`."""
         if self.path is not None:
-            return _read(case, self.path)
+            return self._read[id(case)]
         keys = _keys(case)
         step_s = (keys[0].step_ns or 0) / 1e9
         return Results(case.scenario, [self._outcomes[key] for key in keys], series_step_s=step_s)
@@ -201,10 +207,28 @@ def _compute_into(cases: list[Case], path: Path, threads: int | None, progress: 
                 raise RunError(f"{name} failed with seed {failure.seed}: {failure.message}", failure.seed)
 
 
-def _read(case: Case, path: Path) -> Results:
-    tables = [*TABLES, *(("series", "queues") if case.series else ())]
-    runs = Runs(path, [(Key(case.scenario.hash, seed), {}) for seed in case.seeds], tables)
-    return _Read(case, {name: _without_scenario(runs.table(name)) for name in ("runs", *tables)})
+def _read(cases: list[Case], path: Path) -> dict[int, Results]:
+    """Read the results of cases, by their ids: all at once, as a store looks through all it has before it answers."""
+    found: dict[int, Results] = {}
+    for with_series in (False, True):
+        some = [case for case in cases if (case.series is not None) is with_series]
+        names = ["runs", *TABLES, *(("series", "queues") if with_series else ())]
+        wanted = [(Key(case.scenario.hash, seed), {PLACE: at}) for at, case in enumerate(some) for seed in case.seeds]
+        runs = Runs(path, wanted, names[1:])
+        tables = {name: runs.table(name) for name in names} if some else {}
+        ends = {name: np.searchsorted(table[PLACE], np.arange(len(some) + 1)) for name, table in tables.items()}
+        for at, case in enumerate(some):
+            own = {name: _part(table, ends[name][at : at + 2]) for name, table in tables.items()}
+            found[id(case)] = _Read(case, own)
+    return found
+
+
+PLACE = "place of the case"
+"""Label of the runs of a case while they are read."""
+
+
+def _part(table: Columns, ends: NDArray[np.int64]) -> Columns:
+    return table.without((PLACE, "scenario")).part(int(ends[0]), int(ends[1]))
 
 
 class _Read(Results):
@@ -217,10 +241,6 @@ class _Read(Results):
         self.cells = tables["runs"]
         self.flows, self.stations, self.sessions = (tables[name] for name in ("flows", "stations", "sessions"))
         self.series, self.queues = tables.get("series"), tables.get("queues")
-
-
-def _without_scenario(table: Columns) -> Columns:
-    return Columns({name: column for name, column in table.items() if name != "scenario"}, table.about)
 
 
 class _Bar:

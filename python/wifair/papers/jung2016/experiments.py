@@ -23,8 +23,11 @@ __all__ = ["EXPERIMENTS", "LENGTHS", "NODES", "SETTINGS", "UNITS"]
 HERE = Path(__file__).parent
 
 NODES = (2, 4, 6, 8, 10)
+QUICK_NODES = (2, 4, 10)
 LENGTHS = (5_000, 10_000, 50_000, 100_000, 500_000)
 """Bytes; the text names 10, 50 and 500 kB, the points of the figures are lost."""
+QUICK_LENGTHS = (10_000, 50_000, 500_000)
+"""A quick run has fewer points, so that there is time for more seeds."""
 
 TCPS: Mapping[str, Mapping[str, object]] = {
     "reno": {"tcp.cc": "reno"},
@@ -150,7 +153,7 @@ def _by_nodes(direction: str, tcps: Iterable[str], settings: Iterable[str] = SET
     def cases(effort: Effort) -> Iterator[Case]:
         for setting in settings:
             for tcp in tcps:
-                for n in NODES:
+                for n in effort.pick(QUICK_NODES, NODES):
                     yield _case(effort, direction, tcp, {"n": n}, setting=setting)
 
     return cases
@@ -173,7 +176,7 @@ def _by_length(direction: str) -> Cases:
     def cases(effort: Effort) -> Iterator[Case]:
         for setting in SETTINGS:
             for tcp in LOADS:
-                for length in LENGTHS:
+                for length in effort.pick(QUICK_LENGTHS, LENGTHS):
                     yield _case(effort, direction, tcp, {"length": length}, setting=setting)
 
     return cases
