@@ -18,8 +18,9 @@ from command import started
 from wifair import reproduce
 from wifair.cli import main
 from wifair.reproduce import Effort, Estimate, page, session
-from wifair.reproduce.claims import VERDICTS, Recorded
+from wifair.reproduce.claims import VERDICTS, Judgement, Recorded
 from wifair.reproduce.plain import claim_to_dict
+from wifair.reproduce.recording import READMES, summary
 from wifair.sweeps import Store
 
 CLAIMS = {"jung2016": 36, "lee2007": 23, "kemerlis2006": 24, "oda2012": 20, "las": 23}
@@ -155,6 +156,31 @@ def test_what_is_recorded_is_of_claims_that_there_are(key: str) -> None:
         for recorded in by_effort.values():
             assert recorded.verdict in VERDICTS
             assert (recorded.without in VERDICTS) == (claims[id_].control is not None), id_
+
+
+@pytest.mark.parametrize("key", reproduce.KEYS)
+def test_recorded_quick_verdicts_do_not_contradict_full_ones(key: str) -> None:
+    """Where they would, a quick run says `undecided`: what is recorded of both is shown to nobody side by side."""
+    paper = session.load(key)
+    for id_, recorded in paper.recorded.items():
+        if {"quick", "full"} <= recorded.keys():
+            quick, full = (_shown(paper, id_, effort) for effort in ("quick", "full"))
+            assert quick in ("undecided", full), id_
+
+
+def _shown(paper: reproduce.Paper, id_: str, effort: str) -> str:
+    """What a run with this effort shows, if it finds what is recorded."""
+    found = paper.recorded[id_][effort].verdict
+    judgement = Judgement(found, ())  # type: ignore[arg-type]
+    claim = next(claim for claim in paper.claims if claim.id == id_)
+    return session.shown(paper, claim, Effort(effort), judgement).verdict
+
+
+@pytest.mark.parametrize("key", reproduce.KEYS)
+def test_readmes_have_the_recorded_verdicts(key: str) -> None:
+    paper = session.load(key)
+    (found,) = READMES.findall((paper.folder / "README.md").read_text(encoding="utf-8"))
+    assert found == summary(paper)
 
 
 QUICKLY = [

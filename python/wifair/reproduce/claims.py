@@ -346,17 +346,24 @@ class Judgement:
         return sum(one.result == "holds" for one in self.readings)
 
     @property
-    def text(self) -> str:
-        """The verdict with the numbers that belong to it."""
-        of = len(self.readings)
-        if self.verdict in ("depends", "holds", "fails", "partly") and of > 1:
-            return f"{self.verdict} ({self.holding} of {of})"
-        return self.verdict
+    def ruled_out(self) -> int:
+        """Readings in which a clause fails."""
+        return sum(one.rules_out for one in self.readings)
 
     @property
-    def misses_rows(self) -> bool:
-        """Whether a reading was not run."""
-        return any(tested.missing for one in self.readings for tested in one.tested)
+    def counts(self) -> str:
+        """In how many readings it holds; empty where there is one, or where no run can say."""
+        of = len(self.readings)
+        if of < 2 or self.verdict in GIVEN:
+            return ""
+        if self.verdict == "undecided":
+            return f"holds in {self.holding}, not in {self.ruled_out} of {of}"
+        return f"{self.holding} of {of}"
+
+    @property
+    def text(self) -> str:
+        """The verdict with the numbers that belong to it."""
+        return f"{self.verdict} ({self.counts})" if self.counts else self.verdict
 
     def worth_more(self, shrink: float, readings: Iterable[int] | None = None) -> set[tuple[int, int]]:
         """Find the clauses of which more seeds may change the verdict, or the results of some readings.

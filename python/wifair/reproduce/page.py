@@ -119,9 +119,7 @@ def _tag(judged: Judged) -> str:
 
 
 def _verdict(judgement: Judgement) -> str:
-    of = len(judgement.readings)
-    many = judgement.verdict in ("holds", "partly", "depends", "fails") and of > 1
-    tail = f" ({judgement.holding} of {of} readings)" if many else ""
+    tail = f" ({judgement.counts} readings)" if judgement.counts else ""
     mark = MARKS.get(judgement.verdict, "\u2022")
     return f'<span class="verdict v-{judgement.verdict}">{mark} {WORDS[judgement.verdict]}{tail}</span>'
 

@@ -66,6 +66,7 @@ def claim_to_dict(judged: Judged) -> dict[str, Any]:
         "source": claim.source,
         "verdict": judgement.verdict,
         "holding": judgement.holding,
+        "ruled_out": judgement.ruled_out,
         "note": judgement.note,
         "clauses": [
             _clause(clause, first.tested[index] if first else None, judgement, index)

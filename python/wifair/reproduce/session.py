@@ -378,7 +378,7 @@ class _Work:
             own = self.own[claim.id]
             if own.look < 0 or own.waits:
                 judgement = own.judge()
-                can_decide = not judgement.misses_rows and not (claim.full_only and self.effort is Effort.QUICK)
+                can_decide = not (claim.full_only and self.effort is Effort.QUICK)
                 if judgement.verdict == "undecided" and can_decide:
                     want(own.ask())
             without = self.without.get(claim.id)
@@ -427,15 +427,10 @@ class _Work:
         alone = self.own[claim.id].judgement
         assert alone is not None
         without = self.without[claim.id].judgement if claim.id in self.without else None
-        judgement = alone
-        if claim.given is None and self.effort is Effort.QUICK:
-            if claim.full_only:
-                judgement = alone = Judgement("undecided", alone.readings, claim.full_only)
-                without = None if without is None else Judgement("undecided", without.readings, claim.full_only)
-            full = self.chosen.paper.recorded.get(claim.id, {}).get(Effort.FULL.value)
-            if full is not None and judgement.verdict not in ("undecided", full.verdict):
-                note = f"short runs and few seeds say `{judgement.verdict}`, a full run `{full.verdict}`"
-                judgement = Judgement("undecided", alone.readings, note)
+        if claim.given is None and self.effort is Effort.QUICK and claim.full_only:
+            alone = Judgement("undecided", alone.readings, claim.full_only)
+            without = None if without is None else Judgement("undecided", without.readings, claim.full_only)
+        judgement = shown(self.chosen.paper, claim, self.effort, alone)
         controlled = None
         if claim.control is not None:
             control = declared.controls[claim.control]
@@ -472,6 +467,17 @@ class _Work:
     def outcome(self) -> PaperOutcome:
         shown = {key: self.tables[key] for key in self.chosen.experiments}
         return PaperOutcome(self.chosen.paper, shown, [self._judged(claim) for claim in self.chosen.claims], self.cases)
+
+
+def shown(paper: Paper, claim: Claim, effort: Effort, judgement: Judgement) -> Judgement:
+    """Choose what is shown of a claim: a quick run that contradicts the recorded full one has not decided it."""
+    full = paper.recorded.get(claim.id, {}).get(Effort.FULL.value)
+    if effort is not Effort.QUICK or claim.given is not None or full is None:
+        return judgement
+    if judgement.verdict in ("undecided", full.verdict):
+        return judgement
+    note = f"short runs and few seeds say `{judgement.verdict}`, a full run `{full.verdict}`"
+    return Judgement("undecided", judgement.readings, note)
 
 
 def _specific(judgement: Judgement, without: Judgement | None) -> bool | None:
