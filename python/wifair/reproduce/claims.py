@@ -357,7 +357,9 @@ class Judgement:
         if of < 2 or self.verdict in GIVEN:
             return ""
         if self.verdict == "undecided":
-            return f"holds in {self.holding}, not in {self.ruled_out} of {of}"
+            return f"holds in {self.holding}, fails in {self.ruled_out} of {of}"
+        if self.verdict == "partly":
+            return f"as a whole in 0 of {of}"
         return f"{self.holding} of {of}"
 
     @property

@@ -211,7 +211,11 @@ def _sentence(text: str) -> str:
 def _clause(of: Paper, clause: Clause, tested: Tested | None, judgement: Judgement, place: int) -> str:
     decisive = tested.decisive if tested is not None else None
     measured = _measured(decisive, clause.unit) if decisive else _e(tested.missing if tested else "not run")
-    at = f'<div class="small">{_e(_human(of, decisive.at))}</div>' if decisive and decisive.at else ""
+    ratio = "ratio, " if decisive and " / " in decisive.at else ""
+    at = f'<div class="small">{ratio}{_e(_human(of, decisive.at))}</div>' if decisive and decisive.at else ""
+    asks = clause.asks
+    for label, name in of.names.items():
+        asks = re.sub(rf"(rises|falls) with {re.escape(label)}\b", rf"\1 with {name}", asks)
     deviation = ""
     if decisive and isinstance(clause.published, int | float) and clause.published:
         deviation = f"{_percent(decisive.bounds.estimate / clause.published - 1)} %"
@@ -223,7 +227,7 @@ def _clause(of: Paper, clause: Clause, tested: Tested | None, judgement: Judgeme
     published = "in words" if clause.published is None else f"{clause.published}"
     unit = f" {clause.unit}" if clause.unit and isinstance(clause.published, int | float) else ""
     return (
-        f'<tr><td>{_e(clause.says)}<div class="small">asked: {_e(clause.asks)}</div></td>'
+        f'<tr><td>{_e(clause.says)}<div class="small">asked: {_e(asks)}</div></td>'
         f'<td data-head="published">{_e(published + unit)}</td><td data-head="measured">{measured}{at}</td>'
         f'<td class="n" data-head="deviation">{deviation or "&ndash;"}</td>'
         f'<td data-head="verdict"><span class="verdict v-{"calibrated" if clause.calibrated else result}">{says}</span>'
