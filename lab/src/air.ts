@@ -2,18 +2,21 @@
 
 import { byId, el, figure, rate, span } from "./dom";
 import { ask, EMPTY, type Engine, type Table } from "./engine";
-import { complain, type Spec, stepOf } from "./run";
-import { css, KINDS } from "./style-data";
+import { complain, Pieces, SAMPLES, type Spec } from "./run";
+import { LANE, LEFT, paintAir, plotWidth, TOP, type View } from "./paint";
+import { KIND_NAMES, KINDS } from "./style-data";
 
 const FATES = ["received", "collision", "error", "unheard"];
 /** Frames that are held at a time. */
 const MOST_FRAMES = 250_000;
 /** So long a time is recorded at once, at least. */
 const LEAST_S = 2;
+/** Frames that are recorded ahead while time goes on. */
+const AHEAD_FRAMES = 20_000;
+/** A control rests when it was not moved for so long. */
+const REST_MS = 150;
 const LONGEST_S = 60;
 const SHORTEST_S = 10e-6;
-const LANE = 34;
-const TOP = 20;
 
 /** Frames between two times, as arrays. */
 export interface Frames {
@@ -27,13 +30,16 @@ export interface Frames {
   /** Places in the list of kinds and of fates. */
   kind: Uint8Array;
   fate: Uint8Array;
+  retry: Float64Array;
+  nav: Float64Array;
+  /** Lanes of those who read a frame, by `readBy`; null stands for all. */
+  readers: (number[] | null)[];
+  readBy: Uint32Array;
   backoff: { station: Int32Array; start: Float64Array; end: Float64Array };
   losses: Table;
   /** The longest frame, which bounds a search by starts. */
   longest: number;
 }
-
-const KIND_NAMES = Object.keys(KINDS);
 
 function kindOf(kind: string, packet: string, length_s: number, hasTcp: boolean): number {
   if (kind === "ack") return KIND_NAMES.indexOf("mac_ack");
@@ -59,6 +65,20 @@ export function readFrames(tables: Record<string, Table>, nodes: string[], from_
   const fates = table.words("fate");
   const hasTcp = packets.texts.some((text) => text === "data" || text === "ack");
   const fate = fates.texts.map((text) => Math.max(0, FATES.indexOf(text)));
+  const reads = table.words("read_by");
+  // Each pair of words is looked at once: there may be many frames.
+  const pairs = new Int8Array(kinds.texts.length * packets.texts.length).fill(-1);
+  const kind = new Uint8Array(table.rows);
+  let longest = 0;
+  for (let i = 0; i < kind.length; i++) {
+    const [k, p] = [kinds.codes[i]!, packets.codes[i]!];
+    const pair = k * packets.texts.length + p;
+    const length = end[i]! - start[i]!;
+    if (length > longest) longest = length;
+    const [kindText, packetText] = [kinds.texts[k]!, packets.texts[p]!];
+    if (pairs[pair]! < 0 || packetText === "") pairs[pair] = kindOf(kindText, packetText, length, hasTcp);
+    kind[i] = pairs[pair]!;
+  }
   const frames: Frames = {
     from_s,
     to_s,
@@ -67,19 +87,20 @@ export function readFrames(tables: Record<string, Table>, nodes: string[], from_
     end,
     sender: lanes(table.words("sender"), nodes),
     receiver: lanes(table.words("receiver"), nodes),
-    kind: Uint8Array.from(start, (_, i) =>
-      kindOf(kinds.texts[kinds.codes[i]!]!, packets.texts[packets.codes[i]!]!, end[i]! - start[i]!, hasTcp),
-    ),
+    kind,
     fate: Uint8Array.from(fates.codes, (code) => fate[code]!),
+    retry: table.numbers("retry"),
+    nav: table.numbers("nav_s"),
+    readers: reads.texts.map((text) => (text === "*" ? null : text.split(" ").map((name) => nodes.indexOf(name)))),
+    readBy: reads.codes,
     backoff: {
       station: lanes(backoffs.words("station"), nodes),
       start: backoffs.numbers("start_s"),
       end: backoffs.numbers("end_s"),
     },
     losses: tables.events ?? EMPTY,
-    longest: 0,
+    longest,
   };
-  for (let i = 0; i < start.length; i++) frames.longest = Math.max(frames.longest, end[i]! - start[i]!);
   return frames;
 }
 
@@ -98,6 +119,7 @@ export class Air {
   readonly canvas = byId<HTMLCanvasElement>("air");
   private readonly tip = byId("tip");
   private readonly about = byId("air-about");
+  private readonly zoomText = byId("zoom");
   private nodes: string[] = [];
   private spec: Spec | null = null;
   frames: Frames | null = null;
@@ -106,8 +128,14 @@ export class Air {
   width_s = 0.05;
   /** The present is at this part of the picture. */
   private readonly anchor = 0.5;
+  /** While time goes on, frames are recorded for so long ahead. */
+  lead_s = 0;
   private generation = 0;
-  private busy = false;
+  private recording = false;
+  private readonly pieces = new Pieces();
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  /** Width of the picture [pixels]. */
+  private width = 0;
   /** Until when the run that goes on has come. */
   private reached_s = Infinity;
   private drawn = false;
@@ -118,7 +146,10 @@ export class Air {
     private readonly failed: (why: unknown) => void,
   ) {
     this.listen();
-    new ResizeObserver(() => this.draw()).observe(byId("air-holder"));
+    new ResizeObserver(([entry]) => {
+      this.width = entry!.contentRect.width;
+      this.draw();
+    }).observe(this.canvas);
     byId("air-legend").append(
       ...KIND_NAMES.map((key) =>
         el("span", { "data-kind": key }, el("i", { style: `background:${KINDS[key]!.colour}` }), KINDS[key]!.label),
@@ -139,12 +170,25 @@ export class Air {
     this.canvas.setAttribute("aria-label", `The air: lanes of ${nodes.slice(0, 12).join(", ")}`);
     // What is shown stays until the new frames are there, if the lanes are the same.
     this.frames = this.frames && isSame ? { ...this.frames, from_s: Infinity, to_s: -Infinity, losses: EMPTY } : null;
+    // While a control is moved only its last place is recorded: the curves come first.
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      void this.fetch();
+    }, REST_MS);
     this.look(now_s);
+  }
+
+  /** Whether frames are recorded, or will be soon. */
+  get busy(): boolean {
+    return this.recording || this.timer !== undefined;
   }
 
   /** Ends what is recorded. */
   stop(): void {
     this.generation++;
+    clearTimeout(this.timer);
+    this.timer = undefined;
     this.engine.stop();
     this.reached_s = Infinity;
     this.about.textContent = "";
@@ -158,7 +202,8 @@ export class Air {
   look(now_s = this.now_s, width_s = this.width_s): void {
     this.now_s = now_s;
     this.width_s = Math.min(LONGEST_S, Math.max(SHORTEST_S, width_s));
-    byId("zoom").textContent = span(this.width_s);
+    const zoom = span(this.width_s);
+    if (this.zoomText.textContent !== zoom) this.zoomText.textContent = zoom;
     this.draw();
     void this.fetch();
   }
@@ -177,18 +222,23 @@ export class Air {
     if (!spec || this.busy) return;
     const from = Math.max(0, this.from_s);
     const to = Math.min(spec.duration_s, this.from_s + this.width_s);
-    if (to <= from || this.isThere(from, to)) return;
-    this.busy = true;
+    const known = this.frames;
+    const perSecond = known && known.to_s > known.from_s ? known.start.length / (known.to_s - known.from_s) : 0;
+    const lead = Math.min(this.lead_s, perSecond > 0 ? AHEAD_FRAMES / perSecond : LEAST_S);
+    if (to <= from || this.isThere(from, Math.min(spec.duration_s, to + lead))) return;
+    this.recording = true;
     const generation = this.generation;
     let well = true;
     try {
       const length = Math.max(LEAST_S, 1.5 * this.width_s);
-      await this.record(Math.max(0, from - 0.2 * length), Math.min(spec.duration_s, to + 0.8 * length), generation);
+      const first = Math.max(0, from - 0.2 * length);
+      const isNext = known !== null && this.reached_s === known.to_s && from >= known.from_s;
+      await this.record(isNext ? Math.max(first, known.from_s) : first, Math.min(spec.duration_s, to + 0.8 * length + 2 * lead), generation);
     } catch (why) {
       well = generation !== this.generation;
       if (!well) this.failed(why);
     } finally {
-      this.busy = false;
+      this.recording = false;
     }
     this.draw();
     if (well) void this.fetch(); // something else may be shown by now
@@ -200,25 +250,26 @@ export class Air {
     const ns = (seconds: number): number => Math.round(seconds * 1e9);
     const { text, name, seed } = spec;
     const frames = { from_ns: ns(from_s), to_ns: ns(to_s), most: MOST_FRAMES };
-    if (this.reached_s <= from_s) {
+    const known = this.frames;
+    if (this.reached_s <= from_s || (known && this.reached_s === known.to_s && from_s >= known.from_s)) {
       await ask(this.engine, { ask: "advance", until_ns: ns(this.reached_s), frames });
     } else {
       this.reached_s = Infinity;
-      const begun = await ask(this.engine, { ask: "begin", text, name, seed, step_ns: stepOf(spec), frames });
+      const begun = await ask(this.engine, { ask: "begin", text, name, seed, samples: SAMPLES, frames });
       complain(begun.head);
       if (generation !== this.generation) return false;
       this.reached_s = 0;
     }
     // In pieces, so that a newer run does not wait for this one.
-    let piece = Math.max(0.5, spec.duration_s / 50);
+    let events = 0;
     for (let now = this.reached_s; now < to_s; ) {
       const before = performance.now();
-      now = Math.min(to_s, now + piece);
       this.about.textContent = now < from_s ? `simulating up to ${figure(from_s)} s` : "recording";
-      await ask(this.engine, { ask: "advance", until_ns: ns(now) });
+      const { head } = await ask(this.engine, { ask: "advance", until_ns: ns(to_s), most_events: this.pieces.events });
       if (generation !== this.generation) return false;
-      this.reached_s = now;
-      piece *= Math.min(4, 80 / Math.max(1, performance.now() - before));
+      if (events > 0 && head.now_s < to_s) this.pieces.learn(head.events - events, performance.now() - before);
+      events = head.events;
+      this.reached_s = now = head.now_s >= to_s - 1e-9 ? to_s : head.now_s;
     }
     const { head, tables } = await ask(this.engine, { ask: "columns" });
     if (generation !== this.generation) return false;
@@ -239,11 +290,11 @@ export class Air {
     while (after < spec.duration_s) {
       if (!this.isThere(after, Math.min(spec.duration_s, after + 1e-6))) {
         while (this.busy) await new Promise((done) => setTimeout(done, 15));
-        this.busy = true;
+        this.recording = true;
         try {
           if (!(await this.record(Math.max(0, after - 0.2), Math.min(spec.duration_s, after + span_s), generation))) return null;
         } finally {
-          this.busy = false;
+          this.recording = false;
         }
         span_s = Math.min(30, 2 * span_s);
       }
@@ -281,7 +332,7 @@ export class Air {
   private paint(): void {
     const lanes = this.lanesShown();
     const scale = devicePixelRatio || 1;
-    const width = this.canvas.clientWidth;
+    const width = this.width || this.canvas.clientWidth;
     const height = TOP + LANE * Math.max(1, lanes.length) + 4;
     if (this.canvas.width !== Math.round(width * scale) || this.canvas.height !== Math.round(height * scale)) {
       this.canvas.width = Math.round(width * scale);
@@ -389,218 +440,4 @@ export function describeFrame(frames: Frames, row: number): string {
   const others = text("spoilt_at").split(" ").filter((one) => one && !one.startsWith("*") && !one.startsWith(`${receiver}:`));
   if (others.length) lines.push(`not read by ${others.slice(0, 6).join(", ").replace(/:/g, ": ")}`);
   return lines.join("\n");
-}
-
-const LEFT = 62;
-const plotWidth = (width: number): number => Math.max(50, width - LEFT - 6);
-
-export interface View {
-  width: number;
-  height: number;
-  from_s: number;
-  width_s: number;
-  lanes: number[];
-  nodes: string[];
-  frames: Frames | null;
-  now_s: number;
-  end_s: number;
-}
-
-/** A step of 1, 2 or 5 times a power of ten. */
-function roundStep(least: number): number {
-  const power = 10 ** Math.floor(Math.log10(least));
-  return power * ([1, 2, 5, 10].find((one) => one * power >= least) ?? 10);
-}
-
-export function paintAir(g: CanvasRenderingContext2D, view: View): void {
-  const { width, height, from_s, width_s, lanes, nodes, frames } = view;
-  const inside = plotWidth(width);
-  const x = (time: number): number => LEFT + ((time - from_s) / width_s) * inside;
-  const ink = css("--ink");
-  const soft = css("--ink-2");
-  g.clearRect(0, 0, width, height);
-  g.font = "11px system-ui, sans-serif";
-  g.textBaseline = "middle";
-  const placeOf = new Int32Array(nodes.length).fill(-1);
-  lanes.forEach((lane, place) => {
-    placeOf[lane] = place;
-    if (place % 2 === 0) {
-      g.fillStyle = css("--lane");
-      g.fillRect(0, TOP + place * LANE, width, LANE);
-    }
-  });
-  // The axis.
-  const step = roundStep(width_s / Math.max(2, inside / 95));
-  const unit = step >= 1 ? 1 : step >= 1e-3 ? 1e3 : 1e6;
-  const base = width_s < 1 && from_s > 0 ? Math.floor(from_s / (1000 * step)) * 1000 * step : 0;
-  g.fillStyle = soft;
-  g.strokeStyle = css("--grid");
-  g.textAlign = "center";
-  for (let tick = Math.ceil(from_s / step) * step; tick <= from_s + width_s; tick += step) {
-    const at = x(tick);
-    if (at < LEFT) continue;
-    g.beginPath();
-    g.moveTo(at, TOP - 4);
-    g.lineTo(at, height);
-    g.stroke();
-    const label = Number(((tick - base) * unit).toFixed(3));
-    g.fillText(`${base > 0 ? "+" : ""}${label} ${unit === 1 ? "s" : unit === 1e3 ? "ms" : "us"}`, at, 8);
-  }
-  g.textAlign = "left";
-  if (base > 0) g.fillText(`${Number(base.toFixed(6))} s`, 2, 8);
-  g.save();
-  g.beginPath();
-  g.rect(LEFT, 0, width - LEFT, height);
-  g.clip();
-  if (frames) paintFrames(g, view, x, placeOf, inside);
-  g.restore();
-  g.fillStyle = ink;
-  lanes.forEach((lane, place) => g.fillText(nodes[lane]!, 4, TOP + place * LANE + LANE / 2, LEFT - 8));
-  const now = x(view.now_s);
-  g.fillStyle = css("--focus");
-  g.fillRect(now - 0.75, TOP - 6, 1.5, height);
-  // Before the start and behind the end there is nothing.
-  g.fillStyle = css("--grid");
-  if (from_s < 0) g.fillRect(LEFT, TOP, x(0) - LEFT, height);
-  if (from_s + width_s > view.end_s) g.fillRect(x(view.end_s), TOP, width, height);
-}
-
-function paintFrames(g: CanvasRenderingContext2D, view: View, x: (time: number) => number, placeOf: Int32Array, inside: number): void {
-  const { from_s, width_s } = view;
-  const frames = view.frames!;
-  const { start, end, sender, receiver, kind, fate, table } = frames;
-  const first = firstEnding(end, from_s);
-  const last = Math.min(end.length, firstEnding(end, from_s + width_s + frames.longest) + 1);
-  const pixel = width_s / inside;
-  const isSeen = frames.from_s <= Math.max(0, from_s) && frames.to_s >= Math.min(view.end_s, from_s + width_s);
-  let shown = false;
-  for (let i = first; i < last && !shown; i++) shown = start[i]! <= from_s + width_s;
-  if (isSeen && !shown) {
-    g.fillStyle = css("--ink-2");
-    g.fillText("nothing is on the air here", LEFT + 10, TOP + LANE / 2);
-  }
-  if (last - first > 4 * inside) {
-    paintDensity(g, view, placeOf, first, last, pixel);
-    return;
-  }
-  const bottom = (lane: number): number => TOP + placeOf[lane]! * LANE + LANE - 4;
-  const { backoff } = frames;
-  g.fillStyle = "#888";
-  for (let i = firstEnding(backoff.end, from_s); i < backoff.end.length; i++) {
-    if (backoff.start[i]! > from_s + width_s) {
-      if (backoff.start[i]! > from_s + width_s + 1) break;
-      continue;
-    }
-    if (placeOf[backoff.station[i]!]! < 0) continue;
-    const left = x(backoff.start[i]!);
-    g.fillRect(left, bottom(backoff.station[i]!) - 3, Math.max(0.5, x(backoff.end[i]!) - left), 3);
-  }
-  // NAV at those who read a frame and are not its receiver.
-  const nav = table.numbers("nav_s");
-  if (width_s < 0.2) {
-    const reads = table.words("read_by");
-    const readers = reads.texts.map((text) => (text === "*" ? null : text.split(" ").map((name) => view.nodes.indexOf(name))));
-    const everyone = view.lanes;
-    g.strokeStyle = "#888";
-    g.lineWidth = 1;
-    g.beginPath();
-    for (let i = first; i < last; i++) {
-      if (!(nav[i]! > 0)) continue;
-      const [left, right] = [x(end[i]!), x(end[i]! + nav[i]!)];
-      for (const lane of readers[reads.codes[i]!] ?? everyone) {
-        if (lane === sender[i] || lane === receiver[i] || placeOf[lane]! < 0) continue;
-        const y = bottom(lane) + 2;
-        for (let at = left; at < right; at += 4) {
-          g.moveTo(at, y - 3);
-          g.lineTo(at, y + 1);
-        }
-      }
-    }
-    g.stroke();
-  }
-  const high = 19;
-  const edges = pixel * 6 < frames.longest;
-  for (let i = first; i < last; i++) {
-    if (start[i]! > from_s + width_s || placeOf[sender[i]!]! < 0) continue;
-    const left = x(start[i]!);
-    const wide = Math.max(1, x(end[i]!) - left);
-    const top = bottom(sender[i]!) - 5 - high;
-    g.fillStyle = KINDS[KIND_NAMES[kind[i]!]!]!.colour;
-    g.fillRect(left, top, wide, high);
-    if (fate[i] !== 0) hatch(g, left, top, wide, high, fate[i]!);
-    if (edges && wide > 3) {
-      g.strokeStyle = "#000a";
-      g.lineWidth = 0.7;
-      g.strokeRect(left, top, wide, high);
-    }
-    if (wide > 30 && fate[i] === 0) {
-      g.fillStyle = ["mac_ack", "data"].includes(KIND_NAMES[kind[i]!]!) ? "#fff" : "#000";
-      g.fillText(`→ ${table.text("receiver", i)}`, left + 4, top + high / 2, wide - 6);
-    }
-    if (table.numbers("retry")[i] && wide > 6) {
-      g.fillStyle = css("--ink");
-      g.fillText("r", left, top - 4);
-    }
-  }
-}
-
-/** Frames that were lost look so without colour, too. */
-function hatch(g: CanvasRenderingContext2D, left: number, top: number, wide: number, high: number, fate: number): void {
-  g.save();
-  g.beginPath();
-  g.rect(left, top, wide, high);
-  g.clip();
-  g.strokeStyle = "#000";
-  g.lineWidth = 1.6;
-  g.beginPath();
-  for (let at = left - high; at < left + wide; at += 6) {
-    g.moveTo(at, top + high);
-    g.lineTo(at + high, top);
-    if (fate === 1) {
-      g.moveTo(at, top);
-      g.lineTo(at + high, top + high);
-    }
-  }
-  g.stroke();
-  g.restore();
-  if (wide < 4) {
-    g.fillStyle = "#000";
-    g.fillRect(left, top - 3, Math.max(1.5, wide), 3);
-  }
-}
-
-/** More frames than can be told apart: how much of each pixel's time they take, by kind. */
-function paintDensity(g: CanvasRenderingContext2D, view: View, placeOf: Int32Array, first: number, last: number, pixel: number): void {
-  const frames = view.frames!;
-  const { start, end, sender, kind, fate } = frames;
-  const kinds = KIND_NAMES.length + 1;
-  const wide = 2;
-  const columns = Math.ceil(plotWidth(view.width) / wide);
-  const bins = new Float32Array(view.lanes.length * columns * kinds);
-  for (let i = first; i < last; i++) {
-    const place = placeOf[sender[i]!]!;
-    if (place < 0) continue;
-    const column = Math.floor((start[i]! - view.from_s) / (wide * pixel));
-    if (column < 0 || column >= columns) continue;
-    bins[(place * columns + column) * kinds + (fate[i] ? kinds - 1 : kind[i]!)]! += end[i]! - start[i]!;
-  }
-  const colours = [...KIND_NAMES.map((name) => KINDS[name]!.colour), css("--ink")];
-  // Shares of the air are small where many contend: the highest one fills a lane.
-  let most = 0;
-  for (let at = 0; at < bins.length; at += kinds) {
-    let sum = 0;
-    for (let k = 0; k < kinds; k++) sum += bins[at + k]!;
-    most = Math.max(most, sum);
-  }
-  const high = (LANE - 7) / Math.max(most, 1e-12);
-  for (let k = 0, offset: Float32Array = new Float32Array(bins.length / kinds); k < kinds; k++) {
-    g.fillStyle = colours[k]!;
-    for (let at = 0; at < offset.length; at++) {
-      const size = bins[at * kinds + k]! * high;
-      if (size <= 0.05) continue;
-      const place = Math.floor(at / columns);
-      offset[at]! += size;
-      g.fillRect(LEFT + (at % columns) * wide, TOP + (place + 1) * LANE - 3 - offset[at]!, wide, size);
-    }
-  }
 }

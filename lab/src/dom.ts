@@ -18,6 +18,11 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return node;
 }
 
+/** Writes a text where it is new: the browser lays out the page after each write. */
+export function write(node: Element, text: string): void {
+  if (node.textContent !== text) node.textContent = text;
+}
+
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   const found = document.getElementById(id);
   if (!found) throw new Error(`the page has no #${id}`);
@@ -29,7 +34,7 @@ export function figure(value: number, digits = 3): string {
   if (!Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 10 ** digits || Number.isInteger(value)) return Math.round(value).toLocaleString("en-US").replace(/,/g, " ");
+  if (size >= 10 ** digits || Number.isInteger(value)) return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, " ");
   return String(Number(value.toPrecision(digits)));
 }
 

@@ -8,13 +8,18 @@ export class Editor {
   private readonly gutter = byId("gutter");
   private readonly messages = byId("problems");
   private marked = new Set<number>();
+  private numbered = "";
+  private shown = "";
+  /** Kept here, as asking the browser makes it lay out the page. */
+  private scrolled = 0;
 
   constructor(changed: () => void) {
     this.area.addEventListener("input", () => {
+      this.shown = this.area.value;
       this.number();
       changed();
     });
-    this.area.addEventListener("scroll", () => void (this.gutter.scrollTop = this.area.scrollTop));
+    this.area.addEventListener("scroll", () => void (this.gutter.scrollTop = this.scrolled = this.area.scrollTop));
     this.area.addEventListener("keydown", (event) => event.stopPropagation());
   }
 
@@ -23,16 +28,15 @@ export class Editor {
   }
 
   set text(text: string) {
-    if (text !== this.area.value) {
-      const { scrollTop } = this.area;
-      this.area.value = text;
-      this.area.scrollTop = scrollTop;
-    }
+    if (text === this.shown) return;
+    this.shown = this.area.value = text;
+    if (this.scrolled > 0) this.area.scrollTop = this.scrolled;
     this.number();
   }
 
   /** Shows what is wrong, as the command says it; nothing if all is right. */
   complain(problems: Problem[], text: string): void {
+    if (text === "" && this.messages.hidden) return;
     this.marked = new Set(problems.flatMap((problem) => (problem.line ? [problem.line] : [])));
     this.number();
     this.messages.replaceChildren();
@@ -56,11 +60,14 @@ export class Editor {
   }
 
   private number(): void {
-    const count = this.area.value.split("\n").length;
+    const count = this.shown.split("\n").length;
+    const marks = `${count} ${[...this.marked].join()}`;
+    if (marks === this.numbered) return;
+    this.numbered = marks;
     if (this.gutter.childElementCount !== count) {
       this.gutter.replaceChildren(...Array.from({ length: count }, (_, i) => el("span", {}, String(i + 1))));
     }
     [...this.gutter.children].forEach((one, i) => one.classList.toggle("wrong", this.marked.has(i + 1)));
-    this.gutter.scrollTop = this.area.scrollTop;
+    this.gutter.scrollTop = this.scrolled;
   }
 }

@@ -147,9 +147,13 @@ export function control(path: string, schema: Schema, change: Change, id: string
       ...common,
       onchange: () => change(path, input.value === "" ? null : quoted(input.value)),
     });
+    let made = "";
     return {
       node: input,
       show: (value) => {
+        const shown = value === undefined ? "" : String(value);
+        if (made === `=${shown}` && input.value === shown) return;
+        made = `=${shown}`;
         const names = schema.oneOf!.flatMap((one) => (one.const === undefined ? [] : [one.const]));
         if (typeof value === "string" && !names.includes(value)) names.push(value);
         input.replaceChildren(
@@ -159,7 +163,7 @@ export function control(path: string, schema: Schema, change: Change, id: string
             return el("option", { value: name, title: about }, name);
           }),
         );
-        input.value = value === undefined ? "" : String(value);
+        input.value = shown;
       },
     };
   }

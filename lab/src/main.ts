@@ -2,15 +2,16 @@
 
 import { Air } from "./air";
 import { Comparison } from "./compare";
-import { byId, clock, el, figure, later, rate } from "./dom";
+import { byId, clock, el, figure, later, rate, write } from "./dom";
 import { Editor } from "./editor";
 import { ask, type Engine, EngineError, open } from "./engine";
-import { explain } from "./explain";
+import { explain, type Finding } from "./explain";
 import { Form, type Tree } from "./form";
 import { LESSONS, type Lesson } from "./lessons";
 import { Pictures } from "./pictures";
 import { Player } from "./player";
-import { cell, complain, curves, type Curves, type Problem, type Result, ScenarioError, simulate, type Spec } from "./run";
+import { begin, cell, complain, curves, type Curves, type Edit, goOn, type Problem, type Result, ScenarioError, type Spec } from "./run";
+import { isDark } from "./style-data";
 import { readFragment, saveMenu, type Shared, shareMenu } from "./share";
 
 /** What a scenario is, with all defaults. */
@@ -53,9 +54,10 @@ export class Lab {
   /** Grows with each change: what an older one asked for is not wanted any more. */
   private generation = 0;
   private running = false;
+  private said = "";
   private again = false;
-  private pending: { path: string; value: string | null } | null = null;
-  private editing: Promise<void> | null = null;
+  /** Changes of controls that are not in the text yet. */
+  private edits: Edit[] = [];
 
   constructor() {
     this.start = JSON.parse(byId("start").textContent || '{"engine":"http"}') as Start;
@@ -89,6 +91,7 @@ export class Lab {
 
   /** Another text. */
   async write(text: string): Promise<void> {
+    this.edits = [];
     this.text = text;
     this.editor.text = text;
     await this.update();
@@ -129,31 +132,16 @@ export class Lab {
     byId("story").hidden = false;
   }
 
-  /** A control was moved: the newest change is written into the text, those in between are skipped. */
+  /** A control was moved: of several changes of one key the last is made. */
   change(path: string, value: string | null): void {
-    if (this.pending && this.pending.path !== path) void this.apply(this.pending);
-    this.pending = { path, value };
-    this.editing ??= this.edit().finally(() => (this.editing = null));
+    if (this.edits.at(-1)?.path === path) this.edits.pop();
+    this.edits.push({ path, value });
+    void this.update();
   }
 
-  private async edit(): Promise<void> {
-    while (this.pending) {
-      const next = this.pending;
-      this.pending = null;
-      await this.apply(next);
-    }
-  }
-
-  private async apply(next: { path: string; value: string | null }): Promise<void> {
-    try {
-      const { head } = await ask(this.engine, { ask: "edit", text: this.text, ...next });
-      complain(head);
-      this.text = head.text;
-      this.editor.text = this.text;
-      await this.update();
-    } catch (why) {
-      this.report(why);
-    }
+  /** Whether anything is computed that the page will show. */
+  get busy(): boolean {
+    return this.running || this.air.busy;
   }
 
   /** Checks the text, shows its values, and runs it; while a run goes on the newest text waits. */
@@ -177,28 +165,41 @@ export class Lab {
   }
 
   private async run(generation: number): Promise<void> {
+    const { name, seed } = this;
+    const outdated = (): boolean => generation !== this.generation;
+    while (this.edits.length > 1) {
+      const { head } = await ask(this.engine, { ask: "edit", text: this.text, ...this.edits.shift()! });
+      complain(head);
+      this.text = head.text;
+    }
     const { text } = this;
-    const checked = await ask(this.engine, { ask: "check", text, name: this.name });
-    if (generation !== this.generation) return;
-    complain(checked.head);
-    this.checked = checked.head as Checked;
+    const edit = this.edits.pop() ?? null;
+    const first = await begin(this.engine, text, name, seed, edit);
+    if (this.text !== text) return; // another text was written meanwhile
+    this.text = first.edited;
+    this.editor.text = this.text;
+    if (outdated() && this.edits.length === 0 && seed === this.seed) return;
+    const { checked, result } = first.begun();
+    this.checked = checked as Checked;
     this.form.show(this.checked.tree, this.checked.standard ?? "");
+    this.editor.complain([], "");
+    this.notice("");
     const was = this.result?.end_s;
-    const spec = this.spec();
-    const wasAtEnd = was === undefined || this.player.now_s >= was || this.player.now_s > spec.duration_s;
-    this.busy(0);
-    const result = await simulate(this.engine, spec, {
-      outdated: () => generation !== this.generation,
-      progress: (share) => this.busy(share),
+    const wasAtEnd = was === undefined || this.player.now_s >= was || this.player.now_s > result.end_s;
+    const { spec } = result;
+    // A first piece is shown even if a slider has moved on: what is seen follows the hand.
+    const rest = result.over || outdated() ? null : goOn(this.engine, spec, result.events, {
+      outdated,
+      progress: (share) => this.progress(share),
       partial: (part) => this.show(part),
       long: (seconds) => this.askAbout(seconds),
     });
-    this.busy(null);
-    if (!result) return;
-    this.editor.complain([], "");
-    this.notice("");
     this.show(result);
     if (wasAtEnd) this.player.go(spec.duration_s, true);
+    const last = result.over ? result : await rest;
+    this.progress(null);
+    if (!last || outdated()) return;
+    if (last !== result) this.show(last);
     this.air.show(spec, this.checked.nodes, this.player.now_s);
     this.comparison.follow();
     if (this.start.engine === "http") this.publish();
@@ -215,13 +216,19 @@ export class Lab {
     const checked = this.checked!;
     this.result = result;
     this.lines = curves(result, checked.warm_up_s);
-    byId("summary").textContent = this.summary(result);
+    write(byId("summary"), this.summary(result));
     byId("plots").classList.remove("old");
     byId("figures").classList.remove("old");
     this.player.range(result.end_s);
     this.pictures.show();
     this.figures(result);
-    const findings = explain(result, checked);
+    this.say(explain(result, checked));
+  }
+
+  private say(findings: Finding[]): void {
+    const said = JSON.stringify(findings);
+    if (said === this.said) return;
+    this.said = said;
     byId("findings").replaceChildren(
       ...findings.flatMap((one) => [
         el("dt", {}, one.topic),
@@ -266,10 +273,14 @@ export class Lab {
       ["collisions", `${figure(100 * cell(result, "collision_probability"))} %`, "Share of the attempts to send that met another frame"],
       ["idle air", `${figure(100 * cell(result, "air_idle"))} %`, "Share of the time in which no frame was on the air"],
     ];
-    byId("figures").replaceChildren(...shown.map(([name, value, about]) => el("div", { title: about }, el("span", {}, name), el("b", {}, value))));
+    const panel = byId("figures");
+    if (panel.childElementCount !== shown.length) {
+      panel.replaceChildren(...shown.map(([name, , about]) => el("div", { title: about }, el("span", {}, name), el("b"))));
+    }
+    shown.forEach(([, value], i) => write(panel.children[i]!.lastElementChild!, value));
   }
 
-  private busy(share: number | null): void {
+  private progress(share: number | null): void {
     const bar = byId<HTMLProgressElement>("progress");
     bar.hidden = share === null || share === 0;
     byId("stop").hidden = bar.hidden;
@@ -299,7 +310,7 @@ export class Lab {
     this.air.stop();
     this.comparison.stop();
     this.player.pause();
-    this.busy(null);
+    this.progress(null);
   }
 
   notice(text: string): void {
@@ -313,7 +324,7 @@ export class Lab {
       this.editor.complain(why.problems as Problem[], why.message);
       byId("plots").classList.add("old");
       byId("figures").classList.add("old");
-      this.busy(null);
+      this.progress(null);
     } else {
       this.notice(why instanceof EngineError ? why.message : `${String(why)}; this is a bug in wifair`);
       if (!(why instanceof EngineError)) console.error(why);
@@ -356,8 +367,7 @@ export class Lab {
 
   private theme(): void {
     const root = document.documentElement;
-    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = dark ? "light" : "dark";
+    root.dataset.theme = isDark() ? "light" : "dark";
     this.pictures.redraw();
   }
 

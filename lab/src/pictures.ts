@@ -6,7 +6,7 @@ import { describeLoss } from "./losses";
 import { type Bar, Bars, flowLines, type Line, LinePlot, pinnedLines, Spreads } from "./plots";
 import { cell, type Curves, goodputUntil, type Result } from "./run";
 import { percent, type Share, Shares } from "./shares";
-import { colour } from "./style-data";
+import { colour, forgetStyles } from "./style-data";
 
 /** Flows whose curves are shown at first. */
 const FIRST = 8;
@@ -110,6 +110,7 @@ export class Pictures {
   }
 
   redraw(): void {
+    forgetStyles();
     for (const plot of Object.values(this.lines)) plot.redraw();
     this.show();
     this.lab.air.draw();

@@ -34,6 +34,7 @@ export class Player {
   private speed = 1;
   private last = 0;
   private readonly slider = byId<HTMLInputElement>("time");
+  private readonly clock = byId("clock");
   private readonly button = byId<HTMLButtonElement>("play");
 
   constructor(private readonly lab: Lab) {
@@ -41,7 +42,10 @@ export class Player {
     speed.append(...SPEEDS.map(([name], i) => el("option", { value: i }, name)));
     speed.value = "6";
     this.speed = 10;
-    speed.addEventListener("change", () => (this.speed = SPEEDS[Number(speed.value)]![1]));
+    speed.addEventListener("change", () => {
+      this.speed = SPEEDS[Number(speed.value)]![1];
+      if (this.playing) this.lab.air.lead_s = 0.7 * this.speedNow();
+    });
     this.button.addEventListener("click", () => (this.playing ? this.pause() : this.play()));
     this.slider.addEventListener("input", () => {
       this.pause();
@@ -70,15 +74,18 @@ export class Player {
   }
 
   private place(): void {
-    this.slider.value = String(Math.round((Number(this.slider.max) * this.now_s) / this.end_s));
+    this.slider.value = String(Math.round((10_000 * this.now_s) / this.end_s));
     const text = this.lab.clockText(this.now_s);
-    this.slider.setAttribute("aria-valuetext", text);
-    byId("clock").textContent = text;
+    if (this.clock.textContent === text) return;
+    this.clock.textContent = text;
+    // A screen reader would read nothing else while time goes on.
+    if (!this.playing) this.slider.setAttribute("aria-valuetext", text);
   }
 
   play(): void {
     if (this.now_s >= this.end_s) this.go(0);
     this.playing = true;
+    this.lab.air.lead_s = 0.7 * this.speedNow();
     this.button.textContent = "Pause";
     this.last = performance.now();
     requestAnimationFrame((now) => this.frame(now));
@@ -86,16 +93,20 @@ export class Player {
 
   pause(): void {
     this.playing = false;
+    this.lab.air.lead_s = 0;
     this.button.textContent = "Play";
+  }
+
+  /** As fast as possible: the whole run in about two seconds, a picture for each frame of the screen. */
+  private speedNow(): number {
+    return this.speed === Infinity ? this.end_s / 2 : this.speed;
   }
 
   private frame(now: number): void {
     if (!this.playing) return;
     const passed = Math.min(0.1, (now - this.last) / 1000);
     this.last = now;
-    // As fast as possible: the whole run in about two seconds, a picture for each frame of the screen.
-    const speed = this.speed === Infinity ? this.end_s / 2 : this.speed;
-    this.go(this.now_s + passed * speed);
+    this.go(this.now_s + passed * this.speedNow());
     if (this.now_s >= this.end_s) this.pause();
     else requestAnimationFrame((next) => this.frame(next));
   }

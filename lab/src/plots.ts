@@ -1,7 +1,7 @@
 // Curves over time, and bars.
 
 import uPlot from "uplot";
-import { el, rate } from "./dom";
+import { el, rate, write } from "./dom";
 import { colour, css, dashes } from "./style-data";
 
 export interface Line {
@@ -72,7 +72,11 @@ export class LinePlot {
     this.root.hidden = !picture.lines.some((line) => Array.prototype.some.call(line.values, Number.isFinite));
     const shape = JSON.stringify(picture.lines.map(({ values: _, ...rest }) => rest));
     // A curve has a gap where there is no number.
-    const gaps = (values: ArrayLike<number>): (number | null)[] => Array.from(values, (x) => (Number.isFinite(x) ? x : null));
+    const gaps = (values: ArrayLike<number>): (number | null)[] => {
+      const all = new Array<number | null>(values.length);
+      for (let i = 0; i < all.length; i++) all[i] = Number.isFinite(values[i]) ? values[i]! : null;
+      return all;
+    };
     const data = [picture.time, ...picture.lines.map((line) => gaps(line.values))] as unknown as uPlot.AlignedData;
     if (this.plot && shape === this.shape) {
       this.plot.setData(data);
@@ -96,8 +100,9 @@ export class LinePlot {
   /** Where the present is. */
   now(time_s: number, visible: boolean): void {
     if (!this.plot) return;
-    this.head.style.display = visible ? "" : "none";
-    this.head.style.transform = `translateX(${this.plot.valToPos(time_s, "x")}px)`;
+    const display = visible ? "" : "none";
+    if (this.head.style.display !== display) this.head.style.display = display;
+    if (visible) this.head.style.transform = `translateX(${this.plot.valToPos(time_s, "x")}px)`;
   }
 
   private options(): uPlot.Options {
@@ -181,7 +186,7 @@ export class Bars {
 
   show(bars: Bar[], chosen: Set<number>, until: string): void {
     this.bars = bars;
-    this.until.textContent = until;
+    write(this.until, until);
     const most = Math.max(1, ...bars.map((bar) => Math.max(bar.value, bar.pinned ?? 0)));
     if (this.list.childElementCount !== bars.length) {
       this.list.replaceChildren(
@@ -190,7 +195,7 @@ export class Bars {
             "li",
             {},
             el("button", { type: "button", onclick: () => this.toggled(bar.flow) }, el("i"), el("span")),
-            el("div", { class: "track" }, el("div", { class: "bar" }), el("div", { class: "pin" })),
+            el("div", { class: "track" }, el("div", { class: "bar" }), el("div", { class: "pin", style: "display:none" })),
             el("output"),
           ),
         ),
@@ -199,17 +204,26 @@ export class Bars {
     bars.forEach((bar, i) => {
       const row = this.list.children[i] as HTMLElement;
       const [button, track, value] = row.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
-      const on = chosen.has(bar.flow);
-      button.children[1]!.textContent = bar.name;
-      button.setAttribute("aria-pressed", String(on));
-      button.title = `${on ? "hide" : "show"} the curves of ${bar.name}`;
       const [fill, pin] = track.children as unknown as [HTMLElement, HTMLElement];
-      fill.style.width = `${(100 * bar.value) / most}%`;
-      fill.style.background = (button.children[0] as HTMLElement).style.background = colour(bar.flow);
-      fill.classList.toggle("off", !on);
-      pin.style.display = bar.pinned === undefined ? "none" : "";
-      if (bar.pinned !== undefined) pin.style.left = `${(100 * bar.pinned) / most}%`;
-      value.textContent = rate(bar.value);
+      const on = chosen.has(bar.flow);
+      // Sixty times a second while time goes on: only what is new is written.
+      const look = `${bar.name} ${on} ${colour(bar.flow)}`;
+      if (row.dataset.look !== look) {
+        row.dataset.look = look;
+        button.children[1]!.textContent = bar.name;
+        button.setAttribute("aria-pressed", String(on));
+        button.title = `${on ? "hide" : "show"} the curves of ${bar.name}`;
+        fill.style.background = (button.children[0] as HTMLElement).style.background = colour(bar.flow);
+        fill.classList.toggle("off", !on);
+      }
+      write(value, rate(bar.value));
+      const wide = `${((100 * bar.value) / most).toFixed(1)}%`;
+      if (fill.style.width !== wide) fill.style.width = wide;
+      const at = bar.pinned === undefined ? "" : `${((100 * bar.pinned) / most).toFixed(1)}%`;
+      if (pin.dataset.at !== at) {
+        pin.dataset.at = pin.style.left = at;
+        pin.style.display = at === "" ? "none" : "";
+      }
     });
   }
 }
@@ -225,6 +239,7 @@ export interface Spread {
 export class Spreads {
   readonly root = el("figure", { class: "plot spreads" });
   private readonly list: HTMLUListElement;
+  private scaled = "";
 
   constructor(title: string, what: string) {
     this.list = el("ul", { "aria-label": `${what} of each flow` });
@@ -238,29 +253,31 @@ export class Spreads {
     const low = Math.log(Math.min(...known.map((one) => one.at[0])) || 1e-3);
     const high = Math.log(Math.max(...known.map((one) => one.at[4])) || 1);
     const place = (x: number): number => (high > low ? (100 * (Math.log(x) - low)) / (high - low) : 50);
-    this.list.replaceChildren(
-      ...known.map(({ name, flow, at }) => {
-        const [least, middle, most95, most99, most] = at;
-        const ms = (x: number): string => `${(1e3 * x).toPrecision(3)} ms`;
-        const text = `${name}: shortest ${ms(least)}, median ${ms(middle)}, 95 % ${ms(most95)}, 99 % ${ms(most99)}, longest ${ms(most)}`;
-        const line = (kind: string, from: number, to: number): HTMLElement =>
-          el("div", { class: kind, style: `left:${from}%;width:${Math.max(0, to - from)}%;background:${colour(flow)}` });
-        return el(
-          "li",
-          { title: text, "aria-label": text },
-          el("span", {}, name),
-          el(
-            "div",
-            { class: "track" },
-            line("whole", place(least), place(most)),
-            line("most", place(least), place(most95)),
-            el("div", { class: "mark", style: `left:${place(middle)}%` }),
-            el("div", { class: "mark thin", style: `left:${place(most99)}%` }),
-          ),
-          el("output", {}, ms(middle)),
-        );
-      }),
-    );
+    while (this.list.childElementCount > known.length) this.list.lastElementChild!.remove();
+    while (this.list.childElementCount < known.length) {
+      const parts = ["whole", "most", "mark", "mark thin"].map((kind) => el("div", { class: kind }));
+      this.list.append(el("li", {}, el("span"), el("div", { class: "track" }, ...parts), el("output")));
+    }
+    const ms = (x: number): string => `${(1e3 * x).toPrecision(3)} ms`;
+    known.forEach(({ name, flow, at: [least, middle, most95, most99, most] }, i) => {
+      const row = this.list.children[i] as HTMLElement;
+      const text = `${name}: shortest ${ms(least)}, median ${ms(middle)}, 95 % ${ms(most95)}, 99 % ${ms(most99)}, longest ${ms(most)}`;
+      if (row.title !== text) {
+        row.title = text;
+        row.setAttribute("aria-label", text);
+      }
+      const [label, track, value] = row.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
+      write(label, name);
+      write(value, ms(middle));
+      const parts = track.children as unknown as HTMLElement[];
+      [[least, most], [least, most95], [middle], [most99]].forEach(([from, to], part) => {
+        const { style } = parts[part]!;
+        style.left = `${place(from!).toFixed(2)}%`;
+        if (to === undefined) return;
+        style.width = `${Math.max(0, place(to) - place(from!)).toFixed(2)}%`;
+        style.background = colour(flow);
+      });
+    });
     const scale = this.root.querySelector(".scale")!;
     const labels: HTMLElement[] = [];
     for (let power = -4; known.length && power <= 2; power++) {
@@ -271,6 +288,9 @@ export class Spreads {
         labels.push(el("span", { style: `left:${at}%` }, ms >= 1000 ? `${ms / 1000} s` : `${Number(ms.toPrecision(2))} ms`));
       }
     }
+    const text = labels.map((label) => `${label.textContent} ${label.style.left}`).join();
+    if (text === this.scaled) return;
+    this.scaled = text;
     scale.replaceChildren(el("span"), el("div", {}, ...(labels.length > 9 ? labels.filter((_, i) => i % 2 === 0) : labels)), el("span"));
   }
 }

@@ -1,6 +1,6 @@
 // Runs on an engine: begun, taken on in pieces that keep the page answering, and what is derived from their columns.
 
-import { ask, EMPTY, type Engine, type Table } from "./engine";
+import { ask, EMPTY, type Engine, type Reply, type Table } from "./engine";
 
 export interface Problem {
   message: string;
@@ -46,14 +46,31 @@ export interface Result {
 }
 
 /** Samples of a run: enough for every pixel of a plot. */
-const SAMPLES = 400;
-/** A piece of a run takes about so long. */
+export const SAMPLES = 400;
+const FEW_SAMPLES = 20;
+/** A piece of a run takes about so long, so that a newer one does not wait for it. */
 const PIECE_MS = 40;
 const PARTIAL_MS = 120;
 /** A run that takes longer than so much is asked about. */
 export const LONG_S = 20;
+/** Later than any run. */
+const EVER_NS = String(2n ** 64n - 1n);
 
-export const stepOf = (spec: Spec): number => Math.max(1, Math.round((spec.duration_s * 1e9) / (spec.coarse ? 20 : SAMPLES)));
+/** How many events of the core take about as long as a piece; learned from the runs. */
+export class Pieces {
+  events = 200_000;
+
+  learn(events: number, took_ms: number): void {
+    if (events < this.events / 2) return; // most of the time was not the core's
+    const fitting = Math.min(4 * this.events, (events * PIECE_MS) / Math.max(took_ms, 1));
+    // Other programs make a piece slower, nothing makes it faster: what is slow is believed reluctantly.
+    const trust = fitting > this.events ? 0.5 : 0.15;
+    this.events = Math.round(Math.max(LEAST_EVENTS, this.events + trust * (fitting - this.events)));
+  }
+}
+
+const LEAST_EVENTS = 50_000;
+const pieces = new Pieces();
 
 export interface Hooks {
   /** What is known so far. */
@@ -70,42 +87,89 @@ export function complain(head: { problems?: Problem[]; text?: string }): void {
   if (head.problems) throw new ScenarioError(head.problems, head.text ?? "");
 }
 
-/** Simulates; null if it was given up. */
+/** A change of a key on the way to a run. */
+export interface Edit {
+  path: string;
+  value: string | null;
+}
+
+/** What a reply says after the first piece of a run. */
+export interface Begun {
+  /** The text with the change in it. */
+  text: string;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  checked: any;
+  result: Result;
+}
+
+/** Makes a change, checks the text, and runs a first piece; all in one request, so that a slider is followed. */
+export async function begin(engine: Engine, text: string, name: string, seed: string, edit: Edit | null): Promise<{ edited: string; begun: () => Begun }> {
+  const before = performance.now();
+  const reply = await ask(engine, {
+    ask: "change",
+    ...{ text, name, seed, samples: SAMPLES, until_ns: EVER_NS, most_events: pieces.events },
+    ...(edit ? { path: edit.path, value: edit.value } : {}),
+  });
+  const { head } = reply;
+  return {
+    edited: head.edited,
+    begun: () => {
+      complain(head);
+      pieces.learn(head.events, performance.now() - before);
+      const spec = { text: head.edited, name, seed, duration_s: head.checked.duration_s };
+      return { text: head.edited, checked: head.checked, result: resultOf(reply, spec) };
+    },
+  };
+}
+
+/** Simulates a whole run; null if it was given up. */
 export async function simulate(engine: Engine, spec: Spec, hooks: Hooks): Promise<Result | null> {
-  const started = performance.now();
   const { text, name, seed } = spec;
-  const begun = await ask(engine, { ask: "begin", text, name, seed, step_ns: stepOf(spec) });
-  complain(begun.head);
-  const end = Math.round(begun.head.end_s * 1e9);
-  let now = 0;
-  let piece = end / 20;
-  let shown = performance.now();
+  const { head } = await ask(engine, { ask: "begin", text, name, seed, samples: spec.coarse ? FEW_SAMPLES : SAMPLES });
+  complain(head);
+  return goOn(engine, spec, 0, hooks);
+}
+
+/** Takes a run on to its end; null if it was given up. */
+export async function goOn(engine: Engine, spec: Spec, events: number, hooks: Hooks): Promise<Result | null> {
+  const started = performance.now();
+  let shown = started;
+  let pause_ms = PARTIAL_MS;
+  let from_s: number | undefined;
   let agreed = hooks.long === undefined;
-  while (now < end) {
+  for (;;) {
     if (hooks.outdated()) return null;
     const before = performance.now();
-    now = Math.min(end, Math.round(now + piece));
-    await ask(engine, { ask: "advance", until_ns: now });
-    const took = performance.now() - before;
-    piece = Math.max(end / 1000, piece * Math.min(20, PIECE_MS / Math.max(took, 0.5)));
-    if (now >= end || hooks.outdated()) continue;
+    const { head } = await ask(engine, { ask: "advance", until_ns: EVER_NS, most_events: pieces.events });
+    if (hooks.outdated()) return null;
+    if (head.over) return columns(engine, spec);
+    pieces.learn(head.events - events, performance.now() - before);
+    events = head.events;
+    from_s ??= head.now_s as number;
     const here = performance.now();
-    const left_s = (((here - started) / 1000) * (end - now)) / now;
+    const left_s = (((here - started) / 1000) * (head.end_s - head.now_s)) / Math.max(head.now_s - from_s, 1e-9);
     if (!agreed && here - started > 1000 && left_s > LONG_S) {
       if (!(await hooks.long?.(left_s))) return null;
       agreed = true;
     }
-    if (here - shown > PARTIAL_MS) {
-      hooks.progress?.(now / end);
-      if (hooks.partial) hooks.partial(await columns(engine, spec));
+    if (here - shown > pause_ms) {
+      hooks.progress?.(head.now_s / head.end_s);
+      if (hooks.partial) {
+        const part = await columns(engine, spec);
+        if (hooks.outdated()) return null;
+        hooks.partial(part);
+      }
       shown = performance.now();
+      pause_ms = Math.max(PARTIAL_MS, 3 * (shown - here)); // the run itself comes first
     }
   }
-  return hooks.outdated() ? null : columns(engine, spec);
 }
 
 export async function columns(engine: Engine, spec: Spec): Promise<Result> {
-  const { head, tables } = await ask(engine, { ask: "columns" });
+  return resultOf(await ask(engine, { ask: "columns" }), spec);
+}
+
+function resultOf({ head, tables }: Reply, spec: Spec): Result {
   const table = (name: string): Table => tables[name] ?? EMPTY;
   return {
     spec,

@@ -5,7 +5,7 @@ import type { Line, LinePlot } from "./plots";
 import type { Table } from "./engine";
 import { rate } from "./dom";
 import { colour, css } from "./style-data";
-import { paintAir } from "./air";
+import { paintAir } from "./paint";
 
 function download(name: string, blob: Blob): void {
   const link = document.createElement("a");

@@ -1,6 +1,6 @@
 // Shares of a whole as bars: who had the air, and where packets were lost.
 
-import { el, figure } from "./dom";
+import { el, figure, write } from "./dom";
 
 export interface Share {
   name: string;
@@ -8,6 +8,8 @@ export interface Share {
   text: string;
   colour: string;
 }
+
+const NONE: Share = { name: "none", value: 0, text: "", colour: "none" };
 
 export class Shares {
   readonly root = el("figure", { class: "plot shares" });
@@ -20,17 +22,19 @@ export class Shares {
 
   show(shares: Share[]): void {
     const most = Math.max(1e-9, ...shares.map((one) => one.value));
-    this.list.replaceChildren(
-      ...(shares.length ? shares : [{ name: "none", value: 0, text: "", colour: "none" }]).map((one) =>
-        el(
-          "li",
-          {},
-          el("span", { title: one.name }, one.name),
-          el("div", { class: "track" }, el("div", { class: "bar", style: `width:${(100 * one.value) / most}%;background:${one.colour}` })),
-          el("output", {}, one.text),
-        ),
-      ),
-    );
+    const shown = shares.length ? shares : [NONE];
+    while (this.list.childElementCount > shown.length) this.list.lastElementChild!.remove();
+    while (this.list.childElementCount < shown.length) {
+      this.list.append(el("li", {}, el("span"), el("div", { class: "track" }, el("div", { class: "bar" })), el("output")));
+    }
+    shown.forEach((one, i) => {
+      const [name, track, value] = this.list.children[i]!.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
+      if (name.title !== one.name) name.textContent = name.title = one.name;
+      const bar = track.firstElementChild as HTMLElement;
+      bar.style.width = `${((100 * one.value) / most).toFixed(1)}%`;
+      bar.style.background = one.colour;
+      write(value, one.text);
+    });
   }
 }
 

@@ -5,25 +5,40 @@ const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
 const DARK = ["#4FA3DD", "#FF7F2A", "#1FC79A", "#E39CC6", "#F2B632", "#86CDF7", "#B79BD9", "#B5B5B5"];
 const DASHES: number[][] = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
 
-export const isDark = (): boolean => {
+let dark: boolean | undefined;
+
+export function isDark(): boolean {
   const chosen = document.documentElement.dataset.theme;
-  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-};
+  return (dark ??= chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
+}
 
 export const colour = (index: number): string => (isDark() ? DARK : LIGHT)[index % LIGHT.length]!;
 
 export const dashes = (index: number): number[] => DASHES[Math.floor(index / LIGHT.length) % DASHES.length]!;
 
-/** Colours of frames by what they carry: the same as in the pictures of `wifair run --air`. */
-export const KINDS: Record<string, { colour: string; label: string }> = {
-  data: { colour: "#0072B2", label: "TCP data" },
-  ack: { colour: "#56B4E9", label: "TCP ACK" },
-  other: { colour: "#CC79A7", label: "other packet" },
-  mac_ack: { colour: "#009E73", label: "ACK" },
-  rts: { colour: "#E69F00", label: "RTS" },
-  cts: { colour: "#F0E442", label: "CTS" },
+/** Colours of frames by what they carry, and of the text on them: the same as in the pictures of `wifair run --air`. */
+export const KINDS: Record<string, { colour: string; ink: string; label: string }> = {
+  data: { colour: "#0072B2", ink: "#fff", label: "TCP data" },
+  ack: { colour: "#56B4E9", ink: "#000", label: "TCP ACK" },
+  other: { colour: "#CC79A7", ink: "#000", label: "other packet" },
+  mac_ack: { colour: "#009E73", ink: "#fff", label: "ACK" },
+  rts: { colour: "#E69F00", ink: "#000", label: "RTS" },
+  cts: { colour: "#F0E442", ink: "#000", label: "CTS" },
 };
 
+export const KIND_NAMES = Object.keys(KINDS);
+
+const known = new Map<string, string>();
+
+/** A variable of the style sheet; asked for once, as each look makes the browser compute styles. */
 export function css(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  let value = known.get(name);
+  if (value === undefined) known.set(name, (value = getComputedStyle(document.documentElement).getPropertyValue(name).trim()));
+  return value;
+}
+
+/** The page is light now, or dark. */
+export function forgetStyles(): void {
+  known.clear();
+  dark = undefined;
 }

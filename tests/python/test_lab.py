@@ -85,9 +85,9 @@ def test_a_scenario_cannot_leave_its_place_in_the_page() -> None:
 
 
 def test_a_run_is_that_of_the_command(server: LabServer) -> None:
-    ask(server, "one", ask="begin", text=TEXT, seed="3", step_ns=100_000_000)
+    ask(server, "one", ask="begin", text=TEXT, seed="3", samples=50)
     ask(server, "one", ask="advance", until_ns=2_000_000_000)
-    ask(server, "two", ask="begin", text=TEXT, seed="4", step_ns=100_000_000)  # another run at the same time
+    ask(server, "two", ask="begin", text=TEXT, seed="4", samples=50)  # another run at the same time
     ask(server, "one", ask="advance", until_ns=5_000_000_000)
     head, body = ask(server, "one", ask="columns")
     results = wifair.run(Scenario.from_text(TEXT), seeds=3)
@@ -138,7 +138,7 @@ def test_what_may_not_be_asked_is_refused(server: LabServer) -> None:
 
 def test_runs_that_nobody_asks_for_are_forgotten(server: LabServer) -> None:
     for number in range(40):
-        ask(server, f"many{number}", ask="begin", text=TEXT, seed="1", step_ns=100_000_000)
+        ask(server, f"many{number}", ask="begin", text=TEXT, seed="1", samples=50)
     assert len(server._labs) <= 16
     head, _ = ask(server, "many0", ask="columns")
     assert head["error"] == "no run was begun"

@@ -23,16 +23,20 @@ pub fn parse(text: &str, name: &str, overrides: &[Override]) -> Result<Scenario,
 /// The scenario for the page: what it is, its keys with all defaults, and the keys that the text writes; or its
 /// problems.
 pub fn check(text: &str, name: &str) -> Value {
-    let scenario = match parse(text, name, &[]) {
-        Ok(scenario) => scenario,
-        Err(problems) => return problems_json(&problems),
-    };
+    match parse(text, name, &[]) {
+        Ok(scenario) => checked(&scenario),
+        Err(problems) => problems_json(&problems),
+    }
+}
+
+/// The scenario for the page.
+pub fn checked(scenario: &Scenario) -> Value {
     let network = &scenario.network;
     let flows: Vec<Value> = network
         .flows
         .iter()
         .map(|flow| {
-            let (from, to) = (name_of(&scenario, flow.from), name_of(&scenario, flow.to));
+            let (from, to) = (name_of(scenario, flow.from), name_of(scenario, flow.to));
             json!({ "name": flow.name, "from": from, "to": to, "group": flow.group })
         })
         .collect();

@@ -63,6 +63,18 @@ impl Table {
         }
     }
 
+    /// Leaves out the rows whose number in `column` is below `least`; rows are in the order of that column.
+    pub fn keep_from(&mut self, column: &str, least: f64) {
+        let Some((_, Data::Numbers(values))) = self.columns.iter().find(|(name, _)| *name == column) else { return };
+        let first = values.partition_point(|value| *value < least);
+        for (_, data) in &mut self.columns {
+            match data {
+                Data::Numbers(values) => drop(values.drain(..first)),
+                Data::Texts(places, _) => drop(places.drain(..first)),
+            }
+        }
+    }
+
     /// Adds rows.
     #[allow(clippy::cast_precision_loss)]
     pub fn extend<'a, R: Row + 'a>(&mut self, rows: impl IntoIterator<Item = &'a R>) {
@@ -95,6 +107,12 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// Adds an entry to the head.
+    pub fn note(mut self, key: &str, value: Value) -> Self {
+        self.head[key] = value;
+        self
+    }
+
     /// A reply without tables.
     pub fn of(head: Value) -> Self {
         Self { head, body: vec![] }

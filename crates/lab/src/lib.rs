@@ -8,9 +8,10 @@
 //! | `describe` | | version, number of the core's sources, schema, catalogue |
 //! | `check` | `text`, `name` | what the scenario is, with all defaults; or `problems` |
 //! | `edit` | `text`, `path`, `value` | `text` with the key at `path` set; without `value` removed |
-//! | `begin` | `text`, `name`, `seed`, `step_ns`, `frames` | a run, which takes the place of the one before |
-//! | `advance` | `until_ns`, `frames` | how far the run is |
+//! | `begin` | `text`, `name`, `seed`, `samples`, `frames` | a run, which takes the place of the one before |
+//! | `advance` | `until_ns`, `most_events`, `frames` | how far the run is |
 //! | `columns` | | what the run has measured until now, as columns |
+//! | `change` | as `edit`, `begin` and `advance` | all of these at once: a slider that moves waits for one reply |
 //!
 //! A reply is eight bytes with the length of its head, lowest first; the head, JSON with spaces behind it; and the
 //! columns. The head says where each column begins behind it: numbers are of eight bytes, texts are of four bytes and
@@ -22,6 +23,7 @@ mod edit;
 mod session;
 
 use serde_json::{Value, json};
+use wifair_config::Problems;
 use wifair_sim::scenario;
 
 use columns::Reply;
@@ -56,7 +58,7 @@ impl Lab {
                 }))
             }
             "begin" => match Session::begin(request)? {
-                Ok(session) => {
+                Ok(mut session) => {
                     let reply = session.progress();
                     self.session = Some(session);
                     Ok(Reply::of(reply))
@@ -69,8 +71,34 @@ impl Lab {
                 Ok(Reply::of(session.progress()))
             }
             "columns" => Ok(self.session.as_mut().ok_or("no run was begun")?.columns()),
+            "change" => self.change(request),
             other => Err(format!("`{other}` is no request")),
         }
+    }
+}
+
+impl Lab {
+    /// Edits the text if the request has a `path`, checks it, begins its run, and takes that on as far as asked.
+    fn change(&mut self, request: &Value) -> Result<Reply, String> {
+        let mut text = text(request, "text")?.to_owned();
+        let failed = |text: &str, problems: &Problems| {
+            Ok(Reply::of(check::problems_json(problems)).note("edited", Value::from(text)))
+        };
+        if let Some(path) = request.get("path").and_then(Value::as_str) {
+            match edit::edit(&text, path, request.get("value").and_then(Value::as_str)) {
+                Ok(edited) => text = edited,
+                Err(problems) => return failed(&text, &problems),
+            }
+        }
+        let scenario = match check::parse(&text, name(request), &[]) {
+            Ok(scenario) => scenario,
+            Err(problems) => return failed(&text, &problems),
+        };
+        let mut session = Session::of(&scenario, request)?;
+        session.advance(request)?;
+        let reply = session.columns().note("edited", Value::from(text)).note("checked", check::checked(&scenario));
+        self.session = Some(session);
+        Ok(reply)
     }
 }
 

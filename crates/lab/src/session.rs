@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use wifair_config::Problems;
 use wifair_sim::capture::FrameLog;
+use wifair_sim::scenario::Scenario;
 use wifair_sim::world::{FlowCounters, Loss, WatchPlan};
 use wifair_sim::{Options, Run};
 use wifair_units::{Duration, Time};
@@ -86,20 +87,26 @@ impl Session {
             Ok(scenario) => scenario,
             Err(problems) => return Ok(Err(problems)),
         };
+        Self::of(&scenario, request).map(Ok)
+    }
+
+    /// Begins the run of `scenario` that `request` asks for.
+    pub fn of(scenario: &Scenario, request: &Value) -> Result<Self, String> {
         let seed = crate::count(request, "seed")?;
-        let step = Duration::from_nanos(crate::count(request, "step_ns")?);
-        if step.as_nanos() == 0 || scenario.file.duration.as_nanos() / step.as_nanos() > MOST_SAMPLES {
+        let samples = crate::count(request, "samples")?;
+        if samples == 0 || samples > MOST_SAMPLES {
             return Err(format!("a run takes from one to {MOST_SAMPLES} samples"));
         }
+        let step = Duration::from_nanos(scenario.file.duration.as_nanos().div_ceil(samples).max(1));
         let wanted = Wanted::of(request)?;
-        let mut run = Run::new(&scenario, seed, &Options { sample_every: Some(step), ..Options::default() });
+        let mut run = Run::new(scenario, seed, &Options { sample_every: Some(step), ..Options::default() });
         if wanted.is_some() {
             run.world().watch(WatchPlan { air: true, ..WatchPlan::default() });
         }
-        Ok(Ok(Self {
+        Ok(Self {
             next: run.now(),
             drained: run.now(),
-            blank: wanted.map(|_| FrameLog::new(&scenario, seed, Time::ZERO, Time::NEVER)),
+            blank: wanted.map(|_| FrameLog::new(scenario, seed, Time::ZERO, Time::NEVER)),
             seed,
             run,
             step,
@@ -109,27 +116,34 @@ impl Session {
             complete: true,
             before: vec![FlowCounters::default(); scenario.network.flows.len()],
             events: Events::default(),
-        }))
+        })
     }
 
-    /// Goes on as `request` says, or to the end. Other frames than those that were wanted until now may be wanted from
-    /// now on.
+    /// Goes on as `request` says: until a time or the end, or until so many events of the core have been done. Other
+    /// frames than those that were wanted until now may be wanted from now on; those there are stay, as far as they are
+    /// among them.
     pub fn advance(&mut self, request: &Value) -> Result<(), String> {
         if let Some(wanted) = Wanted::of(request)? {
             if self.wanted.is_none() {
                 return Err("a run records frames from its beginning, or not at all".into());
             }
             self.wanted = Some(wanted);
-            self.frames = Table::new("frames", vec![]);
-            self.backoffs = Table::new("backoffs", vec![]);
-            self.complete = true;
+            for table in [&mut self.frames, &mut self.backoffs] {
+                table.keep_from("end_s", wanted.from.as_secs());
+            }
+            self.complete = self.frames.rows() < wanted.most;
         }
-        self.go_on(time(crate::count(request, "until_ns")?).min(self.run.end()));
+        let events = match request.get("most_events") {
+            Some(_) => crate::count(request, "most_events")?,
+            None => u64::MAX,
+        };
+        self.go_on(time(crate::count(request, "until_ns")?).min(self.run.end()), events);
         Ok(())
     }
 
-    fn go_on(&mut self, until: Time) {
-        while self.next < until {
+    fn go_on(&mut self, until: Time, most_events: u64) {
+        let enough = self.run.world().events().saturating_add(most_events);
+        while self.next < until && self.run.world().events() < enough {
             let slice = match self.wanted {
                 None => self.step,
                 Some(Wanted { from, to, .. }) if self.next >= from && self.next < to => self.step.min(FINE),
@@ -189,9 +203,9 @@ impl Session {
     }
 
     /// How far the run is.
-    pub fn progress(&self) -> Value {
+    pub fn progress(&mut self) -> Value {
         let (now, end) = (self.run.now(), self.run.end());
-        json!({ "now_s": now.as_secs(), "end_s": end.as_secs(), "over": now >= end })
+        json!({ "now_s": now.as_secs(), "end_s": end.as_secs(), "over": now >= end, "events": self.run.world().events() })
     }
 
     /// What was measured until now, with the frames since the last call.
@@ -201,7 +215,6 @@ impl Session {
         let mut head = self.progress();
         head["seed"] = json!(self.seed.to_string());
         head["measured_s"] = json!(outcome.measured_s);
-        head["events"] = json!(outcome.events);
         head["frames_complete"] = json!(self.complete);
         let mut reply = Reply::of(head)
             .with(&Table::of("flows", &outcome.flows))

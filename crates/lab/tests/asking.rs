@@ -46,7 +46,7 @@ fn a_run_in_pieces_gives_what_a_run_gives() {
     let expected: Vec<f64> = outcome.flows.iter().map(|flow| flow.goodput_bps).collect();
     for frames in [Value::Null, json!({ "from_ns": 2_000_000_000_u64, "to_ns": 3_000_000_000_u64, "most": 100_000 })] {
         let mut lab = Lab::default();
-        let begin = json!({ "ask": "begin", "text": TEXT, "seed": "7", "step_ns": 100_000_000, "frames": frames });
+        let begin = json!({ "ask": "begin", "text": TEXT, "seed": "7", "samples": 60, "frames": frames });
         assert_eq!(ask(&mut lab, &begin).0["over"], false);
         for until in [1_u64, 777_777_777, 2_500_000_000, 6_000_000_000] {
             ask(&mut lab, &json!({ "ask": "advance", "until_ns": until }));
@@ -65,8 +65,7 @@ fn a_run_in_pieces_gives_what_a_run_gives() {
 #[test]
 fn later_frames_are_those_of_a_new_run() {
     let window = |from: u64, to: u64| json!({ "from_ns": from, "to_ns": to, "most": 100_000 });
-    let begin =
-        |frames: Value| json!({ "ask": "begin", "text": TEXT, "seed": 7, "step_ns": 100_000_000, "frames": frames });
+    let begin = |frames: Value| json!({ "ask": "begin", "text": TEXT, "seed": 7, "samples": 60, "frames": frames });
     let advance = |until: u64| json!({ "ask": "advance", "until_ns": until });
     let mut first = Lab::default();
     ask(&mut first, &begin(window(0, 1_000_000_000)));
@@ -86,6 +85,66 @@ fn later_frames_are_those_of_a_new_run() {
     assert_eq!(starts, column(&two.0, &two.1, "frames", "start_s"));
 }
 
+/// A window that moves on keeps the frames that it still holds, so that nothing is simulated twice.
+#[test]
+fn a_window_that_moves_on_keeps_its_frames() {
+    let window = |from: u64, to: u64| json!({ "from_ns": from, "to_ns": to, "most": 100_000 });
+    let begin = |frames: Value| json!({ "ask": "begin", "text": TEXT, "seed": 7, "samples": 60, "frames": frames });
+    let mut moved = Lab::default();
+    ask(&mut moved, &begin(window(1_000_000_000, 2_000_000_000)));
+    ask(&mut moved, &json!({ "ask": "advance", "until_ns": 2_000_000_000_u64 }));
+    let next = window(1_500_000_000, 3_000_000_000);
+    ask(&mut moved, &json!({ "ask": "advance", "until_ns": 3_000_000_000_u64, "frames": next }));
+    let mut fresh = Lab::default();
+    ask(&mut fresh, &begin(next));
+    ask(&mut fresh, &json!({ "ask": "advance", "until_ns": 3_000_000_000_u64 }));
+    let columns = json!({ "ask": "columns" });
+    let (one, two) = (ask(&mut moved, &columns), ask(&mut fresh, &columns));
+    for (table, name) in [("frames", "start_s"), ("frames", "end_s"), ("frames", "seq"), ("backoffs", "end_s")] {
+        let expected = column(&two.0, &two.1, table, name);
+        assert!(expected.len() > 100);
+        assert_eq!(
+            format!("{:?}", column(&one.0, &one.1, table, name)),
+            format!("{expected:?}"),
+            "{name} in {table}" // some are NaN
+        );
+    }
+}
+
+/// A slider that moves is answered at once by what its edit, check, run and columns give one after the other.
+#[test]
+fn a_change_is_edit_check_run_and_columns_at_once() {
+    let edit = json!({ "ask": "edit", "text": TEXT, "path": "stations[0].count", "value": "2" });
+    let mut apart = Lab::default();
+    let text = ask(&mut apart, &edit).0["text"].clone();
+    let checked = ask(&mut apart, &json!({ "ask": "check", "text": text })).0;
+    ask(&mut apart, &json!({ "ask": "begin", "text": text, "seed": 7, "samples": 60 }));
+    ask(&mut apart, &json!({ "ask": "advance", "until_ns": 6_000_000_000_u64 }));
+    let (head, body) = ask(&mut apart, &json!({ "ask": "columns" }));
+
+    let change = |most: u64| {
+        json!({ "ask": "change", "text": TEXT, "path": "stations[0].count", "value": "2", "seed": 7, "samples": 60,
+                "until_ns": 6_000_000_000_u64, "most_events": most })
+    };
+    let mut together = Lab::default();
+    let (all, columns) = ask(&mut together, &change(1_000_000_000));
+    assert_eq!((&all["edited"], &all["checked"], &all["over"]), (&text, &checked, &json!(true)));
+    assert_eq!((&all["tables"], columns), (&head["tables"], body.clone()));
+
+    // A long run stops after so many events, and goes on when it is asked to.
+    let (part, _) = ask(&mut together, &change(1000));
+    assert_eq!(part["over"], json!(false));
+    assert!(part["now_s"].as_f64().unwrap() > 0.0 && part["events"].as_u64().unwrap() >= 1000);
+    ask(&mut together, &json!({ "ask": "advance", "until_ns": 6_000_000_000_u64 }));
+    assert_eq!(ask(&mut together, &json!({ "ask": "columns" })).1, body);
+
+    let wrong = json!({ "ask": "change", "text": TEXT, "path": "duration", "value": "7", "seed": 7, "samples": 60,
+                        "until_ns": 1 });
+    let (said, _) = ask(&mut together, &wrong);
+    assert_eq!(said["problems"][0]["line"], 2);
+    assert!(said["edited"].as_str().unwrap().contains("duration = 7\n"));
+}
+
 #[test]
 fn wrong_requests_are_answered_with_an_error() {
     let mut lab = Lab::default();
@@ -99,7 +158,7 @@ fn wrong_requests_are_answered_with_an_error() {
             "{request}"
         );
     }
-    let begin = json!({ "ask": "begin", "text": TEXT, "seed": 1, "step_ns": 1 });
+    let begin = json!({ "ask": "begin", "text": TEXT, "seed": 1, "samples": 0 });
     assert!(ask(&mut lab, &begin).0["error"].is_string());
 }
 
