@@ -49,7 +49,9 @@ export function paintAir(g: CanvasRenderingContext2D, view: View): void {
   // The axis.
   const step = roundStep(width_s / Math.max(2, inside / 95));
   const unit = step >= 1 ? 1 : step >= 1e-3 ? 1e3 : 1e6;
-  const base = width_s < 1 && from_s > 0 ? Math.floor(from_s / (1000 * step)) * 1000 * step : 0;
+  // Short times are counted from a round one at the left.
+  const round = 10 ** Math.ceil(Math.log10(width_s));
+  const base = width_s < 1 && from_s >= round ? Math.floor(from_s / round) * round : 0;
   g.fillStyle = soft;
   g.strokeStyle = css("--grid");
   g.textAlign = "center";
@@ -61,10 +63,10 @@ export function paintAir(g: CanvasRenderingContext2D, view: View): void {
     g.lineTo(at, height);
     g.stroke();
     const label = Number(((tick - base) * unit).toFixed(3));
-    g.fillText(`${base > 0 ? "+" : ""}${label} ${unit === 1 ? "s" : unit === 1e3 ? "ms" : "us"}`, at, 8);
+    if (base === 0 || at > LEFT + 36) g.fillText(`${base > 0 ? "+" : ""}${label} ${unit === 1 ? "s" : unit === 1e3 ? "ms" : "us"}`, at, 8);
   }
   g.textAlign = "left";
-  if (base > 0) g.fillText(`${Number(base.toFixed(6))} s`, 2, 8);
+  if (base > 0) g.fillText(`${Number(base.toFixed(6))} s`, 2, 8, LEFT + 8);
   g.save();
   g.beginPath();
   g.rect(LEFT, 0, width - LEFT, height);
@@ -202,16 +204,16 @@ function pattern(g: Graphics, name: string, width: number, height: number, draw:
 
 /** Strokes one way, or both. */
 function hatching(g: Graphics, strokes: number): CanvasPattern | string {
-  return pattern(g, `hatch ${strokes}`, 6, 6, (p) => {
-    p.lineWidth = 1.5;
+  return pattern(g, `hatch ${strokes}`, 8, 8, (p) => {
+    p.lineWidth = 1.4;
     p.strokeStyle = "#000";
     p.beginPath();
-    for (const at of [-6, 0, 6]) {
-      p.moveTo(at, 6);
-      p.lineTo(at + 6, 0);
+    for (const at of [-8, 0, 8]) {
+      p.moveTo(at, 8);
+      p.lineTo(at + 8, 0);
       if (strokes === 2) {
         p.moveTo(at, 0);
-        p.lineTo(at + 6, 6);
+        p.lineTo(at + 8, 8);
       }
     }
     p.stroke();

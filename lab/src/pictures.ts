@@ -75,12 +75,13 @@ export class Pictures {
     // A pinned run with other flows or samples is brought to the times of this one.
     const old = (values: (l: Curves) => number[][], time: (l: Curves) => number[], onto: number[]): number[][] =>
       pinned ? values(pinned.lines).map((one) => resample(time(pinned.lines), one, onto)) : [];
+    const namesakes = pinned ? lines.names.map((name) => pinned.lines.names.indexOf(name)) : [];
     const set = (plot: LinePlot, time: number[], fresh: Line[], before: Line[]): void =>
       plot.show({ time, lines: [...before, ...fresh] }, end);
     const mega = (values: number[][]): number[][] => values.map((one) => one.map((bps) => bps / 1e6));
-    set(this.lines.goodput, lines.bins, flowLines(lines.names, flows, mega(lines.goodput)), pinnedLines(lines.names, flows, old((l) => mega(l.goodput), (l) => l.bins, lines.bins)));
-    set(this.lines.cwnd, lines.time, flowLines(lines.names, flows, lines.cwnd), pinnedLines(lines.names, flows, old((l) => l.cwnd, (l) => l.time, lines.time)));
-    set(this.lines.rtt, lines.time, flowLines(lines.names, flows, lines.srtt), pinnedLines(lines.names, flows, old((l) => l.srtt, (l) => l.time, lines.time)));
+    set(this.lines.goodput, lines.bins, flowLines(lines.names, flows, mega(lines.goodput)), pinnedLines(lines.names, flows, namesakes, old((l) => mega(l.goodput), (l) => l.bins, lines.bins)));
+    set(this.lines.cwnd, lines.time, flowLines(lines.names, flows, lines.cwnd), pinnedLines(lines.names, flows, namesakes, old((l) => l.cwnd, (l) => l.time, lines.time)));
+    set(this.lines.rtt, lines.time, flowLines(lines.names, flows, lines.srtt), pinnedLines(lines.names, flows, namesakes, old((l) => l.srtt, (l) => l.time, lines.time)));
     const fairness: Line[] = [{ label: "Jain", values: lines.jain, colour: colour(0), width: 2 }];
     if (lines.ratio.some(Number.isFinite)) fairness.push({ label: "up/down", values: lines.ratio, colour: colour(1), dash: [6, 4], right: true });
     const before: Line[] = old((l) => [l.jain], (l) => l.time, lines.time).map((values) => ({ label: "Jain pinned", values, colour: `${colour(0)}88`, dash: [3, 3], width: 1.5 }));
@@ -103,7 +104,7 @@ export class Pictures {
     const pinned = this.lab.comparison.pinned;
     const goodput = goodputUntil(result, lines, checked?.warm_up_s ?? 0, now_s);
     const before = pinned && goodputUntil(pinned.result, pinned.lines, pinned.warmUp_s, now_s >= result.end_s ? Infinity : now_s);
-    const bars: Bar[] = lines.names.map((name, flow) => ({ name, flow, value: goodput[flow] ?? 0, pinned: before?.[flow] }));
+    const bars: Bar[] = lines.names.map((name, flow) => ({ name, flow, value: goodput[flow] ?? 0, pinned: before?.[pinned!.lines.names.indexOf(name)] }));
     this.bars.show(bars, this.chosen, now_s < result.end_s ? ` of each flow, until ${now_s.toFixed(1)} s` : " of each flow");
     const visible = now_s < result.end_s;
     for (const plot of Object.values(this.lines)) plot.now(now_s, visible);

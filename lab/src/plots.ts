@@ -280,10 +280,12 @@ export class Spreads {
     });
     const scale = this.root.querySelector(".scale")!;
     const labels: HTMLElement[] = [];
+    let last = -Infinity;
     for (let power = -4; known.length && power <= 2; power++) {
       for (const digit of high - low > 2 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 7, 8]) {
         const at = place(digit * 10 ** power);
-        if (at < 0 || at > 100) continue;
+        if (at < 0 || at > 100 || at < last + 17) continue; // labels must not touch
+        last = at;
         const ms = digit * 10 ** (power + 3);
         labels.push(el("span", { style: `left:${at}%` }, ms >= 1000 ? `${ms / 1000} s` : `${Number(ms.toPrecision(2))} ms`));
       }
@@ -291,7 +293,7 @@ export class Spreads {
     const text = labels.map((label) => `${label.textContent} ${label.style.left}`).join();
     if (text === this.scaled) return;
     this.scaled = text;
-    scale.replaceChildren(el("span"), el("div", {}, ...(labels.length > 9 ? labels.filter((_, i) => i % 2 === 0) : labels)), el("span"));
+    scale.replaceChildren(el("span"), el("div", {}, ...labels), el("span"));
   }
 }
 
@@ -300,9 +302,9 @@ export function flowLines(names: string[], flows: number[], values: number[][], 
   return flows.map((f) => ({ label: names[f]! + suffix, values: values[f]!, colour: colour(f), dash: dashes(f) }));
 }
 
-/** The same of the pinned run: thin and grey. */
-export function pinnedLines(names: string[], flows: number[], values: number[][]): Line[] {
+/** The same of the pinned run, thin; `old` has the place of each flow's namesake there. */
+export function pinnedLines(names: string[], flows: number[], old: number[], values: number[][]): Line[] {
   return flows
-    .filter((f) => values[f])
-    .map((f) => ({ label: `${names[f]!} pinned`, values: values[f]!, colour: `${colour(f)}77`, dash: [3, 3], width: 1 }));
+    .filter((f) => values[old[f]!])
+    .map((f) => ({ label: `${names[f]!} pinned`, values: values[old[f]!]!, colour: `${colour(f)}77`, dash: [3, 3], width: 1 }));
 }

@@ -197,6 +197,20 @@ def test_a_link_holds_the_state(opened: Callable[..., Opened], lab: LabServer) -
     assert "damaged" in damaged.page.locator("#notice").inner_text()
 
 
+def test_a_flow_is_compared_with_its_namesake(opened: Callable[..., Opened], lab: LabServer) -> None:
+    page = opened(lab.url)
+    before = dict(zip(page.value("lab.lines.names"), shown(page)))
+    page.page.locator("#pin").click()
+    page.page.locator('#story input[type="range"]').fill("0")  # the first flows are gone
+    page.settle()
+    assert page.value("lab.lines.names") == ["down1", "down2", "down3", "down4"]
+    pinned = page.value("lab.pictures.bars.bars.map((bar) => [bar.name, bar.pinned])")
+    assert dict(pinned) == {name: before[name] for name in ("down1", "down2", "down3", "down4")}
+    labels = page.value("lab.pictures.lines.cwnd.picture.lines.map((line) => line.label)")
+    assert "down1 pinned" in labels
+    page.page.wait_for_function("() => / of 10 seeds/.test(document.getElementById('comparison').textContent)")
+
+
 def test_the_air_shows_what_the_core_recorded(opened: Callable[..., Opened], lab: LabServer) -> None:
     page = opened(lab.url)
     page.page.keyboard.press("Home")

@@ -1,4 +1,4 @@
-"""`wifair.lab` in a notebook: a kernel shows the page, a browser opens it, and the kernel reads back what was changed."""
+"""`wifair.lab` in a notebook: a kernel shows the page, a browser opens it, the kernel reads back what was changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.alone, pytest.mark.slow]
 
 LESSON = Path(__file__).parents[2] / "lab" / "lessons" / "uploads.toml"
 
-# A process of its own: the kernel's client and Playwright have an event loop each. Cells come by lines, outputs go back.
+# A process of its own, as the kernel's client and Playwright have an event loop each. Cells and outputs are lines.
 NOTEBOOK = """
 import json, sys
 import nbformat
@@ -59,7 +59,7 @@ def test_a_cell_shows_the_page_and_the_next_one_reads_it_back() -> None:
         assert "<iframe" in html
         text = change_on_the_page(html)
         (output,) = cell("wifair.run(view.scenario, seeds=view.seed).flows['goodput_bps'].size, view.text")
-        count, shown = eval(output["data"]["text/plain"])  # noqa: S307 - a number and a text that the kernel printed
+        count, shown = eval(output["data"]["text/plain"])
         assert shown == text
         assert text != LESSON.read_text()
         assert count == 6
@@ -80,7 +80,10 @@ def change_on_the_page(html: str) -> str:
         def log_message(self, *_: object) -> None:
             pass
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Notebook) as server, sync_api.sync_playwright() as playwright:
+    with (
+        http.server.ThreadingHTTPServer(("127.0.0.1", 0), Notebook) as server,
+        sync_api.sync_playwright() as playwright,
+    ):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         page = chromium.new_page(viewport={"width": 1200, "height": 1000})
