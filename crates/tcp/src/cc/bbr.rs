@@ -252,6 +252,10 @@ impl Bbr {
     }
 
     fn update_rtprop(&mut self, ack: &Ack, round_start: bool) {
+        // The draft's BBRInit: what the handshake measured counts, before data filled a queue.
+        if !self.rtprop.is_finite() && ack.min_rtt != Duration::MAX {
+            (self.rtprop, self.rtprop_stamp) = (ack.min_rtt.as_secs(), ack.now);
+        }
         let expired = ack.now.saturating_since(self.rtprop_stamp) > self.params.rtprop_window;
         if let Some(rtt) = ack.rtt.map(|rtt| rtt.as_secs())
             && rtt > 0.0
@@ -397,7 +401,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{MSS, Pipe};
+    use crate::cc::testing::{MSS, Pipe, ack};
 
     fn start() -> Start {
         Start::with_window(10.0)
@@ -413,6 +417,14 @@ mod tests {
         assert_relative_eq!(cc.bandwidth, 1000.0 * MSS as f64, max_relative = 0.01);
         assert_relative_eq!(cc.rtprop, 0.101, max_relative = 0.01);
         assert_eq!(cc.state, State::ProbeBw);
+    }
+
+    /// The handshake took 20 ms, the first data waited behind that of others for 30 ms more.
+    #[test]
+    fn the_round_trip_time_of_the_handshake_counts() {
+        let mut cc = new(&Params::default(), start());
+        cc.on_ack(&Ack { min_rtt: Duration::from_millis(20), ..ack(0.07, 0.05, 1, 10) });
+        assert_relative_eq!(cc.rtprop, 0.02);
     }
 
     /// After Drain the queue holds what a phase of 5/4 adds in a round-trip time: a quarter of 100 segments, and three

@@ -320,6 +320,11 @@ impl Bbr3 {
     }
 
     fn update_min_rtt(&mut self, ack: &Ack, round_start: bool) {
+        // The draft's BBROnInit: what the handshake measured counts, before data filled a queue.
+        if !self.min_rtt.is_finite() && ack.min_rtt != Duration::MAX {
+            (self.min_rtt, self.min_rtt_stamp) = (ack.min_rtt.as_secs(), ack.now);
+            (self.probe_rtt_min, self.probe_rtt_stamp) = (self.min_rtt, ack.now);
+        }
         let expired = ack.now.saturating_since(self.probe_rtt_stamp) > self.params.probe_rtt_interval;
         if let Some(rtt) = ack.rtt.map(|rtt| rtt.as_secs())
             && rtt > 0.0
