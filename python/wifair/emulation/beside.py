@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wifair import _core
 from wifair.emulation.running import emulate
-from wifair.emulation.traffic import commands, figures
+from wifair.emulation.traffic import commands, figures, start_together
 from wifair.errors import EmulationError
 from wifair.exchange.imported import ImportedResults, Repetition
 
@@ -20,9 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["carried_by_the_kernel"]
 
-PREPARATION_S = 3.0
-"""Until all programs have started, and then some for each of them."""
-EACH_S = 0.15
+PREPARATION_S = 60.0
+"""All programs have started by then."""
 AFTER_S = 5.0
 
 
@@ -57,11 +57,12 @@ def carried_by_the_kernel(
         core = _core.Emulation(scenario._core, seed, False)
         flows, hosts = core.flows(), core.hosts()
         stations = frozenset(name for name, _, _, is_station in hosts if is_station)
-        wait_s = PREPARATION_S + EACH_S * (2 * len(flows) + len(hosts))
-        longer = scenario._changed([("--emulated", f"duration={lasts_s + wait_s + AFTER_S} s")])
+        longer = scenario._changed([("--emulated", f"duration={lasts_s + PREPARATION_S + AFTER_S} s")])
         with tempfile.TemporaryDirectory(prefix="wifair-") as folder:
-            begins_s = time.monotonic() + wait_s
-            carried, programs = commands(flows, stations, Path(folder), lasts_s, begins_s)
+            carried, programs = commands(flows, stations, Path(folder), lasts_s)
+            until_s = time.monotonic() + PREPARATION_S
+            starter = threading.Thread(target=start_together, args=(Path(folder), len(flows), until_s), daemon=True)
+            starter.start()
             done = emulate(longer, programs, seed=seed, flows=False, say=say, at_once=True)
             failed = next((one for one in done.commands if one["status"]), None)
             if failed is not None:

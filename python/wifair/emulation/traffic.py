@@ -1,7 +1,8 @@
 """The flows of a scenario, carried by the TCP and UDP of the kernel, for `wifair compare --emulated`.
 
-``python -m wifair.emulation.traffic receive PORT`` takes in whatever comes; ``send`` sends. A sender starts at a time
-of the monotonic clock, which all hosts of an emulation share, and writes what its kernel knows at the end.
+``python -m wifair.emulation.traffic receive PORT READY`` takes in whatever comes; ``send`` sends. Each makes a file when
+it is ready; when all are, `start_together` sets the beginning on the monotonic clock, which all hosts of an emulation
+share. A sender writes what its kernel knows at the end.
 """
 
 from __future__ import annotations
@@ -28,13 +29,16 @@ if TYPE_CHECKING:
     from wifair._core import FlowRow
     from wifair.exchange.imported import FlowRow as FigureRow
 
-__all__ = ["Kernel", "commands", "figures", "kernel_name"]
+__all__ = ["Kernel", "commands", "figures", "kernel_name", "start_together"]
 
 FIRST_PORT = 5201
 CHUNK = bytes(65536)
 KERNEL_NAMES = {"vegas-fair": "vegas_fair", "compound-plus": "compound_plus"}
 """Congestion controls that `wifair bpf load` brings, and that the kernel calls otherwise."""
 TCP_INFO_LENGTH = 232
+BEGINNING = "beginning"
+LEAD_S = 0.3
+"""From the time at which all are ready to the beginning."""
 RECEIVER_PRIORITY = 10
 """Below that of the emulation itself."""
 
@@ -57,7 +61,7 @@ def kernel_name(cc: str, max_cwnd: str | None = None) -> str:
 
 
 def commands(
-    flows: Sequence[FlowRow], stations: frozenset[str], folder: Path, lasts_s: float, begins_s: float
+    flows: Sequence[FlowRow], stations: frozenset[str], folder: Path, lasts_s: float
 ) -> tuple[list[Kernel], list[Command]]:
     """Find the commands that carry flows.
 
@@ -68,11 +72,9 @@ def commands(
     stations : frozenset of str
         The hosts on the air.
     folder : Path
-        Where senders write their reports.
+        Where senders write their reports, and all that they are ready.
     lasts_s : float
         Time after the beginning at which flows stop that do not stop before [s].
-    begins_s : float
-        When flows begin, on the monotonic clock [s].
 
     Returns
     -------
@@ -96,14 +98,22 @@ def commands(
         port, report = FIRST_PORT + index, folder / f"{index}.json"
         carried.append(Kernel(flow, port, cc, report, stations))
         module = [sys.executable, "-m", "wifair.emulation.traffic"]
-        receivers.append(Command(flow["to_host"], shlex.join([*module, "receive", str(port)]), serves=True))
+        receivers.append(
+            Command(
+                flow["to_host"],
+                shlex.join([*module, "receive", str(port), str(folder / f"{index}.listens")]),
+                serves=True,
+            )
+        )
         stop_s = min(flow["stop_s"] or lasts_s, lasts_s)
         what = {
             "to": flow["to_host"],
             "port": port,
             "cc": cc,
-            "begins_s": begins_s + flow["start_s"],
-            "ends_s": begins_s + stop_s,
+            "folder": str(folder),
+            "ready": str(folder / f"{index}.waits"),
+            "starts_s": flow["start_s"],
+            "stops_s": stop_s,
             "rate_bps": flow["rate_bps"],
             "payload": flow["payload_bytes"],
             "report": str(report),
@@ -147,7 +157,19 @@ def figures(kernel: Kernel, from_s: float) -> FigureRow:
     return FigureRow(name, up, found, [])
 
 
-def _receive(port: int) -> None:
+def start_together(folder: Path, flows: int, until_s: float) -> bool:
+    """Set the beginning as soon as all programs are ready; whether they were by this time [s] of the monotonic clock."""
+    while len([*folder.glob("*.listens"), *folder.glob("*.waits")]) < 2 * flows:
+        if time.monotonic() >= until_s:
+            return False
+        time.sleep(0.02)
+    draft = folder / "draft"
+    draft.write_text(repr(time.monotonic() + LEAD_S), encoding="ascii")
+    draft.rename(folder / BEGINNING)
+    return True
+
+
+def _receive(port: int, ready: str) -> None:
     """Take in streams and datagrams.
 
     A receiver that gets the processor late acknowledges late, and thus less often: Linux waits with the ACK of a second
@@ -164,6 +186,7 @@ def _receive(port: int) -> None:
 
     threading.Thread(target=drain, daemon=True).start()
     listener = socket.create_server(("", port))
+    Path(ready).touch()
     while True:
         peer, _ = listener.accept()
         threading.Thread(target=_take, args=(peer,), daemon=True).start()
@@ -178,6 +201,12 @@ def _take(peer: socket.socket) -> None:
 
 
 def _send(what: dict[str, Any]) -> None:
+    Path(what["ready"]).touch()
+    beginning = Path(what["folder"]) / BEGINNING
+    while not beginning.exists():
+        time.sleep(0.01)
+    begins_s = float(beginning.read_text(encoding="ascii"))
+    what = {**what, "begins_s": begins_s + what["starts_s"], "ends_s": begins_s + what["stops_s"]}
     if what["cc"] is None:
         _send_datagrams(what)
         return
@@ -238,6 +267,6 @@ def _tcp_info(peer: socket.socket) -> dict[str, Any]:
 
 if __name__ == "__main__":
     if sys.argv[1] == "receive":
-        _receive(int(sys.argv[2]))
+        _receive(int(sys.argv[2]), sys.argv[3])
     else:
         _send(json.loads(sys.argv[2]))
