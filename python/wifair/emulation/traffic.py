@@ -1,8 +1,8 @@
 """The flows of a scenario, carried by the TCP and UDP of the kernel, for `wifair compare --emulated`.
 
-``python -m wifair.emulation.traffic receive PORT READY`` takes in whatever comes; ``send`` sends. Each makes a file when
-it is ready; when all are, `start_together` sets the beginning on the monotonic clock, which all hosts of an emulation
-share. A sender writes what its kernel knows at the end.
+``python -m wifair.emulation.traffic receive PORT READY`` takes in whatever comes; ``send`` sends. Each makes a file
+when it is ready; when all are, `start_together` sets the beginning on the monotonic clock, which all hosts of an
+emulation share. A sender writes what its kernel knows at the end.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def figures(kernel: Kernel, from_s: float) -> FigureRow:
 
 
 def start_together(folder: Path, flows: int, until_s: float) -> bool:
-    """Set the beginning as soon as all programs are ready; whether they were by this time [s] of the monotonic clock."""
+    """Set the beginning as soon as all programs are ready; whether they were by this time of the clock [s]."""
     while len([*folder.glob("*.listens"), *folder.glob("*.waits")]) < 2 * flows:
         if time.monotonic() >= until_s:
             return False
