@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 import wifair
+from _pytest.mark import ParameterSet
 from wifair import files
 from wifair.measure.errors import MeasureError
 from wifair.measure.journal import Journal
@@ -26,9 +27,18 @@ from wifair.measure.journal import read as read_journal
 from wifair.sweeps import Key, Store, checksums, compute, engines, repair, schema, task
 from wifair.sweeps.query import ask, select
 
-QUICK = 200
-MANY = 10_000
-SCHEDULES = [pytest.param(QUICK, id="quick"), pytest.param(MANY, id="many", marks=pytest.mark.slow)]
+
+def schedules(quick: int, many: int) -> list[ParameterSet]:
+    """Numbers of schedules: a few for `make test`, then all the others in four parts, for as many processors."""
+    part = (many - quick) // 4
+    slow = [
+        pytest.param(range(quick + n * part, quick + (n + 1) * part), id=f"part{n + 1}", marks=pytest.mark.slow)
+        for n in range(4)
+    ]
+    return [pytest.param(range(quick), id="quick"), *slow]
+
+
+SCHEDULES = schedules(200, 10_000)
 CODES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY)
 
 
@@ -149,9 +159,9 @@ def patched(monkeypatch: pytest.MonkeyPatch, faults: Faults, outcomes: dict[Key,
         yield
 
 
-@pytest.mark.parametrize("count", SCHEDULES)
+@pytest.mark.parametrize("numbers", SCHEDULES)
 def test_a_sweep_loses_nothing_and_counts_nothing_twice(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outcomes: dict[Key, task.Computed], count: int
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outcomes: dict[Key, task.Computed], numbers: range
 ) -> None:
     base = wifair.Scenario.from_text(text)
     points = [base.with_({"stations.count": n}) for n in (1, 2)]
@@ -161,7 +171,7 @@ def test_a_sweep_loses_nothing_and_counts_nothing_twice(
         compute(wanted, tmp_path / "reference")
     expected = tables(tmp_path / "reference")
     failed = 0
-    for number in range(count):
+    for number in numbers:
         faults = Faults(f"sweep/{number}")
         out = tmp_path / "out"
         with patched(monkeypatch, faults, outcomes):
@@ -189,7 +199,7 @@ def test_a_sweep_loses_nothing_and_counts_nothing_twice(
         for path in out.iterdir():
             path.unlink()
         out.rmdir()
-    assert failed > count / 2, "faults must strike"
+    assert failed > len(numbers) / 2, "faults must strike"
 
 
 class Raw:
@@ -213,12 +223,14 @@ class Raw:
         return getattr(self._file, name)
 
 
-@pytest.mark.parametrize("count", SCHEDULES)
-def test_a_journal_loses_nothing_that_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+@pytest.mark.parametrize("numbers", SCHEDULES)
+def test_a_journal_loses_nothing_that_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, numbers: range
+) -> None:
     head = {"hash": "h"}
     monkeypatch.setattr(os, "fsync", lambda handle: None)  # noqa: ARG005
     opens = Path.open
-    for number in range(count):
+    for number in numbers:
         faults = Faults(f"journal/{number}")
         folder = tmp_path / str(number)
         done: list[int] = []
@@ -249,10 +261,10 @@ def test_a_journal_loses_nothing_that_was_written(tmp_path: Path, monkeypatch: p
         assert rows == list(range(8)), f"schedule {number}"
 
 
-@pytest.mark.parametrize("count", SCHEDULES)
-def test_a_file_is_the_old_or_the_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+@pytest.mark.parametrize("numbers", SCHEDULES)
+def test_a_file_is_the_old_or_the_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, numbers: range) -> None:
     path = tmp_path / "table.csv"
-    for number in range(count):
+    for number in numbers:
         faults = Faults(f"file/{number}")
         faults.plan(5, lasts=False)
         path.write_text("old")
@@ -278,11 +290,9 @@ def test_a_file_is_the_old_or_the_new_one(tmp_path: Path, monkeypatch: pytest.Mo
         assert [one.name for one in tmp_path.iterdir()] == ["table.csv"]
 
 
-@pytest.mark.parametrize(
-    "count", [pytest.param(10, id="quick"), pytest.param(2_000, id="many", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("numbers", schedules(12, 2_000))
 def test_a_repair_that_fails_leaves_the_store_as_it_was(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outcomes: dict[Key, task.Computed], count: int
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outcomes: dict[Key, task.Computed], numbers: range
 ) -> None:
     base = wifair.Scenario.from_text(text).with_({"stations.count": 1})
     out = tmp_path / "out"
@@ -294,7 +304,7 @@ def test_a_repair_that_fails_leaves_the_store_as_it_was(
     db.close()
     before = (out / schema.FILE).read_bytes()
     connect = sqlite3.connect
-    for number in range(count):
+    for number in numbers:
         faults = Faults(f"repair/{number}")
         Database.faults = faults
         faults.plan(120, lasts=True)
