@@ -99,7 +99,8 @@ lab: ## build the page of `wifair lab`, and the core for the browser where its t
 	lab/engine.sh
 
 wheel: $(STAMPS)/venv ## abi3 wheel for this platform and source distribution, into dist/
-	$(BIN)/maturin build --release --locked --sdist --out $(DIST)
+	$(BIN)/maturin build --release --locked --out $(DIST)
+	$(BIN)/maturin sdist --out $(DIST)
 
 docs: $(STAMPS)/build ## build the documentation site into site/
 	$(PIP) install --quiet 'mkdocs-material>=9.5' 'mkdocstrings-python>=1.10' 'mkdocs-click>=0.8'

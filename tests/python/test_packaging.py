@@ -25,14 +25,39 @@ def call(*command: object, cwd: Path, path: str | None = None) -> str:
     return done.stdout
 
 
+def source_distribution(folder: Path) -> Path:
+    """Make the source distribution and unpack it."""
+    call(sys.executable, "-m", "maturin", "sdist", "--out", folder, cwd=ROOT)
+    (source,) = folder.glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        archive.extractall(folder, filter="data")
+    return source.with_suffix("").with_suffix("")
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
+def test_the_source_distribution_takes_the_versions_of_the_repository(tmp_path: Path) -> None:
+    """Its lock file loses crates that are not packed (benches, web), so it is no longer `--locked`; none may change."""
+    tree = source_distribution(tmp_path)
+    known = locked(ROOT / "Cargo.lock")
+    call("cargo", "metadata", "--offline", "--format-version", "1", cwd=tree)
+    there = locked(tree / "Cargo.lock")
+    assert ("wifair-sim", version()) in there
+    assert there <= known
+
+
+def locked(path: Path) -> set[tuple[str, str]]:
+    return {(one["name"], one["version"]) for one in tomllib.loads(path.read_text(encoding="utf-8"))["package"]}
+
+
+def version() -> str:
+    cargo = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
+    return str(cargo["workspace"]["package"]["version"])
+
+
 @pytest.mark.slow
 def test_a_wheel_from_the_source_distribution(tmp_path: Path) -> None:
-    call(sys.executable, "-m", "maturin", "sdist", "--out", tmp_path, cwd=ROOT)
-    (source,) = tmp_path.glob("*.tar.gz")
-    with tarfile.open(source) as archive:
-        archive.extractall(tmp_path, filter="data")
-    tree = source.with_suffix("").with_suffix("")
-    call(sys.executable, "-m", "maturin", "build", "--release", "--locked", "--out", tmp_path, cwd=tree)
+    tree = source_distribution(tmp_path)
+    call(sys.executable, "-m", "maturin", "build", "--release", "--out", tmp_path, cwd=tree)
     (wheel,) = tmp_path.glob("*.whl")
     assert "-cp311-abi3-" in wheel.name
 
