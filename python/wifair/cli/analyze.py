@@ -44,8 +44,10 @@ __all__ = ["analyze_command"]
     type=click.IntRange(0, 65535),
     help="Only from or to this port; may be repeated.",
 )
-@click.option("--from", "start", metavar="TIME", help="Only packets so long after the first one, as in '10 s'.")
-@click.option("--to", "end", metavar="TIME", help="Only packets up to so long after the first one.")
+@click.option(
+    "--from", "start", metavar="TIME", help="Leave out packets before this time after the first one, as in '10 s'."
+)
+@click.option("--to", "end", metavar="TIME", help="Leave out packets after this time, counted from the first one.")
 @click.option("--bin", "bin_width", metavar="TIME", help="Width of the time bins; 100 ms or more by default.")
 @click.option("--pause", metavar="TIME", default="1 s", show_default=True, help="Pause that ends a session.")
 @click.option("--fair-share", metavar="RATE", help="What each flow ought to get; measured by default.")

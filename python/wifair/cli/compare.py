@@ -28,7 +28,7 @@ __all__ = ["compare_command"]
 @click.option(
     "--emulated",
     is_flag=True,
-    help="Also emulate each scenario, its flows carried by this kernel in real time (Linux, root); 1..3 by default.",
+    help="Emulate each scenario, too: its flows are carried by this kernel (root); --seeds is then 1..3 by default.",
 )
 @click.option("--seeds", type=Seeds(), metavar="LIST", help="Seeds of scenarios; as the first says, or 1..10.")
 @click.option("--duration", metavar="TIME", help="Simulated time of every scenario, as in '100 s'.")

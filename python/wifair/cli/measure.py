@@ -81,7 +81,12 @@ def secret_command(file: Path | None) -> None:
 @click.option("--data-ports", metavar="A-B", help="Ports of the transfers, for firewalls; any by default.")
 @click.option("--max-flows", default=256, show_default=True, type=click.IntRange(1, 4096), help="Flows at a time.")
 @click.option(
-    "--max-size", default=1_000_000, show_default=True, type=click.IntRange(1), metavar="MB", help="Data of one flow."
+    "--max-size",
+    default=1_000_000,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="MB",
+    help="Most data of one flow.",
 )
 @click.option(
     "--max-duration",
@@ -168,7 +173,12 @@ def join_command(server: str, name: str | None, source: str | None, secret_file:
 @click.option("--case", "wanted", multiple=True, metavar="PATTERN", help="Only cases of this name, as in 'one*'.")
 @click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change a parameter; may be repeated.")
 @click.option(
-    "--wait", default=60.0, show_default=True, type=click.FloatRange(0), metavar="SECONDS", help="For stations."
+    "--wait",
+    default=60.0,
+    show_default=True,
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="How long to wait for stations.",
 )
 @click.option("--source", metavar="ADDRESS", help="Own address to use, if the computer has several.")
 @click.option("--yes", is_flag=True, help="Do not ask before the stations are placed anew.")

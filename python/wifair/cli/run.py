@@ -68,7 +68,7 @@ FIGURE_SAMPLES = 200
     "--pcap-snap",
     metavar="BYTES",
     type=click.IntRange(1, 262_144),
-    help="Bytes kept of each packet; 160 hold all headers.",
+    help="Bytes kept of each packet; 160 holds all headers.",
 )
 @click.option("--pcap-format", type=click.Choice(["pcap", "pcapng"]), help="Kind of captures; pcap by default.")
 @click.option("--frames", metavar="FILE", type=click.Path(), help="Write every frame of the air: .csv or .parquet.")
