@@ -217,6 +217,17 @@ def test_a_sweep_has_ticks_on_its_points() -> None:
     assert (goodput.get_yscale(), ratio.get_yscale()) == ("linear", "log")
 
 
+def test_points_that_do_not_set_what_is_along_the_axis_have_a_tick_that_says_so() -> None:
+    data = {
+        "ap.queue.discipline": np.array(["las", ""]),
+        "goodput_bps": np.array([5e6, 4e6]),
+        "goodput_bps_low": np.array([4.9e6, 3.9e6]),
+        "goodput_bps_high": np.array([5.1e6, 4.1e6]),
+    }
+    figure = sweep.draw(Columns(data), "ap.queue.discipline", ["goodput_bps"], [])
+    assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["las", "not set"]
+
+
 def test_names_and_units() -> None:
     assert quantity("rtt_p95_s", 0.4).axis == "RTT, 95th percentile [ms]"
     assert quantity("rtt_p95_s", 4.0).axis == "RTT, 95th percentile [s]"

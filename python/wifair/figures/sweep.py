@@ -25,6 +25,8 @@ MOST_GROUPS = 40
 BESIDE = 0.4
 """Width that the groups take at a text on the axis, where a tick is 1 wide."""
 QUANTITY = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(\S+)\s*")
+UNSET = "not set"
+"""Tick of points that leave what is along the axis as the scenario has it."""
 MOST_TICKS = 12
 """Values up to which each has its tick."""
 
@@ -140,7 +142,7 @@ def _places(values: NDArray[Any], name: str) -> tuple[NDArray[np.float64], str, 
     """Where values stand on the axis, what that is called, and its ticks where the values are no numbers."""
     if values.dtype.kind in "if":
         return values.astype(np.float64), name, None
-    texts = [str(value) for value in values]
+    texts = [str(value) or UNSET for value in values]
     matches = [QUANTITY.fullmatch(text) for text in texts]
     units = {match[2] for match in matches if match}
     if all(matches) and len(units) == 1:
