@@ -18,7 +18,8 @@ from command import started
 from wifair import reproduce
 from wifair.cli import main
 from wifair.reproduce import Effort, Estimate, page, session
-from wifair.reproduce.claims import VERDICTS, Judgement, Recorded
+from wifair.reproduce.claims import VERDICTS, Judgement, Recorded, read_claims
+from wifair.reproduce.expressions import ExpressionError
 from wifair.reproduce.plain import claim_to_dict
 from wifair.reproduce.recording import READMES, summary
 from wifair.sweeps import Store
@@ -272,10 +273,39 @@ def finished(store: Path) -> dict[tuple[str, int], str]:
 def test_unknown_names_get_a_suggestion() -> None:
     done = CliRunner().invoke(main, ["reproduce", "lee2007/fig33"])
     assert done.exit_code == 2
-    assert "no experiment `fig33` in lee2007: did you mean `fig3`?" in done.stderr
+    assert "no experiment or claim `fig33` in lee2007: did you mean `fig3`?" in done.stderr
+    done = CliRunner().invoke(main, ["reproduce", "lee2007/f2b_worst"])
+    assert done.exit_code == 2
+    assert "did you mean `f2b_worse`?" in done.stderr
+    done = CliRunner().invoke(main, ["reproduce", "lee2007/zzz"])
+    assert done.exit_code == 2
+    assert "there are fig2a, fig2b," in done.stderr
+    assert "calc_3868, calc_215" in done.stderr
     done = CliRunner().invoke(main, ["reproduce", "jung"])
     assert done.exit_code == 2
     assert "no paper `jung`: did you mean `jung2016`?" in done.stderr
+
+
+def test_a_claim_can_be_asked_for_alone() -> None:
+    paper = session.load("lee2007")
+    (one,) = session.select(["lee2007/calc_3868"])
+    assert ([claim.id for claim in one.claims], one.experiments) == (["calc_3868"], ("calc_mu",))
+    (both,) = session.select(["lee2007/f2b_worse", "lee2007/fig2a"])
+    of_2a = [claim.id for claim in paper.claims if claim.experiment == "fig2a"]
+    assert [claim.id for claim in both.claims] == [*of_2a, "f2b_worse"]
+    assert both.experiments == ("fig2a", "fig2b")
+    (whole,) = session.select(["lee2007/f2b_worse", "lee2007"])
+    assert whole.claims == list(paper.claims)
+    for key in reproduce.KEYS:  # a name means one thing
+        ids = [*(one.id for one in session.load(key).experiments), *(one.id for one in session.load(key).claims)]
+        assert len(set(ids)) == len(ids)
+
+
+def test_an_unknown_control_names_those_that_there_are(tmp_path: Path) -> None:
+    text = (session.load("lee2007").folder / "claims.toml").read_text().replace('control = "uploads"', 'control = "up"')
+    (tmp_path / "claims.toml").write_text(text)
+    with pytest.raises(ExpressionError, match=r"f2b_worse: no control `up`: there are upload, uploads, ACK loss"):
+        read_claims(tmp_path / "claims.toml")
 
 
 def test_a_report_without_figures_says_what_they_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ def _complete(_context: click.Context, _parameter: click.Parameter, start: str) 
 
 
 @click.command(name="reproduce")
-@click.argument("what", nargs=-1, metavar="[PAPER[/EXPERIMENT]]...", shell_complete=_complete)
+@click.argument("what", nargs=-1, metavar="[PAPER[/EXPERIMENT|/CLAIM]]...", shell_complete=_complete)
 @click.option("--full/--quick", "full", help="The papers' durations and more seeds, or a quick look (default).")
 @click.option("--controls", is_flag=True, help="Judge each claim without its mechanism, too.")
 @click.option(
@@ -64,6 +64,7 @@ def reproduce_command(
       wifair reproduce
       wifair reproduce jung2016 --full --controls --out report
       wifair reproduce lee2007/fig6 lee2007/fig7 --json
+      wifair reproduce oda2012/access_prob --controls
       wifair reproduce --verify report/reproduction.json
     """  # noqa: D301
     from wifair.reproduce import reproduce, select  # noqa: PLC0415

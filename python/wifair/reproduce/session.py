@@ -42,11 +42,20 @@ class Selection:
 
     paper: Paper
     experiments: tuple[str, ...]
+    """Those that were asked for, and those of claims that were."""
+    only: frozenset[str] = frozenset()
+    """Experiments that were not asked for as a whole: only for some of their claims."""
+    chosen: frozenset[str] = frozenset()
+    """These claims, by their ids."""
 
     @property
     def claims(self) -> list[Claim]:
-        """Claims on them."""
-        return [claim for claim in self.paper.claims if claim.experiment in self.experiments]
+        """Claims on them, or those that were asked for."""
+        return [
+            claim
+            for claim in self.paper.claims
+            if claim.id in self.chosen or (claim.experiment in self.experiments and claim.experiment not in self.only)
+        ]
 
     @property
     def needed(self) -> list[Experiment]:
@@ -62,32 +71,42 @@ class Selection:
 
 
 def select(names: Sequence[str]) -> list[Selection]:
-    """Read what to reproduce: ``PAPER`` or ``PAPER/EXPERIMENT`` each; everything if there is none.
+    """Read what to reproduce: ``PAPER``, ``PAPER/EXPERIMENT`` or ``PAPER/CLAIM`` each; everything if there is none.
 
     Raises
     ------
     LookupError
-        If there is no such paper or experiment; the message says what there is.
+        If there is no such paper, experiment or claim; the message says what there is.
     """
-    chosen: dict[str, list[str] | None] = {}
+    chosen: dict[str, set[str] | None] = {}
     for name in names or KEYS:
-        key, _, experiment = name.partition("/")
+        key, _, part = name.partition("/")
         if key not in KEYS:
             raise LookupError(f"no paper `{key}`: {_hint(key, KEYS)}")
-        if not experiment:
+        if not part:
             chosen[key] = None
-        else:
-            known = [item.id for item in load(key).experiments]
-            if experiment not in known:
-                raise LookupError(f"no experiment `{experiment}` in {key}: {_hint(experiment, known)}")
-            if chosen.setdefault(key, []) is not None:
-                chosen[key] = [*(chosen[key] or []), experiment]
-    selections = []
-    for key in sorted(chosen, key=KEYS.index):
-        paper, wanted = load(key), chosen[key]
-        ids = tuple(item.id for item in paper.experiments if wanted is None or item.id in wanted)
-        selections.append(Selection(paper, ids))
-    return selections
+            continue
+        experiments = [item.id for item in load(key).experiments]
+        claims = [claim.id for claim in load(key).claims]
+        if part not in experiments and part not in claims:
+            near = get_close_matches(part, [*experiments, *claims], n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(experiments)}; {', '.join(claims)}"
+            raise LookupError(f"no experiment or claim `{part}` in {key}: {hint}")
+        some = chosen.setdefault(key, set())
+        if some is not None:
+            some.add(part)
+    return [_selection(load(key), chosen[key]) for key in sorted(chosen, key=KEYS.index)]
+
+
+def _selection(paper: Paper, wanted: set[str] | None) -> Selection:
+    """Select experiments and claims by their ids; everything without."""
+    if wanted is None:
+        return Selection(paper, tuple(item.id for item in paper.experiments))
+    whole = {item.id for item in paper.experiments} & wanted
+    claims = frozenset(claim.id for claim in paper.claims if claim.id in wanted)
+    needed = whole | {claim.experiment for claim in paper.claims if claim.id in claims}
+    ids = tuple(item.id for item in paper.experiments if item.id in needed)
+    return Selection(paper, ids, frozenset(needed - whole), claims)
 
 
 @dataclass(frozen=True)
@@ -239,7 +258,7 @@ def reproduce(
     Parameters
     ----------
     selection : sequence of str
-        ``PAPER`` or ``PAPER/EXPERIMENT`` each; everything if empty.
+        ``PAPER``, ``PAPER/EXPERIMENT`` or ``PAPER/CLAIM`` each; everything if empty.
     full : bool, default False
         With the durations of the papers; otherwise fewer and shorter runs.
     controls : bool, default False
@@ -259,7 +278,7 @@ def reproduce(
     Raises
     ------
     LookupError
-        If there is no such paper or experiment.
+        If there is no such paper, experiment or claim.
     Interrupted
         On Ctrl-C; with a store, a repetition goes on from there.
     StoreError
