@@ -1,12 +1,12 @@
 //! What a station is and counts, on whichever channel.
 
-use wifair_engine::Stream;
+use wifair_engine::{Stream, stream};
 use wifair_packet::{Kind, Packet, PacketId};
 use wifair_units::{BitRate, Bytes, Duration};
 
 use super::Access;
 use wifair_phy::{OutageProcess, Timing};
-use wifair_queue::Queue;
+use wifair_queue::{Limit, Queue};
 
 /// What distinguishes one station (or the access point) from another.
 #[derive(Clone, Debug)]
@@ -33,6 +33,25 @@ pub struct StationSettings {
     pub backoff: Stream,
     /// Draws of frame errors at this receiver.
     pub errors: Stream,
+}
+
+impl StationSettings {
+    /// A station without errors, to be given all the rest.
+    pub(super) fn plain() -> Self {
+        Self {
+            cw_min: 0,
+            cw_max: 0,
+            exclude_cw: false,
+            rate: BitRate::from_bps(0),
+            routing_overhead: Bytes(0),
+            data_error_to: 0.0,
+            data_error_from: 0.0,
+            control_error_to: 0.0,
+            queue: Queue::fifo(Limit::Packets(1)),
+            backoff: stream(0, "backoff", "none"),
+            errors: stream(0, "errors", "none"),
+        }
+    }
 }
 
 /// What one station did, since the start of the run.
@@ -270,6 +289,17 @@ impl Errors {
             data_from: settings.data_error_from,
             control_to: settings.control_error_to,
             stream: settings.errors.clone(),
+        }
+    }
+
+    /// The settings that it was made from, among those of a station.
+    pub fn write_to(&self, settings: StationSettings) -> StationSettings {
+        StationSettings {
+            data_error_to: self.data_to,
+            data_error_from: self.data_from,
+            control_error_to: self.control_to,
+            errors: self.stream.clone(),
+            ..settings
         }
     }
 

@@ -30,6 +30,8 @@ pub(crate) struct Ppdu {
     ends: Vec<u64>,
     /// The whole PSDU.
     pub psdu: Bytes,
+    /// Rate of the data, if it is not that of the station.
+    pub rate: Option<BitRate>,
     /// Air time of the data or the request.
     pub air: Duration,
     /// Air time of the answer.
@@ -47,6 +49,7 @@ impl Default for Ppdu {
             mpdus: vec![],
             ends: vec![],
             psdu: Bytes(0),
+            rate: None,
             air: Duration::ZERO,
             response: Duration::ZERO,
             spoilt: 0,
@@ -141,6 +144,7 @@ impl Ppdu {
         self.mpdus.clear();
         self.ends.clear();
         self.psdu = Bytes(0);
+        self.rate = None;
         self.spoilt = 0;
     }
 }
@@ -274,7 +278,7 @@ impl Edcafs {
         let (psdu, purpose) = (ppdu.psdu, ppdu.purpose);
         let air = self.data_air(station, to, psdu);
         let response = self.response_air(station, to, purpose);
-        let protection = self.protection(psdu, to, station);
+        let protection = self.protection(psdu, to, station, None);
         let ppdu = &mut self.contenders[sender].ppdu;
         ppdu.air = air;
         ppdu.response = response;
@@ -335,6 +339,39 @@ impl Edcafs {
         }
     }
 
+    /// The data that `sender` has formed go at another rate than its station's.
+    pub(crate) fn set_rate(&mut self, sender: usize, rate: BitRate) {
+        let timing = &self.access.timing;
+        let Ppdu { to, psdu, purpose, .. } = self.contenders[sender].ppdu;
+        let protection = self.protection(psdu, to, self.station_of(sender), Some(rate));
+        let ppdu = &mut self.contenders[sender].ppdu;
+        ppdu.rate = Some(rate);
+        ppdu.air = timing.frame(psdu, rate);
+        ppdu.response = timing.frame(timing.sizes.ack, timing.answer_rate(rate));
+        ppdu.sequence = sequence(purpose, protection);
+    }
+
+    /// Rate of the answer to what `sender` has formed.
+    pub(crate) fn response_rate(&self, sender: usize) -> BitRate {
+        let ppdu = &self.contenders[sender].ppdu;
+        let own = |rate| self.access.timing.answer_rate(rate);
+        ppdu.rate.map_or_else(|| self.control_rate(self.station_of(sender), ppdu.to), own)
+    }
+
+    /// How often the first MPDU that `sender` has formed was sent before.
+    pub(crate) fn attempts_before(&self, sender: usize) -> u8 {
+        let Edcaf { ppdu, windows, task, .. } = &self.contenders[sender];
+        let window = &windows[task.expect("a sender has something to send").window()];
+        ppdu.mpdus().first().map_or(0, |(number, _)| window.mpdu(*number).attempts - 1)
+    }
+
+    /// Some have received the broadcast of `sender`.
+    pub(crate) fn receive_broadcast(&mut self, sender: usize) {
+        let Edcaf { ppdu, windows, task, .. } = &mut self.contenders[sender];
+        let window = &mut windows[task.expect("a sender has something to send").window()];
+        ppdu.mpdus().iter().for_each(|(number, _)| window.receive_broadcast(*number));
+    }
+
     /// Air time of data.
     fn data_air(&self, station: usize, to: u32, psdu: Bytes) -> Duration {
         match self.mode_towards(station, to) {
@@ -386,13 +423,16 @@ impl Edcafs {
         }
     }
 
-    /// How data are protected.
-    fn protection(&self, psdu: Bytes, to: u32, station: usize) -> Protection {
+    /// How data are protected that go at this rate, or at that of the station.
+    fn protection(&self, psdu: Bytes, to: u32, station: usize, rate: Option<BitRate>) -> Protection {
         if to != BROADCAST && self.access.protects(psdu) {
             return Protection::RtsCts;
         }
-        let bare =
-            if to == BROADCAST { self.access.broadcast_rate } else { self.stations[self.rate_of(station, to)].rate };
+        let of_station = || match to {
+            BROADCAST => self.access.broadcast_rate,
+            to => self.stations[self.rate_of(station, to)].rate,
+        };
+        let bare = rate.unwrap_or_else(of_station);
         let is_dsss = self.mode_towards(station, to).is_none() && self.access.timing.is_dsss(bare);
         match (self.access.protection, self.access.protects_by_rts && to != BROADCAST) {
             (Some(_), true) if !is_dsss => Protection::RtsCts,
@@ -438,7 +478,7 @@ impl Edcafs {
             if to != BROADCAST {
                 exchange += timing.sifs + self.response_air(station, to, Purpose::Single);
             }
-            for step in sequence(Purpose::Single, self.protection(psdu, to, station)) {
+            for step in sequence(Purpose::Single, self.protection(psdu, to, station, None)) {
                 if matches!(step, Step::Rts | Step::Cts | Step::CtsToSelf) {
                     exchange += control_air(&self.access, *step) + timing.sifs;
                 }

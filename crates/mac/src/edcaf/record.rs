@@ -91,7 +91,7 @@ impl Edcafs {
         if ppdu.to == BROADCAST {
             return self.access.broadcast_rate;
         }
-        let bare = self.stations[self.rate_of(station, ppdu.to)].rate;
+        let bare = ppdu.rate.unwrap_or(self.stations[self.rate_of(station, ppdu.to)].rate);
         self.mode_towards(station, ppdu.to).map_or(bare, |mode| mode.tx.data_rate())
     }
 
@@ -106,7 +106,7 @@ impl Edcafs {
         };
         let frame = FrameRecord::new(kind, (ppdu.to, number(station)), (now - ppdu.response, now), fate);
         let tid = if is_block_ack { self.tid(sender) } else { None };
-        FrameRecord { rate: self.control_rate(station, ppdu.to), length, tid, ..frame }
+        FrameRecord { rate: self.response_rate(sender), length, tid, ..frame }
     }
 
     /// Traffic identifier of a sender's category: the user priorities 6, 5, 0 and 1 (IEEE Std 802.11-2016, table 10-1).

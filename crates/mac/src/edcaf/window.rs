@@ -253,6 +253,12 @@ impl Window {
         }
     }
 
+    /// A broadcast has been handed up by those who received it.
+    pub fn receive_broadcast(&mut self, number: u64) {
+        self.mpdu_mut(number).state |= RECEIVED;
+        self.released = number + 1;
+    }
+
     /// The recipient hands up what is in order.
     pub fn hand_up(&mut self, now: Time, chain: &Chain, released: &mut Released) {
         let end = self.next();

@@ -8,12 +8,13 @@ use wifair_mac::edcaf::{
 use wifair_mac::reference::{ReferenceChannel, ReferenceStation};
 use wifair_mac::{
     Access, AirTime, BROADCAST, BackoffRecord, Category, Counters, Eifs, Fate, First, FrameKind, FrameRecord,
-    GeneralChannel, Hearing, IdleAccess, RadioLinks, StationSettings,
+    GeneralChannel, Hearing, IdleAccess, Outages, RadioLinks, RateSettings, StationSettings,
 };
 use wifair_packet::{Kind, Packet, PacketId, Packets};
+use wifair_phy::rate::Adaptation;
 use wifair_phy::{
-    Band, Capture, CarrierSense, ChannelWidth, GuardInterval, HtMode, Interference, Radio, Reception, Spoils, Timing,
-    TxMode,
+    Band, Capture, CarrierSense, ChannelWidth, GuardInterval, HtMode, Interference, Outage, OutageProcess, Radio,
+    Reception, Spoils, Timing, TxMode,
 };
 use wifair_queue::{self as queue, Cause, Limit, Queue};
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
@@ -487,4 +488,23 @@ pub fn with_errors(mut settings: Vec<StationSettings>, (data, control): (f64, f6
         station.control_error_to = control;
     }
     settings
+}
+
+/// Links of a station that are down now and then.
+pub fn outages(scenario: &Scenario, station: u32) -> Outages {
+    let link = |name: &str| {
+        let means = Outage { up: scenario.pause * 5, down: scenario.pause };
+        (station.is_multiple_of(2))
+            .then(|| OutageProcess::new(means, stream(scenario.seed, name, &station.to_string())))
+    };
+    Outages { from: link("outage-from"), to: link("outage-to") }
+}
+
+/// How a station chooses the rates of its data.
+pub fn rates(scenario: &Scenario, station: u32) -> RateSettings {
+    RateSettings {
+        adaptation: if station.is_multiple_of(3) { Adaptation::Fixed } else { Adaptation::Arf(Default::default()) },
+        ladder: [1_000, 2_000, 5_500, 11_000].map(BitRate::from_kbps).to_vec(),
+        draws: stream(scenario.seed, "rate", &station.to_string()),
+    }
 }

@@ -223,4 +223,53 @@ proptest! {
         space.set_errors_for_all(for_all);
         assert_every_packet_ends_once(&run!(space, &scenario));
     }
+
+    /// The shortcut for DCF, by as many steps at a time as it can take, does what one category does.
+    #[test]
+    fn dcf_is_one_category(
+        scenario in scenario(),
+        reception in capture(),
+        (eifs_is_nav, protected, for_all, fades) in any::<(bool, bool, bool, bool)>(),
+        errors in prop_oneof![Just((0.0, 0.0)), (0.0..0.5, 0.0..0.5)],
+        miss in prop_oneof![Just(0.0), 0.0..0.5],
+        legacy in prop_oneof![Just(0), 1_u32..3],
+        (records, has_outages, adapts) in any::<(bool, bool, bool)>(),
+    ) {
+        let mut scenario = scenario;
+        if eifs_is_nav {
+            scenario.access.eifs = Eifs::Nav;
+        }
+        scenario.access.protection = protected.then_some(BitRate::from_mbps(11));
+        let settings = || with_errors(settings(&scenario), errors);
+        let links = || {
+            let links = random_links(&scenario);
+            if miss > 0.0 { links.with_misses(|_, _| miss) } else { links }
+        };
+        let signals = || {
+            let mut signals = signals(reception.clone(), scenario.stations, 1);
+            signals.fading = if fades { Fading::Rayleigh } else { Fading::None };
+            if legacy > 0 {
+                signals.legacy = (0..scenario.stations).map(|station| station % legacy == 0).collect();
+            }
+            signals
+        };
+        let space = || {
+            let space = SpatialChannel::new(scenario.access, &[0], links(), settings());
+            let mut space = space.with_signals(signals());
+            space.set_errors_for_all(for_all);
+            if has_outages {
+                space.set_outages((0..scenario.stations).map(|station| outages(&scenario, station)).collect());
+            }
+            if adapts {
+                space = space.with_rates((0..scenario.stations).map(|station| rates(&scenario, station)).collect());
+            }
+            space
+        };
+        let (by_shortcut, _) = run!(space(), &scenario, false, leap);
+        let mut model = space();
+        model.set_fast_paths(false);
+        let by_model = run!(model, &scenario, records);
+        let recorded = by_model.iter().filter(|seen| matches!(seen, Seen::Frame(_) | Seen::Backoff(_))).count();
+        assert_same(&by_model[..by_model.len() - recorded], &by_shortcut);
+    }
 }

@@ -269,7 +269,7 @@ impl SpatialChannel {
 
     /// Whether the link of `sender`, or that of the receiver, is down while a frame is on the air.
     #[cold]
-    fn meets_outage(&mut self, sender: u32, transmission: &Transmission) -> bool {
+    pub(super) fn meets_outage(&mut self, sender: u32, transmission: &Transmission) -> bool {
         let is_down = |link: &mut Option<OutageProcess>| {
             link.as_mut().is_some_and(|link| link.loses(transmission.start, transmission.end))
         };

@@ -367,16 +367,27 @@ impl SpatialChannel {
     }
 
     /// Takes shortcuts, as by default, or not: results are the same. To be called before anything has happened.
+    ///
+    /// # Panics
+    /// If a packet has come.
     pub fn set_fast_paths(&mut self, on: bool) {
         self.fast_paths = on;
+        if !on {
+            self.make_dcf_a_category();
+        }
         self.learn_audiences();
         let stations = u32::try_from(self.stations.len()).expect("stations are numbered in 32 bits");
         (0..stations).for_each(|station| self.alert.put(station, !on));
     }
 
-    /// Keeps records of frames and backoffs, or not.
+    /// Keeps records of frames and backoffs, or not. To be called before anything has happened.
+    ///
+    /// # Panics
+    /// If a packet has come.
     pub fn set_tap(&mut self, on: bool) {
-        self.split_exchange();
+        if on {
+            self.make_dcf_a_category(); // the shortcut keeps none
+        }
         self.tap = on.then(Box::default);
         self.learn_audiences();
         self.nav_holds = NavHolds::new(self.stations.len());

@@ -4,6 +4,7 @@ use wifair_engine::Stream;
 use wifair_units::{BitRate, Time};
 
 use super::SpatialChannel;
+use wifair_phy::Timing;
 use wifair_phy::rate::{Adaptation, Control, RateControl};
 
 /// How a station chooses the rates of its unicast data frames.
@@ -43,6 +44,45 @@ impl RateChoices {
         self.0[station as usize].attempt = 0;
     }
 
+    /// The number of the next attempt for this frame, from 0.
+    fn next_attempt(&mut self, station: u32) -> u32 {
+        let sender = &mut self.0[station as usize];
+        sender.attempt += 1;
+        sender.attempt - 1
+    }
+
+    /// Chooses the rate of an attempt of `station` to send a frame to `to`, unless it has a fixed one. `base` is the
+    /// rate that it would have without the algorithm.
+    #[allow(clippy::too_many_arguments)]
+    pub fn choose(
+        &mut self,
+        now: Time,
+        station: u32,
+        to: u32,
+        base: BitRate,
+        attempt: u32,
+        timing: &Timing,
+        cw_min: u32,
+    ) -> Option<BitRate> {
+        let sender = &mut self.0[station as usize];
+        if sender.settings.adaptation == Adaptation::Fixed {
+            return None;
+        }
+        let place = match sender.controls.binary_search_by_key(&to, |(to, _)| *to) {
+            Ok(place) => place,
+            Err(place) => {
+                let Sender { settings: RateSettings { adaptation, ladder, .. }, .. } = sender;
+                let start = ladder.iter().rposition(|rate| *rate <= base).unwrap_or(0);
+                let control = Control::new(adaptation, ladder, start, timing, cw_min);
+                sender.controls.insert(place, (to, control.expect("the rate is not fixed")));
+                place
+            }
+        };
+        let rate = sender.controls[place].1.rate(now, attempt, &mut sender.settings.draws);
+        sender.used = Some((place, rate));
+        Some(sender.settings.ladder[rate])
+    }
+
     /// The attempt of `station` was acknowledged, or not.
     pub fn report(&mut self, now: Time, station: u32, acknowledged: bool) {
         let sender = &mut self.0[station as usize];
@@ -56,27 +96,13 @@ impl SpatialChannel {
     /// Chooses the rate of the next attempt of `station`, which has a unicast frame in hand.
     pub(super) fn choose_rate(&mut self, now: Time, station: u32) {
         let Some(rates) = &mut self.rates else { return };
-        let sender = &mut rates.0[station as usize];
-        if sender.settings.adaptation == Adaptation::Fixed {
-            return;
-        }
         let timing = &self.access.timing;
         let state = &mut self.stations[station as usize];
         let frame = state.frame.as_mut().expect("a sender has a frame");
-        let place = match sender.controls.binary_search_by_key(&frame.to, |(to, _)| *to) {
-            Ok(place) => place,
-            Err(place) => {
-                let Sender { settings: RateSettings { adaptation, ladder, .. }, .. } = sender;
-                let start = ladder.iter().rposition(|rate| *rate <= frame.rate).unwrap_or(0);
-                let control = Control::new(adaptation, ladder, start, timing, state.contention.cw_min());
-                sender.controls.insert(place, (frame.to, control.expect("the rate is not fixed")));
-                place
-            }
-        };
-        let rate = sender.controls[place].1.rate(now, sender.attempt, &mut sender.settings.draws);
-        sender.attempt += 1;
-        sender.used = Some((place, rate));
-        frame.rate = sender.settings.ladder[rate];
+        let attempt = rates.next_attempt(station);
+        let rate = rates.choose(now, station, frame.to, frame.rate, attempt, timing, state.contention.cw_min());
+        let Some(rate) = rate else { return };
+        frame.rate = rate;
         frame.air = self.airs.of(timing, frame.length, frame.rate);
         frame.ack = self.airs.of(timing, timing.sizes.ack, timing.answer_rate(frame.rate));
     }

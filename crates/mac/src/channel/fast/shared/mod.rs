@@ -591,20 +591,12 @@ impl SharedChannel {
         let header = self.access.timing.frame_length(Bytes(0));
         let stations = self.stations.iter().map(|station| {
             let Station { contention, rate, overhead, queue, errors, .. } = station;
-            let settings = StationSettings {
-                cw_min: 0,
-                cw_max: 0,
-                exclude_cw: false,
+            contention.write_to(errors.write_to(StationSettings {
                 rate: *rate,
                 routing_overhead: *overhead - header,
-                data_error_to: errors.data_to,
-                data_error_from: errors.data_from,
-                control_error_to: errors.control_to,
                 queue: queue.clone(),
-                backoff: errors.stream.clone(),
-                errors: errors.stream.clone(),
-            };
-            contention.write_to(settings)
+                ..StationSettings::plain()
+            }))
         });
         GeneralChannel::new(EdcaSettings::dcf(self.access, &[self.ap], stations.collect()))
     }

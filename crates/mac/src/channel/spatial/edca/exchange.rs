@@ -78,10 +78,21 @@ impl SpatialChannel {
 
     /// `sender` opens an exchange: with which frame.
     fn open_in(&mut self, now: Time, sender: u32, call: &mut Call<'_>) -> Kind {
-        let edca = self.categories();
+        let edca = self.edca.as_deref_mut().expect("the stations have categories");
         let index = edca.current[sender as usize];
         edca.edcafs.counters[sender as usize].attempts += 1;
         edca.edcafs.form(now, index, call.packets, call.dropped, call.receivers);
+        let ppdu = &edca.edcafs.contenders[index].ppdu;
+        if ppdu.to != BROADCAST
+            && let Some(rates) = &mut self.rates
+        {
+            let (to, attempt) = (ppdu.to, u32::from(edca.edcafs.attempts_before(index)));
+            let base = edca.edcafs.stations[edca.edcafs.rate_of(sender as usize, to)].rate;
+            let cw_min = edca.edcafs.contenders[index].contention.cw_min();
+            if let Some(rate) = rates.choose(now, sender, to, base, attempt, &self.access.timing, cw_min) {
+                edca.edcafs.set_rate(index, rate);
+            }
+        }
         let ppdu = &edca.edcafs.contenders[index].ppdu;
         match ppdu.before_data().first() {
             Some(Step::Rts) => Kind::Rts,
@@ -112,7 +123,10 @@ impl SpatialChannel {
             Kind::Data => (ppdu.to, edca.edcafs.data_rate(sender as usize, ppdu), ppdu.air, after_data),
             Kind::BlockAckReq => (ppdu.to, control_rate(ppdu.to), ppdu.air, after_data),
             Kind::Cts => (initiator, self.guard_rate, self.cts, Duration::ZERO),
-            Kind::Ack | Kind::BlockAck => (initiator, control_rate(sender), ppdu.response, Duration::ZERO),
+            Kind::Ack | Kind::BlockAck => {
+                let rate = edca.edcafs.response_rate(edca.current[initiator as usize]);
+                (initiator, rate, ppdu.response, Duration::ZERO)
+            }
         };
         let end = now + air;
         // A CTS announces what the RTS did.
@@ -143,9 +157,12 @@ impl SpatialChannel {
         let Some(edca) = self.edca.as_deref_mut() else { return could_read };
         let is_ppdu = matches!(transmission.kind, Kind::Data | Kind::BlockAckReq);
         if !is_ppdu {
-            return could_read && !(self.lossy && self.errors[transmission.to as usize].loses_control());
+            let is_lost = could_read && self.lossy && self.errors[transmission.to as usize].loses_control();
+            let is_down = could_read && !self.outages.is_empty() && self.meets_outage(sender, transmission);
+            return could_read && !is_lost && !is_down;
         }
-        let ppdu = &mut edca.edcafs.contenders[edca.current[sender as usize]].ppdu;
+        let index = edca.current[sender as usize];
+        let ppdu = &mut edca.edcafs.contenders[index].ppdu;
         if transmission.to == BROADCAST {
             ppdu.set_spoilt(|| !could_read);
             return could_read;
@@ -162,7 +179,11 @@ impl SpatialChannel {
                 ppdu.spoil(|_, is_spoilt| is_spoilt || errors.loses_data(from));
             }
         }
-        ppdu.is_read()
+        if could_read && !self.outages.is_empty() && self.meets_outage(sender, transmission) {
+            self.categories().edcafs.contenders[index].ppdu.set_spoilt(|| true);
+            return false;
+        }
+        self.categories().edcafs.contenders[index].ppdu.is_read()
     }
 
     /// The part of the time in which the PPDU of `sender` was alone on the air that its spoilt MPDUs took.
@@ -229,7 +250,11 @@ impl SpatialChannel {
             self.stations[sender as usize].stage = Stage::Sent;
             self.backoffs[sender as usize].resumes_when_idle = true;
             self.resume(now, sender);
-            return if read { MacEvent::Broadcast { from: sender, id } } else { MacEvent::Nothing };
+            if !read {
+                return MacEvent::Nothing;
+            }
+            self.categories().edcafs.receive_broadcast(index);
+            return MacEvent::Broadcast { from: sender, id };
         }
         if read {
             edca.edcafs.receive(now, index, call.retry_limit_drops);
@@ -286,6 +311,9 @@ impl SpatialChannel {
     fn succeed_in(&mut self, station: u32, holds: bool, call: &mut Call<'_>) {
         let now = call.now;
         self.alert.put(station, true);
+        if let Some(rates) = &mut self.rates {
+            rates.report(now, station, true);
+        }
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let index = edca.current[station as usize];
         let more = edca.edcafs.succeed(now, index, call.packets, call.dropped, call.retry_limit_drops, call.receivers);
@@ -321,7 +349,7 @@ impl SpatialChannel {
         self.backoffs[station as usize].resumes_when_idle = false;
         self.alert.put(station, true);
         let rts = self.rts;
-        let edca = self.categories();
+        let Some(edca) = self.edca.as_deref_mut() else { return };
         let index = edca.current[station as usize];
         let counters = &mut edca.edcafs.counters[station as usize];
         let ppdu = &edca.edcafs.contenders[index].ppdu;
@@ -352,6 +380,9 @@ impl SpatialChannel {
                     counters.collided += rts;
                 } else if transmission.met {
                     counters.collided += ppdu.air;
+                }
+                if let Some(rates) = self.rates.as_mut().filter(|_| !by_rts) {
+                    rates.report(now, station, false);
                 }
                 let Call { packets, dropped, retry_limit_drops, receivers, .. } = call;
                 let more = edca.edcafs.fail(now, index, by_rts, packets, dropped, retry_limit_drops, *receivers);

@@ -16,7 +16,7 @@ use self::backoff::CategoryBackoff;
 use super::{Call, RadioLinks, SpatialChannel};
 use crate::category::Category;
 use crate::edcaf::{EdcaSettings, Edcafs};
-use crate::{IdleAccess, MacEvent};
+use crate::{Counters, IdleAccess, MacEvent, StationSettings};
 use wifair_queue::Dropped;
 
 /// See the [module](self).
@@ -49,16 +49,52 @@ impl SpatialChannel {
     pub fn with_categories(settings: EdcaSettings, links: RadioLinks) -> Self {
         let common = settings.stations.iter().map(|station| station.common.clone()).collect();
         let mut space = Self::new(settings.access, &settings.aps, links, common);
+        space.set_categories(settings);
+        space
+    }
+
+    /// Stations have categories; nothing has happened yet.
+    fn set_categories(&mut self, settings: EdcaSettings) {
         let edcafs = Edcafs::new(settings);
-        space.edca = Some(Box::new(SpatialEdca {
+        self.edca = Some(Box::new(SpatialEdca {
             backoffs: vec![CategoryBackoff::default(); edcafs.contenders.len()],
-            current: vec![0; space.stations.len()],
-            txop_nav: vec![Time::ZERO; space.stations.len()],
+            current: (0..self.stations.len()).map(|station| station * edcafs.categories).collect(),
+            txop_nav: vec![Time::ZERO; self.stations.len()],
             receptions: vec![],
             edcafs,
         }));
-        space.learn_audiences();
-        space
+        self.learn_audiences();
+    }
+
+    /// Stations that contend by DCF do so by the one category that DCF is, without the shortcut; nothing has happened
+    /// yet.
+    ///
+    /// # Panics
+    /// If a packet has come.
+    pub(super) fn make_dcf_a_category(&mut self) {
+        if self.edca.is_some() {
+            return;
+        }
+        let mut aps: Vec<(usize, u32)> = vec![];
+        let mut stations = vec![];
+        for (number, (station, (queue, errors))) in
+            (0..).zip(self.stations.iter().zip(self.queues.iter().zip(&self.errors)))
+        {
+            assert!(
+                station.frame.is_none() && self.counters[number as usize] == Counters::default(),
+                "nothing happened"
+            );
+            aps.extend(station.ap.map(|place| (place, number)));
+            stations.push(station.contention.write_to(errors.write_to(StationSettings {
+                rate: station.rate,
+                routing_overhead: station.routing_overhead,
+                queue: queue.clone(),
+                ..StationSettings::plain()
+            })));
+        }
+        aps.sort_unstable();
+        let aps: Vec<u32> = aps.into_iter().map(|(_, ap)| ap).collect();
+        self.set_categories(EdcaSettings::dcf(self.access, &aps, stations));
     }
 
     /// The stations' queues and counters, if they have access categories.
