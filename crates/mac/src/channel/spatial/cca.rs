@@ -32,9 +32,6 @@ impl SpatialChannel {
             }
             return self.stop_categories(now, station);
         }
-        if let Some(tap) = self.tap.as_mut().filter(|_| backoff.contends && backoff.left > 0) {
-            tap.backoff(station, backoff.from(), now);
-        }
         if backoff.fall_busy(now, &self.intervals) {
             backoff.left = self.stations[station as usize].contention.draw();
         }

@@ -59,11 +59,11 @@ pub use self::rate_choice::RateSettings;
 pub use self::signal::SignalSettings;
 use self::signal::Signals;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
-use crate::station::{AirTimes, Contention, Errors, Frame, frame_length};
+use crate::station::{AirTimes, Contention, Errors, Frame};
 use crate::tap::Tap;
-use crate::{Access, AirTime, BROADCAST, Counters, Eifs, IdleAccess, MacEvent, Outages, StationSettings};
+use crate::{Access, AirTime, BROADCAST, Counters, Eifs, MacEvent, Outages, StationSettings};
 use wifair_phy::Capture;
-use wifair_queue::{AirUse, Discipline, Dropped, Gauge, Queue};
+use wifair_queue::{Discipline, Dropped, Gauge, Queue};
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -318,7 +318,6 @@ impl SpatialChannel {
         let sends_cts_to_self = self.access.protection.is_some();
         self.allows_atomic = self.fast_paths
             && self.signals.constant
-            && self.tap.is_none()
             && self.edca.is_none()
             && !(self.lossy || has_legacy || sends_cts_to_self);
     }
@@ -389,8 +388,6 @@ impl SpatialChannel {
             self.make_dcf_a_category(); // the shortcut keeps none
         }
         self.tap = on.then(Box::default);
-        self.learn_audiences();
-        self.nav_holds = NavHolds::new(self.stations.len());
     }
 
     /// What was recorded, if records are kept.
@@ -509,49 +506,6 @@ impl SpatialChannel {
         self.gauges[ap].set(now, queue.len(), queue.is_full());
     }
 
-    /// Takes the next packet of `station` out of its queue, if there is one.
-    fn load(&mut self, station: u32, call: &mut Call<'_>) -> bool {
-        let index = station as usize;
-        if self.air_use.is_wanted() {
-            self.tell_air(call.now, station);
-        }
-        let frame = self.queues[index].dequeue(call.now, call.packets, call.dropped).map(|id| {
-            let packet = &call.packets[id];
-            let to = call.receivers.of(packet);
-            let length = frame_length(&self.access.timing, packet, self.stations[index].routing_overhead);
-            let from_ap = self.stations[index].ap.is_some() && to != BROADCAST;
-            let rate_of = if from_ap { to } else { station };
-            let Station { mut rate, ack, .. } = self.stations[rate_of as usize];
-            if to == BROADCAST {
-                rate = self.access.broadcast_rate;
-            }
-            let air = self.airs.of(&self.access.timing, length, rate);
-            Frame { id, to, length, rate, air, ack, received: false }
-        });
-        if let Some(rates) = &mut self.rates {
-            rates.begin_frame(station);
-        }
-        self.stations[index].frame = frame;
-        if frame.is_none() {
-            self.paused_queues.note(call.now, station, &self.queues[index]);
-        }
-        if let Some(ap) = self.stations[index].ap {
-            self.read_gauge(call.now, station, ap);
-        }
-        frame.is_some()
-    }
-
-    /// Tells the queues at both ends what the frame of `station` cost that is done with.
-    #[cold]
-    fn tell_air(&mut self, now: Time, station: u32) {
-        let Some(done) = self.stations[station as usize].frame else { return };
-        let used = self.air_use.close(station, &self.counters[station as usize], &done);
-        self.queues[station as usize].on_air(now, &used);
-        if done.to != BROADCAST {
-            self.queues[done.to as usize].on_air(now, &AirUse { peer: station, sent: false, ..used });
-        }
-    }
-
     /// Asks the queues again that held packets back until now.
     #[cold]
     fn wake(&mut self, call: &mut Call<'_>) {
@@ -562,42 +516,6 @@ impl SpatialChannel {
             }
         }
         self.next = self.backoff_timers.next();
-    }
-
-    /// A station that had nothing to send contends for the channel.
-    fn request(&mut self, now: Time, station: u32) {
-        self.nav_holds.release(station);
-        self.alert.put(station, true);
-        let backoff = &mut self.backoffs[station as usize];
-        let contention = &mut self.stations[station as usize].contention;
-        backoff.wake(self.signals.eifs_pending.has(station), &self.intervals);
-        backoff.contends = true;
-        let is_engaged = backoff.engaged || self.signals.is_busy(station);
-        if is_engaged || now < backoff.nav_until() {
-            // 10.3.4.2: the channel is busy, so a backoff is due, unless one is pending already.
-            if backoff.left == 0 {
-                backoff.left = contention.draw();
-            }
-            if is_engaged {
-                return;
-            }
-        } else {
-            let passed = self.intervals.slots(now.saturating_since(backoff.from()));
-            if backoff.left <= passed {
-                match self.access.idle_access {
-                    IdleAccess::Immediate => {
-                        backoff.count_from(backoff.from().max(now));
-                        backoff.left = 0;
-                        backoff.immediate = true;
-                    }
-                    IdleAccess::Backoff => {
-                        backoff.count_from(backoff.from().max(now + self.intervals.difs));
-                        backoff.left = contention.draw();
-                    }
-                }
-            }
-        }
-        self.backoff_timers.set(station, backoff.due(&self.intervals));
     }
 
     /// Goes on at the time of [`SpatialChannel::next`], and says what was received.

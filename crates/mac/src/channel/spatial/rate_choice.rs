@@ -3,7 +3,6 @@
 use wifair_engine::Stream;
 use wifair_units::{BitRate, Time};
 
-use super::SpatialChannel;
 use wifair_phy::Timing;
 use wifair_phy::rate::{Adaptation, Control, RateControl};
 
@@ -45,7 +44,7 @@ impl RateChoices {
     }
 
     /// The number of the next attempt for this frame, from 0.
-    fn next_attempt(&mut self, station: u32) -> u32 {
+    pub fn next_attempt(&mut self, station: u32) -> u32 {
         let sender = &mut self.0[station as usize];
         sender.attempt += 1;
         sender.attempt - 1
@@ -89,21 +88,5 @@ impl RateChoices {
         if let Some((control, rate)) = sender.used.take() {
             sender.controls[control].1.on_result(now, rate, acknowledged);
         }
-    }
-}
-
-impl SpatialChannel {
-    /// Chooses the rate of the next attempt of `station`, which has a unicast frame in hand.
-    pub(super) fn choose_rate(&mut self, now: Time, station: u32) {
-        let Some(rates) = &mut self.rates else { return };
-        let timing = &self.access.timing;
-        let state = &mut self.stations[station as usize];
-        let frame = state.frame.as_mut().expect("a sender has a frame");
-        let attempt = rates.next_attempt(station);
-        let rate = rates.choose(now, station, frame.to, frame.rate, attempt, timing, state.contention.cw_min());
-        let Some(rate) = rate else { return };
-        frame.rate = rate;
-        frame.air = self.airs.of(timing, frame.length, frame.rate);
-        frame.ack = self.airs.of(timing, timing.sizes.ack, timing.answer_rate(frame.rate));
     }
 }

@@ -1,12 +1,11 @@
 //! Records of frames, where they are kept.
 
 use wifair_packet::Packets;
-use wifair_units::Bytes;
 
 use super::{Kind, SpatialChannel, Transmission};
 use crate::BROADCAST;
 use crate::exchange::Step;
-use crate::tap::{Fate, FrameKind, FrameRecord};
+use crate::tap::{Fate, FrameRecord};
 
 impl SpatialChannel {
     /// A frame ends at `station`, which `senses` it, and `reads` it if nothing is in its way; `receives`: it follows
@@ -35,34 +34,6 @@ impl SpatialChannel {
         read: bool,
         packets: &Packets,
     ) {
-        if self.edca.is_some() {
-            return self.record_in(sender, transmission, sensed, read, packets);
-        }
-        let station = &self.stations[sender as usize];
-        let sizes = &self.access.timing.sizes;
-        let (kind, length) = match transmission.kind {
-            Kind::CtsToSelf | Kind::Cts => (FrameKind::Cts, sizes.cts),
-            Kind::Rts => (FrameKind::Rts, sizes.rts),
-            Kind::Ack => (FrameKind::Ack, sizes.ack),
-            Kind::BlockAckReq | Kind::BlockAck => unreachable!("DCF has no block ACK"),
-            Kind::Data => (FrameKind::Data, station.frame.map_or(Bytes(0), |frame| frame.length)),
-        };
-        let fate = fate(transmission, sensed, read);
-        let carried = station.frame.filter(|frame| kind == FrameKind::Data && !frame.received);
-        let frame = FrameRecord {
-            rate: transmission.rate,
-            length,
-            reserves: transmission.nav.saturating_since(transmission.end),
-            retry: kind == FrameKind::Data && station.contention.is_retry(),
-            packet: carried.map(|frame| packets[frame.id]),
-            id: carried.map(|frame| frame.id),
-            ..FrameRecord::new(kind, (sender, transmission.to), (transmission.start, transmission.end), fate)
-        };
-        self.push_records(transmission, vec![frame]);
-    }
-
-    /// The same where stations have categories.
-    fn record_in(&mut self, sender: u32, transmission: &Transmission, sensed: bool, read: bool, packets: &Packets) {
         let (Some(edca), Some(tap)) = (&self.edca, &mut self.tap) else { return };
         let fate = fate(transmission, sensed, read);
         let is_answer = matches!(transmission.kind, Kind::Cts | Kind::Ack | Kind::BlockAck);

@@ -154,7 +154,10 @@ impl SpatialChannel {
         transmission: &Transmission,
         could_read: bool,
     ) -> bool {
-        let Some(edca) = self.edca.as_deref_mut() else { return could_read };
+        let Some(edca) = self.edca.as_deref_mut() else {
+            let can_be_lost = could_read && self.lossy && transmission.to != BROADCAST;
+            return could_read && !(can_be_lost && self.is_lost(sender, transmission));
+        };
         let is_ppdu = matches!(transmission.kind, Kind::Data | Kind::BlockAckReq);
         if !is_ppdu {
             let is_lost = could_read && self.lossy && self.errors[transmission.to as usize].loses_control();

@@ -1,5 +1,6 @@
 //! Shortcuts that change no result: what they leave out is known to have no effect.
 //!
+//! - [`dcf`]: stations of one category with single frames, the most usual case.
 //! - [`uncontended`]: a frame that has the air to itself begins and ends in one step.
 //! - [`atomic_exchange`]: a data frame and its ACK, which nobody can disturb, are two steps instead of four frames'
 //!   ends;
@@ -9,6 +10,7 @@
 //! [`super::SpatialChannel::set_fast_paths`] turns all of them off.
 
 pub(super) mod atomic_exchange;
+mod dcf;
 pub(super) mod exchange_audience;
 pub(super) mod nav_hold;
 mod uncontended;

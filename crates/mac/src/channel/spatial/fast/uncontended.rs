@@ -29,7 +29,7 @@ impl SpatialChannel {
         {
             return false;
         }
-        if self.tap.is_some() || call.has_losses() || !self.signals.constant {
+        if call.has_losses() || !self.signals.constant {
             return false;
         }
         !self.backoff_timers.interrupts(end, |word| self.audiences.at(sender, word).senses, |_, _| true)
