@@ -225,14 +225,15 @@ proptest! {
     }
 }
 
-/// A shortcut that is wrong is noticed, and the first packet named that goes another way. The wrong one: it waits a slot
+/// A shortcut that is wrong is noticed, and the first packet named that goes another way. The wrong one waits a slot
 /// longer for an ACK, which nobody sees before a first collision, or error.
 #[test]
 fn a_wrong_shortcut_is_noticed() {
     for space in ["", "[space]\n"] {
         let text = |timeout: u32| {
             format!(
-                "duration = '3 s'\nwarm_up = '500 ms'\n[wlan]\nstandard = '802.11b'\nanswer_timeout = '{timeout} us'\n{space}\
+                "duration = '3 s'\nwarm_up = '500 ms'\n\
+                 [wlan]\nstandard = '802.11b'\nanswer_timeout = '{timeout} us'\n{space}\
                  [[servers]]\nname = 's'\n[[stations]]\nname = 'sta'\ncount = 3\n\
                  [[flows]]\nname = 'f'\nstation = 'sta'\nserver = 's'\ndirection = 'up'\n"
             )

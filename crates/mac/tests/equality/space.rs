@@ -27,8 +27,8 @@ proptest! {
         assert_every_packet_ends_once(&space);
     }
 
-    /// Frames of one length: all who do not read a collision wait equally long. (The general channel has no NAV after a collision
-    /// that could outlast an exchange, keep a CTS back, or make a new packet draw a backoff.)
+    /// Frames of one length: all who do not read a collision wait equally long. (The general channel has no NAV after a
+    /// collision that could outlast an exchange, keep a CTS back, or make a new packet draw a backoff.)
     #[test]
     fn space_equals_general_where_eifs_is_a_nav(scenario in scenario()) {
         let mut scenario = scenario;

@@ -12,8 +12,8 @@ use crate::{BROADCAST, IdleAccess, MacEvent};
 use wifair_queue::{AirUse, Discipline};
 
 impl SpatialChannel {
-    /// All who are due begin to send. If that is a single frame which nothing meets, it ends as well: before `bound`, to
-    /// which the call is moved on.
+    /// All who are due begin to send. If that is a single frame which nothing meets, it ends as well: before `bound`,
+    /// to which the call is moved on.
     pub(in crate::channel::spatial) fn begin_dcf(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
         if let [sender] = self.starters[..] {
