@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +17,7 @@ from wifair.capture import read_capture
 from wifair.papers.kemerlis2006.calibration import CONTROL, READINGS, calibrated
 from wifair.reproduce import Case, Effort, Experiment, Measured, style
 from wifair.scenario import Scenario
-from wifair.simulate import run
+from wifair.simulate import cores, run
 from wifair.taps import Pcap
 
 if TYPE_CHECKING:
@@ -326,7 +327,8 @@ def _capture(scenario: Scenario, seed: int) -> dict[str, _Outstanding]:
 
 
 def _measure_outstanding(case: Case, results: Results) -> Iterator[Measured]:
-    captured = [_captured(case, seed) for seed in results.seeds]
+    with ThreadPoolExecutor(cores()) as pool:
+        captured = list(pool.map(partial(_captured, case), results.seeds))
     for host in sorted(captured[0], reverse=True):
         label = {} if "place" in case.labels else {"host": host}
         each = [capture[host] for capture in captured]
