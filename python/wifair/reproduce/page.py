@@ -170,7 +170,8 @@ def paper(
     parts += [_by_reading(item), _by_control(item)]
     readme = of.folder / "README.md"
     if readme.is_file():
-        parts.append("<h2>How it was read</h2>" + markdown(READMES.sub("", readme.read_text(encoding="utf-8"))))
+        text = READMES.sub("", readme.read_text(encoding="utf-8")).replace("## Verdicts of this version", "")
+        parts.append("<h2>How it was read</h2>" + markdown(text))
     return _page(of.title, parts)
 
 
@@ -215,7 +216,7 @@ def _clause(of: Paper, clause: Clause, tested: Tested | None, judgement: Judgeme
     at = f'<div class="small">{ratio}{_e(_human(of, decisive.at))}</div>' if decisive and decisive.at else ""
     asks = clause.asks
     for label, name in of.names.items():
-        asks = re.sub(rf"(rises|falls) with {re.escape(label)}\b", rf"\1 with {name}", asks)
+        asks = re.sub(rf"(rises|falls) with {re.escape(label)}\b", rf"\1 with {_word(name)[0]}", asks)
     deviation = ""
     if decisive and isinstance(clause.published, int | float) and clause.published:
         deviation = f"{_percent(decisive.bounds.estimate / clause.published - 1)} %"
@@ -257,10 +258,17 @@ def _digits(low: float, high: float) -> int:
 
 
 def _human(of: Paper, text: str) -> str:
-    """Names of labels as a reader knows them."""
+    """Names of labels as a reader knows them: ``window 30`` becomes ``window 30 kB``."""
     for label, name in of.names.items():
-        text = re.sub(rf"\b{re.escape(label)} (?=[\d.])", f"{name} ", text)
+        word, unit = _word(name)
+        text = re.sub(rf"\b{re.escape(label)} ([\d.]+(?: / [\d.]+)?)", rf"{word} \1{unit}", text)
     return text
+
+
+def _word(name: str) -> tuple[str, str]:
+    """Split the name of a label from its unit, which gets a blank in front."""
+    word, _, unit = name.partition(" [")
+    return word, f" {unit.rstrip(']')}" if unit else ""
 
 
 def _residuals(of: Paper, rows: Iterable[Row]) -> str:
@@ -323,8 +331,7 @@ def _short_name(of: Paper, row: Row, among: Sequence[Row]) -> str:
         if any(str(other.labels.get(label)) != str(value) for other in among)
     }
     words = [
-        f"{value}" if isinstance(value, str) else f"{of.names.get(label, label)} {value:g}"
-        for label, value in labels.items()
+        f"{value}" if isinstance(value, str) else _human(of, f"{label} {value:g}") for label, value in labels.items()
     ]
     if not words or any(other.quantity != row.quantity for other in among):
         words.append(of.units.get(row.quantity, row.quantity))
@@ -360,7 +367,7 @@ def _by_reading(item: PaperOutcome) -> str:
         legend = "".join(f"<li>{_e(text)}</li>" for text in readings)
         parts.append(
             f'<div class="wide"><table class="matrix"><thead><tr><th>claim</th>{heads}</tr></thead>'
-            f"<tbody>{rows}</tbody></table></div><details><summary>what 1 to {len(readings)} are</summary>"
+            f"<tbody>{rows}</tbody></table></div><details class="legend"><summary>what 1 to {len(readings)} are</summary>"
             f"<ol>{legend}</ol></details>"
         )
     if not parts:

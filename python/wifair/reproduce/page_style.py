@@ -95,15 +95,16 @@ figure > svg { width: 100%; height: auto; background: #fff; border-radius: 0.4re
   .clauses tr { border-bottom: 1px solid var(--line); padding: 0.4rem 0; }
   .clauses td[data-head]::before { content: attr(data-head) ": "; color: var(--soft); }
 }
-@media print { :root { color-scheme: light; }
-  body { max-width: none; font-size: 11px; padding: 0; } h2 { break-after: avoid; } .residuals svg { min-width: 0; }
+@media print { :root { color-scheme: light; font-size: 10px; }
+  body { max-width: none; font-size: 1.1rem; padding: 0; } h2 { break-after: avoid; } .residuals svg { min-width: 0; }
   .bar, .bar span { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  .filter, .thumbs, details { display: none; }
+  .filter, .thumbs, details:not(.legend) { display: none; }
   .claim, figure { break-inside: avoid; } a { color: inherit; text-decoration: none; } }
 """
 )
 
 SCRIPT = """
+addEventListener('beforeprint', () => document.querySelectorAll('.legend').forEach(one => { one.open = true; }));
 const box = document.querySelector('.filter');
 if (box) {
   const show = () => {
