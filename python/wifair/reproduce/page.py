@@ -367,8 +367,8 @@ def _by_reading(item: PaperOutcome) -> str:
         legend = "".join(f"<li>{_e(text)}</li>" for text in readings)
         parts.append(
             f'<div class="wide"><table class="matrix"><thead><tr><th>claim</th>{heads}</tr></thead>'
-            f"<tbody>{rows}</tbody></table></div><details class="legend"><summary>what 1 to {len(readings)} are</summary>"
-            f"<ol>{legend}</ol></details>"
+            f'<tbody>{rows}</tbody></table></div><details class="legend">'
+            f"<summary>what 1 to {len(readings)} are</summary><ol>{legend}</ol></details>"
         )
     if not parts:
         return ""
