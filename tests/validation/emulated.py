@@ -25,7 +25,7 @@ from wifair.metrics import jain_index
 CONTROLS = {
     "cubic": 'tcp.cc = "cubic"\ntcp.cubic.hystart = "classic"\ntcp.cubic.whole_segments = true',
     "reno": 'tcp.cc = "reno"',
-    "bbr": 'tcp.cc = "bbr"\ntcp.bbr.variant = "linux"',
+    "bbr": 'tcp.cc = "bbr"\ntcp.bbr.variant = "linux"\ntcp.pacing_burst = 2',
 }
 """Each as Linux has it."""
 NAMES = {"cubic": "CUBIC", "reno": "Reno", "bbr": "BBR"}
