@@ -55,6 +55,8 @@ export class Lab {
   private generation = 0;
   private running = false;
   private said = "";
+  /** Gives up the run that the page asks about. */
+  private leave: (() => void) | null = null;
   private again = false;
   /** Changes of controls that are not in the text yet. */
   private edits: Edit[] = [];
@@ -147,6 +149,7 @@ export class Lab {
   /** Checks the text, shows its values, and runs it; while a run goes on the newest text waits. */
   async update(): Promise<void> {
     this.generation++;
+    this.leave?.();
     this.again = true;
     if (this.running) return;
     this.running = true;
@@ -188,7 +191,7 @@ export class Lab {
     const wasAtEnd = was === undefined || this.player.now_s >= was || this.player.now_s > result.end_s;
     const { spec } = result;
     // A first piece is shown even if a slider has moved on: what is seen follows the hand.
-    const rest = result.over || outdated() ? null : goOn(this.engine, spec, result.events, {
+    const rest = result.over || outdated() ? null : goOn(this.engine, spec, result, {
       outdated,
       progress: (share) => this.progress(share),
       partial: (part) => this.show(part),
@@ -291,9 +294,11 @@ export class Lab {
     const wait = seconds > 90 ? `${Math.round(seconds / 60)} minutes` : `${Math.round(seconds)} seconds`;
     return new Promise((done) => {
       const answer = (yes: boolean) => (): void => {
+        this.leave = null;
         this.notice("");
         done(yes);
       };
+      this.leave = answer(false);
       const node = byId("notice");
       node.replaceChildren(
         `This run will take about ${wait} more here.`,
@@ -306,6 +311,7 @@ export class Lab {
 
   stop(): void {
     this.generation++;
+    this.leave?.();
     this.engine.stop();
     this.air.stop();
     this.comparison.stop();

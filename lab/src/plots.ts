@@ -258,7 +258,7 @@ export class Spreads {
       const parts = ["whole", "most", "mark", "mark thin"].map((kind) => el("div", { class: kind }));
       this.list.append(el("li", {}, el("span"), el("div", { class: "track" }, ...parts), el("output")));
     }
-    const ms = (x: number): string => `${(1e3 * x).toPrecision(3)} ms`;
+    const ms = (x: number): string => (x >= 1 ? `${x.toPrecision(3)} s` : `${Number((1e3 * x).toPrecision(3))} ms`);
     known.forEach(({ name, flow, at: [least, middle, most95, most99, most] }, i) => {
       const row = this.list.children[i] as HTMLElement;
       const text = `${name}: shortest ${ms(least)}, median ${ms(middle)}, 95 % ${ms(most95)}, 99 % ${ms(most99)}, longest ${ms(most)}`;

@@ -127,15 +127,15 @@ export async function simulate(engine: Engine, spec: Spec, hooks: Hooks): Promis
   const { text, name, seed } = spec;
   const { head } = await ask(engine, { ask: "begin", text, name, seed, samples: spec.coarse ? FEW_SAMPLES : SAMPLES });
   complain(head);
-  return goOn(engine, spec, 0, hooks);
+  return goOn(engine, spec, { events: 0, now_s: 0 }, hooks);
 }
 
-/** Takes a run on to its end; null if it was given up. */
-export async function goOn(engine: Engine, spec: Spec, events: number, hooks: Hooks): Promise<Result | null> {
+/** Takes a run that has come so far on to its end; null if it was given up. */
+export async function goOn(engine: Engine, spec: Spec, reached: { events: number; now_s: number }, hooks: Hooks): Promise<Result | null> {
+  let { events } = reached;
   const started = performance.now();
   let shown = started;
   let pause_ms = PARTIAL_MS;
-  let from_s: number | undefined;
   let agreed = hooks.long === undefined;
   for (;;) {
     if (hooks.outdated()) return null;
@@ -145,13 +145,7 @@ export async function goOn(engine: Engine, spec: Spec, events: number, hooks: Ho
     if (head.over) return columns(engine, spec);
     pieces.learn(head.events - events, performance.now() - before);
     events = head.events;
-    from_s ??= head.now_s as number;
     const here = performance.now();
-    const left_s = (((here - started) / 1000) * (head.end_s - head.now_s)) / Math.max(head.now_s - from_s, 1e-9);
-    if (!agreed && here - started > 1000 && left_s > LONG_S) {
-      if (!(await hooks.long?.(left_s))) return null;
-      agreed = true;
-    }
     if (here - shown > pause_ms) {
       hooks.progress?.(head.now_s / head.end_s);
       if (hooks.partial) {
@@ -161,6 +155,11 @@ export async function goOn(engine: Engine, spec: Spec, events: number, hooks: Ho
       }
       shown = performance.now();
       pause_ms = Math.max(PARTIAL_MS, 3 * (shown - here)); // the run itself comes first
+    }
+    const left_s = (((here - started) / 1000) * (head.end_s - head.now_s)) / (head.now_s - reached.now_s);
+    if (!agreed && head.now_s > reached.now_s && here - started > 1000 && left_s > LONG_S) {
+      if (!(await hooks.long?.(left_s))) return null;
+      agreed = true;
     }
   }
 }

@@ -6,13 +6,17 @@ import functools
 import hashlib
 import http.server
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 import wifair
 from wifair import Scenario, _core
@@ -333,3 +337,120 @@ def test_the_page_explains_in_the_words_of_the_command(opened: Callable[..., Ope
         scenario = Scenario.from_text(path.read_text())
         found = wifair.explain(wifair.run(scenario, seeds=1, series=f"{scenario.duration_s / 400:g} s")).findings
         assert list(zip(topics, texts)) == [(one.topic, one.text) for one in found]
+
+
+@pytest.mark.slow
+def test_what_is_copied_runs(opened: Callable[..., Opened], lab: LabServer, tmp_path: Path) -> None:
+    page = opened(lab.url)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.page.locator('#main-controls [data-path="ap.queue.discipline"] select').select_option("las")
+    page.page.locator("#next-seed").click()
+    page.settle()
+
+    def copied(title: str) -> str:
+        page.page.evaluate("document.querySelector('#share').parentElement.open = true")
+        page.page.get_by_role("button", name=title, exact=True).click()
+        page.page.wait_for_function("() => document.querySelector('#share output').textContent === 'copied'")
+        return str(page.page.evaluate("navigator.clipboard.readText()"))
+
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path}
+
+    def output(*command: str) -> str:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    said = output("bash", "-c", copied("Copy command line"))
+    assert "seed 2" in said
+    jain = page.value("lab.result.cell.numbers('jain_index')[0]")
+    assert re.search(rf"^Jain's index +{jain:.3f}$", said, re.MULTILINE), said
+    python = copied("Copy Python")
+    assert output(sys.executable, "-c", python).strip() == str(np.array(shown(page)))
+    assert copied("Copy TOML") == page.value("lab.text")
+
+
+@pytest.mark.slow
+def test_a_long_run_asks_and_can_be_stopped(opened: Callable[..., Opened], lab: LabServer) -> None:
+    page = opened(lab.url)
+    text = page.value("lab.text").replace('"100 s"', '"30000 s"').replace("count = 4", "count = 40")
+    page.page.locator("#toml").fill(text)
+    notice = page.page.locator("#notice")
+    notice.get_by_role("button", name="Leave it").wait_for()
+    assert re.search(r"will take about \d+ (seconds|minutes) more", notice.inner_text())
+    # What is known so far is shown meanwhile.
+    assert 0 < page.value("lab.result.now_s") < page.value("lab.result.end_s")
+    assert "so far" in page.page.locator("#summary").inner_text()
+    notice.get_by_role("button", name="Leave it").click()
+    page.settle()
+    assert notice.is_hidden()
+    page.page.locator("#next-seed").click()
+    page.page.locator("#stop").click()
+    page.settle()
+    assert page.page.locator("#stop").is_hidden()
+    # It goes on with the next thing that is asked for.
+    page.page.locator("#toml").fill(text.replace('"30000 s"', '"10 s"'))
+    page.page.wait_for_timeout(300)
+    page.settle()
+    assert page.value("lab.result.over && lab.result.end_s") == 10
+
+
+def test_everything_has_a_name_and_is_reached_by_the_keyboard(opened: Callable[..., Opened], lab: LabServer) -> None:
+    page = opened(lab.url)
+    nameless = page.page.evaluate(
+        """() => [...document.querySelectorAll("button, input, select, textarea, summary, #air, figure, [role]")]
+            .filter((one) => !one.closest("[hidden]"))
+            .filter((one) => !(one.getAttribute("aria-label") || one.labels?.length || one.textContent.trim()))
+            .map((one) => one.outerHTML.slice(0, 120))"""
+    )
+    assert nameless == []
+    expected = page.page.evaluate(
+        """() => [...document.querySelectorAll("button, input, select, textarea, summary, #air")]
+            .filter((one) => one.checkVisibility()).length"""
+    )
+    page.page.evaluate("document.body.focus()")
+    seen = 0
+    for _ in range(expected + 5):
+        page.page.keyboard.press("Tab")
+        seen += page.page.evaluate(
+            """() => {
+                const here = document.activeElement;
+                if (here === document.body || here.dataset.seen) return 0;
+                here.dataset.seen = "yes";
+                return here.matches("button, input, select, textarea, summary, #air") ? 1 : 0;
+            }"""
+        )
+    assert seen == expected
+    # A slider by its arrows.
+    slider = page.page.locator('#story input[type="range"]')
+    before = page.value("lab.text")
+    slider.press("ArrowRight")
+    page.settle()
+    assert page.value("lab.text") != before
+
+
+def test_the_pointer_tells_what_a_frame_is(opened: Callable[..., Opened], lab: LabServer) -> None:
+    page = opened(lab.url)
+    page.page.evaluate("window.wifairLab.player.go(50)")
+    page.settle()
+    at = page.page.evaluate(
+        """() => {
+            const { air } = window.wifairLab;
+            const { start, end, sender, fate } = air.frames;
+            const row = start.findIndex((time, i) => time > air.from_s && end[i] < air.now_s && end[i] - time > 0.001);
+            const box = air.canvas.getBoundingClientRect();
+            const x = 62 + (((start[row] + end[row]) / 2 - air.from_s) / air.width_s) * (box.width - 68);
+            return [row, x, 20 + 34 * sender[row] + 17];
+        }"""
+    )
+    row, x, y = at
+    canvas = page.page.locator("#air")
+    canvas.scroll_into_view_if_needed()
+    canvas.hover(position={"x": x, "y": y})
+    tip = page.page.locator("#tip").inner_text()
+    sender = page.value(f"lab.air.frames.table.text('sender', {row})")
+    assert tip.startswith(f"Data frame from {sender} to ")
+    assert "carries TCP data from byte" in tip
+    assert "NAV" in tip

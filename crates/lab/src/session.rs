@@ -13,6 +13,8 @@ use crate::columns::{Data, Reply, Table};
 
 /// A run that records frames is drained so often.
 const DRAIN: Duration = Duration::from_millis(50);
+/// A run stops at multiples of so much, to see whether enough was done.
+const PIECE: Duration = Duration::from_millis(250);
 /// Where frames are wanted, losses and timeouts are known to so much.
 const FINE: Duration = Duration::from_millis(1);
 /// A run takes so many samples at most.
@@ -69,6 +71,8 @@ pub struct Session {
     run: Run,
     step: Duration,
     next: Time,
+    /// When losses and timeouts were looked at last.
+    collected: Time,
     wanted: Option<Wanted>,
     /// A record without frames, of which each stretch has a copy.
     blank: Option<FrameLog>,
@@ -105,6 +109,7 @@ impl Session {
         }
         Ok(Self {
             next: run.now(),
+            collected: run.now(),
             drained: run.now(),
             blank: wanted.map(|_| FrameLog::new(scenario, seed, Time::ZERO, Time::NEVER)),
             seed,
@@ -145,7 +150,8 @@ impl Session {
         let enough = self.run.world().events().saturating_add(most_events);
         while self.next < until && self.run.world().events() < enough {
             let slice = match self.wanted {
-                None => self.step,
+                // A sample of a long run may take seconds.
+                None => (self.collected + self.step).saturating_since(self.next).min(PIECE),
                 Some(Wanted { from, to, .. }) if self.next >= from && self.next < to => self.step.min(FINE),
                 Some(Wanted { from, .. }) => {
                     let drain = self.step.min(DRAIN);
@@ -157,7 +163,10 @@ impl Session {
             if self.next.saturating_since(self.drained) >= DRAIN || self.next >= until {
                 self.collect_frames();
             }
-            self.collect_events();
+            if self.wanted.is_some() || self.next >= self.collected + self.step || self.next >= until {
+                self.collected = self.next;
+                self.collect_events();
+            }
         }
     }
 
