@@ -17,6 +17,7 @@ __all__ = [
     "mean_interval",
     "paired_difference",
     "possible_range",
+    "student_t_p_value",
     "student_t_quantile",
     "welch_difference",
 ]
@@ -266,6 +267,42 @@ def student_t_quantile(probability: float, degrees: float) -> float:
         else:
             high = x
     return math.sqrt(degrees * (1 - x) / x) if x > 0 else math.inf
+
+
+def student_t_p_value(t: float, degrees: float) -> float:
+    """Probability that a Student-t variable is at least `t` away from zero, on either side.
+
+    Parameters
+    ----------
+    t : float
+        The statistic; its sign does not matter.
+    degrees : float
+        Degrees of freedom, positive.
+
+    Returns
+    -------
+    float
+        The two-sided p-value, in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If `degrees` is not positive, or `t` is not a number.
+
+    References
+    ----------
+    M. Abramowitz and I. A. Stegun, "Handbook of Mathematical Functions", 26.7.1.
+
+    Examples
+    --------
+    >>> round(student_t_p_value(2.776, 4), 3)
+    0.05
+    """
+    if not degrees > 0:
+        raise ValueError(f"degrees of freedom are {degrees}, expected more than 0")
+    if math.isnan(t):
+        raise ValueError("t is not a number")
+    return _incomplete_beta(degrees / (degrees + t * t), degrees / 2, 0.5)
 
 
 def beta_quantile(probability: float, a: float, b: float) -> float:

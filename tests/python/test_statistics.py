@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from wifair.columns import Columns
 from wifair.report import figure_text
-from wifair.statistics import Interval, limits, mean_interval, student_t_quantile
+from wifair.statistics import Interval, limits, mean_interval, student_t_p_value, student_t_quantile
 from wifair.sweeps.query import means
 
 # Table of percentage points of the t distribution (E. S. Pearson and H. O. Hartley, Biometrika Tables, table 12).
@@ -32,6 +32,7 @@ def test_quantiles_of_the_published_table(degrees: int) -> None:
     for probability, expected in zip((0.9, 0.95, 0.975, 0.995), TABLE[degrees]):
         assert student_t_quantile(probability, degrees) == pytest.approx(expected, abs=5.01e-4)
         assert student_t_quantile(1 - probability, degrees) == pytest.approx(-expected, abs=5.01e-4)
+        assert student_t_p_value(-expected, degrees) == pytest.approx(2 * (1 - probability), rel=2e-3)
 
 
 def test_closed_forms() -> None:
@@ -41,6 +42,12 @@ def test_closed_forms() -> None:
     # Very many degrees: the normal distribution.
     assert student_t_quantile(0.975, 1e7) == pytest.approx(1.959964, abs=1e-5)
     assert student_t_quantile(0.5, 3) == 0
+    assert student_t_p_value(1.0, 1) == pytest.approx(0.5)
+    assert student_t_p_value(0.0, 3) == 1.0
+    with pytest.raises(ValueError, match="degrees of freedom are 0"):
+        student_t_p_value(1.0, 0)
+    with pytest.raises(ValueError, match="not a number"):
+        student_t_p_value(float("nan"), 2)
 
 
 def test_interval_of_worked_values() -> None:

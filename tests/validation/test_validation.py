@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from captures import rows
-from model import Case, Section, same_mean, sign_test
+from model import Case, Section, as_many_by_chance, cutoff, sign_test, t_test
 from reasons import reason
 from sections import SECTIONS
 
@@ -36,13 +36,27 @@ def test_row_agrees_with_its_references(section: Section, case: Case) -> None:
 
 def test_the_t_test_is_that_of_the_tables() -> None:
     """Student's factor for 4 degrees of freedom is 2.776 at 5 %: a single run may be that times sqrt(2.5 * 6/5) off."""
-    ours = np.arange(1.0, 6.0)
-    assert same_mean(ours, [3 + 4.80], 0.05)
-    assert not same_mean(ours, [3 + 4.82], 0.05)
+    p, visible = t_test(np.arange(1.0, 6.0), [3 + 2.776 * 3**0.5])
+    assert (p, visible) == pytest.approx((0.05, 2.776 * 3**0.5), rel=1e-3)
     # Two samples of 3, 4 degrees of freedom again: 2.776 * sqrt(1 * (1/3 + 1/3)) = 2.267.
-    assert same_mean(np.array([1.0, 2.0, 3.0]), [3.26, 4.26, 5.26], 0.05)
-    assert not same_mean(np.array([1.0, 2.0, 3.0]), [3.27, 4.27, 5.27], 0.05)
-    assert same_mean(np.array([1.0, 1.0, np.nan]), [1.0])
+    p, visible = t_test(np.array([1.0, 2.0, 3.0]), [3.267, 4.267, 5.267])
+    assert (p, visible) == pytest.approx((0.05, 2.267), rel=1e-3)
+    assert t_test(np.array([1.0, 1.0, np.nan]), [1.0]) == (1.0, 0.0)
+    assert t_test(np.array([1.0, 1.0]), [1.1]) == (0.0, 0.0)
+
+
+def test_the_cut_off_is_that_of_benjamini_and_hochberg() -> None:
+    """The example of their paper of 1995, section 3.2: four of 15 at 5 %; Bonferroni's has three."""
+    p_values = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459]
+    p_values += [0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000]
+    assert cutoff(p_values) == 0.0095
+    assert cutoff([0.9, 0.5]) == 0.0
+
+
+def test_many_failures_are_rarely_chance() -> None:
+    """Two heads or more of three: 4 in 8; one or more in two at 5 %: 1 - 0.95**2."""
+    assert as_many_by_chance(2, 3, 0.5) == pytest.approx(0.5)
+    assert as_many_by_chance(1, 2) == pytest.approx(1 - 0.95**2)
 
 
 def test_the_sign_test_counts_heads_and_tails() -> None:
