@@ -16,6 +16,7 @@ from wifair.sweeps import compute
 pytest.importorskip("matplotlib")
 
 OTHER = "of somebody else"
+EXCHANGE = Path(__file__).parents[1] / "data" / "exchange"
 
 
 def call(*arguments: str | Path) -> Result:
@@ -52,6 +53,12 @@ COMMANDS = {
     "analyze --csv": ("analyze", "{capture}", "--csv", "{out}"),
     "analyze --plot": ("analyze", "{capture}", "--plot", "{out}"),
     "analyze --xplot": ("analyze", "{capture}", "--xplot", "{out}"),
+    "results --parquet": ("results", "{store}", "--parquet", "{out}.parquet"),
+    "analyze --parquet": ("analyze", "{capture}", "--parquet", "{out}"),
+    "import iperf3 --out": ("import", "iperf3", "{exchange}/3up.json", "--out", "{out}"),
+    "import iperf3 --figure": ("import", "iperf3", "{exchange}/3up.json", "--figure", "{out}.png"),
+    "import flent --figure": ("import", "flent", "{exchange}/three_up.flent.gz", "--figure", "{out}.pdf"),
+    "export flent": ("export", "flent", "{results}", "{out}.flent"),
     "init": ("init", "hot-spot", "{out}.toml"),
 }
 
@@ -60,7 +67,12 @@ COMMANDS = {
 def test_what_exists_is_replaced_with_force_only(
     name: str, file: Path, store: Path, capture: Path, tmp_path: Path
 ) -> None:
-    words = {"file": file, "store": store, "capture": capture, "out": tmp_path / "made" / "out"}
+    if "parquet" in name:
+        pytest.importorskip("pyarrow")
+    words = {"file": file, "store": store, "capture": capture, "exchange": EXCHANGE, "out": tmp_path / "made" / "out"}
+    if name == "export flent":
+        words["results"] = tmp_path / "results"
+        assert call("run", file, "--quiet", "--series", "--out", words["results"]).exit_code == 0
     (tmp_path / "made").mkdir()
     command = [word.format(**words) for word in COMMANDS[name]]
 
@@ -73,7 +85,7 @@ def test_what_exists_is_replaced_with_force_only(
     assert before
     assert not [path for path in before if "partial" in path]
     for path in before:
-        if "--out" not in name and "analyze --csv" not in name:  # these have a folder of their own
+        if not name.endswith(("--out", "analyze --csv", "analyze --parquet")):  # these have a folder of their own
             Path(path).write_text(OTHER)
     held = made()
     refused = call(*command)

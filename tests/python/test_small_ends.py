@@ -28,6 +28,16 @@ def test_standard_input_that_is_closed(command: str) -> None:
     assert re.fullmatch(r"error: cannot read `.*`: standard input is closed\n+", done.stderr), done.stderr
 
 
+def until_it_catches(pid: int, number: int) -> None:
+    """Wait until a process has a handler for a signal, however slowly it starts."""
+    status = Path(f"/proc/{pid}/status")
+    for _ in range(1200 if status.exists() else 60):
+        caught = re.search(r"^SigCgt:\t(\w+)", status.read_text(), re.M) if status.exists() else None
+        if caught is not None and int(caught[1], 16) >> (number - 1) & 1:
+            return
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("command", ["run", "sweep"])
 def test_sigterm_is_told_and_keeps_what_has_finished(file: Path, tmp_path: Path, command: str) -> None:
     out = tmp_path / "out"
@@ -38,7 +48,8 @@ def test_sigterm_is_told_and_keeps_what_has_finished(file: Path, tmp_path: Path,
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(3)
+    until_it_catches(process.pid, signal.SIGTERM)
+    time.sleep(2)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
