@@ -28,14 +28,14 @@ def test_standard_input_that_is_closed(command: str) -> None:
     assert re.fullmatch(r"error: cannot read `.*`: standard input is closed\n+", done.stderr), done.stderr
 
 
-def until_it_catches(pid: int, number: int) -> None:
-    """Wait until a process has a handler for a signal, however slowly it starts."""
-    status = Path(f"/proc/{pid}/status")
-    for _ in range(1200 if status.exists() else 60):
-        caught = re.search(r"^SigCgt:\t(\w+)", status.read_text(), re.M) if status.exists() else None
-        if caught is not None and int(caught[1], 16) >> (number - 1) & 1:
-            return
+def until_it_computes(pid: int, threads: int) -> None:
+    """Wait until a process has so many threads, however slowly it starts."""
+    tasks = Path(f"/proc/{pid}/task")
+    for _ in range(1200 if tasks.exists() else 60):
+        if tasks.exists() and len(list(tasks.iterdir())) > threads:
+            break
         time.sleep(0.05)
+    time.sleep(1)
 
 
 @pytest.mark.parametrize("command", ["run", "sweep"])
@@ -43,13 +43,12 @@ def test_sigterm_is_told_and_keeps_what_has_finished(file: Path, tmp_path: Path,
     out = tmp_path / "out"
     more = ["--out", str(out)] if command == "sweep" else []
     process = subprocess.Popen(
-        [sys.executable, "-m", "wifair", command, str(file), "--seeds", "1..100000", *more],
+        [sys.executable, "-m", "wifair", command, str(file), "--seeds", "1..100000", "--threads", "5", *more],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     )
-    until_it_catches(process.pid, signal.SIGTERM)
-    time.sleep(2)
+    until_it_computes(process.pid, threads=5)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
