@@ -110,7 +110,7 @@ def test_ctrl_c_shows_what_was_found(tmp_path: Path) -> None:
         )
     assert process.stdin is not None
     process.stdin.write(data)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600  # a second or so where nothing else goes on
     with suppress(BrokenPipeError):  # a capture that never ends
         for number in range(10**9):
             process.stdin.write(data[24:])
@@ -119,6 +119,6 @@ def test_ctrl_c_shows_what_was_found(tmp_path: Path) -> None:
             assert time.monotonic() < deadline
     with suppress(BrokenPipeError):
         process.stdin.close()
-    assert process.wait(timeout=60) == 130
+    assert process.wait(timeout=600) == 130
     assert b"interrupted" in (tmp_path / "err").read_bytes()
     assert json.loads((tmp_path / "out").read_bytes())["capture"]["packets"] > 0
