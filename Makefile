@@ -83,10 +83,14 @@ bench: $(STAMPS)/build ## simulated seconds per CPU second, beside ns-2 and ns-3
 	$(BIN)/python benches/bench.py
 
 # What a random change of these crates breaks: their own tests, and the scripts that are played to TCP.
-mutants: ## random mutants of TCP, and which the tests do not notice (needs cargo-mutants; SHARD=k/n chooses the sample)
+mutants: ## random mutants of five crates, some 60 of each, and which the crates' own tests do not notice (needs cargo-mutants)
 	@command -v cargo-mutants >/dev/null || { echo "error: cargo-mutants is not installed: cargo install --locked cargo-mutants"; exit 2; }
-	cargo mutants --package wifair-tcp --test-package wifair-tcp,wifair-packetdrill \
-	  --shard $(or $(SHARD),0/40) --sharding round-robin --timeout 120 --output target/mutants --no-shuffle
+	for sample in $(or $(SAMPLES),tcp:0/70 mac:0/76 queue:0/16 capture:0/56 metrics:0/5); do \
+	  crate=$${sample%%:*}; mkdir -p target/mutants/$$crate; \
+	  cargo mutants --package wifair-$$crate --test-package wifair-$$crate --shard $${sample##*:} --sharding round-robin \
+	    --timeout 120 --output target/mutants/$$crate --no-shuffle; \
+	  case $$? in 0|2|3) ;; *) exit 2;; esac; \
+	done
 
 instructions: ## instructions a simulated frame, against the record (needs valgrind)
 	$(PYTHON) benches/instructions.py

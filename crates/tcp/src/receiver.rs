@@ -522,6 +522,23 @@ mod tests {
         assert_eq!(acks, [(1000, false), (1500, false), (2500, true), (3000, true)]);
     }
 
+    /// As above: when marks begin, the ACK for what came before leaves, and the marked segment waits for the next one.
+    /// Where the next one came, its ACK is due at once.
+    #[test]
+    fn an_earlier_ack_tells_whether_another_one_is_due() {
+        let mut packet = Packet::default();
+        let mut more = |segments: &[(u64, u8)]| {
+            let mut receiver = receiver("cc = 'dctcp'\necn = true");
+            for &(n, mark) in segments {
+                receiver.on_packet(Time::ZERO, &Packet { flags: flag::ACK | flag::ECT | mark, ..segment(500 * n) });
+            }
+            let more = receiver.write(Time::ZERO, &mut packet);
+            (packet.ack, more, receiver.is_due())
+        };
+        assert_eq!(more(&[(0, 0), (1, flag::CE)]), (500, false, false));
+        assert_eq!(more(&[(0, 0), (1, flag::CE), (2, flag::CE)]), (500, true, true));
+    }
+
     /// RFC 7323, section 2: 6 MB are advertised as 46875 times 2^7 bytes.
     #[test]
     fn the_window_is_advertised_with_its_scale() {

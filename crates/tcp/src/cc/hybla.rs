@@ -7,8 +7,8 @@
 //! slow start: cwnd += 2^rho - 1,   congestion avoidance: cwnd += rho^2 / cwnd
 //! ```
 //!
-//! so that cwnd / RTT grows as with RTT_0. As in Linux rho follows the smallest round-trip time and is at most 16.
-//! The paper's recovery by SACK, its timestamps and its pacing are settings of the sender.
+//! so that cwnd / RTT grows as with RTT_0. As in Linux rho follows the smallest round-trip time, and is at most 16
+//! in the exponent of slow start. The paper's recovery by SACK, its timestamps and its pacing are settings of the sender.
 
 use wifair_config::table;
 use wifair_units::Duration;
@@ -24,7 +24,7 @@ table! {
     }
 }
 
-/// Largest rho: 2^rho stays an increment.
+/// Largest rho in slow start: 2^rho stays an increment.
 const LARGEST: f64 = 16.0;
 
 /// State of Hybla.
@@ -58,8 +58,8 @@ impl CongestionControl for Hybla {
         let base = self.delays.base;
         self.delays.sample(ack);
         if self.delays.base < base {
-            self.rho = (self.delays.base / self.reference).clamp(1.0, LARGEST);
-            self.burst = libm::exp2(self.rho) - 1.0;
+            self.rho = (self.delays.base / self.reference).max(1.0);
+            self.burst = libm::exp2(self.rho.min(LARGEST)) - 1.0;
         }
         if ack.in_recovery || !ack.window_limited {
             return;
@@ -99,6 +99,18 @@ mod tests {
         assert_relative_eq!(cc.cwnd(), 30.0); // not beyond the threshold
         cc.on_ack(&ack(0.0, 0.1, 3, 10));
         assert_relative_eq!(cc.cwnd(), 30.0 + 16.0 / 30.0);
+    }
+
+    /// A satellite's 600 ms, by hand: rho = 24, so 24^2 / cwnd an ACK in congestion avoidance, without a bound; 2^16 - 1 in
+    /// slow start, where Linux has one.
+    #[test]
+    fn only_slow_start_is_bounded() {
+        let mut cc = new(&Params::default(), Start { ssthresh: 50.0, ..Start::with_window(100.0) });
+        cc.on_ack(&ack(0.0, 0.6, 1, 10));
+        assert_relative_eq!(cc.cwnd(), 100.0 + 576.0 / 100.0);
+        let mut cc = new(&Params::default(), Start::with_window(1.0));
+        cc.on_ack(&ack(0.0, 0.6, 1, 10));
+        assert_relative_eq!(cc.cwnd(), 65_536.0);
     }
 
     /// What the equations are for: the rate cwnd / RTT grows alike at 25 ms and at 100 ms, here from rates of 400

@@ -118,6 +118,34 @@ fn sawteeth_last_as_long_as_in_ns2() {
     }
 }
 
+/// RFC 3168, section 6.1.2: the response to a mark is that to a loss. Others have their own: RFC 9438, section 4.6, keeps
+/// 0.85 (CUBIC), RFC 8257 goes by the share of marks (DCTCP), Tahoe halves, and what sends at a rate of its own model
+/// ignores them.
+#[test]
+fn a_mark_is_answered_as_a_loss() {
+    const OWN: [&str; 7] = ["cubic", "dctcp", "tahoe", "bbr", "bbr3", "tsunami", "python"];
+    let mut wrong = Vec::new();
+    for name in Choice::NAMES.into_iter().filter(|name| !OWN.contains(name)) {
+        let start = Start { ssthresh: 2.0, ..Start::with_window(40.0) };
+        let [marked, lost] = [true, false].map(|is_mark| {
+            let mut cc = Algorithm::new(&Choice::named(name).expect("it is in the list"), start);
+            for i in 1..=20 {
+                cc.on_ack(&ack(0.1 + 0.001 * i as f64, 0.1, i, 40));
+            }
+            if is_mark {
+                cc.on_ecn(40.0)
+            } else {
+                cc.on_loss(40.0)
+            }
+            (cc.cwnd(), cc.ssthresh())
+        });
+        if marked != lost {
+            wrong.push((name, marked, lost));
+        }
+    }
+    assert_eq!(wrong, []);
+}
+
 /// A transfer of 400 segments with losses at its start, in its middle, and of a run of them, under each stack.
 #[test]
 fn every_algorithm_brings_a_transfer_to_its_end() {
