@@ -3,11 +3,15 @@
 serve PORT KIND                             take in what comes (`drain`), send without end (`flood`), or both (`both`)
 bulk HOST PORT KIND SECONDS CC FILE [DSCP]  send for so long (`drain`, `both`) or take in (`flood`); report in FILE
 fetch HOST PORT COUNT FILE                  ask a `pages` server COUNT times for 30 kB; the time of each in FILE
+
+With a path in READY a server makes that file when it listens, and a client waits for it: an attempt that is refused
+would be one connection more.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
 import sys
@@ -77,6 +81,8 @@ def _pages(peer: socket.socket) -> None:
 def serve(port: int, kind: str) -> None:
     """Serve whoever comes, IPv4 and IPv6."""
     listener = socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
+    if "READY" in os.environ:
+        Path(os.environ["READY"]).touch()
     todo = {"drain": [_drain], "flood": [_flood], "both": [_drain, _flood], "pages": [_pages]}[kind]
     while True:
         peer, _ = listener.accept()
@@ -84,12 +90,23 @@ def serve(port: int, kind: str) -> None:
             threading.Thread(target=do, args=(peer,), daemon=True).start()
 
 
+def connect(host: str, port: int) -> socket.socket:
+    """Connect as soon as somebody listens, within a minute."""
+    until = time.monotonic() + 60
+    while "READY" in os.environ and not Path(os.environ["READY"]).exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    while True:
+        try:
+            return socket.create_connection((host, port), timeout=20)
+        except ConnectionRefusedError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)
+
+
 def bulk(host: str, port: int, kind: str, seconds: float, cc: str, file: str, dscp: int) -> None:
     """Carry as much as goes, and report what arrived in the later part of the time."""
-    peer = None
-    while peer is None:
-        with suppress(ConnectionRefusedError):
-            peer = socket.create_connection((host, port), timeout=20)
+    peer = connect(host, port)
     begin = time.monotonic()
     if dscp:
         level, option = (41, 67) if peer.family == socket.AF_INET6 else (0, socket.IP_TOS)
@@ -132,7 +149,7 @@ def fetch(host: str, port: int, count: int, file: str) -> None:
     taken = []
     for _ in range(count):
         begin = time.monotonic()
-        with socket.create_connection((host, port), timeout=20) as peer:
+        with connect(host, port) as peer:
             peer.sendall(b"g")
             left = PAGE
             while left:
