@@ -126,7 +126,9 @@ impl Reply {
             match data {
                 Data::Numbers(values) => {
                     columns.push(json!({ "name": name, "at": at }));
-                    self.body.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+                    // What is no number has other bits on other processors.
+                    let plain = |value: &f64| if value.is_nan() { f64::NAN } else { *value };
+                    self.body.extend(values.iter().flat_map(|value| plain(value).to_le_bytes()));
                 }
                 Data::Texts(places, words) => {
                     columns.push(json!({ "name": name, "at": at, "texts": words.list }));
@@ -147,5 +149,18 @@ impl Reply {
         bytes.extend(head);
         bytes.extend(self.body);
         bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 0/0 has its sign set on x86 and not in WebAssembly: replies were not the same to the byte.
+    #[test]
+    fn what_is_no_number_has_the_same_bytes_everywhere() {
+        let encoded =
+            |value: f64| Reply::of(json!({})).with(&Table::new("a", vec![("b", Data::Numbers(vec![value]))])).encode();
+        assert_eq!(encoded(-f64::NAN), encoded(f64::NAN));
     }
 }
