@@ -42,7 +42,7 @@ impl SaturatedSource {
     }
 
     /// Puts what comes before `end` into the queue.
-    pub(crate) fn pour_arrivals(&mut self, end: Time, queue: &mut Fifo, packets: &mut Packets) {
+    pub(crate) fn enqueue_arrivals(&mut self, end: Time, queue: &mut Fifo, packets: &mut Packets) {
         while self.next < end && queue.has_room(self.packet.size) {
             let (id, packet) = packets.add();
             *packet = self.packet;

@@ -263,7 +263,7 @@ impl World {
             self.catch_up_links(self.now);
         }
         let task = self.event_queue.pop().expect("the agenda has the task that it announced");
-        if matches!(task, Task::EndWarmUp | Task::Sample | Task::Stop(_)) {
+        if matches!(task, Task::EndWarmUp | Task::Sample) {
             self.catch_up(self.now);
         }
         match task {

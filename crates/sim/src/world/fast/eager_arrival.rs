@@ -18,12 +18,12 @@ use crate::world::flow::Flow;
 use crate::world::plan::{Hop, Transport, Workload};
 use crate::world::wired_link::EagerArrival;
 
-/// From where packets enter a wire.
+/// From where all packets enter a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     /// They are answers to what arrived by this wire.
     Answers(u32),
-    /// Wherever else.
+    /// From several wires, or from elsewhere.
     Other,
 }
 
@@ -42,7 +42,7 @@ impl EagerArrival {
 impl World {
     /// Finds out on which wires packets may arrive early; nothing has happened yet.
     pub(in crate::world) fn find_eager_links(&mut self) {
-        let mut origins = vec![vec![]; self.links.len()];
+        let mut origins: Vec<Option<Origin>> = vec![None; self.links.len()];
         for flow in &self.flows {
             let (forward, reverse) = (self.path(flow.forward), self.path(flow.reverse));
             let answered = match forward {
@@ -54,7 +54,9 @@ impl World {
                 let origin = std::iter::once(first).chain(std::iter::repeat(Origin::Other));
                 for (hop, origin) in path.iter().zip(origin) {
                     if let Hop::Wired(link) = hop {
-                        origins[*link as usize].push(origin);
+                        let all = &mut origins[*link as usize];
+                        *all =
+                            if all.is_none_or(|before| before == origin) { Some(origin) } else { Some(Origin::Other) };
                     }
                 }
             }
@@ -92,7 +94,7 @@ impl World {
     }
 
     /// Whether packets of a flow may arrive early that end at the end of `link`, whose answers leave by `answer`.
-    fn kind_of_end(&self, flow: &Flow, link: u32, answer: Hop, origins: &[Vec<Origin>]) -> EagerArrival {
+    fn kind_of_end(&self, flow: &Flow, link: u32, answer: Hop, origins: &[Option<Origin>]) -> EagerArrival {
         let waits = match (&flow.transport, &flow.workload) {
             // Packets are taken out, users see objects, and numbers of connections become free in the order of events.
             (_, Workload::Outside | Workload::Web(_) | Workload::Sessions { fresh: true, .. }) => {
@@ -103,7 +105,7 @@ impl World {
             (Transport::Tcp { receiver, .. }, _) => receiver.ack_every > 1,
         };
         let Hop::Wired(back) = answer else { return EagerArrival::Never };
-        let is_alone = origins[back as usize].iter().all(|origin| *origin == Origin::Answers(link));
+        let is_alone = origins[back as usize] == Some(Origin::Answers(link));
         match waits {
             _ if !is_alone || self.links[back as usize].has_gate() => EagerArrival::Never,
             true => EagerArrival::BeforeTimers,

@@ -10,6 +10,8 @@
 mod eager_arrival;
 pub(in crate::world) mod lazy_links;
 
+use std::collections::HashMap;
+
 use wifair_mac::SaturatedSource;
 use wifair_queue::Discipline;
 use wifair_units::Time;
@@ -27,21 +29,27 @@ impl World {
         if self.observed || self.routing.is_some() {
             return;
         }
-        for flow in 0..self.flows.len() {
-            let state = &self.flows[flow];
-            if matches!(state.transport, Transport::Udp { .. }) && state.workload == Workload::Endless {
-                self.flows[flow].alone_at = self.alone_at(flow);
-            }
-        }
+        self.find_lone_sources();
         self.find_eager_links();
         self.find_lazy_links();
     }
 
-    /// The medium and station that a flow starts from, if no other way leads through that queue.
-    fn alone_at(&self, flow: usize) -> Option<(usize, u32)> {
-        let Hop::Air { channel, from, .. } = self.hops[self.flows[flow].forward as usize] else { return None };
-        let through = |hop: &&Hop| matches!(hop, Hop::Air { channel: m, from: f, .. } if (*m, *f) == (channel, from));
-        (self.hops.iter().filter(through).count() == 1).then_some((usize::from(channel), from))
+    /// Finds the datagram flows that have the queue of their first station to themselves.
+    fn find_lone_sources(&mut self) {
+        let mut paths_through = HashMap::<(u16, u32), u32>::new();
+        for hop in &self.hops {
+            if let Hop::Air { channel, from, .. } = *hop {
+                *paths_through.entry((channel, from)).or_default() += 1;
+            }
+        }
+        for flow in &mut self.flows {
+            if let (Transport::Udp { .. }, Workload::Endless) = (&flow.transport, &flow.workload)
+                && let Hop::Air { channel, from, .. } = self.hops[flow.forward as usize]
+                && paths_through[&(channel, from)] == 1
+            {
+                flow.alone_at = Some((usize::from(channel), from));
+            }
+        }
     }
 
     /// From now on everything is an event; called before anything has happened.
@@ -109,7 +117,9 @@ impl World {
     /// The source of a station's datagrams is an ordinary one again.
     #[inline(never)]
     fn detach_source(&mut self, channel: usize, station: u32) {
-        let Some(source) = self.channels[channel].as_cell().and_then(|cell| cell.detach_source(station)) else {
+        let Some(source) =
+            self.channels[channel].as_cell().and_then(|cell| cell.detach_source(station, self.now, &mut self.packets))
+        else {
             return;
         };
         self.book_source(source.packet.flow, source.came, source.refused);
@@ -140,7 +150,7 @@ impl World {
         }
         for index in 0..self.channels.len() {
             let Some(cell) = self.channels[index].as_cell() else { continue };
-            cell.pour_arrivals(end, &mut self.packets);
+            cell.enqueue_arrivals(end, &mut self.packets);
             let done: Vec<_> = cell
                 .attached_sources()
                 .map(|source| {

@@ -35,25 +35,27 @@ impl SharedChannel {
         station != self.ap && state.frame.is_some() && matches!(&state.queue, Queue::Fifo(fifo) if fifo.refuses())
     }
 
-    /// Takes in what the feeds bring before `end`.
-    pub fn pour_arrivals(&mut self, end: Time, packets: &mut Packets) {
+    /// Puts what all attached sources send before `end` into their queues.
+    pub fn enqueue_arrivals(&mut self, end: Time, packets: &mut Packets) {
         for station in &mut self.stations {
-            station.pour_arrivals(end, packets);
+            station.enqueue_arrivals(end, packets);
         }
     }
 
-    /// All feeds.
+    /// All attached sources.
     pub fn attached_sources(&mut self) -> impl Iterator<Item = &mut SaturatedSource> {
         self.stations.iter_mut().filter_map(|station| station.source.as_deref_mut())
     }
 
-    /// Takes its feed from a station, if it has one.
-    pub fn detach_source(&mut self, station: u32) -> Option<SaturatedSource> {
-        self.stations[station as usize].source.take().map(|source| *source)
+    /// Detaches the source of a station, if it has one, after what it sends before `end`.
+    pub fn detach_source(&mut self, station: u32, end: Time, packets: &mut Packets) -> Option<SaturatedSource> {
+        let state = &mut self.stations[station as usize];
+        state.enqueue_arrivals(end, packets);
+        state.source.take().map(|source| *source)
     }
 
-    /// A station that has nothing more to send, for its feed did not keep up, or nothing came late to it. The caller
-    /// takes the feed, or tells of everything from now on.
+    /// A station that has nothing more to send, for its source did not keep up, or nothing came late to it. The
+    /// caller detaches the source, or tells of everything from now on.
     #[inline]
     pub fn take_exhausted(&mut self) -> Option<u32> {
         self.exhausted.pop()

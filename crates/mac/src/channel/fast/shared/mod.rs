@@ -55,9 +55,9 @@ struct Station {
 impl Station {
     /// Takes in what comes before `end`.
     #[inline(never)]
-    fn pour_arrivals(&mut self, end: Time, packets: &mut Packets) {
+    fn enqueue_arrivals(&mut self, end: Time, packets: &mut Packets) {
         if let (Some(source), Queue::Fifo(queue)) = (&mut self.source, &mut self.queue) {
-            source.pour_arrivals(end, queue, packets);
+            source.enqueue_arrivals(end, queue, packets);
         }
     }
 
@@ -394,7 +394,7 @@ impl SharedChannel {
         if let Some(source) = &state.source
             && source.next <= now
         {
-            state.pour_arrivals(now + Duration::from_nanos(1), packets);
+            state.enqueue_arrivals(now + Duration::from_nanos(1), packets);
         }
         let taken = match &mut state.queue {
             Queue::Fifo(fifo) => fifo.take(packets),
