@@ -204,7 +204,7 @@ impl Packets {
     fn next_word(&mut self) {
         if self.alive * 8 >= self.slots.len() * 7 {
             self.word = self.free.len();
-            let words = self.word + (self.word / 4).max(1);
+            let words = self.word + (self.word / 8).max(1);
             assert!(u32::try_from(words * WORD).is_ok(), "fewer than 2^32 packets are alive");
             self.free.resize(words, u64::MAX);
             self.slots.resize(words * WORD, Packet::default());
@@ -281,7 +281,7 @@ mod tests {
     }
 
     /// A wire on which slow start puts two packets for each that comes out, up to 10,000. What leaves one after the
-    /// other lies side by side, and the arena has no more slots than a fourth above a seventh above what was alive.
+    /// other lies side by side, and the arena has no more slots than an eighth above a seventh above what was alive.
     #[test]
     fn packets_that_leave_in_turn_lie_side_by_side() {
         let mut packets = Packets::default();
@@ -297,7 +297,7 @@ mod tests {
         let ids: Vec<_> = line.iter().map(|id| id.index()).collect();
         let apart = ids.windows(2).filter(|pair| pair[1] != pair[0] + 1).count();
         assert!(apart <= ids.len() / WORD, "{apart} of {} do not follow one another", ids.len());
-        assert!(packets.slots.len() <= ids.len() * 8 / 7 * 5 / 4 + WORD);
+        assert!(packets.slots.len() <= ids.len() * 8 / 7 * 9 / 8 + WORD);
         let seqs: Vec<_> = line.iter().map(|id| packets[*id].seq).collect();
         assert!(seqs.is_sorted() && seqs[ids.len() - 1] == 99_999, "packets stay what they are");
     }

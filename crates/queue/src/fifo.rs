@@ -78,23 +78,36 @@ impl Fifo {
         Some((id, packet))
     }
 
-    /// The place of the first packet from `from` on that `is_to` chooses; behind the last if there is none.
+    /// Hands out the first packet from `from` on that `is_to` chooses, if there is one and it is not longer than `room`
+    /// bytes. The place of that packet, behind the last if there is none; when it was handed out that of the next.
     #[inline]
-    pub fn find(&self, from: usize, is_to: impl Fn(&Packet) -> bool, packets: &Packets) -> usize {
-        let from = from.min(self.line.len());
-        self.line.range(from..).position(|id| is_to(&packets[*id])).map_or(self.line.len(), |ahead| from + ahead)
-    }
-
-    /// Hands out the packet at a place, if there is one and it is not longer than `room` bytes.
-    #[inline]
-    pub fn take_at(&mut self, place: usize, room: u64, packets: &Packets) -> Option<PacketId> {
-        let size = packets[*self.line.get(place)?].bytes().0;
-        if size > room {
-            return None;
+    pub fn take_for(
+        &mut self,
+        from: usize,
+        room: u64,
+        is_to: impl Fn(&Packet) -> bool,
+        packets: &Packets,
+    ) -> (usize, Option<PacketId>) {
+        let mut place = from.min(self.line.len());
+        while let Some(&id) = self.line.get(place) {
+            let packet = &packets[id];
+            if !is_to(packet) {
+                place += 1;
+                continue;
+            }
+            let size = packet.bytes().0;
+            if size > room {
+                break;
+            }
+            if place == 0 {
+                self.line.pop_front();
+            } else {
+                self.line.remove(place);
+            }
+            self.room.leave(size);
+            return (place, Some(id));
         }
-        let id = if place == 0 { self.line.pop_front()? } else { self.line.remove(place)? };
-        self.room.leave(size);
-        Some(id)
+        (place, None)
     }
 
     /// Its room, where an overflow drops the arrival: then who comes in stays in, and is sent in its turn.
@@ -144,7 +157,7 @@ impl Discipline for Fifo {
         packets: &mut Packets,
         _dropped: &mut Dropped,
     ) -> Option<PacketId> {
-        self.take_at(self.find(0, is_to, packets), room, packets)
+        self.take_for(0, room, is_to, packets).1
     }
 
     #[inline]

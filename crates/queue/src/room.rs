@@ -71,6 +71,13 @@ impl Room {
         self.bytes -= size;
     }
 
+    /// So many packets of `size` bytes go.
+    #[inline]
+    pub const fn leave_together(&mut self, packets: u32, size: u16) {
+        self.packets -= packets;
+        self.bytes -= packets as u64 * size as u64;
+    }
+
     /// Bytes inside.
     #[inline]
     pub const fn bytes(&self) -> u64 {

@@ -113,13 +113,29 @@ fn layouts() -> impl Strategy<Value = Layout> {
         "scheme.window = 'b-over-n'",
         "scheme.uplink = 'rate-limit'",
     ];
-    let standards = vec!["802.11b", "802.11g", "802.11a", "802.11n", "802.11ax"];
-    let air = (select(standards), select(vec!["", "", "profile = 'ns2'"]), wlan);
+    let air = (select(vec!["802.11b", "802.11g", "802.11a"]), select(vec!["", "", "profile = 'ns2'"]), wlan);
+    let aggregates = prop::sample::subsequence(
+        vec![
+            "rts_threshold = '500 B'",
+            "data_error = 0.1",
+            "control_error = 0.05",
+            "short_retry_limit = 2",
+            "aggregation.max_amsdu = '7935 B'",
+            "aggregation.window = 7",
+            "aggregation.lifetime = '20 ms'",
+            "aggregation.count_in_flight = true",
+            "aggregation.request_after_miss = true",
+            "aggregation.policy = 'wait-until'",
+            "edca.be.txop = '3 ms'",
+        ],
+        0..4,
+    );
+    let newer = (select(vec!["802.11n", "802.11ax"]), Just(""), aggregates);
     let rest = (select(queues), select(vec![3_u32, 20, 100]), select(schemes), prop::collection::vec(cell, 1..4));
-    (air, select(spaces), any::<(bool, bool)>(), rest).prop_map(
+    (prop_oneof![3 => air, 2 => newer], select(spaces), any::<(bool, bool)>(), rest).prop_map(
         |((standard, profile, wlan), space, (one_channel, frames), (queue, limit, scheme, cells))| {
             let has_aggregates = matches!(standard, "802.11n" | "802.11ax");
-            let (profile, scheme) = if has_aggregates { ("", "") } else { (profile, scheme) };
+            let scheme = if has_aggregates { "" } else { scheme };
             Layout { standard, profile, wlan, space, one_channel, queue, limit, scheme, cells, frames }
         },
     )

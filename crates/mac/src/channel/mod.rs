@@ -19,6 +19,7 @@ use wifair_units::Time;
 
 use crate::category::Category;
 use crate::edcaf::{CategoryCounters, Edcafs};
+use crate::fast::SaturatedSource;
 use crate::{AirTime, Counters, MacEvent, Tap};
 use wifair_queue::{Discipline, Dropped, Gauge, Queue};
 
@@ -62,7 +63,7 @@ impl Channel {
         each!(self, channel => channel.next())
     }
 
-    /// `station` gets a packet to send. `receiver` tells the station to which a packet goes next. Returns whether
+    /// `station` gets a packet to send. `receivers` tells the station to which a packet goes next. Returns whether
     /// [`Channel::next`] may have changed.
     #[inline]
     pub fn offer(
@@ -82,6 +83,7 @@ impl Channel {
     }
 
     /// The same where stations have categories; `category` is the place of the packet's where its kind does not decide.
+    /// Returns whether [`Channel::next`] may have changed.
     ///
     /// # Panics
     /// If stations have no categories.
@@ -95,10 +97,13 @@ impl Channel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         receivers: Receivers<'_>,
-    ) {
+    ) -> bool {
         match self {
             Self::General(general) => general.offer_in(now, station, category, id, packets, dropped, receivers),
-            Self::Spatial(spatial) => spatial.offer_in(now, station, category, id, packets, dropped, receivers),
+            Self::Spatial(spatial) => {
+                spatial.offer_in(now, station, category, id, packets, dropped, receivers);
+                true
+            }
             Self::Shared(_) => panic!("categories are offered packets only where there are some"),
         }
     }
@@ -148,15 +153,92 @@ impl Channel {
             *steps = taken;
             return heard;
         }
-        each!(self, channel => loop {
+        let Self::General(channel) = self else { unreachable!("the fast channel goes on by itself") };
+        loop {
             let heard = channel.advance(*now, packets, dropped, retry_limit_drops, receivers);
             let next = channel.next();
-            if heard != MacEvent::Nothing || next >= bound || !dropped.is_empty() || !retry_limit_drops.is_empty() {
+            let is_told = heard != MacEvent::Nothing || !dropped.is_empty() || !retry_limit_drops.is_empty();
+            if is_told || next >= bound || channel.edcafs().has_exhausted() {
                 return heard;
             }
             *now = next;
             *steps += 1;
-        })
+        }
+    }
+
+    /// Whether a source of datagrams that alone enters the queue of a station, in this category, may be left to it, as
+    /// in [`SaturatedSource`].
+    #[inline]
+    #[must_use]
+    pub fn can_attach_source(&self, station: u32, category: usize) -> bool {
+        match self {
+            Self::Shared(cell) => cell.queue(station).is_full() && cell.can_attach_source(station),
+            Self::General(general) => general.edcafs().can_attach_source(station, category),
+            Self::Spatial(_) => false,
+        }
+    }
+
+    /// From now on `source` alone fills the queue of a station.
+    ///
+    /// # Panics
+    /// If [`Channel::can_attach_source`] does not hold.
+    pub fn attach_source(&mut self, station: u32, category: usize, source: SaturatedSource) {
+        match self {
+            Self::Shared(cell) => cell.attach_source(station, source),
+            Self::General(general) => general.edcafs_mut().attach_source(station, category, source),
+            Self::Spatial(_) => panic!("stations in space are told of all their packets"),
+        }
+    }
+
+    /// Detaches the source of a station, if it has one, after what it sends before `end`.
+    pub fn detach_source(&mut self, station: u32, end: Time, packets: &mut Packets) -> Option<SaturatedSource> {
+        match self {
+            Self::Shared(cell) => cell.detach_source(station, end, packets),
+            Self::General(general) => general.edcafs_mut().detach_source(station, end, packets),
+            Self::Spatial(_) => None,
+        }
+    }
+
+    /// A station that has nothing more to send and was not told of everything. The caller takes its source, or tells of
+    /// everything from now on.
+    #[inline]
+    pub fn take_exhausted(&mut self) -> Option<u32> {
+        match self {
+            Self::Shared(cell) => cell.take_exhausted(),
+            Self::General(general) => general.edcafs_mut().take_exhausted(),
+            Self::Spatial(_) => None,
+        }
+    }
+
+    /// Takes in what the sources bring before `end`, and shows them.
+    pub fn enqueue_arrivals(&mut self, end: Time, packets: &mut Packets, mut show: impl FnMut(&mut SaturatedSource)) {
+        match self {
+            Self::Shared(cell) => {
+                cell.enqueue_arrivals(end, packets);
+                cell.attached_sources().for_each(show);
+            }
+            Self::General(general) => {
+                let edcafs = general.edcafs_mut();
+                edcafs.enqueue_arrivals(end, packets);
+                edcafs.attached_sources().for_each(&mut show);
+            }
+            Self::Spatial(_) => {}
+        }
+    }
+
+    /// The next of the packets that receivers hand up in the same instant as the one that was told of last.
+    #[inline]
+    pub fn take_handed_up(&mut self) -> Option<PacketId> {
+        if let Self::General(general) = self { general.edcafs_mut().take_handed_up().map(|(_, id)| id) } else { None }
+    }
+
+    /// The same, if `is_wanted` says so.
+    #[inline]
+    pub fn take_handed_up_if(&mut self, is_wanted: impl FnOnce(PacketId) -> bool) -> Option<PacketId> {
+        let Self::General(general) = self else { return None };
+        let edcafs = general.edcafs_mut();
+        let next = edcafs.released.up.rest().first().is_some_and(|(_, id)| is_wanted(*id));
+        if next { edcafs.take_handed_up().map(|(_, id)| id) } else { None }
     }
 
     /// The fast one, if it is that.

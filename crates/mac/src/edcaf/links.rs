@@ -276,7 +276,9 @@ impl Edcafs {
         }
         let data_from = self.stations[station].errors.data_from;
         let errors = &mut self.stations[to as usize].errors;
-        self.contenders[sender].ppdu.set_spoilt(|| errors.loses_data(data_from));
+        if errors.data_to > 0.0 || data_from > 0.0 {
+            self.contenders[sender].ppdu.set_spoilt(|| errors.loses_data(data_from));
+        }
         let peer = self.rate_of(station, to);
         if self.stations[peer].link.is_noisy() {
             let place = self.mode_place(station, to);

@@ -9,8 +9,10 @@
 //! sent next ([`Edcafs::load`]), of what the PPDU is made ([`Edcafs::form`]), and what the end of an exchange means for
 //! the MPDUs ([`Edcafs::settle`]).
 
+mod fast;
 mod links;
 mod ppdu;
+mod recipient;
 mod record;
 mod settings;
 mod waiting;
@@ -32,6 +34,7 @@ use self::window::{Chain, Mpdu, Released, Window};
 use crate::access_category::AccessCategory;
 use crate::category::Category;
 use crate::exchange::Step;
+use crate::fast::SaturatedSource;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{Contention, Errors, frame_length};
 use crate::{Access, BROADCAST, Counters, MacEvent};
@@ -93,6 +96,8 @@ pub(crate) struct Edcaf {
     /// The window towards each receiver, by its number.
     pub window_of: Vec<Option<usize>>,
     pub ppdu: Ppdu,
+    /// What alone fills its queue, and tells of nothing before it looks: see [`fast`].
+    source: Option<Box<SaturatedSource>>,
     /// When its TXOP began, and exchanges in it so far.
     pub won_at: Time,
     pub in_a_row: u32,
@@ -167,6 +172,10 @@ pub struct Edcafs {
     released_at: Time,
     /// When the first recipient stops waiting for what it lacks.
     reorder_timeout: Time,
+    /// Windows whose recipients wait, as sender and place among its windows.
+    blocked: Vec<(usize, usize)>,
+    /// Stations with a source that did not keep up with the air.
+    exhausted: Vec<u32>,
     pub(crate) paused_queues: PausedQueues,
     pub(crate) air_use: AirUseMeter,
     ap_queues: Vec<Gauge>,
@@ -215,6 +224,7 @@ impl Edcafs {
                     requests: vec![],
                     window_of: vec![],
                     ppdu: Ppdu::default(),
+                    source: None,
                     won_at: Time::ZERO,
                     in_a_row: 0,
                     counters: CategoryCounters::default(),
@@ -234,6 +244,8 @@ impl Edcafs {
             released: Released::default(),
             released_at: Time::NEVER,
             reorder_timeout: Time::NEVER,
+            blocked: vec![],
+            exhausted: vec![],
             paused_queues: PausedQueues::new(),
             air_use: AirUseMeter::wanted_by(
                 contenders.iter().any(|contender| contender.waiting.wants_air()),
@@ -332,7 +344,7 @@ impl Edcafs {
         let held = |contender: &Edcaf| {
             contender.waiting.len() + contender.windows.iter().map(Window::packets_held).sum::<usize>()
         };
-        self.contenders.iter().map(held).sum::<usize>() + self.released.up.len()
+        self.contenders.iter().map(held).sum::<usize>() + self.released.up.rest().len()
     }
 
     /// The lengths of the access points' queues over time, in the order in which they were given.
@@ -358,7 +370,8 @@ impl Edcafs {
     }
 
     /// `station` gets a packet to send; `category` is the place of its category where its kind does not decide. The
-    /// place of the category among all, and whether it has something to send now and had nothing before.
+    /// place of the category among all, whether it looked for something to send, for it had nothing, and whether it has
+    /// something now.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn enqueue(
         &mut self,
@@ -369,9 +382,8 @@ impl Edcafs {
         packets: &mut Packets,
         dropped: &mut Dropped,
         receivers: Receivers<'_>,
-    ) -> (usize, bool) {
+    ) -> (usize, bool, bool) {
         let packet = &packets[id];
-        let to = receivers.of(packet);
         let is_legacy = self.stations[station as usize].is_legacy;
         let category = if is_legacy { AccessCategory::Be.index() } else { category };
         let index = self.index(station, self.classifier.place(packet, category));
@@ -383,11 +395,12 @@ impl Edcafs {
             self.arrived[id.index()] = now;
             if rules.count_in_flight && contender.waiting.len() + contender.in_flight() >= contender.limit {
                 dropped.push((id, Cause::Overflow));
-                return (index, false);
+                return (index, false, false);
             }
         }
-        contender.waiting.enqueue(now, id, to, packets, dropped);
-        (index, self.contenders[index].task.is_none() && self.load(now, index, packets, dropped, receivers))
+        contender.waiting.enqueue(now, id, packets, dropped, receivers);
+        let looks = self.contenders[index].task.is_none();
+        (index, looks, looks && self.load(now, index, packets, dropped, receivers))
     }
 
     /// Takes note of the length of an access point's queues after a packet has come.
@@ -405,6 +418,7 @@ impl Edcafs {
         receivers: Receivers<'_>,
     ) -> bool {
         let station = self.station_of(index);
+        self.enqueue_arrivals_of(index, now + Duration::from_nanos(1), packets);
         let contender = &mut self.contenders[index];
         contender.task = contender.unfinished();
         if contender.task.is_none()
@@ -420,7 +434,7 @@ impl Edcafs {
         {
             let packet = &packets[id];
             let to = receivers.of(packet);
-            let expires = self.aggregation.as_ref().map_or(Time::NEVER, |rules| rules.expiry(self.arrived[id.index()]));
+            let expires = self.aggregation.as_ref().map_or(Time::NEVER, |rules| rules.expiry(id, &self.arrived));
             if expires <= now {
                 dropped.push((id, Cause::Early));
                 continue;
@@ -434,6 +448,9 @@ impl Edcafs {
             contender.task = Some(Task::Data(window));
         }
         let is_loaded = contender.task.is_some();
+        if !is_loaded && contender.source.is_some() {
+            self.exhausted.push(number(station));
+        }
         if !is_loaded && let Some(until) = contender.waiting.asked_again(now) {
             self.paused_queues.sleep(number(index), until);
         }
@@ -452,118 +469,6 @@ impl Edcafs {
                 let back = AirUse { peer: number(station), sent: false, ..used };
                 self.contenders[receiver].waiting.on_air(now, &back);
             }
-        }
-    }
-
-    /// Takes note of what came out of a window of this station.
-    pub(crate) fn note_released(&mut self, now: Time, station: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
-        retry_limit_drops.extend(self.released.lost.drain(..).map(|id| (number(station), id)));
-        if !self.released.up.is_empty() {
-            self.released_at = now;
-        }
-    }
-
-    /// Recipients pass over MPDUs that they have waited for long enough.
-    #[cold]
-    pub(crate) fn time_out_reordering(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
-        let patience = self.aggregation.as_ref().expect("only aggregates are reordered").reorder_timeout;
-        for index in 0..self.contenders.len() {
-            let before = self.released.up.len();
-            let mut reorder_delay = Duration::ZERO;
-            for window in &mut self.contenders[index].windows {
-                if window.blocked_since().is_some_and(|since| since + patience <= now) {
-                    window.time_out(now, &self.chain, &mut self.released);
-                }
-                reorder_delay += window.take_reorder_delay();
-            }
-            self.contenders[index].counters.reorder_delay += reorder_delay;
-            self.note_handed_up(now, index, before);
-            self.note_released(now, index / self.categories, retry_limit_drops);
-        }
-        self.find_reorder_timeout();
-    }
-
-    /// Finds out when the first recipient stops waiting.
-    pub(crate) fn find_reorder_timeout(&mut self) {
-        let Some(rules) = &self.aggregation else { return };
-        let windows = self.contenders.iter().flat_map(|contender| &contender.windows);
-        let first = windows.filter_map(Window::blocked_since).min();
-        self.reorder_timeout = first.map_or(Time::NEVER, |since| since + rules.reorder_timeout);
-    }
-
-    /// The next of the packets that have been handed up.
-    #[inline]
-    pub(crate) fn tell_next(&mut self) -> MacEvent {
-        let Some((to, id)) = self.released.up.pop_front() else {
-            self.released_at = Time::NEVER;
-            return MacEvent::Nothing;
-        };
-        if self.released.up.is_empty() {
-            self.released_at = Time::NEVER;
-        }
-        MacEvent::Packet { to, id }
-    }
-
-    /// What is due at `now` and does not depend on the channel: packets that were handed up, and recipients that wait
-    /// no longer.
-    #[inline]
-    pub(crate) fn due(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) -> Option<MacEvent> {
-        if self.released_at <= now {
-            return Some(self.tell_next());
-        }
-        if self.reorder_timeout <= now {
-            self.time_out_reordering(now, retry_limit_drops);
-            return Some(self.tell_next());
-        }
-        None
-    }
-
-    /// The MPDUs of a PPDU that `sender` sent, or its request, have arrived at their receiver at `now`, those without
-    /// error.
-    pub(crate) fn receive(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
-        let station = self.station_of(sender);
-        let Edcaf { ppdu, windows, task, .. } = &mut self.contenders[sender];
-        let window = &mut windows[task.expect("a sender has something to send").window()];
-        let before = self.released.up.len();
-        if ppdu.is_request() {
-            window.request(now, &self.chain, &mut self.released);
-        } else {
-            for number in ppdu.read() {
-                window.receive(now, number, &self.chain, &mut self.released);
-            }
-            window.hand_up(now, &self.chain, &mut self.released);
-        }
-        let (is_blocked, reorder_delay) = (window.blocked_since().is_some(), window.take_reorder_delay());
-        self.contenders[sender].counters.reorder_delay += reorder_delay;
-        self.note_handed_up(now, sender, before);
-        if is_blocked || self.reorder_timeout < Time::NEVER {
-            self.find_reorder_timeout();
-        }
-        self.note_released(now, station, retry_limit_drops);
-    }
-
-    /// Takes note of packets that receivers have handed up: all but the first `before` of those to be told of.
-    fn note_handed_up(&mut self, now: Time, sender: usize, before: usize) {
-        self.contenders[sender].counters.handed_up += (self.released.up.len() - before) as u64;
-        if self.categories == self.delays.len() && self.aggregation.is_some() {
-            let delays = &mut self.delays[sender % self.categories];
-            for (_, id) in self.released.up.range(before..) {
-                delays.add(now - self.arrived[id.index()]);
-            }
-        }
-    }
-
-    /// Time from a packet's arrival in the queue of its sender until its receiver hands it up, by category; empty where
-    /// stations do not have four.
-    #[must_use]
-    pub const fn delays(&self) -> &[Histogram; 4] {
-        &self.delays
-    }
-
-    /// Measures these delays anew.
-    pub fn restart_delays(&mut self) {
-        for delays in &mut self.delays {
-            delays.clear();
         }
     }
 

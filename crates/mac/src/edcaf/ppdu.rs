@@ -7,13 +7,24 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::links::LinkMode;
 use super::settings::{Aggregation, BLOCK_ACK_REQ};
-use super::window::Mpdu;
+use super::window::{Mpdu, Window};
 use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs, Station, Step, Task, control_air, rate_of};
 use crate::exchange::{Protection, Purpose, sequence};
 use crate::station::frame_length;
 
 /// Delimiter of an MPDU in an A-MPDU, in bytes.
 const DELIMITER: u64 = 4;
+
+/// An MPDU in a PPDU.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inside {
+    /// Its sequence number.
+    pub number: u64,
+    /// Where it ends in the PSDU, in bytes.
+    end: u64,
+    /// An error or another frame spoils it.
+    pub is_spoilt: bool,
+}
 
 /// Data or a request on the air, with what precedes and answers it.
 #[derive(Clone, Debug)]
@@ -24,10 +35,12 @@ pub(crate) struct Ppdu {
     pub first: PacketId,
     pub purpose: Purpose,
     sequence: &'static [Step],
-    /// Sequence numbers of the MPDUs, and whether each is spoilt.
-    mpdus: Vec<(u64, bool)>,
-    /// Where each of them ends in the PSDU, in bytes.
-    ends: Vec<u64>,
+    mpdus: Vec<Inside>,
+    /// How often the one was sent that was sent most often, and when the first is given up.
+    most_attempts: u8,
+    expires: Time,
+    /// How far it has grown, if all of its MPDUs are to be sent again.
+    grown: Option<Grown>,
     /// The whole PSDU.
     pub psdu: Bytes,
     /// Rate of the data, if it is not that of the station.
@@ -47,7 +60,9 @@ impl Default for Ppdu {
             purpose: Purpose::Broadcast,
             sequence: &[],
             mpdus: vec![],
-            ends: vec![],
+            most_attempts: 0,
+            expires: Time::NEVER,
+            grown: None,
             psdu: Bytes(0),
             rate: None,
             air: Duration::ZERO,
@@ -78,14 +93,14 @@ impl Ppdu {
         self.purpose == Purpose::Aggregate
     }
 
-    /// Sequence numbers of the MPDUs inside, and whether each is spoilt.
-    pub fn mpdus(&self) -> &[(u64, bool)] {
+    /// The MPDUs inside.
+    pub fn mpdus(&self) -> &[Inside] {
         &self.mpdus
     }
 
     /// Sequence numbers of the MPDUs that arrive.
     pub fn read(&self) -> impl Iterator<Item = u64> {
-        self.mpdus.iter().filter(|(_, spoilt)| !spoilt).map(|(number, _)| *number)
+        self.mpdus.iter().filter(|mpdu| !mpdu.is_spoilt).map(|mpdu| mpdu.number)
     }
 
     /// Whether anything arrives.
@@ -99,26 +114,26 @@ impl Ppdu {
         if self.is_request() {
             self.spoilt = usize::from(is_spoilt());
         }
-        for (_, spoilt) in &mut self.mpdus {
-            *spoilt = is_spoilt();
-            self.spoilt += usize::from(*spoilt);
+        for mpdu in &mut self.mpdus {
+            mpdu.is_spoilt = is_spoilt();
+            self.spoilt += usize::from(mpdu.is_spoilt);
         }
     }
 
     /// Finds out which MPDUs are spoilt: `is_spoilt` gets the place of each and whether it is so far.
     pub fn spoil(&mut self, mut is_spoilt: impl FnMut(usize, bool) -> bool) {
         self.spoilt = 0;
-        for (place, (_, spoilt)) in self.mpdus.iter_mut().enumerate() {
-            *spoilt = is_spoilt(place, *spoilt);
-            self.spoilt += usize::from(*spoilt);
+        for (place, mpdu) in self.mpdus.iter_mut().enumerate() {
+            mpdu.is_spoilt = is_spoilt(place, mpdu.is_spoilt);
+            self.spoilt += usize::from(mpdu.is_spoilt);
         }
     }
 
     /// The same for further errors, by sequence number.
     pub fn spoil_more(&mut self, mut is_spoilt: impl FnMut(u64) -> bool) {
-        for (number, spoilt) in &mut self.mpdus {
-            if is_spoilt(*number) && !*spoilt {
-                *spoilt = true;
+        for mpdu in &mut self.mpdus {
+            if is_spoilt(mpdu.number) && !mpdu.is_spoilt {
+                mpdu.is_spoilt = true;
                 self.spoilt += 1;
             }
         }
@@ -142,14 +157,51 @@ impl Ppdu {
         self.to = to;
         self.purpose = purpose;
         self.mpdus.clear();
-        self.ends.clear();
+        self.most_attempts = 0;
+        self.expires = Time::NEVER;
+        self.grown = None;
         self.psdu = Bytes(0);
         self.rate = None;
         self.spoilt = 0;
     }
+
+    /// Takes in an MPDU that ends here in the PSDU, and which has been sent so often then.
+    #[inline]
+    fn take_in(&mut self, number: u64, end: u64, attempts: u8, expires: Time) {
+        self.most_attempts = self.most_attempts.max(attempts);
+        self.expires = self.expires.min(expires);
+        self.mpdus.push(Inside { number, end, is_spoilt: false });
+    }
+
+    /// If all of it is to be sent again, from this window and within these limits: how far it has grown.
+    fn grown(&self, window: usize, limit: u64, min_subframe: u64) -> Option<Grown> {
+        let limits = |growing: &Growing| (growing.limit, growing.min_subframe);
+        self.grown.filter(|grown| grown.window == window && limits(&grown.growing) == (limit, min_subframe))
+    }
+
+    /// Its MPDUs are sent again.
+    fn send_again(&mut self, window: &mut Window) {
+        for mpdu in &mut self.mpdus {
+            let again = window.mpdu_mut(mpdu.number);
+            again.attempts = again.attempts.saturating_add(1);
+            mpdu.is_spoilt = false;
+        }
+        self.most_attempts = self.most_attempts.saturating_add(1);
+        self.spoilt = 0;
+    }
+}
+
+/// A PPDU that was formed: in between its MPDUs have not changed.
+#[derive(Clone, Copy, Debug)]
+struct Grown {
+    growing: Growing,
+    /// The window from which it was formed, and the sequence number behind those that were looked at.
+    window: usize,
+    number: u64,
 }
 
 /// The PSDU of an A-MPDU as it grows.
+#[derive(Clone, Copy, Debug)]
 struct Growing {
     psdu: u64,
     limit: u64,
@@ -195,6 +247,7 @@ impl Edcafs {
         receivers: Receivers<'_>,
     ) {
         let station = self.station_of(sender);
+        self.enqueue_arrivals_of(sender, now + Duration::from_nanos(1), packets);
         let task = self.contenders[sender].task.expect("a sender has something to send");
         let to = self.contenders[sender].windows[task.window()].to;
         let Task::Data(place) = task else {
@@ -208,19 +261,54 @@ impl Edcafs {
         let aggregation = rules_between(&self.stations, station, to);
         let sizes = self.access.timing.sizes;
         let (overhead, llc) = (sizes.mac_overhead.0, sizes.llc_overhead.0);
-        let contender = &mut self.contenders[sender];
-        contender.ppdu.begin(to, if to == BROADCAST { Purpose::Broadcast } else { Purpose::Single });
-        let mut growing = Growing { psdu: 0, limit, min_subframe, last: 0, mpdus: 0 };
+        let routing_overhead = self.stations[station].routing_overhead;
+        let Edcaf { windows, waiting, ppdu, counters, .. } = &mut self.contenders[sender];
+        let window = &mut windows[place];
         let has_msdus = aggregation.is_some_and(|rules| rules.max_amsdu.0 > 0);
-        let mut number = contender.windows[place].origin();
+        let (mut growing, mut number) = if let Some(grown) = ppdu.grown(place, limit, min_subframe) {
+            ppdu.send_again(window);
+            counters.retries += ppdu.mpdus.len() as u64;
+            (grown.growing, grown.number)
+        } else {
+            ppdu.begin(to, if to == BROADCAST { Purpose::Broadcast } else { Purpose::Single });
+            (Growing { psdu: 0, limit, min_subframe, last: 0, mpdus: 0 }, window.origin())
+        };
         loop {
+            if number == window.next()
+                && !has_msdus
+                && limit > 0
+                && let Some(rules) = aggregation
+            {
+                // From here on each packet that waits makes an MPDU.
+                while window.has_room()
+                    && let Some(room) = limit.checked_sub(growing.next() + DELIMITER + overhead + llc)
+                    && let Some(id) = waiting.dequeue_for(now, to, room, packets, dropped, receivers)
+                {
+                    let expires = rules.expiry(id, &self.arrived);
+                    if expires <= now {
+                        dropped.push((id, Cause::Early));
+                        continue;
+                    }
+                    let length = frame_length(&self.access.timing, &packets[id], routing_overhead).0;
+                    let fits = growing.fits(length);
+                    let mut mpdu = Mpdu::new(id, length, expires);
+                    mpdu.attempts = u8::from(fits);
+                    window.push(mpdu);
+                    if !fits {
+                        break;
+                    }
+                    growing.add(length);
+                    ppdu.take_in(number, growing.psdu, 1, expires);
+                    number += 1;
+                }
+                break;
+            }
             // The last MPDU of the window may grow into an A-MSDU: whether it does shows when the next one begins.
             let ahead = number + u64::from(has_msdus);
             while let Some(rules) = aggregation
-                && contender.windows[place].next() <= ahead
-                && contender.windows[place].has_room()
+                && window.next() <= ahead
+                && window.has_room()
             {
-                let window = &contender.windows[place];
                 let room = if limit == 0 {
                     window.room_in_last(overhead, rules).checked_sub(llc)
                 } else {
@@ -230,20 +318,17 @@ impl Edcafs {
                     limit.checked_sub(start + DELIMITER + overhead + llc)
                 };
                 let Some(room) = room else { break };
-                let Some(id) = contender.waiting.dequeue_for(now, to, room, packets, dropped, receivers) else { break };
-                let expires = rules.expiry(self.arrived[id.index()]);
+                let Some(id) = waiting.dequeue_for(now, to, room, packets, dropped, receivers) else { break };
+                let expires = rules.expiry(id, &self.arrived);
                 if expires <= now {
                     dropped.push((id, Cause::Early));
                     continue;
                 }
-                let msdu = frame_length(&self.access.timing, &packets[id], self.stations[station].routing_overhead).0
-                    - overhead;
-                let window = &mut contender.windows[place];
-                if !window.append(id, msdu, overhead, rules, &mut self.chain) {
-                    window.push(Mpdu::new(id, msdu + overhead, expires));
+                let length = frame_length(&self.access.timing, &packets[id], routing_overhead).0;
+                if !has_msdus || !window.append(id, length - overhead, overhead, rules, &mut self.chain) {
+                    window.push(Mpdu::new(id, length, expires));
                 }
             }
-            let window = &mut contender.windows[place];
             if number == window.next() {
                 break;
             }
@@ -253,21 +338,20 @@ impl Edcafs {
                     break;
                 }
                 growing.add(u64::from(mpdu.length));
-                contender.counters.retries += u64::from(mpdu.attempts > 0);
+                counters.retries += u64::from(mpdu.attempts > 0);
                 mpdu.attempts = mpdu.attempts.saturating_add(1);
-                contender.ppdu.mpdus.push((number, false));
-                contender.ppdu.ends.push(growing.psdu);
+                ppdu.take_in(number, growing.psdu, mpdu.attempts, mpdu.expires);
                 if limit == 0 {
                     break; // single MPDUs only
                 }
             }
             number += 1;
         }
-        let first = contender.windows[place].mpdu(contender.ppdu.mpdus[0].0);
-        let ppdu = &mut contender.ppdu;
+        ppdu.grown = (limit > 0).then_some(Grown { growing, window: place, number });
+        let first = window.mpdu(ppdu.mpdus[0].number);
         ppdu.first = first.first;
-        contender.counters.ppdus += 1;
-        contender.counters.mpdus += growing.mpdus as u64;
+        counters.ppdus += 1;
+        counters.mpdus += growing.mpdus as u64;
         let single = Bytes(u64::from(first.length));
         if growing.mpdus > 1 {
             ppdu.purpose = Purpose::Aggregate;
@@ -362,14 +446,14 @@ impl Edcafs {
     pub(crate) fn attempts_before(&self, sender: usize) -> u8 {
         let Edcaf { ppdu, windows, task, .. } = &self.contenders[sender];
         let window = &windows[task.expect("a sender has something to send").window()];
-        ppdu.mpdus().first().map_or(0, |(number, _)| window.mpdu(*number).attempts - 1)
+        ppdu.mpdus().first().map_or(0, |first| window.mpdu(first.number).attempts - 1)
     }
 
     /// Some have received the broadcast of `sender`.
     pub(crate) fn receive_broadcast(&mut self, sender: usize) {
         let Edcaf { ppdu, windows, task, .. } = &mut self.contenders[sender];
         let window = &mut windows[task.expect("a sender has something to send").window()];
-        ppdu.mpdus().iter().for_each(|(number, _)| window.receive_broadcast(*number));
+        ppdu.mpdus().iter().for_each(|mpdu| window.receive_broadcast(mpdu.number));
     }
 
     /// Air time of data.
@@ -396,8 +480,9 @@ impl Edcafs {
         };
         let data = ppdu.air - preamble - behind;
         let at = |bytes: u64| preamble + data * bytes / ppdu.psdu.0;
-        let starts = std::iter::once(0).chain(ppdu.ends.iter().copied());
-        (preamble, starts.zip(&ppdu.ends).map(|(from, until)| (at(from), at(*until))).collect())
+        let ends = ppdu.mpdus.iter().map(|mpdu| mpdu.end);
+        let starts = std::iter::once(0).chain(ends.clone());
+        (preamble, starts.zip(ends).map(|(from, until)| (at(from), at(until))).collect())
     }
 
     /// Rate of control frames that answer data between two stations.
@@ -501,6 +586,9 @@ impl Edcafs {
         let window = &mut windows[place];
         let rules = self.aggregation.as_ref().filter(|rules| rules.max_ampdu.0 > 0);
         let mut delivered = 0;
+        if answered || ppdu.is_request() {
+            ppdu.grown = None;
+        }
         if ppdu.is_request() {
             requests.retain(|waiting| *waiting != place);
             if answered {
@@ -509,13 +597,19 @@ impl Edcafs {
                 window.request_due = true;
             }
         } else {
-            for &(number, _) in &ppdu.mpdus {
-                let mpdu = window.mpdu(number);
-                if answered && (mpdu.is_received() || ppdu.to == BROADCAST) {
-                    window.acknowledge(number);
-                    delivered += 1;
-                } else if rules.is_some_and(|rules| mpdu.attempts >= rules.retry_limit || mpdu.expires <= now) {
-                    window.discard(number, &self.chain, &mut self.released);
+            let may_expire = rules.is_some_and(|rules| ppdu.most_attempts >= rules.retry_limit || ppdu.expires <= now);
+            if answered && ppdu.spoilt == 0 && window.pending() == ppdu.mpdus.len() {
+                delivered = window.acknowledge_all();
+            } else if answered || may_expire {
+                for &Inside { number, .. } in &ppdu.mpdus {
+                    let mpdu = window.mpdu(number);
+                    if answered && (mpdu.is_received() || ppdu.to == BROADCAST) {
+                        window.acknowledge(number);
+                        delivered += 1;
+                    } else if rules.is_some_and(|rules| mpdu.attempts >= rules.retry_limit || mpdu.expires <= now) {
+                        window.discard(number, &self.chain, &mut self.released);
+                        ppdu.grown = None;
+                    }
                 }
             }
             if !answered && rules.is_some_and(|rules| rules.request_after_miss) && ppdu.is_aggregate() {
@@ -542,9 +636,10 @@ impl Edcafs {
         let Edcaf { ppdu, windows, task, backlog, requests, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();
         let window = &mut windows[place];
-        for &(number, _) in &ppdu.mpdus {
-            window.discard(number, &self.chain, &mut self.released);
+        for mpdu in &ppdu.mpdus {
+            window.discard(mpdu.number, &self.chain, &mut self.released);
         }
+        ppdu.grown = None;
         if ppdu.is_request() {
             window.request_due = false;
             requests.retain(|waiting| *waiting != place);

@@ -3,6 +3,7 @@
 use wifair_packet::Packets;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
+use super::ppdu::Inside;
 use super::{BLOCK_ACK_REQ, BROADCAST, Edcafs, Ppdu, Step, control_air, control_rate, number};
 use crate::tap::{Fate, FrameKind, FrameRecord, InAggregate, Tap};
 
@@ -64,7 +65,7 @@ impl Edcafs {
         let count = ppdu.mpdus().len();
         let is_broadcast = ppdu.to == BROADCAST;
         let mode = self.mode_towards(station, ppdu.to).filter(|_| !is_broadcast).map(|mode| mode.tx);
-        let record = |(place, &(number, is_spoilt)): (usize, &(u64, bool))| {
+        let record = |(place, &Inside { number, is_spoilt, .. }): (usize, &Inside)| {
             let mpdu = window.mpdu(number);
             #[allow(clippy::cast_possible_truncation)]
             let (place, of) = (place as u16, count as u16);

@@ -1,7 +1,7 @@
 //! What a channel with access categories is built from.
 
 use wifair_engine::Stream;
-use wifair_packet::Packet;
+use wifair_packet::{Packet, PacketId};
 use wifair_phy::{Band, TxMode};
 use wifair_units::{Bytes, Duration, Time};
 
@@ -86,9 +86,10 @@ pub struct Aggregation {
 }
 
 impl Aggregation {
-    /// When a packet that came into its queue at `arrived` is given up.
-    pub(crate) fn expiry(&self, arrived: Time) -> Time {
-        self.lifetime.map_or(Time::NEVER, |lifetime| arrived + lifetime)
+    /// When a packet is given up; `arrived` tells when each came into its queue.
+    #[inline]
+    pub(crate) fn expiry(&self, id: PacketId, arrived: &[Time]) -> Time {
+        self.lifetime.map_or(Time::NEVER, |lifetime| arrived[id.index()] + lifetime)
     }
 
     /// Length of a block ACK: 32 bytes with a bitmap of 64 bits, 56 with 256, 152 with 1024 (9.3.1.9).

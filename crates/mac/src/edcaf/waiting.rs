@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use wifair_packet::{Packet, PacketId, Packets, Receivers};
 use wifair_units::Time;
 
-use wifair_queue::{AirUse, Discipline, Dropped, Queue};
+use wifair_queue::{AirUse, Discipline, Dropped, Fifo, Queue};
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
@@ -19,12 +19,12 @@ pub(crate) struct Waiting {
     /// Receivers for which something waits, in turn, and whether each is among them.
     turns: VecDeque<usize>,
     has_turn: Vec<bool>,
-    /// Packets in all queues, and how many of these are full, where there are several.
+    /// Packets in all queues, and how many of these are full.
     len: usize,
     full: usize,
     /// In the one FIFO for all receivers no packet to this receiver stands before this place.
     looked: (u32, usize),
-    /// The longest packet that ever came, in bytes.
+    /// The longest packet that ever came, in bytes; where there is more than one FIFO.
     longest: u64,
 }
 
@@ -46,6 +46,19 @@ impl Waiting {
     /// The queue, or the first.
     pub fn first(&self) -> &Queue {
         &self.queues[0]
+    }
+
+    /// The queue, if it is the only one, and FIFO.
+    pub fn one_fifo(&self) -> Option<&Fifo> {
+        if let [Queue::Fifo(fifo)] = &self.queues[..] { Some(fifo) } else { None }
+    }
+
+    /// Does something to it.
+    pub fn change_fifo(&mut self, change: impl FnOnce(&mut Fifo)) {
+        if let [Queue::Fifo(fifo)] = &mut self.queues[..] {
+            change(fifo);
+            (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
+        }
     }
 
     /// Packets that the queues have marked so far.
@@ -71,13 +84,13 @@ impl Waiting {
     /// Packets inside.
     #[inline]
     pub fn len(&self) -> usize {
-        if self.is_one() { self.queues[0].len() } else { self.len }
+        self.len
     }
 
     /// Whether a queue is full.
     #[inline]
     pub fn is_full(&self) -> bool {
-        if self.is_one() { self.queues[0].is_full() } else { self.full > 0 }
+        self.full > 0
     }
 
     /// Does something to one of several queues, and keeps account of what is inside.
@@ -99,16 +112,33 @@ impl Waiting {
         self.queues.iter().filter(|queue| !queue.is_empty()).map(|queue| queue.asked_again(now)).min()
     }
 
-    pub fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
+    /// A packet comes; `receivers` tells to whom it goes.
+    #[inline]
+    pub fn enqueue(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receivers: Receivers<'_>,
+    ) {
+        if let [Queue::Fifo(fifo)] = &mut self.queues[..]
+            && fifo.has_room(packets[id].size)
+        {
+            fifo.append(id, &mut packets[id]);
+            (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
+            return;
+        }
+        let to = receivers.of(&packets[id]);
+        self.enqueue_to(now, id, to, packets, dropped);
+    }
+
+    /// The same where the receiver counts, or packets may be dropped.
+    fn enqueue_to(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
         self.longest = self.longest.max(packets[id].bytes().0);
         if self.is_one() {
-            match &mut self.queues[0] {
-                Queue::Fifo(fifo) if fifo.has_room(packets[id].size) => fifo.append(id, &mut packets[id]),
-                queue => {
-                    queue.enqueue(now, id, to, packets, dropped);
-                    self.looked = (to, 0);
-                }
-            }
+            self.change(0, |queue| queue.enqueue(now, id, to, packets, dropped));
+            self.looked = (to, 0);
             return;
         }
         let index = (to as usize).min(self.queues.len() - 1); // broadcasts wait in the last
@@ -122,7 +152,7 @@ impl Waiting {
     pub fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
         if self.is_one() {
             self.looked = (0, 0);
-            return self.queues[0].dequeue(now, packets, dropped);
+            return self.change(0, |queue| queue.dequeue(now, packets, dropped));
         }
         for _ in 0..self.turns.len() {
             let index = self.turns.pop_front()?;
@@ -139,8 +169,29 @@ impl Waiting {
     }
 
     /// The next packet for the receiver `to`, as far as the discipline can tell, if it is surely not longer than `room`
-    /// bytes; `receiver` tells to whom a packet goes.
+    /// bytes; `receivers` tells to whom a packet goes.
+    #[inline]
     pub fn dequeue_for(
+        &mut self,
+        now: Time,
+        to: u32,
+        room: u64,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        receivers: Receivers<'_>,
+    ) -> Option<PacketId> {
+        let [Queue::Fifo(fifo)] = &mut self.queues[..] else {
+            return self.dequeue_from_others(now, to, room, packets, dropped, receivers);
+        };
+        let from = if self.looked.0 == to { self.looked.1 } else { 0 };
+        let (place, taken) = fifo.take_for(from, room, |packet| receivers.of(packet) == to, packets);
+        self.looked = (to, place);
+        (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
+        taken
+    }
+
+    /// The same for any queue but a single FIFO.
+    fn dequeue_from_others(
         &mut self,
         now: Time,
         to: u32,
@@ -155,13 +206,7 @@ impl Waiting {
         }
         if self.is_one() {
             let is_to = |packet: &Packet| receivers.of(packet) == to;
-            let Queue::Fifo(fifo) = &mut self.queues[0] else {
-                return self.queues[0].dequeue_for(now, to, room, &is_to, packets, dropped);
-            };
-            let from = if self.looked.0 == to { self.looked.1 } else { 0 };
-            let place = fifo.find(from, is_to, packets);
-            self.looked = (to, place);
-            return fifo.take_at(place, room, packets);
+            return self.change(0, |queue| queue.dequeue_for(now, to, room, &is_to, packets, dropped));
         }
         self.change(index, |queue| match queue {
             Queue::Fifo(fifo) => fifo.dequeue_for(now, to, room, &|_| true, packets, dropped),

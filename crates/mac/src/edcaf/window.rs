@@ -4,8 +4,6 @@
 //! are one list here, for both ends are known: an MPDU leaves it when the originator is done with it and the recipient
 //! has handed it up or passed over it. Sequence numbers are not reduced modulo 4096.
 
-use std::collections::VecDeque;
-
 use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
 
@@ -73,11 +71,21 @@ impl Mpdu {
         Self { first, last: first, packets: 1, attempts: 0, state: 0, length, expires, received_at: Time::ZERO }
     }
 
+    /// Hands up its packets to the station `to`.
+    #[inline]
+    fn hand_up(&self, to: u32, chain: &Chain, released: &mut Released) {
+        if self.packets == 1 {
+            released.up.push(to, self.first);
+        } else {
+            chain.of(self).for_each(|id| released.up.push(to, id));
+        }
+    }
+
     const fn has(&self, state: u8) -> bool {
         self.state & state != 0
     }
 
-    /// Whether the originator has yet to send it, for the first time or again.
+    /// Whether the originator, which has come to it, has yet to send it, for the first time or again.
     pub const fn is_pending(&self) -> bool {
         !self.has(ACKNOWLEDGED | DISCARDED)
     }
@@ -97,15 +105,20 @@ pub(crate) struct Window {
     size: u64,
     /// There is a block ACK agreement; if not, MPDUs are sent and acknowledged one by one.
     block_ack: bool,
-    mpdus: VecDeque<Mpdu>,
-    /// Sequence number of the first of `mpdus`.
+    /// The MPDUs from `start` to `next`, each in the place that the last bits of its sequence number give; a power of
+    /// two of places.
+    ring: Vec<Mpdu>,
+    /// The first sequence number with which one of the ends is not done.
     start: u64,
+    /// The sequence number that is used next.
+    next: u64,
     /// The originator's `WinStartO`: all before are acknowledged or given up.
     origin: u64,
     /// The recipient's `WinStartB`: all before were handed up or passed over.
     released: u64,
-    /// MPDUs that are neither acknowledged nor given up.
+    /// MPDUs that are neither acknowledged nor given up, and packets in them.
     pending: usize,
+    pending_packets: usize,
     /// An MPDU was given up since the window moved last.
     gave_up: bool,
     /// A BlockAckReq is due: the recipient waits for an MPDU that was given up, or the originator wants to know.
@@ -121,9 +134,53 @@ pub(crate) struct Window {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Released {
     /// Packets that the recipient hands up, in order.
-    pub up: VecDeque<(u32, PacketId)>,
+    pub up: HandedUp,
     /// Packets that nobody will get.
     pub lost: Vec<PacketId>,
+}
+
+/// Packets with their receivers, in order, those in front of which were told of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HandedUp {
+    all: Vec<(u32, PacketId)>,
+    told: usize,
+}
+
+impl HandedUp {
+    #[inline]
+    fn push(&mut self, to: u32, id: PacketId) {
+        self.all.push((to, id));
+    }
+
+    /// The first that was not told of, which then was.
+    #[inline]
+    pub fn take(&mut self) -> Option<(u32, PacketId)> {
+        let next = *self.all.get(self.told)?;
+        self.told += 1;
+        if self.told == self.all.len() {
+            self.all.clear();
+            self.told = 0;
+        }
+        Some(next)
+    }
+
+    /// Those that were not told of.
+    #[inline]
+    pub fn rest(&self) -> &[(u32, PacketId)] {
+        &self.all[self.told..]
+    }
+
+    /// A mark for [`HandedUp::since`].
+    #[inline]
+    pub fn mark(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Those that came after a mark, if none was taken since.
+    #[inline]
+    pub fn since(&self, mark: usize) -> &[(u32, PacketId)] {
+        &self.all[mark..]
+    }
 }
 
 impl Window {
@@ -133,11 +190,13 @@ impl Window {
             to,
             size: u64::from(size),
             block_ack,
-            mpdus: VecDeque::new(),
+            ring: vec![],
             start: 0,
+            next: 0,
             origin: 0,
             released: 0,
             pending: 0,
+            pending_packets: 0,
             gave_up: false,
             request_due: false,
             buffered: 0,
@@ -147,18 +206,21 @@ impl Window {
     }
 
     /// The sequence number that is used next.
-    pub fn next(&self) -> u64 {
-        self.start + self.mpdus.len() as u64
+    #[inline]
+    pub const fn next(&self) -> u64 {
+        self.next
     }
 
     /// The first sequence number that the originator still cares for.
+    #[inline]
     pub const fn origin(&self) -> u64 {
         self.origin
     }
 
     /// Whether a new MPDU fits into the window.
-    pub fn has_room(&self) -> bool {
-        self.next() < self.origin + self.size
+    #[inline]
+    pub const fn has_room(&self) -> bool {
+        self.next < self.origin + self.size
     }
 
     /// MPDUs to send, for the first time or again.
@@ -167,16 +229,42 @@ impl Window {
     }
 
     /// Takes in a new MPDU.
-    pub fn push(&mut self, mpdu: Mpdu) -> u64 {
+    #[inline]
+    pub fn push(&mut self, mpdu: Mpdu) {
         debug_assert!(self.has_room(), "a sequence number beyond the window");
+        if self.next - self.start == self.ring.len() as u64 {
+            self.grow(mpdu);
+        }
+        let place = self.place(self.next);
+        self.ring[place] = mpdu;
+        self.next += 1;
         self.pending += 1;
-        self.mpdus.push_back(mpdu);
-        self.next() - 1
+        self.pending_packets += usize::from(mpdu.packets);
+    }
+
+    /// Makes twice as many places, which `filler` fills.
+    #[cold]
+    fn grow(&mut self, filler: Mpdu) {
+        let places = (2 * self.ring.len()).max(4);
+        let mut ring = vec![filler; places];
+        for number in self.start..self.next {
+            #[allow(clippy::cast_possible_truncation)]
+            let place = number as usize & (places - 1);
+            ring[place] = *self.mpdu(number);
+        }
+        self.ring = ring;
+    }
+
+    /// The last MPDU, if it was never sent.
+    fn last_unsent(&self) -> Option<u64> {
+        let last = (self.next > self.start).then(|| self.next - 1)?;
+        let mpdu = self.mpdu(last);
+        (mpdu.attempts == 0 && mpdu.is_pending()).then_some(last)
     }
 
     /// How long a packet with its LLC header may be that the last MPDU can take in: see [`Window::append`].
     pub fn room_in_last(&self, overhead: u64, rules: &Aggregation) -> u64 {
-        let Some(last) = self.mpdus.back().filter(|last| last.attempts == 0 && last.is_pending()) else { return 0 };
+        let Some(last) = self.last_unsent().map(|last| self.mpdu(last)) else { return 0 };
         let alone = u64::from(last.packets == 1) * SUBFRAME_HEADER;
         let body = (u64::from(last.length) - overhead + alone).next_multiple_of(4) + SUBFRAME_HEADER;
         rules.max_amsdu.0.min(rules.max_mpdu.0.saturating_sub(overhead)).saturating_sub(body)
@@ -185,9 +273,7 @@ impl Window {
     /// Appends a packet that is `msdu` bytes long with its LLC header to the last MPDU, which becomes an A-MSDU;
     /// whether it could, for that MPDU was never sent and is short enough. `overhead`: MAC header and FCS.
     pub fn append(&mut self, id: PacketId, msdu: u64, overhead: u64, rules: &Aggregation, chain: &mut Chain) -> bool {
-        let Some(last) = self.mpdus.back_mut().filter(|last| last.attempts == 0 && last.is_pending()) else {
-            return false;
-        };
+        let Some(last) = self.last_unsent().map(|last| self.mpdu_mut(last)) else { return false };
         let alone = u64::from(last.packets == 1) * SUBFRAME_HEADER;
         let body = u64::from(last.length) - overhead + alone;
         let longer = body.next_multiple_of(4) + SUBFRAME_HEADER + msdu;
@@ -198,12 +284,13 @@ impl Window {
         last.last = id;
         last.packets += 1;
         last.length = u32::try_from(longer + overhead).expect("MPDUs are short");
+        self.pending_packets += 1;
         true
     }
 
     /// The originator learns what the recipient has. How many MPDUs that were.
     pub fn acknowledge_received(&mut self) -> u64 {
-        let numbers = self.origin..self.next();
+        let numbers = self.origin..self.next;
         let received = numbers.filter(|number| self.mpdu(*number).is_pending() && self.mpdu(*number).is_received());
         let received: Vec<u64> = received.collect();
         for number in &received {
@@ -213,36 +300,53 @@ impl Window {
     }
 
     /// The MPDU with this sequence number.
+    #[inline]
     pub fn mpdu(&self, number: u64) -> &Mpdu {
-        &self.mpdus[self.place(number)]
+        debug_assert!(self.start <= number && number < self.next, "an MPDU that the window holds");
+        &self.ring[self.place(number)]
     }
 
     /// The same, to be changed.
+    #[inline]
     pub fn mpdu_mut(&mut self, number: u64) -> &mut Mpdu {
+        debug_assert!(self.start <= number && number < self.next, "an MPDU that the window holds");
         let place = self.place(number);
-        &mut self.mpdus[place]
+        &mut self.ring[place]
     }
 
+    #[inline]
     #[allow(clippy::cast_possible_truncation)]
     const fn place(&self, number: u64) -> usize {
-        (number - self.start) as usize
+        number as usize & self.ring.len().wrapping_sub(1)
     }
 
     /// The first pending MPDU.
     pub fn first_pending(&self) -> Option<u64> {
-        (self.origin..self.next()).find(|number| self.mpdu(*number).is_pending())
+        (self.origin..self.next).find(|number| self.mpdu(*number).is_pending())
     }
 
     /// An MPDU arrives at the recipient without error; [`Window::hand_up`] follows when all of its PPDU have.
+    #[inline]
     pub fn receive(&mut self, now: Time, number: u64, chain: &Chain, released: &mut Released) {
-        if self.mpdu(number).is_received() {
+        let (is_next, is_alone, to) = (number == self.released, self.buffered == 0, self.to);
+        let mpdu = self.mpdu_mut(number);
+        if mpdu.is_received() {
             return;
         }
-        let is_late = number < self.released;
-        let mpdu = self.mpdu_mut(number);
         mpdu.state |= RECEIVED;
-        mpdu.received_at = now;
-        if is_late {
+        if is_next && is_alone {
+            mpdu.hand_up(to, chain, released);
+            self.released += 1;
+        } else {
+            mpdu.received_at = now;
+            self.hold(now, number, chain, released);
+        }
+    }
+
+    /// An MPDU has arrived that is not the next, or behind which others wait.
+    fn hold(&mut self, now: Time, number: u64, chain: &Chain, released: &mut Released) {
+        if number < self.released {
+            let mpdu = self.mpdu_mut(number);
             mpdu.state |= LATE;
             released.lost.extend(chain.of(mpdu));
             return;
@@ -260,21 +364,24 @@ impl Window {
     }
 
     /// The recipient hands up what is in order.
+    #[inline]
     pub fn hand_up(&mut self, now: Time, chain: &Chain, released: &mut Released) {
-        let end = self.next();
-        while self.buffered > 0 && self.released < end {
-            let mpdu = &self.mpdus[self.place(self.released)];
-            if !mpdu.has(RECEIVED) {
+        if self.buffered == 0 {
+            self.blocked_since = None;
+            return;
+        }
+        self.hand_up_held(now, chain, released);
+    }
+
+    fn hand_up_held(&mut self, now: Time, chain: &Chain, released: &mut Released) {
+        while self.buffered > 0 && self.released < self.next {
+            let mpdu = self.mpdu(self.released);
+            if !mpdu.is_received() {
                 break;
             }
-            if mpdu.received_at < now {
-                self.reorder_delay += (now - mpdu.received_at) * u64::from(mpdu.packets);
-            }
-            if mpdu.packets == 1 {
-                released.up.push_back((self.to, mpdu.first));
-            } else {
-                released.up.extend(chain.of(mpdu).map(|id| (self.to, id)));
-            }
+            let held = (now - mpdu.received_at) * u64::from(mpdu.packets);
+            mpdu.hand_up(self.to, chain, released);
+            self.reorder_delay += held;
             self.released += 1;
             self.buffered -= 1;
         }
@@ -283,11 +390,12 @@ impl Window {
 
     /// The recipient passes over whatever it lacks before `number`.
     fn pass_over(&mut self, now: Time, number: u64, chain: &Chain, released: &mut Released) {
-        for earlier in self.released..number.min(self.next()) {
-            let mpdu = &self.mpdus[self.place(earlier)];
-            if mpdu.has(RECEIVED) {
-                self.reorder_delay += (now - mpdu.received_at) * u64::from(mpdu.packets);
-                released.up.extend(chain.of(mpdu).map(|id| (self.to, id)));
+        for earlier in self.released..number.min(self.next) {
+            let mpdu = self.mpdu(earlier);
+            if mpdu.is_received() {
+                let held = (now - mpdu.received_at) * u64::from(mpdu.packets);
+                mpdu.hand_up(self.to, chain, released);
+                self.reorder_delay += held;
                 self.buffered -= 1;
             }
         }
@@ -309,7 +417,7 @@ impl Window {
 
     /// The recipient has waited long enough for what it lacks.
     pub fn time_out(&mut self, now: Time, chain: &Chain, released: &mut Released) {
-        let found = (self.released..self.next()).find(|number| self.mpdu(*number).is_received());
+        let found = (self.released..self.next).find(|number| self.mpdu(*number).is_received());
         self.blocked_since = None;
         self.pass_over(now, found.unwrap_or(self.released), chain, released);
         self.hand_up(now, chain, released);
@@ -317,12 +425,23 @@ impl Window {
     }
 
     /// The originator learns that an MPDU has arrived.
+    #[inline]
     pub fn acknowledge(&mut self, number: u64) {
         let mpdu = self.mpdu_mut(number);
         if mpdu.is_pending() {
             mpdu.state |= ACKNOWLEDGED;
+            let packets = usize::from(mpdu.packets);
             self.pending -= 1;
+            self.pending_packets -= packets;
         }
+    }
+
+    /// The originator learns that all it has to send have arrived. How many MPDUs that were.
+    #[inline]
+    pub fn acknowledge_all(&mut self) -> u64 {
+        self.origin = self.next;
+        self.pending_packets = 0;
+        std::mem::take(&mut self.pending) as u64
     }
 
     /// The originator gives up an MPDU.
@@ -333,17 +452,18 @@ impl Window {
         }
         mpdu.state |= DISCARDED;
         self.gave_up = true;
-        let mpdu = &self.mpdus[self.place(number)];
+        let mpdu = self.mpdu(number);
         if !mpdu.is_received() {
             released.lost.extend(chain.of(mpdu));
         }
+        self.pending_packets -= usize::from(mpdu.packets);
         self.pending -= 1;
     }
 
     /// Moves the originator's window past what it is done with. A recipient that waits for an MPDU that was given up
     /// must be told.
     pub fn advance(&mut self) {
-        while self.origin < self.next() && !self.mpdu(self.origin).is_pending() {
+        while self.origin < self.next && !self.mpdu(self.origin).is_pending() {
             self.origin += 1;
         }
         if !self.block_ack {
@@ -356,11 +476,7 @@ impl Window {
 
     /// Forgets what both ends are done with.
     fn trim(&mut self) {
-        let done = self.origin.min(self.released);
-        while self.start < done {
-            self.mpdus.pop_front();
-            self.start += 1;
-        }
+        self.start = self.start.max(self.origin.min(self.released));
     }
 
     /// Time that packets handed up since the last call have waited for others before them.
@@ -369,17 +485,18 @@ impl Window {
     }
 
     /// Packets in MPDUs that are neither acknowledged nor given up.
-    pub fn packets_pending(&self) -> usize {
-        self.mpdus.iter().filter(|mpdu| mpdu.is_pending()).map(|mpdu| usize::from(mpdu.packets)).sum()
+    pub const fn packets_pending(&self) -> usize {
+        self.pending_packets
     }
 
     /// Packets that the originator or the recipient holds.
     pub fn packets_held(&self) -> usize {
-        let held = |(number, mpdu): (u64, &Mpdu)| {
+        let held = |number| {
+            let mpdu = self.mpdu(number);
             let is_up = mpdu.has(RECEIVED) && number < self.released;
             let is_lost = mpdu.has(DISCARDED) && !mpdu.has(RECEIVED);
             if is_up || is_lost { 0 } else { usize::from(mpdu.packets) }
         };
-        (self.start..).zip(&self.mpdus).map(held).sum()
+        (self.start..self.next).map(held).sum()
     }
 }

@@ -5,7 +5,7 @@
 //! takes a packet out.
 
 use wifair_engine::Stream;
-use wifair_packet::{Packet, Packets};
+use wifair_packet::{Packet, PacketId, Packets};
 use wifair_units::{Duration, Time};
 
 use wifair_queue::Fifo;
@@ -43,11 +43,24 @@ impl SaturatedSource {
 
     /// Puts what comes before `end` into the queue.
     pub(crate) fn enqueue_arrivals(&mut self, end: Time, queue: &mut Fifo, packets: &mut Packets) {
+        self.enqueue_arrivals_with(end, queue, packets, |_, _| {});
+    }
+
+    /// The same; `note` gets each packet that there is room for, and its time.
+    #[inline(always)]
+    pub(crate) fn enqueue_arrivals_with(
+        &mut self,
+        end: Time,
+        queue: &mut Fifo,
+        packets: &mut Packets,
+        mut note: impl FnMut(PacketId, Time),
+    ) {
         while self.next < end && queue.has_room(self.packet.size) {
             let (id, packet) = packets.add();
             *packet = self.packet;
             packet.set_sent_at(self.next);
             queue.append(id, packet);
+            note(id, self.next);
             self.pass_on();
         }
         while self.next < end {

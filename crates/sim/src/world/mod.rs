@@ -364,7 +364,12 @@ impl World {
         self.events = self.events + steps - 1;
         match heard {
             MacEvent::NeedsArrivals => self.drain_arrivals(index),
-            MacEvent::Packet { id, .. } if self.fast_path => self.forward(id), // nothing else can have happened
+            MacEvent::Packet { id, .. } if self.fast_path => {
+                self.forward(id); // nothing else can have happened
+                if let Channel::General(_) = &self.channels[index] {
+                    self.forward_handed_up(index);
+                }
+            }
             MacEvent::Nothing if self.fast_path && self.dropped.is_empty() && self.retry_limit_drops.is_empty() => {
                 self.resume_exhausted(index);
             }
@@ -507,8 +512,7 @@ impl World {
                 Kind::Routing => AccessCategory::Be.index(),
                 _ => self.connections.get(flow).map_or(0, |connection| connection.category),
             };
-            channel.offer_in(self.now, from, category, id, &mut self.packets, &mut self.dropped, receivers);
-            true
+            channel.offer_in(self.now, from, category, id, &mut self.packets, &mut self.dropped, receivers)
         } else {
             channel.offer(self.now, from, id, &mut self.packets, &mut self.dropped, receivers)
         };

@@ -65,11 +65,27 @@ enum Order {
     Gate(Box<Gate>),
 }
 
-/// Packets on the line that are not being sent yet: when that will be, and their sizes.
+/// Packets on the line that are not being sent yet.
 #[derive(Debug)]
 struct Waiting {
     room: Room,
-    line: VecDeque<(Time, u16)>,
+    /// The last run, and those before it.
+    last: Run,
+    earlier: VecDeque<Run>,
+    /// When the first of all packets will be sent.
+    first: Time,
+}
+
+/// Packets of one size that are sent one after the other.
+#[derive(Debug, Default)]
+struct Run {
+    /// When the first of them will be sent, and when the last will have been.
+    start: Time,
+    end: Time,
+    /// What each takes.
+    air: Duration,
+    size: u16,
+    count: u32,
 }
 
 /// A discipline that decides when the link is free, or a token bucket.
@@ -89,22 +105,62 @@ struct Bucket {
 }
 
 impl Waiting {
-    /// A packet arrives that will be sent from `start` on; returns whether there is room. Who is to be sent now does
-    /// not wait any more.
+    /// A packet arrives that will be sent from `start` on, for `air`; returns whether there is room. Who is to be sent
+    /// now does not wait any more.
     #[inline]
-    fn join(&mut self, now: Time, start: Time, packet: &mut Packet) -> bool {
-        while let Some(&(start, size)) = self.line.front()
-            && start <= now
-        {
-            self.line.pop_front();
-            self.room.leave(size.into());
+    fn join(&mut self, now: Time, start: Time, air: Duration, packet: &mut Packet) -> bool {
+        if self.first <= now {
+            self.let_go(now);
         }
         let fits = self.room.fits(packet.size.into());
         if fits {
             self.room.enter(packet);
-            self.line.push_back((start, packet.size));
+            if self.last.size == packet.size && self.last.end == start && self.last.count > 0 {
+                self.last.count += 1;
+                self.last.end = start + air;
+            } else {
+                self.begin_run(Run { start, air, end: start + air, size: packet.size, count: 1 });
+            }
         }
         fits
+    }
+
+    /// Who is to be sent by `now` does not wait any more.
+    #[inline(never)]
+    fn let_go(&mut self, now: Time) {
+        loop {
+            let run = self.earlier.front_mut().unwrap_or(&mut self.last);
+            let sent = run.sent_until(now);
+            self.room.leave_together(sent, run.size);
+            run.start += run.air * u64::from(sent);
+            run.count -= sent;
+            self.first = if run.count > 0 { run.start } else { Time::NEVER };
+            if run.count > 0 || self.earlier.pop_front().is_none() {
+                return;
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn begin_run(&mut self, run: Run) {
+        self.first = self.first.min(run.start);
+        let before = std::mem::replace(&mut self.last, run);
+        if before.count > 0 {
+            self.earlier.push_back(before);
+        }
+    }
+}
+
+impl Run {
+    /// Packets that are sent by `now`.
+    fn sent_until(&self, now: Time) -> u32 {
+        if now + self.air >= self.end {
+            return self.count;
+        }
+        if now < self.start {
+            return 0;
+        }
+        u32::try_from((now - self.start).div_floor(self.air)).map_or(self.count, |more| self.count.min(more + 1))
     }
 }
 
@@ -126,7 +182,9 @@ impl WiredLink {
             _ => None,
         };
         let order = match room {
-            Some(room) => Order::Arrival(Waiting { room, line: VecDeque::new() }),
+            Some(room) => {
+                Order::Arrival(Waiting { room, last: Run::default(), earlier: VecDeque::new(), first: Time::NEVER })
+            }
             None => Order::Gate(Box::new(Gate { queue: plan.queue, waits: false, bucket })),
         };
         Self {
@@ -151,11 +209,7 @@ impl WiredLink {
     /// Time to send a packet of `size` bytes.
     #[inline]
     fn air(&mut self, size: u16) -> Duration {
-        let place = &mut self.airs[usize::from(size > 128)];
-        if place.0 != size {
-            *place = (size, self.rate.map_or(Duration::ZERO, |rate| rate.time_for(Bytes(size.into()))));
-        }
-        place.1
+        air_of(&mut self.airs[usize::from(size > 128)], size, self.rate)
     }
 
     /// Takes in a packet, which may arrive at once if it arrives before `horizon`.
@@ -190,12 +244,12 @@ impl WiredLink {
             return Departure::Noteworthy;
         };
         let packet = &mut packets[id];
-        if !waiting.join(now, self.free_at, packet) {
+        let place = &mut self.airs[usize::from(packet.size > 128)];
+        let air = air_of(place, packet.size, self.rate);
+        if !waiting.join(now, self.free_at, air, packet) {
             dropped.push((id, Cause::Overflow));
             return Departure::Noteworthy;
         }
-        let size = packet.size;
-        let air = self.air(size);
         self.free_at += air;
         self.let_go(horizon, id)
     }
@@ -338,6 +392,15 @@ impl WiredLink {
     }
 }
 
+/// Time to send a packet of `size` bytes; `known` has the size that was asked for last, and its time.
+#[inline]
+fn air_of(known: &mut (u16, Duration), size: u16, rate: Option<BitRate>) -> Duration {
+    if known.0 != size {
+        *known = (size, rate.map_or(Duration::ZERO, |rate| rate.time_for(Bytes(size.into()))));
+    }
+    known.1
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -405,7 +468,7 @@ mod tests {
         /// free.
         #[test]
         fn who_waits_is_sent_when_the_link_is_free(
-            waits in prop::collection::vec((0_u64..30, 1_u16..20), 1..80),
+            waits in prop::collection::vec((0_u64..30, prop_oneof![Just(15_u16), 1_u16..20]), 1..80),
             limit in prop_oneof![
                 (1_u64..5).prop_map(Limit::Packets),
                 (20_u64..60).prop_map(|b| Limit::Bytes(Bytes(b))),

@@ -18,10 +18,15 @@ struct Grid {
     /// The next idle slot begins here, unless somebody sends before.
     origin: Time,
     slots: Slots,
+    /// Contenders that stand among the slots.
+    entered: usize,
 }
 
 impl Grid {
     fn next(&self, slot: Duration) -> Time {
+        if self.entered == 0 {
+            return Time::NEVER;
+        }
         self.slots.ahead().map_or(Time::NEVER, |ahead| self.origin + slot * ahead)
     }
 }
@@ -82,7 +87,7 @@ impl Backoffs {
     /// The grid of an AIFS on a channel that is idle since `idle`.
     fn grid_of(&mut self, aifs: Duration, idle: Time, contenders: usize) -> usize {
         self.grids.iter().position(|grid| grid.aifs == aifs).unwrap_or_else(|| {
-            self.grids.push(Grid { aifs, origin: idle + aifs, slots: Slots::new(contenders) });
+            self.grids.push(Grid { aifs, origin: idle + aifs, slots: Slots::new(contenders), entered: 0 });
             self.grids.len() - 1
         })
     }
@@ -173,13 +178,14 @@ impl Backoffs {
         let place = &mut self.places[contender as usize];
         if std::mem::take(&mut place.entered) {
             self.grids[place.grid].slots.remove(contender, place.end);
+            self.grids[place.grid].entered -= 1;
         }
     }
 
     fn enter(&mut self, contender: u32, slots: u64) {
         let place = &mut self.places[contender as usize];
         place.end = self.grids[place.grid].slots.insert(contender, slots);
-        place.entered = true;
+        self.grids[place.grid].entered += usize::from(!std::mem::replace(&mut place.entered, true));
     }
 
     /// A contender has another AIFS from the next time on that the channel falls idle.
@@ -232,10 +238,13 @@ impl Backoffs {
     pub fn take_due(&mut self, now: Time, into: &mut Vec<u32>) {
         let slot = self.slot;
         for grid in &mut self.grids {
-            if let Some(ahead) = grid.slots.ahead()
+            if grid.entered > 0
+                && let Some(ahead) = grid.slots.ahead()
                 && grid.origin + slot * ahead == now
             {
+                let already = into.len();
                 grid.slots.take(grid.slots.count() + ahead, into);
+                grid.entered -= into.len() - already;
             }
         }
         for contender in &*into {

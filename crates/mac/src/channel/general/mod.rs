@@ -177,7 +177,7 @@ impl GeneralChannel {
         air
     }
 
-    /// `station` gets a packet to send, of the category that its kind has. `receiver` tells the station to which a
+    /// `station` gets a packet to send, of the category that its kind has. `receivers` tells the station to which a
     /// packet goes next.
     pub fn offer(
         &mut self,
@@ -191,7 +191,8 @@ impl GeneralChannel {
         self.offer_in(now, station, 0, id, packets, dropped, receivers);
     }
 
-    /// The same; `category` is the place of the packet's category where its kind does not decide.
+    /// The same; `category` is the place of the packet's category where its kind does not decide. Returns whether
+    /// [`GeneralChannel::next`] may have changed.
     #[allow(clippy::too_many_arguments)]
     pub fn offer_in(
         &mut self,
@@ -202,12 +203,14 @@ impl GeneralChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         receivers: Receivers<'_>,
-    ) {
-        let (index, is_loaded) = self.edcafs.enqueue(now, station, category, id, packets, dropped, receivers);
+    ) -> bool {
+        let (index, has_looked, is_loaded) =
+            self.edcafs.enqueue(now, station, category, id, packets, dropped, receivers);
         if is_loaded {
             self.request_access(now, index);
         }
         self.edcafs.after_offer(now, station);
+        has_looked
     }
 
     /// Finds what a contender sends next, if there is anything.

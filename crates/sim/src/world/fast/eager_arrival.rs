@@ -10,13 +10,13 @@
 //! or arrives early as well when the next packet is put on it.
 
 use wifair_engine::Timers;
-use wifair_packet::{Kind, PacketId};
+use wifair_packet::{Kind, Packet, PacketId};
 use wifair_units::Time;
 
 use crate::world::World;
 use crate::world::flow::Flow;
 use crate::world::plan::{Hop, Transport, Workload};
-use crate::world::wired_link::EagerArrival;
+use crate::world::wired_link::{Departure, EagerArrival};
 
 /// From where all packets enter a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +145,40 @@ impl World {
         let connection = &mut self.connections[packet.flow as usize];
         connection.counters.arrive(packet.payload);
         self.flows[connection.flow as usize].took(time - packet.sent_at());
+    }
+
+    /// A datagram that was handed up goes on by a wire, and so do those behind it that are handed up in the same instant,
+    /// as long as they are of its connection and arrive at once.
+    #[inline(never)]
+    pub(in crate::world) fn datagrams_arrive(&mut self, first: PacketId, link: u32, channel: usize) {
+        let Self { now, horizon, packets, links, channels, connections, flows, dropped, .. } = self;
+        let (wire, channel) = (&mut links[link as usize], &mut channels[channel]);
+        if wire.eager_arrival() != EagerArrival::Always {
+            return self.forward(first);
+        }
+        let (flow, hop) = (packets[first].flow, packets[first].hop);
+        let connection = &mut connections[flow as usize];
+        let owner = &mut flows[connection.flow as usize];
+        let mut id = first;
+        let mut arrived = 0;
+        let departure = loop {
+            packets[id].hop += 1;
+            let departure = wire.send(*now, *horizon, id, packets, dropped);
+            let Departure::Arrives(time) = departure else { break departure };
+            arrived += 1;
+            packets.release(id);
+            let packet = &packets[id];
+            connection.counters.arrive(packet.payload);
+            owner.took(time - packet.sent_at());
+            let is_alike = |packet: &Packet| (packet.flow, packet.hop, packet.kind) == (flow, hop, Kind::Udp);
+            let Some(next) = channel.take_handed_up_if(|id| is_alike(&packets[id])) else { break departure };
+            self.events += 1;
+            id = next;
+        };
+        self.events += arrived;
+        if departure == Departure::Noteworthy {
+            self.look_at_link(link as usize);
+        }
     }
 
     /// What is on a wired link already arrives, as far as it may. A packet that should have arrived before now does not

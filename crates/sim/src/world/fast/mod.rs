@@ -1,7 +1,7 @@
 //! What happens without being an event of its own, for it concerns nothing but counters.
 //!
-//! Datagrams that come to a full queue which only they enter (see [`SaturatedSource`]) are put off until somebody
-//! looks, or the queue runs dry. Wires to a busy access point are looked at late as well: see [`lazy_links`]. What
+//! Datagrams that come to a queue which only they enter, and which is full or holds enough for a while (see
+//! [`SaturatedSource`]), are put off until somebody looks, or the queue runs dry. Wires to a busy access point are looked at late as well: see [`lazy_links`]. What
 //! arrives at the far end of a wire may do so before its time: see [`eager_arrival`].
 //!
 //! Results are those that events would give; where packets are looked at on their way (see [`crate::world::watch`]), or
@@ -13,7 +13,7 @@ pub(in crate::world) mod lazy_links;
 use std::collections::HashMap;
 
 use wifair_mac::SaturatedSource;
-use wifair_queue::Discipline;
+use wifair_packet::Kind;
 use wifair_units::Time;
 
 use self::lazy_links::LazyLinks;
@@ -69,7 +69,8 @@ impl World {
     pub(in crate::world) fn leave_to_saturated_source(&mut self, index: usize, next: Time) -> bool {
         let flow = self.connections[index].flow as usize;
         let Some((channel, station)) = self.flows[flow].alone_at else { return false };
-        self.channels[channel].queue(station).is_full() && self.attach_source(index, next, channel, station)
+        let category = self.connections[index].category;
+        self.channels[channel].can_attach_source(station, category) && self.attach_source(index, next, channel, station)
     }
 
     fn attach_source(&mut self, index: usize, next: Time, channel: usize, station: u32) -> bool {
@@ -80,19 +81,17 @@ impl World {
         else {
             return false;
         };
-        let Some(cell) = self.channels[channel].as_cell().filter(|cell| cell.can_attach_source(station)) else {
-            return false;
-        };
         let packet = datagram(flow, index, *sent, *payload, *size);
         let (interval, jitter, draws) = (*interval, *jitter, draws.clone());
-        cell.attach_source(station, SaturatedSource { packet, next, interval, jitter, draws, came: 0, refused: 0 });
+        let source = SaturatedSource { packet, next, interval, jitter, draws, came: 0, refused: 0 };
+        self.channels[channel].attach_source(station, connection.category, source);
         true
     }
 
     /// Stations have nothing more to send that were not told of everything.
     #[inline]
     pub(in crate::world) fn resume_exhausted(&mut self, channel: usize) {
-        while let Some(station) = self.channels[channel].as_cell().and_then(|cell| cell.take_exhausted()) {
+        while let Some(station) = self.channels[channel].take_exhausted() {
             self.source_exhausted(channel, station);
         }
     }
@@ -117,11 +116,7 @@ impl World {
     /// The source of a station's datagrams is an ordinary one again.
     #[inline(never)]
     fn detach_source(&mut self, channel: usize, station: u32) {
-        let Some(source) =
-            self.channels[channel].as_cell().and_then(|cell| cell.detach_source(station, self.now, &mut self.packets))
-        else {
-            return;
-        };
+        let Some(source) = self.channels[channel].detach_source(station, self.now, &mut self.packets) else { return };
         self.book_source(source.packet.flow, source.came, source.refused);
         let index = source.packet.flow as usize;
         if let Ends::Udp { draws, sent } = &mut self.connections[index].ends {
@@ -142,6 +137,20 @@ impl World {
         self.events += came;
     }
 
+    /// Packets that receivers hand up in this instant go on one after the other, until something else is due.
+    #[inline(never)]
+    pub(in crate::world) fn forward_handed_up(&mut self, channel: usize) {
+        while self.now < self.next_events.earliest().min(self.until)
+            && let Some(id) = self.channels[channel].take_handed_up()
+        {
+            self.events += 1;
+            match self.hops[self.packets[id].hop as usize + 1] {
+                Hop::Wired(link) if self.packets[id].kind == Kind::Udp => self.datagrams_arrive(id, link, channel),
+                _ => self.forward(id),
+            }
+        }
+    }
+
     /// Whatever was put off and happens before `end` happens now.
     #[inline(never)]
     pub(in crate::world) fn catch_up(&mut self, end: Time) {
@@ -149,14 +158,11 @@ impl World {
             self.catch_up_links(end);
         }
         for index in 0..self.channels.len() {
-            let Some(cell) = self.channels[index].as_cell() else { continue };
-            cell.enqueue_arrivals(end, &mut self.packets);
-            let done: Vec<_> = cell
-                .attached_sources()
-                .map(|source| {
-                    (source.packet.flow, std::mem::take(&mut source.came), std::mem::take(&mut source.refused))
-                })
-                .collect();
+            let mut done = vec![];
+            self.channels[index].enqueue_arrivals(end, &mut self.packets, |source| {
+                let (came, refused) = (std::mem::take(&mut source.came), std::mem::take(&mut source.refused));
+                done.push((source.packet.flow, came, refused));
+            });
             for (connection, came, refused) in done {
                 self.book_source(connection, came, refused);
             }

@@ -129,7 +129,7 @@ impl SpatialChannel {
     }
 
     /// `station` gets a packet to send; `category` is the place of its category where its kind does not decide.
-    /// `receiver` tells the station to which a packet goes next.
+    /// `receivers` tells the station to which a packet goes next.
     ///
     /// # Panics
     /// If the stations have no categories.
@@ -145,7 +145,7 @@ impl SpatialChannel {
         receivers: Receivers<'_>,
     ) {
         let edcafs = &mut self.categories().edcafs;
-        let (index, is_loaded) = edcafs.enqueue(now, station, category, id, packets, dropped, receivers);
+        let (index, _, is_loaded) = edcafs.enqueue(now, station, category, id, packets, dropped, receivers);
         edcafs.after_offer(now, station);
         if is_loaded {
             self.request_in(now, index);

@@ -1,0 +1,92 @@
+//! Shortcuts: datagrams that nobody needs to know of before their EDCA function looks into its queue.
+
+use wifair_packet::Packets;
+use wifair_units::Time;
+
+use super::{Edcaf, Edcafs};
+use crate::fast::SaturatedSource;
+
+/// Packets that wait where a source is left to its queue: with fewer it would soon be taken out of it again.
+const BACKLOG: usize = 4;
+
+impl Edcafs {
+    /// Whether a source that alone fills the queue of this category may be left to it. The category has something to
+    /// send, its queue is FIFO and drops arrivals only, and nobody wants to know how long it is.
+    pub(crate) fn can_attach_source(&self, station: u32, category: usize) -> bool {
+        let contender = &self.contenders[self.index(station, category)];
+        let waiting = &contender.waiting;
+        let is_simple =
+            self.aggregation.as_ref().is_some_and(|rules| !rules.count_in_flight && rules.wait_until.is_none());
+        is_simple
+            && contender.task.is_some()
+            && waiting.len() >= BACKLOG
+            && self.stations[station as usize].ap.is_none()
+            && waiting.one_fifo().is_some_and(|fifo| fifo.refuses())
+    }
+
+    /// From now on `source` alone fills the queue of this category.
+    ///
+    /// # Panics
+    /// If [`Edcafs::can_attach_source`] does not hold.
+    pub(crate) fn attach_source(&mut self, station: u32, category: usize, source: SaturatedSource) {
+        assert!(self.can_attach_source(station, category), "a source needs a queue that refuses what does not fit");
+        let index = self.index(station, category);
+        self.contenders[index].source = Some(Box::new(source));
+    }
+
+    /// Detaches the source of a station, if it has one, after what it sends before `end`.
+    pub(crate) fn detach_source(&mut self, station: u32, end: Time, packets: &mut Packets) -> Option<SaturatedSource> {
+        let own = self.own(station);
+        for index in own.clone() {
+            self.enqueue_arrivals_of(index, end, packets);
+        }
+        self.contenders[own].iter_mut().find_map(|contender| contender.source.take()).map(|source| *source)
+    }
+
+    /// A station whose source did not keep up with the air. The caller takes the source.
+    pub(crate) fn take_exhausted(&mut self) -> Option<u32> {
+        self.exhausted.pop()
+    }
+
+    /// Whether there is one.
+    pub(crate) fn has_exhausted(&self) -> bool {
+        !self.exhausted.is_empty()
+    }
+
+    /// All sources.
+    pub(crate) fn attached_sources(&mut self) -> impl Iterator<Item = &mut SaturatedSource> {
+        self.contenders.iter_mut().filter_map(|contender| contender.source.as_deref_mut())
+    }
+
+    /// Takes in what the sources bring before `end`.
+    pub(crate) fn enqueue_arrivals(&mut self, end: Time, packets: &mut Packets) {
+        for index in 0..self.contenders.len() {
+            self.enqueue_arrivals_of(index, end, packets);
+        }
+    }
+
+    /// The same for one category.
+    #[inline]
+    pub(super) fn enqueue_arrivals_of(&mut self, index: usize, end: Time, packets: &mut Packets) {
+        if let Some(source) = &mut self.contenders[index].source
+            && source.next < end
+        {
+            self.enqueue_all(index, end, packets);
+        }
+    }
+
+    #[inline(never)]
+    fn enqueue_all(&mut self, index: usize, end: Time, packets: &mut Packets) {
+        let Edcaf { source, waiting, .. } = &mut self.contenders[index];
+        let Some(source) = source else { return };
+        let arrived = &mut self.arrived;
+        waiting.change_fifo(|fifo| {
+            source.enqueue_arrivals_with(end, fifo, packets, |id, time| {
+                if arrived.len() <= id.index() {
+                    arrived.resize(id.index() + 1, Time::ZERO);
+                }
+                arrived[id.index()] = time;
+            });
+        });
+    }
+}

@@ -1,0 +1,135 @@
+//! The recipients' side: what arrives, what is handed up, and when a recipient passes over what it lacks.
+
+use wifair_packet::PacketId;
+use wifair_units::Time;
+
+use super::{Edcaf, Edcafs, MacEvent, number};
+use wifair_metrics::Histogram;
+
+impl Edcafs {
+    /// Takes note of what came out of a window of this station.
+    pub(crate) fn note_released(&mut self, now: Time, station: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
+        retry_limit_drops.extend(self.released.lost.drain(..).map(|id| (number(station), id)));
+        if !self.released.up.rest().is_empty() {
+            self.released_at = now;
+        }
+    }
+
+    /// Recipients pass over MPDUs that they have waited for long enough.
+    #[cold]
+    pub(crate) fn time_out_reordering(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
+        let patience = self.aggregation.as_ref().expect("only aggregates are reordered").reorder_timeout;
+        let mut blocked = std::mem::take(&mut self.blocked);
+        blocked.sort_unstable();
+        for (index, place) in &blocked {
+            let before = self.released.up.mark();
+            let Edcaf { windows, counters, .. } = &mut self.contenders[*index];
+            let window = &mut windows[*place];
+            if window.blocked_since().is_some_and(|since| since + patience <= now) {
+                window.time_out(now, &self.chain, &mut self.released);
+            }
+            counters.reorder_delay += window.take_reorder_delay();
+            self.note_handed_up(now, *index, before);
+            self.note_released(now, index / self.categories, retry_limit_drops);
+        }
+        self.blocked = blocked;
+        self.find_reorder_timeout();
+    }
+
+    /// Finds out when the first recipient stops waiting.
+    fn find_reorder_timeout(&mut self) {
+        let Some(rules) = &self.aggregation else { return };
+        let (contenders, mut first) = (&self.contenders, None);
+        self.blocked.retain(|(index, place)| {
+            let since = contenders[*index].windows[*place].blocked_since();
+            first = since.into_iter().chain(first).min();
+            since.is_some()
+        });
+        self.reorder_timeout = first.map_or(Time::NEVER, |since| since + rules.reorder_timeout);
+    }
+
+    /// The next of the packets that have been handed up.
+    #[inline]
+    pub(crate) fn tell_next(&mut self) -> MacEvent {
+        self.take_handed_up().map_or(MacEvent::Nothing, |(to, id)| MacEvent::Packet { to, id })
+    }
+
+    /// The same, if there is one.
+    #[inline]
+    pub(crate) fn take_handed_up(&mut self) -> Option<(u32, PacketId)> {
+        let next = self.released.up.take();
+        if self.released.up.rest().is_empty() {
+            self.released_at = Time::NEVER;
+        }
+        next
+    }
+
+    /// What is due at `now` and does not depend on the channel: packets that were handed up, and recipients that wait
+    /// no longer.
+    #[inline]
+    pub(crate) fn due(&mut self, now: Time, retry_limit_drops: &mut Vec<(u32, PacketId)>) -> Option<MacEvent> {
+        if self.released_at <= now {
+            return Some(self.tell_next());
+        }
+        if self.reorder_timeout <= now {
+            self.time_out_reordering(now, retry_limit_drops);
+            return Some(self.tell_next());
+        }
+        None
+    }
+
+    /// The MPDUs of a PPDU that `sender` sent, or its request, have arrived at their receiver at `now`, those without
+    /// error.
+    pub(crate) fn receive(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
+        let station = self.station_of(sender);
+        let Edcaf { ppdu, windows, task, counters, .. } = &mut self.contenders[sender];
+        let place = task.expect("a sender has something to send").window();
+        let window = &mut windows[place];
+        let before = self.released.up.mark();
+        let was_blocked = window.blocked_since().is_some();
+        if ppdu.is_request() {
+            window.request(now, &self.chain, &mut self.released);
+        } else {
+            for number in ppdu.read() {
+                window.receive(now, number, &self.chain, &mut self.released);
+            }
+            window.hand_up(now, &self.chain, &mut self.released);
+        }
+        let is_blocked = window.blocked_since().is_some();
+        counters.reorder_delay += window.take_reorder_delay();
+        self.note_handed_up(now, sender, before);
+        if is_blocked && !was_blocked {
+            self.blocked.push((sender, place));
+        }
+        if is_blocked || was_blocked {
+            self.find_reorder_timeout();
+        }
+        self.note_released(now, station, retry_limit_drops);
+    }
+
+    /// Takes note of packets that receivers have handed up: those since the mark `before`.
+    fn note_handed_up(&mut self, now: Time, sender: usize, before: usize) {
+        let up = &self.released.up.since(before);
+        self.contenders[sender].counters.handed_up += up.len() as u64;
+        if self.categories == self.delays.len() && self.aggregation.is_some() {
+            let delays = &mut self.delays[sender % self.categories];
+            for (_, id) in *up {
+                delays.add(now - self.arrived[id.index()]);
+            }
+        }
+    }
+
+    /// Time from a packet's arrival in the queue of its sender until its receiver hands it up, by category; empty where
+    /// stations do not have four.
+    #[must_use]
+    pub const fn delays(&self) -> &[Histogram; 4] {
+        &self.delays
+    }
+
+    /// Measures these delays anew.
+    pub fn restart_delays(&mut self) {
+        for delays in &mut self.delays {
+            delays.clear();
+        }
+    }
+}
