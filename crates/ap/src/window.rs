@@ -5,8 +5,9 @@
 //!
 //! A window may shrink below what is in flight, as in the papers, whose connections carry data one way. Of a connection
 //! that carries data both ways no window takes back what it has offered (RFC 9293, section 3.8.6): it shrinks as
-//! the data that it allowed comes in. Linux, whose window has been taken back, numbers its ACKs by the end of that window;
-//! the other end, whose window has been taken back too, finds them old and ignores them, and both wait for ever.
+//! the data that it allowed comes in. Linux, whose window has been taken back, numbers its ACKs by the end of that
+//! window; the other end, whose window has been taken back too, finds them old and ignores them, and both wait for
+//! ever.
 
 use wifair_config::Limit;
 use wifair_packet::{Kind, Packet, flag};

@@ -160,8 +160,8 @@ impl Receiver {
         }
     }
 
-    /// Whether the next ACK that tells of the gap leaves at once: the first three, which start fast retransmit, and those
-    /// that as many were held back for as Linux holds back.
+    /// Whether the next ACK that tells of the gap leaves at once: the first three, which start fast retransmit, and
+    /// those that as many were held back for as Linux holds back.
     fn may_tell(&mut self) -> bool {
         if self.told_at != self.next {
             (self.told_at, self.told) = (self.next, 0);

@@ -91,8 +91,8 @@ table! {
         pub ack_every: u32 = 2, "1 or more" => |n| *n >= 1;
         /// ACKs at the start that are not delayed.
         pub quick_acks: u32 = if stack == Stack::Modern { 16 } else { 0 }, by stack;
-        /// How long ACKs that tell of a gap wait for each other, from the fourth on, at most 44 of them. Linux: 1 ms, or
-        /// a twentieth of the round-trip time if that is less; 0 s is RFC 5681, section 4.2.
+        /// How long ACKs that tell of a gap wait for each other, from the fourth on, at most 44 of them. Linux: 1 ms,
+        /// or a twentieth of the round-trip time if that is less; 0 s is RFC 5681, section 4.2.
         pub sack_compression: Duration = Duration::ZERO, "at most 100 ms" => |delay| *delay <= ms(100);
         /// Shortest retransmission timeout.
         pub min_rto: Duration = if stack == Stack::Rfc { ms(1000) } else { ms(200) }, by stack;

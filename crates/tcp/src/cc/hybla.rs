@@ -8,7 +8,8 @@
 //! ```
 //!
 //! so that cwnd / RTT grows as with RTT_0. As in Linux rho follows the smallest round-trip time, and is at most 16
-//! in the exponent of slow start. The paper's recovery by SACK, its timestamps and its pacing are settings of the sender.
+//! in the exponent of slow start. The paper's recovery by SACK, its timestamps and its pacing are settings of the
+//! sender.
 
 use wifair_config::table;
 use wifair_units::Duration;
@@ -101,8 +102,8 @@ mod tests {
         assert_relative_eq!(cc.cwnd(), 30.0 + 16.0 / 30.0);
     }
 
-    /// A satellite's 600 ms, by hand: rho = 24, so 24^2 / cwnd an ACK in congestion avoidance, without a bound; 2^16 - 1 in
-    /// slow start, where Linux has one.
+    /// A satellite's 600 ms, by hand: rho = 24, so 24^2 / cwnd an ACK in congestion avoidance, without a bound; 2^16 -
+    /// 1 in slow start, where Linux has one.
     #[test]
     fn only_slow_start_is_bounded() {
         let mut cc = new(&Params::default(), Start { ssthresh: 50.0, ..Start::with_window(100.0) });

@@ -262,8 +262,8 @@ mod tests {
         assert_eq!((window.cwnd, window.ssthresh), (53.0, 53.0));
     }
 
-    /// By hand: ACKs 1 ms apart in one round. Half of 40 ms, and half a millisecond for offload, are over with the 22nd;
-    /// the whole 41 ms with the 43rd.
+    /// By hand: ACKs 1 ms apart in one round. Half of 40 ms, and half a millisecond for offload, are over with the
+    /// 22nd; the whole 41 ms with the 43rd.
     #[test]
     fn a_train_of_paced_segments_may_last_a_whole_round_trip() {
         let ends = |paced: bool, acks: u32| {
@@ -280,9 +280,9 @@ mod tests {
     }
 
     /// Bottleneck of 20 segments a second, ACKs for two of them, 100 ms without queue, as in Linux's own
-    /// test of HyStart at 166 kbit/s, by hand: the ACK that finds 16 segments (the fourth) begins the first round, which
-    /// lasts until what was sent then (22 segments) is acknowledged. The next one begins with ACK 12; the ninth sample
-    /// above 112.5 ms is that of ACK 20, at 48 segments.
+    /// test of HyStart at 166 kbit/s, by hand: the ACK that finds 16 segments (the fourth) begins the first round,
+    /// which lasts until what was sent then (22 segments) is acknowledged. The next one begins with ACK 12; the ninth
+    /// sample above 112.5 ms is that of ACK 20, at 48 segments.
     #[test]
     fn rounds_are_followed_from_sixteen_segments_up() {
         let mut classic = Classic::default();

@@ -118,9 +118,9 @@ fn sawteeth_last_as_long_as_in_ns2() {
     }
 }
 
-/// RFC 3168, section 6.1.2: the response to a mark is that to a loss. Others have their own: RFC 9438, section 4.6, keeps
-/// 0.85 (CUBIC), RFC 8257 goes by the share of marks (DCTCP), Tahoe halves, and what sends at a rate of its own model
-/// ignores them.
+/// RFC 3168, section 6.1.2: the response to a mark is that to a loss. Others have their own: RFC 9438, section 4.6,
+/// keeps 0.85 (CUBIC), RFC 8257 goes by the share of marks (DCTCP), Tahoe halves, and what sends at a rate of its own
+/// model ignores them.
 #[test]
 fn a_mark_is_answered_as_a_loss() {
     const OWN: [&str; 7] = ["cubic", "dctcp", "tahoe", "bbr", "bbr3", "tsunami", "python"];

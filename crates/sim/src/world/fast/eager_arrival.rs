@@ -147,8 +147,8 @@ impl World {
         self.flows[connection.flow as usize].took(time - packet.sent_at());
     }
 
-    /// A datagram that was handed up goes on by a wire, and so do those behind it that are handed up in the same instant,
-    /// as long as they are of its connection and arrive at once.
+    /// A datagram that was handed up goes on by a wire, and so do those behind it that are handed up in the same
+    /// instant, as long as they are of its connection and arrive at once.
     #[inline(never)]
     pub(in crate::world) fn datagrams_arrive(&mut self, first: PacketId, link: u32, channel: usize) {
         let Self { now, horizon, packets, links, channels, connections, flows, dropped, .. } = self;

@@ -1,8 +1,9 @@
 //! What happens without being an event of its own, for it concerns nothing but counters.
 //!
 //! Datagrams that come to a queue which only they enter, and which is full or holds enough for a while (see
-//! [`SaturatedSource`]), are put off until somebody looks, or the queue runs dry. Wires to a busy access point are looked at late as well: see [`lazy_links`]. What
-//! arrives at the far end of a wire may do so before its time: see [`eager_arrival`].
+//! [`SaturatedSource`]), are put off until somebody looks, or the queue runs dry. Wires to a busy access point are
+//! looked at late as well: see [`lazy_links`]. What arrives at the far end of a wire may do so before its time: see
+//! [`eager_arrival`].
 //!
 //! Results are those that events would give; where packets are looked at on their way (see [`crate::world::watch`]), or
 //! access points have schemes, nothing is put off.
