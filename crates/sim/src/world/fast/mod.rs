@@ -11,7 +11,7 @@
 mod eager_arrival;
 pub(in crate::world) mod lazy_links;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use wifair_mac::SaturatedSource;
 use wifair_packet::Kind;
@@ -37,7 +37,7 @@ impl World {
 
     /// Finds the datagram flows that have the queue of their first station to themselves.
     fn find_lone_sources(&mut self) {
-        let mut paths_through = HashMap::<(u16, u32), u32>::new();
+        let mut paths_through = BTreeMap::<(u16, u32), u32>::new();
         for hop in &self.hops {
             if let Hop::Air { channel, from, .. } = *hop {
                 *paths_through.entry((channel, from)).or_default() += 1;
