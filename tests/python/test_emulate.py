@@ -13,41 +13,9 @@ from pathlib import Path
 
 import pytest
 from command import COMMAND
+from emulating import CELL, WHY_NOT, wifair
 from wifair import Scenario
-from wifair.errors import EmulationError
 
-CELL = """
-name = "two stations"
-duration = "20 s"
-warm_up = "0 s"
-[wlan]
-standard = "802.11g"
-[[servers]]
-name = "server"
-delay = "10 ms"
-[[stations]]
-name = "sta"
-count = 2
-[[flows]]
-name = "up"
-station = "sta"
-"""
-
-
-def _why_not() -> str:
-    if not sys.platform.startswith("linux"):
-        return "needs Linux"
-    from wifair.emulation.namespaces import check_privileges  # noqa: PLC0415
-
-    try:
-        check_privileges()
-    except EmulationError as error:
-        return str(error)
-    probe = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
-    return "" if probe.returncode == 0 else "no network namespaces here"
-
-
-WHY_NOT = _why_not()
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "emulation works here")]
 
 ECHO = """
@@ -69,11 +37,6 @@ while got < 1000:
     got += len(peer.recv(65536))
 print(f"took {time.monotonic() - begin:.6f}")
 """
-
-
-def wifair(*args: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Call the command; whatever its status."""
-    return subprocess.run([*COMMAND, *args], cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
 
 
 @pytest.fixture

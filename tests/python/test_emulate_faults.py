@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from command import COMMAND
-from test_emulate import CELL, WHY_NOT, wifair
+from emulating import CELL, WHY_NOT, wifair
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "emulation works here")]
 

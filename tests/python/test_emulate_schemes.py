@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import pytest
-from test_emulate import WHY_NOT
+from emulating import WHY_NOT
 from wifair import Scenario
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "emulation works here")]

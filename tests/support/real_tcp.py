@@ -55,8 +55,8 @@ def kernel_counters() -> dict[str, int]:
     for line in Path("/proc/net/snmp6").read_text().splitlines() if Path("/proc/net/snmp6").exists() else []:
         name, value = line.split()
         found[name] = int(value)
-    names = ("TcpInCsumErrors", "TcpInErrs", "IpExtInCEPkts", "Ip6InCEPkts", "IpInHdrErrors")
-    return {name: found.get(name, 0) for name in names}
+    wanted = ("TcpInCsumErrors", "TcpInErrs", "IpExtInCEPkts", "Ip6InCEPkts", "IpInHdrErrors")
+    return {name: found.get(name, 0) for name in wanted}
 
 
 def _flood(peer: socket.socket) -> None:

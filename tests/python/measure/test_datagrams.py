@@ -59,7 +59,7 @@ def test_a_sender_whose_interface_is_too_slow_ends(monkeypatch: pytest.MonkeyPat
             time.sleep(0.02)
             return super().send(*arguments)
 
-    monkeypatch.setattr(transfer.socket, "socket", Slow)
+    monkeypatch.setattr("wifair.measure.transfer.socket.socket", Slow)
     sender, receiver = transferred(flow(duration_s=0.2, payload=1000, rate_bps=4_000_000))
     assert 1 < sender["datagrams"] == receiver["datagrams"] <= 36, "0.7 s of 20 ms each, of 100 planned"
 
@@ -71,7 +71,7 @@ def test_what_the_receiver_was_too_slow_for_is_counted(monkeypatch: pytest.Monke
                 time.sleep(0.005)
             return super().recv(*arguments)
 
-    monkeypatch.setattr(transfer.socket, "socket", Late)
+    monkeypatch.setattr("wifair.measure.transfer.socket.socket", Late)
     given = flow(size=200_000, payload=1000, rate_bps=8_000_000, receive_buffer=4096)
     sender, receiver = transferred(given)
     assert sender["datagrams"] == 200
