@@ -17,7 +17,7 @@ SACK1 = (
     "segment: of 12 segments lost in a row ns-2 sends the first again, and the second after a timeout 309 ms later; "
     "here eight of them leave within 25 ms. With seven losses in a window the second one leaves two ACKs later in "
     "ns-2, and after a timeout it sends again what the blocks said had arrived. Its ACKs are 8 bytes longer for each "
-    "block. So uploads whose ACKs are lost starve more in ns-2"
+    "block. That uploads whose ACKs are lost starve more in ns-2 for this reason is likely, but no run shows it"
 )
 
 IN_FLIGHT = (
