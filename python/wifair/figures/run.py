@@ -235,7 +235,9 @@ class _Run:
         from matplotlib.patches import Patch  # noqa: PLC0415
 
         handles = [Patch(color=DIRECTIONS.get(kind, COLOURS[0]), label=kind) for kind in kinds]
-        axes.legend(handles=handles, loc="lower right", fontsize=6)
+        # Above the bars, and above the word at the line of the mean.
+        above = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 1.3}
+        axes.legend(handles=handles, ncols=len(kinds), frameon=False, fontsize=6, **above)
 
     def _chosen(self) -> list[int]:
         """Flows whose windows are drawn: those that get most and least, and the one in the middle."""
