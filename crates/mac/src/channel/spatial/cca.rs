@@ -57,24 +57,21 @@ impl SpatialChannel {
         }
     }
 
-    /// `station` senses nothing any more: it takes up its backoff, or ends its exchange. Whether it is in none, and its
-    /// NAV is not to be forgotten.
+    /// `station` senses nothing any more: it takes up its backoff, or ends its exchange.
     #[inline(always)]
-    pub(super) fn fall_idle(&mut self, now: Time, station: u32) -> bool {
+    pub(super) fn fall_idle(&mut self, now: Time, station: u32) {
         let backoff = &mut self.backoffs[station as usize];
         if backoff.engaged {
             if backoff.resumes_when_idle {
                 self.finished.push(station);
             }
-            return false;
+            return;
         }
         backoff.fall_idle(now, self.signals.eifs_pending.has(station), &self.intervals);
-        let has_no_check = backoff.nav_check == Time::NEVER;
         if self.edca.is_some() {
             self.resume_categories(station);
         } else if backoff.contends {
             self.backoff_timers.set(station, backoff.due(&self.intervals));
         }
-        has_no_check
     }
 }

@@ -37,7 +37,6 @@ impl SpatialChannel {
         }
         backoff.engaged = true;
         signals.sends.put(sender, true);
-        self.nav_holds.release(sender);
         signals.eifs_pending.put(sender, false);
     }
 
@@ -106,7 +105,6 @@ impl SpatialChannel {
             self.read_in(sender, transmission, read);
             read
         } else {
-            self.nav_holds.release(transmission.to);
             let read = self.read_in(sender, transmission, fate.read);
             if read || fate.read {
                 self.signals.eifs_pending.put(transmission.to, !read);
@@ -200,7 +198,6 @@ impl SpatialChannel {
     /// `station` sends a frame to `peer` after SIFS.
     pub(super) fn plan(&mut self, now: Time, station: u32, kind: Kind, peer: u32) {
         self.backoffs[station as usize].engaged = true;
-        self.nav_holds.release(station);
         let state = &mut self.stations[station as usize];
         state.stage = Stage::Due(kind);
         state.peer = peer;

@@ -52,7 +52,6 @@ use self::bitset::StationSet;
 use self::edca::SpatialEdca;
 use self::fast::atomic_exchange::AtomicExchange;
 use self::fast::exchange_audience::ExchangeAudiences;
-use self::fast::nav_hold::NavHolds;
 pub use self::radio_links::{Hearing, RadioLinks};
 use self::rate_choice::RateChoices;
 pub use self::rate_choice::RateSettings;
@@ -167,8 +166,6 @@ pub struct SpatialChannel {
     exchange: Option<AtomicExchange>,
     /// Time from the end of data to that of their ACK, and what the data announce, of those that were sent last.
     reserved: (Duration, Duration),
-    /// Whom frames do not concern for a while.
-    nav_holds: NavHolds,
     /// Who has a backoff, a frame to send, or a NAV that may be forgotten, and some who had: a busy channel changes
     /// nothing for all others.
     alert: StationSet,
@@ -256,7 +253,6 @@ impl SpatialChannel {
             allows_atomic: false,
             exchange: None,
             reserved: (Duration::ZERO, Duration::ZERO),
-            nav_holds: NavHolds::new(stations.len()),
             alert: StationSet::none(stations.len()),
             fast_paths: true,
             links,

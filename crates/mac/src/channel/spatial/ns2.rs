@@ -55,13 +55,11 @@ impl SpatialChannel {
             let nav = |end: Time| now + self.access.round_nav(self.access.timing.eifs() + (end - now));
             if signals.drowns(station, power) {
                 backoff.set_nav(nav(end), Time::NEVER);
-                self.nav_holds.release(station);
                 return false;
             }
             if signals.fresh.has(station, now) && signals.is_drowned(station, power) {
                 // It is the first of the two.
                 backoff.set_nav(nav(other_end), Time::NEVER);
-                self.nav_holds.release(station);
                 follows = true;
                 clear = readable;
             }
@@ -90,7 +88,6 @@ impl SpatialChannel {
         if self.eifs_is_nav && self.signals.eifs_pending.has(station) {
             self.backoffs[station as usize].set_nav(now + self.intervals.eifs, Time::NEVER);
             self.signals.eifs_pending.put(station, false);
-            self.nav_holds.release(station);
         }
     }
 }

@@ -134,17 +134,15 @@ impl SpatialChannel {
         let RxWord { reached, senses, .. } = *rx;
         let word = rx.word as usize;
         let listens = !self.signals.sends.of(word);
-        let nav_holds = self.nav_holds.of_mut(word).until(end);
         let mut asleep = 0;
-        for station in each(word, fall_busy & !nav_holds & self.alert.of(word)) {
+        for station in each(word, fall_busy & self.alert.of(word)) {
             asleep |= if self.fall_busy(now, station, end) { place(station).1 } else { 0 };
         }
         if self.fast_paths {
             *self.alert.of_mut(word) &= !asleep;
         }
         let busier = listens & was_busy & if self.signals.by_total { reached } else { senses };
-        self.nav_holds.of_mut(word).release((fall_busy | busier) & !nav_holds);
-        for station in each(word, busier & !nav_holds & self.alert.of(word)) {
+        for station in each(word, busier & self.alert.of(word)) {
             let backoff = &self.backoffs[station as usize];
             if backoff.contends && !backoff.engaged {
                 self.backoff_timers.postpone(station, end);
@@ -314,41 +312,26 @@ impl SpatialChannel {
         fate.read |= follow & !spoilt & to != 0;
         fate.sensed |= was_busy & to != 0;
         let fall_idle = was_busy & !signals.busy(word) & !to;
-        let mut nav_holds = self.nav_holds.of_mut(word).until(now) & !self.signals.eifs_pending.of(word);
         let read = follow & !spoilt & !to;
-        if transmission.to == BROADCAST
-            || self.errors_for_all
-            || self.nav_holds.of_mut(word).until(transmission.nav) == 0
-        {
-            nav_holds &= !read;
-        }
-        self.nav_holds.of_mut(word).release((read | fall_idle) & !nav_holds);
-        let told = read & !nav_holds;
         let for_all = transmission.to == BROADCAST || self.errors_for_all;
-        let announced = if for_all { self.read_for_all(sender, transmission, word, told) } else { told };
+        let announced = if for_all { self.read_for_all(sender, transmission, word, read) } else { read };
         for station in each(word, announced) {
             self.backoffs[station as usize].set_nav(transmission.nav, check);
         }
         if check < Time::NEVER {
-            *self.alert.of_mut(word) |= told;
+            *self.alert.of_mut(word) |= read;
         }
         if self.eifs_is_nav {
             for station in each(word, rx.reached & self.signals.eifs_pending.of(word)) {
                 self.extend_nav(now, station);
-                nav_holds &= !place(station).1;
             }
         }
-        let idle = fall_idle & !nav_holds;
         let alert = self.alert.of(word);
-        let mut hold = idle & !alert;
-        for station in each(word, idle & !alert) {
+        for station in each(word, fall_idle & !alert) {
             self.backoffs[station as usize].is_idle_from(now);
         }
-        for station in each(word, idle & alert) {
-            hold |= if self.fall_idle(now, station) { place(station).1 } else { 0 };
-        }
-        if transmission.to != BROADCAST && transmission.nav > now && self.fast_paths && self.tap.is_none() {
-            self.nav_holds.of_mut(word).hold(hold & announced, transmission.nav);
+        for station in each(word, fall_idle & alert) {
+            self.fall_idle(now, station);
         }
     }
 

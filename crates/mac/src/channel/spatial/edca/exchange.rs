@@ -277,7 +277,6 @@ impl SpatialChannel {
     ) -> MacEvent {
         self.stations[sender as usize].stage = Stage::Rest;
         self.backoffs[sender as usize].engaged = false;
-        self.nav_holds.release(sender);
         let (to, is_cts) = (transmission.to, transmission.kind == Kind::Cts);
         let edca = self.categories();
         let index = edca.current[to as usize];
@@ -322,7 +321,6 @@ impl SpatialChannel {
         let more = edca.edcafs.succeed(now, index, call.packets, call.dropped, call.retry_limit_drops, call.receivers);
         if more && holds && edca.edcafs.may_go_on(now, index) {
             self.backoffs[station as usize].engaged = true;
-            self.nav_holds.release(station);
             self.stations[station as usize].stage = Stage::Continues;
             self.backoff_timers.plan(station, now + self.access.timing.sifs, Act::Begin);
             return;

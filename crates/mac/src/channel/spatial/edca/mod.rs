@@ -157,7 +157,6 @@ impl SpatialChannel {
     fn request_in(&mut self, now: Time, index: usize) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let station = crate::edcaf::number(edca.edcafs.station_of(index));
-        self.nav_holds.release(station);
         self.alert.put(station, true);
         let backoff = &mut self.backoffs[station as usize];
         backoff.wake(self.signals.eifs_pending.has(station), &self.intervals);

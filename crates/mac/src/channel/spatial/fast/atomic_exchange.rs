@@ -110,7 +110,6 @@ impl SpatialChannel {
             return false;
         }
         self.backoffs[sender as usize].engaged = true;
-        self.nav_holds.release(sender);
         self.signals.eifs_pending.put(sender, false);
         self.exchange =
             Some(AtomicExchange { sender, receiver, pair, phase: Phase::Data, start, data_end, ack_start, end, nav });
@@ -162,7 +161,6 @@ impl SpatialChannel {
         }
         backoff.engaged = true;
         self.backoff_timers.clear(receiver);
-        self.nav_holds.release(receiver);
         self.signals.eifs_pending.put(receiver, false);
         let answering = &mut self.stations[receiver as usize];
         answering.stage = Stage::Due(Kind::Ack);
@@ -212,7 +210,6 @@ impl SpatialChannel {
         for place in pair.words.clone() {
             let hearers = self.exchange_audiences.word(place);
             let word = hearers.word as usize;
-            self.nav_holds.of_mut(word).release(hearers.all);
             let eifs_pending = self.signals.eifs_pending.of_mut(word);
             *eifs_pending &= !if self.eifs_if_unread { hearers.all } else { hearers.readers };
             *eifs_pending |= if self.eifs_if_unread && !self.eifs_is_nav { hearers.at_a_loss } else { 0 };

@@ -132,7 +132,6 @@ impl SpatialChannel {
 
     /// A station that had nothing to send contends for the channel.
     pub(in crate::channel::spatial) fn request(&mut self, now: Time, station: u32) {
-        self.nav_holds.release(station);
         self.alert.put(station, true);
         let backoff = &mut self.backoffs[station as usize];
         let contention = &mut self.stations[station as usize].contention;
@@ -280,7 +279,6 @@ impl SpatialChannel {
     ) -> MacEvent {
         self.stations[sender as usize].stage = Stage::Rest;
         self.backoffs[sender as usize].engaged = false;
-        self.nav_holds.release(sender);
         if self.eifs_is_nav && transmission.kind == Kind::Cts {
             // ns-2 awaits the data that it has admitted, also where these do not come.
             let asked = self.stations[transmission.to as usize].frame.as_ref().expect("a sender of RTS has a frame");

@@ -3,14 +3,11 @@
 //! - [`dcf`]: stations of one category with single frames, the most usual case.
 //! - [`uncontended`]: a frame that has the air to itself begins and ends in one step.
 //! - [`atomic_exchange`]: a data frame and its ACK, which nobody can disturb, are two steps instead of four frames'
-//!   ends;
-//!   [`exchange_audience`] remembers for each pair of stations who hears what of it.
-//! - [`nav_hold`]: stations that wait for the end of a NAV are left alone until it is over.
+//!   ends; [`exchange_audience`] remembers for each pair of stations who hears what of it.
 //!
 //! [`super::SpatialChannel::set_fast_paths`] turns all of them off.
 
 pub(super) mod atomic_exchange;
 mod dcf;
 pub(super) mod exchange_audience;
-pub(super) mod nav_hold;
 mod uncontended;

@@ -47,7 +47,6 @@ impl SpatialChannel {
         transmission.alone = transmission.end - transmission.start;
         self.transmissions[sender as usize] = transmission;
         self.backoffs[sender as usize].engaged = true;
-        self.nav_holds.release(sender);
         self.signals.eifs_pending.put(sender, false);
         self.finished.clear();
         if transmission.to == BROADCAST {
@@ -96,10 +95,7 @@ impl SpatialChannel {
         fate.sensed |= senses & to != 0;
 
         // It begins.
-        let nav_holds = self.nav_holds.of_mut(word);
-        let undisturbed = nav_holds.until(end);
-        nav_holds.release(senses & !undisturbed);
-        let stopped = senses & !undisturbed & self.alert.of(word);
+        let stopped = senses & self.alert.of(word);
         if with_receiver && stopped & to != 0 {
             let asleep = self.fall_busy(start, transmission.to, end);
             *self.alert.of_mut(word) &= if asleep { !to } else { !0 };
@@ -112,21 +108,15 @@ impl SpatialChannel {
             self.extend_nav(end, transmission.to);
         }
         let for_all = transmission.to == BROADCAST || self.errors_for_all;
-        let nav_holds = self.nav_holds.of_mut(word);
-        let mut spared = undisturbed & !self.signals.eifs_pending.of(word);
-        if for_all || nav_holds.until(nav) == 0 {
-            spared &= !reads;
-        }
-        let touched = senses & !to & !spared;
+        let touched = senses & !to;
         let read = reads & touched;
-        nav_holds.release(touched);
         let announced = if for_all { self.read_for_all(sender, transmission, word, read) } else { read };
         let check = self.nav_check(end, transmission);
         let mut eifs_pending = self.signals.eifs_pending.of(word);
         let eifs_by_nav = if self.eifs_is_nav { eifs_pending & touched } else { 0 };
         eifs_pending &= !eifs_by_nav;
         *self.signals.eifs_pending.of_mut(word) = eifs_pending;
-        let (mut asleep, mut checked) = (0, 0);
+        let mut asleep = 0;
         for station in each(word, touched) {
             let (_, bit) = place(station);
             let backoff = &mut self.backoffs[station as usize];
@@ -149,15 +139,9 @@ impl SpatialChannel {
             if backoff.contends {
                 self.backoff_timers.set(station, backoff.due(&self.intervals));
             }
-            checked |= if backoff.nav_check < Time::NEVER { bit } else { 0 };
         }
         let alert = self.alert.of_mut(word);
         *alert = *alert & !asleep | if check < Time::NEVER { read } else { 0 };
-        if transmission.to != BROADCAST && nav > end {
-            // EIFS that is a NAV mostly covers the answer, too.
-            let covered = if nav <= end + self.intervals.eifs { eifs_by_nav } else { 0 };
-            self.nav_holds.of_mut(word).hold((announced | covered) & !checked, nav);
-        }
     }
 
     /// Which of those who could read a frame do, where errors may strike each of them, or it is for all.
