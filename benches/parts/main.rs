@@ -16,7 +16,7 @@ use wifair_capture::{Settings as CaptureSettings, analyze};
 use wifair_config::{Document, Source};
 use wifair_engine::{DelayLine, EventQueue, NextEventTree, Timers, stream};
 use wifair_mac::{Access, MacEvent, SharedChannel, StationSettings};
-use wifair_packet::{Kind, Packet, Packets, Receivers, flag};
+use wifair_packet::{Kind, NextHops, Packet, Packets, flag};
 use wifair_phy::Timing;
 use wifair_queue::{Chosen, Discipline, Limit, Queue, Settings as QueueSettings};
 use wifair_tcp::cc::Choice;
@@ -24,7 +24,7 @@ use wifair_tcp::{Sender, Settings as TcpSettings};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 /// Every packet goes to the access point.
-const TO_AP: Receivers<'static> = Receivers(&[0]);
+const TO_AP: NextHops<'static> = NextHops(&[0]);
 
 const EVENTS: u64 = 1000;
 

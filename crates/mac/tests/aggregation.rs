@@ -5,7 +5,7 @@ use wifair_mac::edcaf::{
     Aggregation, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
 };
 use wifair_mac::{Access, Category, GeneralChannel, MacEvent, StationSettings};
-use wifair_packet::{Kind, Packet, Packets, Receivers};
+use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, Timing, TxMode};
 use wifair_queue::{Limit, Queue};
 use wifair_units::{BitRate, Bytes, Duration, Time};
@@ -157,7 +157,7 @@ fn saturate(mut channel: GeneralChannel, stations: u32, seconds: u64) -> Goodput
     let (mut received, mut next_seq) = (vec![0_u64; stations as usize], vec![0_u64; stations as usize]);
     let mut last_seq = vec![None; stations as usize];
     let end = Time::ZERO + Duration::from_secs(seconds);
-    let receivers = Receivers(&[0]);
+    let next_hops = NextHops(&[0]);
     let mut now = Time::ZERO;
     let mut offers: Vec<u32> = (1..=stations).flat_map(|station| std::iter::repeat_n(station, 600)).collect();
     while now < end {
@@ -166,12 +166,12 @@ fn saturate(mut channel: GeneralChannel, stations: u32, seconds: u64) -> Goodput
             let packet = Packet { flow: station, seq: *seq, size: SIZE, kind: Kind::Udp, ..Packet::default() };
             *seq += 1;
             let id = packets.insert(packet);
-            channel.offer_in(now, station, 0, id, &mut packets, &mut dropped, receivers);
+            channel.offer_in(now, station, 0, id, &mut packets, &mut dropped, next_hops);
             assert!(dropped.is_empty());
         }
         now = channel.next();
         if let MacEvent::Packet { to, id } =
-            channel.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, receivers)
+            channel.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, next_hops)
         {
             assert_eq!(to, 0);
             let packet = packets.remove(id);
@@ -286,7 +286,7 @@ fn every_packet_ends_once_or_is_held() {
         let (mut offered, mut ended) = (0_u64, 0_u64);
         let mut last = std::collections::BTreeMap::new();
         let mut next_offer = Time::ZERO;
-        let receivers = Receivers(&[0, 1, 2, 3]);
+        let next_hops = NextHops(&[0, 1, 2, 3]);
         while offered < 3000 || channel.next() < Time::NEVER {
             let now = channel.next().min(next_offer);
             if now == next_offer {
@@ -296,10 +296,10 @@ fn every_packet_ends_once_or_is_held() {
                 let size = [40, 576, 1500][chance.below(3) as usize];
                 let packet = Packet { flow: from, hop: to, seq: offered, size, kind: Kind::Udp, ..Packet::default() };
                 let id = packets.insert(packet);
-                channel.offer_in(now, from, 0, id, &mut packets, &mut dropped, receivers);
+                channel.offer_in(now, from, 0, id, &mut packets, &mut dropped, next_hops);
                 offered += 1;
             } else if let MacEvent::Packet { to, id } =
-                channel.advance(now, &mut packets, &mut dropped, &mut lost, receivers)
+                channel.advance(now, &mut packets, &mut dropped, &mut lost, next_hops)
             {
                 let packet = packets.remove(id);
                 assert_eq!(packet.hop, to);
@@ -325,17 +325,17 @@ fn receivers_take_turns_in_the_order_of_the_queue() {
     let mut channel = downlink(&[slow, ht_mcs7(), ht_mcs7()]);
     let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
     let mut received = [0_u64; 3];
-    let receivers = Receivers(&[0, 1, 2, 3]);
+    let next_hops = NextHops(&[0, 1, 2, 3]);
     let mut now = Time::ZERO;
     let mut next = 0_u32;
     while now < Time::ZERO + Duration::from_secs(20) {
         while channel.edcafs().waiting(0) < 900 {
             next = next % 3 + 1;
             let id = packets.insert(Packet { hop: next, size: SIZE, kind: Kind::Udp, ..Packet::default() });
-            channel.offer_in(now, 0, 0, id, &mut packets, &mut dropped, receivers);
+            channel.offer_in(now, 0, 0, id, &mut packets, &mut dropped, next_hops);
         }
         now = channel.next();
-        if let MacEvent::Packet { to, id } = channel.advance(now, &mut packets, &mut dropped, &mut lost, receivers) {
+        if let MacEvent::Packet { to, id } = channel.advance(now, &mut packets, &mut dropped, &mut lost, next_hops) {
             packets.remove(id);
             received[to as usize - 1] += 1;
         }
@@ -360,16 +360,16 @@ fn a_sender_waits_for_more_to_aggregate() {
         let mut channel = channel(ht_mcs7(), rules, &[BE], 1);
         let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
         let (mut offered, mut received) = (0_u64, 0);
-        let receivers = Receivers(&[0]);
+        let next_hops = NextHops(&[0]);
         while received < 320 {
             let next_offer = if offered < 320 { Time::ZERO + micros(interval * offered) } else { Time::NEVER };
             let now = channel.next().min(next_offer);
             if now == next_offer {
                 let id = packets.insert(Packet { size: SIZE, kind: Kind::Udp, ..Packet::default() });
-                channel.offer_in(now, 1, 0, id, &mut packets, &mut dropped, receivers);
+                channel.offer_in(now, 1, 0, id, &mut packets, &mut dropped, next_hops);
                 offered += 1;
             } else if let MacEvent::Packet { id, .. } =
-                channel.advance(now, &mut packets, &mut dropped, &mut lost, receivers)
+                channel.advance(now, &mut packets, &mut dropped, &mut lost, next_hops)
             {
                 packets.remove(id);
                 received += 1;

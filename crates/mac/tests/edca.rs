@@ -5,7 +5,7 @@ use wifair_mac::GeneralChannel;
 use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules};
 use wifair_mac::{Access, MacEvent, StationSettings};
 use wifair_mac::{Category, First};
-use wifair_packet::{Kind, Packet, Packets, Receivers};
+use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_phy::Timing;
 use wifair_queue::{Limit, Queue};
 use wifair_units::{BitRate, Bytes, Duration, Time};
@@ -71,25 +71,25 @@ fn saturate(mut medium: GeneralChannel, sources: &[(u32, Kind)], frames: u32) ->
     let (mut packets, mut received) = (Packets::default(), vec![0; sources.len()]);
     let (mut dropped, mut retry_limit_drops, mut now) = (vec![], vec![], Time::ZERO);
     // From the access point to the first station, from a station to the access point.
-    let receivers = Receivers(&[1, 0, 0, 0, 0]);
+    let next_hops = NextHops(&[1, 0, 0, 0, 0]);
     let packet = |source: usize| {
         let (station, kind) = sources[source];
         Packet { flow: u32::try_from(source).unwrap(), hop: station, kind, size: 1000, ..Packet::default() }
     };
     for source in (0..sources.len()).chain(0..sources.len()) {
         let id = packets.insert(packet(source));
-        medium.offer(now, sources[source].0, id, &mut packets, &mut dropped, receivers);
+        medium.offer(now, sources[source].0, id, &mut packets, &mut dropped, next_hops);
     }
     while received.iter().sum::<u32>() < frames {
         now = medium.next();
-        let heard = medium.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, receivers);
+        let heard = medium.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, next_hops);
         if let MacEvent::Packet { id, .. } = heard {
             let source = packets[id].flow as usize;
             received[source] += 1;
-            medium.offer(now, sources[source].0, id, &mut packets, &mut dropped, receivers);
+            medium.offer(now, sources[source].0, id, &mut packets, &mut dropped, next_hops);
         }
         for (station, id) in retry_limit_drops.drain(..) {
-            medium.offer(now, station, id, &mut packets, &mut dropped, receivers);
+            medium.offer(now, station, id, &mut packets, &mut dropped, next_hops);
         }
         assert!(dropped.is_empty());
     }

@@ -2,13 +2,13 @@
 
 use wifair_engine::stream;
 use wifair_mac::{Access, Eifs, Hearing, MacEvent, RadioLinks, SpatialChannel, StationSettings};
-use wifair_packet::{Packet, Packets, Receivers};
+use wifair_packet::{NextHops, Packet, Packets};
 use wifair_phy::Timing;
 use wifair_queue::{Limit, Queue};
 use wifair_units::{BitRate, Bytes, Time};
 
 /// Every packet goes to the access point.
-const TO_AP: Receivers<'static> = Receivers(&[0]);
+const TO_AP: NextHops<'static> = NextHops(&[0]);
 
 /// Groups of saturated stations that send to station 0; stations hear it and those of their own group.
 struct Groups {

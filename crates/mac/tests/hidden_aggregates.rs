@@ -5,7 +5,7 @@ use wifair_mac::edcaf::{
     Aggregation, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
 };
 use wifair_mac::{Access, BROADCAST, Category, Hearing, MacEvent, RadioLinks, SpatialChannel, StationSettings};
-use wifair_packet::{Kind, Packet, Packets, Receivers};
+use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, Timing, TxMode};
 use wifair_queue::{Limit, Queue};
 use wifair_units::{BitRate, Bytes, Duration, Time};
@@ -83,7 +83,7 @@ fn saturate(mut channel: SpatialChannel, pairs: &[(u32, u32)]) -> Vec<f64> {
     let mut sent = 0;
     let end = Time::ZERO + Duration::from_secs(2);
     let access_points: Vec<u32> = pairs.iter().map(|pair| pair.1).collect();
-    let receivers = Receivers(&access_points);
+    let next_hops = NextHops(&access_points);
     let mut now = Time::ZERO;
     let mut offers: Vec<usize> = (0..pairs.len()).flat_map(|pair| std::iter::repeat_n(pair, 200)).collect();
     while now < end {
@@ -92,10 +92,10 @@ fn saturate(mut channel: SpatialChannel, pairs: &[(u32, u32)]) -> Vec<f64> {
             sent += 1;
             let packet = Packet { flow, hop: flow, seq: sent, size: 1500, kind: Kind::Udp, ..Packet::default() };
             let id = packets.insert(packet);
-            channel.offer_in(now, pairs[pair].0, 0, id, &mut packets, &mut dropped, receivers);
+            channel.offer_in(now, pairs[pair].0, 0, id, &mut packets, &mut dropped, next_hops);
         }
         now = channel.next();
-        let heard = channel.advance(now, &mut packets, &mut dropped, &mut lost, receivers);
+        let heard = channel.advance(now, &mut packets, &mut dropped, &mut lost, next_hops);
         if let MacEvent::Packet { id, .. } = heard {
             let packet = packets.remove(id);
             let pair = packet.flow as usize;
@@ -155,12 +155,12 @@ fn overlapping_access_points_share_the_air() {
 fn only_the_mpdus_that_another_frame_met_are_lost() {
     let mut channel = channel(1, 3, u64::MAX, hidden);
     let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
-    let receivers = Receivers(&[0, BROADCAST]);
+    let next_hops = NextHops(&[0, BROADCAST]);
     // All but the first come while that waits for its turn.
     for now in [Time::ZERO, Time::from_nanos(1)] {
         for _ in 0..if now == Time::ZERO { 1 } else { 19 } {
             let id = packets.insert(Packet { size: 1500, kind: Kind::Udp, ..Packet::default() });
-            channel.offer_in(now, 1, 0, id, &mut packets, &mut dropped, receivers);
+            channel.offer_in(now, 1, 0, id, &mut packets, &mut dropped, next_hops);
         }
     }
     let start = channel.next();
@@ -172,10 +172,10 @@ fn only_the_mpdus_that_another_frame_met_are_lost() {
             disturbed = true;
             now = start + Duration::from_micros(1000);
             let id = packets.insert(Packet { hop: 1, size: 1500, kind: Kind::Udp, ..Packet::default() });
-            channel.offer_in(now, 2, 0, id, &mut packets, &mut dropped, receivers);
+            channel.offer_in(now, 2, 0, id, &mut packets, &mut dropped, next_hops);
             continue;
         }
-        if let MacEvent::Packet { id, .. } = channel.advance(now, &mut packets, &mut dropped, &mut lost, receivers) {
+        if let MacEvent::Packet { id, .. } = channel.advance(now, &mut packets, &mut dropped, &mut lost, next_hops) {
             received.push(id);
         }
     }

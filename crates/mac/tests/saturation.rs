@@ -2,13 +2,13 @@
 
 use wifair_engine::stream;
 use wifair_mac::{Access, Eifs, MacEvent, SharedChannel, StationSettings};
-use wifair_packet::{Packet, Packets, Receivers};
+use wifair_packet::{NextHops, Packet, Packets};
 use wifair_phy::{Modulation, Timing};
 use wifair_queue::{Limit, Queue};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 /// Every packet goes to the access point.
-const TO_AP: Receivers<'static> = Receivers(&[0]);
+const TO_AP: NextHops<'static> = NextHops(&[0]);
 
 /// A cell whose stations always have something to send to the access point.
 struct Saturated {

@@ -83,9 +83,9 @@ const _: () = assert!(size_of::<Packet>() == 64);
 
 /// The station that receives a packet on each hop over the air, by [`Packet::hop`].
 #[derive(Clone, Copy, Debug)]
-pub struct Receivers<'a>(pub &'a [u32]);
+pub struct NextHops<'a>(pub &'a [u32]);
 
-impl Receivers<'_> {
+impl NextHops<'_> {
     /// The station to which a packet goes next. Routing may change the answer while the packet waits.
     #[inline]
     #[must_use]

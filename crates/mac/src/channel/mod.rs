@@ -14,7 +14,7 @@ pub use general::GeneralChannel;
 pub use spatial::{Hearing, RadioLinks, RateSettings, SignalSettings, SpatialChannel};
 
 use wifair_metrics::Histogram;
-use wifair_packet::{PacketId, Packets, Receivers};
+use wifair_packet::{NextHops, PacketId, Packets};
 use wifair_units::Time;
 
 use crate::category::Category;
@@ -63,7 +63,7 @@ impl Channel {
         each!(self, channel => channel.next())
     }
 
-    /// `station` gets a packet to send. `receivers` tells the station to which a packet goes next. Returns whether
+    /// `station` gets a packet to send. `next_hops` tells to which station a packet goes next. Returns whether
     /// [`Channel::next`] may have changed.
     #[inline]
     pub fn offer(
@@ -73,12 +73,12 @@ impl Channel {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> bool {
         if let Self::Shared(cell) = self {
-            return cell.offer(now, station, id, packets, dropped, receivers);
+            return cell.offer(now, station, id, packets, dropped, next_hops);
         }
-        each!(self, channel => { channel.offer(now, station, id, packets, dropped, receivers); });
+        each!(self, channel => { channel.offer(now, station, id, packets, dropped, next_hops); });
         true
     }
 
@@ -96,12 +96,12 @@ impl Channel {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> bool {
         match self {
-            Self::General(general) => general.offer_in(now, station, category, id, packets, dropped, receivers),
+            Self::General(general) => general.offer_in(now, station, category, id, packets, dropped, next_hops),
             Self::Spatial(spatial) => {
-                spatial.offer_in(now, station, category, id, packets, dropped, receivers);
+                spatial.offer_in(now, station, category, id, packets, dropped, next_hops);
                 true
             }
             Self::Shared(_) => panic!("categories are offered packets only where there are some"),
@@ -125,13 +125,13 @@ impl Channel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> (MacEvent, u64) {
         if let Self::Shared(cell) = self {
-            return cell.go_on(now, bound, packets, dropped, retry_limit_drops, receivers);
+            return cell.go_on(now, bound, packets, dropped, retry_limit_drops, next_hops);
         }
         let mut steps = 1;
-        let heard = self.general_advance(now, bound, &mut steps, packets, dropped, retry_limit_drops, receivers);
+        let heard = self.general_advance(now, bound, &mut steps, packets, dropped, retry_limit_drops, next_hops);
         (heard, steps)
     }
 
@@ -146,16 +146,16 @@ impl Channel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> MacEvent {
         if let Self::Spatial(space) = self {
-            let (heard, taken) = space.go_on(now, bound, packets, dropped, retry_limit_drops, receivers);
+            let (heard, taken) = space.go_on(now, bound, packets, dropped, retry_limit_drops, next_hops);
             *steps = taken;
             return heard;
         }
         let Self::General(channel) = self else { unreachable!("the fast channel goes on by itself") };
         loop {
-            let heard = channel.advance(*now, packets, dropped, retry_limit_drops, receivers);
+            let heard = channel.advance(*now, packets, dropped, retry_limit_drops, next_hops);
             let next = channel.next();
             let is_told = heard != MacEvent::Nothing || !dropped.is_empty() || !retry_limit_drops.is_empty();
             if is_told || next >= bound || channel.edcafs().has_exhausted() {

@@ -18,7 +18,7 @@ mod settings;
 mod waiting;
 mod window;
 
-use wifair_packet::{PacketId, Packets, Receivers};
+use wifair_packet::{NextHops, PacketId, Packets};
 use wifair_phy::rate::Adaptation;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
@@ -381,7 +381,7 @@ impl Edcafs {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> (usize, bool, bool) {
         let packet = &packets[id];
         let is_legacy = self.stations[station as usize].is_legacy;
@@ -398,9 +398,9 @@ impl Edcafs {
                 return (index, false, false);
             }
         }
-        contender.waiting.enqueue(now, id, packets, dropped, receivers);
+        contender.waiting.enqueue(now, id, packets, dropped, next_hops);
         let looks = self.contenders[index].task.is_none();
-        (index, looks, looks && self.load(now, index, packets, dropped, receivers))
+        (index, looks, looks && self.load(now, index, packets, dropped, next_hops))
     }
 
     /// Takes note of the length of an access point's queues after a packet has come.
@@ -415,7 +415,7 @@ impl Edcafs {
         index: usize,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> bool {
         let station = self.station_of(index);
         self.enqueue_arrivals_of(index, now + Duration::from_nanos(1), packets);
@@ -433,7 +433,7 @@ impl Edcafs {
             && let Some(id) = contender.waiting.dequeue(now, packets, dropped)
         {
             let packet = &packets[id];
-            let to = receivers.of(packet);
+            let to = next_hops.of(packet);
             let expires = self.aggregation.as_ref().map_or(Time::NEVER, |rules| rules.expiry(id, &self.arrived));
             if expires <= now {
                 dropped.push((id, Cause::Early));
@@ -482,7 +482,7 @@ impl Edcafs {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> bool {
         self.contenders[sender].in_a_row += 1;
         let delivered = self.settle(now, sender, true, retry_limit_drops);
@@ -495,7 +495,7 @@ impl Edcafs {
         if self.air_use.is_wanted() {
             self.tell_air(now, sender, to, to != BROADCAST);
         }
-        self.load(now, sender, packets, dropped, receivers)
+        self.load(now, sender, packets, dropped, next_hops)
     }
 
     /// An exchange of `sender` has brought no answer; `by_rts`: to its RTS. Whether there is more to send: the same
@@ -509,7 +509,7 @@ impl Edcafs {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> bool {
         let contender = &mut self.contenders[sender];
         let is_short = by_rts || !contender.ppdu.has(Step::Rts);
@@ -534,7 +534,7 @@ impl Edcafs {
         if self.air_use.is_wanted() {
             self.tell_air(now, sender, to, retry_limit_drops.len() == before);
         }
-        self.load(now, sender, packets, dropped, receivers)
+        self.load(now, sender, packets, dropped, next_hops)
     }
 
     /// Whether MPDUs are acknowledged by block ACK.

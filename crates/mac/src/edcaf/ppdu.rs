@@ -2,7 +2,7 @@
 //!
 //! Sources: IEEE Std 802.11-2016, 9.3.2.2.2 (A-MSDU), 9.7.1 (A-MPDU), 10.13 (limits of an A-MPDU).
 
-use wifair_packet::{Packet, PacketId, Packets, Receivers};
+use wifair_packet::{NextHops, Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::links::LinkMode;
@@ -244,7 +244,7 @@ impl Edcafs {
         sender: usize,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         let station = self.station_of(sender);
         self.enqueue_arrivals_of(sender, now + Duration::from_nanos(1), packets);
@@ -282,7 +282,7 @@ impl Edcafs {
                 // From here on each packet that waits makes an MPDU.
                 while window.has_room()
                     && let Some(room) = limit.checked_sub(growing.next() + DELIMITER + overhead + llc)
-                    && let Some(id) = waiting.dequeue_for(now, to, room, packets, dropped, receivers)
+                    && let Some(id) = waiting.dequeue_for(now, to, room, packets, dropped, next_hops)
                 {
                     let expires = rules.expiry(id, &self.arrived);
                     if expires <= now {
@@ -318,7 +318,7 @@ impl Edcafs {
                     limit.checked_sub(start + DELIMITER + overhead + llc)
                 };
                 let Some(room) = room else { break };
-                let Some(id) = waiting.dequeue_for(now, to, room, packets, dropped, receivers) else { break };
+                let Some(id) = waiting.dequeue_for(now, to, room, packets, dropped, next_hops) else { break };
                 let expires = rules.expiry(id, &self.arrived);
                 if expires <= now {
                     dropped.push((id, Cause::Early));

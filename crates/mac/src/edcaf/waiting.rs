@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use wifair_packet::{Packet, PacketId, Packets, Receivers};
+use wifair_packet::{NextHops, Packet, PacketId, Packets};
 use wifair_units::Time;
 
 use wifair_queue::{AirUse, Discipline, Dropped, Fifo, Queue};
@@ -112,7 +112,7 @@ impl Waiting {
         self.queues.iter().filter(|queue| !queue.is_empty()).map(|queue| queue.asked_again(now)).min()
     }
 
-    /// A packet comes; `receivers` tells to whom it goes.
+    /// A packet comes; `next_hops` tells to which station.
     #[inline]
     pub fn enqueue(
         &mut self,
@@ -120,7 +120,7 @@ impl Waiting {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         if let [Queue::Fifo(fifo)] = &mut self.queues[..]
             && fifo.has_room(packets[id].size)
@@ -129,7 +129,7 @@ impl Waiting {
             (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
             return;
         }
-        let to = receivers.of(&packets[id]);
+        let to = next_hops.of(&packets[id]);
         self.enqueue_to(now, id, to, packets, dropped);
     }
 
@@ -169,7 +169,7 @@ impl Waiting {
     }
 
     /// The next packet for the receiver `to`, as far as the discipline can tell, if it is surely not longer than `room`
-    /// bytes; `receivers` tells to whom a packet goes.
+    /// bytes; `next_hops` tells to whom a packet goes.
     #[inline]
     pub fn dequeue_for(
         &mut self,
@@ -178,13 +178,13 @@ impl Waiting {
         room: u64,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> Option<PacketId> {
         let [Queue::Fifo(fifo)] = &mut self.queues[..] else {
-            return self.dequeue_from_others(now, to, room, packets, dropped, receivers);
+            return self.dequeue_from_others(now, to, room, packets, dropped, next_hops);
         };
         let from = if self.looked.0 == to { self.looked.1 } else { 0 };
-        let (place, taken) = fifo.take_for(from, room, |packet| receivers.of(packet) == to, packets);
+        let (place, taken) = fifo.take_for(from, room, |packet| next_hops.of(packet) == to, packets);
         self.looked = (to, place);
         (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
         taken
@@ -198,14 +198,14 @@ impl Waiting {
         room: u64,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> Option<PacketId> {
         let index = if self.is_one() { 0 } else { to as usize };
         if !matches!(self.queues.get(index)?, Queue::Fifo(_)) && room < self.longest {
             return None; // it cannot be looked at before it is taken
         }
         if self.is_one() {
-            let is_to = |packet: &Packet| receivers.of(packet) == to;
+            let is_to = |packet: &Packet| next_hops.of(packet) == to;
             return self.change(0, |queue| queue.dequeue_for(now, to, room, &is_to, packets, dropped));
         }
         self.change(index, |queue| match queue {

@@ -3,7 +3,7 @@
 
 use wifair_engine::{Stream, stream};
 use wifair_mac::{Access, MacEvent, RadioLinks, SignalSettings, SpatialChannel, StationSettings};
-use wifair_packet::{BROADCAST, Packet, PacketId, Packets, Receivers};
+use wifair_packet::{BROADCAST, NextHops, Packet, PacketId, Packets};
 use wifair_phy::propagation::Fading;
 use wifair_phy::{Reception, Timing};
 use wifair_queue::{Limit, Queue};
@@ -13,14 +13,14 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 const HOP_TO_ALL: u32 = 63;
 
 /// Hops to each of up to 63 stations, by their number, and to all.
-pub const RECEIVERS: Receivers<'static> = Receivers(&{
-    let mut receivers = [BROADCAST; HOP_TO_ALL as usize + 1];
+pub const NEXT_HOPS: NextHops<'static> = NextHops(&{
+    let mut next_hops = [BROADCAST; HOP_TO_ALL as usize + 1];
     let mut station = 0;
     while station < HOP_TO_ALL {
-        receivers[station as usize] = station;
+        next_hops[station as usize] = station;
         station += 1;
     }
-    receivers
+    next_hops
 });
 
 /// The hop of [`RECEIVERS`] that leads to this station, or to all.
@@ -104,7 +104,7 @@ impl Run {
 
     fn resend(&mut self, at: Time, from: u32, id: PacketId) {
         let mut dropped = vec![];
-        self.space.offer(at, from, id, &mut self.packets, &mut dropped, RECEIVERS);
+        self.space.offer(at, from, id, &mut self.packets, &mut dropped, NEXT_HOPS);
         assert!(dropped.is_empty());
     }
 
@@ -114,7 +114,7 @@ impl Run {
         while self.space.next() <= end && self.space.next() < Time::NEVER {
             let now = self.space.next();
             let mut dropped = vec![];
-            match self.space.advance(now, &mut self.packets, &mut dropped, &mut retry_limit_drops, RECEIVERS) {
+            match self.space.advance(now, &mut self.packets, &mut dropped, &mut retry_limit_drops, NEXT_HOPS) {
                 MacEvent::Nothing | MacEvent::NeedsArrivals => {}
                 MacEvent::Packet { to, id } => {
                     let from = self.packets[id].flow;

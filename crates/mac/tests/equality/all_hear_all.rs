@@ -7,7 +7,7 @@ use wifair_packet::Packets;
 use wifair_queue::Discipline;
 use wifair_units::{Duration, Time};
 
-use crate::common::RECEIVERS;
+use crate::common::NEXT_HOPS;
 use crate::scenario::*;
 
 /// The shortcut keeps no records.

@@ -215,7 +215,7 @@ macro_rules! run {
                     &mut packets,
                     &mut dropped,
                     &mut retry_limit_drops,
-                    RECEIVERS
+                    NEXT_HOPS
                 );
                 steps += taken;
                 match heard {
@@ -247,7 +247,7 @@ macro_rules! run {
             }
             for (station, offered) in offers {
                 let id = packets.insert(offered);
-                channel.offer(now, station, id, &mut packets, &mut dropped, RECEIVERS);
+                channel.offer(now, station, id, &mut packets, &mut dropped, NEXT_HOPS);
             }
             seen.extend(retry_limit_drops.drain(..).map(|(station, id)| Seen::GivenUp(now, station, id)));
             seen.extend(dropped.drain(..).map(|(id, cause)| Seen::Dropped(now, id, cause)));

@@ -30,7 +30,7 @@ use wifair_engine::{EventQueue, NextEventTree, Timers};
 use wifair_mac::edcaf::CategoryCounters;
 use wifair_mac::{AccessCategory, AirTime, Channel, Counters, MacEvent};
 use wifair_metrics::Jitter;
-use wifair_packet::{Kind, PacketId, Packets, Receivers, flag};
+use wifair_packet::{Kind, NextHops, PacketId, Packets, flag};
 use wifair_queue::Dropped;
 use wifair_units::{Duration, Time};
 
@@ -95,7 +95,7 @@ pub struct World {
     packets: Packets,
     hops: Vec<Hop>,
     /// [`Hop::receiver`] of each hop, side by side for channels.
-    receivers: Vec<u32>,
+    next_hops: Vec<u32>,
     event_queue: EventQueue<Task>,
     timers: Timers,
     channels: Vec<Channel>,
@@ -352,14 +352,14 @@ impl World {
     #[inline(always)]
     fn step_channel(&mut self, index: usize, bound: Time) {
         let channel = &mut self.channels[index];
-        let receivers = Receivers(&self.receivers);
+        let next_hops = NextHops(&self.next_hops);
         let (heard, steps) = channel.advance(
             &mut self.now,
             bound,
             &mut self.packets,
             &mut self.dropped,
             &mut self.retry_limit_drops,
-            receivers,
+            next_hops,
         );
         self.events = self.events + steps - 1;
         match heard {
@@ -505,16 +505,16 @@ impl World {
             self.catch_up_links(self.now);
         }
         let channel = &mut self.channels[index];
-        let receivers = Receivers(&self.receivers);
+        let next_hops = NextHops(&self.next_hops);
         let offered = if channel.edcafs().is_some() {
             let flow = self.packets[id].flow as usize;
             let category = match self.packets[id].kind {
                 Kind::Routing => AccessCategory::Be.index(),
                 _ => self.connections.get(flow).map_or(0, |connection| connection.category),
             };
-            channel.offer_in(self.now, from, category, id, &mut self.packets, &mut self.dropped, receivers)
+            channel.offer_in(self.now, from, category, id, &mut self.packets, &mut self.dropped, next_hops)
         } else {
-            channel.offer(self.now, from, id, &mut self.packets, &mut self.dropped, receivers)
+            channel.offer(self.now, from, id, &mut self.packets, &mut self.dropped, next_hops)
         };
         if offered {
             if self.on_turn != Some(index) {

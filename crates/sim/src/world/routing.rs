@@ -121,7 +121,7 @@ impl Routing {
     }
 
     /// Writes what `station` knows now into its hops; those that lead somewhere again are added to `found`.
-    fn write(&mut self, station: u32, hops: &mut [Hop], receivers: &mut [u32], found: &mut Vec<u32>) {
+    fn write(&mut self, station: u32, hops: &mut [Hop], next_hops: &mut [u32], found: &mut Vec<u32>) {
         let channel = self.channel as u16;
         for (row, destination) in self.destinations.iter().enumerate() {
             let place = self.first_row + row * self.stations.len() + station as usize;
@@ -129,7 +129,7 @@ impl Routing {
                 (_, Hop::End) => {}
                 (Some(to), before) => {
                     hops[place] = Hop::Air { channel, from: station, to };
-                    receivers[place] = to;
+                    next_hops[place] = to;
                     if matches!(before, Hop::NoPath { .. }) {
                         found.push(place as u32);
                     }
@@ -214,7 +214,7 @@ impl World {
     fn follow(&mut self, station: u32) {
         let Some(routing) = &mut self.routing else { return };
         let mut found = vec![];
-        routing.write(station, &mut self.hops, &mut self.receivers, &mut found);
+        routing.write(station, &mut self.hops, &mut self.next_hops, &mut found);
         routing.timers.set(station as usize, routing.stations[station as usize].next());
         let mut released = vec![];
         for hop in found {

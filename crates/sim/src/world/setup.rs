@@ -151,7 +151,7 @@ impl World {
             next_events: NextEventTree::new(FIRST_CHANNEL, channels.len() + links.len()),
             on_turn: None,
             packets: Packets::default(),
-            receivers: hops.iter().map(|hop| hop.receiver()).collect(),
+            next_hops: hops.iter().map(|hop| hop.receiver()).collect(),
             hops,
             event_queue,
             timers: Timers::new(0),

@@ -1,6 +1,6 @@
 //! The course of an exchange: who begins, what arrives, and what its end means for those who took part.
 
-use wifair_packet::{PacketId, Packets, Receivers};
+use wifair_packet::{NextHops, PacketId, Packets};
 use wifair_units::{Bytes, Duration, Time};
 
 use super::{GeneralChannel, Phase};
@@ -14,7 +14,7 @@ pub(super) const CF_END: Bytes = Bytes(20);
 
 impl GeneralChannel {
     /// One or more contenders begin to send; the others stop counting.
-    pub(super) fn start(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receivers: Receivers<'_>) {
+    pub(super) fn start(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, next_hops: NextHops<'_>) {
         let mut due = std::mem::take(&mut self.due);
         self.backoffs.take_due(now, &mut due);
         let contenders = &mut self.edcafs.contenders;
@@ -39,11 +39,11 @@ impl GeneralChannel {
             self.edcafs.contenders[*sender].won_at = now;
             self.edcafs.contenders[*sender].in_a_row = 0;
         }
-        self.send(now, packets, dropped, receivers);
+        self.send(now, packets, dropped, next_hops);
     }
 
     /// Those who have won the channel send.
-    pub(super) fn send(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receivers: Receivers<'_>) {
+    pub(super) fn send(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, next_hops: NextHops<'_>) {
         self.air.idle += now - self.accounted;
         self.accounted = now;
         self.began = now;
@@ -51,7 +51,7 @@ impl GeneralChannel {
             let sender = self.senders[place];
             let station = self.edcafs.station_of(sender);
             self.edcafs.counters[station].attempts += 1;
-            self.edcafs.form(now, sender, packets, dropped, receivers);
+            self.edcafs.form(now, sender, packets, dropped, next_hops);
         }
         if self.senders.len() > 1 {
             let longest = self.senders.iter().map(|sender| self.opening(*sender)).max();
@@ -163,11 +163,11 @@ impl GeneralChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         let sender = self.senders[0];
         let excess = self.nav_excess(sender);
-        let more = self.edcafs.succeed(now, sender, packets, dropped, retry_limit_drops, receivers);
+        let more = self.edcafs.succeed(now, sender, packets, dropped, retry_limit_drops, next_hops);
         if more && self.edcafs.may_go_on(now, sender) {
             self.phase = Phase::Gap;
             self.next = now + self.edcafs.access.timing.sifs;
@@ -241,7 +241,7 @@ impl GeneralChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         let (sender, timing) = (self.senders[0], self.edcafs.access.timing);
         let station = self.edcafs.station_of(sender);
@@ -256,7 +256,7 @@ impl GeneralChannel {
             self.idle_from(now + timing.sifs + response);
             now
         };
-        self.fail(now, sender, false, ended, None, packets, dropped, retry_limit_drops, receivers);
+        self.fail(now, sender, false, ended, None, packets, dropped, retry_limit_drops, next_hops);
         self.next = self.backoffs.next();
     }
 
@@ -267,7 +267,7 @@ impl GeneralChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         self.air.collision += now - self.accounted;
         self.accounted = now;
@@ -292,7 +292,7 @@ impl GeneralChannel {
                 // Nobody answers a broadcast, so its sender does not know.
                 retry_limit_drops.push((number(station), self.edcafs.contenders[sender].ppdu.first));
                 let from = now + nav + self.edcafs.contenders[sender].aifs;
-                let more = self.edcafs.succeed(now, sender, packets, dropped, retry_limit_drops, receivers);
+                let more = self.edcafs.succeed(now, sender, packets, dropped, retry_limit_drops, next_hops);
                 let slots = u64::from(self.edcafs.contenders[sender].contention.draw());
                 self.backoffs.start_at(number(sender), from, slots, more);
             } else {
@@ -301,7 +301,7 @@ impl GeneralChannel {
                 let aifs = self.edcafs.contenders[sender].aifs;
                 let from = (self.edcafs.access.eifs == Eifs::Nav)
                     .then(|| (ended + self.edcafs.access.answer_timeout).max(now + nav) + aifs);
-                self.fail(now, sender, by_rts, ended, from, packets, dropped, retry_limit_drops, receivers);
+                self.fail(now, sender, by_rts, ended, from, packets, dropped, retry_limit_drops, next_hops);
             }
         }
         self.senders = senders;
@@ -321,7 +321,7 @@ impl GeneralChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         let expired = ended + self.edcafs.access.answer_timeout;
         let contender = &self.edcafs.contenders[sender];
@@ -332,7 +332,7 @@ impl GeneralChannel {
             SlotRules::Dcf => (expired + late).max(earliest),
             SlotRules::Edca => expired.max(now) + contender.aifs,
         });
-        let more = self.edcafs.fail(now, sender, by_rts, packets, dropped, retry_limit_drops, receivers);
+        let more = self.edcafs.fail(now, sender, by_rts, packets, dropped, retry_limit_drops, next_hops);
         let slots = u64::from(self.edcafs.contenders[sender].contention.draw());
         self.backoffs.start_at(number(sender), from, slots, more);
     }

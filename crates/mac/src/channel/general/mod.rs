@@ -18,7 +18,7 @@ mod backoffs;
 mod exchanges;
 mod record;
 
-use wifair_packet::{PacketId, Packets, Receivers};
+use wifair_packet::{NextHops, PacketId, Packets};
 use wifair_units::{Duration, Time};
 
 use self::backoffs::Backoffs;
@@ -177,7 +177,7 @@ impl GeneralChannel {
         air
     }
 
-    /// `station` gets a packet to send, of the category that its kind has. `receivers` tells the station to which a
+    /// `station` gets a packet to send, of the category that its kind has. `next_hops` tells the station to which a
     /// packet goes next.
     pub fn offer(
         &mut self,
@@ -186,9 +186,9 @@ impl GeneralChannel {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
-        self.offer_in(now, station, 0, id, packets, dropped, receivers);
+        self.offer_in(now, station, 0, id, packets, dropped, next_hops);
     }
 
     /// The same; `category` is the place of the packet's category where its kind does not decide. Returns whether
@@ -202,10 +202,10 @@ impl GeneralChannel {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> bool {
         let (index, has_looked, is_loaded) =
-            self.edcafs.enqueue(now, station, category, id, packets, dropped, receivers);
+            self.edcafs.enqueue(now, station, category, id, packets, dropped, next_hops);
         if is_loaded {
             self.request_access(now, index);
         }
@@ -220,9 +220,9 @@ impl GeneralChannel {
         index: usize,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> bool {
-        let is_loaded = self.edcafs.load(now, index, packets, dropped, receivers);
+        let is_loaded = self.edcafs.load(now, index, packets, dropped, next_hops);
         if !is_loaded {
             self.backoffs.rest(number(index));
         }
@@ -230,10 +230,10 @@ impl GeneralChannel {
     }
 
     /// Asks the queues again that held packets back until now.
-    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receivers: Receivers<'_>) {
+    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, next_hops: NextHops<'_>) {
         while let Some(index) = self.edcafs.paused_queues.wake(now) {
             let index = index as usize;
-            if self.edcafs.contenders[index].task.is_none() && self.load(now, index, packets, dropped, receivers) {
+            if self.edcafs.contenders[index].task.is_none() && self.load(now, index, packets, dropped, next_hops) {
                 self.request_access(now, index);
             }
         }
@@ -278,48 +278,48 @@ impl GeneralChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> MacEvent {
         if let Some(event) = self.edcafs.due(now, retry_limit_drops) {
             return event;
         }
         if now < self.next {
-            self.wake(now, packets, dropped, receivers);
+            self.wake(now, packets, dropped, next_hops);
             return MacEvent::Nothing;
         }
         if self.tap.is_some() {
             self.record(now, packets);
         }
         match self.phase {
-            Phase::Idle => self.start(now, packets, dropped, receivers),
-            Phase::Gap => self.send(now, packets, dropped, receivers),
+            Phase::Idle => self.start(now, packets, dropped, next_hops),
+            Phase::Gap => self.send(now, packets, dropped, next_hops),
             Phase::Data => {
                 let is_answered = self.receive(now, retry_limit_drops);
                 if !is_answered {
-                    self.miss(now, packets, dropped, retry_limit_drops, receivers);
+                    self.miss(now, packets, dropped, retry_limit_drops, next_hops);
                 }
                 return self.edcafs.tell_next();
             }
             Phase::Response { lost: false } => {
                 self.account_response(now);
-                self.succeed(now, packets, dropped, retry_limit_drops, receivers);
+                self.succeed(now, packets, dropped, retry_limit_drops, next_hops);
             }
             Phase::Broadcast => {
                 let sender = self.senders[0];
                 let from = number(self.edcafs.station_of(sender));
                 let id = self.edcafs.contenders[sender].ppdu.first;
                 self.account_exchange(now);
-                self.succeed(now, packets, dropped, retry_limit_drops, receivers);
+                self.succeed(now, packets, dropped, retry_limit_drops, next_hops);
                 self.receivers.clear();
                 self.receivers.extend((0..number(self.edcafs.stations.len())).filter(|station| *station != from));
                 return MacEvent::Broadcast { from, id };
             }
-            Phase::Response { lost: true } => self.miss(now, packets, dropped, retry_limit_drops, receivers),
+            Phase::Response { lost: true } => self.miss(now, packets, dropped, retry_limit_drops, next_hops),
             Phase::CfEnd { more } => {
                 self.account_cf_end(now);
                 self.finish(now, more);
             }
-            Phase::Collision => self.resolve(now, packets, dropped, retry_limit_drops, receivers),
+            Phase::Collision => self.resolve(now, packets, dropped, retry_limit_drops, next_hops),
         }
         MacEvent::Nothing
     }

@@ -14,7 +14,7 @@
 
 mod bookkeeping;
 
-use wifair_packet::{PacketId, Packets, Receivers};
+use wifair_packet::{NextHops, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use crate::category::{Category, First};
@@ -222,7 +222,7 @@ impl ReferenceChannel {
         timing.rts() + timing.sifs + timing.cts() + timing.sifs
     }
 
-    /// `station` gets a packet to send. `receiver` tells the station to which a packet goes next.
+    /// `station` gets a packet to send. `next_hops` tells to which station a packet goes next.
     pub fn offer(
         &mut self,
         now: Time,
@@ -230,13 +230,13 @@ impl ReferenceChannel {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         let packet = &packets[id];
-        let (to, ordinary) = (receivers.of(packet), !self.goes_first.takes(packet));
+        let (to, ordinary) = (next_hops.of(packet), !self.goes_first.takes(packet));
         let index = 2 * station as usize + usize::from(ordinary);
         self.contenders[index].queue.enqueue(now, id, to, packets, dropped);
-        if self.contenders[index].frame.is_none() && self.load(now, index, packets, dropped, receivers) {
+        if self.contenders[index].frame.is_none() && self.load(now, index, packets, dropped, next_hops) {
             self.request(now, index);
         }
     }
@@ -248,7 +248,7 @@ impl ReferenceChannel {
         index: usize,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> bool {
         let station = index / 2;
         if self.air_use.is_wanted() {
@@ -256,7 +256,7 @@ impl ReferenceChannel {
         }
         let frame = self.contenders[index].queue.dequeue(now, packets, dropped).map(|id| {
             let packet = &packets[id];
-            let to = receivers.of(packet);
+            let to = next_hops.of(packet);
             let length = frame_length(&self.access.timing, packet, self.nodes[station].routing_overhead);
             let rate_of = if station == self.ap as usize && to != BROADCAST { to as usize } else { station };
             let rate = if to == BROADCAST { self.access.broadcast_rate } else { self.nodes[rate_of].rate };
@@ -285,10 +285,10 @@ impl ReferenceChannel {
     }
 
     /// Asks the queues again that held packets back until now.
-    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receivers: Receivers<'_>) {
+    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, next_hops: NextHops<'_>) {
         while let Some(index) = self.paused_queues.wake(now) {
             let index = index as usize;
-            if self.contenders[index].frame.is_none() && self.load(now, index, packets, dropped, receivers) {
+            if self.contenders[index].frame.is_none() && self.load(now, index, packets, dropped, next_hops) {
                 self.request(now, index);
             }
         }
@@ -333,10 +333,10 @@ impl ReferenceChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> MacEvent {
         if now < self.next {
-            self.wake(now, packets, dropped, receivers);
+            self.wake(now, packets, dropped, next_hops);
             return MacEvent::Nothing;
         }
         if self.tap.is_some() {
@@ -348,20 +348,20 @@ impl ReferenceChannel {
             Phase::Data { spoilt: false } => return self.receive(now),
             Phase::Ack { lost: false } => {
                 self.account_ack(now);
-                self.succeed(now, packets, dropped, receivers);
+                self.succeed(now, packets, dropped, next_hops);
             }
             Phase::Broadcast => {
                 let (from, frame) = (self.senders[0] / 2, self.frame(self.senders[0]));
                 self.account_exchange(now, Duration::ZERO);
-                self.succeed(now, packets, dropped, receivers);
+                self.succeed(now, packets, dropped, next_hops);
                 self.receivers.clear();
                 self.receivers.extend((0..self.nodes.len()).filter(|node| *node != from).map(number));
                 return MacEvent::Broadcast { from: number(from), id: frame.id };
             }
             Phase::Data { spoilt: true } | Phase::Ack { lost: true } => {
-                self.miss(now, packets, dropped, retry_limit_drops, receivers);
+                self.miss(now, packets, dropped, retry_limit_drops, next_hops);
             }
-            Phase::Collision => self.resolve(now, packets, dropped, retry_limit_drops, receivers),
+            Phase::Collision => self.resolve(now, packets, dropped, retry_limit_drops, next_hops),
         }
         MacEvent::Nothing
     }
@@ -475,13 +475,13 @@ impl ReferenceChannel {
 
     /// A frame is done: contention window and retries return to their start. Another follows at once if the TXOP lasts,
     /// otherwise a backoff, whether there is another frame or not (10.3.4.3).
-    fn succeed(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receivers: Receivers<'_>) {
+    fn succeed(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, next_hops: NextHops<'_>) {
         let sender = self.senders[0];
         let done = self.frame(sender);
         self.counters[sender / 2].delivered += 1;
         self.in_a_row += 1;
         self.contenders[sender].contention.reset();
-        let more = self.load(now, sender, packets, dropped, receivers);
+        let more = self.load(now, sender, packets, dropped, next_hops);
         if more && self.may_go_on(now, sender) {
             self.phase = Phase::Gap;
             self.next = now + self.access.timing.sifs;
@@ -533,7 +533,7 @@ impl ReferenceChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         let (sender, timing) = (self.senders[0], self.access.timing);
         let frame = self.frame(sender);
@@ -548,7 +548,7 @@ impl ReferenceChannel {
             self.idle_from(now + timing.sifs + frame.ack);
             now
         };
-        self.fail(now, sender, false, ended, packets, dropped, retry_limit_drops, receivers);
+        self.fail(now, sender, false, ended, packets, dropped, retry_limit_drops, next_hops);
         self.reschedule();
     }
 
@@ -559,7 +559,7 @@ impl ReferenceChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         self.air.collision += now - self.accounted;
         self.accounted = now;
@@ -586,11 +586,11 @@ impl ReferenceChannel {
                 let contender = &mut self.contenders[sender];
                 contender.contention.reset();
                 contender.from = now + nav + contender.aifs;
-                self.load(now, sender, packets, dropped, receivers);
+                self.load(now, sender, packets, dropped, next_hops);
                 self.contenders[sender].draw();
             } else {
                 let by_rts = self.is_protected(&frame);
-                self.fail(now, sender, by_rts, self.began + air, packets, dropped, retry_limit_drops, receivers);
+                self.fail(now, sender, by_rts, self.began + air, packets, dropped, retry_limit_drops, next_hops);
                 let contender = &mut self.contenders[sender];
                 let expired = self.began + air + self.access.answer_timeout;
                 if self.access.eifs == Eifs::Nav {
@@ -614,7 +614,7 @@ impl ReferenceChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         let frame = self.frame(sender);
         let expired = ended + self.access.answer_timeout;
@@ -628,7 +628,7 @@ impl ReferenceChannel {
             if !frame.received {
                 retry_limit_drops.push((number(sender / 2), frame.id));
             }
-            self.load(now, sender, packets, dropped, receivers);
+            self.load(now, sender, packets, dropped, next_hops);
         }
         self.contenders[sender].draw();
     }

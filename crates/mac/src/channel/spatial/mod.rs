@@ -41,7 +41,7 @@ mod rx_power;
 mod signal;
 mod threshold;
 
-use wifair_packet::{PacketId, Packets, Receivers};
+use wifair_packet::{NextHops, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use self::air_accounting::AirAccounting;
@@ -207,7 +207,7 @@ struct Call<'a> {
     packets: &'a mut Packets,
     dropped: &'a mut Dropped,
     retry_limit_drops: &'a mut Vec<(u32, PacketId)>,
-    receivers: Receivers<'a>,
+    next_hops: NextHops<'a>,
 }
 
 impl Call<'_> {
@@ -469,7 +469,7 @@ impl SpatialChannel {
         accounting.air
     }
 
-    /// `station` gets a packet to send. `receiver` tells the station to which a packet goes next.
+    /// `station` gets a packet to send. `next_hops` tells to which station a packet goes next.
     #[inline]
     pub fn offer(
         &mut self,
@@ -478,14 +478,14 @@ impl SpatialChannel {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         if self.edca.is_some() {
-            return self.offer_in(now, station, 0, id, packets, dropped, receivers);
+            return self.offer_in(now, station, 0, id, packets, dropped, next_hops);
         }
-        let to = receivers.of(&packets[id]);
+        let to = next_hops.of(&packets[id]);
         self.queues[station as usize].enqueue(now, id, to, packets, dropped);
-        let mut call = Call { now, packets, dropped, retry_limit_drops: &mut vec![], receivers };
+        let mut call = Call { now, packets, dropped, retry_limit_drops: &mut vec![], next_hops };
         if self.stations[station as usize].frame.is_none() && self.load(station, &mut call) {
             if self.exchange.is_some_and(|exchange| !exchange.is_answered_by(station)) {
                 self.split_exchange();
@@ -521,9 +521,9 @@ impl SpatialChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> MacEvent {
-        self.go_on(&mut { now }, now, packets, dropped, retry_limit_drops, receivers).0
+        self.go_on(&mut { now }, now, packets, dropped, retry_limit_drops, next_hops).0
     }
 
     /// Goes on at the time of [`SpatialChannel::next`], which is `now`, and then on and on before `bound`, until
@@ -535,9 +535,9 @@ impl SpatialChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> (MacEvent, u64) {
-        let mut call = Call { now: *now, packets, dropped, retry_limit_drops, receivers };
+        let mut call = Call { now: *now, packets, dropped, retry_limit_drops, next_hops };
         let mut steps = 0;
         loop {
             let heard = self.step(bound, &mut call, &mut steps);

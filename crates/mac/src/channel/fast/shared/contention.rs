@@ -11,9 +11,9 @@ impl SharedChannel {
         station: u32,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
-        if self.load(now, station, packets, dropped, receivers) {
+        if self.load(now, station, packets, dropped, next_hops) {
             self.request(now, station);
         }
     }

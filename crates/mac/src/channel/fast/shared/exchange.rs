@@ -43,7 +43,7 @@ impl SharedChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         self.collision += now - began;
         let met = self.met();
@@ -54,13 +54,13 @@ impl SharedChannel {
         };
         if !met {
             // An RTS without answer.
-            self.resolve_one(now, began, last, self.sender, packets, dropped, retry_limit_drops, receivers);
+            self.resolve_one(now, began, last, self.sender, packets, dropped, retry_limit_drops, next_hops);
         }
         for place in 0..self.senders.len() {
             let sender = self.senders[place];
             let state = &mut self.stations[sender as usize];
             if !state.is_simple || self.access.eifs == Eifs::Nav {
-                self.resolve_one(now, began, last, sender, packets, dropped, retry_limit_drops, receivers);
+                self.resolve_one(now, began, last, sender, packets, dropped, retry_limit_drops, next_hops);
                 continue;
             }
             let air = state.sent().air;
@@ -68,7 +68,7 @@ impl SharedChannel {
             state.counters.collided += air;
             let resumes = self.access.after_timeout(began + air, now);
             if state.contention.fail(&self.access, true) {
-                self.drop_at_retry_limit(now, sender, resumes, packets, dropped, retry_limit_drops, receivers);
+                self.drop_at_retry_limit(now, sender, resumes, packets, dropped, retry_limit_drops, next_hops);
             } else {
                 state.back_off(sender, resumes, self.origin, &mut self.slots, &mut self.off_grid);
             }
@@ -95,7 +95,7 @@ impl SharedChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         let difs = self.access.timing.difs;
         let ended = began + self.opening(sender);
@@ -111,7 +111,7 @@ impl SharedChannel {
             retry_limit_drops.push((sender, id));
             state.counters.delivered += 1;
             state.contention.reset();
-            self.load(now, sender, packets, dropped, receivers);
+            self.load(now, sender, packets, dropped, next_hops);
             self.back_off(sender, now + nav + difs);
             return;
         }
@@ -120,7 +120,7 @@ impl SharedChannel {
             _ => self.access.after_timeout(ended, now),
         };
         // An RTS, or a frame too short for one: the short count.
-        self.fail(now, sender, true, resumes, packets, dropped, retry_limit_drops, receivers);
+        self.fail(now, sender, true, resumes, packets, dropped, retry_limit_drops, next_hops);
     }
 
     /// The data frame ends and is received.
@@ -174,13 +174,13 @@ impl SharedChannel {
         now: Time,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> bool {
         let sender = self.sender;
         let state = &mut self.stations[sender as usize];
         state.counters.control += state.sent().ack;
         if self.has_sequel || self.rounds_nav && !state.is_simple {
-            self.succeed(now, packets, dropped, receivers);
+            self.succeed(now, packets, dropped, next_hops);
             return false;
         }
         state.counters.delivered += 1;
@@ -189,7 +189,7 @@ impl SharedChannel {
         state.backoff_end = self.slots.count() + slots;
         self.phase = Phase::Idle;
         self.origin = now + self.access.timing.difs;
-        let goes_on = self.fast_load(now, sender, packets, dropped, receivers);
+        let goes_on = self.fast_load(now, sender, packets, dropped, next_hops);
         if goes_on {
             self.slots.insert(sender, slots);
         }
@@ -207,13 +207,7 @@ impl SharedChannel {
     /// another frame or not (10.3.4.3). Where the NAV of bystanders is rounded, sender and receiver, who have none, may
     /// resume before them.
     #[inline(never)]
-    pub(super) fn succeed(
-        &mut self,
-        now: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        receivers: Receivers<'_>,
-    ) {
+    pub(super) fn succeed(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, next_hops: NextHops<'_>) {
         let sender = self.sender;
         let resumes = now + self.access.timing.difs;
         let state = &mut self.stations[sender as usize];
@@ -227,7 +221,7 @@ impl SharedChannel {
         let unicast = frame.to != BROADCAST;
         let excess = if unicast { self.access.nav_excess(frame.ack, after_rts) } else { Duration::ZERO };
         self.idle_from(resumes + excess);
-        self.load(now, sender, packets, dropped, receivers);
+        self.load(now, sender, packets, dropped, next_hops);
         self.back_off(sender, resumes);
         if excess > Duration::ZERO {
             self.nav = now + excess;
@@ -257,7 +251,7 @@ impl SharedChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         let sender = self.sender;
         let frame = self.stations[sender as usize].frame.expect("a sender has a frame");
@@ -282,7 +276,7 @@ impl SharedChannel {
             packets,
             dropped,
             retry_limit_drops,
-            receivers,
+            next_hops,
         );
         self.reschedule();
     }
@@ -299,10 +293,10 @@ impl SharedChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         if self.stations[sender as usize].contention.fail(&self.access, is_short) {
-            self.drop_at_retry_limit(now, sender, resumes, packets, dropped, retry_limit_drops, receivers);
+            self.drop_at_retry_limit(now, sender, resumes, packets, dropped, retry_limit_drops, next_hops);
         } else {
             self.back_off(sender, resumes);
         }
@@ -319,14 +313,14 @@ impl SharedChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         let state = &mut self.stations[sender as usize];
         state.counters.retry_limit_drops += 1;
         if let Some(Frame { id, received: false, .. }) = state.frame {
             retry_limit_drops.push((sender, id));
         }
-        self.load(now, sender, packets, dropped, receivers);
+        self.load(now, sender, packets, dropped, next_hops);
         self.back_off(sender, resumes);
     }
 }

@@ -16,7 +16,7 @@
 //! - A sender that gave up a frame takes the next one out of its queue when the collision ends, not at the timeout.
 //! - A frame spoilt by an error probability sets the NAV of all but its receiver, as if they had read it.
 
-use wifair_packet::{Kind, PacketId, Packets, Receivers};
+use wifair_packet::{Kind, NextHops, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 mod contention;
@@ -326,7 +326,7 @@ impl SharedChannel {
         self.stations[station as usize].frame.filter(|frame| !frame.received).map(|frame| frame.id)
     }
 
-    /// `station` gets a packet to send. `receiver` tells the station to which a packet goes next. Returns whether
+    /// `station` gets a packet to send. `next_hops` tells to which station a packet goes next. Returns whether
     /// [`SharedChannel::next`] may have changed.
     #[inline]
     pub fn offer(
@@ -336,15 +336,15 @@ impl SharedChannel {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> bool {
         let state = &mut self.stations[station as usize];
         match &mut state.queue {
             Queue::Fifo(fifo) => fifo.enqueue(now, id, 0, packets, dropped), // looks at nobody
-            other => other.enqueue(now, id, receivers.of(&packets[id]), packets, dropped),
+            other => other.enqueue(now, id, next_hops.of(&packets[id]), packets, dropped),
         }
         if state.frame.is_none() {
-            self.wake_up(now, station, packets, dropped, receivers);
+            self.wake_up(now, station, packets, dropped, next_hops);
             return true;
         }
         if station == self.ap {
@@ -372,12 +372,12 @@ impl SharedChannel {
         station: u32,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> bool {
         if self.air_use.is_wanted() {
             self.tell_air(now, station);
         }
-        self.fast_load(now, station, packets, dropped, receivers)
+        self.fast_load(now, station, packets, dropped, next_hops)
     }
 
     /// The same where nobody wants to know about the air, for the one place where it is needed most.
@@ -388,7 +388,7 @@ impl SharedChannel {
         station: u32,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> bool {
         let state = &mut self.stations[station as usize];
         if let Some(source) = &state.source
@@ -404,7 +404,7 @@ impl SharedChannel {
             self.fall_silent(now, station);
             return false;
         };
-        let to = receivers.of(packet);
+        let to = next_hops.of(packet);
         let length = if packet.kind == Kind::Routing {
             frame_length(&self.access.timing, packet, Bytes(0))
         } else {
@@ -464,9 +464,9 @@ impl SharedChannel {
 
     /// Asks the queues again that held packets back until now.
     #[cold]
-    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, receivers: Receivers<'_>) {
+    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, next_hops: NextHops<'_>) {
         while let Some(station) = self.paused_queues.wake(now) {
-            if self.stations[station as usize].frame.is_none() && self.load(now, station, packets, dropped, receivers) {
+            if self.stations[station as usize].frame.is_none() && self.load(now, station, packets, dropped, next_hops) {
                 self.request(now, station);
             }
         }
@@ -479,9 +479,9 @@ impl SharedChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> MacEvent {
-        self.go_on(&mut now, Time::ZERO, packets, dropped, retry_limit_drops, receivers).0
+        self.go_on(&mut now, Time::ZERO, packets, dropped, retry_limit_drops, next_hops).0
     }
 
     /// Goes on at the time of [`SharedChannel::next`], which is `now`, and then on and on before `bound`, until
@@ -495,10 +495,10 @@ impl SharedChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> (MacEvent, u64) {
         if *now < self.next {
-            self.wake(*now, packets, dropped, receivers);
+            self.wake(*now, packets, dropped, next_hops);
             return (MacEvent::Nothing, 1);
         }
         let mut at = *now;
@@ -511,7 +511,7 @@ impl SharedChannel {
                     steps -= 1;
                     break MacEvent::NeedsArrivals;
                 }
-                let goes_on = self.finish(at, packets, dropped, receivers);
+                let goes_on = self.finish(at, packets, dropped, next_hops);
                 if !goes_on {
                     bound = bound.min(self.paused_queues.next());
                 }
@@ -536,7 +536,7 @@ impl SharedChannel {
                 steps -= 1;
                 break MacEvent::NeedsArrivals;
             }
-            let broadcast = self.general_advance(at, packets, dropped, retry_limit_drops, receivers);
+            let broadcast = self.general_advance(at, packets, dropped, retry_limit_drops, next_hops);
             bound = bound.min(self.paused_queues.next());
             if let Some(id) = broadcast {
                 break MacEvent::Broadcast { from: self.sender, id };
@@ -561,16 +561,16 @@ impl SharedChannel {
         packets: &mut Packets,
         dropped: &mut Dropped,
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) -> Option<PacketId> {
         match self.phase {
-            Phase::Collision { began } => self.resolve(now, began, packets, dropped, retry_limit_drops, receivers),
-            Phase::Spoilt | Phase::LostAck => self.miss(now, packets, dropped, retry_limit_drops, receivers),
+            Phase::Collision { began } => self.resolve(now, began, packets, dropped, retry_limit_drops, next_hops),
+            Phase::Spoilt | Phase::LostAck => self.miss(now, packets, dropped, retry_limit_drops, next_hops),
             Phase::Broadcast => {
                 let from = self.sender;
                 let id = self.stations[from as usize].sent().id;
                 self.account_exchange(from, false);
-                self.succeed(now, packets, dropped, receivers);
+                self.succeed(now, packets, dropped, next_hops);
                 self.receivers.clear();
                 self.receivers.extend((0..).take(self.stations.len()).filter(|station| *station != from));
                 return Some(id);

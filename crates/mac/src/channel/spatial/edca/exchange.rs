@@ -81,7 +81,7 @@ impl SpatialChannel {
         let edca = self.edca.as_deref_mut().expect("the stations have categories");
         let index = edca.current[sender as usize];
         edca.edcafs.counters[sender as usize].attempts += 1;
-        edca.edcafs.form(now, index, call.packets, call.dropped, call.receivers);
+        edca.edcafs.form(now, index, call.packets, call.dropped, call.next_hops);
         let ppdu = &edca.edcafs.contenders[index].ppdu;
         if ppdu.to != BROADCAST
             && let Some(rates) = &mut self.rates
@@ -318,7 +318,7 @@ impl SpatialChannel {
         }
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let index = edca.current[station as usize];
-        let more = edca.edcafs.succeed(now, index, call.packets, call.dropped, call.retry_limit_drops, call.receivers);
+        let more = edca.edcafs.succeed(now, index, call.packets, call.dropped, call.retry_limit_drops, call.next_hops);
         if more && holds && edca.edcafs.may_go_on(now, index) {
             self.backoffs[station as usize].engaged = true;
             self.stations[station as usize].stage = Stage::Continues;
@@ -385,8 +385,8 @@ impl SpatialChannel {
                 if let Some(rates) = self.rates.as_mut().filter(|_| !by_rts) {
                     rates.report(now, station, false);
                 }
-                let Call { packets, dropped, retry_limit_drops, receivers, .. } = call;
-                let more = edca.edcafs.fail(now, index, by_rts, packets, dropped, retry_limit_drops, *receivers);
+                let Call { packets, dropped, retry_limit_drops, next_hops, .. } = call;
+                let more = edca.edcafs.fail(now, index, by_rts, packets, dropped, retry_limit_drops, *next_hops);
                 timeout = Some(transmission.end + self.access.answer_timeout);
                 self.stations[station as usize].stage = Stage::Rest;
                 self.start_backoff(station, index, more);

@@ -8,7 +8,7 @@ mod aggregate_reception;
 mod backoff;
 mod exchange;
 
-use wifair_packet::{PacketId, Packets, Receivers};
+use wifair_packet::{NextHops, PacketId, Packets};
 use wifair_units::Time;
 
 use self::aggregate_reception::AggregateReception;
@@ -129,7 +129,7 @@ impl SpatialChannel {
     }
 
     /// `station` gets a packet to send; `category` is the place of its category where its kind does not decide.
-    /// `receivers` tells the station to which a packet goes next.
+    /// `next_hops` tells to which station a packet goes next.
     ///
     /// # Panics
     /// If the stations have no categories.
@@ -142,10 +142,10 @@ impl SpatialChannel {
         id: PacketId,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        receivers: Receivers<'_>,
+        next_hops: NextHops<'_>,
     ) {
         let edcafs = &mut self.categories().edcafs;
-        let (index, _, is_loaded) = edcafs.enqueue(now, station, category, id, packets, dropped, receivers);
+        let (index, _, is_loaded) = edcafs.enqueue(now, station, category, id, packets, dropped, next_hops);
         edcafs.after_offer(now, station);
         if is_loaded {
             self.request_in(now, index);
@@ -206,7 +206,7 @@ impl SpatialChannel {
             while let Some(index) = self.categories().edcafs.paused_queues.wake(call.now) {
                 let (index, edcafs) = (index as usize, &mut self.categories().edcafs);
                 if edcafs.contenders[index].task.is_none()
-                    && edcafs.load(call.now, index, call.packets, call.dropped, call.receivers)
+                    && edcafs.load(call.now, index, call.packets, call.dropped, call.next_hops)
                 {
                     self.request_in(call.now, index);
                 }

@@ -95,7 +95,7 @@ impl SpatialChannel {
         }
         let frame = self.queues[index].dequeue(call.now, call.packets, call.dropped).map(|id| {
             let packet = &call.packets[id];
-            let to = call.receivers.of(packet);
+            let to = call.next_hops.of(packet);
             let length = frame_length(&self.access.timing, packet, self.stations[index].routing_overhead);
             let from_ap = self.stations[index].ap.is_some() && to != BROADCAST;
             let rate_of = if from_ap { to } else { station };
