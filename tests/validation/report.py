@@ -36,9 +36,10 @@ Bonferroni's correction, or Holm's, a row among hundreds has to be enormously of
 follows the share of rows that differ, so more rows of the same kind leave it where it is. Rows that agree still lower
 it, so three numbers stand beside it that do not depend on what else is on the page. A row with p below 5 % that passes
 has the word `weak`: alone it would differ. All in all {alone} of {tests} t tests have p below 5 %, where chance would
-have {expected:.0f}; the chance of so many is {chance:.1g}, so wifair and the references are not the same thing in every
-row that passes. And a bias too small for one row shows in many: {above} of the means are above those of the reference
-and {below} below (p = {p:.2g} by the sign test); each section has its own.
+have {expected:.0f}. Were the tests independent the chance of so many would be {chance:.1g}; goodput and Jain's index
+of the same runs are not, so that number is only a sign, but a clear one: wifair and the references are not the same
+thing in every row that passes. And a bias too small for one row shows in many: {above} of the means are above those of
+the reference and {below} below (p = {p:.2g} by the sign test); each section has its own.
 
 Of {total} comparisons that are held to something {agree} agree; the others are marked, each with its reason or the
 word that there is none. Where ns-2 was run again with its routing and address resolution kept out, those runs count;
