@@ -101,6 +101,26 @@ def test_programs_talk_over_the_air_and_nothing_is_left(cell: Path) -> None:
     assert replayed["connections"] == document["connections"]
 
 
+def test_what_an_emulation_would_replace_is_refused_before_it_begins(cell: Path) -> None:
+    outputs = {"--out": "results", "--pcap": "captures", "--frames": "frames.csv", "--record": "packets.rec"}
+    command = ["emulate", "cell.toml", "--no-flows", "--quiet", "--exec", "sta1", "ping -q -c 1 server"]
+
+    def held() -> dict[str, bytes]:
+        return {str(path): path.read_bytes() for path in sorted(cell.rglob("*")) if path.is_file()}
+
+    everything = [word for option in outputs.items() for word in option]
+    assert wifair(*command, *everything, cwd=cell).returncode == 0
+    before = held()
+    for option in outputs.items():
+        refused = wifair(*command, *option, cwd=cell)
+        assert (refused.returncode, "--force" in refused.stderr) == (2, True), (option, refused.stderr)
+        assert held() == before, option
+    forced = wifair(*command, *everything, "--force", cwd=cell)
+    assert forced.returncode == 0, forced.stderr
+    assert held().keys() == before.keys()
+    assert held() != before, "another ping has other times"
+
+
 def test_simulated_flows_contend_with_real_ones(cell: Path) -> None:
     said = wifair("emulate", "cell.toml", "--json", "--exec", "sta1", "ping -q -c 5 -i 0.2 server", cwd=cell)
     assert said.returncode == 0, said.stderr

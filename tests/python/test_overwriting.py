@@ -59,6 +59,7 @@ COMMANDS = {
     "import iperf3 --figure": ("import", "iperf3", "{exchange}/3up.json", "--figure", "{out}.png"),
     "import flent --figure": ("import", "flent", "{exchange}/three_up.flent.gz", "--figure", "{out}.pdf"),
     "export flent": ("export", "flent", "{results}", "{out}.flent"),
+    "reproduce --out": ("reproduce", "lee2007/calc_215", "--quiet", "--out", "{out}"),
     "init": ("init", "hot-spot", "{out}.toml"),
 }
 

@@ -14,7 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import wifair
+from click.testing import CliRunner
 from testbed import ETHERNET, SERVER, Testbed, records
+from wifair.cli import main
 from wifair.measure import journal
 from wifair.measure.report import side_by_side, text
 from wifair.measure.results import Measurement
@@ -135,6 +137,17 @@ def test_the_report_has_a_row_for_each_flow(measured: Measurement, tmp_path: Pat
     assert (tmp_path / "table.csv").read_text().count("\n") == 1 + 6
     header = (tmp_path / "cases" / "two-up" / "flows.csv").read_text().splitlines()[0]
     assert header.startswith("seed,name,direction,goodput_bps")
+
+
+def test_a_figure_of_a_report_is_replaced_with_force_only(measured: Measurement, tmp_path: Path) -> None:
+    figure = tmp_path / "report.png"
+    command = ["measure", "report", str(measured.folder), "--figure", str(figure)]
+    figure.write_text("of somebody else")
+    refused = CliRunner().invoke(main, command)
+    assert (refused.exit_code, "--force" in refused.stderr) == (2, True), refused.output
+    assert figure.read_text() == "of somebody else"
+    assert CliRunner().invoke(main, [*command, "--force"]).exit_code == 0
+    assert figure.read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_same_network_simulated_agrees(measured: Measurement) -> None:
