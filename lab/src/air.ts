@@ -176,7 +176,7 @@ export class Air {
       this.timer = undefined;
       void this.fetch();
     }, REST_MS);
-    this.look(now_s);
+    if (!isSame || now_s !== this.now_s) this.look(now_s);
   }
 
   /** Whether frames are recorded, or will be soon. */

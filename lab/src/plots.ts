@@ -28,13 +28,36 @@ export interface Axis {
   high?: number;
 }
 
+/**
+ * Strokes of one pixel of the screen cost a tenth of wider ones where no graphics processor draws. So on screens of
+ * ordinary resolution a wider line is two of them, half a pixel apart.
+ */
+function strokes({ width = 1.5, steps }: Line): Pick<uPlot.Series, "width" | "paths"> {
+  const build = steps ? uPlot.paths.stepped!({ align: 1 }) : uPlot.paths.linear!();
+  if (devicePixelRatio >= 1.5) return { width, paths: build };
+  const paths: uPlot.Series.PathBuilder = (u, series, from, to) => {
+    const made = build(u, series, from, to);
+    if (width <= 1 || !(made?.stroke instanceof Path2D)) return made;
+    const stroke = new Path2D(made.stroke);
+    stroke.addPath(made.stroke, { f: width - 1 });
+    return { ...made, stroke };
+  };
+  return { width: 1 / devicePixelRatio, paths };
+}
+
+function seriesOf(line: Line): uPlot.Series {
+  const { label, colour: stroke, dash } = line;
+  return { label, stroke, dash, scale: line.right ? "right" : "y", points: { show: false }, ...strokes(line) };
+}
+
 export class LinePlot {
   readonly root: HTMLElement;
   private readonly holder = el("div", { class: "canvas" });
   private readonly head = el("div", { class: "now", style: "display:none" });
   private readonly said = el("div", { class: "note", hidden: true });
   private plot: uPlot | undefined;
-  private shape = "";
+  /** What each line looks like. */
+  private looks: string[] = [];
   picture: Picture = { time: [], lines: [] };
   private end_s = 1;
 
@@ -70,7 +93,7 @@ export class LinePlot {
     this.end_s = end_s;
     // What there is nothing of takes no room.
     this.root.hidden = !picture.lines.some((line) => Array.prototype.some.call(line.values, Number.isFinite));
-    const shape = JSON.stringify(picture.lines.map(({ values: _, ...rest }) => rest));
+    const looks = picture.lines.map(({ values: _, ...rest }) => JSON.stringify(rest));
     // A curve has a gap where there is no number.
     const gaps = (values: ArrayLike<number>): (number | null)[] => {
       const all = new Array<number | null>(values.length);
@@ -78,11 +101,18 @@ export class LinePlot {
       return all;
     };
     const data = [picture.time, ...picture.lines.map((line) => gaps(line.values))] as unknown as uPlot.AlignedData;
-    if (this.plot && shape === this.shape) {
+    const was = this.looks;
+    this.looks = looks;
+    // A plot that is made anew takes several times as long as other curves in the one there is.
+    const isRight = (look: string): boolean => look.includes('"right":true');
+    if (this.plot && was.length > 0 && looks.some(isRight) === was.some(isRight)) {
+      for (let i = was.length - 1; i >= 0; i--) if (looks[i] !== was[i]) this.plot.delSeries(i + 1);
+      looks.forEach((look, i) => {
+        if (look !== was[i]) this.plot!.addSeries(seriesOf(picture.lines[i]!), i + 1);
+      });
       this.plot.setData(data);
       return;
     }
-    this.shape = shape;
     this.plot?.destroy();
     this.plot = new uPlot(this.options(), data, this.holder);
     this.plot.over.append(this.head);
@@ -93,7 +123,7 @@ export class LinePlot {
   }
 
   redraw(): void {
-    this.shape = "";
+    this.looks = [];
     this.show(this.picture, this.end_s);
   }
 
@@ -119,7 +149,7 @@ export class LinePlot {
     return {
       ...this.size(),
       legend: { show: false },
-      padding: [6, 6, 0, 0],
+      padding: [6, 13, 0, 0], // half of the last label stands beside the plot
       cursor: { sync: { key: "lab" }, drag: { x: false, y: false }, points: { size: 5 }, y: false },
       scales: { x: { time: false, range: () => [0, this.end_s] }, y: { range }, right: { range: (_u, _a, b) => [0, (b ?? 1) * 1.06 || 1] } },
       axes: [
@@ -131,15 +161,7 @@ export class LinePlot {
       ],
       series: [
         {},
-        ...this.picture.lines.map((line) => ({
-          label: line.label,
-          stroke: line.colour,
-          width: line.width ?? 1.5,
-          dash: line.dash,
-          scale: line.right ? "right" : "y",
-          points: { show: false },
-          paths: line.steps ? uPlot.paths.stepped!({ align: 1 }) : undefined,
-        })),
+        ...this.picture.lines.map(seriesOf),
       ],
       hooks: { setCursor: [(u) => this.readOut(u)] },
     };
@@ -284,7 +306,7 @@ export class Spreads {
     for (let power = -4; known.length && power <= 2; power++) {
       for (const digit of high - low > 2 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 7, 8]) {
         const at = place(digit * 10 ** power);
-        if (at < 0 || at > 100 || at < last + 17) continue; // labels must not touch
+        if (at < 0 || at > 100 || at < last + 25) continue; // labels must not touch
         last = at;
         const ms = digit * 10 ** (power + 3);
         labels.push(el("span", { style: `left:${at}%` }, ms >= 1000 ? `${ms / 1000} s` : `${Number(ms.toPrecision(2))} ms`));
