@@ -126,8 +126,6 @@ export class Air {
   /** Where the present is, and how much is shown. */
   now_s = 0;
   width_s = 0.05;
-  /** The present is at this part of the picture. */
-  private readonly anchor = 0.5;
   /** While time goes on, frames are recorded for so long ahead. */
   lead_s = 0;
   private generation = 0;
@@ -194,8 +192,10 @@ export class Air {
     this.about.textContent = "";
   }
 
+  /** The present is in the middle, but near the ends of the run, so that nothing is shown where there is nothing. */
   get from_s(): number {
-    return this.now_s - this.anchor * this.width_s;
+    const last_s = (this.spec?.duration_s ?? Infinity) - this.width_s;
+    return Math.max(0, Math.min(this.now_s - this.width_s / 2, last_s));
   }
 
   /** The present is elsewhere, or something else is shown. */
@@ -352,15 +352,17 @@ export class Air {
 
   private listen(): void {
     const { canvas } = this;
-    let held: { x: number; now: number } | null = null;
+    let held: { x: number; from_s: number; dragged: boolean } | null = null;
     canvas.addEventListener("pointerdown", (event) => {
-      held = { x: event.offsetX, now: this.now_s };
+      held = { x: event.offsetX, from_s: this.from_s, dragged: false };
       canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointermove", (event) => {
       if (held) {
-        const seconds = ((held.x - event.offsetX) / plotWidth(canvas.clientWidth)) * this.width_s;
-        this.moved(Math.min(this.spec?.duration_s ?? 0, Math.max(0, held.now + seconds)));
+        held.dragged ||= Math.abs(held.x - event.offsetX) > 3;
+        if (!held.dragged) return;
+        const seconds = ((held.x - event.offsetX) / plotWidth(canvas.clientWidth) + 0.5) * this.width_s;
+        this.moved(Math.min(this.spec?.duration_s ?? 0, Math.max(0, held.from_s + seconds)));
       } else this.hover(event);
     });
     canvas.addEventListener("pointerup", () => (held = null));

@@ -118,7 +118,7 @@ function directions(r: Records): Found {
   const ratio = mean(up) / mean(down);
   let text = `An uplink flow gets ${rate(mean(up))} on average, a downlink flow ${rate(mean(down))}`;
   if (ratio > 1 / 1.1 && ratio < 1.1) return { topic: "up, down", text: `${text}: about the same.` };
-  text += `, ${general(Math.max(ratio, 1 / ratio), 2)} times ${ratio > 1 ? "less" : "more"}.`;
+  text += `, ${Number(Math.max(ratio, 1 / ratio).toPrecision(2))} times ${ratio > 1 ? "less" : "more"}.`;
   const ap = r.result.stations.texts("name").indexOf("ap");
   if (ratio < 1 || ap < 0) return { topic: "up, down", text };
   const delivered = r.stations("delivered");
@@ -204,7 +204,8 @@ function calls(r: Records): Found {
   return {
     topic: "calls",
     text: `As a call, ${r.names[worst]} would sound bad: a mean opinion score of ${score.toFixed(1)} (R-factor ${rating[worst]!.toFixed(0)}), for ${percent(lost)} of its datagrams are lost and one in a hundred takes ${time(late)} or more${more}.`,
-    advice: ["ap.queue.discipline=fq-codel"],
+    // Another discipline helps where packets wait at the access point.
+    advice: r.cell("ap_queue_mean_packets") > 1 ? ["ap.queue.discipline=fq-codel"] : [],
   };
 }
 

@@ -78,9 +78,8 @@ export function paintAir(g: CanvasRenderingContext2D, view: View): void {
   const now = x(view.now_s);
   g.fillStyle = css("--focus");
   g.fillRect(now - 0.75, TOP - 6, 1.5, height);
-  // Before the start and behind the end there is nothing.
+  // Behind the end there is nothing.
   g.fillStyle = css("--grid");
-  if (from_s < 0) g.fillRect(LEFT, TOP, x(0) - LEFT, height);
   if (from_s + width_s > view.end_s) g.fillRect(x(view.end_s), TOP, width, height);
 }
 

@@ -149,7 +149,7 @@ export class LinePlot {
     return {
       ...this.size(),
       legend: { show: false },
-      padding: [6, 13, 0, 0], // half of the last label stands beside the plot
+      padding: [6, 19, 0, 0], // half of the last label stands beside the plot
       cursor: { sync: { key: "lab" }, drag: { x: false, y: false }, points: { size: 5 }, y: false },
       scales: { x: { time: false, range: () => [0, this.end_s] }, y: { range }, right: { range: (_u, _a, b) => [0, (b ?? 1) * 1.06 || 1] } },
       axes: [

@@ -332,7 +332,7 @@ def _directions(r: _Records) -> Iterator[Finding]:
     if 1 / 1.1 < ratio < 1.1:
         yield Finding("up, down", text + ": about the same.", figures)
         return
-    text += f", {max(ratio, 1 / ratio):.2g} times {'less' if ratio > 1 else 'more'}."
+    text += f", {float(f'{max(ratio, 1 / ratio):.2g}'):.15g} times {'less' if ratio > 1 else 'more'}."
     advice: tuple[str, ...] = ()
     if ratio > 1 and r.stations is not None and "delivered" in r.stations and "ap" in r.stations.names:
         delivered = r.stations["delivered"]
@@ -459,7 +459,8 @@ def _calls(r: _Records) -> Iterator[Finding]:
         "calls",
         text + more + ".",
         {"mos": score, "loss_fraction": lost, "owd_p99_s": late},
-        ("ap.queue.discipline=fq-codel",),
+        # Another discipline helps where packets wait at the access point.
+        ("ap.queue.discipline=fq-codel",) if r.cell.get("ap_queue_mean_packets", math.nan) > 1 else (),
     )
 
 

@@ -12,6 +12,7 @@ from wifair import Scenario, explain, gallery, read_capture, run
 from wifair.cli import main
 from wifair.explaining import Explanation, Finding
 
+LESSONS = Path(__file__).parents[2] / "lab" / "lessons"
 CAPTURES = Path(__file__).parents[1] / "data" / "captures"
 
 
@@ -38,8 +39,17 @@ def test_both_directions_share_what_the_access_point_gets() -> None:
     both = gallery.example("hot-spot").text + '\n[[flows]]\nname = "down"\nstation = "sta"\ndirection = "down"\n'
     explanation = explain(run(Scenario.from_text(both).with_(duration="30 s"), seeds=[1]))
     (finding,) = [one for one in explanation.findings if one.topic == "up, down"]
-    assert finding.figures["per_flow_ratio"] > 1.1
+    ratio = finding.figures["per_flow_ratio"]
+    assert ratio > 100
+    assert f"{round(ratio, -1 - (ratio >= 1000)):.0f} times less" in finding.text  # it said 6.7e+02
     assert "ap.scheme.window=b-over-n" in finding.advice
+
+
+def test_another_queue_is_not_advised_where_none_is() -> None:
+    results = run(Scenario.from_text((LESSONS / "hidden-node.toml").read_text()).with_(duration="20 s"), seeds=[1])
+    assert float(results.cells["ap_queue_mean_packets"][0]) < 1
+    (calls,) = [one for one in explain(results).findings if one.topic == "calls"]
+    assert calls.advice == ()
 
 
 def test_errors_are_told_from_collisions() -> None:
