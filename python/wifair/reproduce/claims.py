@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import tomllib
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -291,12 +291,10 @@ class Read:
 
     @property
     def result(self) -> Verdict:
-        """What the clauses say together."""
+        """What the clauses say together: `fails` if one fails and none is known to hold, whatever the others do."""
         results = self._results
         if "fails" in results:
-            if "holds" in results:
-                return "partly"
-            return "undecided" if "undecided" in results else "fails"
+            return "partly" if "holds" in results else "fails"
         return "undecided" if "undecided" in results or not results else "holds"
 
     @property
@@ -312,23 +310,28 @@ class Read:
         """Whether a clause fails, or may with more seeds."""
         return any(one.may("fails", shrink) for one, counts in zip(self.tested, self.counted) if counts)
 
-    def worth_more(self, shrink: float) -> list[int]:
-        """Find the undecided clauses that more seeds may decide, as far as that changes the result."""
-        if self.result != "undecided":
-            return []
+    def worth_more(self, shrink: float) -> dict[int, frozenset[int]]:
+        """Find what more seeds may decide, as far as that changes the result: by clause, its comparisons."""
+        if self.result not in ("undecided", "fails"):
+            return {}
         can_hold = self.may_hold(shrink)
-        return [
-            place
-            for place, (one, counts) in enumerate(zip(self.tested, self.counted))
-            if counts
-            and one.result == "undecided"
-            and (can_hold or one.may("fails", shrink) or (self.rules_out and one.may("holds", shrink)))
-        ]
+        found = {}
+        for place, (one, counts) in enumerate(zip(self.tested, self.counted)):
+            if counts and one.result == "undecided":
+                holding = can_hold or (self.rules_out and one.may("holds", shrink))
+                some = one.worth_more(shrink, holding=holding, failing=not self.rules_out)
+                if some:
+                    found[place] = some
+        return found
 
     @property
     def says(self) -> str:
         """The reading in words."""
         return "; ".join(one.says for one in self.reading.values()) or "as printed"
+
+
+Again = Mapping[tuple[int, int], frozenset[int]]
+"""Comparisons that there are more seeds for, by their places: those of a clause in a reading."""
 
 
 @dataclass(frozen=True)
@@ -367,8 +370,13 @@ class Judgement:
         """The verdict with the numbers that belong to it."""
         return f"{self.verdict} ({self.counts})" if self.counts else self.verdict
 
-    def worth_more(self, shrink: float, readings: Iterable[int] | None = None) -> set[tuple[int, int]]:
-        """Find the clauses of which more seeds may change the verdict, or the results of some readings.
+    def among(self, places: Sequence[int]) -> Judgement:
+        """Judge by some of the readings alone."""
+        some = tuple(self.readings[place] for place in places)
+        return Judgement(self.verdict if self.verdict in GIVEN else _verdict(some), some, self.note)
+
+    def worth_more(self, shrink: float, readings: Iterable[int] | None = None) -> Again:
+        """Find the comparisons of which more seeds may change the verdict, or the results of some readings.
 
         Parameters
         ----------
@@ -379,16 +387,20 @@ class Judgement:
 
         Returns
         -------
-        set of (reading, clause)
-            Their places.
+        dict of (reading, clause) to places of comparisons
+            Those of each.
         """
         if readings is not None:
-            return {(index, place) for index in readings for place in self.readings[index].worth_more(shrink)}
+            return {
+                (index, place): some
+                for index in readings
+                for place, some in self.readings[index].worth_more(shrink).items()
+            }
         may_hold = [one.may_hold(shrink) for one in self.readings]
         may_rule_out = [one.may_rule_out(shrink) for one in self.readings]
         depends = any(may_hold) and any(may_rule_out) and len(self.readings) > 1
         if not (all(may_hold) or depends or all(may_rule_out)):
-            return set()
+            return {}
         return self.worth_more(shrink, range(len(self.readings)))
 
 
@@ -399,7 +411,8 @@ def judge(
     *,
     looks: int = 1,
     before: Judgement | None = None,
-    again: Container[tuple[int, int]] = (),
+    again: Again | None = None,
+    seeds: int | None = None,
 ) -> Judgement:
     """Judge a claim in all its readings.
 
@@ -416,14 +429,17 @@ def judge(
         be wrong, so that all together have no more than one would (Bonferroni).
     before : Judgement, optional
         That of the look before.
-    again : container of (reading, clause)
+    again : mapping, optional
         What there are more seeds for since then; all else stays as it was before.
+    seeds : int, optional
+        How many that is.
 
     Returns
     -------
     Judgement
-        ``holds`` if all clauses hold in all readings, ``depends`` if they do in some, ``partly`` if in none but with a
-        clause that holds, ``fails`` if none does, ``undecided`` if more seeds could say.
+        ``holds`` if all clauses hold in all readings; ``depends`` if they do in some, and a clause fails in others;
+        where a clause fails in every reading, ``partly`` if another is known to hold in one, else ``fails``;
+        ``undecided`` otherwise.
     """
     counted = tuple(not clause.calibrated for clause in claim.clauses)
     level = LEVEL / max(sum(counted), 1) / looks
@@ -433,11 +449,13 @@ def judge(
         labels, places = claims.bound(reading)
         tested = []
         for place, clause in enumerate(claim.clauses):
-            if known is not None and (index, place) not in again:
+            asked = (again or {}).get((index, place), frozenset())
+            if known is not None and not asked:
                 tested.append(known.tested[place])
                 continue
             rows, predicate = clause.filled(places)
-            tested.append(check(predicate, rows, tables, labels, level=level))
+            now = check(predicate, rows, tables, labels, level=level, seeds=seeds)
+            tested.append(now if known is None else known.tested[place].updated(now, asked))
         reads.append(Read(reading, tuple(tested), counted))
     if claim.given is not None:
         return Judgement(claim.given, tuple(reads), claim.because)
@@ -446,17 +464,14 @@ def judge(
 
 def _verdict(reads: Sequence[Read]) -> Verdict:
     results = [one.result for one in reads]
-    holding = results.count("holds")
+    holding, ruled_out = results.count("holds"), sum(one.rules_out for one in reads)
     if holding == len(results):
         return "holds"
-    if holding and any(one.rules_out for one in reads):
+    if holding and ruled_out:
         return "depends"
-    if holding or not all(one.rules_out for one in reads):
-        return "undecided"
-    # It holds in no reading.
-    if "undecided" in results and "partly" not in results:
-        return "undecided"
-    return "partly" if "partly" in results else "fails"
+    if ruled_out == len(results):
+        return "partly" if "partly" in results else "fails"
+    return "undecided"
 
 
 def with_null(control: Control, tables: Mapping[str, Table]) -> dict[str, Table]:

@@ -74,6 +74,8 @@ class Points:
     """By values of these labels: the estimate from all seeds, then without each of them in turn."""
     rows: list[Row] = field(default_factory=list)
     """What they were computed from."""
+    cases: dict[tuple[Label, ...], frozenset[int]] = field(default_factory=dict)
+    """The runs behind each value: ids of their scenarios, as far as seeds matter to them."""
 
     def over(self, label: str) -> dict[tuple[Label, ...], list[tuple[Label, NDArray[np.float64]]]]:
         """Values in the order of a label, by the values of the other labels."""
@@ -111,7 +113,7 @@ def _parse(text: str) -> ast.expr:
         raise ExpressionError(f"`{text}`: {error.msg}") from None
 
 
-def evaluate(text: str, tables: Mapping[str, Table], bound: Mapping[str, Label]) -> Points:
+def evaluate(text: str, tables: Mapping[str, Table], bound: Mapping[str, Label], *, seeds: int | None = None) -> Points:
     """Evaluate an expression.
 
     Parameters
@@ -122,6 +124,9 @@ def evaluate(text: str, tables: Mapping[str, Table], bound: Mapping[str, Label])
         Tables by experiment.
     bound : mapping
         Labels that every selection has unless it gives them itself: those of the reading.
+    seeds : int, optional
+        With so many seeds, where some rows have them: values that need rows with fewer are NaN. Without, with the seeds
+        that all rows have.
 
     Returns
     -------
@@ -143,6 +148,8 @@ def evaluate(text: str, tables: Mapping[str, Table], bound: Mapping[str, Label])
     for row in gather.rows:
         if row.seeds is not None:
             common = row.seeds if common is None else tuple(seed for seed in common if seed in row.seeds)
+    if seeds is not None and common is not None and len(common) < seeds:
+        common = next((row.seeds for row in gather.rows if row.seeds is not None and len(row.seeds) == seeds), common)
     context = _Context(tables, bound, is_share(text), () if common is None else common)
     points = _walk(inner, context)
     points.rows = gather.rows
@@ -237,12 +244,14 @@ def _select(node: ast.Attribute, context: _Context) -> Points:
         name for name in dict.fromkeys(names) if name not in given and len({row.labels.get(name) for row in rows}) > 1
     )
     values: dict[tuple[Label, ...], NDArray[np.float64]] = {}
+    cases: dict[tuple[Label, ...], frozenset[int]] = {}
     for row in rows:
         key = tuple(row.labels.get(name, "") for name in free)
         if key in values:
             raise ExpressionError(f"`{ast.unparse(node)}`: two rows with {row.labels}")
         values[key] = _values(row, context)
-    return Points(free, values)
+        cases[key] = frozenset(() if row.case is None or not row.case.random else (id(row.case.scenario),))
+    return Points(free, values, cases=cases)
 
 
 def _values(row: Row, context: _Context) -> NDArray[np.float64]:
@@ -252,6 +261,8 @@ def _values(row: Row, context: _Context) -> NDArray[np.float64]:
         return row.values[:1]
     if not context.seeds:  # rows without a seed in common say nothing of each other
         return np.full(3, np.nan)
+    if not set(context.seeds) <= set(row.seeds):
+        return np.full(len(context.seeds) + (not context.each), np.nan)
     at = [row.seeds.index(seed) for seed in context.seeds]
     return row.values[at] if context.each else replicates(row.values[at])
 
@@ -260,28 +271,39 @@ def _walk(node: ast.expr, context: _Context) -> Points:  # noqa: PLR0911
     if isinstance(node, ast.Attribute):
         return _select(node, context)
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-        return Points((), {(): np.array([float(node.value)])})
+        return Points((), {(): np.array([float(node.value)])}, cases={(): frozenset()})
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         inner = _walk(node.operand, context)
-        return Points(inner.labels, {key: -value for key, value in inner.values.items()})
+        return Points(inner.labels, {key: -value for key, value in inner.values.items()}, cases=inner.cases)
     if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
         return _join(BINARY[type(node.op)], _walk(node.left, context), _walk(node.right, context))
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        return _join(COMPARE[type(node.ops[0])], _walk(node.left, context), _walk(node.comparators[0], context))
+        test = _known(COMPARE[type(node.ops[0])])
+        return _join(test, _walk(node.left, context), _walk(node.comparators[0], context))
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
         first, *others = (_walk(value, context) for value in node.values)
         for other in others:
-            first = _join(np.logical_and, first, other)
+            first = _join(_known(np.logical_and), first, other)
         return first
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return _call(node, node.func.id, context)
     raise ExpressionError(f"`{ast.unparse(node)}` is no expression of claims")
 
 
+def _known(test: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Make the answer NaN where nothing at all is known of one side."""
+
+    def answer(one: Any, other: Any) -> Any:
+        result = np.asarray(test(one, other), dtype=np.float64)
+        return np.full(result.shape, np.nan) if np.isnan(one).all() or np.isnan(other).all() else result
+
+    return answer
+
+
 def _call(node: ast.Call, name: str, context: _Context) -> Points:
     if name == "abs" and len(node.args) == 1:
         inner = _walk(node.args[0], context)
-        return Points(inner.labels, {key: np.abs(value) for key, value in inner.values.items()})
+        return Points(inner.labels, {key: np.abs(value) for key, value in inner.values.items()}, cases=inner.cases)
     if name not in REDUCE or not node.args:
         raise ExpressionError(f"`{name}`: there are {', '.join([*REDUCE, 'abs', 'share'])}")
     parts = [_walk(argument, context) for argument in node.args]
@@ -295,10 +317,17 @@ def _call(node: ast.Call, name: str, context: _Context) -> Points:
     inner = parts[0]
     over = next((_constant(keyword.value) for keyword in node.keywords if keyword.arg == "over"), None)
     if over is None or over not in inner.labels:
-        return Points((), {(): REDUCE[name](_stacked(list(inner.values.values())), axis=0)})
-    lines = inner.over(str(over))
+        every = frozenset[int]().union(*inner.cases.values())
+        return Points((), {(): REDUCE[name](_stacked(list(inner.values.values())), axis=0)}, cases={(): every})
+    at = inner.labels.index(str(over))
     labels = tuple(label for label in inner.labels if label != over)
-    return Points(labels, {key: REDUCE[name](_stacked([v for _, v in line]), axis=0) for key, line in lines.items()})
+    cases: dict[tuple[Label, ...], frozenset[int]] = {}
+    for key, some in inner.cases.items():
+        rest = key[:at] + key[at + 1 :]
+        cases[rest] = cases.get(rest, frozenset()) | some
+    lines = inner.over(str(over))
+    values = {key: REDUCE[name](_stacked([v for _, v in line]), axis=0) for key, line in lines.items()}
+    return Points(labels, values, cases=cases)
 
 
 def _stacked(arrays: list[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -310,13 +339,16 @@ def _join(function: Callable[[Any, Any], Any], one: Points, other: Points) -> Po
     shared = [label for label in one.labels if label in other.labels]
     labels = (*one.labels, *(label for label in other.labels if label not in shared))
     values: dict[tuple[Label, ...], NDArray[np.float64]] = {}
+    cases: dict[tuple[Label, ...], frozenset[int]] = {}
     with np.errstate(divide="ignore", invalid="ignore"):
         for key, value in one.values.items():
             for key2, value2 in other.values.items():
                 here, there = one.named(key), other.named(key2)
                 if all(here[label] == there[label] for label in shared):
                     both = {**there, **here}
-                    values[tuple(both[label] for label in labels)] = function(value, value2)
+                    place = tuple(both[label] for label in labels)
+                    values[place] = function(value, value2)
+                    cases[place] = one.cases[key] | other.cases[key2]
     if not values:
         raise MissingRowsError("the two sides have no point in common")
-    return Points(labels, values)
+    return Points(labels, values, cases=cases)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wifair.reproduce.claims import Clause, Judgement
     from wifair.reproduce.model import Paper
     from wifair.reproduce.predicates import Comparison, Tested
-    from wifair.reproduce.session import Controlled, Judged, Outcome, PaperOutcome
+    from wifair.reproduce.session import Judged, Outcome, PaperOutcome
     from wifair.reproduce.table import Row
 
 __all__ = ["index", "markdown", "paper"]
@@ -124,13 +124,6 @@ def _verdict(judgement: Judgement) -> str:
     return f'<span class="verdict v-{judgement.verdict}">{mark} {WORDS[judgement.verdict]}{tail}</span>'
 
 
-def _without(controlled: Controlled, judgement: Judgement) -> str:
-    """Show the verdict without the mechanism: `fails` where a clause fails in each reading, whatever others do."""
-    if controlled.specific and judgement.verdict == "undecided":
-        return f'<span class="verdict v-fails">{MARKS["fails"]} {WORDS["fails"]}</span>'
-    return _verdict(judgement)
-
-
 def paper(
     outcome: Outcome, item: PaperOutcome, figures: Mapping[str, str], scenarios: Mapping[str, Sequence[str]]
 ) -> str:
@@ -193,7 +186,7 @@ def _claim(of: Paper, judged: Judged) -> str:
     if judged.controlled is not None and judged.controlled.judgement is not None:
         without = judged.controlled.judgement
         control = (
-            f'<p class="small">Control: {_e(judged.controlled.control.null)}: {_without(judged.controlled, without)}. '
+            f'<p class="small">Control: {_e(judged.controlled.control.null)}: {_verdict(without)}. '
             f"{_e(_sentence(judged.controlled.reason))}</p>"
         )
     elif judged.controlled is None:
@@ -393,7 +386,7 @@ def _by_control(item: PaperOutcome) -> str:
             f'<tr><td><a href="#{judged.claim.id}">{_e(judged.claim.says)}</a></td>'
             f'<td>{_e(controlled.control.mechanism)}<div class="small">{_e(controlled.control.null)}</div></td>'
             f"<td>{_verdict(judged.judgement)}</td>"
-            f"<td>{_without(controlled, controlled.judgement)}</td><td>{specific}</td></tr>"
+            f"<td>{_verdict(controlled.judgement)}</td><td>{specific}</td></tr>"
         )
     heads = "".join(
         f"<th>{head}</th>"

@@ -120,6 +120,7 @@ def _control(controlled: Controlled | None, reason: str) -> dict[str, Any]:
         "null": control.null,
         "verdict": judgement.verdict if judgement else None,
         "holding": judgement.holding if judgement else None,
+        "readings": len(judgement.readings) if judgement else None,
         "specific": controlled.specific,
         "reason": controlled.reason,
     }

@@ -20,7 +20,7 @@ from wifair.reproduce.expressions import ExpressionError, MissingRowsError, Poin
 from wifair.reproduce.intervals import Bounds, of_replicates, of_share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -48,6 +48,8 @@ class Comparison:
     high: float
     """Upper end of it."""
     result: Result
+    cases: frozenset[int] = frozenset()
+    """The runs behind it: ids of their scenarios, as far as seeds matter to them."""
 
     def may(self, wanted: Result, shrink: float) -> bool:
         """Whether it may come out as wanted, with an interval `shrink` times as wide as this one.
@@ -81,6 +83,37 @@ class Tested:
         some = all if wanted == "holds" else any
         return not self.missing and some(one.may(wanted, shrink) for one in self.comparisons)
 
+    def worth_more(self, shrink: float, *, holding: bool, failing: bool) -> frozenset[int]:
+        """Find the comparisons of which more seeds may decide this.
+
+        Parameters
+        ----------
+        shrink : float
+            As for `may`.
+        holding : bool
+            Whether it is of interest that all hold.
+        failing : bool
+            Whether it is of interest that one fails.
+
+        Returns
+        -------
+        frozenset of int
+            Their places.
+        """
+        return frozenset(
+            place
+            for place, one in enumerate(self.comparisons)
+            if one.result == "undecided" and one.cases and (holding or (failing and one.may("fails", shrink)))
+        )
+
+    def updated(self, now: Tested, places: frozenset[int]) -> Tested:
+        """Take some comparisons from now, and the others as they are: with these seeds they were decided, or left."""
+        if len(now.comparisons) != len(self.comparisons):
+            return now
+        pairs = enumerate(zip(self.comparisons, now.comparisons))
+        comparisons = tuple(new if place in places else old for place, (old, new) in pairs)
+        return Tested(_together(comparisons), comparisons, now.rows, now.missing)
+
     @property
     def decisive(self) -> Comparison | None:
         """The comparison that decides: one that fails, else an undecided one, else the one nearest to its limit."""
@@ -110,6 +143,7 @@ class _Case:
     high: float = math.inf
     ratio: bool = False
     share: bool = False
+    cases: frozenset[int] = frozenset()
 
 
 CLOSED = 1e-8
@@ -123,6 +157,7 @@ def check(
     bound: Mapping[str, Label],
     *,
     level: float = 0.05,
+    seeds: int | None = None,
 ) -> Tested:
     """Test a predicate.
 
@@ -136,6 +171,8 @@ def check(
         As for `wifair.reproduce.expressions.evaluate`.
     level : float, default 0.05
         Probability to be wrong about this clause.
+    seeds : int, optional
+        As for `evaluate`: what needs rows with fewer seeds is undecided.
 
     Returns
     -------
@@ -149,16 +186,22 @@ def check(
     """
     kind = _kind(predicate)
     try:
-        points = evaluate(rows, tables, bound)
-        cases = list(KINDS[kind](points, predicate, tables, bound, rows))
+        other = predicate.get("same_as")
+        if isinstance(other, str) and other != "each other":
+            rows = f"({rows}) {'-' if predicate.get('absolute') else '/'} ({other})"
+        points = evaluate(rows, tables, bound, seeds=seeds)
+        cases = list(KINDS[kind](points, predicate, rows))
     except MissingRowsError as missing:
         return Tested("undecided", (), (), str(missing))
     if not cases:
         return Tested("undecided", (), tuple(points.rows), "fewer points than it needs")
     tested = [_compared(case, level, level / len(cases)) for case in cases]
-    results = {comparison.result for comparison in tested}
-    result: Result = "fails" if "fails" in results else "undecided" if "undecided" in results else "holds"
-    return Tested(result, tuple(tested), tuple(points.rows))
+    return Tested(_together(tested), tuple(tested), tuple(points.rows))
+
+
+def _together(comparisons: Sequence[Comparison]) -> Result:
+    results = {comparison.result for comparison in comparisons}
+    return "fails" if "fails" in results else "undecided" if "undecided" in results else "holds"
 
 
 def _kind(predicate: Mapping[str, Any]) -> str:
@@ -170,14 +213,22 @@ def _kind(predicate: Mapping[str, Any]) -> str:
 
 
 def _compared(case: _Case, level: float, strict: float) -> Comparison:
-    """Compare: it holds at `level`, and fails at `strict`."""
+    """Compare: it holds at `level`, and fails at `strict`.
+
+    It is wrong to hold if the value is beyond one end, and beyond both it cannot be: so each end of the interval may
+    err with probability `level` (two one-sided tests: D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15(6), 1987). It is
+    wrong to fail if the value is inside, where it may seem beyond either end of the region, if there are two.
+    """
 
     def bounds(alpha: float) -> Bounds:
         if case.share:
+            if np.isnan(case.theta).any():
+                return Bounds(math.nan, 0.0, 1.0)
             return of_share(int(case.theta.sum()), len(case.theta), 1 - alpha)
         return of_replicates(case.theta, 1 - alpha, ratio=case.ratio)
 
-    narrow, wide = bounds(level), bounds(strict)
+    ends = math.isfinite(case.low) + math.isfinite(case.high)
+    narrow, wide = bounds(2 * level), bounds(2 * strict / max(ends, 1))
     # What is exactly at an open end is outside; rounding is no difference.
     scale = max((abs(x) for x in (case.low, case.high, narrow.estimate) if math.isfinite(x)), default=1.0)
     slack = 1e-9 * scale
@@ -189,7 +240,7 @@ def _compared(case: _Case, level: float, strict: float) -> Comparison:
         result = "fails"
     else:
         result = "undecided"
-    return Comparison(case.at, narrow, case.low, case.high, result)
+    return Comparison(case.at, narrow, case.low, case.high, result, case.cases)
 
 
 def _at(points: Points, key: tuple[Label, ...]) -> str:
@@ -206,18 +257,18 @@ def _number(value: Any) -> float:
 
 def _each(points: Points, low: float, high: float, rows: str) -> Iterator[_Case]:
     for key, theta in points.values.items():
-        yield _Case(_at(points, key), theta, low, high, is_ratio(rows), is_share(rows))
+        yield _Case(_at(points, key), theta, low, high, is_ratio(rows), is_share(rows), points.cases[key])
 
 
-def _above(points: Points, predicate: Mapping[str, Any], _t: object, _b: object, rows: str) -> Iterator[_Case]:
+def _above(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
     yield from _each(points, _number(predicate["above"]), math.inf, rows)
 
 
-def _below(points: Points, predicate: Mapping[str, Any], _t: object, _b: object, rows: str) -> Iterator[_Case]:
+def _below(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
     yield from _each(points, -math.inf, _number(predicate["below"]), rows)
 
 
-def _within(points: Points, predicate: Mapping[str, Any], _t: object, _b: object, rows: str) -> Iterator[_Case]:
+def _within(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
     wanted = predicate["within"]
     if isinstance(wanted, Mapping):  # a part of the published value of each row
         part = _number(wanted["of_published"])
@@ -226,39 +277,38 @@ def _within(points: Points, predicate: Mapping[str, Any], _t: object, _b: object
             row = next(row for row in points.rows if all(row.labels.get(k) == v for k, v in named.items()))
             if math.isnan(row.published):
                 raise ExpressionError(f"`{rows}`: no published value at {_at(points, key)}")
-            yield _Case(_at(points, key), theta, row.published * (1 - part), row.published * (1 + part))
+            low, high = row.published * (1 - part), row.published * (1 + part)
+            yield _Case(_at(points, key), theta, low, high, cases=points.cases[key])
         return
     low, high = (_number(x) for x in wanted)
     edge = CLOSED * max(abs(low), abs(high), 1e-6)
     yield from _each(points, low - edge, high + edge, rows)
 
 
-def _same_as(
-    points: Points, predicate: Mapping[str, Any], tables: Mapping[str, Table], bound: Mapping[str, Label], rows: str
-) -> Iterator[_Case]:
-    other = predicate["same_as"]
+def _same_as(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
+    """Compare with each other, or with one where `check` has put the quotient, or the difference, in `points`."""
     margin = _number(predicate["margin"])
-    if other == "each other":
-        for (a, x), (b, y) in combinations(points.values.items(), 2):
-            yield _pair(f"{_at(points, a)} / {_at(points, b)}", x, y, 1 / (1 + margin), 1 + margin)
-        return
-    if predicate.get("absolute"):
-        both = evaluate(f"({rows}) - ({other})", tables, bound)
-        yield from _each(both, -margin, margin, "0")
+    if predicate["same_as"] == "each other":
+        for a, b in combinations(points.values, 2):
+            yield _pair(points, a, b, f"{_at(points, a)} / {_at(points, b)}", 1 / (1 + margin), 1 + margin)
+    elif predicate.get("absolute"):
+        yield from _each(points, -margin, margin, rows)
     else:
-        both = evaluate(f"({rows}) / ({other})", tables, bound)
-        yield from _each(both, 1 - margin, 1 + margin, "1 / 1")
-    points.rows += both.rows
+        yield from _each(points, 1 - margin, 1 + margin, rows)
 
 
-def _pair(at: str, x: NDArray[np.float64], y: NDArray[np.float64], low: float, high: float) -> _Case:
+Key = tuple["Label", ...]
+
+
+def _pair(points: Points, a: Key, b: Key, at: str, low: float = 1.0, high: float = math.inf) -> _Case:
     """Ratio of two values, or, where a ratio says nothing, how much the first is above `low` times the second."""
+    cases = points.cases[a] | points.cases[b]
     with np.errstate(divide="ignore", invalid="ignore"):
-        x, y = np.broadcast_arrays(x, y)
+        x, y = np.broadcast_arrays(points.values[a], points.values[b])
         if (x > 0).all() and (y > 0).all():
-            return _Case(at, x / y, low, high, ratio=True)
+            return _Case(at, x / y, low, high, ratio=True, cases=cases)
         difference = x - low * y
-    return _Case(at.replace(" / ", " - "), difference, 0.0, math.inf)
+    return _Case(at.replace(" / ", " - "), difference, 0.0, math.inf, cases=cases)
 
 
 def _label(points: Points, predicate: Mapping[str, Any], wanted: object) -> str | None:
@@ -269,70 +319,77 @@ def _label(points: Points, predicate: Mapping[str, Any], wanted: object) -> str 
 
 
 def _trend(sign: int) -> Callable[..., Iterator[_Case]]:
-    def make(points: Points, predicate: Mapping[str, Any], _t: object, _b: object, _r: str) -> Iterator[_Case]:
+    def make(points: Points, predicate: Mapping[str, Any], _: str) -> Iterator[_Case]:
         label = str(predicate["rises" if sign > 0 else "falls"])
         if label not in points.labels:
             return
         slack = _number(predicate.get("slack", 0.0))
-        for rest, line in points.over(label).items():
+        for rest, line in _lines(points, label):
             where = f", {', '.join(map(str, rest))}" if rest else ""
-            some = [(x, theta) for x, theta in line if x in predicate.get("at", [x])]
+            some = [(x, key) for x, key in line if x in predicate.get("at", [x])]
             ends = some if sign > 0 else some[::-1]
             for (a, x), (b, y) in pairwise(ends):
-                yield _pair(f"{label} {_short(b)} / {_short(a)}{where}", y, x, 1 - slack, math.inf)
+                yield _pair(points, y, x, f"{label} {_short(b)} / {_short(a)}{where}", 1 - slack)
             if slack and len(some) > 2:
                 (a, x), (b, y) = ends[0], ends[-1]
-                yield _pair(f"{label} {_short(b)} / {_short(a)}{where}", y, x, 1.0, math.inf)
+                yield _pair(points, y, x, f"{label} {_short(b)} / {_short(a)}{where}")
 
     return make
+
+
+def _lines(points: Points, label: str) -> Iterator[tuple[Key, list[tuple[Label, Key]]]]:
+    """By the other labels: keys of the points in the order of a label."""
+    at = points.labels.index(label)
+    for rest, line in points.over(label).items():
+        yield rest, [(x, (*rest[:at], x, *rest[at:])) for x, _ in line]
 
 
 def _short(value: Label) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def _best_at(points: Points, predicate: Mapping[str, Any], _t: object, _b: object, _r: str) -> Iterator[_Case]:
+def _best_at(points: Points, predicate: Mapping[str, Any], _: str) -> Iterator[_Case]:
     wanted = predicate["best_at"]
     best = wanted if isinstance(wanted, list) else [wanted]
     label = _label(points, predicate, None)
     if label is None:
         return
-    for line in points.over(label).values():
-        values = dict(line)
+    for _rest, line in _lines(points, label):
+        keys = dict(line)
         for b in best:
-            if b not in values:
+            if b not in keys:
                 raise MissingRowsError(f"no value at {label} {b}")
-            for x, value in values.items():
+            for x, key in keys.items():
                 if x not in best:
-                    yield _pair(f"{label} {_short(b)} / {_short(x)}", values[b], value, 1.0, math.inf)
+                    yield _pair(points, keys[b], key, f"{label} {_short(b)} / {_short(x)}")
 
 
-def _crosses(points: Points, predicate: Mapping[str, Any], _t: object, _b: object, rows: str) -> Iterator[_Case]:
+def _crosses(points: Points, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
     label = _label(points, predicate, None)
     if label is None:
         return
     last, first = (_number(x) for x in predicate["crosses"])
     level = _number(predicate.get("level", 1.0))
-    for line in points.over(label).values():
-        for x, theta in line:
-            if float(x) <= last:
-                yield _Case(f"{label} {_short(x)}", theta, -math.inf, level, is_ratio(rows))
-            elif float(x) >= first:
-                yield _Case(f"{label} {_short(x)}", theta, level, math.inf, is_ratio(rows))
+    for _rest, line in _lines(points, label):
+        for x, key in line:
+            low, high = (-math.inf, level) if float(x) <= last else (level, math.inf)
+            if float(x) <= last or float(x) >= first:
+                theta, cases = points.values[key], points.cases[key]
+                yield _Case(f"{label} {_short(x)}", theta, low, high, is_ratio(rows), cases=cases)
 
 
-def _ranks(points: Points, predicate: Mapping[str, Any], _t: object, _b: object, _r: str) -> Iterator[_Case]:
+def _ranks(points: Points, predicate: Mapping[str, Any], _: str) -> Iterator[_Case]:
     order = predicate["ranks"]
     label = str(predicate["over"])
     if label not in points.labels:
         return
-    for rest, line in points.over(label).items():
-        values = {str(x): theta for x, theta in line}
+    for rest, line in _lines(points, label):
+        keys = {str(x): key for x, key in line}
         where = f", {', '.join(map(str, rest))}" if rest else ""
         for a, b in pairwise(str(x) for x in order):
-            if a not in values or b not in values:
+            if a not in keys or b not in keys:
                 raise MissingRowsError(f"no value at {label} {a} or {b}")
-            yield _pair(f"{a} / {b}{where}", values[a], values[b], 1.0, math.inf)
+            yield _pair(points, keys[a], keys[b], f"{a} / {b}{where}")
 
 
 KINDS: Mapping[str, Callable[..., Iterator[_Case]]] = {

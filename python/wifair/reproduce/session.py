@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair.reproduce.claims import Claim, Control, Judgement, Read, judge, with_null
+from wifair.reproduce.claims import Again, Claim, Control, Judgement, Read, judge, with_null
 from wifair.reproduce.model import Case, Effort, Experiment, Measured, Paper
 from wifair.reproduce.runner import Runner
 from wifair.reproduce.table import Label, Row, Table
@@ -115,7 +115,7 @@ class Controlled:
 
     control: Control
     judgement: Judgement | None
-    """None if it was not run."""
+    """In the readings in which the claim holds with its mechanism, or in all; None if it was not run."""
     specific: bool | None
     """Whether it needs its mechanism; None if that is not known, or if it holds in no reading anyway."""
     held: bool | None = None
@@ -129,7 +129,8 @@ class Controlled:
         if self.specific is None:
             return "" if self.held is None else "it is not decided whether it needs its mechanism"
         if self.specific:
-            return f"with {self.control.null} it does not hold: it is about {self.control.mechanism}"
+            smaller = "the effect is smaller, for sure" if self.judgement.verdict == "undecided" else "it does not hold"
+            return f"with {self.control.null} {smaller}: it is about {self.control.mechanism}"
         return (
             f"it holds as well with {self.control.null}: the observation is right, but no evidence for "
             f"{self.control.mechanism}"
@@ -307,32 +308,37 @@ class _Sequential:
         self.work, self.claim, self.control = work, claim, control
         self.look = -1
         self.judgement: Judgement | None = None
-        self.again: set[tuple[int, int]] = set()
-        """Readings and clauses that wait for more seeds."""
+        self.again: Again = {}
+        """Comparisons that wait for more seeds."""
 
     def judge(self) -> Judgement:
         """Look at the rows that there are now."""
         self.look += 1
-        looks = self.work.effort.looks
+        effort, declared = self.work.effort, self.work.chosen.paper.declared
         tables = self.work.tables_at(self.look, self.control)
-        declared = self.work.chosen.paper.declared
-        self.judgement = judge(declared, self.claim, tables, looks=looks, before=self.judgement, again=self.again)
-        self.again = set()
+        self.judgement = judge(
+            declared,
+            self.claim,
+            tables,
+            looks=effort.looks,
+            before=self.judgement,
+            again=self.again,
+            seeds=effort.seeds_at(self.look),
+        )
+        self.again = {}
         return self.judgement
 
     def ask(self, readings: Iterable[int] | None = None) -> dict[int, int]:
-        """Ask for more seeds where they may decide, in these readings; how many, by the id of the case."""
+        """Ask for more seeds where they may decide, in these readings; how many, by the id of the scenario."""
         assert self.judgement is not None
         wanted: dict[int, int] = {}
         if self.look + 1 >= self.work.effort.looks:
             return wanted
         seeds = self.work.effort.seeds_at(self.look + 1)
-        for index, place in self.judgement.worth_more(self.work.effort.shrink(self.look), readings):
-            rows = self.judgement.readings[index].tested[place].rows
-            cases = {id(row.case): seeds for row in rows if row.case is not None and row.case.random}
-            if cases:
-                self.again.add((index, place))
-                wanted |= cases
+        self.again = self.judgement.worth_more(self.work.effort.shrink(self.look), readings)
+        for (index, place), some in self.again.items():
+            comparisons = self.judgement.readings[index].tested[place].comparisons
+            wanted |= {scenario: seeds for at in some for scenario in comparisons[at].cases}
         return wanted
 
     @property
@@ -391,7 +397,7 @@ class _Work:
         wanted: dict[int, int] = {}
 
         def want(more: Mapping[int, int]) -> None:
-            wanted.update({case: max(seeds, wanted.get(case, 0)) for case, seeds in more.items()})
+            wanted.update({scenario: max(seeds, wanted.get(scenario, 0)) for scenario, seeds in more.items()})
 
         for claim in self.chosen.claims:
             own = self.own[claim.id]
@@ -453,7 +459,11 @@ class _Work:
         controlled = None
         if claim.control is not None:
             control = declared.controls[claim.control]
-            controlled = Controlled(control, without, _specific(judgement, without), judgement.holding > 0 or None)
+            specific = _specific(judgement, without)
+            holding = [place for place, one in enumerate(judgement.readings) if one.result == "holds"]
+            if without is not None and holding:
+                without = without.among(holding)
+            controlled = Controlled(control, without, specific, judgement.holding > 0 or None)
         return Judged(claim, judgement, controlled, alone)
 
     def _table(self, experiment: Experiment, cases: Iterable[Case]) -> Table:
@@ -468,10 +478,10 @@ class _Work:
         return table
 
     def _more(self, wanted: Mapping[int, int]) -> bool:
-        """Give these cases so many seeds; say whether anything waits for them."""
+        """Give cases with these scenarios so many seeds; say whether anything waits for them."""
 
         def longer(case: Case) -> Case:
-            seeds = wanted.get(id(case), 0)
+            seeds = wanted.get(id(case.scenario), 0)
             if len(case.seeds) >= seeds:
                 return case
             return replace(case, seeds=tuple(range(case.seeds[0], case.seeds[0] + seeds)))
