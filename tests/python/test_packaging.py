@@ -14,6 +14,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from wifair.reproduce import session
 
 ROOT = Path(__file__).parents[2]
 
@@ -77,7 +78,14 @@ def test_a_wheel_from_the_source_distribution(tmp_path: Path) -> None:
     assert "Jain's index" in call(command, *first[1].split(), cwd=tmp_path, path=bare)
     call(command, "init", "hot-spot", cwd=tmp_path)
     assert "Jain's index" in call(command, "run", "hot-spot.toml", "--duration", "10 s", cwd=tmp_path)
-    assert "2 claims: " in call(command, "reproduce", "lee2007/fig2a", cwd=tmp_path)
+    said = call(command, "reproduce", "lee2007/fig2a", cwd=tmp_path)
+    lee2007 = session.load("lee2007")
+    claims = [claim for claim in lee2007.claims if claim.experiment == "fig2a"]
+    assert claims
+    for claim in claims:
+        recorded = lee2007.recorded[claim.id]["quick"]
+        counts = rf" \({recorded.holding} of \d+\)" if recorded.verdict == "depends" else ""
+        assert re.search(rf"^{recorded.verdict}{counts} +{claim.id} ", said, re.M), said
 
 
 def test_the_container_is_built_from_what_is_there() -> None:
