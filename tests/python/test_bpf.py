@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import shutil
 import socket
 import sys
@@ -10,7 +12,9 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import emulating
 import pytest
+from command import COMMAND
 
 NAMES = ("compound-plus", "reno-maxwin10", "vegas-fair")
 
@@ -74,3 +78,61 @@ def test_the_kernel_carries_data_with_it(name: str, loaded: dict[str, str]) -> N
                 assert 0 < cwnd <= 10
         taker.join(30)
     assert got == wanted
+
+
+CELL = """
+duration = "90 s"
+warm_up = "0 s"
+[wlan]
+standard = "802.11g"
+[[servers]]
+name = "server"
+delay = "10 ms"
+[[stations]]
+name = "laptop"
+"""
+
+PLAN = """
+name = "congestion controls by BPF"
+repetitions = 1
+pause = "0 s"
+[transfer]
+size = "2 MB"
+[[stations]]
+name = "laptop"
+"""
+
+SEGMENT = 1448
+"""Data in a segment with timestamps [B]."""
+
+
+@pytest.mark.skipif(bool(emulating.WHY_NOT), reason=emulating.WHY_NOT or "emulation works here")
+def test_measure_takes_it_over_the_emulated_cell(
+    loaded: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may have ten segments under way has no more in the emulated cell; Reno, as a control, has more."""
+    kernel_names = ("reno", loaded["reno-maxwin10"], loaded["vegas-fair"])
+    common = 'station = "laptop", direction = "up"'
+    cases = (f'[[cases]]\nname = "{cc}"\nflows = [{{ {common}, cc = "{cc}" }}]\n' for cc in kernel_names)
+    (tmp_path / "plan.toml").write_text(PLAN + "".join(cases))
+    (tmp_path / "cell.toml").write_text(CELL)
+    monkeypatch.setenv("WIFAIR_SECRET", "a secret that only this test knows")
+    measure = f"{shlex.join(COMMAND)} measure"
+    serve = f"{measure} serve --listen 10.32.0.1"
+    plan = f"{measure} run plan.toml --server 10.32.0.1 --as laptop --out study --json --quiet > study.json"
+    attempt = "import socket; socket.create_connection(('10.32.0.1', 5010), 5)"
+    wait = f"until {shlex.join([sys.executable, '-c', attempt])} 2>/dev/null; do sleep 0.2; done"
+    run = emulating.wifair(
+        *("emulate", "cell.toml", "--no-flows", "--quiet"),
+        *("--serve", "server", serve, "--exec", "laptop", f"{wait}; {plan}"),
+        cwd=tmp_path,
+    )
+    assert run.returncode == 0, run.stderr
+    rows = {row["case"]: row for row in json.loads((tmp_path / "study.json").read_text())["table"]}
+    assert set(rows) == set(kernel_names)
+    outstanding = {name: row["outstanding_mean_bytes"] for name, row in rows.items()}
+    assert outstanding["reno_maxwin10"] <= 10 * SEGMENT
+    assert outstanding["reno"] > 2 * 10 * SEGMENT
+    # Ten segments a round trip, which takes the 10 ms of the wire there and back at the least.
+    assert 0 < rows["reno_maxwin10"]["goodput_bps"] <= 10 * SEGMENT * 8 / 0.020
+    assert rows["vegas_fair"]["retransmissions"] == 0  # it stays below the queue's limit
