@@ -10,7 +10,7 @@ DIST ?= dist
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-all lint format bless fuzz licences validate bench instructions instructions-record mutants lab wheel docs clean
+.PHONY: help demo build test test-all lint format bless fuzz licences validate bench lateness instructions instructions-record mutants lab wheel docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,9 @@ validate: $(STAMPS)/build $(STAMPS)/plot ## beside ns-2, ns-3, theory, tcptrace 
 
 bench: $(STAMPS)/build ## simulated seconds per CPU second, beside ns-2 and ns-3 where they are installed
 	$(BIN)/python benches/bench.py
+
+lateness: $(STAMPS)/build ## how late packets leave an emulated cell, in real time (Linux, root)
+	$(BIN)/python benches/lateness.py
 
 # What a random change of these crates breaks: their own tests, and the scripts that are played to TCP.
 mutants: ## random mutants of five crates, some 60 of each, and which the crates' own tests do not notice (needs cargo-mutants)

@@ -101,7 +101,8 @@ def commands(
         receivers.append(
             Command(
                 flow["to_host"],
-                shlex.join([*module, "receive", str(port), str(folder / f"{index}.listens")]),
+                # In the background, as shells report a program in the foreground that is ended by a signal.
+                shlex.join([*module, "receive", str(port), str(folder / f"{index}.listens")]) + " & wait",
                 serves=True,
             )
         )
