@@ -1,10 +1,10 @@
-//! Things under way that arrive in the order in which they left.
+//! Items in transit that arrive in the order in which they were sent.
 
 use std::collections::VecDeque;
 
 use wifair_units::Time;
 
-/// First in, first out, each with its time of arrival.
+/// A first-in, first-out queue of items with their arrival times.
 #[derive(Clone, Debug)]
 pub struct DelayLine<T> {
     line: VecDeque<(Time, T)>,
@@ -17,30 +17,30 @@ impl<T> Default for DelayLine<T> {
 }
 
 impl<T> DelayLine<T> {
-    /// Sends `what` off, to arrive at `arrival`.
+    /// Sends `what`, to arrive at `arrival`.
     ///
     /// # Panics
-    /// If it would overtake what was sent before, in debug builds.
+    /// If it would overtake an earlier item (in debug builds).
     #[inline]
     pub fn push(&mut self, arrival: Time, what: T) {
         debug_assert!(self.line.back().is_none_or(|(last, _)| *last <= arrival), "a delay line keeps its order");
         self.line.push_back((arrival, what));
     }
 
-    /// When the next thing arrives.
+    /// When the next item arrives.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
         self.line.front().map_or(Time::NEVER, |(time, _)| *time)
     }
 
-    /// Takes the next thing out.
+    /// Removes the next item.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         self.line.pop_front().map(|(_, what)| what)
     }
 
-    /// Takes the next thing out if it arrives before `end`, and says when.
+    /// Removes the next item if it arrives before `end`, and returns it with its arrival time.
     #[inline]
     pub fn pop_before(&mut self, end: Time) -> Option<(Time, T)> {
         match self.line.front() {
@@ -49,13 +49,13 @@ impl<T> DelayLine<T> {
         }
     }
 
-    /// Things under way.
+    /// Items in transit.
     #[must_use]
     pub fn len(&self) -> usize {
         self.line.len()
     }
 
-    /// Whether nothing is under way.
+    /// Whether nothing is in transit.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.line.is_empty()

@@ -1,11 +1,11 @@
-//! What applications will do, and when.
+//! What applications do next, and when.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use wifair_units::Time;
 
-/// Entries in the order of their times; those of one instant in the order in which they were entered.
+/// Entries ordered by time; those with equal times in the order in which they were entered.
 #[derive(Clone, Debug)]
 pub struct EventQueue<T> {
     queue: BinaryHeap<Reverse<Entry<T>>>,
@@ -52,7 +52,7 @@ impl<T> Default for EventQueue<T> {
 }
 
 impl<T> EventQueue<T> {
-    /// Enters `what` at `time`.
+    /// Adds `what`, due at `time`.
     pub fn enter(&mut self, time: Time, what: T) {
         if time < Time::NEVER {
             self.queue.push(Reverse(Entry { time, number: self.entered, what }));
@@ -66,7 +66,7 @@ impl<T> EventQueue<T> {
         self.queue.peek().map_or(Time::NEVER, |Reverse(entry)| entry.time)
     }
 
-    /// Takes the first entry.
+    /// Removes the first entry.
     pub fn pop(&mut self) -> Option<T> {
         self.queue.pop().map(|Reverse(entry)| entry.what)
     }

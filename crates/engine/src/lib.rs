@@ -1,13 +1,13 @@
-//! The engine: where the next event comes from, and where chance comes from.
+//! The engine: it finds the next event, and it supplies random numbers.
 //!
-//! A world has a few *sources* of events, each of which knows the time of its own next event: the radio
-//! medium, every link's delay line, the timers, the application's agenda. [`NextEventTree`] merges them. There is
-//! no queue of all events, because most events of a network need no sorting: a link delivers in the order
-//! in which it took packets in, and a contention round has one winner.
+//! A world has a few *sources* of events, each of which knows the time of its own next event: the radio channel, the
+//! delay line of every link, the timers, the applications' event queue. [`NextEventTree`] merges them. There is no
+//! queue of all events, because most events of a network need no sorting: a link delivers packets in the order in which
+//! it accepted them, and a contention round has one winner.
 //!
-//! **Total order.** Events happen in the order of `(time, source, order within the source)`. A delay line
-//! is first in, first out; timers of one instant fire by their number; agenda entries of one instant run in
-//! the order in which they were entered. So a run does not depend on how any of these are implemented.
+//! **Total order.** Events happen in the order of `(time, source, order within the source)`. A delay line is first in,
+//! first out; timers due at one instant fire in the order of their numbers; queue entries for one instant run in the
+//! order in which they were entered. So a run does not depend on how any of these is implemented.
 
 mod delay_line;
 mod event_queue;

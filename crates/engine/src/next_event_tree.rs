@@ -1,34 +1,35 @@
-//! The times of all sources' next events, and which comes first.
+//! The times of all sources' next events, merged so that the earliest is known at once.
 
 use wifair_units::Time;
 
-/// Times that are compared in one step.
+/// Times that one step of the tournament compares.
 const FAN: usize = 4;
-/// A time and its place among four in one word: whichever is least is first, and says where it stands.
+/// A key packs a time and its place (0 to 3) in a group into one word, so the least key gives both.
 const PLACE_BITS: u32 = FAN.trailing_zeros();
 const PLACE: u64 = FAN as u64 - 1;
-/// The largest time that leaves room for the place, some 146 years.
+/// The largest time that leaves room for the place: some 146 years.
 const LATEST: u64 = u64::MAX >> PLACE_BITS;
 
-/// A tournament of the sources' next times in rounds of four: of few sources the first is found by a handful of
-/// comparisons without a jump, of many in `O(log sources)`.
+/// A tournament over the sources' next times, in groups of four. With few sources the earliest is found by a handful of
+/// comparisons without a branch; with many, in `O(log sources)`.
 ///
-/// Of equal times the source with the lower number wins. The first sources may be called rare: they meet in a round of
-/// their own, so that up to three others need one round.
+/// When times are equal, the source with the lower number wins. The first sources may be declared rare: they compete in
+/// a group of their own, so that up to three other sources need one round.
 #[derive(Clone, Debug)]
 pub struct NextEventTree {
-    /// The last round. Its first place is that of the first of the rare sources.
+    /// The last round. Place 0 belongs to the earliest of the rare sources.
     top: [u64; FAN],
-    /// The least of it.
+    /// The least key of `top`.
     first: u64,
     rare: Vec<u64>,
-    /// The rounds before, where there are more than three frequent sources. The first has the next time of each, every
-    /// later one the earliest of each four before.
+    /// The earlier rounds, used when there are more than three frequent sources. The first round holds the next time of
+    /// each source; each later round holds the earliest time of each group of the round before.
     rounds: Vec<Vec<[u64; FAN]>>,
 }
 
 impl NextEventTree {
-    /// A tournament of `rare` sources and `frequent` ones, which are numbered after them; none has an event.
+    /// A tournament of `rare` sources, numbered first, and `frequent` ones, numbered after them; no source has an
+    /// event.
     #[must_use]
     pub fn new(rare: usize, frequent: usize) -> Self {
         let idle = std::array::from_fn(|place| key(LATEST, place));
@@ -41,7 +42,7 @@ impl NextEventTree {
         Self { top: idle, first: earliest(&idle), rare: vec![LATEST; rare], rounds }
     }
 
-    /// Says when `source` has its next event ([`Time::NEVER`]: it has none).
+    /// Sets the time of the next event of `source`; [`Time::NEVER`] means none.
     #[inline]
     pub fn set(&mut self, source: usize, time: Time) {
         let time = time.as_nanos().min(LATEST);
@@ -69,7 +70,7 @@ impl NextEventTree {
         self.first = earliest(&self.top);
     }
 
-    /// The time of the next event of all, and its source.
+    /// The time of the next event, and its source.
     #[inline]
     #[must_use]
     #[allow(clippy::cast_possible_truncation)]
@@ -78,7 +79,7 @@ impl NextEventTree {
         (time_of(time), if place == 0 { self.first_rare(time) } else { self.first_frequent(place - 1) })
     }
 
-    /// When the next event of a source other than `source` happens, which is a frequent one.
+    /// Clears the time of `source`, a frequent one, and returns the time of the next event of all others.
     #[inline]
     #[must_use]
     pub fn first_without(&mut self, source: usize) -> Time {
@@ -86,7 +87,7 @@ impl NextEventTree {
         self.earliest()
     }
 
-    /// The time of the next event of all.
+    /// The time of the next event.
     #[inline]
     #[must_use]
     pub fn earliest(&self) -> Time {
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against the obvious: the first of the smallest times.
+        /// Compared with a plain search: the lowest-numbered source among those with the smallest time.
         #[test]
         fn first_is_the_lowest_numbered_of_the_earliest(
             sources in 1_usize..100,

@@ -1,12 +1,12 @@
 //! Named streams of random numbers.
 //!
-//! Every random choice draws from a stream that is named for its purpose and its entity, as in
-//! `stream(seed, "backoff", "sta3")`. So a further station leaves the draws of all others as they were, and
-//! two schemes that are compared meet the same chances (common random numbers).
+//! Every random choice draws from a stream named for its purpose and its entity, as in `stream(seed, "backoff",
+//! "sta3")`. So adding a station leaves the draws of all others as they were, and two schemes under comparison see the
+//! same random numbers (common random numbers).
 //!
-//! A stream is xoshiro256++ (D. Blackman and S. Vigna, "Scrambled Linear Pseudorandom Number Generators",
-//! 2021). Its 256-bit state is taken from `ChaCha8` with the run's seed as key and the hash of the name as stream
-//! number: those blocks are independent by design, whatever the seeds and names.
+//! A stream is xoshiro256++ (D. Blackman and S. Vigna, "Scrambled Linear Pseudorandom Number Generators", 2021). Its
+//! 256-bit state is taken from `ChaCha8` with the run's seed as key and the hash of the name as stream number: those
+//! blocks are independent by design, whatever the seeds and names.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
@@ -54,7 +54,7 @@ impl Stream {
         (self.0.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// True with probability `p`. Certainty on either side draws nothing.
+    /// True with probability `p`. Draws nothing where `p` is 0 or less, or 1 or more.
     #[inline]
     pub fn chance(&mut self, p: f64) -> bool {
         p > 0.0 && (p >= 1.0 || self.uniform() < p)

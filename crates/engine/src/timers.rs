@@ -1,4 +1,4 @@
-//! Timers that are set anew far more often than they go off.
+//! Timers that are rescheduled far more often than they fire.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -7,11 +7,11 @@ use wifair_units::Time;
 
 /// One timer for each owner.
 ///
-/// A retransmission timer moves with every ACK. Moving it later costs nothing here: the queue keeps the
-/// earlier time, and when that comes the timer is looked at and put off.
+/// A retransmission timer moves with every ACK. Moving it later costs nothing here: the queue keeps the earlier time,
+/// and when that time comes the timer is examined and requeued at its deadline.
 ///
-/// The queue is a run, to which whatever comes after its end is appended, and a heap for the rest. Timers that all last
-/// equally long, as those of datagrams at one rate, never see the heap.
+/// The queue has two parts: a sorted run, to which an entry later than its end is appended, and a heap for all other
+/// entries. Timers that all have the same length, such as those of datagrams at one rate, never reach the heap.
 #[derive(Clone, Debug)]
 pub struct Timers {
     timers: Vec<Timer>,
@@ -22,15 +22,16 @@ pub struct Timers {
 
 #[derive(Clone, Copy, Debug)]
 struct Timer {
-    /// When it is to go off.
+    /// When it fires.
     deadline: Time,
-    /// The entry of the queue that stands for it, never later than its deadline.
+    /// The time of its entry in the queue, never later than its deadline.
     queued: Time,
 }
 
 const STOPPED: Timer = Timer { deadline: Time::NEVER, queued: Time::NEVER };
 
-/// A time above, an owner below: timers of one instant go off by their number.
+/// A time in the upper bits, an owner in the lower: timers due at the same instant fire in the order of their owners'
+/// numbers.
 type Entry = u128;
 
 const NONE: Entry = Entry::MAX;
@@ -57,8 +58,8 @@ impl Timers {
         self.timers.len() - 1
     }
 
-    /// Sets the timer of `owner` to go off at `deadline`, wherever it stood before; [`Time::NEVER`] stops it.
-    /// Returns whether [`Timers::next`] may be nearer than it was.
+    /// Sets the timer of `owner` to fire at `deadline`, replacing any earlier setting; [`Time::NEVER`] stops it.
+    /// Returns whether [`Timers::next`] may now be earlier.
     #[inline(always)]
     pub fn set(&mut self, owner: usize, deadline: Time) -> bool {
         let timer = &mut self.timers[owner];
@@ -66,7 +67,7 @@ impl Timers {
         deadline < timer.queued && self.enqueue(owner, deadline)
     }
 
-    /// Returns whether it is the first now.
+    /// Puts an entry into the queue; returns whether it is now the first.
     #[inline(never)]
     #[allow(clippy::cast_possible_truncation)]
     fn enqueue(&mut self, owner: usize, deadline: Time) -> bool {
@@ -84,15 +85,15 @@ impl Timers {
         first
     }
 
-    /// When [`Timers::pop`] is to be called next: never later than the earliest deadline.
+    /// When [`Timers::pop`] must be called next: never later than the earliest deadline.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
         time_of(self.next)
     }
 
-    /// Takes the head of the queue, and returns its owner if its timer goes off at `now`; the timer is then not
-    /// set any more. `None`: it had been moved, or stopped.
+    /// Takes the head of the queue and returns its owner if its timer fires at `now`; the timer is then stopped.
+    /// Returns `None` if the timer has been moved or stopped.
     #[allow(clippy::cast_possible_truncation)]
     pub fn pop(&mut self, now: Time) -> Option<usize> {
         let head = self.next;
@@ -109,7 +110,7 @@ impl Timers {
         let owner = head as u32 as usize;
         let timer = &mut self.timers[owner];
         if timer.queued != time_of(head) {
-            return None; // an entry that a nearer deadline has overtaken
+            return None; // stale: the timer was moved to an earlier deadline
         }
         timer.queued = Time::NEVER;
         let deadline = timer.deadline;
@@ -151,7 +152,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is set and stopped in between, what goes off is what a list of deadlines says.
+        /// Whatever is set and stopped in between, the timers that fire are those that a plain list of deadlines gives.
         #[test]
         fn timers_go_off_at_their_last_deadline(
             orders in prop::collection::vec((0_usize..5, prop::option::of(1_u64..40), 0_u64..10), 1..80),
