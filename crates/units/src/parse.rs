@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::{BitRate, Bytes, Db, Dbm, Duration, Metres};
 
-/// Why a text is not a quantity: what is wrong with it, and what to write.
+/// Why a text is not a quantity, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     /// What is wrong, as in ``"`20` has no unit"``.
@@ -25,22 +25,22 @@ impl std::error::Error for ParseError {}
 
 /// A quantity that users write as a number and a unit.
 pub trait Quantity: Sized + fmt::Display {
-    /// What it is, as in `duration`.
+    /// What kind of quantity it is, as in `duration`.
     const NAME: &'static str;
-    /// Units that are understood, the usual ones first.
+    /// The accepted units, the usual ones first, each with its size in base units.
     const UNITS: &'static [(&'static str, f64)];
     /// Whether a value below zero makes sense.
     const SIGNED: bool = false;
-    /// Whether minus infinity makes sense, as no power at all does on a logarithmic scale.
+    /// Whether minus infinity makes sense: on a logarithmic scale it stands for no power at all.
     const FROM_NOTHING: bool = false;
 
     /// The quantity that is `value` times the base unit.
     fn from_base(value: f64) -> Self;
 
-    /// Reads `number unit`, with or without a space between.
+    /// Reads a number and a unit, with or without a space between them.
     ///
     /// # Errors
-    /// If the number or the unit is missing or unknown, or the value is negative where it must not be.
+    /// If the number or the unit is missing or unknown, or the value is negative and must not be.
     fn parse(text: &str) -> Result<Self, ParseError> {
         let text = text.trim();
         let split = number_end(text);
@@ -84,7 +84,7 @@ pub trait Quantity: Sized + fmt::Display {
     }
 }
 
-/// What a quantity may have at most, in its base unit: a little less than the largest signed number of 64 bits.
+/// The largest value of a quantity in its base unit: a little less than the largest signed 64-bit integer.
 const LARGEST: f64 = 9.0e18;
 
 /// Where the number at the start of `text` ends.

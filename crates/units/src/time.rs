@@ -36,13 +36,13 @@ impl Time {
         self.0 as f64 * 1e-9
     }
 
-    /// The time since `earlier`, or zero where that lies ahead.
+    /// The time since `earlier`, or zero if `earlier` lies in the future.
     #[must_use]
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// The instant `after` later, [`Time::NEVER`] where that cannot be counted any more.
+    /// The instant `after` later; [`Time::NEVER`] if that exceeds the range.
     #[must_use]
     pub const fn saturating_add(self, after: Duration) -> Self {
         Self(self.0.saturating_add(after.0))
@@ -50,7 +50,7 @@ impl Time {
 }
 
 impl Duration {
-    /// No time at all.
+    /// A length of zero.
     pub const ZERO: Self = Self(0);
     /// Longer than any run.
     pub const MAX: Self = Self(u64::MAX);
@@ -99,19 +99,19 @@ impl Duration {
         self.0 as f64 * 1e-9
     }
 
-    /// This minus `other`, or zero where `other` is longer.
+    /// This minus `other`, or zero if `other` is longer.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// Whole units of `unit` that fit.
+    /// How many whole `unit`s fit.
     #[must_use]
     pub const fn div_floor(self, unit: Self) -> u64 {
         self.0 / unit.0
     }
 
-    /// The smallest multiple of `unit` that is not shorter; zero units leave it as it is.
+    /// The smallest multiple of `unit` that is not shorter; a `unit` of zero leaves the duration unchanged.
     #[must_use]
     pub const fn round_up_to(self, unit: Self) -> Self {
         if unit.0 == 0 { self } else { Self(self.0.div_ceil(unit.0) * unit.0) }
