@@ -1,12 +1,11 @@
-//! The packet: one cache line, kept in an arena and passed around by its number.
+//! The packet: one cache line, kept in an arena and referred to by its number.
 //!
-//! A packet is a TCP segment, a UDP datagram or a control message inside IP. Stations, queues and links
-//! move [`PacketId`]s; only TCP, queue disciplines that look inside and the record writers read the fields.
+//! A packet is a TCP segment, a UDP datagram or a control message inside IP. Stations, queues and links move
+//! [`PacketId`]s; only TCP, the queue disciplines that look inside and the record writers read the fields.
 
 use wifair_units::{Bytes, Time};
 
-/// The next station of a packet that is for everyone: its frame gets no ACK and no retry (IEEE Std 802.11-2016,
-/// 10.3.6).
+/// The next station of a packet addressed to all: its frame gets no ACK and no retry (IEEE Std 802.11-2016, 10.3.6).
 pub const BROADCAST: u32 = u32::MAX;
 
 /// What a packet carries.
@@ -65,13 +64,13 @@ pub struct Packet {
     pub ts_ecr: u32,
     /// Index of the flow.
     pub flow: u32,
-    /// Position in the table of hops: where it goes next.
+    /// Index in the table of hops: the packet's next hop.
     pub hop: u32,
-    /// Receive window as in the header field: to be shifted by the connection's scale (RFC 7323, section 2).
+    /// Receive window as in the header field, before the connection's scale is applied (RFC 7323, section 2).
     pub window: u16,
     /// Payload, in bytes.
     pub payload: u16,
-    /// The whole IP packet, in bytes.
+    /// Size of the whole IP packet, in bytes.
     pub size: u16,
     /// Bits of [`flag`].
     pub flags: u8,
@@ -81,12 +80,12 @@ pub struct Packet {
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
-/// The station that receives a packet on each hop over the air, by [`Packet::hop`].
+/// The receiving station of each hop over the air, indexed by [`Packet::hop`].
 #[derive(Clone, Copy, Debug)]
 pub struct NextHops<'a>(pub &'a [u32]);
 
 impl NextHops<'_> {
-    /// The station to which a packet goes next. Routing may change the answer while the packet waits.
+    /// The next station of a packet. Routing may change the answer while the packet waits.
     #[inline]
     #[must_use]
     pub fn of(self, packet: &Packet) -> u32 {
@@ -101,7 +100,7 @@ impl Packet {
         self.flags & mask == mask
     }
 
-    /// Whether it is a segment of a TCP sender, or a datagram that is no reply to an echo.
+    /// Whether it is a segment of a TCP data sender, or a datagram that is not an echo reply.
     #[must_use]
     pub const fn is_data(&self) -> bool {
         match self.kind {
@@ -111,21 +110,21 @@ impl Packet {
         }
     }
 
-    /// The offset behind the last payload byte.
+    /// The offset just after the last payload byte.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.seq + self.payload as u64
     }
 
-    /// Notes when it was sent. Not on the wire: for records only, and in the place of SACK blocks, which data does not
-    /// have.
+    /// Notes when it was sent. This is not on the wire: it is for records only, and is stored in place of the SACK
+    /// blocks, which data does not have.
     #[inline]
     pub const fn set_sent_at(&mut self, time: Time) {
         let nanos = time.as_nanos();
         self.sack[0] = (nanos as u32, (nanos >> 32) as u32);
     }
 
-    /// When it was sent, of a data segment or datagram for which that was noted.
+    /// When it was sent, for a data segment or datagram whose sending time was noted.
     #[inline]
     #[must_use]
     pub const fn sent_at(&self) -> Time {
@@ -144,27 +143,29 @@ impl Packet {
 pub struct PacketId(u32);
 
 impl PacketId {
-    /// The number itself: used again, and of the order of the packets that were ever alive together.
+    /// The number itself. Numbers are reused, so they stay close to the largest number of packets alive at once.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Slots that one word of [`Packets::free`] stands for.
+/// Slots per word of [`Packets::free`].
 const WORD: usize = u64::BITS as usize;
 
-/// All packets of a world. Slots are used again, so nothing is allocated once the world is warm.
+/// All packets of a world. Slots are reused, so nothing is allocated once the world has reached its largest number of
+/// packets.
 ///
-/// Slots are given out in rounds, in the order in which they lie in memory: packets that leave one after the other lie
-/// side by side, and are met so again at the other end of a long wire. An arena is used again at the place where it was
-/// left last otherwise, and slow start, which puts a new packet behind each old one, then shuffles the whole of it.
+/// Slots are given out cyclically in memory order: packets that leave one after the other lie side by side, and are
+/// still side by side when they reach the other end of a long wire. An arena that reuses the most recently freed slot
+/// would be shuffled by slow start, which inserts a new packet behind each old one.
 #[derive(Clone, Debug, Default)]
 pub struct Packets {
     slots: Vec<Packet>,
-    /// A bit for each slot, set if it is free.
+    /// One bit per slot, set if the slot is free.
     free: Vec<u64>,
-    /// Free slots of one word, taken out of it, which are given out now; the first slot of the word, and the word.
+    /// The free slots of the current word, removed from `free`, which are given out next; `base` is the word's first
+    /// slot, `word` its index.
     offered: u64,
     base: u32,
     word: usize,
@@ -172,7 +173,7 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// Takes in a packet.
+    /// Inserts a packet.
     ///
     /// # Panics
     /// If more than 2^32 packets are alive.
@@ -183,7 +184,7 @@ impl Packets {
         id
     }
 
-    /// Takes in a packet that is yet to be written: so far it is another one that is gone.
+    /// Allocates a packet for the caller to fill in; until then it holds the contents of a released one.
     ///
     /// # Panics
     /// If more than 2^32 packets are alive.
@@ -198,8 +199,8 @@ impl Packets {
         (PacketId(slot), &mut self.slots[slot as usize])
     }
 
-    /// Goes on to the next word with a free slot. Some more slots are kept than packets are alive, so that the way
-    /// there is short on average.
+    /// Moves on to the next word with a free slot. The arena keeps more slots than there are live packets, so the
+    /// search is short on average.
     #[inline(never)]
     fn next_word(&mut self) {
         if self.alive * 8 >= self.slots.len() * 7 {
@@ -216,27 +217,27 @@ impl Packets {
         self.base = u32::try_from(self.word * WORD).expect("fewer than 2^32 packets are alive");
     }
 
-    /// Gives a packet back; its number may be used again.
+    /// Removes a packet and returns it; its number may be reused.
     #[inline]
     pub fn remove(&mut self, id: PacketId) -> Packet {
         self.release(id);
         self.slots[id.0 as usize]
     }
 
-    /// Gives a packet back that nobody needs any more.
+    /// Removes a packet whose contents are no longer needed.
     #[inline]
     pub fn release(&mut self, id: PacketId) {
         self.free[id.0 as usize / WORD] |= 1 << (id.0 as usize % WORD);
         self.alive -= 1;
     }
 
-    /// Packets that are alive.
+    /// Packets alive.
     #[must_use]
     pub fn len(&self) -> usize {
         self.alive
     }
 
-    /// Memory of all places for packets, in bytes.
+    /// Memory of all slots, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.slots.capacity() * size_of::<Packet>()
@@ -280,8 +281,8 @@ mod tests {
         assert_eq!((packets[lasting].seq, packets.len()), (1, 1));
     }
 
-    /// A wire on which slow start puts two packets for each that comes out, up to 10,000. What leaves one after the
-    /// other lies side by side, and the arena has no more slots than an eighth above a seventh above what was alive.
+    /// A wire on which slow start sends two packets for each one that arrives, up to 10,000. Packets sent one after the
+    /// other lie side by side, and the arena has no more slots than 8/7 of the live packets plus an eighth.
     #[test]
     fn packets_that_leave_in_turn_lie_side_by_side() {
         let mut packets = Packets::default();
