@@ -1,6 +1,6 @@
-//! Indices of fairness over the shares of flows and the finish times of sessions.
+//! Fairness indices over the shares of flows and the finish times of sessions.
 
-/// Sums from which Jain's fairness index follows, taken in one by one.
+/// The sums behind Jain's fairness index, so that shares can be added one at a time.
 ///
 /// Source: R. Jain, D.-M. Chiu and W. Hawe, "A Quantitative Measure of Fairness and Discrimination for Resource
 /// Allocation in Shared Computer Systems", DEC Research Report TR-301, 1984.
@@ -12,7 +12,7 @@ pub struct Jain {
 }
 
 impl Jain {
-    /// Takes in the share of one more flow.
+    /// Adds the share of one more flow.
     #[inline]
     pub fn add(&mut self, share: f64) {
         self.count += 1.0;
@@ -20,8 +20,8 @@ impl Jain {
         self.squares += share * share;
     }
 
-    /// `(sum x)^2 / (n * sum x^2)`: 1 when all get the same, `1/n` when one gets everything. NaN without any share, or
-    /// where all are zero.
+    /// `(sum x)^2 / (n * sum x^2)`: 1 when all get the same, `1/n` when one gets everything. NaN without shares, or if
+    /// all are zero.
     #[must_use]
     pub fn index(&self) -> f64 {
         self.sum * self.sum / (self.count * self.squares)
@@ -37,7 +37,7 @@ impl Jain {
 #[must_use]
 pub fn jain_index(shares: &[f64]) -> f64 {
     let peak = shares.iter().copied().fold(0.0, f64::max);
-    // A power of two changes no digit.
+    // Scaling by a power of two is exact.
     let scale = if peak > 0.0 { libm::ldexp(1.0, -libm::ilogb(peak)) } else { 1.0 };
     let mut jain = Jain::default();
     for share in shares {
@@ -59,9 +59,9 @@ pub struct FinishRatios {
 }
 
 impl FinishRatios {
-    /// Takes in a session of `bytes` bytes that took `seconds`, where a fair share would have been `share` bytes per
-    /// second. Returns its ratio; a session that did not finish (NaN, infinite) or took no time has none and is left
-    /// out.
+    /// Adds a session of `bytes` bytes that took `seconds`, where a fair share would have been `share` bytes per
+    /// second. Returns its ratio; a session that did not finish (NaN or infinite time) or took no time is left out and
+    /// returns `None`.
     pub fn add(&mut self, bytes: f64, seconds: f64, share: f64) -> Option<f64> {
         let ratio = bytes / share / seconds;
         if !(ratio.is_finite() && seconds.is_finite() && seconds > 0.0) {
@@ -72,13 +72,13 @@ impl FinishRatios {
         Some(ratio)
     }
 
-    /// Takes in what another one did.
+    /// Adds all sessions of another index.
     pub fn merge(&mut self, other: Self) {
         self.sum += other.sum;
         self.finished += other.finished;
     }
 
-    /// Changes the unit of the share that all were taken with: ratios become `factor` times as large.
+    /// Rescales the fair share of all sessions: every ratio becomes `factor` times as large.
     pub fn scale(&mut self, factor: f64) {
         if self.finished > 0 {
             self.sum *= factor;

@@ -1,14 +1,15 @@
-//! Durations counted in buckets, for percentiles in bounded memory.
+//! Histograms of durations, for percentiles in bounded memory.
 
 use wifair_units::Duration;
 
-/// Sub-buckets of each power of two: a percentile is at most 1/64 above the true value.
+/// Buckets per power of two: a percentile is at most 1/64 above the true value.
 const STEPS: u64 = 64;
 const STEP_BITS: u32 = STEPS.trailing_zeros();
 /// Durations are counted in units of 1024 ns.
 const UNIT_BITS: u32 = 10;
 
-/// Counts of durations, logarithmic with 64 steps an octave above 64 us; exact mean, minimum and maximum.
+/// A histogram of durations with exact mean, minimum and maximum. Buckets are logarithmic, 64 to an octave, above 64
+/// us.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     counts: Vec<u32>,
@@ -39,7 +40,7 @@ impl Histogram {
         self.sum = self.sum.wrapping_add(sample.as_nanos()); // 584 years
     }
 
-    /// Counts a sample outside of those so far.
+    /// Widens the range to include a sample outside it.
     #[cold]
     #[inline(never)]
     fn extend(&mut self, sample: Duration) {
@@ -59,27 +60,27 @@ impl Histogram {
         self.counts.iter().map(|count| u64::from(*count)).sum()
     }
 
-    /// Mean in seconds, NaN without samples.
+    /// Mean in seconds; NaN without samples.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
     pub fn mean(&self) -> f64 {
         self.sum as f64 * 1e-9 / self.samples() as f64
     }
 
-    /// The shortest, zero without samples.
+    /// The shortest; zero without samples.
     #[must_use]
     pub fn minimum(&self) -> Duration {
         if self.minimum == Duration::MAX { Duration::ZERO } else { self.minimum }
     }
 
-    /// The longest, zero without samples.
+    /// The longest; zero without samples.
     #[must_use]
     pub fn maximum(&self) -> Duration {
         self.maximum
     }
 
-    /// The smallest duration that at least the fraction `p` of the samples does not exceed, rounded up to the
-    /// bucket's end (at most 1/64 too long); `None` without samples.
+    /// The smallest duration that at least the fraction `p` of the samples does not exceed, rounded up to the end of
+    /// its bucket (at most 1/64 too long); `None` without samples.
     #[must_use]
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn percentile(&self, p: f64) -> Option<Duration> {
@@ -106,7 +107,7 @@ impl Histogram {
         above as f64 / self.samples() as f64
     }
 
-    /// Takes in all samples of another.
+    /// Adds all samples of another histogram.
     pub fn absorb(&mut self, other: &Self) {
         if self.counts.len() < other.counts.len() {
             self.counts.resize(other.counts.len(), 0);
@@ -119,13 +120,13 @@ impl Histogram {
         self.minimum = self.minimum.min(other.minimum);
     }
 
-    /// Forgets everything.
+    /// Removes all samples.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 }
 
-/// Below `STEPS` units and in the octave above, a bucket is one unit wide; it doubles with each further octave.
+/// Buckets are one unit wide below `STEPS` units and in the octave above; the width doubles with each further octave.
 #[inline]
 #[allow(clippy::cast_possible_truncation)]
 fn bucket_of(sample: Duration) -> usize {
@@ -134,7 +135,7 @@ fn bucket_of(sample: Duration) -> usize {
     ((u64::from(octave) << STEP_BITS) + (units >> octave)) as usize
 }
 
-/// The longest duration that is counted in `bucket`.
+/// The longest duration that falls into `bucket`.
 fn end_of(bucket: usize) -> Duration {
     let bucket = bucket as u64;
     let units = if bucket < STEPS {
@@ -166,7 +167,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against sorting: never below the true percentile, and at most 1/64 (or 1024 ns) above it.
+        /// Compared with sorting: never below the true percentile, and at most 1/64 (or 1024 ns) above it.
         #[test]
         fn percentiles_are_close_to_those_of_the_sorted_samples(
             mut samples in prop::collection::vec(0_u64..20_000_000_000, 1..200),

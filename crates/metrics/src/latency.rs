@@ -1,18 +1,18 @@
-//! Variation of delay, and what load does to it.
+//! Variation of delay, and the latency that load adds.
 
 /// Interarrival jitter by RFC 3550, section 6.4.1: the difference of the transit times of successive packets, smoothed
-/// by `J += (|D| - J) / 16`. Transit times may be off by a constant, as those of two clocks are.
+/// by `J += (|D| - J) / 16`. Transit times may contain a constant offset, such as that between two clocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Jitter {
     /// Transit time of the last packet, in ns.
     last: i64,
     smoothed: f64,
-    /// Packets so far, up to 2.
+    /// Packets counted, up to 2.
     packets: u32,
 }
 
 impl Jitter {
-    /// Takes in the transit time of the next packet that arrived, in ns.
+    /// Adds the transit time of the next packet that arrived, in ns.
     #[inline]
     #[allow(clippy::cast_precision_loss)]
     pub fn add(&mut self, transit_ns: i64) {
@@ -25,8 +25,7 @@ impl Jitter {
         }
     }
 
-    /// Takes in the first packet, from which only the transit time is kept, and the second, which gives the first
-    /// difference.
+    /// Handles the first two packets: the first gives no difference, the second the first one.
     #[cold]
     #[inline(never)]
     fn begin(&mut self, difference: f64) {
@@ -43,9 +42,9 @@ impl Jitter {
     }
 }
 
-/// The grade that common tests of "bufferbloat" (DSLReports, Waveform) give to a connection whose latency rises by so
-/// much under load: A+ below 5 ms, A below 30 ms, B below 60 ms, C below 200 ms, D below 400 ms, else F. None without a
-/// measurement.
+/// The grade that common tests of "bufferbloat" (DSLReports, Waveform) give to a connection, by the increase of its
+/// latency under load: A+ below 5 ms, A below 30 ms, B below 60 ms, C below 200 ms, D below 400 ms, else F. `None`
+/// without a measurement.
 ///
 /// ```
 /// assert_eq!(wifair_metrics::bufferbloat_grade(0.045), Some("B"));

@@ -1,22 +1,22 @@
-//! Which flows starve: judged against what they asked for and what an equal division would have given them.
+//! Which flows starve, judged by what they asked for and what an equal division would have given them.
 //!
-//! The max-min fair share of a flow is what it asked for, or, if that is more, as much for each second in which it was
-//! active as every other flow gets that asked for more (D. Bertsekas and R. Gallager, "Data Networks", 2nd edition,
-//! section 6.5.2, for a single bottleneck). What is divided is what the flows got together. A flow that gets less than
-//! a tenth of its max-min fair share starves. Where all flows are active all the time and ask for more than they get,
-//! the share is the mean.
+//! The total that is divided is what all flows received together. A flow's max-min fair share is what it asked for or,
+//! if it asked for more than can be granted, an amount per second of activity that is the same for all such flows (D.
+//! Bertsekas and R. Gallager, "Data Networks", 2nd edition, section 6.5.2, for a single bottleneck). A flow that gets
+//! less than a tenth of its max-min fair share starves. If all flows are active all the time and ask for more than they
+//! get, the share is the mean.
 
-/// A flow below this part of its max-min fair share starves.
+/// A flow starves below this fraction of its max-min fair share.
 pub const STARVED_BELOW: f64 = 0.1;
 
-/// What one flow asked for and got, in the same unit: bytes, or bit/s.
+/// What one flow asked for and got, in the same unit (bytes or bit/s).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Supply {
     /// What it got.
     pub got: f64,
-    /// What it asked for; infinite where it always had more to send.
+    /// What it asked for; infinite if it always had more to send.
     pub asked: f64,
-    /// How long it was active: any unit, the same for all flows.
+    /// How long it was active, in any unit that is the same for all flows.
     pub active: f64,
 }
 
@@ -28,8 +28,8 @@ impl Supply {
     }
 }
 
-/// The max-min fair division of what the flows got together, in the order of the flows. What is left when all have what
-/// they asked for is not given to anybody.
+/// The max-min fair division of what the flows got together, in the order of the flows. Whatever remains once all have
+/// what they asked for is given to nobody.
 ///
 /// ```
 /// use wifair_metrics::{Supply, max_min_shares};
@@ -71,7 +71,7 @@ pub fn starved(flows: &[Supply]) -> Vec<bool> {
     starved_below(flows, STARVED_BELOW)
 }
 
-/// The same with another part of the share than [`STARVED_BELOW`].
+/// The same with another fraction than [`STARVED_BELOW`].
 #[must_use]
 pub fn starved_below(flows: &[Supply], below: f64) -> Vec<bool> {
     let judge = |(flow, share): (&Supply, f64)| {
@@ -122,8 +122,9 @@ mod tests {
     }
 
     proptest! {
-        /// What makes a division max-min fair: nobody gets more than asked for, all of the total is given out unless
-        /// all have what they asked for, and whoever gets less than that gets as much a second as anybody.
+        /// The defining property of a max-min fair division: no flow gets more than it asked for; the whole total is
+        /// given out unless all have what they asked for; and a flow that gets less than it asked for gets as much per
+        /// second as any other flow.
         #[test]
         fn shares_are_max_min_fair(
             flows in prop::collection::vec(

@@ -8,15 +8,15 @@
 //!   independent.
 //!
 //! The codec is G.711 with packet loss concealment: `Ie = 0`, `Bpl = 25.1` (ITU-T G.113, appendix I). The delay is that
-//! of the network and of a playout buffer that waits for the 99th percentile: what comes later counts as lost. Delays
-//! in the terminals are left out.
+//! of the network and of a playout buffer that waits for the 99th percentile; a packet that arrives later counts as
+//! lost. Delays in the terminals are left out.
 
 use crate::Histogram;
 
 const BASIC: f64 = 93.2;
 const IE: f64 = 0.0;
 const BPL: f64 = 25.1;
-/// Percentile of the delay that the playout buffer waits for.
+/// The percentile of the delay up to which the playout buffer waits.
 const PLAYOUT: f64 = 0.99;
 
 /// The rating R of a call with this mouth-to-ear delay in seconds and this fraction of packets lost, G.711 with packet
@@ -41,7 +41,7 @@ fn delay_impairment(ms: f64) -> f64 {
     25.0 * (sixth(x) - 3.0 * sixth(x / 3.0) + 2.0)
 }
 
-/// The mean opinion score, 1 to 4.5, that a rating stands for (G.107, annex B).
+/// The mean opinion score, 1 to 4.5, that corresponds to a rating (G.107, annex B).
 ///
 /// ```
 /// assert!((wifair_metrics::mean_opinion_score(80.0) - 4.02).abs() < 0.01);
@@ -59,7 +59,7 @@ pub fn mean_opinion_score(r: f64) -> f64 {
     }
 }
 
-/// The rating of a call whose packets took `delays`, the fraction `loss` of them never arriving; NaN if none arrived.
+/// The rating of a call whose packets had the given `delays` and lost the fraction `loss`; NaN if none arrived.
 #[must_use]
 pub fn call_rating(delays: &Histogram, loss: f64) -> f64 {
     match delays.percentile(PLAYOUT) {
@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
 
-    /// G.107, annex B, table B.1: ratings and the scores that they stand for, to two digits.
+    /// G.107, annex B, table B.1: ratings and the corresponding scores, to two digits.
     #[test]
     fn scores_are_those_of_the_recommendation() {
         for (r, score) in [(90.0, 4.34), (80.0, 4.03), (70.0, 3.60), (60.0, 3.10), (50.0, 2.58)] {
