@@ -1,4 +1,4 @@
-//! What can be written in a table: for the reference, the JSON Schema, and the check of override paths.
+//! Descriptions of tables: for the reference, the JSON Schema, and the check of override paths.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::table::CLASS;
 pub struct Description {
     /// What it is: the doc comment of its declaration.
     pub doc: String,
-    /// Its keys, in the order of the declaration; those of tables that share its place are among them.
+    /// Its keys, in the order of the declaration, including those of flattened tables.
     pub keys: Vec<Key>,
 }
 
@@ -21,25 +21,25 @@ pub struct Key {
     pub name: &'static str,
     /// What it sets: the doc comment of its declaration.
     pub doc: String,
-    /// What it takes.
+    /// The form of its value.
     pub shape: Shape,
-    /// Its default as it would be written; none for what must be given, or may be absent.
+    /// Its default as written in a file; `None` for a required or optional key.
     pub default: Option<String>,
-    /// The keys that the default depends on; [`Key::default`] then holds for their defaults.
+    /// The keys that the default depends on; [`Key::default`] is then the default for their default values.
     pub depends_on: Vec<&'static str>,
-    /// What its values must be, as in `0 or more`.
+    /// The rule for its values, as in `0 or more`.
     pub rule: Option<&'static str>,
 }
 
 impl Key {
-    /// Whether a table must have it.
+    /// Whether the key is required.
     #[must_use]
     pub fn required(&self) -> bool {
         self.default.is_none() && !matches!(self.shape, Shape::Optional(_) | Shape::Table(_) | Shape::List(_))
     }
 }
 
-/// What a key takes.
+/// The form of a key's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// `true` or `false`.
@@ -57,9 +57,9 @@ pub enum Shape {
     Text,
     /// A number with a unit.
     Quantity {
-        /// What it is, as in `duration`.
+        /// What kind of quantity it is, as in `duration`.
         name: &'static str,
-        /// The units, the usual ones first.
+        /// The accepted units, the usual ones first.
         units: Vec<&'static str>,
         /// Whether it may be below zero.
         signed: bool,
@@ -70,7 +70,7 @@ pub enum Shape {
     List(Box<Shape>),
     /// A table.
     Table(Description),
-    /// May be absent.
+    /// A value that may be absent.
     Optional(Box<Shape>),
     /// Any of several forms.
     OneOf(Vec<Shape>),
@@ -78,16 +78,16 @@ pub enum Shape {
     Free,
 }
 
-/// What stands at a key.
+/// What a key holds.
 #[derive(Clone, Copy, Debug)]
 pub enum Found<'a> {
     /// A table.
     Table(&'a Description),
-    /// A list of such elements.
+    /// A list whose elements have this form.
     List(&'a Shape),
     /// A single value.
     Value(&'a Shape),
-    /// A table whose keys the user chooses, or something in it.
+    /// A table whose keys the user chooses, or a value inside one.
     Free,
 }
 
@@ -102,25 +102,25 @@ impl<'a> Found<'a> {
     }
 }
 
-/// One of several names, each perhaps with parameters in a table beside it that has the same name.
+/// One of several names, each of which may have parameters in a neighbouring table of the same name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// What is chosen.
+    /// What the choice is about.
     pub doc: String,
-    /// What there is to choose.
+    /// The variants.
     pub variants: Vec<Variant>,
 }
 
-/// One of the things to choose.
+/// One variant of a choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// How it is written.
+    /// Its name in a file.
     pub name: &'static str,
     /// What it is; the first line is a summary.
     pub doc: String,
     /// Where it comes from: a paper, a standard, a program.
     pub source: Option<&'static str>,
-    /// Whether the source gives an outline only, so that details had to be guessed.
+    /// Whether the source gives only an outline, so that details had to be filled in.
     pub outline: bool,
     /// Its parameters.
     pub params: Option<Description>,
@@ -135,13 +135,13 @@ impl Variant {
 }
 
 impl Shape {
-    /// Without [`Shape::Optional`] around it.
+    /// The form itself, without [`Shape::Optional`] around it.
     #[must_use]
     pub fn inner(&self) -> &Self {
         if let Self::Optional(inner) = self { inner.inner() } else { self }
     }
 
-    /// In a few words, as in `duration, as in "20 ms"`.
+    /// A short description, as in `duration, as in "20 ms"`.
     #[must_use]
     pub fn words(&self) -> String {
         match self {
@@ -165,7 +165,7 @@ impl Shape {
     }
 }
 
-/// The lines of doc comments as one text: without the space that follows `///`, without blank ends.
+/// The lines of doc comments as one text, without the space that follows `///` and without blank lines at either end.
 #[must_use]
 pub fn doc_text(doc: &str) -> String {
     let lines: Vec<&str> = doc.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end()).collect();
@@ -173,7 +173,7 @@ pub fn doc_text(doc: &str) -> String {
 }
 
 impl Description {
-    /// What `key` takes: a key of the table, or the parameters of a variant that one of its keys chooses.
+    /// What `key` holds: a key of the table, or the parameters of a variant of one of its choices.
     #[must_use]
     pub fn find(&self, key: &str) -> Option<Found<'_>> {
         if let Some(found) = self.keys.iter().find(|k| k.name == key) {
@@ -182,15 +182,15 @@ impl Description {
         self.variants().find(|variant| variant.name == key).and_then(|v| v.params.as_ref()).map(Found::Table)
     }
 
-    /// All that can be written in the table: keys, and names of variants with parameters.
+    /// All names that the table accepts: its keys, and the names of variants with parameters.
     #[must_use]
     pub fn all_names(&self) -> Vec<&'static str> {
         let variants = self.variants().filter(|variant| variant.params.as_ref().is_some_and(|p| !p.keys.is_empty()));
         self.keys.iter().map(|key| key.name).chain(variants.map(|variant| variant.name)).collect()
     }
 
-    /// Which of its tables has the `key` that it has not itself, or else the parameters of which variant, if of one
-    /// only.
+    /// The inner table that has the `key` that this table lacks, or else the variant whose parameters have it, if there
+    /// is only one such variant.
     pub(crate) fn table_with(&self, key: &str) -> Option<&'static str> {
         let has = |outer: &&Key| matches!(outer.shape.inner(), Shape::Table(table) if table.find(key).is_some());
         let table = self.keys.iter().find(has).map(|outer| outer.name);
@@ -198,7 +198,7 @@ impl Description {
         table.or_else(|| variants.next().filter(|_| variants.next().is_none()).map(|only| only.name))
     }
 
-    /// What to write instead of `table = "text"`, where `table` is one of these.
+    /// What to write instead of `table = "text"`, if `table` is one of the inner tables.
     pub(crate) fn where_to_write(&self, table: &str, text: &str) -> String {
         let chooses = |key: &&Key| match key.shape.inner() {
             Shape::Choice(choice) => choice.variants.iter().any(|variant| variant.name == text),
@@ -278,7 +278,7 @@ impl Description {
 
     /// The reference in Markdown: a section for this table, then one for each table in it.
     ///
-    /// `path` is how the table is addressed, as in `ap.queue`, empty for the file itself.
+    /// `path` is the table's path, as in `ap.queue`; empty for the file itself.
     #[must_use]
     pub fn markdown(&self, title: &str, path: &str) -> String {
         let mut out = String::new();
@@ -286,7 +286,7 @@ impl Description {
         out
     }
 
-    /// `seen` holds the tables written so far: one that occurs again is only referred to.
+    /// `seen` holds the tables already written: a table that occurs again is only referred to.
     fn markdown_into<'a>(
         &'a self,
         out: &mut String,

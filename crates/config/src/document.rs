@@ -1,4 +1,4 @@
-//! A scenario as a tree whose every key and value knows where it was written.
+//! A scenario as a tree in which every key and value carries its place in the source.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,17 +16,18 @@ use crate::table::Table;
 /// Where something was written.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Place {
-    /// Index of the source; none for what nobody wrote.
+    /// Index of the source; `None` for a value that no source contains.
     pub(crate) source: Option<u32>,
     pub(crate) span: Range<usize>,
 }
 
-/// Who says so. A parameter of a variant that is not chosen is an error, unless whoever chose ranks above.
+/// Where a value comes from, lowest precedence first. A parameter of a variant that is not chosen is an error, unless
+/// the choice was made with a higher rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Rank {
-    /// A common table, whose keys hold where a more special one says nothing.
+    /// A common table, whose keys apply where the specific table is silent.
     Inherited,
-    /// The place itself.
+    /// The table itself.
     #[default]
     Own,
     /// The command line.
@@ -38,9 +39,9 @@ pub enum Rank {
 pub struct Node {
     /// The value.
     pub content: Content,
-    /// Where it stands.
+    /// Where it was written.
     pub place: Place,
-    /// Who says so.
+    /// Where the value comes from.
     pub rank: Rank,
 }
 
@@ -74,7 +75,7 @@ impl Default for Content {
 pub struct Entry {
     /// The key.
     pub name: String,
-    /// Where the key stands.
+    /// Where the key was written.
     pub place: Place,
     /// The value.
     pub node: Node,
@@ -87,48 +88,48 @@ impl Node {
         Self { content: Content::Table(Vec::new()), place, rank: Rank::Inherited }
     }
 
-    /// The value of `key`, where this is a table that has it.
+    /// The value of `key`, if this is a table that has it.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.entry(key).map(|entry| &entry.node)
     }
 
-    /// The text, where this is a string.
+    /// The text, if this is a string.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         if let Content::Text(text) = &self.content { Some(text) } else { None }
     }
 
-    /// The entries, none where this is not a table.
+    /// The entries; empty if this is not a table.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         if let Content::Table(entries) = &self.content { entries } else { &[] }
     }
 
-    /// The highest rank of anything in it.
+    /// The highest rank of any value in the tree.
     #[must_use]
     pub fn highest_rank(&self) -> Rank {
         self.entries().iter().map(|entry| entry.node.highest_rank()).max().unwrap_or(self.rank)
     }
 
-    /// The elements, none where this is not a list.
+    /// The elements; empty if this is not a list.
     #[must_use]
     pub fn list(&self) -> &[Self] {
         if let Content::List(nodes) = &self.content { nodes } else { &[] }
     }
 
-    /// The elements, none where this is not a list.
+    /// The elements; empty if this is not a list.
     pub fn list_mut(&mut self) -> &mut [Self] {
         if let Content::List(nodes) = &mut self.content { nodes } else { &mut [] }
     }
 
-    /// The entry of `key`, where this is a table that has it.
+    /// The entry of `key`, if this is a table that has it.
     #[must_use]
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries().iter().find(|entry| entry.name == key)
     }
 
-    /// What stands at `path`, a dotted path with `[0]` for elements of lists, as in `flows[2].tcp.cc`.
+    /// The node at `path`, a dotted path with `[0]` for elements of lists, as in `flows[2].tcp.cc`.
     #[must_use]
     pub fn at(&self, path: &str) -> Option<&Self> {
         steps(path).ok()?.iter().try_fold(self, |node, (step, _)| match step {
@@ -137,7 +138,7 @@ impl Node {
         })
     }
 
-    /// The value of `key`, made as an empty table where there is none; nothing where this is not a table.
+    /// The value of `key`, created as an empty table if absent; `None` if this is not a table.
     pub fn make(&mut self, key: &str) -> Option<&mut Self> {
         let place = self.place.clone();
         self.make_at(key, &place, Rank::Own)
@@ -160,7 +161,7 @@ impl Node {
         Some(entries.remove(index).node)
     }
 
-    /// Takes over what `common` has and this has not, table by table; what is taken over ranks lowest.
+    /// Copies the keys that `common` has and this table lacks, recursively; the copies get the lowest rank.
     pub fn inherit(&mut self, common: &Self) {
         let (Content::Table(own), Content::Table(common)) = (&mut self.content, &common.content) else { return };
         for entry in common {
@@ -174,7 +175,7 @@ impl Node {
         }
     }
 
-    /// Gives all of it the lowest rank, as for what others inherit.
+    /// Gives the whole tree the lowest rank, as for tables that others inherit from.
     pub fn lower(&mut self) {
         self.rank = Rank::Inherited;
         match &mut self.content {
@@ -206,15 +207,15 @@ pub struct Override {
 }
 
 impl Override {
-    /// From the text behind `--set`, `PATH=VALUE`.
+    /// Parses the argument of `--set`, `PATH=VALUE`.
     #[must_use]
     pub fn set(text: &str) -> Self {
         Self::new("--set", text)
     }
 
-    /// From `PATH=VALUE`; messages show `option` before it.
+    /// Parses `PATH=VALUE`; messages show `option` before it.
     ///
-    /// A value that TOML understands is that value (`8`, `true`, `["a", "b"]`), any other text is a string.
+    /// If TOML can parse the value (`8`, `true`, `["a", "b"]`) that is the value; any other text is a string.
     #[must_use]
     pub fn new(option: &str, text: &str) -> Self {
         Self { option: option.to_owned(), text: text.to_owned() }
@@ -228,12 +229,12 @@ pub struct Document {
     pub root: Node,
     pub(crate) sources: Vec<Source>,
     pub(crate) problems: Vec<Problem>,
-    /// Lines whose syntax is broken: what they seem to say is not to be trusted.
+    /// Lines with syntax errors; their contents are not checked further.
     pub(crate) broken: Vec<usize>,
 }
 
 impl Document {
-    /// Parses TOML. Problems of syntax are kept, and reported by [`Document::read`] together with all others.
+    /// Parses TOML. Syntax errors are kept and reported by [`Document::read`] together with all others.
     #[must_use]
     pub fn parse(source: Source) -> Self {
         let text = source.text().to_owned();
@@ -247,7 +248,7 @@ impl Document {
         document
     }
 
-    /// Sets what `overrides` say, in their order; `top` describes what can be set.
+    /// Applies `overrides` in order; `top` describes which keys exist.
     ///
     /// # Panics
     /// If there are 2^32 overrides.
@@ -270,9 +271,9 @@ impl Document {
         self.read_with(|value, _, _| Some(value))
     }
 
-    /// The same, with a last step that sees the tree and reports what it finds wrong between tables.
+    /// Like [`Document::read`], followed by a check that sees the whole tree and reports conflicts between tables.
     ///
-    /// `finish` is called only when all else is right; it returns nothing if it reported a problem.
+    /// `finish` is called only if everything else is right; it returns `None` if it reported a problem.
     ///
     /// # Errors
     /// All problems together.
@@ -296,7 +297,7 @@ impl Document {
         all.sort_by_key(|problem| problem.line().unwrap_or(0));
         let mut unique: Vec<Problem> = Vec::new();
         for problem in all {
-            // An override or a common table that holds for several tables is wrong once.
+            // A mistake in an override or a common table that applies to several tables is reported once.
             let same = |seen: &Problem| *seen == problem || (!seen.spots.is_empty() && seen.spots == problem.spots);
             if !unique.iter().any(same) {
                 unique.push(problem);
@@ -351,9 +352,9 @@ impl Document {
     }
 }
 
-/// Keys as they stand in the lines of `text`, each with its full path, which tells elements of `[[lists]]` apart.
+/// The keys in the lines of `text`, each with its full path, which tells elements of `[[lists]]` apart.
 ///
-/// Good enough to find where a key was set first: it does not look into inline tables or strings of several lines.
+/// It serves to find where a key was first set, and ignores inline tables and multi-line strings.
 fn written_keys(text: &str) -> Vec<(String, Range<usize>)> {
     let mut keys = Vec::new();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -386,7 +387,7 @@ fn written_keys(text: &str) -> Vec<(String, Range<usize>)> {
                 let list = header.trim_end_matches(|c: char| c == ']' || c.is_ascii_digit()).trim_end_matches('[');
                 let count = counts.entry(list.to_owned()).and_modify(|n| *n += 1).or_insert(0);
                 header = format!("{list}[{count}]");
-                keys.pop(); // another element is no second setting
+                keys.pop(); // the same key in another list element is no duplicate
             }
         }
         start += line.len();
@@ -399,7 +400,7 @@ fn convert(value: &Spanned<DeValue<'_>>, source: u32) -> Node {
         DeValue::String(text) => Content::Text(text.clone().into_owned()),
         DeValue::Integer(number) => match i128::from_str_radix(number.as_str(), number.radix()) {
             Ok(whole) => Content::Integer(whole),
-            Err(_) => Content::Float(f64::INFINITY), // hundreds of digits: no key takes it
+            Err(_) => Content::Float(f64::INFINITY), // hundreds of digits: out of range for every key
         },
         DeValue::Float(number) => Content::Float(number.as_str().parse().unwrap_or(f64::NAN)),
         DeValue::Boolean(b) => Content::Bool(*b),
@@ -457,7 +458,7 @@ fn steps(path: &str) -> Result<Vec<(Step, Range<usize>)>, PathError> {
     Ok(steps)
 }
 
-/// Sets what `text`, `PATH=VALUE`, says.
+/// Applies an override `PATH=VALUE`.
 fn apply(root: &mut Node, text: &str, source: u32, top: &Description) -> Result<(), PathError> {
     let Some((path, value)) = text.split_once('=') else {
         return Err((format!("`{}` sets nothing", shown(text)), 0..text.len(), "write PATH=VALUE".to_owned()));
@@ -475,7 +476,7 @@ fn apply(root: &mut Node, text: &str, source: u32, top: &Description) -> Result<
     Change { path, value: &value, written: trimmed, source, top }.apply(root, &steps, Found::Table(top))
 }
 
-/// All of an override stands at its value.
+/// Sets the place and the rank of all nodes of an override's value.
 fn mark(node: &mut Node, source: u32, span: &Range<usize>) {
     node.place = Place { source: Some(source), span: span.clone() };
     node.rank = Rank::Override;
@@ -489,7 +490,7 @@ fn mark(node: &mut Node, source: u32, span: &Range<usize>) {
     }
 }
 
-/// An override on its way to where it belongs.
+/// An override while its path is followed into the tree.
 struct Change<'a> {
     path: &'a str,
     value: &'a Node,
@@ -504,7 +505,7 @@ impl Change<'_> {
             *node = self.value.clone();
             let number = matches!(node.content, Content::Integer(_) | Content::Float(_) | Content::Bool(_));
             if number && matches!(kind, Found::Value(Shape::Text | Shape::Choice(_))) {
-                node.content = Content::Text(self.written.to_owned()); // a name may look like a number
+                node.content = Content::Text(self.written.to_owned()); // a name may look like a number or a boolean
             }
             return Ok(());
         };
@@ -551,7 +552,7 @@ impl Change<'_> {
                 let Found::Table(description) = Found::of(element) else {
                     return error(format!("{parent} is a list"), "write [0] for its first".to_owned());
                 };
-                // A name stands for the element that has it, anything else is a key of all of them.
+                // An element's name addresses that element; anything else is a key of all elements.
                 let named = |node: &Node| node.get("name").and_then(Node::text) == Some(key.as_str());
                 let nodes = node.list_mut();
                 if !rest.is_empty()
@@ -578,7 +579,7 @@ impl Change<'_> {
         }
     }
 
-    /// The path as it was meant, where one of the `table`'s own tables has the `key` that stands at `span`, or the top.
+    /// The corrected path, if the `key` at `span` belongs to one of the `table`'s own tables or to the top table.
     fn elsewhere(&self, key: &str, span: &Range<usize>, table: &Description) -> Option<String> {
         let (before, after) = self.path.split_at(span.start);
         match table.table_with(key) {

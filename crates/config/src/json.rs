@@ -1,4 +1,4 @@
-//! JSON, written only: as much as a schema needs.
+//! JSON output: as much as a schema needs.
 
 use std::fmt;
 

@@ -7,14 +7,14 @@ use wifair_units::{Bytes, ParseError, Quantity as _};
 /// How much fits: `"50 packets"` or `"64 kB"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// So many packets, whatever their size.
+    /// A number of packets, whatever their size.
     Packets(u64),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(Bytes),
 }
 
 impl Limit {
-    /// Units that are understood.
+    /// The accepted units.
     pub const UNITS: [&'static str; 10] = ["packets", "kB", "B", "packet", "MB", "GB", "KiB", "MiB", "GiB", "bytes"];
 
     /// Reads `50 packets` or a size.

@@ -3,7 +3,7 @@
 /// Declares a struct that is read from a table of a scenario. See the [crate] for the whole syntax.
 #[macro_export]
 macro_rules! table {
-    // Every key has a default: then the struct has one too.
+    // If every key has a default, so does the struct.
     (
         $(#[doc = $doc:literal])*
         $vis:vis struct $name:ident {
@@ -95,7 +95,7 @@ macro_rules! __table {
                 if !fields.is_good() {
                     return ::std::option::Option::None;
                 }
-                #[allow(unused_mut)] // without a check
+                #[allow(unused_mut)] // mutated only by a check
                 let mut read = Self { $($field),* };
                 $( fields.check(|$at| { let $value = &mut read; $body }); )?
                 fields.is_good().then_some(read)
@@ -206,7 +206,7 @@ macro_rules! choice {
         }
 
         impl $name {
-            /// The variant that is written `name`, with its own defaults; parameters without default get some value.
+            /// The variant called `name`, with its own defaults; parameters without default get placeholders.
             #[must_use]
             pub fn named(name: &str) -> ::std::option::Option<Self> {
                 $( if name == $text {
@@ -221,7 +221,7 @@ macro_rules! choice {
             fn shape() -> $crate::Shape {
                 $crate::Shape::Choice(Self::describe())
             }
-            // Alone, without neighbouring keys, as in a list: each variant with its defaults.
+            // Without neighbouring keys, as in a list: each variant with its defaults.
             fn read(node: &$crate::Node, key: &str, reader: &mut $crate::Reader) -> ::std::option::Option<Self> {
                 Self::named($crate::__choose(node, key, &Self::NAMES, reader)?)
             }
@@ -247,7 +247,7 @@ macro_rules! choice {
                     $crate::Taken::Absent => $crate::Taken::Absent,
                     _ => $crate::Taken::Bad,
                 };
-                // Those that are not chosen first: the default returns at once.
+                // Variants that are not chosen come first, because the default returns at once.
                 $( $(
                     if chosen != ::std::option::Option::Some($text) {
                         fields.leave::<$params>(key, chosen, $text);
@@ -256,7 +256,7 @@ macro_rules! choice {
                 $(
                     if chosen == ::std::option::Option::Some($text) {
                         value = $crate::Taken::Good(Self::$variant $(({
-                            // The default may come with parameters of its own.
+                            // The default may have parameters of its own.
                             if let (false, false, ::std::option::Option::Some(default)) =
                                 (written, fields.has($text), default)
                             {
@@ -291,13 +291,13 @@ macro_rules! __choice_names {
             /// All names, in the order of the declaration.
             pub const NAMES: [&'static str; [$($text),+].len()] = [$($text),+];
 
-            /// How it is written in a scenario.
+            /// Its name in a scenario.
             #[must_use]
             pub const fn name(&self) -> &'static str {
                 match self { $( $($pattern)* => $text, )+ }
             }
 
-            /// What there is to choose, each with a description and its source.
+            /// The variants, each with a description and its source.
             #[must_use]
             pub fn describe() -> $crate::Choice {
                 $crate::Choice {
@@ -354,7 +354,7 @@ macro_rules! __is_outline {
     };
 }
 
-/// The key of a field: its name, without the `r#` of a field that is called like a keyword.
+/// The key of a field: its name, without the `r#` of a field named like a keyword.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key {

@@ -1,10 +1,10 @@
-//! Values without places, and their one way to be written as TOML.
+//! Values without places, and their canonical form as TOML.
 
 use std::fmt::Write as _;
 
 use crate::json::quote;
 
-/// A value as it is to be written.
+/// A value to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plain {
     /// `true` or `false`.
@@ -19,7 +19,7 @@ pub enum Plain {
     List(Vec<Plain>),
     /// A table.
     Table(Vec<(String, Plain)>),
-    /// Nothing is written.
+    /// Absent: nothing is written.
     Absent,
 }
 
@@ -28,7 +28,7 @@ impl Plain {
         matches!(self, Self::List(items) if !items.is_empty() && items.iter().all(|i| matches!(i, Self::Table(_))))
     }
 
-    /// On one line: as the value of a key or in a list.
+    /// On one line, as the value of a key or in a list.
     #[must_use]
     pub fn inline(&self) -> String {
         match self {

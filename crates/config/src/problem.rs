@@ -1,8 +1,8 @@
-//! What is wrong with a scenario: what, where, and what to write instead.
+//! Errors in a scenario: what is wrong, where, and what to write instead.
 
 use std::fmt;
 
-/// Where a text stands.
+/// The place of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// In a file; line and column count from 1, the column in characters.
@@ -14,7 +14,7 @@ pub enum Origin {
         /// Column.
         column: usize,
     },
-    /// On the command line, behind this option.
+    /// On the command line, after this option.
     Option {
         /// The option, as in `--set`.
         name: String,
@@ -30,26 +30,26 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A line of a text with something in it underlined, and a note on it.
+/// A line of source with a part underlined and a note on that part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spot {
-    /// Where the line stands.
+    /// Where the line is.
     pub origin: Origin,
-    /// The line, or the part of a long one around what is underlined.
+    /// The line, or the part of a long line around what is underlined.
     pub excerpt: String,
     /// Characters before what is underlined.
     pub indent: usize,
     /// Characters that are underlined.
     pub width: usize,
-    /// What to say about it; may be empty.
+    /// The note; may be empty.
     pub note: String,
 }
 
-/// Characters of a line that are shown, at most.
+/// The longest excerpt of a line, in characters.
 const LONGEST_EXCERPT: usize = 120;
 
 impl Spot {
-    /// `line` with `width` characters underlined behind the first `indent` ones. A long line is shortened.
+    /// `line` with `width` characters underlined after the first `indent` ones. A long line is shortened.
     pub(crate) fn new(origin: Origin, line: &str, indent: usize, width: usize, note: &str) -> Self {
         let shown: Vec<char> = line.chars().map(printable).collect();
         let skip = if indent + width > LONGEST_EXCERPT { indent.saturating_sub(LONGEST_EXCERPT / 2) } else { 0 };
@@ -67,7 +67,7 @@ impl Spot {
     }
 }
 
-/// A character that does no harm to a terminal and is one column wide, as far as that can be told.
+/// Replaces a character that could confuse a terminal or is not one column wide.
 fn printable(c: char) -> char {
     match c {
         '\t' => ' ',
@@ -76,26 +76,26 @@ fn printable(c: char) -> char {
     }
 }
 
-/// A text from a user as it may be shown inside a message.
+/// A user's text, made safe to show inside a message.
 pub(crate) fn shown(text: &str) -> String {
     let short: String = text.chars().take(60).map(printable).collect();
     if text.chars().count() > 60 { short + "..." } else { short }
 }
 
-/// One thing that is wrong.
+/// One error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// What is wrong: lower case, no full stop, the value as written.
     pub message: String,
-    /// The file it concerns, for what has no line.
+    /// The file, for an error without a line.
     pub file: Option<String>,
-    /// The key it concerns, as in `delay`.
+    /// The key, as in `delay`.
     pub key: Option<String>,
-    /// The lines it concerns, the main one first.
+    /// The lines, the main one first.
     pub spots: Vec<Spot>,
-    /// More to say, for what has no line of its own.
+    /// Further notes, for what has no line of its own.
     pub notes: Vec<String>,
-    /// Whether something is absent, which may only seem so in a file whose syntax is broken.
+    /// Whether something is absent; in a file with syntax errors it may only seem to be.
     pub(crate) absent: bool,
 }
 
@@ -106,20 +106,20 @@ impl Problem {
         Self { message: message.to_owned(), file: None, key: None, spots: Vec::new(), notes: Vec::new(), absent: false }
     }
 
-    /// A problem with a whole file.
+    /// An error that concerns a whole file.
     #[must_use]
     pub fn of_file(name: &str, message: &str, note: &str) -> Self {
         Self { file: Some(name.to_owned()), ..Self::new(message).with_note(note) }
     }
 
-    /// The same, with a line shown.
+    /// Adds a line.
     #[must_use]
     pub fn with_spot(mut self, spot: Spot) -> Self {
         self.spots.push(spot);
         self
     }
 
-    /// The same, with more to say.
+    /// Adds a note.
     #[must_use]
     pub fn with_note(mut self, note: &str) -> Self {
         if !note.is_empty() {
@@ -128,7 +128,7 @@ impl Problem {
         self
     }
 
-    /// Name of the file it is in, if it is in one.
+    /// Name of the file, if the error is in one.
     #[must_use]
     pub fn path(&self) -> Option<&str> {
         let in_file = self.spots.iter().find_map(|spot| match &spot.origin {
@@ -138,7 +138,7 @@ impl Problem {
         in_file.or(self.file.as_deref())
     }
 
-    /// Line of the file, counted from 1, if it has one.
+    /// Line in the file, counted from 1, if it has one.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         self.spots.iter().find_map(|spot| match &spot.origin {
@@ -157,7 +157,7 @@ impl fmt::Display for Problem {
         });
         let gutter = last_line.max().unwrap_or(1).to_string().len();
         let mut previous: Option<(&str, usize)> = None;
-        // The main spot gives the place; lines of one file are then shown in their order.
+        // The main spot gives the place; the lines of one file are shown in order.
         let mut spots: Vec<&Spot> = self.spots.iter().collect();
         let main = spots.first().copied();
         spots.sort_by_key(|spot| match &spot.origin {
@@ -208,11 +208,11 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// All that is wrong with a scenario, in the order of the file.
+/// All errors of a scenario, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problems(pub Vec<Problem>);
 
-/// Problems that are shown; who has more made one mistake many times.
+/// The number of errors shown: a longer list is usually one mistake repeated.
 const SHOWN: usize = 20;
 
 impl fmt::Display for Problems {

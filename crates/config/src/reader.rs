@@ -1,4 +1,4 @@
-//! Collects what is wrong while a tree is read.
+//! Collects errors while a tree is read.
 
 use crate::describe::{Description, Found, Shape};
 use crate::document::{Content, Node, Place, Rank};
@@ -6,14 +6,14 @@ use crate::problem::{Problem, Spot};
 use crate::source::Source;
 use crate::table::{At, Fields, Table};
 
-/// What values are read with: knows the sources, and keeps the problems.
+/// The context in which values are read: it knows the sources and collects the problems.
 #[derive(Debug)]
 pub struct Reader {
     sources: Vec<Source>,
     pub(crate) problems: Vec<Problem>,
-    /// Keys on the way from the top to the table that is being read.
+    /// The keys from the top to the table that is being read.
     labels: Vec<String>,
-    /// What can be written at the top.
+    /// Describes the keys of the top table.
     top: fn() -> Description,
 }
 
@@ -34,7 +34,7 @@ impl Reader {
         self.read_table_over(node, key, element, None)
     }
 
-    /// The same with the defaults of `base`, where these differ from its own.
+    /// The same with the defaults of `base` where these differ from the table's own.
     pub fn read_table_over<T: Table>(
         &mut self,
         node: &Node,
@@ -74,7 +74,7 @@ impl Reader {
         value
     }
 
-    /// The table that is being read, as in `[[stations]] "near"`; nothing at the top.
+    /// The table that is being read, as in `[[stations]] "near"`; empty at the top.
     #[must_use]
     pub fn label(&self) -> String {
         match self.labels.as_slice() {
@@ -89,13 +89,13 @@ impl Reader {
         self.labels.iter().skip(1).map(|label| format!("{label}.")).collect()
     }
 
-    /// ` in [ap]`, or nothing at the top.
+    /// ` in [ap]`; empty at the top.
     pub(crate) fn in_label(&self) -> String {
         let label = self.label();
         if label.is_empty() { label } else { format!(" in {label}") }
     }
 
-    /// Where the unknown `key` of a `table` would be right: in one of its tables, or at the top.
+    /// Where the unknown `key` of a `table` would be valid: in one of its tables, or at the top.
     pub(crate) fn elsewhere(&self, key: &str, table: &Description) -> Option<String> {
         if let Some(outer) = table.table_with(key) {
             return Some(format!("write {outer}.{key}"));
@@ -108,7 +108,7 @@ impl Reader {
         })
     }
 
-    /// The line at `place` with a note; nothing for a place that nobody wrote.
+    /// The line at `place` with a note; `None` for a place that is in no source.
     #[must_use]
     pub fn spot(&self, place: &Place, note: &str) -> Option<Spot> {
         let source = &self.sources[place.source? as usize];
@@ -140,15 +140,15 @@ impl Reader {
         self.problems.push(problem);
     }
 
-    /// Hands a table to a check of several of its keys, and says whether it found nothing.
+    /// Runs a check across several keys of a table; returns whether it reported nothing.
     pub fn check(&mut self, node: &Node, check: impl FnOnce(&mut At<'_>)) -> bool {
         let before = self.problems.len();
         check(&mut At::new(node, self));
         self.problems.len() == before
     }
 
-    /// Reports what `table` says under `key`, for `choice` is `chosen` and not `needed`; says whether it found nothing.
-    /// Where who chose overruled who wrote `key`, it may stay.
+    /// Reports that `table` sets `key`, which has no effect because `choice` is `chosen` and not `needed`; returns
+    /// whether nothing was reported. The key is accepted if the choice was made with a higher rank than the key.
     pub(crate) fn without_effect(
         &mut self,
         table: &Node,
@@ -173,7 +173,7 @@ impl Reader {
         false
     }
 
-    /// Reports values that do not fit together, each with its note; notes on what nobody wrote go to the end.
+    /// Reports values that conflict, each with its note; notes on values that are in no source go to the end.
     pub fn clash(&mut self, key: Option<&str>, message: &str, places: &[(Option<&Place>, &str)]) {
         let mut problem = Problem::new(message);
         problem.key = key.map(str::to_owned);
@@ -190,7 +190,7 @@ impl Reader {
     }
 }
 
-/// What a node is, with its article.
+/// The type of a node, with its article.
 pub(crate) fn kind(node: &Node) -> &'static str {
     match node.content {
         Content::Bool(_) => "true or false",

@@ -1,10 +1,10 @@
-//! Texts that a scenario is read from: a file, and what the command line sets on top.
+//! The texts that make up a scenario: a file, and the overrides from the command line.
 
 use std::ops::Range;
 
 use crate::problem::{Origin, Problem, Problems, Spot};
 
-/// A text and what users call it.
+/// A text and the name that users know it by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     name: String,
@@ -13,7 +13,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// No scenario needs more; a larger file is something else.
+    /// Far above the size of any scenario; a larger file is something else.
     pub const MAX_BYTES: u64 = 4_000_000;
 
     /// The text of a file; `name` is shown in messages.
@@ -23,7 +23,7 @@ impl Source {
         Self { name: name.to_owned(), text: text.to_owned(), is_file: true }
     }
 
-    /// A text that stands on the command line; `option` is what precedes it there, as in `--set`.
+    /// A text from the command line; `option` is what precedes it there, as in `--set`.
     #[must_use]
     pub fn option(option: &str, text: &str) -> Self {
         Self { name: option.to_owned(), text: text.to_owned(), is_file: false }
@@ -37,7 +37,7 @@ impl Source {
         if bytes.len() as u64 > Self::MAX_BYTES {
             return Err(Self::too_large(name, bytes.len() as u64).into());
         }
-        // Text has no other control characters than these, and a file of another kind soon has.
+        // Text contains no other control characters than these; binary files usually do.
         let is_control = |b: &u8| *b < 32 && !matches!(*b, b'\n' | b'\r' | b'\t' | 0x0c | 0x1b);
         if bytes.iter().any(is_control) {
             let message = format!("`{name}` is not a text file");
@@ -46,7 +46,8 @@ impl Source {
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Self::file(name, text)),
             Err(error) => {
-                // Every byte is a character of Latin-1, so the line can be shown, and is right when that is what it is.
+                // Read the bytes as Latin-1, in which every byte is a character, so that the line can be shown; if the
+                // file is Latin-1, it is shown correctly.
                 let text: String = bytes.iter().map(|b| char::from(*b)).collect();
                 let at = text.char_indices().nth(error.valid_up_to()).map_or(0, |(at, _)| at);
                 let end = at + text[at..].chars().next().map_or(0, char::len_utf8);
@@ -58,7 +59,8 @@ impl Source {
         }
     }
 
-    /// What to say about a file of `size` bytes, above [`Source::MAX_BYTES`]: callers can look before they read.
+    /// The error for a file of `size` bytes, above [`Source::MAX_BYTES`], for callers that check the size before they
+    /// read.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
     pub fn too_large(name: &str, size: u64) -> Problem {
@@ -79,7 +81,8 @@ impl Source {
         &self.text
     }
 
-    /// Where begins what a user wrote: behind `--duration` that is the value alone, and `duration=` is implied.
+    /// The offset at which the user's own text begins: after `--duration` only the value was typed, and `duration=` is
+    /// implied.
     fn implied(&self) -> usize {
         let path = if self.is_file { None } else { self.name.strip_prefix("--") };
         let implied = path.filter(|path| self.text.strip_prefix(path).is_some_and(|rest| rest.starts_with('=')));

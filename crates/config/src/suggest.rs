@@ -1,6 +1,6 @@
 //! "did you mean": the known word nearest to a misspelt one.
 
-/// The nearest of `known` to `word`, if near enough to be meant.
+/// The word of `known` nearest to `word`, if it is near enough to be meant.
 #[must_use]
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word: String = word.chars().take(64).collect();
@@ -8,7 +8,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     known.into_iter().map(|k| (distance(&word, k), k)).filter(|(d, _)| *d <= allowed).min().map(|(_, k)| k)
 }
 
-/// The same as words: `did you mean ...`, or the choices where they are few, or nothing.
+/// A hint for a message: `did you mean ...`, the choices if they are few, or nothing.
 #[must_use]
 pub fn hint(word: &str, known: &[&str]) -> String {
     match nearest(word, known.iter().copied()) {
@@ -19,7 +19,8 @@ pub fn hint(word: &str, known: &[&str]) -> String {
     }
 }
 
-/// Edits that turn `a` into `b`: insert, delete, replace, swap neighbours. Case counts, `-` and `_` are the same.
+/// The number of edits that turn `a` into `b`: insert, delete, replace, swap neighbours. Case matters; `-` and `_` are
+/// equal.
 fn distance(a: &str, b: &str) -> usize {
     let letters = |s: &str| s.chars().map(|c| if c == '_' { '-' } else { c }).collect::<Vec<_>>();
     let (a, b) = (letters(a), letters(b));

@@ -12,25 +12,25 @@ use crate::value::{Taken, Value};
 
 /// A table of a scenario. Declared with [`table!`](crate::table!).
 pub trait Table: Sized {
-    /// What can be written in it.
+    /// Describes its keys.
     #[must_use]
     fn describe() -> Description {
         Self::describe_over(None)
     }
 
-    /// The same where `base` gives other defaults than its own: those in which the two differ.
+    /// The same with the defaults of `base`, where these differ from the table's own.
     fn describe_over(base: Option<&Self>) -> Description;
 
-    /// Reads its keys; nothing if any was wrong. `base` may give other defaults than its own.
+    /// Reads its keys; returns `None` if any was wrong. `base` may give other defaults than the table's own.
     fn read_fields(fields: &mut Fields<'_, '_>, base: Option<&Self>) -> Option<Self>;
 
-    /// Adds its keys as they are to be written.
+    /// Adds its keys as they are written in a file.
     fn write_fields(&self, out: &mut Vec<(String, Plain)>);
 
-    /// Some value of the type: what its defaults say, and placeholders for what has none.
+    /// A placeholder value: defaults where there are any, placeholders elsewhere.
     fn some() -> Self;
 
-    /// The table as it is to be written, all defaults filled in.
+    /// The table as it is written in a file, all defaults filled in.
     fn to_plain(&self) -> Plain {
         let mut entries = Vec::new();
         self.write_fields(&mut entries);
@@ -43,7 +43,7 @@ pub trait Table: Sized {
     }
 }
 
-/// A table that is being read: hands out its keys, and knows at the end which nobody asked for.
+/// A table that is being read: it hands out keys and, at the end, reports those that were never asked for.
 #[derive(Debug)]
 pub struct Fields<'n, 'r> {
     node: &'n Node,
@@ -58,7 +58,7 @@ impl<'n, 'r> Fields<'n, 'r> {
         Self { node, reader, known: Vec::new(), used: BTreeSet::new(), good: true }
     }
 
-    /// The value of `key`, which thereby counts as known.
+    /// The value of `key`, which is now marked as known.
     pub fn get(&mut self, key: &'static str) -> Option<&'n Node> {
         if !self.known.contains(&key) {
             self.known.push(key);
@@ -68,29 +68,29 @@ impl<'n, 'r> Fields<'n, 'r> {
         Some(node)
     }
 
-    /// Where the table stands.
+    /// Where the table was written.
     #[must_use]
     pub fn place(&self) -> &'n Place {
         &self.node.place
     }
 
-    /// What problems are reported to.
+    /// The reader to which problems are reported.
     pub fn reader(&mut self) -> &mut Reader {
         self.reader
     }
 
-    /// Says that something was wrong.
+    /// Records that an error was reported.
     pub fn spoil(&mut self) {
         self.good = false;
     }
 
-    /// Whether nothing was wrong so far.
+    /// Whether no error has been reported yet.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.good
     }
 
-    /// Reads `key`; where that is wrong, reports it and goes on with some other value.
+    /// Reads `key`; if its value is wrong, reports the error and returns a placeholder.
     pub fn field<T: Value>(&mut self, key: &'static str, default: Option<T>) -> T {
         match T::take(self, key, default.as_ref()) {
             Taken::Good(value) => value,
@@ -102,7 +102,7 @@ impl<'n, 'r> Fields<'n, 'r> {
                 self.good = false;
                 let message = format!("`{key}` is missing{}", self.reader.in_label());
                 let note = T::shape().example().map_or(String::new(), |example| {
-                    // A table that nobody wrote yet is named too.
+                    // Include the path of a table that is not in the source.
                     let prefix = if self.node.entries().is_empty() { self.reader.inner_path() } else { String::new() };
                     format!("write {prefix}{key} = {example}")
                 });
@@ -112,7 +112,7 @@ impl<'n, 'r> Fields<'n, 'r> {
         }
     }
 
-    /// Reports that the value of `key` is not what it must be.
+    /// Reports an error unless `holds` accepts the value of `key`.
     pub fn unless_holds<T: Value>(&mut self, key: &'static str, value: &T, rule: &str, holds: impl FnOnce(&T) -> bool) {
         if !self.good_field(key) || holds(value) {
             return;
@@ -130,12 +130,12 @@ impl<'n, 'r> Fields<'n, 'r> {
         }
     }
 
-    /// Whether `key` was read without a problem, so that a rule about it means something.
+    /// Whether `key` was read without an error, so that its rule can be checked.
     fn good_field(&self, key: &str) -> bool {
         self.good || !self.reader.problems.iter().any(|problem| problem.key.as_deref() == Some(key))
     }
 
-    /// Reads a table that shares the place of this one.
+    /// Reads a flattened table, whose keys are among those of this one.
     pub fn flat<T: Table>(&mut self, base: Option<&T>) -> T {
         T::read_fields(self, base).unwrap_or_else(|| {
             self.good = false;
@@ -157,13 +157,14 @@ impl<'n, 'r> Fields<'n, 'r> {
         }
     }
 
-    /// Whether there are parameters for the variant `name`.
+    /// Whether the variant `name` has parameters in the source.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.node.get(name).is_some()
     }
 
-    /// Reads the parameters of the variant `name` that `key` chose. A class that `key` names is its parameter `class`.
+    /// Reads the parameters of the variant `name` that `key` chose. If `key` names a Python class, that is the
+    /// parameter `class`.
     pub fn params<T: Table>(&mut self, key: &'static str, name: &'static str) -> Option<T> {
         if name == CLASS
             && let Some(class) = self.node.entry(key).filter(|entry| entry.node.text().is_some_and(is_class))
@@ -182,8 +183,8 @@ impl<'n, 'r> Fields<'n, 'r> {
         self.reader.read_table(&Node::empty(place), name, None)
     }
 
-    /// Sees to parameters of a variant that `key` did not choose: they are an error, unless who chose overruled
-    /// who wrote them. They must be right in any case.
+    /// Checks the parameters of a variant that `key` did not choose: they are an error unless the choice was made with
+    /// a higher rank than the parameters, and they must be valid in any case.
     pub fn leave<T: Table>(&mut self, key: &'static str, chosen: Option<&'static str>, name: &'static str) {
         let Some(node) = self.get(name) else { return };
         if self.reader.read_table::<T>(node, name, None).is_none() {
@@ -196,12 +197,12 @@ impl<'n, 'r> Fields<'n, 'r> {
         self.good &= self.reader.without_effect(self.node, name, &what, key, (chosen, name));
     }
 
-    /// Hands the table to a check of several of its keys.
+    /// Runs a check across several of the table's keys.
     pub fn check(&mut self, check: impl FnOnce(&mut At<'_>)) {
         self.good &= self.reader.check(self.node, check);
     }
 
-    /// Reports keys that nobody asked for, and says whether all was right.
+    /// Reports unknown keys, and returns whether there was no error at all.
     pub(crate) fn finish(self, describe: fn() -> Description) -> bool {
         let mut good = self.good;
         for entry in self.node.entries() {
@@ -217,11 +218,11 @@ impl<'n, 'r> Fields<'n, 'r> {
     }
 }
 
-/// The variant of a choice that stands for a class which the user wrote, with the parameter `class`. Such a class can
-/// be named in the place of the variant, as `module:Class`.
+/// The variant of a choice that stands for a user-defined class, with the parameter `class`. Instead of the variant's
+/// name one can write the class itself, as `module:Class`.
 pub(crate) const CLASS: &str = "python";
 
-/// Whether a name is that of a class, `module:Class`.
+/// Whether a name denotes a class, `module:Class`.
 fn is_class(name: &str) -> bool {
     name.split_once(':').is_some_and(|(module, class)| !module.is_empty() && !class.is_empty())
 }
@@ -243,7 +244,7 @@ pub fn choose(node: &Node, key: &str, variants: &[&'static str], reader: &mut Re
     found
 }
 
-/// A table that has been read, for checks between its keys.
+/// A table that has been read, for checks across its keys.
 #[derive(Debug)]
 pub struct At<'a> {
     node: &'a Node,
@@ -255,21 +256,21 @@ impl<'a> At<'a> {
         Self { node, reader }
     }
 
-    /// The value of `key` is wrong. `key` may be a path, as in `queue.limit`.
+    /// Reports that the value of `key` is wrong. `key` may be a path, as in `queue.limit`.
     pub fn problem(&mut self, key: &str, message: &str, note: &str) {
         let place = self.node.at(key).map_or_else(|| self.node.place.clone(), |node| node.place.clone());
         self.reader.problem(&place, Some(key), message, note);
     }
 
-    /// The values of these keys do not fit together; each has a note, and the first is the main one.
+    /// Reports that the values of these keys conflict; each has a note, and the first is the main one.
     pub fn clash(&mut self, message: &str, keys: &[(&str, &str)]) {
         let places: Vec<_> =
             keys.iter().map(|(key, note)| (self.node.at(key).map(|node| &node.place), *note)).collect();
         self.reader.clash(keys.first().map(|(key, _)| *key), message, &places);
     }
 
-    /// Takes the `value` of `key` away where `choice`, now `chosen`, is not `needed`: it means nothing there, which is
-    /// an error unless who chose overruled who wrote it.
+    /// Removes the `value` of `key` if `choice`, now `chosen`, is not `needed`: it has no effect there, which is an
+    /// error unless the choice was made with a higher rank than the key.
     pub fn only_for<T, C: Display + PartialEq>(
         &mut self,
         key: &str,
@@ -284,14 +285,14 @@ impl<'a> At<'a> {
         }
     }
 
-    /// Whether somebody wrote `key`.
+    /// Whether `key` is in the source.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.node.at(key).is_some()
     }
 }
 
-/// Describes a key, and returns a value for it, so that defaults that depend on it can be shown.
+/// Describes a key, and returns a value for it, from which dependent defaults can be shown.
 #[doc(hidden)]
 pub fn describe_key<T: Value>(
     keys: &mut Vec<Key>,
@@ -315,7 +316,7 @@ pub fn describe_key<T: Value>(
     value.unwrap_or_else(T::some)
 }
 
-/// The default of a field: that of `base`, where it is not the one of the table itself.
+/// The default of a field: that of `base`, if it differs from the table's own.
 #[doc(hidden)]
 pub fn pick<T, F: Value>(base: Option<&T>, own: &Option<T>, field: impl Fn(&T) -> &F, default: Option<F>) -> Option<F> {
     match (base, own) {
@@ -324,13 +325,13 @@ pub fn pick<T, F: Value>(base: Option<&T>, own: &Option<T>, field: impl Fn(&T) -
     }
 }
 
-/// The default, or what an absent key stands for, or some value.
+/// The default, the value of an absent key, or a placeholder, in this order.
 #[doc(hidden)]
 pub fn some<T: Value>(default: Option<T>) -> T {
     default.or_else(T::absent).unwrap_or_else(T::some)
 }
 
-/// Reads a table that is the value of `key`: an absent one as an empty one, unless there is a default.
+/// Reads a table that is the value of `key`: an absent table is read as an empty one, unless there is a default.
 #[doc(hidden)]
 pub fn take_table<T: Table>(fields: &mut Fields<'_, '_>, key: &'static str, default: Option<&T>) -> Taken<T> {
     if let Some(node) = fields.get(key) {

@@ -10,12 +10,12 @@ use crate::problem::shown;
 use crate::reader::{Reader, kind};
 use crate::table::Fields;
 
-/// What a key gave.
+/// The result of reading a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Taken<T> {
     /// The key is absent.
     Absent,
-    /// It is wrong, and that has been reported.
+    /// The value is wrong, and the error has been reported.
     Bad,
     /// A value.
     Good(T),
@@ -23,37 +23,37 @@ pub enum Taken<T> {
 
 /// A type that a key can have.
 pub trait Value: Clone + PartialEq {
-    /// Whether it looks at keys beside its own, as a choice with parameters does.
+    /// Whether it also reads neighbouring keys, as a choice with parameters does.
     const CHOOSES: bool = false;
 
-    /// What the key takes.
+    /// The form that a value takes.
     fn shape() -> Shape;
 
-    /// The same where this value is the default, which may give other defaults to inner keys.
+    /// The form of a value when this one is the default, which may change the defaults of inner keys.
     fn shape_over(&self) -> Shape {
         Self::shape()
     }
 
-    /// Reads the value of `key`; reports what is wrong with it and returns nothing.
+    /// Reads the value of `key`; if it is wrong, reports the error and returns `None`.
     fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self>;
 
-    /// The value as it is to be written.
+    /// The value as it is written in a file.
     fn to_plain(&self) -> Plain;
 
-    /// Some value of the type, to go on with where the right one is missing. Never zero where one divides by it.
+    /// A placeholder that lets reading continue after an error. Never zero for a type that is used as a divisor.
     fn some() -> Self;
 
-    /// What an absent key without default stands for, if for anything.
+    /// The value of an absent key without default, if the type has one.
     fn absent() -> Option<Self> {
         None
     }
 
-    /// Reads an element of the list `key`.
+    /// Reads one element of the list `key`.
     fn read_element(node: &Node, key: &str, _index: usize, reader: &mut Reader) -> Option<Self> {
         Self::read(node, key, reader)
     }
 
-    /// Reads `key` of a table. Only types that look at neighbouring keys differ from this.
+    /// Reads `key` of a table. Overridden only by types that read neighbouring keys.
     fn take(fields: &mut Fields<'_, '_>, key: &'static str, _default: Option<&Self>) -> Taken<Self> {
         match fields.get(key) {
             None => Taken::Absent,
@@ -61,7 +61,7 @@ pub trait Value: Clone + PartialEq {
         }
     }
 
-    /// Adds the key as it is to be written.
+    /// Adds the key as it is written in a file.
     fn put(&self, key: &str, out: &mut Vec<(String, Plain)>) {
         match self.to_plain() {
             Plain::Absent => {}
@@ -70,7 +70,7 @@ pub trait Value: Clone + PartialEq {
     }
 }
 
-/// Reports that the value of `key` is of another type.
+/// Reports that the value of `key` has the wrong type.
 fn wrong_type<T>(node: &Node, key: &str, wanted: &str, note: &str, reader: &mut Reader) -> Option<T> {
     reader.problem(&node.place, Some(key), &format!("`{key}` is {}, not {wanted}", kind(node)), note);
     None
@@ -168,7 +168,7 @@ impl Value for String {
     }
 }
 
-/// Keys and values of the user's own, in the order of the text; what they mean is for who made them to say.
+/// User-defined keys and values, in the order of the text; the component that they are passed to interprets them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Free(pub Vec<(String, Plain)>);
 
@@ -235,7 +235,7 @@ fn read_with_unit<T>(
         Err(error) => {
             let unitless = error.message.ends_with("has no unit");
             let message = if unitless { format!("`{key}` has no unit") } else { shown(&error.message) };
-            // The units that are proposed first are right for delays; these keys are rarely less than a second.
+            // The units suggested first suit delays; these keys are rarely below a second.
             let help = match SECONDS.contains(&key) && unitless {
                 true => format!("write \"{} s\"", text.trim()),
                 false => error.help,
@@ -246,7 +246,7 @@ fn read_with_unit<T>(
     }
 }
 
-/// Keys of times that are usually some seconds.
+/// Keys for times that are usually seconds.
 const SECONDS: [&str; 6] = ["duration", "warm_up", "start", "stop", "start_spread", "session_interval"];
 
 macro_rules! quantities {
@@ -343,7 +343,7 @@ impl<T: Value> Value for Option<T> {
             };
         }
         if T::CHOOSES {
-            let _ = T::take(fields, key, None); // sees to parameters of what is not chosen
+            let _ = T::take(fields, key, None); // reports parameters of variants that are not chosen
         }
         Taken::Absent
     }
@@ -365,7 +365,7 @@ impl<T: Value> Value for Vec<T> {
             return wrong_type(node, key, "a list", &note, reader);
         };
         let read = |(index, node)| T::read_element(node, key, index, reader);
-        // Every element is read, so that the problems of all are known.
+        // Read every element, so that the errors of all are reported.
         let values: Vec<Option<T>> = nodes.iter().enumerate().map(read).collect();
         values.into_iter().collect()
     }
@@ -402,7 +402,7 @@ impl<T: Value, const N: usize> Value for [T; N] {
 }
 
 impl Shape {
-    /// A value as it could be written.
+    /// An example value in this form, for messages.
     pub(crate) fn example(&self) -> Option<String> {
         match self {
             Self::Bool => Some("true".to_owned()),
