@@ -1,19 +1,21 @@
-//! Airtime fairness: stations take turns by the air time that they use, with FQ-CoDel for the flows of each.
+//! Airtime fairness: stations take turns according to the air time that they use, with FQ-CoDel for each station's
+//! flows.
 //!
 //! Source: T. Høiland-Jørgensen, M. Kazior, D. Täht, P. Hurtig and A. Brunstrom, "Ending the Anomaly: Achieving Low
 //! Latency and Airtime Fairness in WiFi", USENIX ATC 2017, sections 3.1 and 3.2, as in Linux (mac80211,
-//! net/mac80211/tx.c; the deficit scheduler that returned there after a scheduler by virtual time had been tried). A
-//! station has a deficit in air time. The first of the stations that have just got a packet, or else of the others, is
-//! looked at: with no deficit left it gets a quantum and goes to the end of the others, otherwise it sends. What a
-//! frame to or from a station takes of the air, attempts included, is taken off its deficit. A station without packets
-//! leaves, by way of the others if it was new. Air time that a station uses while it has had no packets here for 100 ms
-//! is not counted: otherwise one that mostly sends would have to wait long for its first packet.
+//! net/mac80211/tx.c; the deficit scheduler, which replaced a trial of scheduling by virtual time). Each station has a
+//! deficit, counted in air time. The scheduler looks at the first station that has just received a packet (new) or, if
+//! there is none, at the first of the others (old). A station with no deficit left gets a quantum and goes to the end
+//! of the old ones; otherwise it sends. Every frame to or from a station, retries included, is charged to its deficit.
+//! A station without packets is removed; if it was new it moves to the old ones first. Air time that a station uses
+//! after it has had no packets here for 100 ms is not charged: otherwise a station that mostly sends would wait long
+//! for its first packet.
 //!
-//! Linux adds 256 us at a time (its default weight), the paper 300 us. Flows of a station share by deficit round
-//! robin with 300 B, each with CoDel: target 20 ms and interval 100 ms, as mac80211 has.
+//! Linux adds 256 us at a time (its default weight), the paper 300 us. The flows of a station share by deficit round
+//! robin with a quantum of 300 B, each with CoDel: target 20 ms and interval 100 ms, as in mac80211.
 //!
-//! Departures: flows have lines of their own instead of hashed ones; there is no limit of the air time handed to the
-//! hardware (AQL), as the MAC here takes one frame at a time; CoDel does not change with the rate of a station.
+//! Departures: flows have lines of their own instead of hashed ones; the air time handed to the hardware is not limited
+//! (AQL), because the MAC here takes one frame at a time; CoDel's parameters do not depend on a station's rate.
 
 use std::collections::VecDeque;
 
@@ -42,7 +44,7 @@ table! {
     }
 }
 
-/// A station counts as active for so long after it had packets here.
+/// How long a station counts as active after it last had packets here.
 const ACTIVE: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug, Default)]
@@ -51,7 +53,7 @@ struct Station {
     /// In nanoseconds.
     deficit: i64,
     listed: bool,
-    /// When it had a packet here last.
+    /// When it last had a packet here.
     busy: Time,
 }
 
@@ -90,7 +92,8 @@ impl Airtime {
         &mut self.stations[number]
     }
 
-    /// Gives all stations in turn so many quanta at once that the next visits make one of them ready.
+    /// Credits every listed station with several quanta at once: as many full rounds as pass before one of them is
+    /// ready.
     fn catch_up(&mut self) {
         let listed = self.new.iter().chain(&self.old);
         let rounds = listed.map(|station| -self.stations[*station].deficit / self.quantum).min().unwrap_or(0);
@@ -203,8 +206,8 @@ mod tests {
     use super::super::testing::Bench;
     use super::*;
 
-    /// Frames of station 1 take 8 ms, of station 2 1 ms, of station 3 0.5 ms, 1000 B each; all are always there. How
-    /// often each is served within 4000 frames.
+    /// Frames of station 1 take 8 ms, of station 2 1 ms, of station 3 0.5 ms, each with 1000 B; all stations always
+    /// have packets. Returns how often each is served in 4000 frames.
     fn serve(params: &Params) -> [u32; 4] {
         let mut bench = Bench::new(Airtime::new(params, &Bench::<Airtime>::SITE));
         let packet = |to| Packet { flow: to, size: 1000, ..Packet::default() };
@@ -223,7 +226,7 @@ mod tests {
         served
     }
 
-    /// Equal air time: packets as 1 to 8 to 16, to within a frame of 8 ms and a quantum or two.
+    /// Equal air time: packets in the proportion 1 : 8 : 16, to within a frame of 8 ms and a quantum or two.
     #[test]
     fn stations_get_equal_air_time() {
         let [_, slow, middle, fast] = serve(&Params { target: Duration::from_secs(100), ..Params::default() });
@@ -231,8 +234,8 @@ mod tests {
         assert!((slow - middle).abs() <= 9.0 && (middle - fast).abs() <= 2.0, "{slow} {middle} {fast} ms");
     }
 
-    /// Station 1 has sent for 100 ms itself: both then wait for the same, but station 2 is served alone until it has
-    /// had as much.
+    /// Station 1 has itself sent for 100 ms. Packets for both stations then wait, but only station 2 is served until it
+    /// has had as much air time.
     #[test]
     fn what_a_station_sends_counts_too() {
         for (count_received, expected) in [(true, 100.0), (false, 0.0)] {
@@ -242,7 +245,7 @@ mod tests {
             let used = |peer, sent, air| AirUse { peer, sent, air, attempts: 1, delivered: true };
             let mut served = [0.0; 3];
             bench.wait(Duration::from_secs(1));
-            bench.queue.on_air(bench.now, &used(2, false, Duration::from_secs(1))); // not active, not counted
+            bench.queue.on_air(bench.now, &used(2, false, Duration::from_secs(1))); // inactive, so not charged
             for to in [1, 2, 1, 2] {
                 bench.put_to(Packet { flow: to, size: 1000, ..Packet::default() }, to);
             }

@@ -1,17 +1,17 @@
 //! CoDel: controlled delay.
 //!
-//! Source: RFC 8289, section 5. A packet that leaves is dropped when packets have spent more than `target` in the
-//! queue for a whole `interval`; from then on, while that lasts, at times
+//! Source: RFC 8289, section 5. Dropping starts when packets have spent more than `target` in the queue for a whole
+//! `interval`; while that lasts, departing packets are dropped at the times
 //!
 //! ```text
 //! next = previous + interval / sqrt(count)          count: drops in this episode
 //! ```
 //!
-//! An episode that begins within 16 intervals of the last one goes on with the count by which that one had grown. The
-//! queue is left alone while it holds no more than one full packet. ECN-capable packets are marked instead.
+//! An episode that begins within 16 intervals of the previous one starts from the count by which that one had grown.
+//! Nothing is dropped while the queue holds no more than one full packet. ECN-capable packets are marked instead.
 //!
-//! Departure: a marked packet ends the search for a packet to send, as it is itself sent (as in Linux); so
-//! at most one packet is marked at a time.
+//! Departure: a marked packet ends the search for a packet to send, because it is itself sent (as in Linux); so one
+//! departure marks at most one packet.
 
 use std::collections::VecDeque;
 
@@ -39,18 +39,18 @@ table! {
 /// A packet that leaves a queue, as the control law sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaving {
-    /// Which.
+    /// The packet.
     pub id: PacketId,
-    /// When it came.
+    /// When it arrived.
     pub since: Time,
-    /// Bytes that stay behind.
+    /// Bytes that remain in the queue.
     pub left: u64,
 }
 
 /// The control law of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Control {
-    /// When the time in the queue will have been above target for an interval.
+    /// When the sojourn time will have exceeded the target for a whole interval.
     above_at: Option<Time>,
     dropping: bool,
     next_drop: Time,
@@ -60,7 +60,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Packets marked so far.
+    /// Packets marked.
     pub const fn marks(&self) -> u64 {
         self.marks
     }
@@ -91,7 +91,7 @@ impl Control {
         time + Duration::from_secs_f64(params.interval.as_secs() / f64::from(self.count.max(1)).sqrt())
     }
 
-    /// The packet to send, out of those that `pop` takes from the head of the queue; the others are dropped.
+    /// The packet to send: `pop` takes packets from the head of the queue; those passed over are dropped.
     pub fn dequeue(
         &mut self,
         now: Time,
@@ -102,7 +102,7 @@ impl Control {
     ) -> Option<PacketId> {
         let mut leaving = pop(packets);
         let mut may_drop = self.may_drop(now, leaving.as_ref(), params);
-        // What may be dropped is there. True if it goes on, marked.
+        // Handles a packet that is due to be dropped. Returns true if it is marked and sent instead.
         let mut marks = 0;
         let mut spare = |packet: &mut Packet| {
             let marked = params.ecn && mark(packet);
@@ -226,8 +226,8 @@ mod tests {
         Packet { size: 1500, payload: 1460, flags, ..Packet::default() }
     }
 
-    /// A thousand packets at 0 s, one taken each ms: those that leave have waited ever longer. When packets were
-    /// dropped or marked, in ms.
+    /// A thousand packets at 0 s, one taken every ms, so that each departing packet has waited longer than the one
+    /// before. Returns when packets were dropped and when they were marked, in ms.
     fn overload(params: &Params, flags: u8) -> (Vec<u64>, Vec<u64>) {
         let mut bench = codel(params);
         bench.put_all([packet(flags); 1000]);
@@ -266,7 +266,7 @@ mod tests {
         assert!(bench.lost.is_empty());
     }
 
-    /// However long it waits, the last packet of a queue is not dropped.
+    /// However long it has waited, the last packet of a queue is not dropped.
     #[test]
     fn a_queue_of_one_packet_is_left_alone() {
         let mut bench = codel(&Params::default());
@@ -279,8 +279,9 @@ mod tests {
     }
 
     /// The first episode drops at 105, 205, 276 and 334 ms (count 4, grown by 3); then the queue runs empty. The next
-    /// overload begins at 400 ms, and its packets are above target at 405: its first drop is at 505 ms, and as it is
-    /// within 1.6 s of the last, it goes on with count 3: the next drop comes 100/sqrt(3) = 57.7 ms later, at 563.
+    /// overload begins at 400 ms, and its packets exceed the target at 405, so its first drop is at 505 ms. As that is
+    /// within 1.6 s of the previous episode it continues with count 3: the next drop comes 100/sqrt(3) = 57.7 ms later,
+    /// at 563.
     #[test]
     fn an_episode_soon_after_another_remembers_its_rate() {
         let mut bench = codel(&Params::default());

@@ -1,9 +1,9 @@
-//! Contention RED: drops by how often the MAC has to try, not by how long the queue is.
+//! Contention RED: the drop probability depends on the number of MAC retries, not on the length of the queue.
 //!
 //! Source: Z. Fu, P. Zerfos, H. Luo, S. Lu, L. Zhang and M. Gerla, "The Impact of Multihop Wireless Channel on TCP
-//! Throughput and Loss", INFOCOM 2003 (link RED and adaptive pacing), which las, section 2, cites as a mechanism like
-//! RED that drops by the level of contention; known from the abstract and from descriptions by others. For each frame
-//! that the MAC has done with, delivered or given up,
+//! Throughput and Loss", INFOCOM 2003 (link RED and adaptive pacing). Paper las, section 2, cites it as a mechanism
+//! like RED that drops by the level of contention; known here from its abstract and from descriptions by others. For
+//! each frame that the MAC has finished, delivered or given up,
 //!
 //! ```text
 //! avg = (1 - w) avg + w retries
@@ -11,12 +11,13 @@
 //! p = min((avg - min) / (max - min), max_p)    otherwise, and pacing
 //! ```
 //!
-//! An arrival is marked or dropped with probability p. With pacing the queue lets the air time of a packet pass after
-//! each one, so that it has reached a node further on before the next begins. First in, first out.
+//! An arrival is marked or dropped with probability p. With pacing the queue waits for the air time of one packet after
+//! each departure, so that the packet has been forwarded by the next node before the next one starts. Packets leave
+//! first in, first out.
 //!
-//! Readings, ours: values of the parameters; dropping on arrival; what the air time of the last frame was is what is
-//! waited. On a chain of seven nodes these values drop far too much (docs/schemes.md): retries are common there, each
-//! hop drops up to `max_p`, and over six hops 47 % get lost. Set the thresholds above the retries that are usual.
+//! Our readings: the values of the parameters; dropping on arrival; the wait is the air time of the last frame. On a
+//! chain of seven nodes these values drop far too much (docs/schemes.md): retries are common there, each hop drops up
+//! to `max_p`, and over six hops 47 % are lost. Set the thresholds above the usual number of retries.
 
 use wifair_config::table;
 use wifair_engine::Stream;
@@ -135,8 +136,8 @@ mod tests {
         AirUse { peer: 1, sent: true, air: Duration::from_millis(2) * u64::from(attempts), attempts, delivered: true }
     }
 
-    /// w = 1/2, min 0.5, max 2.5: after 3 attempts avg = 1 and p = 0.25; after one more avg = 0.5, p = 0; then 0.25,
-    /// no pacing.
+    /// w = 1/2, min 0.5, max 2.5: after 3 attempts avg = 1 and p = 0.25; after one more, avg = 0.5 and p = 0; then avg
+    /// = 0.25 and there is no pacing.
     #[test]
     fn the_mean_of_retries_by_hand() {
         let params = Params { min_retries: 0.5, max_retries: 2.5, max_p: 1.0, weight: 0.5, ..Params::default() };
@@ -150,7 +151,7 @@ mod tests {
         assert_eq!(seen, [(1.0, 0.25, true), (0.5, 0.0, true), (0.25, 0.0, false)]);
     }
 
-    /// Pacing: after a frame of 2 ms an attempt the next packet waits 2 ms.
+    /// Pacing: after a frame that took 2 ms per attempt, the next packet waits 2 ms.
     #[test]
     fn packets_are_spaced_while_there_is_contention() {
         let mut bench = Bench::new(ContentionRed::new(&Params::default(), &Bench::<ContentionRed>::SITE));
@@ -162,7 +163,7 @@ mod tests {
         assert!(bench.get().is_some());
     }
 
-    /// Certain contention, max_p 0.1: one arrival in ten.
+    /// Permanent contention, max_p 0.1: one arrival in ten is dropped.
     #[test]
     fn the_probability_is_bounded() {
         let mut bench = Bench::new(ContentionRed::new(&Params::default(), &Bench::<ContentionRed>::SITE));

@@ -1,16 +1,16 @@
 //! DRR: deficit round robin.
 //!
 //! Source: M. Shreedhar and G. Varghese, "Efficient Fair Queueing using Deficit Round Robin", SIGCOMM 1995, section 3.
-//! Each line that is not empty is visited in turn, gets a quantum of bytes added to its deficit and sends packets
-//! while they fit its deficit. What is left is kept for the next visit, unless the line has become empty. Between any
-//! two lines that were never empty the bytes sent over any time differ by less than
+//! Lines that are not empty are visited in turn; a visit adds a quantum of bytes to the line's deficit, and the line
+//! sends packets while they fit its deficit. The remainder is kept for the next visit, unless the line has become
+//! empty. Between any two lines that were never empty, the bytes sent over any interval differ by less than
 //!
 //! ```text
 //! quantum + 2 largest packets
 //! ```
 //!
-//! A visit costs constant time if the quantum is not below the largest packet. A full buffer drops the last packet of
-//! the longest line. Departure: lines are exact, one each flow or station, where the paper hashes.
+//! A visit costs constant time if the quantum is at least the largest packet. A full buffer drops the last packet of
+//! the longest line. Departure: there is exactly one line per flow or station, where the paper hashes.
 
 use std::collections::VecDeque;
 
@@ -34,7 +34,7 @@ table! {
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     deficit: u64,
-    /// Whether it is among those that are visited.
+    /// Whether it is in the round of visits.
     active: bool,
 }
 
@@ -45,7 +45,7 @@ pub struct Drr {
     quantum: u64,
     lines: Vec<Line>,
     active: VecDeque<usize>,
-    /// The line that is being visited has had its quantum.
+    /// Whether the line that is being visited has received its quantum.
     visiting: bool,
 }
 
@@ -84,7 +84,7 @@ impl Discipline for Drr {
             let class = *self.active.front()?;
             let line = &mut self.lines[class];
             let Some(first) = self.buffer.lines.first(class) else {
-                // Emptied by an overflow or by the packet before.
+                // Emptied by an overflow or by the previous packet.
                 line.active = false;
                 self.active.pop_front();
                 self.visiting = false;
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(sent, [(0, 200), (1, 500), (0, 750), (0, 20), (1, 500), (2, 600)]);
     }
 
-    /// Equal quanta: quantum + 2 largest packets.
+    /// With equal quanta the bound is quantum + 2 largest packets.
     #[test]
     fn the_bound_of_the_paper_holds() {
         for quantum in [100, 1000, 1500, 4000] {
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// Two stations, of which one has three flows: packets alternate.
+    /// Two stations, one of them with three flows: packets alternate.
     #[test]
     fn stations_may_be_served_instead_of_flows() {
         let mut bench = drr(1500, 50, Class::Station);
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(bench.drain().iter().map(|p| p.flow).collect::<Vec<_>>(), [0, 3, 1, 3, 2]);
     }
 
-    /// Room for four: flow 0 fills it, each packet of flow 1 then pushes out the last one of flow 0 until they are
+    /// Room for four: flow 0 fills it; each packet of flow 1 then pushes out the last one of flow 0 until they are
     /// equal.
     #[test]
     fn the_longest_line_gives_way() {

@@ -1,4 +1,4 @@
-//! Dual queue: data and ACKs wait in two lines, of which one is chosen at random.
+//! Dual queue: data and ACKs wait in two lines, and each departure picks one of the two at random.
 //!
 //! Source: J. Ha and C.-H. Choi, "TCP Fairness for Uplink and Downlink Flows in WLANs", GLOBECOM 2006, and J. Ha,
 //! E.-C. Park, K.-J. Park and C.-H. Choi, "A Cross-layer Dual Queue Approach for Improving TCP Fairness in
@@ -6,15 +6,15 @@
 //! line each, and lines are chosen with probabilities that make flows equal. jung2016 cites a later version (S. Priya
 //! and K. Murugan, 2015).
 //!
-//! Reading, ours: with n_d downloads and n_u uploads among the flows that were seen within `period`, and b data
-//! packets to an ACK, all flows carry the same if data goes with probability
+//! Our reading: let n_d downloads and n_u uploads be among the flows seen within `period`, with b data packets per ACK.
+//! Then all flows carry the same if data is served with probability
 //!
 //! ```text
 //! p = n_d / (n_d + n_u / b)
 //! ```
 //!
-//! or with a given `data_share`. If the line that is chosen is empty the other one is served. Each line has half of the
-//! limit, one packet at least, so that a limit of one packet is one of two. What is not a TCP ACK waits with the data.
+//! or with a given `data_share`. If the chosen line is empty, the other one is served. Each line gets half of the
+//! limit, but at least one packet, so a limit of one packet holds two. Whatever is not a TCP ACK waits with the data.
 
 use std::collections::VecDeque;
 
@@ -42,7 +42,7 @@ table! {
 struct Line {
     room: Room,
     packets: VecDeque<PacketId>,
-    /// When a packet of each flow came last, by number.
+    /// When a packet of each flow last arrived, by flow number.
     seen: Vec<Option<Time>>,
     flows: u32,
 }
@@ -82,7 +82,7 @@ pub struct Dual {
     acks: Line,
     params: Params,
     draws: Stream,
-    /// Flows are looked through for silent ones then.
+    /// The next time at which silent flows are removed.
     forget_at: Time,
 }
 
@@ -133,7 +133,7 @@ impl Discipline for Dual {
     }
 
     fn dequeue(&mut self, _now: Time, packets: &mut Packets, _dropped: &mut Dropped) -> Option<PacketId> {
-        // A choice is drawn only where there is one.
+        // Draw only if there is a choice.
         if self.acks.packets.is_empty() {
             self.data.pop(packets)
         } else if self.data.packets.is_empty() || !self.draws.chance(self.data_share()) {
@@ -173,8 +173,8 @@ mod tests {
         Packet { flow, kind, size: 40, ..Packet::default() }
     }
 
-    /// Three downloads and one upload, both lines never empty: data goes with probability 3/4; with two data packets
-    /// to an ACK 3 / (3 + 1/2) = 6/7.
+    /// Three downloads and one upload, neither line ever empty: data is served with probability 3/4; with two data
+    /// packets per ACK it is 3 / (3 + 1/2) = 6/7.
     #[test]
     fn the_share_of_data_follows_the_number_of_flows() {
         for (data_per_ack, expected) in [(1.0, 0.75), (2.0, 6.0 / 7.0)] {

@@ -1,10 +1,10 @@
-//! FIFO: first in, first out; an arrival that does not fit is dropped, or the oldest packets are.
+//! FIFO: first in, first out. On overflow either the arrival is dropped or the oldest packets are.
 //!
 //! Source of drop-head: T. V. Lakshman, A. Neidhardt and T. Ott, "The Drop from Front Strategy in TCP and in TCP over
-//! ATM", INFOCOM 1996: the sender learns of the loss earlier.
+//! ATM", INFOCOM 1996. Dropping at the head lets the sender learn of the loss earlier.
 //!
-//! The packet that the MAC is sending is not in the queue. ns-2's drop-tail holds one packet less than its limit
-//! says (it refuses the arrival that would make it `limit` long): write 49 for its 50.
+//! The packet that the MAC is sending is not in the queue. ns-2's drop-tail holds one packet fewer than its limit says,
+//! because it refuses the arrival that would make it `limit` long: write 49 for its 50.
 
 use std::collections::VecDeque;
 
@@ -50,7 +50,7 @@ impl Fifo {
 }
 
 impl Fifo {
-    /// Whether an arrival is dropped that does not fit, and no other packet.
+    /// Whether an overflow drops the arrival and no other packet.
     #[must_use]
     pub fn refuses(&self) -> bool {
         self.drop == Victim::Tail
@@ -62,14 +62,14 @@ impl Fifo {
         self.room.fits(size as u64)
     }
 
-    /// Takes in a packet that fits.
+    /// Adds a packet that fits.
     #[inline]
     pub fn append(&mut self, id: PacketId, packet: &mut Packet) {
         self.room.enter(packet);
         self.line.push_back(id);
     }
 
-    /// Hands out the packet to send next, and shows it.
+    /// Removes the packet to send next, and returns it with its contents.
     #[inline(always)]
     pub fn take<'a>(&mut self, packets: &'a Packets) -> Option<(PacketId, &'a Packet)> {
         let id = self.line.pop_front()?;
@@ -78,8 +78,9 @@ impl Fifo {
         Some((id, packet))
     }
 
-    /// Hands out the first packet from `from` on that `is_to` chooses, if there is one and it is not longer than `room`
-    /// bytes. The place of that packet, behind the last if there is none; when it was handed out that of the next.
+    /// Removes the first packet at or after position `from` that `is_to` accepts, unless it is longer than `room`
+    /// bytes. Returns the position at which the search ended: that of the packet found (now of its successor), or the
+    /// length of the line if there is none.
     #[inline]
     pub fn take_for(
         &mut self,
@@ -110,13 +111,13 @@ impl Fifo {
         (place, None)
     }
 
-    /// Its room, where an overflow drops the arrival: then who comes in stays in, and is sent in its turn.
+    /// The room of a drop-tail queue, in which every accepted packet stays and is sent in order; `None` for drop-head.
     #[must_use]
     pub fn tail_room(&self) -> Option<Room> {
         self.refuses().then_some(self.room)
     }
 
-    /// Drops this packet or others; whether it fits then.
+    /// Drops this packet or older ones; returns whether it now fits.
     #[inline(never)]
     fn make_room(&mut self, id: PacketId, size: u64, packets: &Packets, dropped: &mut Dropped) -> bool {
         while !self.room.fits(size) {

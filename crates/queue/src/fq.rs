@@ -1,15 +1,16 @@
-//! What FQ-CoDel and the airtime scheduler share: lines with CoDel, served by deficit round robin, new ones first.
+//! What FQ-CoDel and the airtime scheduler share: lines with CoDel, served by deficit round robin, new lines first.
 //!
-//! Source: RFC 8290, section 4. A group is a pair of lists of lines: one for those that have just got their first
-//! packet, one for the others. A line has credits in bytes. The first line of the new ones, or else of the old ones,
-//! is looked at: without credits it gets a quantum and goes to the end of the old ones; otherwise CoDel takes a packet
-//! out of it, which costs its size. A line in which nothing is found leaves the old ones; from the new ones it goes to
-//! the old ones, so that nobody gains by falling empty again and again.
+//! Source: RFC 8290, section 4. A group is a pair of lists of lines: one for lines that have just received their first
+//! packet (new), one for the others (old). A line has credits in bytes. The scheduler looks at the first new line or,
+//! if there is none, at the first old one. A line without credits gets a quantum and goes to the end of the old lines;
+//! otherwise CoDel takes a packet from it, which costs its size in credits. An empty line is removed if it is old; if
+//! it is new it moves to the old lines first, so that no flow gains by running empty again and again.
 //!
-//! A full buffer drops from the head of the line that holds most bytes, up to half of its packets and 64 at once.
+//! A full buffer drops from the head of the line that holds the most bytes, up to half of its packets and at most 64 at
+//! once.
 //!
-//! Reading: a line without credits is one with zero or less. The RFC calls them negative, "has dequeued at least a
-//! quantum", and Linux counts zero as well.
+//! Our reading: a line without credits has zero or fewer, as in Linux. The RFC asks for negative credits ("has dequeued
+//! at least a quantum").
 
 use std::collections::VecDeque;
 
@@ -21,7 +22,7 @@ use super::lines::Lines;
 use super::room::Room;
 use super::{Cause, Dropped, Limit};
 
-/// At most so many packets are dropped at once.
+/// The most packets dropped at once.
 const BATCH: u32 = 64;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,7 +32,7 @@ struct Line {
     listed: bool,
 }
 
-/// Lists of lines.
+/// A pair of lists of lines: new and old.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
     new: VecDeque<usize>,
@@ -49,12 +50,12 @@ pub struct Fq {
 }
 
 impl Fq {
-    /// Without packets.
+    /// An empty queue.
     pub fn new(limit: Limit, quantum: i64, codel: &codel::Params) -> Self {
         Self { room: Room::new(limit, None), lines: Lines::default(), states: vec![], quantum, codel: codel.clone() }
     }
 
-    /// Takes in a packet.
+    /// Adds a packet.
     pub fn enqueue(
         &mut self,
         now: Time,
@@ -85,7 +86,7 @@ impl Fq {
         }
     }
 
-    /// Drops from the head of the line that holds most bytes.
+    /// Drops from the head of the line that holds the most bytes.
     fn relieve(&mut self, dropped: &mut Dropped) {
         let longest = (0..self.states.len()).max_by_key(|line| self.lines.bytes(*line));
         let longest = longest.expect("a buffer that overflows has a line");
@@ -96,7 +97,7 @@ impl Fq {
         }
     }
 
-    /// The next packet of a group.
+    /// Removes the next packet of a group.
     pub fn dequeue(
         &mut self,
         now: Time,
@@ -134,7 +135,7 @@ impl Fq {
         }
     }
 
-    /// Packets marked so far.
+    /// Packets marked.
     pub fn marks(&self) -> u64 {
         self.states.iter().map(|state| state.control.marks()).sum()
     }

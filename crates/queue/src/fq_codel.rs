@@ -1,11 +1,11 @@
 //! FQ-CoDel: flow queueing with controlled delay.
 //!
-//! Source: RFC 8290. Flows are hashed to a fixed number of lines, with a random key that belongs to the queue. Lines
-//! are served by deficit round robin, those of new flows first, and each has CoDel (RFC 8289). Defaults are those of
-//! section 5.2; the limit of the queue should be 10240 packets then.
+//! Source: RFC 8290. Flows are hashed to a fixed number of lines (sub-queues), with a random key per queue. Lines are
+//! served by deficit round robin, those of new flows first, and each runs CoDel (RFC 8289). Defaults are those of
+//! section 5.2, which goes with a queue limit of 10240 packets.
 //!
-//! Departures: the hash mixes the number of the flow and its direction instead of addresses and ports. Sizes are those
-//! of IP packets, while the quantum of 1514 B allows for an Ethernet header.
+//! Departures: the hash covers the number of the flow and its direction instead of addresses and ports. Sizes are those
+//! of IP packets, whereas the quantum of 1514 B includes an Ethernet header.
 
 use wifair_config::table;
 use wifair_packet::{PacketId, Packets};
@@ -48,7 +48,7 @@ impl FqCodel {
         }
     }
 
-    /// Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014: the finalizer of `SplitMix64`.
+    /// The finalizer of `SplitMix64`: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
     #[allow(clippy::cast_possible_truncation)]
     fn hash(&self, flow: usize) -> usize {
         let mut x = (flow as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.key;
@@ -107,9 +107,9 @@ mod tests {
     }
 
     /// Quantum 1514. Flow 0 has three packets of 1000 B, flow 1 one of 100 B. Flow 0 sends two (514 credits left after
-    /// the first, -486 after the second), gets a quantum and goes to the old ones; flow 1, still new, sends its
-    /// packet, then is found empty and goes behind flow 0; flow 0 sends its third. Flow 1 leaves, and so is new again
-    /// with its next packet.
+    /// the first, -486 after the second), gets a quantum and moves to the old lines; flow 1, still new, sends its
+    /// packet, is then found empty and goes behind flow 0; flow 0 sends its third. Flow 1 leaves, and so counts as new
+    /// again with its next packet.
     #[test]
     fn new_lines_go_first() {
         let mut bench = fq_codel(100);
@@ -117,19 +117,20 @@ mod tests {
         bench.put_all((3..6).map(|seq| packet(0, seq, 1000)));
         let first: Vec<_> = (0..4).filter_map(|_| bench.get()).collect();
         assert_eq!(names(&first), [(0, 0), (0, 1), (1, 0), (0, 2)]);
-        // Flow 1 stands behind flow 0 among the old ones (credits 1414), so its next packet has to wait for its turn:
-        // flow 0 had 1028 credits, 28 after packet 2, and sends packet 3.
+        // Flow 1 stands behind flow 0 among the old ones (credits 1414), so its next packet must wait its turn: flow 0
+        // had 1028 credits, 28 after packet 2, and sends packet 3.
         bench.put(packet(1, 1, 100));
         assert_eq!(names(&bench.drain()), [(0, 3), (1, 1), (0, 4), (0, 5)]);
     }
 
-    /// As DRR: quantum + 2 largest packets.
+    /// The bound is that of DRR: quantum + 2 largest packets.
     #[test]
     fn long_lines_share_fairly() {
         assert!(unfairness(fq_codel(100_000), &[1500, 40, 1000, 576]) < 1514 + 2 * 1500);
     }
 
-    /// Four flows with random keys fall on different lines of 1024 (these do), and a flow is always on the same.
+    /// Four flows with random keys fall on different lines of 1024 (these do), and a flow always falls on the same
+    /// line.
     #[test]
     fn flows_are_spread_over_the_lines() {
         let queue = FqCodel::new(&Params::default(), &Bench::<FqCodel>::SITE);
@@ -138,12 +139,12 @@ mod tests {
             used[queue.hash(flow)] += 1;
             assert_eq!(queue.hash(flow), queue.hash(flow));
         }
-        // A hundred a line in the mean, with a standard deviation of 10.
+        // A hundred flows per line on average, with a standard deviation of 10.
         assert!(used.iter().all(|n| (50..=150).contains(n)), "{:?}", used.iter().max());
     }
 
-    /// Room for ten. Flow 0 has eight packets of 1000 B and flow 1 two when another comes: half of the nine or eight
-    /// of the fattest line go, from its head.
+    /// Room for ten. Flow 0 holds eight packets of 1000 B and flow 1 two when another arrives: half of the nine or
+    /// eight packets of the fattest line are dropped from its head.
     #[test]
     fn an_overflow_drops_from_the_head_of_the_fattest_line() {
         let mut bench = fq_codel(10);
@@ -153,7 +154,7 @@ mod tests {
         assert_eq!(bench.queue.len(), 7);
     }
 
-    /// One flow floods, another sends a packet each 20 ms: only the flood is marked.
+    /// One flow floods, another sends a packet every 20 ms: only the flood is marked.
     #[test]
     fn a_sparse_flow_is_not_marked() {
         let mut bench = fq_codel(5000);

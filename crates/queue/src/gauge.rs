@@ -1,10 +1,10 @@
-//! How long a queue was, over time.
+//! Queue length over time.
 
 use wifair_units::{Duration, Time};
 
 use super::{Discipline, Queue};
 
-/// The time integral of a queue's length, its maximum, and how long it was full.
+/// Time integral of a queue's length, its maximum, and the time during which it was full.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gauge {
     since: Time,
@@ -32,7 +32,7 @@ impl Gauge {
         self.maximum = self.maximum.max(self.level);
     }
 
-    /// Looks at a queue after a change.
+    /// Samples a queue after a change.
     #[inline(always)]
     pub fn look(&mut self, now: Time, queue: &Queue) {
         let (level, full) = match queue {
@@ -44,13 +44,13 @@ impl Gauge {
         }
     }
 
-    /// Forgets what was before `now`.
+    /// Discards everything before `now`.
     pub fn restart(&mut self, now: Time) {
         *self =
             Self { since: now, began: now, level: self.level, full: self.full, maximum: self.level, ..Self::default() };
     }
 
-    /// Mean length in packets, longest length, and fraction of the time in which the queue was full.
+    /// Mean length in packets, maximum length, and fraction of the time in which the queue was full.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
     pub fn read(mut self, now: Time) -> (f64, u64, f64) {

@@ -1,10 +1,10 @@
-//! A binary heap over small numbers, each with a key that can change.
+//! A binary heap over small numbers, each with a key that can be changed.
 
-/// Numbers ordered by key, smallest first. Each number is in it at most once.
+/// Numbers ordered by key, smallest first. A number occurs at most once.
 #[derive(Clone, Debug)]
 pub struct IndexHeap<K> {
     heap: Vec<(K, u32)>,
-    /// Where each number stands in `heap`; [`ABSENT`] if it is not there.
+    /// The position of each number in `heap`; [`ABSENT`] if it is not in the heap.
     place: Vec<u32>,
 }
 
@@ -17,7 +17,7 @@ impl<K> Default for IndexHeap<K> {
 }
 
 impl<K: Ord + Copy> IndexHeap<K> {
-    /// How many numbers are in it.
+    /// How many numbers it holds.
     pub fn len(&self) -> usize {
         self.heap.len()
     }
@@ -28,7 +28,7 @@ impl<K: Ord + Copy> IndexHeap<K> {
         self.heap.first().copied()
     }
 
-    /// Takes out the number with the smallest key.
+    /// Removes the number with the smallest key.
     #[inline]
     pub fn pop(&mut self) -> Option<(K, u32)> {
         let first = self.first()?;
@@ -36,7 +36,7 @@ impl<K: Ord + Copy> IndexHeap<K> {
         Some(first)
     }
 
-    /// Puts in `index`, or changes its key.
+    /// Inserts `index`, or changes its key.
     #[allow(clippy::cast_possible_truncation)]
     pub fn set(&mut self, index: u32, key: K) {
         if self.place.len() <= index as usize {
@@ -53,7 +53,7 @@ impl<K: Ord + Copy> IndexHeap<K> {
         }
     }
 
-    /// Takes out `index`, if it is there.
+    /// Removes `index`, if present.
     pub fn remove(&mut self, index: u32) {
         let Some(at) = self.place.get(index as usize).copied().filter(|at| *at != ABSENT) else { return };
         let at = at as usize;
@@ -132,7 +132,8 @@ mod tests {
         }
     }
 
-    /// A binary heap of n numbers is log2(n) levels deep, and a sinking number meets two others on each.
+    /// A binary heap of n numbers is log2(n) levels deep, and a number that sinks is compared with two others at each
+    /// level.
     #[test]
     fn an_operation_takes_logarithmic_time() {
         for n in [10_u32, 100, 1_000, 10_000] {
@@ -152,7 +153,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a map from number to key. Keys are made unique by the number, so that the smallest is.
+        /// Compared with a plain map from number to key. Keys include the number, so that the smallest is unique.
         #[test]
         fn agrees_with_a_plain_map(steps in prop::collection::vec((0_u32..20, 0_u32..50, 0_u8..4), 1..300)) {
             let (mut heap, mut plain) = (IndexHeap::default(), BTreeMap::new());

@@ -1,4 +1,4 @@
-//! A line, first in, first out, of which nothing leaves before a time that its discipline sets.
+//! A FIFO that releases nothing before a time set by its discipline.
 
 use std::collections::VecDeque;
 
@@ -8,12 +8,12 @@ use wifair_units::Time;
 use super::room::Room;
 use super::{Cause, Dropped};
 
-/// Packets in line, what fits, and when the next one may leave.
+/// Waiting packets, their limit, and the earliest time at which the next one may leave.
 #[derive(Clone, Debug)]
 pub struct Held {
     room: Room,
     line: VecDeque<PacketId>,
-    /// Nothing leaves before.
+    /// No packet leaves before this time.
     pub ready: Time,
 }
 
@@ -23,12 +23,12 @@ impl Held {
         self.room.marks()
     }
 
-    /// Nothing in line.
+    /// An empty line.
     pub const fn new(room: Room) -> Self {
         Self { room, line: VecDeque::new(), ready: Time::ZERO }
     }
 
-    /// An arrival, which is dropped if it does not fit.
+    /// Adds an arrival, which is dropped if it does not fit.
     pub fn put(&mut self, id: PacketId, packets: &mut Packets, dropped: &mut Dropped) {
         let packet = &mut packets[id];
         if self.room.fits(packet.bytes().0) {
@@ -39,7 +39,7 @@ impl Held {
         }
     }
 
-    /// The first one, if it may leave.
+    /// Removes the first packet, if it may leave.
     pub fn take(&mut self, now: Time, packets: &Packets) -> Option<PacketId> {
         if now < self.ready {
             return None;
@@ -49,7 +49,7 @@ impl Held {
         Some(id)
     }
 
-    /// Packets in line.
+    /// Waiting packets.
     pub fn len(&self) -> usize {
         self.line.len()
     }

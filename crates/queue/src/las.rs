@@ -1,29 +1,30 @@
-//! LAS: least attained service. Whoever has got the least so far goes first; whoever has got the most is dropped.
+//! LAS: least attained service. The flow that has received the least goes first; the flow that has received the most is
+//! dropped first.
 //!
 //! Source: paper `las`, section 3, after I. Rai, G. Urvoy-Keller, M. Vernon and E. Biersack, "Performance Analysis of
-//! LAS-based Scheduling Disciplines in a Packet Switched Network", SIGMETRICS 2004. A packet that comes in gets a tag,
-//! and packets are ordered by their tags, smallest first:
+//! LAS-based Scheduling Disciplines in a Packet Switched Network", SIGMETRICS 2004. Each arriving packet gets a tag,
+//! and packets are sent in the order of their tags, smallest first:
 //!
 //! ```text
 //! data, UDP   bytes of its flow that this queue has accepted before and not dropped
 //! pure ACK    bytes of the data flow that it acknowledges, that is its highest byte number       [bytes]
 //! ```
 //!
-//! When the queue is full the arrival is inserted all the same, and then the packets with the largest tags go until
-//! the rest fits, the arrival perhaps among them. Among equal tags the flows take turns, and the one that came last
-//! is dropped. Work conserving. A packet that the MAC has taken is not called back.
+//! When the queue is full the arrival is inserted all the same; then packets with the largest tags are dropped, perhaps
+//! the arrival among them, until the rest fits. Flows with equal tags take turns in service, and of equal tags the
+//! latest arrival is dropped first. LAS is work conserving. A packet that the MAC has taken is not called back.
 //!
-//! The paper leaves open, and this is the reading taken:
+//! The paper leaves some points open; our readings:
 //!
 //! - A flow is one direction of a connection at this queue; every node counts for itself.
-//! - Attained service counts when a packet is accepted, not when it is sent. So a flow's packets stay in order.
-//!   What is dropped is taken off again; what is sent again counts again.
-//! - Bytes are payload, so that data and the ACKs of others count in one unit; a packet without payload counts with
-//!   its whole size. `count = "packet"` counts IP bytes instead.
-//! - A flow that is idle for `forget_after`, with nothing in the queue, starts anew; for its ACKs the count then
-//!   begins where the first of them stands. A SYN starts anew, too.
+//! - Attained service counts when a packet is accepted, not when it is sent, so a flow's packets stay in order. A
+//!   dropped packet is subtracted again; a retransmission counts again.
+//! - Bytes are payload, so that data and the ACKs of other flows count in one unit; a packet without payload counts
+//!   with its whole size. `count = "packet"` counts IP bytes instead.
+//! - A flow that is idle for `forget_after`, with nothing in the queue, starts from zero; the count of its ACKs then
+//!   begins at the first of them. A SYN starts from zero too.
 //!
-//! Left out: a count of served bytes compared at every departure (dynamic LAS).
+//! Left out: comparing served bytes at every departure (dynamic LAS).
 
 use std::cmp::Reverse;
 
@@ -69,15 +70,15 @@ table! {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
-    /// Bytes accepted and not dropped, or for ACKs the tag of the latest.
+    /// Bytes accepted and not dropped; for ACKs the tag of the latest.
     attained: u64,
-    /// ACKs count from here.
+    /// The byte number from which ACKs count.
     base: u64,
     /// The tag of the latest packet, and how many packets had it.
     tag: u64,
     round: u64,
     queued: u32,
-    /// When a packet of it came or went.
+    /// When its latest packet arrived or left.
     last: Time,
 }
 
@@ -86,7 +87,7 @@ struct Slot {
     id: PacketId,
     flow: u32,
     size: u16,
-    /// What a drop takes off.
+    /// What a drop subtracts.
     charge: u32,
 }
 
@@ -98,9 +99,9 @@ pub struct Las {
     flows: Vec<Flow>,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// By tag, turn, arrival: first out.
+    /// Ordered by tag, turn and arrival: the first is sent next.
     first: IndexHeap<(u64, u64, u64)>,
-    /// By tag, arrival: first dropped.
+    /// Ordered by tag and arrival: the first is dropped next.
     worst: IndexHeap<Reverse<(u64, u64)>>,
     arrivals: u64,
 }
@@ -121,7 +122,7 @@ impl Las {
         }
     }
 
-    /// The tag of an arrival, and what it adds to its flow's account.
+    /// The tag of an arrival, and what it adds to its flow's attained service.
     fn charge(&mut self, now: Time, packet: &Packet, key: usize) -> (u64, u64) {
         if self.flows.len() <= key {
             self.flows.resize(key + 1, Flow::default());
@@ -234,7 +235,7 @@ mod tests {
         las(Limit::Packets(limit), &Params::default())
     }
 
-    /// A data segment of 1000 B; `seq` only tells it apart.
+    /// A data segment of 1000 B; `seq` only identifies it.
     fn data(flow: u32, seq: u64) -> Packet {
         Packet { flow, seq, payload: 1000, size: 1040, ..Packet::default() }
     }
@@ -247,7 +248,7 @@ mod tests {
         packets.iter().map(|p| (p.flow, p.seq)).collect()
     }
 
-    /// Tags: flow 7 has 0, 1000, 2000; flow 9 has 0 and 1000. By tag, and in turns where they tie.
+    /// Tags: flow 7 has 0, 1000, 2000; flow 9 has 0 and 1000. Ordered by tag; ties alternate between the flows.
     #[test]
     fn the_flow_that_has_got_least_goes_first() {
         let mut bench = packets(50);
@@ -255,7 +256,7 @@ mod tests {
         assert_eq!(names(&bench.drain()), [(7, 0), (9, 0), (7, 1), (9, 1), (7, 2)]);
     }
 
-    /// Flow 1 has got 3000 B when flow 2 comes: tags 0 and 1000 go before its 3000.
+    /// Flow 1 has received 3000 B when flow 2 arrives: tags 0 and 1000 go before its 3000.
     #[test]
     fn attained_service_is_kept_when_the_queue_is_empty() {
         let mut bench = packets(50);
@@ -265,8 +266,9 @@ mod tests {
         assert_eq!(names(&bench.drain()), [(2, 0), (2, 1), (1, 3)]);
     }
 
-    /// Room for three. Flow 1 has tags 0, 1000, 2000; the arrival of flow 2 (tag 0) pushes out 2000. Flow 1's account
-    /// is 2000 again, so its next packet has that tag, is the worst and goes itself. So does the next.
+    /// Room for three. Flow 1 has tags 0, 1000, 2000; the arrival of flow 2 (tag 0) pushes out 2000. Flow 1's attained
+    /// service is 2000 again, so its next packet gets that tag, is the largest and is itself dropped. So is the one
+    /// after.
     #[test]
     fn an_overflow_drops_the_largest_tag_and_takes_it_off_the_account() {
         let mut bench = packets(3);
@@ -279,7 +281,7 @@ mod tests {
         assert_eq!(names(&bench.drain()), [(1, 0), (2, 0), (1, 1)]);
     }
 
-    /// Room for three, all tags equal (first packets of four flows): the one that came last goes.
+    /// Room for three, all tags equal (first packets of four flows): the latest arrival is dropped.
     #[test]
     fn among_equal_tags_the_latest_is_dropped() {
         let mut bench = packets(3);
@@ -287,8 +289,8 @@ mod tests {
         assert_eq!(names(&bench.lost), [(4, 0)]);
     }
 
-    /// 2500 B hold two segments of 1040 B. An ACK of 40 B with tag 0 fits beside them. The first segment of flow 2
-    /// (tag 0) does not: 3160 B; the largest tag (1000) goes, 2120 B are left.
+    /// 2500 B hold two segments of 1040 B. An ACK of 40 B with tag 0 fits beside them. The first segment of flow 2 (tag
+    /// 0) does not: the total would be 3160 B; the packet with the largest tag (1000) is dropped, and 2120 B remain.
     #[test]
     fn a_limit_in_bytes_drops_until_the_arrival_fits() {
         let mut bench = las(Limit::Bytes(Bytes(2500)), &Params::default());
@@ -299,8 +301,8 @@ mod tests {
         assert_eq!(bench.drain().len(), 3);
     }
 
-    /// Flow 1 downloads: tags 0, 1000, 2000. Flow 2 uploads: an ACK for 1500 B stands between, whatever the ACKs
-    /// before it. Charged with their own 40 B, its ACKs would have tags 0 and 40.
+    /// Flow 1 downloads: tags 0, 1000, 2000. Flow 2 uploads: an ACK for 1500 B sorts between them, whatever ACKs came
+    /// before it. If charged with their own 40 B, its ACKs would have tags 0 and 40.
     #[test]
     fn a_pure_ack_is_charged_with_what_it_acknowledges() {
         let arrivals = [data(1, 0), data(1, 1), data(1, 2), ack(2, 500, 0), ack(2, 1500, 1)];
@@ -313,7 +315,7 @@ mod tests {
         assert_eq!(names(&naive.drain()), [(1, 0), (2, 0), (2, 1), (1, 1), (1, 2)]);
     }
 
-    /// Three equal ACKs each of flows 1 and 2, those of flow 1 first: they take turns, also with what comes later.
+    /// Three equal ACKs each of flows 1 and 2, those of flow 1 first: the flows take turns, also with later arrivals.
     #[test]
     fn flows_with_equal_tags_take_turns() {
         let mut bench = packets(50);
@@ -325,7 +327,8 @@ mod tests {
         assert_eq!(names(&bench.drain()), [(2, 0), (1, 1), (2, 1), (1, 2), (2, 2), (1, 3)]);
     }
 
-    /// Both flows have got 1000 B at 0 s. Flow 2 is seen again at 6 s, flow 1 only at 11 s: more than 10 s idle.
+    /// Both flows have received 1000 B at 0 s. Flow 2 is seen again at 6 s, flow 1 only at 11 s, after more than 10 s
+    /// of silence.
     #[test]
     fn an_idle_flow_is_forgotten() {
         let forget_after = Some(Duration::from_secs(10));
@@ -341,7 +344,7 @@ mod tests {
         assert_eq!(names(&bench.drain()), [(1, 1), (1, 2), (2, 2), (1, 3)], "tags 0, 1000, 2000, 2000");
     }
 
-    /// A forgotten flow's ACKs count from the first that comes: its tag is 0, that of the next 1000.
+    /// A forgotten flow's ACKs count from the first new one: its tag is 0, that of the next 1000.
     #[test]
     fn acks_of_a_forgotten_flow_count_from_where_they_stand() {
         let forget_after = Some(Duration::from_secs(10));
@@ -353,7 +356,7 @@ mod tests {
         assert_eq!(names(&bench.drain()), [(2, 0), (1, 1), (2, 1), (1, 2), (2, 2)]);
     }
 
-    /// While its packets wait a flow is not idle: a reset would let its next packet overtake them.
+    /// A flow with waiting packets is not idle: a reset would let its next packet overtake them.
     #[test]
     fn a_flow_with_waiting_packets_is_not_forgotten() {
         let forget_after = Some(Duration::from_secs(1));

@@ -1,11 +1,11 @@
-//! Queue disciplines: who is sent next, and who is dropped.
+//! Queue disciplines: which packet is sent next, and which is dropped.
 //!
-//! A discipline is a state machine over packet numbers. It may look into packets and mark them; it reports
-//! what it drops in [`Dropped`] and never frees a packet itself. It sees only the packets of its queue and what the
-//! medium tells it in [`AirUse`]; it has no clock but the `now` of the calls.
+//! A discipline is a state machine over packet numbers. It may look into packets and mark them; it reports what it
+//! drops in [`Dropped`] and never frees a packet itself. It sees only the packets of its own queue and what the channel
+//! reports in [`AirUse`]; it has no clock but the `now` argument of its calls.
 //!
-//! To add one: its file, with source, definition, departures, parameters and tests; a line in the list at the end of
-//! this module, from which come the variants, the names, the reference and the property tests.
+//! To add one: write its file, with source, definition, departures, parameters and tests; add a line to the list at the
+//! end of this module, from which the variants, the names, the reference and the property tests are generated.
 
 mod airtime;
 mod codel;
@@ -64,45 +64,45 @@ pub use wifair_config::Limit;
 
 use wifair_packet::BROADCAST;
 
-/// Why a packet was let go.
+/// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The queue was full.
     Overflow,
-    /// Dropped ahead of congestion, by an active discipline or by a scheme of the access point.
+    /// Dropped before the queue was full, by active queue management or by a scheme of the access point.
     Early,
 }
 
-/// What a discipline dropped since it was last emptied; the world gives the packets back to the arena.
+/// Packets that a discipline has dropped; the world empties the list and frees the packets.
 pub type Dropped = Vec<(PacketId, Cause)>;
 
-/// How a packet got over the air, as a medium tells it to the queue of either end.
+/// How a packet used the air. The channel reports this to the queues at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AirUse {
     /// The station at the other end.
     pub peer: u32,
-    /// Whether this station sent it; it received it otherwise.
+    /// True if this station sent it, false if it received it.
     pub sent: bool,
     /// Air time of all attempts: RTS, CTS, data and ACK frames without the gaps between them.
     pub air: Duration,
-    /// Attempts that it took.
+    /// The number of attempts.
     pub attempts: u32,
-    /// Whether it got there.
+    /// Whether it was delivered.
     pub delivered: bool,
 }
 
-/// What every discipline does.
+/// The interface of every discipline.
 pub trait Discipline {
-    /// Takes in a packet at `now` whose next station is `to`, and perhaps drops this or others.
+    /// Adds a packet at `now` whose next station is `to`; may drop it or others.
     fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped);
 
-    /// Hands out the packet to send next, and perhaps drops others.
+    /// Removes the packet to send next; may drop others.
     fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId>;
 
-    /// Hands out the next packet to the station `to`, out of its turn if need be: an aggregate takes in what waits for
-    /// its receiver. `is_to` tells whether a packet goes there. Nothing if there is none, if it is longer than `room`
-    /// bytes and the discipline can look before it takes, or if the discipline cannot tell: then each station needs a
-    /// queue of its own.
+    /// Removes the next packet for the station `to`, out of turn if necessary, so that an aggregate can be filled with
+    /// packets for one receiver. `is_to` tells whether a packet goes to that station. Returns `None` if there is no
+    /// such packet, if it is longer than `room` bytes and the discipline can look ahead, or if the discipline does not
+    /// support this: then each station needs a queue of its own.
     fn dequeue_for(
         &mut self,
         now: Time,
@@ -116,53 +116,53 @@ pub trait Discipline {
         None
     }
 
-    /// Packets inside.
+    /// Packets in the queue.
     fn len(&self) -> usize;
 
-    /// Whether another full-size packet would make it drop something for want of room.
+    /// Whether another full-size packet would cause a drop for lack of room.
     fn is_full(&self) -> bool;
 
-    /// Packets marked so far as having met congestion (RFC 3168).
+    /// Packets marked as having met congestion (RFC 3168).
     fn marks(&self) -> u64 {
         0
     }
 
-    /// Whether there is none.
+    /// Whether the queue is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// When it is worth while to call [`Discipline::dequeue`] again after it gave nothing though packets are inside:
+    /// The earliest time to call [`Discipline::dequeue`] again after it returned nothing although packets are waiting:
     /// a discipline that is not work conserving holds them back until then.
     fn ready(&self) -> Time {
         Time::ZERO
     }
 
-    /// When a queue that gave nothing at `now` though packets are inside is to be asked again: when it says so, but
-    /// later than now, after a millisecond if it does not say.
+    /// When to call [`Discipline::dequeue`] again after it returned nothing at `now` although packets are waiting: at
+    /// [`Discipline::ready`] if that is later than `now`, else after a millisecond.
     fn asked_again(&self, now: Time) -> Time {
         if self.ready() > now { self.ready() } else { now + Duration::from_millis(1) }
     }
 
-    /// Whether [`Discipline::on_air`] is to be called. Asked once, at the start.
+    /// Whether [`Discipline::on_air`] must be called. Asked once, at the start.
     fn wants_air(&self) -> bool {
         false
     }
 
-    /// A packet from this queue, or one for its station, has used the air.
+    /// A packet from this queue, or one received by its station, has used the air.
     fn on_air(&mut self, now: Time, used: &AirUse) {
         let _ = (now, used);
     }
 
-    /// Shows its state by name, for time series.
+    /// Reports state variables by name, for time series.
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         let _ = see;
     }
 }
 
-/// A discipline from outside this crate, for instance one that is written in Python.
+/// A discipline from outside this crate, such as one written in Python.
 pub trait Foreign: Discipline + fmt::Debug + Send {
-    /// Another one in the same state.
+    /// A copy in the same state.
     fn duplicate(&self) -> Box<dyn Foreign>;
 }
 
@@ -179,7 +179,7 @@ table! {
         pub discipline: Chosen = Chosen::Fifo(fifo::Params::default());
         /// How much it holds.
         pub limit: Limit = Limit::Packets(50), "from 1 to 100000000 packets, or from 40 B to 100 GB" => |limit| match limit {
-            Limit::Packets(packets) => (1..=100_000_000).contains(packets), // a hundred bytes of memory each
+            Limit::Packets(packets) => (1..=100_000_000).contains(packets), // about a hundred bytes of memory each
             Limit::Bytes(bytes) => (40..=100_000_000_000).contains(&bytes.0),
         };
         /// An ECN-capable packet that finds more than this inside is marked (RFC 8257, section 3.1); disciplines
@@ -190,18 +190,18 @@ table! {
     }
 }
 
-/// Where a discipline is built.
+/// The surroundings in which a discipline is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
-    /// How much it holds.
+    /// Capacity.
     pub limit: Limit,
-    /// Above which level ECN-capable packets are marked.
+    /// The level above which ECN-capable packets are marked.
     pub mark_above: Option<Limit>,
-    /// Rate of the link or air interface that the queue is for, as far as there is one.
+    /// Rate of the link or air interface that the queue feeds, if it has one.
     pub rate: Option<BitRate>,
     /// Seed of the run.
     pub seed: u64,
-    /// Name of the queue's owner, which names its random streams too.
+    /// Name of the queue's owner, from which its random streams are named.
     pub name: &'a str,
 }
 
@@ -216,14 +216,14 @@ impl Site<'_> {
 }
 
 impl Queue {
-    /// An empty queue of the owner `name`, whose link or air interface has this `rate`.
+    /// An empty queue of the owner `name`, which feeds a link or air interface of this `rate`.
     #[must_use]
     pub fn new(settings: &Settings, rate: Option<BitRate>, seed: u64, name: &str) -> Self {
         let site = Site { limit: settings.limit, mark_above: settings.mark_above, rate, seed, name };
         Self::build(&settings.discipline, &site).behind_routing(settings)
     }
 
-    /// A discipline from outside this crate, in the place of the one that `settings` choose.
+    /// A discipline from outside this crate instead of the one that `settings` choose.
     #[must_use]
     pub fn custom(settings: &Settings, queue: Box<dyn Foreign>) -> Self {
         Self::Custom(queue).behind_routing(settings)
@@ -243,7 +243,7 @@ impl Queue {
     }
 }
 
-/// The flow of a packet as a small number: one for each direction of a connection, 0 for what belongs to none.
+/// The flow of a packet as a small number: one for each direction of a connection, 0 for packets of no flow.
 #[allow(clippy::cast_possible_truncation)]
 fn flow_key(packet: &Packet) -> usize {
     match packet.kind {
@@ -254,7 +254,7 @@ fn flow_key(packet: &Packet) -> usize {
     }
 }
 
-/// A station as a small number: 0 is all of them together.
+/// A station as a small number; 0 stands for all of them (broadcast).
 const fn station_key(station: u32) -> usize {
     if station == BROADCAST { 0 } else { station as usize + 1 }
 }
@@ -269,12 +269,12 @@ macro_rules! disciplines {
             }
         }
 
-        /// A discipline, chosen once. FIFO, the usual one, stands in no box.
+        /// A discipline, as an enum so that dispatch is a branch. FIFO, the usual one, is not boxed.
         #[derive(Clone, Debug)]
         #[non_exhaustive]
         pub enum Queue {
             $( $(#[doc = $doc])* $variant($type), )+
-            /// Routing messages first.
+            /// Routing messages before all others.
             RoutingFirst(Box<RoutingFirst>),
             /// From outside this crate.
             Custom(Box<dyn Foreign>),
@@ -319,7 +319,7 @@ macro_rules! disciplines {
         }
 
         impl Discipline for Queue {
-            // One comparison for the usual one.
+            // Test for FIFO, the usual discipline, first.
             #[inline]
             fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped) {
                 if let Self::Fifo(queue) = self {

@@ -7,11 +7,11 @@ const NONE: u32 = u32::MAX;
 /// A packet in a line.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting {
-    /// Which.
+    /// The packet.
     pub id: PacketId,
     /// Its size, in bytes.
     pub size: u16,
-    /// What the discipline noted when it came.
+    /// The discipline's note, made at arrival.
     pub note: u64,
     before: u32,
     behind: u32,
@@ -27,7 +27,7 @@ struct Line {
 
 const EMPTY: Line = Line { first: NONE, last: NONE, packets: 0, bytes: 0 };
 
-/// Lines by number; nothing is allocated once they have had their greatest length.
+/// Numbered FIFOs that share one arena; nothing is allocated once they have reached their greatest total length.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     nodes: Vec<Waiting>,
@@ -36,7 +36,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Makes sure that there is a line of this number, and says whether it is new.
+    /// Makes sure that a line of this number exists; returns whether it is new.
     pub fn open(&mut self, line: usize) -> bool {
         let is_new = self.lines.len() <= line;
         if is_new {
@@ -45,7 +45,7 @@ impl Lines {
         is_new
     }
 
-    /// Puts a packet at the end of a line.
+    /// Appends a packet to a line.
     #[allow(clippy::cast_possible_truncation)]
     pub fn push(&mut self, line: usize, id: PacketId, size: u16, note: u64) {
         self.open(line);
@@ -74,17 +74,17 @@ impl Lines {
         self.nodes.get(self.lines.get(line)?.first as usize)
     }
 
-    /// Takes the first packet out of a line.
+    /// Removes the first packet of a line.
     pub fn pop_first(&mut self, line: usize) -> Option<Waiting> {
         self.pop(line, self.lines.get(line)?.first)
     }
 
-    /// Takes the last packet out of a line.
+    /// Removes the last packet of a line.
     pub fn pop_last(&mut self, line: usize) -> Option<Waiting> {
         self.pop(line, self.lines.get(line)?.last)
     }
 
-    /// Takes out one of the two ends.
+    /// Removes the packet at `place`, one of the two ends.
     fn pop(&mut self, line: usize, place: u32) -> Option<Waiting> {
         let node = *self.nodes.get(place as usize)?;
         if node.before == NONE {

@@ -1,17 +1,18 @@
-//! A scheduler that is not work conserving: after each packet the queue waits, the longer the faster it has been.
+//! A scheduler that is not work conserving: after each packet the queue waits, and waits longer the faster it has been
+//! sending.
 //!
-//! Source, an outline only: L. Yang, W. K. G. Seah and Q. Yin, "Improving Fairness among TCP Flows Crossing Wireless
-//! Ad Hoc and Wired Networks", MobiHoc 2003, of which las, section 2, says: not work conserving, eight parameters,
+//! Source, an outline only: L. Yang, W. K. G. Seah and Q. Yin, "Improving Fairness among TCP Flows Crossing Wireless Ad
+//! Hoc and Wired Networks", MobiHoc 2003. Paper `las`, section 2, says about it: not work conserving, eight parameters,
 //! less contention on the air. Nodes that send much wait longer between packets, so that others get through.
 //!
-//! Reading, ours, with eight parameters: after a packet of L bytes the queue holds back all but routing messages for
+//! Our reading, with eight parameters: after a packet of L bytes the queue holds back all but routing messages for
 //!
 //! ```text
 //! L / rate + D + random on [0, spread D)
 //! ```
 //!
-//! where D depends on the rate R at which the queue sent during the last `window`: 0 below `slow`, `short_delay` up to
-//! `medium`, `middle_delay` up to `fast`, `long_delay` above. First in, first out.
+//! where D depends on the rate R at which the queue has sent during the last `window`: 0 below `slow`, `short_delay` up
+//! to `medium`, `middle_delay` up to `fast`, `long_delay` above. Packets leave first in, first out.
 
 use std::collections::VecDeque;
 
@@ -52,7 +53,7 @@ pub struct Paced {
     params: Params,
     rate: Option<BitRate>,
     draws: Stream,
-    /// What was sent within the window: when, and bytes.
+    /// Packets sent within the window: time and bytes.
     sent: VecDeque<(Time, u64)>,
     sent_bytes: u64,
 }
@@ -71,7 +72,7 @@ impl Paced {
         }
     }
 
-    /// Output over the last window, in bit/s.
+    /// Output over the last `window`, in bit/s.
     fn output(&mut self, now: Time) -> f64 {
         while let Some((time, bytes)) = self.sent.front().copied()
             && now.saturating_since(time) >= self.params.window
@@ -141,8 +142,8 @@ mod tests {
     use super::super::testing::Bench;
     use super::*;
 
-    /// 1250 B take 1 ms at 10 Mb/s and are 10 kb/s over a second. Thresholds at 20, 30 and 40 kb/s: after the first
-    /// packet the queue waits 1 ms, after the second 6, after the third 11, after the fourth and fifth 21.
+    /// 1250 B take 1 ms at 10 Mb/s and amount to 10 kb/s over a second. With thresholds at 20, 30 and 40 kb/s the queue
+    /// waits 1 ms after the first packet, 6 after the second, 11 after the third, 21 after the fourth and fifth.
     #[test]
     fn the_wait_grows_with_the_output() {
         let kbps = BitRate::from_kbps;
@@ -168,7 +169,7 @@ mod tests {
             (wait, Duration::from_millis(expected))
         });
         assert!(waits.iter().all(|(wait, expected)| wait == expected), "{waits:?}");
-        // A second later the output is forgotten.
+        // A second later the measured output is zero again.
         bench.wait(Duration::from_secs(1));
         assert!(bench.get().is_some());
         assert_eq!(bench.queue.ready() - bench.now, Duration::from_millis(1));

@@ -1,15 +1,15 @@
-//! Equal buffer shares: first in, first out, but every flow may hold as many packets as the others.
+//! Equal buffer shares: a FIFO in which every flow may hold as many packets as the others.
 //!
-//! Source, an outline only: Q. Wu, M. Gong and C. Williamson, "TCP fairness issues in IEEE 802.11 wireless LANs",
-//! 2008, of which oda2012 says that the access point keeps the numbers of packets of all flows about equal. Two rules
+//! Source, an outline only: Q. Wu, M. Gong and C. Williamson, "TCP fairness issues in IEEE 802.11 wireless LANs", 2008.
+//! Paper oda2012 says about it that the access point keeps the numbers of packets of all flows about equal. Two rules
 //! are offered:
 //!
-//! - `push-out`: an arrival that finds the buffer full takes the place of the last packet of the flow that holds most;
-//!   of its own flow, if that is the one.
-//! - `share`: an arrival is dropped if its flow holds limit / n already, of n flows that have packets inside, itself
-//!   among them; or if the buffer is full.
+//! - `push-out`: an arrival that finds the buffer full replaces the last packet of the flow that holds the most, which
+//!   may be its own flow.
+//! - `share`: an arrival is dropped if the buffer is full, or if its flow already holds limit / n, where n is the
+//!   number of flows with packets inside, its own included.
 //!
-//! The unit is that of the limit.
+//! Shares are counted in the unit of the limit.
 
 use wifair_config::{Limit, choice, table};
 use wifair_packet::{PacketId, Packets};
@@ -45,7 +45,7 @@ pub struct PerFlow {
     buffer: SharedBuffer,
     rule: Rule,
     limit: Limit,
-    /// Lines that are not empty, by arrival of their first packet.
+    /// Lines that are not empty, ordered by the arrival of their first packet.
     first: IndexHeap<u64>,
     arrivals: u64,
 }
@@ -63,7 +63,7 @@ impl PerFlow {
         }
     }
 
-    /// Whether a packet of `size` would give its line more than an equal part.
+    /// Whether a packet of `size` bytes would give its line more than an equal share.
     fn exceeds_share(&self, class: usize, size: u64) -> bool {
         let held = self.buffer.lines.packets(class);
         let sharers = self.first.len() as u64 + u64::from(held == 0);
@@ -142,7 +142,7 @@ mod tests {
         Bench::new(PerFlow::new(&params, &Site { limit, ..Bench::<PerFlow>::SITE }))
     }
 
-    /// Puts packets of these flows, numbered; which are lost, and which are sent.
+    /// Enqueues packets of these flows, numbered in order; returns which are dropped and which are sent.
     fn run(bench: &mut Bench<PerFlow>, flows: &[u32]) -> (Vec<u64>, Vec<u64>) {
         for (seq, flow) in (0..).zip(flows) {
             bench.put(Packet { seq, flow: *flow, size: 100, ..Packet::default() });
@@ -151,8 +151,8 @@ mod tests {
         (bench.lost.iter().map(|p| p.seq).collect(), sent.iter().map(|p| p.seq).collect())
     }
 
-    /// Room for four. Flow 0 fills it; flow 1 takes the places of its last two; then flow 2 comes: flows 0 and 1 hold
-    /// two each, of which the one with the greater number gives way, its packet 5.
+    /// Room for four. Flow 0 fills it; flow 1 takes the places of its last two packets; then flow 2 arrives: flows 0
+    /// and 1 hold two each, the one with the larger number gives way, and packet 5 is dropped.
     #[test]
     fn who_holds_most_gives_way() {
         let mut bench = per_flow(Rule::PushOut, Limit::Packets(4));
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!((lost, sent), (vec![3, 2, 5], vec![0, 1, 4, 6]));
     }
 
-    /// Room for four, or 400 B. As soon as flow 1 has a packet inside, no flow gets a third one.
+    /// Room for four packets, or 400 B. As soon as flow 1 has a packet inside, no flow gets a third one.
     #[test]
     fn nobody_gets_more_than_a_share() {
         let mut bench = per_flow(Rule::Share, Limit::Packets(4));

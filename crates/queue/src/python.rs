@@ -1,7 +1,7 @@
-//! A discipline of the user's own, a class in Python.
+//! A user-defined discipline, written as a Python class.
 //!
-//! Scenarios name the class; who runs them gives the queue to the world by [`Queue::custom`](super::Queue::custom). A
-//! drop-tail FIFO stands here in its place where only the choice is looked at.
+//! Scenarios name the class; the caller who runs them passes the queue to the world with
+//! [`Queue::custom`](super::Queue::custom). Where only the choice is examined, a drop-tail FIFO takes its place.
 
 use wifair_config::{Free, table};
 use wifair_packet::{PacketId, Packets};

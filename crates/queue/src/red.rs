@@ -9,17 +9,17 @@
 //! p_a = p_b / (1 - count p_b)       count: arrivals between the last one that was marked and this one
 //! ```
 //!
-//! An arrival is marked with probability `p_a`, always when `avg >= max`, never below `min`. So the gaps between
-//! marked packets are uniform on 1, 2, ... 1/p_b. With thresholds in bytes `p_b` is multiplied with the size of
-//! the packet over the full size.
+//! An arrival is marked with probability `p_a`, always when `avg >= max`, never below `min`. So the gaps between marked
+//! packets are uniform on 1, 2, ... 1/p_b. If the thresholds are in bytes, `p_b` is multiplied by the size of the
+//! packet divided by the full size.
 //!
 //! `gentle` (S. Floyd, "Recommendation on using the gentle_ variant of RED", 2000): p_b rises from max_p to 1 between
-//! `max` and twice `max`. Marked means dropped, or where the transport is ECN-capable, `ecn` is on and `p_b` is below
-//! 1, marked (RFC 3168, section 7: beyond that it is dropped).
+//! `max` and twice `max`. Here "marked" means dropped, unless the transport is ECN-capable, `ecn` is on and `p_b` is
+//! below 1; then the packet gets an ECN mark (RFC 3168, section 7: above that it is dropped).
 //!
 //! Defaults are those of the paper (section 6: w = 0.002, min 5, max 15, max_p 1/50). ns-2.35 has max_p 0.1 and
 //! `gentle`. Departures: `m` counts whole packets; figure 2 starts `count` one higher after a mark than the analysis in
-//! section 7 assumes, which makes the longest gap 1/p_b - 1: here it is as analysed.
+//! section 7 assumes, so that its longest gap is 1/p_b - 1; the code here follows the analysis.
 
 use std::collections::VecDeque;
 
@@ -69,7 +69,7 @@ table! {
     }
 }
 
-/// The average and the decision, for one queue or virtual queue.
+/// The average queue and the marking decision, for one queue or virtual queue.
 #[derive(Clone, Debug)]
 pub struct Detector {
     min: f64,
@@ -79,16 +79,16 @@ pub struct Detector {
     max_p: f64,
     gentle: bool,
     full_packet: f64,
-    /// How long a typical packet takes.
+    /// Transmission time of a typical packet.
     packet_time: Duration,
     avg: f64,
-    /// Arrivals between the last one marked and the present one; -1 right after it, and below `min`.
+    /// Arrivals since the last marked packet; -1 right after it, and below `min`.
     count: i64,
     empty_since: Option<Time>,
 }
 
 impl Detector {
-    /// For an empty queue of which a link of this `rate` takes packets.
+    /// A detector for an empty queue that feeds a link of this `rate`.
     pub fn new(params: &Params, rate: Option<BitRate>) -> Self {
         let threshold = |limit: Limit| match limit {
             Limit::Packets(packets) => packets as f64,
@@ -109,7 +109,7 @@ impl Detector {
         }
     }
 
-    /// Other thresholds, in the same unit.
+    /// Sets other thresholds, in the same unit.
     pub const fn set_thresholds(&mut self, min: f64, max: f64) {
         self.min = min;
         self.max = max;
@@ -120,7 +120,7 @@ impl Detector {
         self.avg
     }
 
-    /// The queue has become empty.
+    /// Notes that the queue has become empty.
     pub const fn empty(&mut self, now: Time) {
         self.empty_since = Some(now);
     }
@@ -139,7 +139,8 @@ impl Detector {
         if self.in_bytes { (p * size as f64 / self.full_packet).min(1.0) } else { p }
     }
 
-    /// A packet of `size` bytes comes and finds so much. Whether it is to be marked, and if so whether ECN may do.
+    /// Handles an arrival of `size` bytes that finds this many packets and bytes. `None`: it is not marked; otherwise
+    /// whether an ECN mark is enough.
     pub fn meet(&mut self, now: Time, packets: u64, bytes: u64, size: u64, draws: &mut Stream) -> Option<bool> {
         let q = if self.in_bytes { bytes as f64 } else { packets as f64 };
         match self.empty_since.take() {
@@ -202,7 +203,7 @@ impl Red {
     }
 }
 
-/// What is done to a packet that is to be marked: whether it may go on, marked.
+/// Handles a packet chosen for marking: returns whether it may stay with an ECN mark.
 pub fn spare(packet: &mut Packet, ecn: bool, may_mark: bool) -> bool {
     ecn && may_mark && mark(packet)
 }
@@ -272,7 +273,7 @@ mod tests {
         Packet { size: 500, payload: 460, flags, ..Packet::default() }
     }
 
-    /// Keeps ten packets inside for `arrivals` more and lists the numbers of those that are marked.
+    /// Keeps ten packets in the queue for `arrivals` more and lists the numbers of those that are marked.
     fn marked_at_ten(bench: &mut Bench<Red>, flags: u8, arrivals: u64) -> Vec<u64> {
         let mut marked = vec![];
         for n in 0..arrivals {
@@ -296,7 +297,7 @@ mod tests {
     #[test]
     fn gaps_between_marked_packets_are_uniform() {
         let mut bench = red(&Params { weight: 1.0, max_p: 0.1, ..Params::default() });
-        // Ten packets without any marking: the thresholds are met only later.
+        // Fill with ten packets without marking: the thresholds apply only later.
         bench.queue.detector.set_thresholds(50.0, 60.0);
         bench.put_all([packet(0); 10]);
         bench.queue.detector.set_thresholds(5.0, 15.0);
@@ -326,7 +327,7 @@ mod tests {
         assert_eq!((runs[1].0.clone(), runs[1].1), (std::mem::take(&mut runs[0].0), 0));
     }
 
-    /// By hand, w = 1/4: arrivals find 0 (empty: no change), 1, 2, 3: avg 0, 0.25, 0.6875, 1.265625.
+    /// By hand, w = 1/4: arrivals find 0 (empty: no change), 1, 2, 3 packets; avg is 0, 0.25, 0.6875, 1.265625.
     #[test]
     fn the_mean_follows_the_queue() {
         let mut bench = red(&Params { weight: 0.25, ..Params::default() });
@@ -337,7 +338,7 @@ mod tests {
         assert!(averages.iter().all(|(avg, expected)| avg == expected), "{averages:?}");
     }
 
-    /// 500 B at 11 Mb/s take 363.6 us, so 1 ms of an empty queue is two packets: avg falls to 9/16.
+    /// 500 B at 11 Mb/s take 363.6 us, so 1 ms of empty queue is two packets: avg falls to 9/16.
     #[test]
     fn the_mean_falls_while_the_queue_is_empty() {
         let mut bench = red(&Params { weight: 0.25, ..Params::default() });

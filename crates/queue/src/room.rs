@@ -1,15 +1,15 @@
-//! What is inside a queue, against what fits.
+//! The contents of a queue compared with its limit.
 
 use wifair_config::Limit;
 use wifair_packet::{Packet, flag};
 
-/// What counts as a full-size packet, in bytes.
+/// Size of a full-size packet, in bytes.
 const FULL_SIZE: u64 = 1500;
 
 /// Packets and bytes inside, and their limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    /// Packets and bytes that fit; one of them is what the limit says, the other without bound.
+    /// The limits in packets and bytes; one is the configured limit, the other unbounded.
     most: (u32, u64),
     mark_above: Option<Limit>,
     packets: u32,
@@ -18,7 +18,8 @@ pub struct Room {
 }
 
 impl Room {
-    /// An empty room. An ECN-capable packet that comes in while more than `mark_above` is inside is marked.
+    /// An empty queue's room. An ECN-capable packet that arrives while the queue holds more than `mark_above` is
+    /// marked.
     #[allow(clippy::cast_possible_truncation)]
     pub const fn new(limit: Limit, mark_above: Option<Limit>) -> Self {
         let most = match limit {
@@ -29,18 +30,18 @@ impl Room {
         Self { most, mark_above, packets: 0, marks: 0, bytes: 0 }
     }
 
-    /// Whether a packet of `size` bytes fits beside what is inside.
+    /// Whether a packet of `size` bytes fits.
     #[inline]
     pub const fn fits(&self, size: u64) -> bool {
         self.packets < self.most.0 && self.bytes + size <= self.most.1
     }
 
-    /// Whether a packet of `size` bytes would fit if there were nothing else.
+    /// Whether a packet of `size` bytes would fit into an empty queue.
     pub const fn could_fit(&self, size: u64) -> bool {
         self.most.0 > 0 && size <= self.most.1
     }
 
-    /// Whether more is inside than the limit.
+    /// Whether the contents exceed the limit.
     #[inline]
     pub const fn overflows(&self) -> bool {
         self.packets > self.most.0 || self.bytes > self.most.1
@@ -52,7 +53,7 @@ impl Room {
         !self.fits(FULL_SIZE)
     }
 
-    /// A packet comes in, whether it fits or not.
+    /// Counts an arriving packet, whether or not it fits.
     #[inline]
     pub fn enter(&mut self, packet: &mut Packet) {
         if let Some(threshold) = self.mark_above
@@ -64,14 +65,14 @@ impl Room {
         self.bytes += packet.bytes().0;
     }
 
-    /// A packet of `size` bytes goes.
+    /// Removes a packet of `size` bytes from the count.
     #[inline]
     pub const fn leave(&mut self, size: u64) {
         self.packets -= 1;
         self.bytes -= size;
     }
 
-    /// So many packets of `size` bytes go.
+    /// Removes `packets` packets of `size` bytes each from the count.
     #[inline]
     pub const fn leave_together(&mut self, packets: u32, size: u16) {
         self.packets -= packets;
@@ -90,19 +91,19 @@ impl Room {
         self.packets as usize
     }
 
-    /// A discipline has marked a packet by a rule of its own.
+    /// Counts a packet that the discipline marked by its own rule.
     #[inline]
     pub const fn count_mark(&mut self) {
         self.marks += 1;
     }
 
-    /// Packets marked so far.
+    /// Packets marked.
     #[inline]
     pub fn marks(&self) -> u64 {
         self.marks.into()
     }
 
-    /// Whether there is none.
+    /// Whether the queue is empty.
     pub const fn is_empty(&self) -> bool {
         self.packets == 0
     }
@@ -115,7 +116,7 @@ const fn exceeds(limit: Limit, packets: u64, bytes: u64) -> bool {
     }
 }
 
-/// Sets "congestion experienced" if the packet's transport understands it (RFC 3168, section 5), and says whether.
+/// Sets "congestion experienced" if the packet's transport is ECN-capable (RFC 3168, section 5); returns whether it is.
 #[inline]
 pub const fn mark(packet: &mut Packet) -> bool {
     if packet.has(flag::ECT) {

@@ -1,9 +1,9 @@
-//! Routing messages before all others, in front of any discipline.
+//! Routing messages before all others, for any discipline.
 //!
-//! Source: ns-2's interface queue `Queue/DropTail/PriQueue` (ns-2.35), with which the ad hoc experiments of paper
-//! `las` were run. Departures: ns-2 puts a routing message at the head of the one queue, so that the latest goes first
-//! and an overflow pushes out what stands at the tail; here they wait in a line of their own, in order of arrival,
-//! with the same limit as the queue behind it.
+//! Source: ns-2's interface queue `Queue/DropTail/PriQueue` (ns-2.35), used in the ad hoc experiments of paper `las`.
+//! Departures: ns-2 puts a routing message at the head of its single queue, so that the latest goes first and an
+//! overflow drops the packet at the tail; here routing messages wait in a line of their own, in order of arrival, with
+//! the same limit as the main queue.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ pub struct RoutingFirst {
 }
 
 impl RoutingFirst {
-    /// In front of `others`.
+    /// Puts a line for routing messages in front of `others`.
     #[must_use]
     pub fn new(others: Queue, limit: Limit) -> Self {
         Self { line: VecDeque::new(), room: Room::new(limit, None), others }

@@ -1,15 +1,15 @@
 //! SCFQ: self-clocked fair queueing.
 //!
 //! Source: S. J. Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications", INFOCOM 1994. Packet k of
-//! line i gets a tag on arrival, and the smallest tag goes first:
+//! line i gets a tag on arrival, and the packet with the smallest tag is sent first:
 //!
 //! ```text
 //! F_i(k) = max(F_i(k - 1), v) + L / r_i           v: the tag of the packet in service
 //! ```
 //!
-//! All lines have the same weight, so tags are in bytes. Between two lines that are never empty the bytes sent over
-//! any time differ by at most the sum of their largest packets. The packet in service is the last one that
-//! was taken out. A full buffer drops the last packet of the longest line, and its tag is taken back.
+//! All lines have the same weight, so tags are in bytes. Between two lines that are never empty, the bytes sent over
+//! any interval differ by at most the sum of their largest packets. The packet in service is the last one dequeued. A
+//! full buffer drops the last packet of the longest line and takes its tag back.
 
 use wifair_config::table;
 use wifair_packet::{PacketId, Packets};
@@ -33,9 +33,9 @@ pub struct Scfq {
     buffer: SharedBuffer,
     /// Tag of the last packet of each line.
     last: Vec<u64>,
-    /// Lines by the tag of their first packet, and by arrival of it.
+    /// Lines ordered by the tag of their first packet, then by its arrival.
     first: IndexHeap<(u64, u64)>,
-    /// v.
+    /// v, the tag of the packet in service.
     clock: u64,
     turns: u64,
 }
@@ -132,8 +132,8 @@ mod tests {
         bench.put(Packet { flow, size, ..Packet::default() });
     }
 
-    /// Flow 0: tags 1000, 2000, 3000. Flow 1: 400, 800. After the packets with tags 400, 800 and 1000 v is 1000, so
-    /// flow 2, which comes then with 300 B, gets 1300 and goes before 2000; flow 1 with 500 B gets 1500.
+    /// Flow 0: tags 1000, 2000, 3000. Flow 1: 400, 800. After the packets with tags 400, 800 and 1000, v is 1000. Flow
+    /// 2 then arrives with 300 B, gets 1300 and goes before 2000; flow 1 arrives with 500 B and gets 1500.
     #[test]
     fn tags_by_hand() {
         let mut bench = scfq(50);
@@ -150,14 +150,14 @@ mod tests {
         );
     }
 
-    /// The largest packets of both, here 1500 B each at most.
+    /// The bound is the sum of the largest packets of both lines, here at most 1500 B each.
     #[test]
     fn the_bound_of_the_paper_holds() {
         assert!(unfairness(scfq(100_000), &[1500, 40, 1000, 576]) <= 1500 + 1500);
     }
 
     /// Room for three. Flow 0 has tags 1000, 2000, 3000. Flow 1 (tag 500) pushes out 3000, which is taken back: the
-    /// next of flow 0 has 3000 again, is the last of the longest line and goes.
+    /// next packet of flow 0 gets 3000 again, is the last of the longest line and is dropped.
     #[test]
     fn the_tag_of_a_dropped_packet_is_taken_back() {
         let mut bench = scfq(3);

@@ -1,7 +1,8 @@
-//! One buffer for lines of several classes; what overflows is taken from the longest.
+//! One buffer shared by a line per class; an overflow drops from the longest line.
 //!
-//! Source: P. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990: of a full buffer the longest line gives up a
-//! packet, so that nobody can crowd out the others. It gives up its last, so that what is left stays in order.
+//! Source: P. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990: when the buffer is full the longest line gives up
+//! a packet, so that no class can crowd out the others. The victim is the last packet of the line, so that the rest
+//! stays in order.
 
 use std::cmp::Reverse;
 
@@ -30,7 +31,7 @@ pub struct SharedBuffer {
     pub lines: Lines,
     in_bytes: bool,
     by: Class,
-    /// By length, in the unit of the limit.
+    /// Lines by length, in the unit of the limit.
     longest: IndexHeap<Reverse<(u64, u32)>>,
 }
 
@@ -64,7 +65,7 @@ impl SharedBuffer {
         self.longest.set(class as u32, key);
     }
 
-    /// Drops a packet that would not even fit alone, and says so.
+    /// Drops a packet that would not fit even into an empty buffer; returns whether it did.
     pub fn refuses(&self, id: PacketId, packets: &Packets, dropped: &mut Dropped) -> bool {
         let refused = !self.room.could_fit(packets[id].bytes().0);
         if refused {
@@ -73,8 +74,8 @@ impl SharedBuffer {
         refused
     }
 
-    /// Takes in a packet that is not refused, then drops the last ones of the longest lines until the rest fits; each
-    /// of these is shown with its class.
+    /// Adds a packet that is not refused, then drops the last packets of the longest lines until the rest fits; reports
+    /// each of these with its class.
     pub fn push(
         &mut self,
         class: usize,
@@ -99,7 +100,7 @@ impl SharedBuffer {
         }
     }
 
-    /// Takes the first packet out of a line.
+    /// Removes the first packet of a line.
     pub fn pop(&mut self, class: usize) -> Option<Waiting> {
         let first = self.lines.pop_first(class)?;
         self.room.leave(u64::from(first.size));

@@ -1,9 +1,9 @@
 //! SJF: the shortest packet first.
 //!
-//! Source, an outline only: paper `las`, section 2, names a scheme for WLANs that serves short packets before
-//! long ones, so that multimedia is favoured. Packets of one size go in order of arrival. What overflows is what would
-//! be served last: the longest packet, of several the latest; the source does not say. A long packet waits as long as
-//! shorter ones come, so a flow with packets of several sizes is reordered.
+//! Source, an outline only: paper `las`, section 2, mentions a scheme for WLANs that serves short packets before long
+//! ones, to favour multimedia. Packets of equal size go in order of arrival. An overflow drops the packet that would be
+//! served last: the longest, and the latest of several (our choice; the source is silent). A long packet waits as long
+//! as shorter ones keep arriving, so a flow with packets of several sizes is reordered.
 
 use std::cmp::Reverse;
 
@@ -26,7 +26,7 @@ pub struct Sjf {
     room: Room,
     slots: Vec<PacketId>,
     free: Vec<u32>,
-    /// By size and arrival.
+    /// Ordered by size, then arrival.
     first: IndexHeap<(u16, u64)>,
     worst: IndexHeap<Reverse<(u16, u64)>>,
     arrivals: u64,

@@ -1,13 +1,13 @@
-//! Protection of short flows: when the buffer is full, packets from the start of a flow take the place of others.
+//! Protection of short flows: when the buffer is full, packets from the start of a flow replace others.
 //!
 //! Source, an outline only: M. Gong, Q. Wu and C. Williamson, "Queue Management Strategies to Improve TCP Fairness in
-//! IEEE 802.11 Wireless LANs", 2006, and Q. Wu, M. Gong and C. Williamson, "TCP fairness issues in IEEE 802.11
-//! wireless LANs", 2008, known from their abstracts: selected packets are marked (SPM), and an access point drops
+//! IEEE 802.11 Wireless LANs", 2006, and Q. Wu, M. Gong and C. Williamson, "TCP fairness issues in IEEE 802.11 wireless
+//! LANs", 2008, known here from their abstracts: selected packets are marked (SPM), and an access point drops the
 //! others first, so that short flows are protected from long ones. (Their second strategy is LAS.)
 //!
-//! Reading, ours: first in, first out. Selected are SYN and FIN, data that begins below `protect` bytes of its stream,
-//! and ACKs for no more than that. A selected packet that finds the buffer full pushes out the latest packets that are
-//! not selected; if there is none, and for packets that are not selected, the arrival is dropped.
+//! Our reading: a FIFO. The selected packets are SYN and FIN, data that begins below `protect` bytes of its stream, and
+//! ACKs up to that byte. A selected packet that finds the buffer full pushes out the latest packets that are not
+//! selected. If there are none, or if the arrival is not selected, the arrival is dropped.
 
 use wifair_config::table;
 use wifair_packet::{Kind, Packet, PacketId, Packets, flag};
@@ -33,7 +33,7 @@ const SELECTED: usize = 1;
 pub struct Spm {
     room: Room,
     protect: u64,
-    /// The two kinds, each in order; what is noted is the number of the arrival.
+    /// One line for each kind, in order of arrival; the note is the number of the arrival.
     lines: Lines,
     arrivals: u64,
 }
@@ -111,8 +111,8 @@ mod tests {
         Packet { seq, payload: 1000, size: 1040, ..Packet::default() }
     }
 
-    /// Room for three, 2000 B protected. 9000, 1000 and 8000 are inside; 7000 is not selected and dropped; 0 pushes out
-    /// 8000, a SYN 9000; then nothing is left that could go for 1500.
+    /// Room for three, 2000 B protected. 9000, 1000 and 8000 are inside; 7000 is not selected and is dropped; 0 pushes
+    /// out 8000, a SYN pushes out 9000; then nothing can give way to 1500.
     #[test]
     fn the_start_of_a_flow_takes_the_place_of_the_latest_other() {
         let params = Params { protect: Bytes(2000) };

@@ -64,8 +64,8 @@ impl<Q: Discipline> Bench<Q> {
     }
 }
 
-/// By how many bytes at most the service of any two flows differs over any time in which all have packets waiting.
-/// Flows 0 and 1 have packets of the first and the second size, flows 2 and 3 of all sizes in turn.
+/// The largest difference in bytes between the service of any two flows, over any interval in which all flows have
+/// packets waiting. Flows 0 and 1 have packets of the first and the second size, flows 2 and 3 of all sizes in turn.
 pub fn unfairness<Q: Discipline>(mut bench: Bench<Q>, sizes: &[u16]) -> u64 {
     for n in 0..2000 {
         let (up, down) = (sizes[n % sizes.len()], sizes[sizes.len() - 1 - n % sizes.len()]);
@@ -119,8 +119,8 @@ fn limit() -> impl Strategy<Value = Limit> {
 }
 
 proptest! {
-    /// Whatever the calls: a packet is inside, sent or dropped, once; `len` counts what is inside; the limit holds;
-    /// and who claims to be work conserving has a packet whenever there is one.
+    /// Whatever the calls: every packet is exactly once inside, sent or dropped; `len` counts those inside; the limit
+    /// holds; and a discipline that claims to be work conserving hands out a packet whenever it has one.
     #[test]
     fn every_discipline_keeps_its_books(
         name in prop::sample::select(Chosen::NAMES.to_vec()),
@@ -134,7 +134,7 @@ proptest! {
         let mut bench = Bench::new(Queue::new(&settings, Some(BitRate::from_mbps(11)), 1, "test"));
         let (mut inside, mut bytes, mut routing) = (0_usize, 0_u64, 0_usize);
         let mut steps = steps;
-        // At the end all of it comes out.
+        // Drain the queue at the end.
         steps.extend([Step::Wait(10_000_000_000), Step::Get].repeat(200));
         for step in steps {
             let lost_before = bench.lost.len();

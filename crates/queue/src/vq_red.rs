@@ -1,12 +1,12 @@
-//! VQ-RED: one queue, and for each station a virtual one with random early detection.
+//! VQ-RED: one queue, with random early detection on a virtual queue for each station.
 //!
-//! Source, an outline only: X. Lin, X. Chang and J. Muppala, "VQ-RED: An Efficient Virtual Queue Management Approach
-//! to Improve Fairness in Infrastructure WLAN", LCN 2005, which lee2007 describes as early dropping at the access
-//! point by a virtual queue for each station.
+//! Source, an outline only: X. Lin, X. Chang and J. Muppala, "VQ-RED: An Efficient Virtual Queue Management Approach to
+//! Improve Fairness in Infrastructure WLAN", LCN 2005. Paper lee2007 describes it as early dropping at the access
+//! point, with a virtual queue for each station.
 //!
-//! Reading, ours: packets wait in one FIFO. The virtual queue of a station is what of it waits there. An arrival is
-//! marked or dropped by RED on the mean of its station's virtual queue, between `min_share` and `max_share` of an
-//! equal part of the limit: limit / n, with n stations that have packets inside. Above that it is dropped.
+//! Our reading: packets wait in one FIFO. The virtual queue of a station is the number of its packets there. RED marks
+//! or drops an arrival by the mean of its station's virtual queue, between `min_share` and `max_share` of an equal part
+//! of the limit (limit / n, where n stations have packets inside). Above `max_share` every arrival is dropped.
 
 use std::collections::VecDeque;
 
@@ -73,7 +73,7 @@ impl VqRed {
     }
 
     fn detector(&self) -> Detector {
-        // The thresholds are set at each arrival; here only their unit counts.
+        // The thresholds are set at each arrival; only their unit matters here.
         let unit = |n: u64| match self.limit {
             Limit::Packets(_) => Limit::Packets(n),
             Limit::Bytes(_) => Limit::Bytes(Bytes(n)),
@@ -165,8 +165,8 @@ mod tests {
     use super::super::testing::Bench;
     use super::*;
 
-    /// Mean = present queue (w = 1), room for 20. Station 1 alone may have all 20 (max_share 1), and RED is certain
-    /// only then. With station 2 inside a share is 10: station 1, which holds 12, gets nothing more in; station 2
+    /// Mean = present queue (w = 1), room for 20. Station 1 alone may use all 20 (max_share 1), and RED is certain only
+    /// then. With station 2 inside, a share is 10: station 1, which holds 12, gets no further packet in, but station 2
     /// does.
     #[test]
     fn a_station_above_its_share_is_dropped() {
