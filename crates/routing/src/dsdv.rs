@@ -1,29 +1,30 @@
 //! DSDV: destination-sequenced distance vectors.
 //!
 //! Source: C. Perkins and P. Bhagwat, "Highly Dynamic Destination-Sequenced Distance-Vector Routing (DSDV) for Mobile
-//! Computers", SIGCOMM 1994. Each destination numbers its own announcements with even numbers; a newer number wins, of
-//! equal numbers the fewer hops. A station that loses its next hop announces the destination with no way to it
-//! (infinitely many hops) and the next odd number, which only a newer announcement of the destination itself can
-//! overrule. So the numbers never fall along a way, and hops do where numbers are equal: there are no loops, at no
-//! time.
+//! Computers", SIGCOMM 1994. Each destination numbers its own announcements with even sequence numbers. A newer number
+//! wins; between equal numbers, fewer hops win. A station that loses its next hop announces the destination as
+//! unreachable (infinitely many hops) with the next odd number, which only a newer announcement by the destination
+//! itself can override. So sequence numbers never fall along a route, and where they are equal the hop count does fall:
+//! there is never a loop.
 //!
-//! A whole table is announced periodically; a way found or lost at once (but not more often than once in a while); a
-//! way that became longer or shorter after twice the time that ways to this destination took to settle, on average.
+//! A whole table is announced periodically. A route found or lost is announced at once, subject to a minimum interval
+//! (`pause`). A route whose hop count changed is announced after twice the average settling time of routes to this
+//! destination.
 //!
-//! Readings of what the paper leaves open: a way lost is believed only if the next hop says so; a new number alone is
-//! not announced at once; a packet takes a way as soon as it is known, settled or not, and the newest one when its turn
-//! on the air comes. Announcements set off by the same event are spread over a short time, and a whole table above the
-//! size of a packet is cut. Addresses are the numbers of stations.
+//! Readings of what the paper leaves open: a route counts as lost only if the next hop says so; a new sequence number
+//! alone is not announced at once; a packet uses a route as soon as it is known, settled or not, and the newest one
+//! when it reaches the air; announcements triggered by the same event are spread over a short time; a table larger than
+//! a packet is split. Addresses are the numbers of stations.
 //!
-//! Departures from ns-2 2.35 (dsdv/dsdv.cc), whose constants are the defaults: it lets a way found for the first time
-//! settle too, for 12 s a hop; believes of any neighbour that a way is lost; never counts settling within one number;
-//! and draws its intervals from 0.75 to 1 of the nominal one.
+//! Departures from ns-2 2.35 (dsdv/dsdv.cc), whose constants are the defaults: ns-2 also lets a newly found route
+//! settle, for 12 s per hop; believes any neighbour that a route is lost; never counts settling within one sequence
+//! number; and draws its intervals from 0.75 to 1 of the nominal one.
 
 use wifair_config::table;
 use wifair_engine::Stream;
 use wifair_units::{Bytes, Duration, Time};
 
-/// Hops to a destination to which there is no way.
+/// Hop count of an unreachable destination.
 pub const NO_WAY: u32 = u32::MAX;
 
 table! {
@@ -61,14 +62,14 @@ table! {
     }
 }
 
-/// What is said about one destination.
+/// An announcement's entry for one destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The destination.
     pub to: u32,
-    /// Hops to it, or [`NO_WAY`].
+    /// Hops to the destination, or [`NO_WAY`].
     pub hops: u32,
-    /// The destination's number, or that plus one where there is no way.
+    /// The destination's sequence number; plus one if it is unreachable.
     pub sequence: u32,
 }
 
@@ -77,22 +78,22 @@ struct Route {
     next: u32,
     hops: u32,
     sequence: u32,
-    /// When this number was heard first.
+    /// When this sequence number was first heard.
     since: Time,
     /// Average settling time, in s.
     settling: f64,
-    /// When the change is to be announced; [`Time::NEVER`]: there is none.
+    /// When the change is to be announced; [`Time::NEVER`] if there is none.
     announce_at: Time,
 }
 
 impl Params {
-    /// Bytes of the IP packet that carries so many entries.
+    /// Size of the IP packet that carries `entries` entries.
     #[must_use]
     pub fn size(&self, entries: usize) -> Bytes {
         self.header + self.entry * entries as u64
     }
 
-    /// Entries that fit into one announcement, at least one.
+    /// Entries that fit into one announcement; at least one.
     #[must_use]
     pub fn entries_at_most(&self) -> usize {
         let room = self.limit.0.saturating_sub(self.header.0) / self.entry.0.max(1);
@@ -100,18 +101,18 @@ impl Params {
     }
 }
 
-/// The routing of one station: what it hears and tells, without clock and air.
+/// The routing state machine of one station, without clock and channel.
 #[derive(Clone, Debug)]
 pub struct Dsdv {
     params: Params,
     me: u32,
     sequence: u32,
-    /// By destination.
+    /// Routes by destination.
     routes: Vec<Option<Route>>,
-    /// When each neighbour was heard last.
+    /// When each neighbour was last heard.
     heard: Vec<Option<Time>>,
     whole_table_at: Time,
-    /// Changes are not announced before.
+    /// The earliest time for the next announcement of changes.
     changes_from: Time,
     draws: Stream,
     next: Time,
@@ -119,7 +120,7 @@ pub struct Dsdv {
 }
 
 impl Dsdv {
-    /// For station `me` of so many.
+    /// For station `me` of `stations`.
     #[must_use]
     pub fn new(params: Params, me: u32, stations: usize, mut draws: Stream) -> Self {
         let first = Time::ZERO + Duration::from_secs_f64(params.start.as_secs() * draws.uniform());
@@ -137,25 +138,25 @@ impl Dsdv {
         }
     }
 
-    /// When [`Dsdv::on_timer`] is to be called next.
+    /// When [`Dsdv::on_timer`] must be called next.
     #[must_use]
     pub fn next(&self) -> Time {
         self.next
     }
 
-    /// To whom packets for `to` are passed on, if there is a way.
+    /// The next hop for packets to `to`, if there is a route.
     #[must_use]
     pub fn next_hop(&self, to: u32) -> Option<u32> {
         self.routes[to as usize].filter(|route| route.hops != NO_WAY).map(|route| route.next)
     }
 
-    /// Hops to a destination, if there is a way.
+    /// Hops to a destination, if there is a route.
     #[must_use]
     pub fn hops(&self, to: u32) -> Option<u32> {
         self.routes[to as usize].map(|route| route.hops).filter(|hops| *hops != NO_WAY)
     }
 
-    /// Time passes. What is to be broadcast now, if anything.
+    /// Handles the passing of time; returns what to broadcast now, if anything.
     pub fn on_timer(&mut self, now: Time) -> Option<&[Entry]> {
         self.drop_silent_neighbours(now);
         let whole = now >= self.whole_table_at;
@@ -182,12 +183,12 @@ impl Dsdv {
         Some(&self.announcement)
     }
 
-    /// A neighbour's announcement has been received.
+    /// Handles an announcement received from a neighbour.
     pub fn on_announcement(&mut self, now: Time, from: u32, announcement: &[Entry]) {
         self.heard[from as usize] = Some(now);
         for entry in announcement {
             if entry.to == self.me {
-                // Somebody lost the way to this station: only this station can overrule that.
+                // Another station lost its route to this one; only this station can override that.
                 if entry.sequence > self.sequence {
                     self.sequence = entry.sequence.next_multiple_of(2);
                     self.whole_table_at = now;
@@ -224,7 +225,7 @@ impl Dsdv {
             if newer && route.next == from && route.hops != NO_WAY {
                 *route = Route { hops, sequence: entry.sequence, since: now, announce_at: now, ..*route };
             } else if route.hops != NO_WAY && route.sequence >= entry.sequence {
-                route.announce_at = now; // the neighbour does not know that there is a way
+                route.announce_at = now; // the neighbour does not know this route
             }
             return;
         }
@@ -246,7 +247,7 @@ impl Dsdv {
         }
     }
 
-    /// The link to `neighbour` is gone: a frame to it was given up.
+    /// Handles the loss of the link to `neighbour`, to which a frame was given up.
     pub fn on_link_lost(&mut self, now: Time, neighbour: u32) {
         self.lose(now, neighbour);
         self.plan();
@@ -256,7 +257,7 @@ impl Dsdv {
         self.heard[neighbour as usize] = None;
         for route in self.routes.iter_mut().flatten() {
             if route.next == neighbour && route.hops != NO_WAY {
-                // An odd number: this did not come from the destination.
+                // An odd number: it does not originate from the destination.
                 *route = Route { hops: NO_WAY, sequence: route.sequence + 1, since: now, announce_at: now, ..*route };
             }
         }
@@ -289,11 +290,11 @@ mod tests {
 
     use super::*;
 
-    /// Stations, the links between them, and announcements under way.
+    /// Stations, the links between them, and announcements in transit.
     struct Network {
         stations: Vec<Dsdv>,
         linked: Vec<Vec<bool>>,
-        /// When, from whom, to whom, what.
+        /// Time of arrival, sender, receiver, contents.
         under_way: Vec<(Time, u32, u32, Vec<Entry>)>,
         draws: Stream,
         loss: f64,
@@ -402,7 +403,7 @@ mod tests {
         Time::ZERO + Duration::from_secs(seconds)
     }
 
-    /// The paper's rules on one table, by hand.
+    /// The paper's rules, checked by hand on one table.
     #[test]
     fn newer_numbers_win_and_of_equal_numbers_fewer_hops() {
         let mut me = Dsdv::new(Params::default(), 0, 5, stream(1, "dsdv", "0"));
@@ -434,7 +435,7 @@ mod tests {
         assert!(told.sequence > 7);
     }
 
-    /// A chain of n needs at most n intervals at first, and far less since found ways are announced at once.
+    /// A chain of n needs at most n intervals at first; fewer in practice, because new routes are announced at once.
     #[test]
     fn a_chain_is_known_after_the_first_round() {
         let mut network = Network::new(3, 6, 0.0);
@@ -464,9 +465,9 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
-        /// Links come and go, announcements are late, overtake each other and get lost: there is no loop at any time.
-        /// Once the links stay and nothing is lost there are ways to all that can be reached, and to no others. They
-        /// need not be the shortest: a new number may come by a longer way first, each time anew.
+        /// Links come and go; announcements are delayed, reordered and lost: there is no loop at any time. Once the
+        /// links are stable and nothing is lost, there are routes to all reachable stations and to no others. They need
+        /// not be the shortest: a new sequence number may arrive over a longer route first, every time.
         #[test]
         fn there_are_no_loops_and_in_the_end_ways_to_all(
             seed in any::<u64>(),

@@ -1,21 +1,21 @@
-//! Ways over several hops: static shortest paths, and DSDV.
+//! Multihop paths: static shortest paths, and DSDV.
 
 pub mod dsdv;
 
-/// To whom each station passes on what is for another.
+/// The next hop of each station for each destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextHops {
     stations: usize,
-    /// By sender and destination; [`NOWHERE`] where there is no way.
+    /// By sender and destination; [`NOWHERE`] if there is no path.
     next: Vec<u32>,
 }
 
 const NOWHERE: u32 = u32::MAX;
 
 impl NextHops {
-    /// Paths of the fewest hops. `neighbours` lists, for each station, the stations with which it can exchange frames;
-    /// `power(from, to)` says how strongly `to` receives `from`. Of several shortest paths the one is taken whose first
-    /// hop arrives strongest at the sender, then the one whose first hop has the lowest number.
+    /// Paths with the fewest hops. `neighbours` lists, for each station, the stations with which it can exchange
+    /// frames; `power(from, to)` is the power at which `to` receives `from`. Among several shortest paths the first hop
+    /// decides: the one received strongest at the sender, then the one with the lowest number.
     ///
     /// # Panics
     /// If there are more than 2^32 stations.
@@ -60,14 +60,14 @@ impl NextHops {
         Self { stations, next }
     }
 
-    /// To whom `from` passes on what is for `to`; `None`: there is no way, or `from` is `to`.
+    /// The next hop from `from` to `to`; `None` if there is no path, or `from` is `to`.
     #[must_use]
     pub fn next(&self, from: u32, to: u32) -> Option<u32> {
         let next = self.next[from as usize * self.stations + to as usize];
         (next != NOWHERE).then_some(next)
     }
 
-    /// The stations on the way from `from` to `to`, the latter included; empty if there is no way.
+    /// The stations on the path from `from` to `to`, the latter included; empty if there is no path.
     pub fn path(&self, from: u32, to: u32) -> impl Iterator<Item = u32> {
         std::iter::successors(self.next(from, to), move |over| self.next(*over, to))
     }
@@ -88,7 +88,8 @@ mod tests {
         NextHops::shortest(&links.neighbours(), |from, to| links.received_power(from, to))
     }
 
-    /// ns-2's grid: 4 x 4 at 128 m, where the eight neighbours are within 250 m. From corner to corner three diagonals.
+    /// ns-2's grid: 4 x 4 at 128 m, where the eight neighbours are within 250 m. Corner to corner takes three
+    /// diagonals.
     #[test]
     fn over_the_diagonals_of_a_grid() {
         let model = Propagation::TwoRay(two_ray::Params::default());
@@ -97,7 +98,7 @@ mod tests {
         let links = RadioLinks::from_radios(&radios, |a, b| model.gain(at(a).distance(at(b))), Dbm(-100.0));
         let hops = shortest(&links);
         assert_eq!(hops.path(0, 15).collect::<Vec<_>>(), [5, 10, 15]);
-        // Of the two ways of two hops the first step is the nearer neighbour.
+        // Of the two paths with two hops, the one through the nearer neighbour is chosen.
         assert_eq!(hops.path(0, 2).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(hops.path(0, 3).count(), 3);
         assert_eq!(hops.next(3, 3), None);
@@ -115,7 +116,7 @@ mod tests {
     }
 
     proptest! {
-        /// Lengths against Floyd and Warshall's algorithm.
+        /// Path lengths compared with the Floyd-Warshall algorithm.
         #[test]
         fn ways_are_as_short_as_can_be(seed in any::<u64>(), n in 2_u32..14, density in 1_u32..8) {
             let joined = |a: u32, b: u32| {
