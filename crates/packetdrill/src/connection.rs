@@ -55,6 +55,8 @@ pub struct SocketOptions {
     pub max_segment: Option<u16>,
     /// Twice what `SO_SNDBUF` was set to.
     pub send_buffer: Option<u64>,
+    /// What `SO_RCVBUF` was set to. Linux doubles it and offers half of that as the window.
+    pub receive_buffer: Option<u64>,
     pub user_timeout: Option<Duration>,
     pub nonblocking: bool,
     pub congestion_control: Option<String>,
@@ -135,6 +137,11 @@ pub struct Connection {
     fin_acked: bool,
     peer_fin: bool,
     peer_closed_first: bool,
+    /// The peer's FIN has just come and is not acknowledged yet; when it is, where its ACK is delayed.
+    fin_to_acknowledge: bool,
+    fin_ack_at: Time,
+    /// Payload of the peer's largest segment, at most what this side takes.
+    largest_payload: u32,
     last_data: Time,
     pub probes: u64,
     pub established_at: Option<Time>,
@@ -150,17 +157,17 @@ fn micros(now: Time) -> u32 {
 
 /// The smallest scale by which a receive buffer of `bytes` fits the header field, as Linux rounds it.
 fn scale_of(bytes: u64) -> u8 {
-    (bytes.max(65_536).ilog2() - 15).min(14) as u8
+    (bytes.max(1 << 15).ilog2() - 15).min(14) as u8
 }
 
 impl Connection {
     fn new(system: &System, options: SocketOptions, now: Time, passive: bool) -> Self {
         Self {
             stage: if passive { Stage::SynReceived } else { Stage::SynSent },
-            options,
             error: None,
             agreed: Agreed::default(),
-            own_scale: scale_of(system.receive_buffer.0),
+            own_scale: scale_of(options.receive_buffer.unwrap_or(system.receive_buffer.0)),
+            options,
             passive,
             syns: Vec::new(),
             syn_at: Time::NEVER,
@@ -185,6 +192,9 @@ impl Connection {
             fin_acked: false,
             peer_fin: false,
             peer_closed_first: false,
+            fin_to_acknowledge: false,
+            fin_ack_at: Time::NEVER,
+            largest_payload: 0,
             last_data: now,
             probes: 0,
             established_at: None,
@@ -258,6 +268,11 @@ impl Connection {
     /// Bytes that came in, in order.
     pub fn received(&self) -> u64 {
         self.ends.as_ref().map_or(0, |(_, receiver)| receiver.delivered())
+    }
+
+    /// Bytes that the application wrote and that are not acknowledged.
+    pub fn unacknowledged(&self) -> u64 {
+        self.written - self.sender().map_or(0, Sender::una)
     }
 
     /// Bytes that the application wrote and that did not leave.
@@ -468,12 +483,20 @@ impl Connection {
         let Some((_, receiver)) = &mut self.ends else { return };
         if segments.iter().any(|(packet, _)| packet.payload > 0 || packet.has(flag::FIN)) {
             receiver.piggyback();
+            self.fin_ack_at = Time::NEVER;
         }
         let mut acks = Vec::new();
         while let Some(packet) = receiver.poll(now) {
             acks.push(packet);
         }
-        for packet in acks {
+        for mut packet in acks {
+            if std::mem::take(&mut self.fin_to_acknowledge) {
+                // Behind a FIN nothing is missing, and Linux forgets what it knew of blocks.
+                packet.sack = Default::default();
+                if self.fin_ack_at != Time::NEVER {
+                    continue;
+                }
+            }
             let flags = Flags { ack: true, ece: packet.has(flag::ECE), ..Flags::default() };
             let seq = self.next_seq();
             self.push(now, Segment { flags, seq, ..Segment::default() }, Some(&packet), out);
@@ -574,7 +597,10 @@ impl Connection {
         }
         let ends =
             self.ends.as_ref().map_or(Time::NEVER, |(sender, receiver)| sender.deadline().min(receiver.deadline()));
-        ends.min(self.syn_at).min(self.probe_at).min(self.stuck.map_or(Time::NEVER, |(_, retry)| retry))
+        ends.min(self.syn_at)
+            .min(self.probe_at)
+            .min(self.fin_ack_at)
+            .min(self.stuck.map_or(Time::NEVER, |(_, retry)| retry))
     }
 
     /// The time of [`Connection::deadline`] has come.
@@ -593,6 +619,9 @@ impl Connection {
             self.pushes.insert(self.written);
             self.hand_down(now);
             self.options.cork = corked;
+        }
+        if now >= self.fin_ack_at {
+            self.answer(now, out);
         }
         if let Some((since, retry)) = self.stuck.filter(|(_, retry)| now >= *retry) {
             let limit = self.options.user_timeout.unwrap_or(Duration::MAX);

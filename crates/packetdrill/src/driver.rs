@@ -122,6 +122,9 @@ fn micros(time: Time) -> i64 {
     (time.as_nanos() / 1000) as i64
 }
 
+/// For as long as it takes, in microseconds: what `*` waits for. It fits a [`Time`] with whatever is added to it.
+const FOREVER_US: i64 = i64::MAX / 8000;
+
 fn time(micros: i64) -> Time {
     Time::ZERO + Duration::from_micros(u64::try_from(micros).unwrap_or(0))
 }
@@ -160,7 +163,7 @@ impl<'a> Driver<'a> {
             }
         }
         if let Some(tolerance) = options.tolerance_us {
-            driver.tolerance_us = i64::try_from(tolerance).unwrap_or(i64::MAX / 4);
+            driver.tolerance_us = i64::try_from(tolerance).unwrap_or(FOREVER_US).min(FOREVER_US);
             driver.tolerance_parts = i64::MAX;
         }
         Ok(driver)
@@ -171,7 +174,7 @@ impl<'a> Driver<'a> {
         let now = micros(self.host.now);
         let base = if injects && self.before.1 { self.before.0 } else { now };
         let (start, end) = match event.when {
-            When::Any => (now, i64::MAX / 4),
+            When::Any => (now, FOREVER_US),
             When::Absolute(start, end) => (start, end),
             When::Relative(start, end) => (base + start, base + end),
         };
@@ -188,7 +191,7 @@ impl<'a> Driver<'a> {
                         seconds(now)
                     )));
                 }
-                self.unblock(if matches!(event.when, When::Any) { i64::MAX / 4 } else { start })?;
+                self.unblock(if matches!(event.when, When::Any) { FOREVER_US } else { start })?;
                 self.advance(start)?;
                 match other {
                     Action::Inject(segment) => self.host.inject(segment),

@@ -124,7 +124,11 @@ impl Host {
                 self.take(out);
                 Ok((0, None))
             }
+            "write" | "send" | "sendto" | "read" | "recv" | "recvfrom" if argument(call, 1)?.names("NULL") => {
+                Ok((-1, Some("EFAULT")))
+            }
             "write" | "send" | "sendto" | "writev" | "sendmsg" => self.write(call),
+            "ioctl" => self.queue_length(call),
             "read" | "recv" | "recvfrom" => {
                 let most = bytes(call, 2)?;
                 let connection = self.connected(call)?;
@@ -253,6 +257,24 @@ impl Host {
         Ok(if taken == 0 && length > 0 { (-1, Some("EAGAIN")) } else { (taken as i64, None) })
     }
 
+    /// How much the application may read (`SIOCINQ`), or how much is not acknowledged yet (`SIOCOUTQ`).
+    fn queue_length(&mut self, call: &Call) -> Result<Returned, Refusal> {
+        let name = argument(call, 1)?.word().unwrap_or_default().to_owned();
+        let wanted = argument(call, 2)?.clone();
+        let connection = self.connected(call)?;
+        let got = match name.as_str() {
+            "SIOCINQ" | "FIONREAD" => connection.readable().0,
+            "SIOCOUTQ" | "TIOCOUTQ" => connection.unacknowledged(),
+            _ => return Err(Refusal::Unsupported(format!("the ioctl {name}"))),
+        };
+        match option_value(&wanted) {
+            Some(wanted) if wanted != got as i64 => {
+                Err(Refusal::Differs(format!("{name} is {got}, expected {wanted}")))
+            }
+            _ => Ok((0, None)),
+        }
+    }
+
     fn set_option(&mut self, call: &Call) -> Result<Returned, Refusal> {
         let fd = number(call, 0)?;
         let name = argument(call, 2)?.word().unwrap_or_default().to_owned();
@@ -284,6 +306,7 @@ impl Host {
             }
             _ => {}
         }
+        let connected = matches!(self.sockets.get(&fd), Some(Socket::Connected(_)));
         let Some(options) = self.socket_options(fd) else { return Ok((-1, Some("EBADF"))) };
         let count = number.and_then(|number| u64::try_from(number).ok());
         match name.as_str() {
@@ -295,6 +318,10 @@ impl Host {
                 options.max_segment = Some(mss);
             }
             "SO_SNDBUF" => options.send_buffer = Some(count.ok_or_else(unsupported)?.saturating_mul(2)),
+            // The buffer of a connection that is there stays what it is.
+            "SO_RCVBUF" if !connected => {
+                options.receive_buffer = Some(count.filter(|count| *count < 1 << 31).ok_or_else(unsupported)?);
+            }
             "TCP_USER_TIMEOUT" => {
                 let timeout = count.filter(|millis| *millis < 1 << 31).ok_or_else(unsupported)?;
                 let timeout = Duration::from_millis(timeout);

@@ -91,7 +91,7 @@ fn times_are_held_to_the_tolerance() {
 fn unknown_statements_are_unsupported_with_their_line() {
     for rest in [
         "+0 epoll_create(1) = 5\n",
-        "+0 ioctl(4, SIOCOUTQ, [1000]) = 0\n",
+        "+0 ioctl(4, SIOCATMARK, [0]) = 0\n",
         "+0 < icmp unreachable frag_needed mtu 1200 [1:1001(1000)]\n",
         "+0 < udp (1000)\n",
         "+0 < . 1:1(0) ack 1 win 1000 <FO abcdef>\n",

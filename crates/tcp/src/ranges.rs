@@ -65,6 +65,13 @@ impl Ranges {
         (range.0 <= offset).then_some(range)
     }
 
+    /// The first part of `start..end` that is held.
+    #[must_use]
+    pub fn overlap(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        let range = *self.ranges.get(self.place(start + 1))?;
+        (range.0 < end).then(|| (range.0.max(start), range.1.min(end)))
+    }
+
     /// Removes what lies at and before `next` and adjoins it; returns the first offset behind that.
     pub fn take_up_to(&mut self, mut next: u64) -> u64 {
         while let Some(&(start, end)) = self.ranges.front() {
@@ -94,6 +101,9 @@ mod tests {
         }
         assert_eq!(ranges.ranges, [(10, 40), (50, 60)]);
         assert_eq!((ranges.around(39), ranges.around(40), ranges.around(9)), (Some((10, 40)), None, None));
+        assert_eq!(ranges.overlap(0, 60), Some((10, 40)));
+        assert_eq!((ranges.overlap(35, 70), ranges.overlap(40, 70)), (Some((35, 40)), Some((50, 60))));
+        assert_eq!((ranges.overlap(40, 50), ranges.overlap(60, 70), ranges.overlap(0, 10)), (None, None, None));
         assert_eq!((ranges.take_up_to(9), ranges.take_up_to(10), ranges.len()), (9, 40, 1));
     }
 

@@ -113,6 +113,9 @@ impl Receiver {
         if start > self.next {
             self.on_ahead(now, start, end);
         } else if end > self.next {
+            if start < self.next {
+                self.duplicate = Some((start, self.next));
+            }
             self.on_next(now, end);
         } else if !plain && packet.payload == 0 {
             self.on_next(now, self.next); // a FIN alone
@@ -143,9 +146,10 @@ impl Receiver {
     #[inline(never)]
     fn on_ahead(&mut self, now: Time, start: u64, end: u64) {
         if end - self.next <= self.config.buffer {
-            if self.ahead.around(start).is_some_and(|(_, known)| known >= end) {
-                self.duplicates += 1;
-                self.duplicate = Some((start, end));
+            // RFC 2883, section 4.2: of a segment that came before in part, the first part that did.
+            if let Some(known) = self.ahead.overlap(start, end) {
+                self.duplicates += u64::from(known == (start, end));
+                self.duplicate = Some(known);
             }
             self.ahead.insert(start, end);
             if self.config.sack {
@@ -182,6 +186,9 @@ impl Receiver {
         self.next = end;
         self.unacked += 1;
         if !self.ahead.is_empty() {
+            if let Some(known) = self.ahead.overlap(0, end) {
+                self.duplicate.get_or_insert(known);
+            }
             self.next = self.ahead.take_up_to(self.next);
             // RFC 5681, section 4.2: at once, where a gap is filled in whole or in part.
             self.ack_now();
@@ -465,6 +472,27 @@ mod tests {
         assert_eq!(answer(&mut receiver, 1500), Some((500, vec![(1000, 2000)])));
         assert_eq!(answer(&mut receiver, 1000), Some((500, vec![(1000, 1500), (1000, 2000)])));
         assert_eq!(receiver.duplicates(), 2);
+    }
+
+    /// RFC 2883, section 4.2: of a segment that came before in part, the first part that did is reported: below the ACK,
+    /// above a gap, and where the segment fills a gap and holds what was above it.
+    #[test]
+    fn parts_that_came_before_are_reported() {
+        let mut receiver = receiver("sack = true\ndelayed_ack = false");
+        let mut whole = |seq, payload| {
+            receiver.on_packet(Time::ZERO, &Packet { payload, ..segment(seq) });
+            let ack = receiver.poll(Time::ZERO).expect("no ACK is delayed");
+            let offset = |relative: u32| ack.ack.wrapping_add_signed(i64::from(relative.cast_signed()));
+            let blocks = ack.sack.iter().filter(|(start, end)| start != end).map(|&(s, e)| (offset(s), offset(e)));
+            (ack.ack, blocks.collect::<Vec<_>>(), receiver.duplicates())
+        };
+        assert_eq!(whole(0, 500), (500, vec![], 0));
+        assert_eq!(whole(200, 800), (1000, vec![(200, 500)], 0));
+        assert_eq!(whole(1500, 500), (1000, vec![(1500, 2000)], 0));
+        assert_eq!(whole(1800, 700), (1000, vec![(1800, 2000), (1500, 2500)], 0));
+        assert_eq!(whole(3000, 500), (1000, vec![(3000, 3500), (1500, 2500)], 0));
+        assert_eq!(whole(1000, 3000), (4000, vec![(1500, 2500)], 0));
+        assert_eq!(whole(3000, 500), (4000, vec![(3000, 3500)], 1));
     }
 
     /// RFC 5681, section 4.2: every second segment at once, one alone after the delay, a gap and its filling at once.

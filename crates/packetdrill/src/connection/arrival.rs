@@ -2,7 +2,7 @@
 
 use wifair_packet::{MAX_SACK_BLOCKS, Packet, flag};
 use wifair_tcp::Sender;
-use wifair_units::Time;
+use wifair_units::{Duration, Time};
 
 use super::{Connection, MAX_BURST, Sent, Stage};
 use crate::script::{Ecn, Flags, Segment, TcpOption};
@@ -137,7 +137,7 @@ impl Connection {
             self.fin_acked = true;
         }
         if length > 0 {
-            self.take_data(now, segment, stamp.map_or(0, |(value, _)| value), i64::from(start));
+            self.take_data(system, now, segment, stamp.map_or(0, |(value, _)| value), i64::from(start));
         } else if let Some((value, _)) = stamp
             && let Some((_, receiver)) = &mut self.ends
         {
@@ -172,14 +172,18 @@ impl Connection {
     }
 
     /// An ACK for what is not acceptable.
-    fn answer(&mut self, now: Time, out: &mut Vec<Sent>) {
+    pub(super) fn answer(&mut self, now: Time, out: &mut Vec<Sent>) {
+        self.fin_ack_at = Time::NEVER;
         let flags = Flags { ack: true, ..Flags::default() };
         let seq = self.next_seq();
         self.push(now, Segment { flags, seq, ..Segment::default() }, None, out);
     }
 
-    fn take_data(&mut self, now: Time, segment: &Segment, stamp: u32, start: i64) {
+    fn take_data(&mut self, system: &System, now: Time, segment: &Segment, stamp: u32, start: i64) {
+        let largest = self.largest_payload.max(segment.payload).min(self.advertised_mss(system).into());
+        self.largest_payload = largest;
         let Some((_, receiver)) = &mut self.ends else { return };
+        let (known, waits) = (receiver.delivered(), receiver.deadline() != Time::NEVER);
         let offset = receiver.delivered().wrapping_add_signed(start + i64::from(self.peer_fin));
         let mut flags = flag::ACK;
         if segment.flags.fin {
@@ -205,6 +209,15 @@ impl Connection {
             if last {
                 break;
             }
+        }
+        if receiver.is_finished() && !self.peer_fin {
+            // Linux delays the ACK of a FIN as that of data: if data came at all, nothing else waits for an ACK, no
+            // more than a segment has come and the window is open. Where this side has closed, it leaves at once.
+            let new = receiver.delivered() - known + 1;
+            let open = receiver.delivered() - self.read < receiver.window();
+            let delayed = !self.write_closed && receiver.delivered() > 0 && !waits && new <= largest.into() && open;
+            self.fin_ack_at = if delayed { now.saturating_add(Duration::from_millis(40)) } else { Time::NEVER };
+            self.fin_to_acknowledge = true;
         }
         self.peer_fin = receiver.is_finished();
         self.peer_closed_first |= self.peer_fin && !self.write_closed;

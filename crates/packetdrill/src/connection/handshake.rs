@@ -47,6 +47,17 @@ impl Connection {
         self.agreed.peer_mss.min(limit).min(system.mtu.saturating_sub(40)).saturating_sub(options).max(1)
     }
 
+    /// The window of a SYN: what `SO_RCVBUF` gives is rounded down to whole segments.
+    fn initial_window(&self, system: &System) -> u32 {
+        let mss = u64::from(self.advertised_mss(system));
+        let window = match self.options.receive_buffer {
+            Some(space) if space > mss => space.min(65_535) / mss * mss,
+            Some(space) => space,
+            None => system.receive_buffer.1,
+        };
+        u32::try_from(window.min(65_535)).unwrap_or(65_535)
+    }
+
     pub(super) fn send_syn(&mut self, system: &System, now: Time, out: &mut Vec<Sent>) {
         let agreed = self.agreed;
         let mut options = vec![TcpOption::Mss(self.advertised_mss(system))];
@@ -74,7 +85,7 @@ impl Connection {
             ecn: Some(Ecn::NotEct),
             flags,
             ack,
-            window: Some(u32::try_from(system.receive_buffer.1.min(65_535)).unwrap_or(65_535)),
+            window: Some(self.initial_window(system)),
             options: Some(options),
             ..Segment::default()
         };
@@ -130,7 +141,7 @@ impl Connection {
         options.pacing = system.fq;
         options.pacing_burst = u32::try_from(system.min_tso_segments).unwrap_or(u32::MAX);
         options.user_timeout = self.options.user_timeout.unwrap_or(Duration::ZERO);
-        receiver.buffer = system.receive_buffer.1;
+        receiver.buffer = self.options.receive_buffer.unwrap_or(system.receive_buffer.1);
         receiver.window_scale = if self.agreed.peer_scale.is_some() { self.own_scale } else { 0 };
         receiver.ecn = self.agreed.ecn;
         let mut sender = Sender::new(&sender, 0);
