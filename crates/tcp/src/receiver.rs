@@ -474,8 +474,8 @@ mod tests {
         assert_eq!(receiver.duplicates(), 2);
     }
 
-    /// RFC 2883, section 4.2: of a segment that came before in part, the first part that did is reported: below the ACK,
-    /// above a gap, and where the segment fills a gap and holds what was above it.
+    /// RFC 2883, section 4.2: of a segment that came before in part, the first part that did is reported: below the
+    /// ACK, above a gap, and where the segment fills a gap and holds what was above it.
     #[test]
     fn parts_that_came_before_are_reported() {
         let mut receiver = receiver("sack = true\ndelayed_ack = false");
