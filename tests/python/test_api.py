@@ -157,6 +157,7 @@ def test_series(scenario: wifair.Scenario) -> None:
     assert results.series is not None
     assert results.queues is not None
     one = results.series.where(seed=1, flow="up1")
+    assert one["time_s"].tolist() == [tenth / 10 for tenth in range(1, len(one["time_s"]) + 1)]
     np.testing.assert_allclose(np.diff(one["time_s"]), 0.1, atol=1e-9)
     measured = one["time_s"] > 1 + 1e-9
     np.testing.assert_allclose(8 * one["received_bytes"] / 0.1, one["goodput_bps"])

@@ -8,10 +8,10 @@ use super::plan::Workload;
 use super::{Task, World};
 
 impl World {
-    #[allow(clippy::cast_possible_truncation)]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
     pub(super) fn sample(&mut self) {
         let Some(every) = self.sample_every else { return };
-        let time = self.now.as_secs();
+        let time = self.now.as_nanos() as f64 / 1e9; // rounded once: 0.3, where 3e8 * 1e-9 is 0.30000000000000004
         for index in 0..self.flows.len() {
             if self.flows[index].workload == Workload::Outside {
                 continue;
