@@ -1,17 +1,19 @@
-//! B/n: every flow gets an equal part of the access point's buffer as its receive window.
+//! B/n: every flow gets an equal share of the access point's buffer as its receive window.
 //!
 //! Source: S. Pilosof, R. Ramjee, D. Raz, Y. Shavitt and P. Sinha, "Understanding TCP Fairness over Wireless LAN",
-//! INFOCOM 2003, as E. Lee et al., 2007, section 3, describe it. In every ACK that passes, in either direction,
+//! INFOCOM 2003, as described by E. Lee et al., 2007, section 3. The scheme sets in every ACK that passes, in either
+//! direction,
 //!
 //! ```text
 //! window = min(window, floor(B / n))                                           [packets]
 //! ```
 //!
-//! with the buffer B in packets and n active flows. Then nothing overflows, and no flow can win by losing less. The
-//! window stays as it is however long the path: beyond B / mu the flows cannot fill it.
+//! where B is the buffer in packets and n the number of active flows. Then the buffer never overflows, and no flow can
+//! gain by losing less. The window does not depend on the length of the path: beyond a round-trip time of B / mu the
+//! flows cannot fill it.
 //!
-//! Readings: at least one segment is left, also when B < n. Windows in SYN and SYN-ACK are changed too. A window
-//! that shrinks below what is in flight is allowed: the sender waits.
+//! Readings: the window is never below one segment, also when B < n. Windows in SYN and SYN-ACK are changed too. A
+//! window may shrink below what is in flight: the sender then waits.
 
 use wifair_config::{Limit, table};
 use wifair_packet::Packet;
@@ -37,7 +39,7 @@ pub struct BOverN {
 }
 
 impl BOverN {
-    /// At an access point.
+    /// The scheme of one access point.
     #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         Self { control: WindowControl::new(params.buffer.unwrap_or(facts.limit), params.period) }
@@ -66,7 +68,7 @@ mod tests {
     use super::super::testing::Bench;
     use super::*;
 
-    /// Arithmetic of lee2007: B = 100 gives 12 packets each to 8 flows, 7 to 14.
+    /// Arithmetic of lee2007: B = 100 gives 12 packets each for 8 flows, 7 for 14.
     #[test]
     fn hundred_packets_among_8_and_14_flows() {
         for (flows, window) in [(8, 12_000), (14, 7_000)] {

@@ -1,8 +1,8 @@
-//! A token bucket: it fills at a rate, holds so many bytes, and a packet that finds less than its size is one too many.
+//! A token bucket with a rate and a depth in bytes. A packet conforms if the bucket holds tokens for its whole size.
 
 use wifair_units::{BitRate, Time};
 
-/// See the [module](self). Tokens are counted in bits times 10^9, so that nothing is lost to rounding.
+/// See the [module](self). Tokens are counted in units of 10^-9 bit, so that nothing is lost to rounding.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket {
     tokens: u128,
@@ -17,7 +17,7 @@ impl Bucket {
         Self { tokens: depth as u128 * 8 * GIGA, filled: now }
     }
 
-    /// Takes `size` bytes out, if they are there.
+    /// Takes `size` bytes out of the bucket if it holds them; returns whether it did.
     pub fn take(&mut self, now: Time, size: u64, rate: BitRate, depth: u64) -> bool {
         let passed = now.saturating_since(self.filled).as_nanos();
         let grown = self.tokens + u128::from(passed) * u128::from(rate.as_bps());
@@ -39,7 +39,7 @@ mod tests {
 
     use super::*;
 
-    /// 3000 B at 1 Mb/s: two packets of 1500 B at once, then one each 12 ms.
+    /// 3000 B at 1 Mb/s: two packets of 1500 B at once, then one every 12 ms.
     #[test]
     fn a_full_bucket_lets_a_burst_through_and_then_the_rate() {
         let (rate, depth) = (BitRate::from_mbps(1), 3000);
@@ -49,7 +49,7 @@ mod tests {
     }
 
     proptest! {
-        /// Over any time no more passes than the depth and what the rate gives.
+        /// Over any interval no more passes than the depth plus what the rate supplies.
         #[test]
         fn the_rate_is_never_exceeded(steps in prop::collection::vec((0_u64..5_000_000, 40_u64..1501), 1..300)) {
             let (rate, depth) = (BitRate::from_kbps(1_500), 10_000);

@@ -1,12 +1,13 @@
-//! Uplink drop by the downlink buffer: the fuller the access point's queue, the more uplink data it discards.
+//! Uplink drop by the downlink buffer: the fuller the access point's queue, the more uplink data it drops.
 //!
-//! Source: Y. Hirano and T. Murase, "Uplink TCP traffic control with monitoring downlink buffer for throughput
-//! fairness over wireless LANs", PIMRC 2009, known here from its abstract: the access point discards uplink packets
-//! with a probability that follows from the occupancy of its downlink buffer, so that the ACKs of uploads do not fill
-//! it. It needs no look into packets and no change of stations.
+//! Source: Y. Hirano and T. Murase, "Uplink TCP traffic control with monitoring downlink buffer for throughput fairness
+//! over wireless LANs", PIMRC 2009, known here from its abstract: the access point drops uplink packets with a
+//! probability that depends on the occupancy of its downlink buffer, so that the ACKs of uploads do not fill it. The
+//! scheme needs neither packet inspection nor changes to stations.
 //!
-//! Readings, ours: the probability rises in a straight line from 0 at `low` of the limit to `max_p` at `high` and stays
-//! there. TCP data alone is discarded, as the paper means uplink data; a limit in bytes counts 1500 B a packet.
+//! Our readings: the probability rises linearly from 0 at `low` times the limit to `max_p` at `high` times the limit
+//! and stays there. Only TCP data is dropped, as the paper speaks of uplink data; a limit in bytes counts as one packet
+//! per 1500 B.
 
 use wifair_config::{Limit, table};
 use wifair_engine::Stream;
@@ -37,7 +38,7 @@ pub struct BufferDrop {
 }
 
 impl BufferDrop {
-    /// At an access point.
+    /// The scheme of one access point.
     #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         let limit = match facts.limit {
@@ -75,7 +76,7 @@ mod tests {
     use super::super::testing::Bench;
     use super::*;
 
-    /// Of 100 packets: nothing at 50, 0.02 at 60, 0.1 from 100 on.
+    /// With a limit of 100 packets: probability 0 at 50, 0.02 at 60, 0.1 from 100 on.
     #[test]
     fn the_probability_follows_the_occupancy() {
         let mut bench = Bench::new(|facts| BufferDrop::new(&Params::default(), facts));

@@ -1,15 +1,15 @@
-//! Windows by round-trip time: the access point's buffer is divided so that all flows get the same rate.
+//! Windows by round-trip time: the access point's buffer is divided in such a way that all flows get the same rate.
 //!
-//! Source, an outline only: S. Pilosof et al., 2003, of which paper `las`, section 2, says that the access point sets
-//! the advertised windows from its buffer and from passively estimated round-trip times of the connections. With
-//! windows in proportion to the round-trip times, window / RTT is the same for all:
+//! Source, an outline only: S. Pilosof et al., 2003. Paper `las`, section 2, says about it that the access point sets
+//! the advertised windows from its buffer and from passively estimated round-trip times of the connections. If windows
+//! are proportional to round-trip times, window / RTT is the same for all flows:
 //!
 //! ```text
 //! window = min(window, floor(B * RTT_i / sum of RTT_j over the n active flows))           [packets]
 //! ```
 //!
-//! Equal times give B/n. A flow whose time is not known yet counts with the mean of the others, and so
-//! does everyone while no time is known. The rule of proportion is ours.
+//! With equal times every flow gets B/n. A flow whose time is not known yet counts with the mean of the others; while
+//! no time is known, all flows count the same. The rule of proportion is ours.
 
 use wifair_config::{Limit, table};
 use wifair_packet::Packet;
@@ -39,7 +39,7 @@ pub struct ByRtt {
 }
 
 impl ByRtt {
-    /// At an access point.
+    /// The scheme of one access point.
     #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl ByRtt {
         }
     }
 
-    /// The part of `flow` in the sum of all round-trip times.
+    /// The fraction that `flow` has in the sum of all round-trip times.
     fn share(&self, flow: u32) -> f64 {
         let (mut sum, mut known) = (0.0, 0_u32);
         for active in self.control.counter.active() {
@@ -59,7 +59,7 @@ impl ByRtt {
         }
         let n = self.control.n();
         match self.rtt.rtt(flow) {
-            // (sum / known) * n is the sum with the mean for those that are not known.
+            // (sum / known) * n is the sum in which unknown times are replaced by the mean.
             Some(rtt) if sum > 0.0 => rtt.as_secs() * f64::from(known) / (sum * n),
             _ => 1.0 / n,
         }
@@ -90,7 +90,8 @@ mod tests {
     use super::super::testing::Bench;
     use super::*;
 
-    /// Flow 0 has 20 ms, flow 1 has 80 ms, flow 2 is not known and counts 50 ms: of 90 packets they get 12, 48, 30.
+    /// Flow 0 has 20 ms, flow 1 has 80 ms, flow 2 is not known and counts as 50 ms: of 90 packets they get 12, 48
+    /// and 30.
     #[test]
     fn windows_are_in_proportion_to_round_trip_times() {
         let params = Params { buffer: Some(Limit::Packets(90)), ..Params::default() };

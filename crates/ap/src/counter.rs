@@ -1,8 +1,8 @@
-//! How many flows are active.
+//! The number of active flows.
 //!
-//! Source: E. Lee et al., 2007, section 5.3: a flow that has not been seen counts from now on; one of which nothing
-//! passed for a period does not count any more. Both directions of a connection are one flow. The paper leaves the
-//! period open. It should exceed the longest timeout of a starved flow, or n goes up and down.
+//! Source: E. Lee et al., 2007, section 5.3: a flow counts from its first packet on, and no longer once nothing of it
+//! has passed for a period. Both directions of a connection are one flow. The paper does not specify the period. It
+//! should exceed the longest timeout of a starved flow, or n fluctuates.
 
 use wifair_units::{Duration, Time};
 
@@ -16,7 +16,7 @@ struct Entry {
     active: bool,
 }
 
-/// Flows in the order in which they were last seen: a list threaded through a table, so that a packet costs no search.
+/// Flows in the order in which they were last seen: a list threaded through a table, so that no packet needs a search.
 #[derive(Clone, Debug)]
 pub struct FlowCounter {
     period: Duration,
@@ -27,12 +27,12 @@ pub struct FlowCounter {
 }
 
 impl FlowCounter {
-    /// No flow is active.
+    /// A counter without active flows.
     pub const fn new(period: Duration) -> Self {
         Self { period, entries: vec![], oldest: NOBODY, newest: NOBODY, active: 0 }
     }
 
-    /// A packet of `flow` passes. Says whether the flow has become active with it.
+    /// Handles a packet of `flow`. Returns true if it made the flow active.
     pub fn see(&mut self, now: Time, flow: u32) -> bool {
         self.expire(now);
         if self.entries.len() <= flow as usize {
@@ -69,7 +69,7 @@ impl FlowCounter {
         }
     }
 
-    /// Forgets flows of which nothing passed for a period.
+    /// Removes flows that have been silent for a period.
     fn expire(&mut self, now: Time) {
         while self.oldest != NOBODY && now.saturating_since(self.entries[self.oldest as usize].seen) >= self.period {
             let flow = self.oldest;
@@ -79,17 +79,17 @@ impl FlowCounter {
         }
     }
 
-    /// Flows that are active, as of the last packet.
+    /// The number of active flows at the time of the last packet.
     pub const fn count(&self) -> u32 {
         self.active
     }
 
-    /// Whether a flow is active, as of the last packet.
+    /// Whether a flow was active at the time of the last packet.
     pub fn is_active(&self, flow: u32) -> bool {
         self.entries.get(flow as usize).is_some_and(|entry| entry.active)
     }
 
-    /// All flows that are active.
+    /// All active flows.
     pub fn active(&self) -> impl Iterator<Item = u32> {
         let mut next = self.oldest;
         std::iter::from_fn(move || {

@@ -2,18 +2,18 @@
 //!
 //! Source: B. A. H. S. Abeysekera, T. Matsuda and T. Takine, "Dynamic Contention Window Control to Achieve Fairness
 //! Between Uplink and Downlink Flows in IEEE 802.11 WLANs", WCNC 2007, known here from its abstract: the access point's
-//! minimum contention window follows from the number of downlink flows alone, so that each flow gets as much of
-//! the medium as an upload. Stations are left alone.
+//! minimum contention window follows from the number of downlink flows alone, so that each of them gets as much of the
+//! channel as an upload. Stations are unchanged.
 //!
-//! Reading, ours: a station that never collides waits CWmin / 2 idle slots on average between two frames. For the
-//! access point to send n_d times as often,
+//! Our reading: a station that never collides waits CWmin / 2 idle slots on average between two frames. To send n_d
+//! times as often as a station, the access point uses
 //!
 //! ```text
 //! CWmin of the access point = max(CWmin / n_d, floor)                                        [slots]
 //! ```
 //!
-//! rounded to the nearest slot. Flows count that were seen towards the air within `period`: data and datagrams, and
-//! with `count_acks` the ACKs of uploads as well. CWmax stays.
+//! rounded to the nearest slot, where n_d is the number of flows seen towards the air within `period`: data and
+//! datagrams, and with `count_acks` the ACKs of uploads as well. CWmax is unchanged.
 
 use wifair_config::table;
 use wifair_packet::{Kind, Packet};
@@ -41,10 +41,10 @@ fn window_for(n: u32, cw_min: u32, floor: u32) -> u32 {
     ((cw_min + n / 2) / n).max(floor).min(cw_min)
 }
 
-/// The access point's CWmin, which shrinks with the number of flows that are seen.
+/// The access point's CWmin, which shrinks with the number of active flows.
 #[derive(Clone, Debug)]
 pub struct SharedWindow {
-    /// What a station contends with.
+    /// The category of the stations.
     pub station: Category,
     floor: u32,
     flows: FlowCounter,
@@ -52,12 +52,12 @@ pub struct SharedWindow {
 }
 
 impl SharedWindow {
-    /// A window of the station's, not below `floor`; a flow counts for `period`.
+    /// Starts with the window of a station; the window never falls below `floor`, and a flow counts for `period`.
     pub fn new(station: Category, floor: u32, period: Duration) -> Self {
         Self { cw_min: station.cw_min, station, floor, flows: FlowCounter::new(period) }
     }
 
-    /// A packet of a flow that counts has passed: asks for another window if that makes one.
+    /// Handles a packet of a flow that counts; requests another window if the number of flows calls for one.
     pub fn see(&mut self, now: Time, flow: u32, requests: &mut Vec<Request>) {
         self.flows.see(now, flow);
         let cw_min = window_for(self.flows.count(), self.station.cw_min, self.floor);
@@ -67,7 +67,7 @@ impl SharedWindow {
         }
     }
 
-    /// Shows the flows as `name`, and the window.
+    /// Reports the number of flows as `name`, and the window.
     pub fn show(&self, name: &'static str, see: &mut dyn FnMut(&'static str, f64)) {
         see(name, f64::from(self.flows.count()));
         see("cw_min_slots", f64::from(self.cw_min));
@@ -82,7 +82,7 @@ pub struct DynamicCw {
 }
 
 impl DynamicCw {
-    /// At an access point.
+    /// The scheme of one access point.
     #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         Self {

@@ -1,16 +1,16 @@
-//! Dynamic contention windows for EDCA: real-time traffic goes first, and the access point's window for the rest
-//! follows the number of flows.
+//! Dynamic contention windows for EDCA: real-time traffic has priority, and the access point's window for all other
+//! traffic follows the number of flows.
 //!
 //! Source: B. A. H. S. Abeysekera, T. Matsuda and T. Takine, "Dynamic Contention Window Control Scheme in IEEE 802.11e
 //! Wireless LANs", 2010, known here from its abstract: the minimum contention window of the access point's best-effort
-//! category is determined from the number of TCP flows, so that uplink and downlink TCP flows are equal, while what
-//! real-time traffic needs is kept by windows of its own.
+//! category is determined from the number of TCP flows, so that uplink and downlink TCP flows are equal, while windows
+//! of its own give real-time traffic what it needs.
 //!
-//! Readings, ours: each TCP flow that passes, in whichever direction, needs the access point's queue as much as one
-//! station's, for its data or its ACKs. So with n of them seen within `period` the window is that of
-//! [`super::dynamic_cw`] for n. Real-time traffic is UDP, with AIFSN 2 and a window of 7 to 15 slots on both
-//! sides, as AC_VO has it with CWmin 31 (table 9-137). The best-effort window does not fall below `floor`, 7, so
-//! that real-time traffic stays ahead.
+//! Our readings: each TCP flow, whatever its direction, needs the access point's queue as much as one station's, for
+//! its data or its ACKs. So with n flows seen within `period`, the window is that of [`super::dynamic_cw`] for n.
+//! Real-time traffic is UDP, with AIFSN 2 and a window of 7 to 15 slots on both sides, which are the values of AC_VO
+//! for a CWmin of 31 (table 9-137). The best-effort window does not fall below `floor`, 7, so that real-time traffic
+//! keeps its priority.
 
 use wifair_config::table;
 use wifair_packet::{Kind, Packet};
@@ -40,7 +40,7 @@ pub struct DynamicEdca {
 }
 
 impl DynamicEdca {
-    /// At an access point.
+    /// The scheme of one access point.
     #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         let station = Category { aifsn: 3, ..Category::dcf(facts.cw_min, facts.cw_max) };
@@ -71,7 +71,7 @@ mod tests {
     use super::super::testing::Bench;
     use super::*;
 
-    /// Two uploads and a download are three flows: 31 / 3 = 10.3; with six it would be 5.2, but the floor is 7.
+    /// Two uploads and a download are three flows: 31 / 3 = 10.3; six flows would give 5.2, but the floor is 7.
     #[test]
     fn all_tcp_flows_count() {
         let mut bench = Bench::new(|facts| DynamicEdca::new(&Params::default(), facts));

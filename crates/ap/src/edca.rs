@@ -1,15 +1,15 @@
-//! EDCA parameters: the access point gets ahead of its stations, and TCP ACKs of everything.
+//! EDCA parameters: the access point gets priority over its stations, and TCP ACKs over everything.
 //!
 //! Source: D. Leith, P. Clifford, D. Malone and A. Ng, "TCP Fairness in 802.11e WLANs", IEEE Communications Letters 9
-//! (11), 2005, known here from its summary in lee2007 and from later papers of the authors: uploads are made fair
-//! among each other by giving their ACKs at the access point a category with hardly any wait, and to downloads by
-//! letting the access point send a packet for each of them when it has won the medium (TXOP), with AIFS and CWmin to
-//! tune.
+//! (11), 2005, known here from its summary in lee2007 and from later papers of the authors. Uploads are made fair among
+//! each other by giving their ACKs at the access point a category with hardly any wait. Uploads and downloads are made
+//! fair to each other by letting the access point send, whenever it has won access, one packet for each download
+//! (TXOP), with AIFS and CWmin as tuning parameters.
 //!
-//! Readings, ours: ACKs have AIFSN 2 and a window of 3 to 7 slots, on both sides; stations' data have AIFSN 4. With
-//! `burst_by_downloads` the access point may send as many frames in a row as there are downloads, seen by data towards
-//! the air within `period`. All of it can be set, so that the parameters of the 802.11 standard's categories can be
-//! tried as well.
+//! Our readings: ACKs have AIFSN 2 and a window of 3 to 7 slots on both sides; the stations' data has AIFSN 4. With
+//! `burst_by_downloads` the access point may send as many frames in a row as there are downloads, counted by the flows
+//! with data towards the air within `period`. All of this can be set, for instance to the parameters of the access
+//! categories in the 802.11 standard.
 
 use wifair_config::table;
 use wifair_packet::{Kind, Packet};
@@ -49,7 +49,7 @@ pub struct Edca {
 }
 
 impl Edca {
-    /// At an access point.
+    /// The scheme of one access point.
     #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         let dcf = Category::dcf(facts.cw_min, facts.cw_max);

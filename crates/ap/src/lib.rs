@@ -1,17 +1,17 @@
-//! Schemes of the access point: what it does to packets that pass, before they are queued for the air or the wire.
+//! Schemes of the access point: what it does to passing packets before they are queued for the air or the wire.
 //!
-//! A scheme may change a packet (the receive window in an ACK), drop it, send packets of its own (a ping), and ask for
-//! other access parameters. Schemes of different kinds compose with each other and with any queue; of one kind there
-//! is one at most: who sets the window, who polices uplink data, who caps the clients, who sets the access parameters.
+//! A scheme may change a packet (the receive window in an ACK), drop it, send packets of its own (a ping), and request
+//! other channel access parameters. Schemes of different kinds combine with each other and with any queue; there is at
+//! most one of each kind: it sets the windows, polices uplink data, caps the clients, or sets the access parameters.
 //!
-//! What the world owes a scheme:
+//! The caller must call:
 //!
-//! - [`Schemes::introduce`] for each TCP connection before its first packet passes: segment size and window scale,
-//!   which an access point would read from the options of the SYN;
-//! - [`Schemes::pass`] for each packet that the access point has received, before it is queued; what is to be dropped
-//!   or was taken in belongs to the caller again;
+//! - [`Schemes::introduce`] for each TCP connection before its first packet passes, with the segment size and window
+//!   scale that an access point would read from the options of the SYN;
+//! - [`Schemes::pass`] for each packet that the access point has received, before it is queued; a packet that the
+//!   verdict drops or absorbs belongs to the caller again;
 //! - [`Schemes::on_timer`] at [`Schemes::next`];
-//! - after each of these calls, what [`Schemes::take_request`] asks for, until there is nothing more.
+//! - after each of these calls, [`Schemes::take_request`] until it returns nothing, and carry out the requests.
 
 mod b_over_n;
 mod bucket;
@@ -54,90 +54,90 @@ pub enum Toward {
     Wired,
 }
 
-/// How a packet passes the access point.
+/// The circumstances in which a packet passes the access point.
 #[derive(Clone, Copy, Debug)]
 pub struct Passage {
-    /// The present.
+    /// The current time.
     pub now: Time,
     /// Where the packet goes.
     pub toward: Toward,
     /// The station that it goes to or comes from.
     pub station: u32,
-    /// Packets that wait for the air in the access point.
+    /// Packets queued for the air at the access point.
     pub queued: usize,
 }
 
-/// What becomes of a packet.
+/// What happens to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on.
+    /// It is forwarded.
     Forward,
     /// It is dropped.
     Drop,
-    /// It was for the access point itself, which has it now.
+    /// It was addressed to the access point itself, which consumes it.
     Absorb,
 }
 
-/// What a scheme asks of the world.
+/// A request of a scheme to the world.
 #[derive(Clone, Debug)]
 pub enum Request {
-    /// To send an ICMP echo from the access point to one end of a flow. `packet.flow` names the flow; the world sets
-    /// `hop`. The end turns it round with [`wifair_packet::flag::ACK`] set and all else as it is; on its way back it
-    /// passes the access point, which keeps it ([`Verdict::Absorb`]).
+    /// Send an ICMP echo from the access point to one end of a flow. `packet.flow` names the flow; the world sets
+    /// `hop`. The end returns the packet with [`wifair_packet::flag::ACK`] set and otherwise unchanged; the access
+    /// point consumes the reply when it passes ([`Verdict::Absorb`]).
     Echo {
         /// The echo.
         packet: Packet,
-        /// To which end: the station's, or the one behind the wire.
+        /// The end: the station's, or the one in the wired network.
         toward: Toward,
     },
-    /// To let the access point contend by other parameters from its next frame on, for packets that do not go first.
+    /// Use other parameters for the access point's contention from its next frame on, except for packets with priority.
     Contend {
         /// The parameters.
         ap: Category,
     },
 }
 
-/// What a scheme may know of its access point when it is built.
+/// What a scheme knows about its access point when it is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
-    /// How much the queue for the air holds.
+    /// Capacity of the queue for the air.
     pub limit: Limit,
-    /// CWmin of the medium.
+    /// CWmin of the channel.
     pub cw_min: u32,
-    /// CWmax of the medium.
+    /// CWmax of the channel.
     pub cw_max: u32,
     /// Seed of the run.
     pub seed: u64,
-    /// Name of the access point, which names random streams too.
+    /// Name of the access point, from which random streams are named.
     pub name: &'a str,
 }
 
-/// What every scheme does.
+/// The interface of every scheme.
 pub trait Scheme {
-    /// A packet passes.
+    /// Handles a packet that passes.
     fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> Verdict;
 
-    /// A TCP connection will pass: `mss` bytes a segment, its receive windows to be shifted by `window_scale`.
+    /// Announces a TCP connection: `mss` bytes per segment, receive windows scaled by `window_scale`.
     fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
         let _ = (flow, mss, window_scale);
     }
 
-    /// When [`Scheme::on_timer`] wants to be called.
+    /// When [`Scheme::on_timer`] must be called.
     fn next(&self) -> Time {
         Time::NEVER
     }
 
-    /// The time of [`Scheme::next`] has come.
+    /// Called at the time that [`Scheme::next`] returned.
     fn on_timer(&mut self, now: Time, requests: &mut Vec<Request>) {
         let _ = (now, requests);
     }
 
-    /// How access point and stations contend from the start, if not by DCF.
+    /// The channel access parameters of access point and stations from the start; `None` for plain DCF.
     fn access(&self) -> Option<AccessPlan> {
         None
     }
 
-    /// Shows its state by name, for time series.
+    /// Reports state variables by name, for time series.
     fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         let _ = see;
     }
@@ -264,7 +264,7 @@ schemes! {
 }
 
 impl Schemes {
-    /// The schemes that `settings` name.
+    /// Builds the schemes that `settings` choose.
     #[must_use]
     pub fn new(settings: &Settings, facts: &Facts<'_>) -> Self {
         Self {
@@ -276,7 +276,7 @@ impl Schemes {
         }
     }
 
-    /// All of them, in the order in which packets meet them: those that drop come first.
+    /// Calls `what` for each scheme in the order in which packets meet them: those that drop come first.
     fn each(&mut self, mut what: impl FnMut(&mut dyn Scheme, &mut Vec<Request>)) {
         if let Some(scheme) = &mut self.client {
             what(scheme.as_mut(), &mut self.requests);
@@ -292,7 +292,7 @@ impl Schemes {
         }
     }
 
-    /// All of them by the key that chooses them.
+    /// The schemes with the keys that choose them.
     fn named(&self) -> impl Iterator<Item = (&'static str, &dyn Scheme)> {
         [
             ("client", self.client.as_deref().map(|scheme| scheme as &dyn Scheme)),
@@ -304,13 +304,13 @@ impl Schemes {
         .filter_map(|(key, scheme)| scheme.map(|scheme| (key, scheme)))
     }
 
-    /// Whether there is none, so that packets need not be shown.
+    /// Whether there is no scheme, so that packets need not be passed to [`Schemes::pass`].
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.named().next().is_none()
     }
 
-    /// A packet passes, on its way from the air or the wire to a queue.
+    /// Handles a packet that passes from the air or the wire to a queue.
     pub fn pass(&mut self, at: &Passage, packet: &mut Packet) -> Verdict {
         let mut verdict = Verdict::Forward;
         self.each(|scheme, requests| {
@@ -321,24 +321,24 @@ impl Schemes {
         verdict
     }
 
-    /// A TCP connection will pass: `mss` bytes a segment, its receive windows to be shifted by `window_scale`.
+    /// Announces a TCP connection: `mss` bytes per segment, receive windows scaled by `window_scale`.
     pub fn introduce(&mut self, flow: u32, mss: u16, window_scale: u8) {
         self.each(|scheme, _| scheme.introduce(flow, mss, window_scale));
     }
 
-    /// How access point and stations contend from the start, if not by DCF.
+    /// The channel access parameters of access point and stations from the start; `None` for plain DCF.
     #[must_use]
     pub fn access(&self) -> Option<AccessPlan> {
         self.access.as_ref().and_then(|scheme| scheme.access())
     }
 
-    /// When [`Schemes::on_timer`] is to be called.
+    /// When [`Schemes::on_timer`] must be called.
     #[must_use]
     pub fn next(&self) -> Time {
         self.named().map(|(_, scheme)| scheme.next()).min().unwrap_or(Time::NEVER)
     }
 
-    /// The time of [`Schemes::next`] has come.
+    /// Must be called at the time that [`Schemes::next`] returned.
     pub fn on_timer(&mut self, now: Time) {
         self.each(|scheme, requests| {
             if scheme.next() <= now {
@@ -347,12 +347,12 @@ impl Schemes {
         });
     }
 
-    /// What is asked of the world, oldest first.
+    /// The next request to the world, oldest first.
     pub fn take_request(&mut self) -> Option<Request> {
         if self.requests.is_empty() { None } else { Some(self.requests.remove(0)) }
     }
 
-    /// Shows the state of all schemes by name, for time series.
+    /// Reports the state variables of all schemes by name, for time series.
     pub fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         for (_, scheme) in self.named() {
             scheme.show(see);
@@ -376,7 +376,8 @@ mod tests {
         document.read::<Settings>().unwrap_or_else(|problems| panic!("{problems}"))
     }
 
-    /// B = 100 among four flows are 25 packets; what the limit on uplink data drops is not seen by the window scheme.
+    /// B = 100 among four flows gives 25 packets each; the window scheme does not see packets that the uplink limit
+    /// drops.
     #[test]
     fn schemes_of_different_kinds_compose() {
         let text = "window = 'b-over-n'\nuplink = 'rate-limit'\nrate-limit.mode = 'static'\n\
@@ -427,8 +428,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever passes: a window is never above what was offered nor, if that was a segment, below one; only
-        /// windows change; nothing but an answer to an echo is kept; and timers lie ahead.
+        /// Whatever passes: a window is never above the offered one, nor below one segment if a segment was offered;
+        /// only windows change; only echo replies are absorbed; and timers lie in the future.
         #[test]
         fn every_scheme_keeps_the_rules(
             settings in settings(),

@@ -1,10 +1,10 @@
 //! Rate cap: a token bucket for each client.
 //!
-//! Source, a suggestion in its section on policies: V. Kemerlis, E. Stefanis, G. Xylomenos and G. Polyzos, "Throughput
-//! Unfairness in TCP over WiFi", WONS 2006: the access point holds each client to the downlink rate that it would have
-//! if all clients heard equally well, for instance with Linux' traffic control. It was not tested there.
+//! Source: a suggestion, untested there, in the section on policies of V. Kemerlis, E. Stefanis, G. Xylomenos and G.
+//! Polyzos, "Throughput Unfairness in TCP over WiFi", WONS 2006: the access point limits each client to the downlink
+//! rate that it would have if all clients had equally good reception, for instance with Linux traffic control.
 //!
-//! Readings, ours: packets beyond the rate are dropped, not delayed. The default rate is half of what a single client
+//! Our readings: packets beyond the rate are dropped, not delayed. The default rate is half of what a single client
 //! near the access point got in that paper, 647,822 B/s.
 
 use wifair_config::{choice, table};
@@ -47,7 +47,7 @@ pub struct RateCap {
 }
 
 impl RateCap {
-    /// At an access point.
+    /// The scheme of one access point.
     #[must_use]
     pub fn new(params: &Params, _facts: &Facts<'_>) -> Self {
         Self { params: params.clone(), clients: vec![], dropped: 0 }
@@ -90,7 +90,8 @@ mod tests {
     use super::super::testing::Bench;
     use super::*;
 
-    /// 1.2 Mb/s are a packet of 1500 B each 10 ms. Client 1 is offered twice as many, client 2 half as many, for 10 s.
+    /// 1.2 Mb/s is one packet of 1500 B every 10 ms. Client 1 is offered twice that load, client 2 half of it, for 10
+    /// s.
     #[test]
     fn each_client_has_its_own_bucket() {
         let params = Params { rate: BitRate::from_kbps(1_200), depth: Bytes(1500), ..Params::default() };

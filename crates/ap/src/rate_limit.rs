@@ -1,20 +1,20 @@
-//! Rate limit on uplink data: a token bucket at the access point drops what uploads send beyond it.
+//! Rate limit on uplink data: a token bucket at the access point drops upload data that exceeds it.
 //!
 //! Source: N. Blefari-Melazzi, A. Detti, A. Ordine and S. Salsano, "Controlling TCP Fairness in WLAN access networks
 //! using a Rate Limiter approach", 2005, and with I. Habib, "TCP Fairness Issues in IEEE 802.11 Networks: Problem
-//! Analysis and Solutions Based on Rate Control", 2007, known here from their abstracts: a limiter in the access point
-//! on all uplink data, static or adaptive, so that downloads get their share. What is dropped has used the air
-//! already, which lee2007 holds against it.
+//! Analysis and Solutions Based on Rate Control", 2007, known here from their abstracts: the access point limits all
+//! uplink data, statically or adaptively, so that downloads get their share. lee2007 objects that a dropped packet has
+//! already used the air.
 //!
-//! Readings, ours. `static`: `rate` and `depth` are given. `adaptive`: every `period` the rate is set to the share of
-//! the uploads in what all flows together have carried in the period before,
+//! Our readings. `static`: `rate` and `depth` are given. `adaptive`: every `period` the rate is set to the uploads'
+//! share of what all flows together carried in the period before,
 //!
 //! ```text
 //! rate = headroom * n_u / (n_u + n_d) * (bytes up + bytes down) / period
 //! ```
 //!
-//! with n_u uploads and n_d downloads of which data was seen in that period; without downloads there is no limit.
-//! Only TCP data is limited, not ACKs.
+//! where n_u uploads and n_d downloads had data in that period; without downloads there is no limit. Only TCP data is
+//! limited, not ACKs.
 
 use wifair_config::{choice, table};
 use wifair_packet::{Kind, Packet};
@@ -70,7 +70,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// At an access point.
+    /// The scheme of one access point.
     #[must_use]
     pub fn new(params: &Params, _facts: &Facts<'_>) -> Self {
         Self {
@@ -143,7 +143,7 @@ mod tests {
         Packet { flow, payload: 1460, size: 1500, ..Packet::default() }
     }
 
-    /// 1.2 Mb/s are a packet of 1500 B each 10 ms; offered are three times as many for 10 s. Downlink data passes.
+    /// 1.2 Mb/s is one packet of 1500 B every 10 ms; three times that load is offered for 10 s. Downlink data passes.
     #[test]
     fn uploads_are_limited_to_the_rate() {
         let params = Params {
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(passed, [1000, 3000]);
     }
 
-    /// In the first second two uploads send 300 and one download 300 packets of 12,000 bit: 7.2 Mb/s, of which the
+    /// In the first second two uploads send 300 packets each of 12,000 bit and one download 300: 7.2 Mb/s, of which the
     /// uploads' share is two thirds.
     #[test]
     fn the_adaptive_rate_is_the_share_of_the_uploads() {

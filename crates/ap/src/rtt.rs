@@ -1,17 +1,17 @@
-//! Round-trip times as the access point can know them.
+//! Round-trip times as an access point can determine them.
 //!
-//! The access point stands in the middle of a connection; its round-trip time is the sum of two, to either end.
-//! Three ways to know it:
+//! The access point is in the middle of a connection; the round-trip time is the sum of those from the access point to
+//! either end. There are three ways to determine it:
 //!
-//! - `handshake`: from the SYN (or the first data, where there is none) to its ACK is the receiver's side, from that
-//!   ACK to what the sender then sends the sender's side. What follows measures the receiver's side again and again,
-//!   but not the sender's: of data in flight the access point cannot tell which ACK it answers.
-//! - `ping`: an ICMP echo to each end when the flow appears, through the queue like every packet. One that gets lost
-//!   is sent again after a second.
-//! - `given`.
+//! - `handshake`: the time from the SYN (or the first data, if there is none) to its ACK is the receiver's side; the
+//!   time from that ACK to what the sender then sends is the sender's side. Later packets measure the receiver's side
+//!   again and again, but not the sender's: once data is in flight, the access point cannot tell which ACK it answers.
+//! - `ping`: an ICMP echo to each end when the flow appears, through the queue like every packet. A lost echo is
+//!   repeated after a second.
+//! - `given`: set in the scenario.
 //!
-//! Measured times contain the waiting of the moment. Of several the least is kept, as the scheme of lee2007 wants the
-//! time of propagation and service alone, or the first, or the latest.
+//! Measured times include the queueing delay of the moment. Of several measurements the smallest is kept, because the
+//! scheme of lee2007 needs propagation and service time only; the first or the latest can be chosen instead.
 
 use wifair_config::choice;
 use wifair_packet::{Kind, Packet, flag};
@@ -45,15 +45,15 @@ choice! {
 
 /// An ICMP echo as `ping` sends it: 56 B of data, 8 B of ICMP, 20 B of IP.
 const ECHO_SIZE: u16 = 84;
-/// After how long a lost echo is sent again.
+/// The time after which a lost echo is repeated.
 const ECHO_AGAIN: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, Default)]
 enum Phase {
-    /// A new segment of the data sender will be timed.
+    /// The next new segment of the data sender will be timed.
     #[default]
     Idle,
-    /// The segment that ends at `end` passed `at`.
+    /// The segment that ends at `end` passed at time `at`.
     Timing { end: u64, syn: bool, at: Time },
 }
 
@@ -78,11 +78,11 @@ struct Flow {
     phase: Phase,
     /// The highest offset of data that passed.
     highest: u64,
-    /// The ACK to which the sender's first answer is awaited passed then.
+    /// When the ACK passed whose first answer from the sender is awaited.
     answered: Option<Time>,
-    /// Sides of the data sender and receiver, or of the air and the wire for pings.
+    /// The sides of data sender and receiver; for pings those of the air and the wire.
     sides: [Side; 2],
-    /// Whether an answer to an echo is awaited, from the air and from the wire.
+    /// Whether an echo reply is awaited from the air and from the wire.
     awaited: [bool; 2],
     /// When the next echo is due.
     due: Time,
@@ -102,7 +102,7 @@ impl Default for Flow {
     }
 }
 
-/// Round-trip times of all flows.
+/// The round-trip times of all flows.
 #[derive(Clone, Debug)]
 pub struct RttMeter {
     source: Source,
@@ -110,12 +110,12 @@ pub struct RttMeter {
     given: Option<Duration>,
     every: Option<Duration>,
     flows: Vec<Flow>,
-    /// When the next echo is due, at the earliest.
+    /// The earliest time at which an echo is due.
     next: Time,
 }
 
 impl RttMeter {
-    /// Nothing is known yet. Pings are repeated `every` so often, if at all.
+    /// A meter that knows nothing yet. Pings are repeated at the interval `every`, if given.
     pub const fn new(source: Source, keep: Keep, given: Option<Duration>, every: Option<Duration>) -> Self {
         Self { source, keep, given, every, flows: vec![], next: Time::NEVER }
     }
@@ -136,7 +136,7 @@ impl RttMeter {
         Some(a.rtt? + b.rtt?)
     }
 
-    /// A packet passes. Says whether it is an answer to an echo, so that it goes no further.
+    /// Handles a packet that passes. Returns true if it is an echo reply, which is not forwarded.
     pub fn watch(&mut self, at: &Passage, packet: &Packet, requests: &mut Vec<Request>) -> bool {
         match self.source {
             Source::Given => false,
@@ -171,7 +171,7 @@ impl RttMeter {
                 }
                 match flow.phase {
                     Phase::Idle if is_new => flow.phase = Phase::Timing { end: packet.end(), syn, at: now },
-                    // Sent again: which of them an ACK answers is not known (Karn). A SYN is timed anew.
+                    // A retransmission: it is not known which copy an ACK answers (Karn). A SYN is timed anew.
                     Phase::Timing { end, syn: false, .. } if packet.seq < end && !is_new => flow.phase = Phase::Idle,
                     Phase::Timing { syn: true, .. } if syn => {
                         flow.phase = Phase::Timing { end: packet.end(), syn, at: now };
@@ -203,7 +203,7 @@ impl RttMeter {
         }
     }
 
-    /// Sends an echo to both sides of a flow.
+    /// Sends an echo to both ends of a flow.
     fn ask(&mut self, now: Time, number: u32, requests: &mut Vec<Request>) {
         for toward in [Toward::Air, Toward::Wired] {
             let packet =
@@ -216,7 +216,7 @@ impl RttMeter {
         self.next = self.next.min(now + ECHO_AGAIN);
     }
 
-    /// An answer to an echo comes back from the side from which it goes on to the other.
+    /// Handles an echo reply, which arrives from one side on its way to the other. Returns false for other packets.
     fn hear(&mut self, at: &Passage, packet: &Packet) -> bool {
         if !packet.has(flag::ACK) {
             return false;
@@ -233,12 +233,12 @@ impl RttMeter {
         true
     }
 
-    /// When [`RttMeter::on_timer`] wants to be called.
+    /// When [`RttMeter::on_timer`] must be called.
     pub const fn next(&self) -> Time {
         self.next
     }
 
-    /// Asks again where an answer is missing, and where it is time to. Flows that are not active are forgotten.
+    /// Sends echoes that are due: repeats of unanswered ones, and periodic ones. Inactive flows are removed.
     #[allow(clippy::cast_possible_truncation)]
     pub fn on_timer(&mut self, now: Time, is_active: impl Fn(u32) -> bool, requests: &mut Vec<Request>) {
         self.next = Time::NEVER;
@@ -276,7 +276,7 @@ mod tests {
         Packet { kind, seq, payload, ack, flags, ..Packet::default() }
     }
 
-    /// Passes packets at their times and lists what is known after each, in ms.
+    /// Passes packets at their times, and lists the known round-trip time after each, in ms.
     fn follow(meter: &mut RttMeter, packets: &[(u64, Packet)]) -> Vec<Option<u64>> {
         let mut known = vec![];
         for (time, packet) in packets {
@@ -286,8 +286,8 @@ mod tests {
         known
     }
 
-    /// SYN at 10 ms, SYN-ACK at 17 ms (7 ms to the receiver and back), first data at 30 ms (13 ms to the sender): 20
-    /// ms. Then data of 30 ms is acknowledged at 35 ms: 5 + 13.
+    /// SYN at 10 ms, SYN-ACK at 17 ms (7 ms to the receiver and back), first data at 30 ms (13 ms to the sender and
+    /// back): 20 ms. Then data sent at 30 ms is acknowledged at 35 ms: 5 + 13.
     #[test]
     fn a_handshake_shows_both_sides() {
         let trace = [
@@ -301,7 +301,8 @@ mod tests {
         assert_eq!(run(Keep::First), [None, None, Some(20), Some(20)]);
     }
 
-    /// Two segments at once, the first of them acknowledged after 7 ms, what that releases 13 ms later.
+    /// Two segments are sent at once; the first is acknowledged after 7 ms, and the data that this ACK releases comes
+    /// 13 ms later.
     #[test]
     fn without_handshake_the_first_data_is_timed() {
         let trace = [
@@ -315,7 +316,7 @@ mod tests {
         assert_eq!(known, [None, None, None, None, Some(20)]);
     }
 
-    /// The first segment is sent again at 50 ms, so the ACK at 55 ms is of unknown age. The next new one is timed.
+    /// The first segment is retransmitted at 50 ms, so the ACK at 55 ms is ambiguous. The next new segment is timed.
     #[test]
     fn a_segment_that_was_sent_again_is_not_timed() {
         let trace = [
@@ -330,7 +331,7 @@ mod tests {
         assert_eq!(known, [None, None, None, None, None, Some(20)]);
     }
 
-    /// Echoes at 5 ms; the station answers after 3 ms, the server after 40 ms.
+    /// Echoes are sent at 5 ms; the station answers after 3 ms, the server after 40 ms.
     #[test]
     fn pings_to_both_ends_add_up() {
         let mut meter = meter(Source::Ping, Keep::Minimum, Some(Duration::from_secs(3)));
@@ -351,7 +352,7 @@ mod tests {
         assert!(meter.watch(&at(ms(45), Toward::Air), &answer(echoes[1].0), &mut requests));
         assert_eq!(meter.rtt(0), Some(Duration::from_millis(43)));
 
-        // The first deadline has nothing to do any more; the next echoes go 3 s after the answers.
+        // Nothing is due at the first deadline any more; the next echoes are sent 3 s after the replies.
         meter.on_timer(ms(1005), |_| true, &mut requests);
         assert_eq!((requests.len(), meter.next()), (2, ms(3045)));
         meter.on_timer(ms(3045), |_| true, &mut requests);

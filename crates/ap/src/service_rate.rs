@@ -11,9 +11,9 @@
 //! ```
 //!
 //! every frame with preamble and PHY header. The paper gives 3868 us for the sum. Its equations with its table give
-//! 4189.5 us: control frames are listed with 24 B of PHY overhead on top of preamble and header, and 1040 B of data
-//! already hold the TCP/IP header that equation 5 adds. 3868 us comes out if one backoff of a window of 32 slots is
-//! counted for the pair, a propagation delay for each of the eight frames, and the TCP/IP header once.
+//! 4189.5 us: control frames are listed with 24 B of PHY overhead on top of preamble and header, and the 1040 B of data
+//! already include the TCP/IP header that equation 5 adds. The published 3868 us results if one backoff from a window
+//! of 32 slots is counted for the pair, a propagation delay for each of the eight frames, and the TCP/IP header once.
 
 use wifair_units::Duration;
 
@@ -25,7 +25,7 @@ pub const PUBLISHED: Duration = Duration::from_micros(3868);
 pub struct Table {
     /// Slot.
     pub slot_us: f64,
-    /// Propagation delay, listed but in no equation: counted for each frame if not zero.
+    /// Propagation delay: listed, but in no equation; counted once per frame if not zero.
     pub propagation_us: f64,
     /// Preamble and PHY header.
     pub plcp_us: f64,
@@ -35,7 +35,7 @@ pub struct Table {
     pub sifs_us: f64,
     /// CWmin, in slots.
     pub cw_min: f64,
-    /// Backoffs that a pair of data and ACK takes.
+    /// Backoffs per pair of data and ACK.
     pub backoffs: f64,
     /// MAC overhead of a data frame.
     pub mac_bytes: f64,
@@ -45,7 +45,7 @@ pub struct Table {
     pub cts_bytes: f64,
     /// TCP/IP header.
     pub header_bytes: f64,
-    /// What a data packet holds beside [`Table::header_bytes`].
+    /// Size of a data packet beyond [`Table::header_bytes`].
     pub data_bytes: f64,
     /// Data rate.
     pub data_mbps: f64,
@@ -54,7 +54,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Table 1, read as equations 5 to 7 say.
+    /// Table 1, read literally with equations 5 to 7.
     pub const LITERAL: Self = Self {
         slot_us: 20.0,
         propagation_us: 0.0,

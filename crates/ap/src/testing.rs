@@ -30,19 +30,19 @@ impl<S: Scheme> Bench<S> {
         (verdict, packet)
     }
 
-    /// A segment of 1000 B goes up.
+    /// Sends a segment of 1000 B upwards.
     pub fn data(&mut self, flow: u32, seq: u64) {
         let packet = Packet { flow, seq, payload: 1000, size: 1040, ..Packet::default() };
         self.pass(Toward::Wired, flow, packet);
     }
 
-    /// An ACK that offers 60 packets comes down; as it leaves the access point.
+    /// Sends an ACK that advertises 60 packets downwards; returns it as it leaves the access point.
     pub fn ack(&mut self, flow: u32, ack: u64) -> Packet {
         let packet = Packet { flow, ack, size: 40, window: 60_000, kind: Kind::Ack, ..Packet::default() };
         self.pass(Toward::Air, flow, packet).1
     }
 
-    /// What the scheme shows by that name.
+    /// The state variable that the scheme reports under this name.
     pub fn shown(&self, name: &str) -> f64 {
         let mut found = None;
         self.scheme.show(&mut |shown, value| {

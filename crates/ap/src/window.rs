@@ -1,13 +1,14 @@
 //! The receive window in an ACK, in packets.
 //!
-//! The header field counts bytes, shifted by the connection's scale (RFC 7323, section 2); the schemes count packets.
-//! A rewritten window is never above what the receiver offered and, where it offered as much, never below a segment.
+//! The header field counts bytes, shifted by the connection's scale (RFC 7323, section 2); the schemes count packets. A
+//! rewritten window is never above what the receiver offered and never below one segment, unless the receiver itself
+//! offered less.
 //!
-//! A window may shrink below what is in flight, as in the papers, whose connections carry data one way. Of a connection
-//! that carries data both ways no window takes back what it has offered (RFC 9293, section 3.8.6): it shrinks as
-//! the data that it allowed comes in. Linux, whose window has been taken back, numbers its ACKs by the end of that
-//! window; the other end, whose window has been taken back too, finds them old and ignores them, and both wait for
-//! ever.
+//! A window may shrink below what is in flight, as in the papers, whose connections carry data one way. On a connection
+//! that carries data both ways, a window is never taken back (RFC 9293, section 3.8.6): it shrinks only as the data
+//! that it allowed arrives. The reason is a deadlock: Linux, when its window has been taken back, numbers its ACKs by
+//! the end of that window; if the other end's window has been taken back too, it ignores these ACKs as old, and both
+//! wait for ever.
 
 use wifair_config::Limit;
 use wifair_packet::{Kind, Packet, flag};
@@ -15,30 +16,30 @@ use wifair_units::{Duration, Time};
 
 use super::counter::FlowCounter;
 
-/// Segment size of a connection that was not introduced and sent no data yet (RFC 9293, section 3.7.1).
+/// Segment size of a connection that was not introduced and has sent no data yet (RFC 9293, section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
-/// IP and TCP headers, in bytes: what a segment takes beyond its payload where a buffer counts bytes.
+/// IP and TCP headers, in bytes: added to the payload of each segment where a buffer counts bytes.
 const HEADERS: u64 = 40;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Connection {
     mss: u16,
     scale: u8,
-    /// Whether segments of each direction carry payload, and up to where those of the other one have allowed it: the
-    /// direction of the data first.
+    /// For each direction (that of the data first): whether its segments carry payload, and the offset up to which the
+    /// opposite direction has allowed it to send.
     carries: [bool; 2],
     allowed: [u64; 2],
 }
 
-/// What must be known of the connections to change their windows.
+/// The facts about each connection that are needed to change its windows.
 #[derive(Clone, Debug, Default)]
 pub struct Windows {
     connections: Vec<Connection>,
 }
 
 impl Windows {
-    /// A connection has `mss` bytes a segment and this window scale; 0 bytes say that it is a new one, of which nothing
-    /// is known yet.
+    /// Sets the segment size in bytes and the window scale of a connection; `mss` is 0 for a new connection, of which
+    /// nothing is known yet.
     pub fn introduce(&mut self, flow: u32, mss: u16, scale: u8) {
         let connection = self.connection(flow);
         if mss == 0 {
@@ -54,7 +55,8 @@ impl Windows {
         &mut self.connections[flow as usize]
     }
 
-    /// A packet passes; of a connection that was not introduced the largest payload is taken for its segment size.
+    /// Handles a packet that passes. For a connection that was not introduced, the largest payload counts as its
+    /// segment size.
     pub fn watch(&mut self, packet: &Packet) {
         let connection = self.connection(packet.flow);
         if packet.kind == Kind::Data {
@@ -70,7 +72,7 @@ impl Windows {
         }
     }
 
-    /// How many packets of `flow` fill a buffer.
+    /// The number of packets of `flow` that fill a buffer.
     #[allow(clippy::cast_precision_loss)]
     pub fn buffer(&mut self, flow: u32, limit: Limit) -> f64 {
         match limit {
@@ -79,10 +81,10 @@ impl Windows {
         }
     }
 
-    /// Lets the ACK offer no more than `packets`, and says how many that are: the whole number below, one at least.
+    /// Limits the window in the ACK to `packets`, rounded down, but at least one; returns that number.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn clamp(&mut self, ack: &mut Packet, packets: f64) -> u64 {
-        // A share that is 12 but for rounding is 12.
+        // The tolerance keeps a share of 12 from becoming 11 by rounding.
         let packets = ((packets + 1e-9).floor() as u64).max(1);
         let mss = u64::from(self.mss(ack.flow));
         let scale = self.connection(ack.flow).scale;
@@ -101,7 +103,7 @@ impl Windows {
     }
 }
 
-/// What every scheme keeps that sets windows by the number of flows and a buffer.
+/// The state of every scheme that sets windows from the number of flows and a buffer.
 #[derive(Clone, Debug)]
 pub struct WindowControl {
     buffer: Limit,
@@ -111,18 +113,18 @@ pub struct WindowControl {
 }
 
 impl WindowControl {
-    /// With this buffer, and flows that count for `period` after they were seen.
+    /// `buffer` is what the flows share; a flow counts for `period` after it was last seen.
     pub fn new(buffer: Limit, period: Duration) -> Self {
         Self { buffer, counter: FlowCounter::new(period), windows: Windows::default(), window: 0 }
     }
 
-    /// A connection has `mss` bytes a segment and this window scale.
+    /// Sets the segment size in bytes and the window scale of a connection.
     pub fn introduce(&mut self, flow: u32, mss: u16, scale: u8) {
         self.windows.introduce(flow, mss, scale);
     }
 
-    /// A packet passes. How many packets of its flow fill the buffer, if it acknowledges: an ACK, or a segment of a
-    /// connection that carries data both ways.
+    /// Handles a packet that passes. If it acknowledges (an ACK, or a segment of a connection that carries data both
+    /// ways), returns the number of packets of its flow that fill the buffer.
     pub fn see(&mut self, now: Time, packet: &Packet) -> Option<f64> {
         if matches!(packet.kind, Kind::Data | Kind::Ack) {
             self.counter.see(now, packet.flow);
@@ -131,24 +133,24 @@ impl WindowControl {
         acknowledges(packet).then(|| self.windows.buffer(packet.flow, self.buffer))
     }
 
-    /// Flows that are active.
+    /// The number of active flows.
     pub fn n(&self) -> f64 {
         f64::from(self.counter.count())
     }
 
-    /// Lets the ACK offer no more than `packets`.
+    /// Limits the window in the ACK to `packets`.
     pub fn clamp(&mut self, ack: &mut Packet, packets: f64) {
         self.window = self.windows.clamp(ack, packets);
     }
 
-    /// Shows its state by name.
+    /// Reports state variables by name.
     pub fn show(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("n", self.n());
         see("window_packets", self.window as f64);
     }
 }
 
-/// Whether the window of a packet counts. Segments of simulated connections, which carry data one way, offer none.
+/// Whether a packet advertises a window. Data segments of simulated connections, which carry data one way, do not.
 fn acknowledges(packet: &Packet) -> bool {
     packet.kind == Kind::Ack || (packet.kind == Kind::Data && packet.has(flag::ACK) && packet.window > 0)
 }
@@ -180,8 +182,8 @@ mod tests {
         assert_eq!(clamped(1448, 7, 100, 15.0), 100, "not above what was offered");
     }
 
-    /// Half of a buffer for 20 packets, when another flow comes: at once where data goes one way, and as what was
-    /// allowed comes in where it goes both ways.
+    /// Another flow arrives and halves the share of a 20-packet buffer: the window falls at once where data goes one
+    /// way, and as the allowed data arrives where it goes both ways.
     #[test]
     fn nothing_is_taken_back_where_data_goes_both_ways() {
         for (payload, expected) in [(0, [20_000, 10_000, 10_000, 10_000]), (1000, [20_000, 20_000, 15_000, 10_000])] {
@@ -201,7 +203,7 @@ mod tests {
         }
     }
 
-    /// A segment of a connection that carries data both ways acknowledges, too; one without a window does not.
+    /// A segment of a connection that carries data both ways also acknowledges; one without a window does not.
     #[test]
     fn segments_that_acknowledge_count() {
         let mut control = WindowControl::new(Limit::Packets(20), Duration::from_secs(5));

@@ -1,25 +1,26 @@
-//! Wmax/n: every flow gets an equal part of what the access point's buffer and the path hold together.
+//! Wmax/n: every flow gets an equal share of the packets that the access point's buffer and the path hold together.
 //!
 //! Source: E. Lee, H. Lim, S. Seok and C. Kang, "A Scheme for Enhancing TCP Fairness and Throughput in IEEE 802.11
-//! WLANs", 2007, section 5, after T. V. Lakshman and U. Madhow, 1997. In every ACK that passes, in either direction,
+//! WLANs", 2007, section 5, after T. V. Lakshman and U. Madhow, 1997. The scheme sets in every ACK that passes, in
+//! either direction,
 //!
 //! ```text
 //! Wmax = B + mu * RTT                                                          (3) [packets]
 //! window = min(window, floor(Wmax / n))                                            [packets]
 //! ```
 //!
-//! with the buffer B in packets, the service rate mu, the flow's own round-trip time and n active flows. At 100
-//! packets, mu = 1 / 3868 us and 100 ms: Wmax = 125.85 packets.
+//! where B is the buffer in packets, mu the service rate, RTT the flow's own round-trip time and n the number of active
+//! flows. For 100 packets, mu = 1 / 3868 us and 100 ms: Wmax = 125.85 packets.
 //!
 //! Readings:
 //!
-//! - Equation 8 adds packets and bits; here all is in packets.
-//! - RTT is that of propagation and service (equation 2), so the least of what is measured counts. Before it
-//!   is known Wmax is B. If flows differ in RTT, each has its own Wmax.
-//! - mu: the published 3868 us; or the paper's equations taken literally, 4189.5 us (see [`service_rate`]);
-//!   or given; or measured, as data packets of all flows per second that pass the access point, over the last full
-//!   second.
-//! - At least one segment is left. Windows in SYN and SYN-ACK are changed too.
+//! - Equation 8 adds packets and bits; here everything is in packets.
+//! - RTT covers propagation and service only (equation 2), so the smallest measured value is used. Before one is known,
+//!   Wmax is B. Flows with different RTTs have different Wmax.
+//! - mu is the published 1 / 3868 us; or the result of the paper's equations taken literally, 1 / 4189.5 us (see
+//!   [`service_rate`]); or given; or measured, as the data packets per second of all flows that passed the access point
+//!   during the last full second.
+//! - The window is never below one segment. Windows in SYN and SYN-ACK are changed too.
 
 use wifair_config::{Limit, choice, table};
 use wifair_packet::{Kind, Packet};
@@ -76,7 +77,7 @@ table! {
     }
 }
 
-/// Over what time the service rate is measured.
+/// The interval over which the service rate is measured.
 const MEASURED_OVER: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug)]
@@ -117,10 +118,10 @@ pub struct WmaxOverN {
 }
 
 impl WmaxOverN {
-    /// At an access point.
+    /// The scheme of one access point.
     ///
     /// # Panics
-    /// If a service time is to be given and is not, which the table of parameters does not let happen.
+    /// If the service time is to be given but is absent, which the table of parameters rules out.
     #[must_use]
     pub fn new(params: &Params, facts: &Facts<'_>) -> Self {
         let fixed = |time: Duration| Rate::Fixed(1.0 / time.as_secs());
@@ -219,7 +220,7 @@ mod tests {
         assert!((bench.shown("mu_packets_per_s") - 238.69).abs() < 0.01);
     }
 
-    /// 200 data packets pass in each second of two; the ACK at 2 s sees 200/s: Wmax = 100 + 200 * 0.5.
+    /// 200 data packets pass in each of two seconds; the ACK at 2 s sees 200/s: Wmax = 100 + 200 * 0.5.
     #[test]
     fn a_measured_service_rate() {
         let mut bench = Bench::new(|facts| WmaxOverN::new(&Params { mu: Mu::Measured, ..given(500) }, facts));
@@ -231,7 +232,8 @@ mod tests {
         assert!((wmax(&bench) - 200.0).abs() < 1e-9, "{}", wmax(&bench));
     }
 
-    /// Without a round-trip time it is B/n; 40 ms to the receiver and 60 ms to the sender make it 125.85 packets.
+    /// Without a round-trip time the window is B/n; 40 ms to the receiver and 60 ms to the sender give Wmax = 125.85
+    /// packets.
     #[test]
     fn the_round_trip_time_comes_from_the_first_exchange() {
         let mut bench = Bench::new(|facts| WmaxOverN::new(&Params::default(), facts));
