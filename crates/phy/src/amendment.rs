@@ -1,4 +1,4 @@
-//! From what users write, `802.11ax` with MCS 11 and 80 MHz, to a mode.
+//! Builds modes from user input, such as `802.11ax` with MCS 11 and 80 MHz.
 
 use std::fmt::Display;
 
@@ -9,7 +9,7 @@ use crate::{
     ModeError, OfdmMode, TxMode, VhtMode,
 };
 
-/// A PHY by the amendment that brought it.
+/// A PHY, named by the amendment that introduced it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Amendment {
     /// 802.11b: DSSS and CCK in 2.4 GHz.
@@ -28,22 +28,22 @@ pub enum Amendment {
     Be,
 }
 
-/// A mode as asked for; what is absent gets the default of the amendment.
+/// A requested mode; absent parts get the amendment's defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ModeRequest {
-    /// 2.4, 5 or 6 GHz; 2.4 for b and g, 5 for all others.
+    /// 2.4, 5 or 6 GHz; default 2.4 for b and g, 5 for all others.
     pub band: Option<Band>,
-    /// In MHz; 20.
+    /// In MHz; default 20.
     pub width_mhz: Option<u32>,
-    /// MCS, needed from 802.11n on.
+    /// MCS; required from 802.11n on.
     pub mcs: Option<u32>,
-    /// Data rate, needed for a, b and g.
+    /// Data rate; required for a, b and g.
     pub rate: Option<BitRate>,
-    /// Spatial streams; in 802.11n as the MCS says, else 1.
+    /// Spatial streams; in 802.11n determined by the MCS, otherwise 1 by default.
     pub streams: Option<u32>,
-    /// Guard interval; 800 ns.
+    /// Guard interval; default 800 ns.
     pub guard_interval: Option<Duration>,
-    /// 1, 2 or 4, HE and EHT.
+    /// Long training field 1x, 2x or 4x; HE and EHT.
     pub ltf: Option<u32>,
     /// HT-greenfield format.
     pub greenfield: bool,
@@ -53,12 +53,12 @@ pub struct ModeRequest {
     pub dcm: bool,
     /// Extended range, HE: 242 or 106 tones.
     pub extended_range: Option<u32>,
-    /// Code; BCC where the standard has it.
+    /// Code; BCC by default where the standard allows it.
     pub coding: Option<Coding>,
 }
 
 impl Amendment {
-    /// All, in the order of their years.
+    /// All amendments, oldest first.
     pub const ALL: [Self; 7] = [Self::B, Self::A, Self::G, Self::N, Self::Ac, Self::Ax, Self::Be];
 
     /// As in `802.11ax`.
@@ -94,7 +94,7 @@ impl Amendment {
         }
     }
 
-    /// Widths, narrowest first, in any band.
+    /// The widths in any band, narrowest first.
     #[must_use]
     pub const fn widths(self) -> &'static [ChannelWidth] {
         let count = match self {
@@ -117,7 +117,7 @@ impl Amendment {
         }
     }
 
-    /// Highest MCS; `None` where there are only rates.
+    /// Highest MCS; `None` if there are only rates.
     #[must_use]
     pub const fn highest_mcs(self) -> Option<u8> {
         match self {
@@ -129,7 +129,7 @@ impl Amendment {
         }
     }
 
-    /// Data rates; empty where there are MCSs.
+    /// Data rates; empty if there are MCSs.
     #[must_use]
     pub fn rates(self) -> Vec<BitRate> {
         let mut rates: Vec<BitRate> = match self {
@@ -142,7 +142,7 @@ impl Amendment {
         rates
     }
 
-    /// The band and mode that `request` asks for, or which ones exist.
+    /// The band and mode that `request` asks for; the error says which ones exist.
     pub fn mode(self, request: &ModeRequest) -> Result<(Band, TxMode), ModeError> {
         self.refuse_foreign(request)?;
         let band = self.band(request)?;
@@ -273,7 +273,7 @@ impl Amendment {
         mode.with_format(format).map(TxMode::Ht)
     }
 
-    /// Refuses what this amendment does not know.
+    /// Refuses options that this amendment does not have.
     fn refuse_foreign(self, request: &ModeRequest) -> Result<(), ModeError> {
         let by_rate = self.highest_mcs().is_none();
         let rules: [(bool, &'static str, &str); 9] = [
@@ -307,7 +307,7 @@ fn ltf(multiple: u32) -> Result<Ltf, ModeError> {
         .ok_or_else(|| ModeError::new("ltf", format!("no {multiple}x LTF: there are 1x, 2x and 4x (1, 2 and 4)")))
 }
 
-/// `1, 2 and 3`.
+/// A list in words: `1, 2 and 3`.
 pub(crate) fn list<T: Display>(items: &[T]) -> String {
     let texts: Vec<String> = items.iter().map(ToString::to_string).collect();
     match texts.as_slice() {

@@ -1,4 +1,4 @@
-//! What depends on the band: interframe spaces, slots, the signal extension.
+//! Properties of a band: interframe spaces, slots, the signal extension.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ impl Band {
         Duration::from_micros(if matches!(self, Self::Ghz2_4) { 10 } else { 16 })
     }
 
-    /// aSlotTime: 9 us; 20 us in 2.4 GHz beside stations that know no short slot (tables 16-4, 17-21, 18-5).
+    /// aSlotTime: 9 us; 20 us in 2.4 GHz if a station without short slots is present (tables 16-4, 17-21, 18-5).
     #[must_use]
     pub const fn slot(self, long: bool) -> Duration {
         Duration::from_micros(if matches!(self, Self::Ghz2_4) && long { 20 } else { 9 })
@@ -54,7 +54,8 @@ impl Band {
         self.sifs() + self.slot(long_slot) * aifsn
     }
 
-    /// The silence that ends every OFDM PPDU in 2.4 GHz, 6 us, so that SIFS is as long as in 5 GHz (18.3.2.4, 19.3.2).
+    /// Silence of 6 us at the end of every OFDM PPDU in 2.4 GHz, which makes SIFS effectively as long as in 5 GHz
+    /// (18.3.2.4, 19.3.2).
     #[must_use]
     pub const fn signal_extension(self) -> Duration {
         Duration::from_micros(if matches!(self, Self::Ghz2_4) { 6 } else { 0 })

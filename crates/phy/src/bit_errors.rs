@@ -1,4 +1,4 @@
-//! How many bits go wrong at a ratio of signal to noise and interference (SINR).
+//! Bit error rates by the signal to interference and noise ratio (SINR).
 //!
 //! White Gaussian noise, ideal receivers. Sources:
 //!
@@ -6,11 +6,11 @@
 //!   5.2.8: DBPSK exactly, DQPSK by its approximation for Gray coding).
 //! - CCK at 5.5 and 11 Mb/s: 16-ary biorthogonal signals (Proakis, 5.2.2), at 11 Mb/s two of them at half the power
 //!   each: R. Golmie et al., NIST, for IEEE Std 802.15.2; G. Pei and T. Henderson, "Validation of ns-3 802.11b PHY
-//!   model", Boeing, 2009, who hold these formulas against measurements of chips in CMU's channel emulator.
-//! - OFDM: coherent PSK and QAM on each subcarrier, and the union bound for hard decisions of the convolutional code of
-//!   rate 1/2 and constraint length 7 and of its punctured versions, with the weights of P. Frenger et al., "Multi-rate
-//!   Convolutional Codes", Chalmers, 1998, tables 3.1: G. Pei and T. Henderson, "Validation of OFDM error rate model in
-//!   ns-3", Boeing, 2010 (L. Miller, NIST).
+//!   model", Boeing, 2009, who compare these formulas with measurements of chips in CMU's channel emulator.
+//! - OFDM: coherent PSK and QAM on each subcarrier, and the union bound for hard-decision decoding of the convolutional
+//!   code of rate 1/2 and constraint length 7 and of its punctured versions, with the weights of P. Frenger et al.,
+//!   "Multi-rate Convolutional Codes", Chalmers, 1998, tables 3.1: G. Pei and T. Henderson, "Validation of OFDM error
+//!   rate model in ns-3", Boeing, 2010 (L. Miller, NIST).
 //!
 //! SINR is the ratio in the receiver's bandwidth: 22 MHz for DSSS and CCK, 20 MHz for OFDM.
 
@@ -21,7 +21,7 @@ use wifair_units::BitRate;
 
 use crate::CodeRate;
 
-/// How the bits of a frame are sent.
+/// Modulation and coding of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// DBPSK with an 11-chip code, 1 Mb/s.
@@ -36,7 +36,7 @@ pub enum Mode {
     Ofdm(Constellation, Code),
 }
 
-/// Signals of an OFDM subcarrier.
+/// Constellation of an OFDM subcarrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Constellation {
     /// 2 points.
@@ -63,8 +63,8 @@ pub enum Code {
 }
 
 impl Mode {
-    /// The mode of this rate, or of the next lower one where the standard has none like it; `ofdm`: of two that send at
-    /// the same rate, and of all others, the OFDM one.
+    /// The fastest mode that is no faster than `rate`, or else the slowest: among OFDM modes if `ofdm`, otherwise among
+    /// DSSS and CCK modes.
     #[must_use]
     pub fn of(rate: BitRate, ofdm: bool) -> Self {
         use Code::{Half, ThreeQuarters, TwoThirds};
@@ -91,7 +91,8 @@ impl Mode {
         Self::Ofdm(constellation, code)
     }
 
-    /// Natural logarithm of the probability that a bit is right, where symbols of several bits share it evenly.
+    /// Natural logarithm of the probability that a bit is right; a symbol's error probability is spread evenly over its
+    /// bits.
     fn log_right(self, sinr: f64) -> f64 {
         match self {
             Self::Dsss1 => libm::log1p(-0.5 * libm::exp(-22.0 * sinr)),
@@ -103,13 +104,13 @@ impl Mode {
     }
 }
 
-/// Proakis, (5.2-70) with its first asymptotic term; `x` is `E_b/N_0`.
+/// Proakis, (5.2-70), first asymptotic term; `x` is `E_b/N_0`.
 fn dqpsk(x: f64) -> f64 {
     (SQRT_2 + 1.0) / libm::sqrt(8.0 * PI * SQRT_2) / libm::sqrt(x) * libm::exp(-(2.0 - SQRT_2) * x)
 }
 
-/// Symbol error of 16 biorthogonal signals, `1 - integral from -b of (2 Phi(x + b) - 1)^7 phi(x) dx` with
-/// `b = sqrt(2 E_s/N_0)`, as a sum of small numbers, by Simpson's rule.
+/// Symbol error probability of 16 biorthogonal signals, `1 - integral from -b of (2 Phi(x + b) - 1)^7 phi(x) dx` with
+/// `b = sqrt(2 E_s/N_0)`, rearranged as a sum of small numbers and integrated by Simpson's rule.
 fn biorthogonal16(es_n0: f64) -> f64 {
     const STEPS: u32 = 128;
     let b = libm::sqrt(2.0 * es_n0);
@@ -128,7 +129,7 @@ fn biorthogonal16(es_n0: f64) -> f64 {
 }
 
 impl Constellation {
-    /// Bit error before decoding.
+    /// Bit error probability before decoding.
     fn bit_error(self, sinr: f64) -> f64 {
         let (factor, spread) = match self {
             Self::Bpsk => (1.0 / 2.0, 1.0),
@@ -141,7 +142,7 @@ impl Constellation {
 }
 
 impl Code {
-    /// Input bits of the code, first exponent and step of exponents, and the weights.
+    /// Input bits of the code, first exponent, step of exponents, and the weights.
     const fn spectrum(self) -> (f64, i32, i32, &'static [f64]) {
         match self {
             Self::Half => (
@@ -193,7 +194,7 @@ impl Code {
         }
     }
 
-    /// Union bound of the bit error after decoding, from that before.
+    /// Union bound of the bit error probability after decoding, from the one before.
     fn first_errors(self, p: f64) -> f64 {
         let (bits, first, step, weights) = self.spectrum();
         let d = libm::sqrt(4.0 * p * (1.0 - p));
@@ -208,7 +209,7 @@ impl Code {
     }
 }
 
-/// Union bound of the bit error after decoding at one of the code rates of HT and later, from that before.
+/// Union bound of the bit error probability after decoding at a code rate of HT or later, from the one before.
 pub(crate) fn union_bound(rate: CodeRate, p: f64) -> f64 {
     match rate.coded {
         2 => Code::Half,
@@ -219,23 +220,23 @@ pub(crate) fn union_bound(rate: CodeRate, p: f64) -> f64 {
     .first_errors(p)
 }
 
-/// The curves of all modes, tabulated: the logarithm of the probability that a bit is right, by SINR in dB.
+/// Tabulated curves of all modes: the logarithm of the probability that a bit is right, by SINR in dB.
 #[derive(Clone, Debug)]
 pub struct BitErrors {
     curves: Vec<Vec<f64>>,
 }
 
-/// Tabulated from here, in dB; below no frame survives.
+/// Lowest tabulated SINR, in dB; below it no frame survives.
 const LOWEST: f64 = -15.0;
-/// To here; above none is lost.
+/// Highest tabulated SINR, in dB; above it none is lost.
 const HIGHEST: f64 = 30.0;
-/// Entries for each dB.
+/// Table entries per dB.
 const DENSITY: f64 = 20.0;
 
 static TABLES: LazyLock<BitErrors> = LazyLock::new(BitErrors::new);
 
 impl BitErrors {
-    /// The tables, which are made once; that takes some milliseconds.
+    /// The tables, computed on first use, which takes some milliseconds.
     #[must_use]
     pub fn tables() -> &'static Self {
         &TABLES
@@ -262,7 +263,7 @@ impl BitErrors {
             let mut curve: Vec<f64> = vec![];
             let mut db = LOWEST;
             while db <= HIGHEST {
-                // Beyond the first bit error of 1e-15 there are none worth the integral.
+                // Once bit errors fall below 1e-15, further entries are not worth the integral.
                 let done = curve.last().is_some_and(|last| *last > -1e-15);
                 curve.push(if done { 0.0 } else { mode.log_right(libm::pow(10.0, db / 10.0)) });
                 db += 1.0 / DENSITY;
@@ -287,8 +288,8 @@ impl BitErrors {
         }
     }
 
-    /// Natural logarithm of the probability that `bits` bits in this mode are all right. Between entries of the table
-    /// logarithms of the error are interpolated.
+    /// Natural logarithm of the probability that all of `bits` bits in this mode are right. The logarithm of the error
+    /// is interpolated between table entries.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn log_survival(&self, mode: Mode, sinr: f64, bits: f64) -> f64 {
@@ -324,8 +325,8 @@ mod tests {
     }
 
     /// Success of 1078 bytes at a received power in dBm, with noise of -100.5522786 dBm in 22 MHz and a noise figure of
-    /// 7 dB: values of the program that belongs to Pei and Henderson's report, with the number of digits in which
-    /// ns-3's tests give them (wifi-error-rate-models-test.cc).
+    /// 7 dB: values from the program that accompanies Pei and Henderson's report, to the digits given in ns-3's tests
+    /// (wifi-error-rate-models-test.cc).
     #[test]
     fn dsss_and_cck_agree_with_the_published_values() {
         for (mode, power, published, digits) in [
@@ -357,7 +358,7 @@ mod tests {
         }
     }
 
-    /// Success of 2000 bytes by SINR in dB (the same tests of ns-3, from its program ofdm-validation.cc).
+    /// Success of 2000 bytes by SINR in dB (from the same tests of ns-3 and its program ofdm-validation.cc).
     #[test]
     fn ofdm_agrees_with_the_published_values() {
         for (mbps, sinr_db, published, digits) in [
@@ -395,8 +396,8 @@ mod tests {
         }
     }
 
-    /// DBPSK: half of exp(-E_b/N_0), so 1e-5 at 10 lg(ln 50000) = 10.34 dB, which is 13.42 dB less in 22 MHz. At 11
-    /// Mb/s CCK needs exactly 3.01 dB more than at 5.5 Mb/s.
+    /// DBPSK: the error is half of exp(-E_b/N_0), so 1e-5 at 10 lg(ln 50000) = 10.34 dB, which is 13.42 dB less as SINR
+    /// in 22 MHz. CCK at 11 Mb/s needs exactly 3.01 dB more than at 5.5 Mb/s.
     #[test]
     fn closed_forms() {
         let sinr = (50_000.0_f64).ln() / 22.0;

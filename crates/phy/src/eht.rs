@@ -1,6 +1,5 @@
-//! EHT to a single user, 802.11be: clause 36, an EHT MU PPDU for one station on the whole width. MCS 0 to 13, 20 to 320
-//! MHz, 1 to 8 streams. EHT-SIG is sent with EHT-MCS 0: 52 bits in two symbols. Left out: MCS 14 and 15, punctured
-//! channels.
+//! Single-user EHT (802.11be): clause 36, an EHT MU PPDU for one station on the full width. MCS 0 to 13, 20 to 320 MHz,
+//! 1 to 8 streams. EHT-SIG is sent with EHT-MCS 0: 52 bits in two symbols. Left out: MCS 14 and 15, punctured channels.
 
 use wifair_units::Duration;
 
@@ -20,8 +19,8 @@ pub struct EhtMode {
 }
 
 impl EhtMode {
-    /// MCS 0 to 13; 1 to 8 streams; 20 to 320 MHz; 800, 1600 or 3200 ns; [`Ltf::usual`] if `ltf` is absent; BCC where
-    /// the standard has it if `coding` is absent.
+    /// MCS 0 to 13; 1 to 8 streams; 20 to 320 MHz; 800, 1600 or 3200 ns. If `ltf` is absent it is [`Ltf::usual`]; if
+    /// `coding` is absent it is BCC where the standard allows it.
     pub fn new(
         mcs: u8,
         streams: u8,

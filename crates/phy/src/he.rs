@@ -1,5 +1,5 @@
-//! HE to a single user, 802.11ax: IEEE Std 802.11ax-2021, clause 27. MCS 0 to 11, 20 to 160 MHz, 1 to 8 streams, three
-//! guard intervals, dual carrier modulation, extended range (HE ER SU). Left out: STBC, Doppler (midambles), several
+//! Single-user HE (802.11ax): IEEE Std 802.11ax-2021, clause 27. MCS 0 to 11, 20 to 160 MHz, 1 to 8 streams, three
+//! guard intervals, dual carrier modulation, extended range (HE ER SU). Left out: STBC, Doppler (midambles), multiple
 //! users.
 
 use wifair_units::Duration;
@@ -8,7 +8,7 @@ use crate::non_ht::LEGACY_PREAMBLE;
 use crate::ppdu::{DataField, PreambleFields, ShortSymbol, fields};
 use crate::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError, mcs};
 
-/// How far a PPDU shall reach.
+/// Normal or extended range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HeRange {
     /// HE SU.
@@ -19,16 +19,16 @@ pub enum HeRange {
     Extended106,
 }
 
-/// What of an HE mode is rarely changed.
+/// Rarely used options of an HE mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HeOptions {
-    /// Dual carrier modulation: each bit on two subcarriers; MCS 0, 1, 3 and 4, at most two streams.
+    /// Dual carrier modulation (each bit on two subcarriers): MCS 0, 1, 3 and 4, at most two streams.
     pub dcm: bool,
     /// Long training fields; [`Ltf::usual`] if absent.
     pub ltf: Option<Ltf>,
     /// Extended range.
     pub range: HeRange,
-    /// Code; if absent BCC where the standard has it (20 MHz, MCS 0 to 9, up to four streams), else LDPC.
+    /// Code; if absent, BCC where the standard allows it (20 MHz, MCS 0 to 9, up to four streams), else LDPC.
     pub coding: Option<Coding>,
 }
 
@@ -143,7 +143,7 @@ impl HeMode {
         Self { mcs: 0, ..self }
     }
 
-    /// 27.3.4 and 27.4.3; HE-SIG-A is repeated for extended range.
+    /// Preamble fields (27.3.4, 27.4.3); HE-SIG-A is repeated for extended range.
     pub(crate) fn preamble(self) -> PreambleFields {
         let us = Duration::from_micros;
         let [stf, ltf, sig] = LEGACY_PREAMBLE;
@@ -159,7 +159,7 @@ impl HeMode {
         ])
     }
 
-    /// 27.5: N_SD, N_DBPS; symbols of 12.8 us and the guard interval.
+    /// N_SD and N_DBPS (27.5), with symbols of 12.8 us plus the guard interval.
     pub(crate) fn data(self) -> DataField {
         let tones = match self.range {
             HeRange::Extended106 => Tones { data: 102, short: 24, short_dcm: 12 },
@@ -169,7 +169,7 @@ impl HeMode {
     }
 }
 
-/// Subcarriers with data of a resource unit, N_SD, and in the last symbol per quarter, N_SD,short (27.3.12.2).
+/// Data subcarriers of a resource unit: N_SD, and N_SD,short for a quarter of the last symbol (27.3.12.2).
 #[derive(Clone, Copy)]
 pub(crate) struct Tones {
     data: u32,
@@ -188,7 +188,7 @@ pub(crate) const fn tones(width: ChannelWidth) -> Tones {
     Tones { data, short, short_dcm: short / 2 }
 }
 
-/// BCC only in 20 MHz up to MCS 9 and four streams (27.3.12.5.1), LDPC everywhere.
+/// The code: BCC only in 20 MHz up to MCS 9 and four streams (27.3.12.5.1), LDPC everywhere.
 pub(crate) fn coding(mcs: u8, streams: u8, width: ChannelWidth, wanted: Option<Coding>) -> Result<Coding, ModeError> {
     let bcc = mcs <= 9 && streams <= 4 && width == ChannelWidth::Mhz20;
     match wanted {

@@ -1,4 +1,4 @@
-//! HT, 802.11n: IEEE Std 802.11-2020, clause 19. MCS 0 to 31, equal modulation on all streams. Left out: MCS 32,
+//! HT (802.11n): IEEE Std 802.11-2020, clause 19. MCS 0 to 31, equal modulation on all streams. Left out: MCS 32,
 //! unequal modulation (MCS 33 to 76), STBC, extension spatial streams.
 
 use wifair_units::Duration;
@@ -7,12 +7,12 @@ use crate::non_ht::LEGACY_PREAMBLE;
 use crate::ppdu::{DataField, PreambleFields, fields};
 use crate::{ChannelWidth, Coding, GuardInterval, ModeError, mcs};
 
-/// What precedes the data of an HT PPDU (19.1.4).
+/// The format of an HT PPDU (19.1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HtFormat {
-    /// Begins as an OFDM PPDU does, so that older stations defer.
+    /// Begins like an OFDM PPDU, so that pre-HT stations defer.
     Mixed,
-    /// Shorter; older stations cannot read it.
+    /// Shorter, but unreadable for pre-HT stations.
     Greenfield,
 }
 
@@ -27,7 +27,7 @@ pub struct HtMode {
 }
 
 impl HtMode {
-    /// MCS 0 to 31 in HT-mixed format with convolutional code; `mcs / 8 + 1` streams; 20 or 40 MHz; 400 or 800 ns.
+    /// MCS 0 to 31 in HT-mixed format with BCC; `mcs / 8 + 1` streams; 20 or 40 MHz; 400 or 800 ns.
     pub fn new(mcs: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Result<Self, ModeError> {
         if mcs > 31 {
             return Err(ModeError::new("mcs", format!("no MCS {mcs} in 802.11n: there are 0 to 31")));
@@ -42,7 +42,7 @@ impl HtMode {
         Ok(Self { mcs, width, guard_interval, format: HtFormat::Mixed, coding: Coding::Bcc })
     }
 
-    /// The same in another format. Greenfield with one stream has no short guard interval.
+    /// The same mode in another format. Greenfield with one stream has no short guard interval.
     pub fn with_format(self, format: HtFormat) -> Result<Self, ModeError> {
         if format == HtFormat::Greenfield && self.streams() == 1 && self.guard_interval == GuardInterval::Ns400 {
             let message = "no guard interval of 400 ns with one stream in HT-greenfield format: there is 800 ns";
@@ -51,7 +51,7 @@ impl HtMode {
         Ok(Self { format, ..self })
     }
 
-    /// The same with another code.
+    /// The same mode with another code.
     #[must_use]
     pub const fn with_coding(self, coding: Coding) -> Self {
         Self { coding, ..self }
@@ -111,8 +111,8 @@ impl HtMode {
         }
     }
 
-    /// 19.3.5 and 19.4.3: one BCC encoder up to 300 Mb/s (1200 bits in 4 us), two above; with a short guard interval
-    /// the symbols of a PPDU in mixed format are rounded up to 4 us, so that older stations can compute its end.
+    /// 19.3.5 and 19.4.3: one BCC encoder up to 300 Mb/s (1200 bits in 4 us), two above. In a mixed-format PPDU with a
+    /// short guard interval the data field is rounded up to 4 us, so that pre-HT stations can compute its end.
     pub(crate) fn data(self) -> DataField {
         let parameters = mcs::of(self.mcs % 8);
         let subcarriers = if self.width == ChannelWidth::Mhz20 { 52 } else { 108 };

@@ -1,14 +1,15 @@
-//! Whether LDPC needs one more symbol: 19.3.11.7.5 for HT, 21.3.10.5.4 for VHT, 27.3.12.5.2 for HE.
+//! Whether LDPC coding needs an extra symbol: 19.3.11.7.5 for HT, 21.3.10.5.4 for VHT, 27.3.12.5.2 for HE.
 
 use crate::CodeRate;
 
-/// Whether so many bits are punctured that `available` coded bits are not enough for `payload` bits.
+/// Whether encoding `payload` bits into `available` coded bits would puncture too many of them, so that more are
+/// needed.
 ///
 /// All products are of integers: a code rate of `d / c` turns `912 (1 - R)` into `912 (c - d) / c`.
 pub(crate) fn needs_more(payload: u64, available: u64, rate: CodeRate) -> bool {
     let (data, coded) = (u64::from(rate.data), u64::from(rate.coded));
     let parity = coded - data;
-    // Table 19-16: codewords and their length.
+    // Table 19-16: number and length of codewords.
     let beyond = |bits: u64| available * coded >= payload * coded + bits * parity;
     let (codewords, length) = match available {
         0..=648 => (1, if beyond(912) { 1_296 } else { 648 }),
@@ -31,9 +32,9 @@ mod tests {
 
     const HALF: CodeRate = CodeRate { data: 1, coded: 2 };
 
-    /// By hand: 600 bits in 1248 coded bits: one codeword of 1944 needs 1248 >= 600 + 732, no; so 1296, with 648 data
-    /// bits, 48 of them shortened; 0 punctured. With 640 bits in 1144: 1296 - 1144 - 8 = 144 punctured, above 0.1 * 648
-    /// = 64.8, and 8 shortened is below 1.2 * 144.
+    /// By hand: 600 bits in 1248 coded bits. One codeword of 1944 would need 1248 >= 600 + 732, which fails; so the
+    /// codeword has 1296 bits, 648 of them data, of which 48 are shortened; 0 are punctured. With 640 bits in 1144:
+    /// 1296 - 1144 - 8 = 144 punctured, above 0.1 * 648 = 64.8, and 8 shortened is below 1.2 * 144.
     #[test]
     fn worked_by_hand() {
         assert!(!needs_more(600, 1_248, HALF));

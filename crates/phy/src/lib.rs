@@ -1,8 +1,8 @@
-//! IEEE 802.11 physical layer: how frames are sent, how long they take, and who can read them.
+//! IEEE 802.11 physical layer: how frames are sent, how long they take, and which receivers can read them.
 //!
-//! A [`TxMode`] says how a PPDU is sent: modulation class, MCS or rate, width, spatial streams, guard interval. A
-//! [`PpduTiming`] turns mode, band and length into air time, exact to the nanosecond. [`BasicRates`] chooses the mode
-//! of ACK, block ACK and CTS. [`Amendment`] builds modes from what users write and refuses those that the standard does
+//! A [`TxMode`] defines how a PPDU is sent: modulation class, MCS or rate, width, spatial streams, guard interval. A
+//! [`PpduTiming`] computes air time from mode, band and length, exact to the nanosecond. [`BasicRates`] chooses the
+//! mode of ACK, block ACK and CTS. [`Amendment`] builds modes from user input and refuses those that the standard does
 //! not have. [`Timing`] holds the air times and intervals of 802.11b, a and g.
 //!
 //! Sources: IEEE Std 802.11-2016, clause 15 (DSSS), 16 (HR/DSSS), 17 (OFDM), 18 (ERP), and table 9-25 of frame formats.
@@ -44,15 +44,16 @@ pub use response::BasicRates;
 pub use tx_mode::{ChannelWidth, Coding, GuardInterval, Ltf, ModeError, ModulationClass, TxMode};
 pub use vht::VhtMode;
 
-/// aPPDUMaxTime: the longest HT-mixed, VHT, HE or EHT PPDU, since its L-SIG has 12 bits of length (19.4.4).
+/// aPPDUMaxTime: the longest HT-mixed, VHT, HE or EHT PPDU, limited by the 12-bit length in L-SIG (19.4.4).
 pub const PPDU_MAX_TIME: Duration = Duration::from_micros(5484);
 
-/// How the bits of a frame become air time.
+/// How the bits of a frame translate into air time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modulation {
     /// Preamble and header of fixed length, then the bits at the data rate (clauses 15 and 16).
     Dsss {
-        /// Whether the bits take whole microseconds, as the LENGTH field counts them (16.2.3.5). ns-2 rounds nothing.
+        /// Whether the bits are rounded up to whole microseconds, as the LENGTH field counts them (16.2.3.5). ns-2 does
+        /// not round.
         whole_microseconds: bool,
     },
     /// Preamble and SIGNAL field, then symbols of 4 us that hold service and tail bits too (17.4.3), then the signal
@@ -60,12 +61,12 @@ pub enum Modulation {
     Ofdm {
         /// Silence that ends the frame of an ERP-OFDM PHY, 6 us in 2.4 GHz.
         signal_extension: Duration,
-        /// Whether the last symbol is filled up with pad bits, as in the standard. ns-2 sends bits, not symbols.
+        /// Whether the last symbol is filled up with pad bits, as in the standard. ns-2 counts bits, not symbols.
         whole_symbols: bool,
     },
 }
 
-/// Bytes that the MAC adds to an IP packet and the lengths of control frames.
+/// Bytes that the MAC adds to an IP packet, and lengths of control frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameSizes {
     /// MAC header and FCS of a data frame: 24 + 4 bytes without QoS field (9.3.2.1).
@@ -86,7 +87,7 @@ impl Default for FrameSizes {
     }
 }
 
-/// Everything about time that the stations of a cell share.
+/// The timing parameters that all stations of a channel share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// aSlotTime.
@@ -101,20 +102,21 @@ pub struct Timing {
     pub modulation: Modulation,
     /// Rate of RTS, CTS and ACK (10.6.5).
     pub basic_rate: BitRate,
-    /// Rate of an ACK that EIFS reckons with: the lowest mandatory rate (10.3.7).
+    /// Rate of the ACK assumed in EIFS: the lowest mandatory rate (10.3.7).
     pub lowest_rate: BitRate,
-    /// What an OFDM PHY in 2.4 GHz needs to send at 1, 2, 5.5 and 11 Mb/s, too; if absent it sends OFDM only.
+    /// Parameters that an OFDM PHY in 2.4 GHz needs to send at 1, 2, 5.5 and 11 Mb/s as well; if absent it sends OFDM
+    /// only.
     pub dsss: Option<Dsss>,
     /// Lengths of frames.
     pub sizes: FrameSizes,
 }
 
-/// DSSS and CCK beside OFDM (clause 18).
+/// DSSS and CCK in addition to OFDM (clause 18).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dsss {
     /// Preamble and header of these frames.
     pub preamble: Duration,
-    /// Highest rate at which such frames are answered.
+    /// Highest rate of a response to such a frame.
     pub basic_rate: BitRate,
 }
 
@@ -122,11 +124,11 @@ pub struct Dsss {
 const DSSS_RATES: [BitRate; 4] =
     [BitRate::from_mbps(1), BitRate::from_mbps(2), BitRate::from_kbps(5_500), BitRate::from_mbps(11)];
 
-/// Long and short preamble of HR/DSSS with their headers (16.2.2.2, 16.2.2.3).
+/// Long and short preamble of HR/DSSS including the header (16.2.2.2, 16.2.2.3).
 const LONG: Duration = Duration::from_micros(192);
 const SHORT: Duration = Duration::from_micros(96);
 
-/// Rates that every OFDM station has.
+/// Rates that every OFDM station must support.
 const MANDATORY_OFDM_RATES: [BitRate; 3] = [BitRate::from_mbps(6), BitRate::from_mbps(12), BitRate::from_mbps(24)];
 
 impl Timing {
@@ -147,7 +149,8 @@ impl Timing {
         }
     }
 
-    /// The HR/DSSS preamble and header if all of their bits were sent at `rate`: 144 + 48 (long), 72 + 48 (short).
+    /// The HR/DSSS preamble and header if all their bits were sent at `rate`: 144 + 48 bits (long), 72 + 48 bits
+    /// (short).
     #[must_use]
     pub fn plcp_at(rate: BitRate, short_preamble: bool) -> Duration {
         let bits: u64 = if short_preamble { 120 } else { 192 };
@@ -224,8 +227,8 @@ impl Timing {
         matches!(self.modulation, Modulation::Dsss { .. }) || (self.dsss.is_some() && DSSS_RATES.contains(&rate))
     }
 
-    /// Preamble and header of a frame at `rate`. The short ones of HR/DSSS are for 2, 5.5 and 11 Mb/s only (16.2.2.3),
-    /// so frames at 1 Mb/s have the long ones.
+    /// Preamble and header of a frame at `rate`. The short ones of HR/DSSS exist for 2, 5.5 and 11 Mb/s only
+    /// (16.2.2.3), so frames at 1 Mb/s use the long ones.
     #[must_use]
     pub fn preamble_of(&self, rate: BitRate) -> Duration {
         let by_dsss = self.is_dsss(rate);
@@ -236,7 +239,7 @@ impl Timing {
         if by_dsss && preamble == SHORT && rate == DSSS_RATES[0] { LONG } else { preamble }
     }
 
-    /// Silence at the end of a frame at `rate`.
+    /// Signal extension of a frame at `rate`.
     #[must_use]
     pub fn extension_of(&self, rate: BitRate) -> Duration {
         match self.modulation {
@@ -245,9 +248,9 @@ impl Timing {
         }
     }
 
-    /// Rate of the CTS or ACK that answers a frame at `rate`: the highest basic rate that is not above it (multirate
-    /// support, control response frames; 10.6.6.5.2 in the edition of 2020).
-    /// Basic are [`Timing::basic_rate`] and the mandatory rates below it.
+    /// Rate of the CTS or ACK that answers a frame at `rate`: the highest basic rate not above it (multirate support,
+    /// control response frames; 10.6.6.5.2 in the 2020 edition). The basic rates are [`Timing::basic_rate`] and the
+    /// mandatory rates below it.
     #[must_use]
     pub fn answer_rate(&self, rate: BitRate) -> BitRate {
         let by_dsss = self.is_dsss(rate);
@@ -292,8 +295,8 @@ impl Timing {
         self.sifs + self.difs + self.frame(self.sizes.ack, self.lowest_rate)
     }
 
-    /// `SIFS + slot + time until the PHY reports the start of a frame` (10.3.2.9, 10.3.2.11). The report comes with
-    /// the end of preamble and header.
+    /// `SIFS + slot + time until the PHY reports the start of a frame` (10.3.2.9, 10.3.2.11). The PHY reports it at the
+    /// end of preamble and header.
     #[must_use]
     pub fn ack_timeout(&self) -> Duration {
         self.sifs + self.slot + self.preamble_of(self.basic_rate)
@@ -304,7 +307,7 @@ impl Timing {
 mod tests {
     use super::*;
 
-    /// Xiao and Rosdahl's example, recomputed by hand: 1500 B of IP at 54 Mb/s are 1536 B with LLC and MAC,
+    /// Xiao and Rosdahl's example, recomputed by hand: 1500 B of IP at 54 Mb/s are 1536 B with LLC and MAC headers,
     /// ceil(12310 / 216) = 57 symbols = 228 us, plus 20 us.
     #[test]
     fn ofdm_frame_at_54_mbps() {
@@ -315,7 +318,7 @@ mod tests {
         assert_eq!(timing.difs, Duration::from_micros(34));
     }
 
-    /// ERP: SIFS 10 + 2 * 9 = 28 us, and 6 us more on every frame.
+    /// ERP: SIFS 10 + 2 * 9 = 28 us, and 6 us more for every frame.
     #[test]
     fn erp_adds_the_signal_extension() {
         let timing = Timing::erp_ofdm(BitRate::from_mbps(24));
@@ -323,7 +326,7 @@ mod tests {
         assert_eq!(timing.ack(), Duration::from_micros(34));
     }
 
-    /// Answers go at the highest basic rate that is not above that of the frame.
+    /// Responses use the highest basic rate that is not above that of the frame.
     #[test]
     fn an_answer_is_not_faster_than_what_it_answers() {
         let mbps = BitRate::from_mbps;
@@ -356,7 +359,7 @@ mod tests {
     }
 
     /// 16.2.2.3: the short preamble is for 2, 5.5 and 11 Mb/s. An ACK takes 96 + 56 us at 2 Mb/s and 192 + 112 us at 1
-    /// Mb/s, also the one that EIFS reckons with.
+    /// Mb/s, which is also the ACK assumed in EIFS.
     #[test]
     fn a_frame_at_1_mbps_has_the_long_preamble() {
         let mbps = BitRate::from_mbps;

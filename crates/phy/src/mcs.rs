@@ -5,11 +5,11 @@
 pub struct CodeRate {
     /// Data bits.
     pub data: u32,
-    /// Coded bits that hold them.
+    /// Coded bits that represent them.
     pub coded: u32,
 }
 
-/// What an MCS stands for.
+/// The parameters of an MCS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct McsParameters {
     /// Coded bits of one subcarrier and stream, N_BPSCS.
@@ -43,13 +43,13 @@ pub(crate) fn of(index: u8) -> McsParameters {
     MCS[usize::from(index)]
 }
 
-/// The long training fields for `streams` space-time streams: 1, 2, 4, 4, 6, 6, 8, 8.
+/// The number of long training fields for `streams` space-time streams: 1, 2, 4, 4, 6, 6, 8, 8.
 pub(crate) fn training_fields(streams: u8) -> u64 {
     if streams < 2 { u64::from(streams) } else { u64::from(streams.next_multiple_of(2)) }
 }
 
-/// The non-HT reference rate, in kb/s: the OFDM rate with the same modulation and code rate, or the nearest below; with
-/// dual carrier modulation each bit is sent twice (10.6.11, table 10-10).
+/// The non-HT reference rate, in kb/s: the OFDM rate with the same modulation and code rate, or the next lower one.
+/// With dual carrier modulation each bit is sent twice (10.6.11, table 10-10).
 pub(crate) fn reference_rate_kbps(index: u8, dcm: bool) -> u32 {
     match (index, dcm) {
         (0, _) | (1, true) => 6_000,

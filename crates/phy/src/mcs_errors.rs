@@ -1,4 +1,4 @@
-//! How often MPDUs sent with an MCS (HT, VHT, HE, EHT) go wrong at a ratio of signal to noise and interference (SINR).
+//! Error rates of MPDUs sent with an MCS (HT, VHT, HE, EHT), by the signal to interference and noise ratio (SINR).
 //!
 //! White Gaussian noise, ideal receivers, SINR per subcarrier and spatial stream. Sources:
 //!
@@ -8,15 +8,15 @@
 //!   and G. Bégin, IEEE Transactions on Communications 37(11), 1989.
 //! - LDPC: the normal approximation for codewords of 1944 bits, `Q((n C - k + log2(n) / 2) / sqrt(n V))` with capacity
 //!   C and dispersion V of the constellation (Y. Polyanskiy, H. V. Poor and S. Verdú, IEEE Transactions on Information
-//!   Theory 56(5), 2010): what a good code of that length can do. Decoders of chips lose some tenths of a dB to 1 dB on
-//!   it, which is left out.
-//! - Dual carrier modulation: both copies of a bit together have twice the SINR.
+//!   Theory 56(5), 2010): the limit of a good code of that length. Real decoders lose some tenths of a dB to 1 dB
+//!   against it, which is left out.
+//! - Dual carrier modulation: combining both copies of a bit doubles the SINR.
 //!
-//! The two are no fair comparison of the codes: hard decisions cost BCC some 2 dB and the bound more, and LDPC is as
-//! good as it could be, so that they lie 6 to 8 dB apart at the same MCS. Compare within one of them.
+//! Do not compare BCC with LDPC here: hard decisions cost BCC some 2 dB and the union bound more, while LDPC is ideal,
+//! so that they lie 6 to 8 dB apart at the same MCS. Compare modes that use the same code.
 //!
-//! Left out: correlation between streams, phase noise and other flaws of radios, which bound 1024-QAM and 4096-QAM in
-//! practice.
+//! Left out: correlation between streams, phase noise and other impairments of radios, which limit 1024-QAM and
+//! 4096-QAM in practice.
 
 use std::f64::consts::{FRAC_1_SQRT_2, LOG2_E, PI};
 use std::sync::OnceLock;
@@ -28,22 +28,22 @@ use crate::{Coding, TxMode};
 /// Bits of an LDPC codeword.
 const CODEWORD: f64 = 1944.0;
 
-/// Tabulated from here, in dB; below no MPDU survives.
+/// Lowest tabulated SINR, in dB; below it no MPDU survives.
 const LOWEST: f64 = -10.0;
-/// To here; above none is lost.
+/// Highest tabulated SINR, in dB; above it none is lost.
 const HIGHEST: f64 = 60.0;
-/// Entries for each dB.
+/// Table entries per dB.
 const DENSITY: f64 = 10.0;
 
 /// Natural logarithm of the probability that one bit is right, by SINR in dB.
 type Curve = Vec<f64>;
 
-/// The curves of MCS 0 to 13, made when they are first needed.
+/// The curves of MCS 0 to 13, computed on first use.
 static BCC: [OnceLock<Curve>; 14] = [const { OnceLock::new() }; 14];
 static LDPC: [OnceLock<Curve>; 14] = [const { OnceLock::new() }; 14];
 
-/// Natural logarithm of the probability that `bits` bits sent in `mode` at `sinr` (a ratio) are all right; `None` for
-/// modes before HT, see [`crate::BitErrors`]. The tables are made once.
+/// Natural logarithm of the probability that all of `bits` bits sent in `mode` at `sinr` (a ratio) are right; `None`
+/// for modes before HT, see [`crate::BitErrors`]. The tables are computed once.
 #[must_use]
 pub fn log_survival(mode: TxMode, sinr: f64, bits: f64) -> Option<f64> {
     let (index, coding, dcm) = match mode {
@@ -65,7 +65,7 @@ fn curve(log_right: impl Fn(f64) -> f64) -> Curve {
     let mut curve: Curve = vec![];
     let mut db = LOWEST;
     while db <= HIGHEST {
-        // Beyond the first bit error of 1e-15 there are none worth the integral.
+        // Once bit errors fall below 1e-15, further entries are not worth the integral.
         let done = curve.last().is_some_and(|last| *last > -1e-15);
         curve.push(if done { 0.0 } else { log_right(libm::pow(10.0, db / 10.0)) });
         db += 1.0 / DENSITY;
@@ -73,7 +73,7 @@ fn curve(log_right: impl Fn(f64) -> f64) -> Curve {
     curve
 }
 
-/// Between entries of the table logarithms of the error are interpolated.
+/// Interpolates the logarithm of the error between table entries.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn interpolated(curve: &[f64], sinr: f64, bits: f64) -> f64 {
     let place = (10.0 * libm::log10(sinr) - LOWEST) * DENSITY;
@@ -111,11 +111,11 @@ fn ldpc(parameters: McsParameters, sinr: f64) -> f64 {
     let bits = f64::from(parameters.bits_per_subcarrier);
     let code_rate = f64::from(parameters.code_rate.data) / f64::from(parameters.code_rate.coded);
     let payload = CODEWORD * code_rate;
-    // Above the capacity of any constellation there is nothing to compute.
+    // The code rate is far above the Shannon capacity: no codeword survives.
     if libm::log2(1.0 + sinr) < 0.9 * bits * code_rate {
         return f64::NEG_INFINITY;
     }
-    // BPSK has all its power in one dimension, which holds half of the noise; QAM half of it in each.
+    // BPSK has all its power in one dimension, which contains half of the noise; QAM has half of its power in each.
     let (levels, dimensions, ratio) = match parameters.bits_per_subcarrier {
         1 => (2, 1.0, 2.0 * sinr),
         bits => (1_u32 << (bits / 2), 2.0, sinr),
@@ -135,7 +135,7 @@ fn pam(levels: u32, ratio: f64) -> (f64, f64) {
     let sigma = libm::sqrt(squared / ratio);
     let amplitude = |level: u32| f64::from(2 * level) - f64::from(levels - 1);
     let (mut mean, mut square, mut weight) = (0.0, 0.0, 0.0);
-    // Both halves of the amplitudes are mirror images.
+    // The amplitudes are symmetric, so half of them suffice.
     for sent in 0..levels / 2 {
         for step in -STEPS..=STEPS {
             let noise = f64::from(step) * 0.1;
@@ -169,8 +169,8 @@ mod tests {
         log_survival(mode, libm::pow(10.0, db / 10.0), 8.0 * bytes).unwrap().exp()
     }
 
-    /// Success of 2000 bytes by SINR in dB: the MCSs that OFDM has as rates, with the published values of those (ns-3's
-    /// program ofdm-validation.cc, see [`crate::BitErrors`]).
+    /// Success of 2000 bytes by SINR in dB, for the MCSs that also exist as OFDM rates, compared with the published
+    /// values of those (ns-3's program ofdm-validation.cc, see [`crate::BitErrors`]).
     #[test]
     fn bcc_agrees_with_the_published_values_of_ofdm() {
         for (mcs, db, published, digits) in [
@@ -188,21 +188,21 @@ mod tests {
         }
     }
 
-    /// Capacity of binary input: Shannon limits of codes of rate 1/2, 3/4 and 5/6 are 0.187, 1.626 and 2.362 dB of
-    /// E_b/N_0, well-known numbers.
+    /// Capacity of binary input: the Shannon limits of codes of rate 1/2, 3/4 and 5/6 are 0.187, 1.626 and 2.362 dB of
+    /// E_b/N_0 (textbook values).
     #[test]
     fn capacity_of_binary_input() {
         for (rate, eb_n0_db) in [(0.5, 0.187), (0.75, 1.626), (5.0 / 6.0, 2.362)] {
             let sinr = rate * libm::pow(10.0, eb_n0_db / 10.0);
             assert!((pam(2, 2.0 * sinr).0 - rate).abs() < 1e-3, "{rate}: {}", pam(2, 2.0 * sinr).0);
         }
-        // Far above, all bits arrive, and hardly vary.
+        // At high SINR all bits are conveyed, with hardly any variance.
         let (capacity, dispersion) = pam(8, 1e4);
         assert!((capacity - 3.0).abs() < 1e-6 && dispersion < 1e-5);
     }
 
-    /// SINR at which half of the MPDUs of 1500 bytes are lost: it rises with the MCS, LDPC needs less than BCC, and
-    /// both more than Shannon's limit.
+    /// The SINR at which half of the MPDUs of 1500 bytes are lost rises with the MCS; LDPC needs less than BCC, and
+    /// both need more than Shannon's limit.
     #[test]
     fn thresholds_are_in_order() {
         let threshold = |mode| {

@@ -8,7 +8,7 @@ use crate::{CodeRate, Coding, ModeError};
 const DSSS_KBPS: [u32; 4] = [1_000, 2_000, 5_500, 11_000];
 const OFDM_KBPS: [u32; 8] = [6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000];
 
-/// A rate of DSSS or CCK.
+/// A rate of DSSS or CCK, with its preamble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DsssMode {
     rate_kbps: u32,
@@ -16,7 +16,7 @@ pub struct DsssMode {
 }
 
 impl DsssMode {
-    /// `rate` with the long preamble, or with the short one, which 1 Mb/s does not have (16.2.2.3).
+    /// `rate` with the long or the short preamble; 1 Mb/s has only the long one (16.2.2.3).
     pub fn new(rate: BitRate, short_preamble: bool) -> Result<Self, ModeError> {
         let rate_kbps = pick(rate, &DSSS_KBPS, "DSSS")?;
         if short_preamble && rate_kbps == 1_000 {
@@ -41,19 +41,19 @@ impl DsssMode {
         self.rate_kbps
     }
 
-    /// Whether it has the short preamble.
+    /// Whether it uses the short preamble.
     #[must_use]
     pub const fn has_short_preamble(self) -> bool {
         self.short_preamble
     }
 
-    /// 144 bits and 48 bits at 1 Mb/s, or 72 bits at 1 Mb/s and 48 bits at 2 Mb/s (16.2.2.2, 16.2.2.3).
+    /// Long: 144 bits and 48 bits at 1 Mb/s. Short: 72 bits at 1 Mb/s and 48 bits at 2 Mb/s (16.2.2.2, 16.2.2.3).
     pub(crate) fn preamble(self) -> PreambleFields {
         let (preamble, header) = if self.short_preamble { (72, 24) } else { (144, 48) };
         fields(&[("PLCP preamble", Duration::from_micros(preamble)), ("PLCP header", Duration::from_micros(header))])
     }
 
-    /// Bits at the data rate; the LENGTH field counts whole microseconds (16.2.3.5).
+    /// Bits at the data rate, rounded up to whole microseconds as counted by the LENGTH field (16.2.3.5).
     pub(crate) fn data(self) -> DataField {
         DataField {
             symbol: Duration::from_micros(1),
@@ -70,7 +70,7 @@ impl DsssMode {
     }
 }
 
-/// A rate of OFDM with 20 MHz, also as a non-HT duplicate on wider channels.
+/// An OFDM rate in 20 MHz, also used as a non-HT duplicate on wider channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OfdmMode {
     rate_kbps: u32,
@@ -101,7 +101,7 @@ impl OfdmMode {
         fields(&LEGACY_PREAMBLE)
     }
 
-    /// Symbols of 4 us with 16 service and 6 tail bits (17.4.3).
+    /// Symbols of 4 us, with 16 service bits and 6 tail bits (17.4.3).
     pub(crate) fn data(self) -> DataField {
         let bits_per_symbol = self.rate_kbps / 250;
         DataField {
@@ -119,7 +119,7 @@ impl OfdmMode {
     }
 }
 
-/// The fields that OFDM receivers of all generations read (17.3.2).
+/// The fields that OFDM receivers of all generations can read (17.3.2).
 pub(crate) const LEGACY_PREAMBLE: [(&str, Duration); 3] =
     [("L-STF", Duration::from_micros(8)), ("L-LTF", Duration::from_micros(8)), ("L-SIG", Duration::from_micros(4))];
 

@@ -24,14 +24,14 @@ pub struct OutageProcess {
     means: Outage,
     draws: Stream,
     is_up: bool,
-    /// The state has been so since then.
+    /// When the present state began.
     since: Time,
-    /// It changes then.
+    /// When the present state ends.
     until: Time,
 }
 
 impl OutageProcess {
-    /// A link whose states are drawn from a stream of its own.
+    /// A link that draws the lengths of its states from a stream of its own.
     #[must_use]
     pub fn new(means: Outage, mut draws: Stream) -> Self {
         let up = means.up.as_secs();
@@ -41,7 +41,7 @@ impl OutageProcess {
         process
     }
 
-    /// Whether a frame from `start` to `end` is lost. Calls are in the order of the ends.
+    /// Whether a frame from `start` to `end` is lost. Calls must come in the order of `end`.
     pub fn loses(&mut self, start: Time, end: Time) -> bool {
         while self.until < end {
             self.is_up = !self.is_up;
@@ -51,7 +51,7 @@ impl OutageProcess {
         !self.is_up || self.since > start
     }
 
-    /// How long the present state lasts: at least a nanosecond, so that time goes on.
+    /// The length of the present state: at least a nanosecond, so that time advances.
     fn draw(&mut self) -> Duration {
         let mean = if self.is_up { self.means.up } else { self.means.down };
         let length = -mean.as_secs() * libm::log(1.0 - self.draws.uniform());
@@ -64,8 +64,8 @@ mod tests {
     use super::*;
     use wifair_engine::stream;
 
-    /// A frame of length l gets through with probability up / (up + down) * exp(-l / up): the link is up when it
-    /// begins, and does not fail before it ends. Here 0.3 / 0.5 * exp(-1/15) = 0.5613. Frames are 4 s apart, which is
+    /// A frame of length l is received with probability up / (up + down) * exp(-l / up): the link must be up when it
+    /// begins, and must not fail before it ends. Here that is 0.3 / 0.5 * exp(-1/15) = 0.5613. Frames are 4 s apart,
     /// eight times the mean cycle, so that they are independent: four standard errors of 20,000 frames are 0.014.
     #[test]
     fn frames_get_through_as_often_as_the_chain_says() {
@@ -81,7 +81,7 @@ mod tests {
         assert!((through - 0.5613).abs() < 0.014, "{through}");
     }
 
-    /// However often it is asked in between: the states are a function of time.
+    /// The states are a function of time, however often they are queried in between.
     #[test]
     fn what_is_asked_does_not_change_the_link() {
         let means = Outage { up: Duration::from_millis(30), down: Duration::from_millis(20) };

@@ -1,4 +1,4 @@
-//! Where stations stand: chains, grids, circles, anywhere.
+//! Placement of stations: chains, grids, circles, random rectangles.
 
 use std::f64::consts::PI;
 
@@ -7,7 +7,7 @@ use wifair_engine::Stream;
 
 use super::propagation::Position;
 
-/// One after the other.
+/// Stations in a line.
 pub mod chain {
     use wifair_units::Metres;
 
@@ -20,7 +20,7 @@ pub mod chain {
     }
 }
 
-/// In rows.
+/// Stations in rows.
 pub mod grid {
     use wifair_units::Metres;
 
@@ -35,7 +35,7 @@ pub mod grid {
     }
 }
 
-/// Round a centre.
+/// Stations on a circle.
 pub mod circle {
     use wifair_units::Metres;
 
@@ -48,7 +48,7 @@ pub mod circle {
     }
 }
 
-/// Anywhere in a rectangle.
+/// Stations at random places in a rectangle.
 pub mod random {
     use wifair_units::Metres;
 
@@ -78,8 +78,8 @@ choice! {
 }
 
 impl Placement {
-    /// Places of `count` stations. Chain, grid and rectangle begin at `origin`, which is the centre of the circle.
-    /// `draws(index)` are those of one station.
+    /// Positions of `count` stations. Chain, grid and rectangle begin at `origin`; a circle has it as its centre.
+    /// `draws(index)` is the random stream of one station.
     pub fn positions(&self, count: u32, origin: Position, draws: impl Fn(u32) -> Stream) -> Vec<Position> {
         let columns = |params: &grid::Params| match params.columns {
             Some(columns) => columns.max(1),
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(at[3], Position::new(450.0, 0.0));
     }
 
-    /// The grid of 16 at 128 m: 181.0 m diagonally to the next, 543.1 m from corner to corner.
+    /// A grid of 16 at 128 m: 181.0 m diagonally to the next station, 543.1 m from corner to corner.
     #[test]
     fn a_grid_is_a_square_unless_told_otherwise() {
         let at = positions(Placement::Grid(grid::Params::default()), 16);

@@ -1,4 +1,4 @@
-//! Air time of a PPDU from mode, band and length of the PSDU: the only place where it is computed.
+//! Air time of a PPDU, from mode, band and PSDU length: the only place where it is computed.
 //!
 //! Sources: IEEE Std 802.11-2020, 16.3.4 (DSSS), 17.4.3 (OFDM), 19.4.3 (HT), 21.4.3 (VHT); 802.11ax, 27.4.3 (HE);
 //! 802.11be, 36.4.3 (EHT).
@@ -23,7 +23,7 @@ pub(crate) struct DataField {
     pub symbol: Duration,
     /// Data bits of `bit_scale` symbols.
     pub bits_per_symbol: u32,
-    /// 1, but 1000 for DSSS, whose symbols of 1 us hold 5.5 bits at 5.5 Mb/s.
+    /// 1; but 1000 for DSSS, whose symbols of 1 us hold 5.5 bits at 5.5 Mb/s.
     pub bit_scale: u32,
     /// Coded bits of a symbol.
     pub coded_bits_per_symbol: u32,
@@ -35,21 +35,21 @@ pub(crate) struct DataField {
     pub code_rate: CodeRate,
     /// Code.
     pub coding: Coding,
-    /// Whether LDPC codes the pad bits, too: in VHT, HE and EHT, not in HT.
+    /// Whether LDPC also encodes the pad bits: true in VHT, HE and EHT, false in HT.
     pub pads_before_coding: bool,
-    /// A quarter of a symbol, HE and EHT.
+    /// A quarter of a symbol; HE and EHT only.
     pub short_symbol: Option<ShortSymbol>,
 }
 
-/// Bits up to the first boundary inside the last symbol of HE and EHT (27.3.12.2).
+/// Bits in a quarter of the last symbol of HE and EHT (27.3.12.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ShortSymbol {
     pub coded_bits: u32,
     pub data_bits: u32,
 }
 
-/// Nominal packet padding of an HE or EHT receiver: the time that it needs after a PPDU whose last symbol is full
-/// (27.3.13).
+/// Nominal packet padding of an HE or EHT receiver: the processing time that it needs after a PPDU whose last symbol is
+/// full (27.3.13).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PacketPadding {
     /// None: no packet extension.
@@ -63,13 +63,13 @@ pub enum PacketPadding {
     Us20,
 }
 
-/// What of an air time depends on the receiver and the bits.
+/// Details of air time that depend on the receiver and the code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PpduOptions {
-    /// Whether the symbol (HT, VHT) or segment of a symbol (HE, EHT) that LDPC needs for some lengths is counted. Off:
-    /// most calculations and simulators leave it out.
+    /// Whether to count the extra symbol (HT, VHT) or symbol segment (HE, EHT) that LDPC needs for some lengths. Most
+    /// calculators and simulators leave it out.
     pub ldpc_extra_symbol: bool,
-    /// Packet extension, HE and EHT.
+    /// Nominal packet padding, which determines the packet extension; HE and EHT only.
     pub packet_padding: PacketPadding,
 }
 
@@ -90,18 +90,18 @@ pub struct PpduTiming {
     data: DataField,
 }
 
-/// The parts of a PPDU.
+/// The parts of a PPDU's air time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PpduParts {
     /// Everything before the data.
     pub preamble: Duration,
     /// Symbols of data; microseconds for DSSS.
     pub symbols: u64,
-    /// The symbols, without rounding to 4 us.
+    /// Duration of the symbols, before rounding to 4 us.
     pub data: Duration,
-    /// Rounding up to 4 us with a short guard interval.
+    /// The rounding to 4 us with a short guard interval.
     pub rounding: Duration,
-    /// Bits in the symbols that hold neither data nor service nor tail bits.
+    /// Pad bits: bits in the symbols that are neither data nor service nor tail bits.
     pub pad_bits: u64,
     /// Packet extension of HE and EHT.
     pub packet_extension: Duration,
@@ -110,7 +110,7 @@ pub struct PpduParts {
 }
 
 impl PpduParts {
-    /// The whole PPDU.
+    /// Air time of the whole PPDU.
     #[must_use]
     pub fn total(&self) -> Duration {
         self.preamble + self.data + self.rounding + self.packet_extension + self.signal_extension
@@ -124,7 +124,7 @@ impl PpduTiming {
         Self::with_options(mode, band, PpduOptions::default())
     }
 
-    /// The same with packet extension or the extra symbol of LDPC.
+    /// The same with options for packet extension and the extra symbol of LDPC.
     #[must_use]
     pub fn with_options(mode: TxMode, band: Band, options: PpduOptions) -> Self {
         let preamble = mode.preamble().iter().fold(Duration::ZERO, |sum, (_, field)| sum + *field);
@@ -133,7 +133,7 @@ impl PpduTiming {
         Self { preamble, signal_extension, options, data: mode.data() }
     }
 
-    /// Preamble and headers: what a receiver needs before it knows of the PPDU.
+    /// Preamble and headers: the part after which a receiver knows the PPDU's length.
     #[must_use]
     pub const fn preamble(&self) -> Duration {
         self.preamble
@@ -166,8 +166,8 @@ impl PpduTiming {
         }
     }
 
-    /// The longest PSDU whose PPDU takes at most `time`, `None` if not even an empty one fits. Packet extension and
-    /// extra symbol are not reckoned with.
+    /// The longest PSDU whose PPDU takes at most `time`; `None` if not even an empty one fits. Packet extension and
+    /// extra symbol are ignored.
     #[must_use]
     pub fn longest(&self, time: Duration) -> Option<Bytes> {
         let fixed = self.preamble + self.signal_extension;
@@ -178,7 +178,7 @@ impl PpduTiming {
         Some(Bytes(bits.checked_sub(u64::from(self.data.overhead_bits))? / 8))
     }
 
-    /// Whether LDPC needs an extra symbol (HT, VHT) or segment of a symbol (HE, EHT) for a PSDU of `length`.
+    /// Whether LDPC needs an extra symbol (HT, VHT) or symbol segment (HE, EHT) for a PSDU of `length`.
     #[must_use]
     pub fn needs_ldpc_extra_symbol(&self, length: Bytes) -> bool {
         let data = &self.data;
@@ -226,7 +226,7 @@ impl PpduTiming {
         }
     }
 
-    /// T_PE: the padding less the time that the rest of the last symbol gives, in steps of 4 us (table 27-46).
+    /// T_PE: the nominal padding minus the unused part of the last symbol, in steps of 4 us (table 27-46).
     fn packet_extension(&self, quarters: u64) -> Duration {
         let full = match self.options.packet_padding {
             PacketPadding::Us0 => 0,

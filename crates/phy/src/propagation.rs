@@ -1,11 +1,12 @@
-//! How much of a signal arrives: path gain by distance, shadowing of each path, fading of each frame.
+//! Propagation: path gain by distance, shadowing per path, fading per frame.
 //!
 //! Sources: H. T. Friis, "A Note on a Simple Transmission Formula", 1946; T. S. Rappaport, "Wireless Communications",
 //! sections 4.2 (free space), 4.6 (two-ray ground), 4.9 (log-distance, log-normal shadowing); M. Nakagami, "The
-//! m-Distribution", 1960. The two-ray model changes over to free space at `4 pi h_t h_r / wavelength`, as in ns-2.
+//! m-Distribution", 1960. The two-ray model becomes free space below the crossover distance `4 pi h_t h_r /
+//! wavelength`, as in ns-2.
 //!
-//! Gains are ratios of received to sent power without antennas, in dB (negative). No path amplifies: a gain above
-//! 0 dB, which the formulas give within a fraction of a wavelength, is 0 dB.
+//! Gains are ratios of received to sent power without antennas, in dB (negative). No path amplifies: where the formulas
+//! give a gain above 0 dB, within a fraction of a wavelength, it is 0 dB.
 
 use std::f64::consts::PI;
 
@@ -16,7 +17,7 @@ use wifair_units::{Db, Metres};
 /// Speed of light, in m/s.
 const LIGHT: f64 = 299_792_458.0;
 
-/// Where a station is, in metres.
+/// The position of a station, in metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Position {
     /// East.
@@ -26,13 +27,13 @@ pub struct Position {
 }
 
 impl Position {
-    /// At these coordinates, in metres.
+    /// The position with these coordinates, in metres.
     #[must_use]
     pub const fn new(x: f64, y: f64) -> Self {
         Self { x, y }
     }
 
-    /// How far it is to `other`.
+    /// The distance to `other`.
     #[must_use]
     pub fn distance(self, other: Self) -> Metres {
         Metres(libm::hypot(self.x - other.x, self.y - other.y))
@@ -99,7 +100,7 @@ choice! {
 }
 
 impl Propagation {
-    /// Gain of a path of this length without its shadow.
+    /// Gain of a path of this length, without shadowing.
     #[must_use]
     pub fn gain(&self, distance: Metres) -> Db {
         let d = distance.0;
@@ -122,13 +123,13 @@ impl Propagation {
         Db(gain.min(0.0))
     }
 
-    /// Whether paths have shadows.
+    /// Whether paths have shadowing.
     #[must_use]
     pub fn has_shadows(&self) -> bool {
         matches!(self, Self::LogDistance(params) if params.shadowing.0 > 0.0)
     }
 
-    /// The shadow of a path, in dB, from the draws of this pair of nodes.
+    /// The shadowing of a path, in dB, drawn from the stream of this pair of nodes.
     #[must_use]
     pub fn shadow(&self, draws: &mut Stream) -> Db {
         match self {
@@ -170,7 +171,7 @@ choice! {
 }
 
 impl Fading {
-    /// The factor of one frame's power, with mean 1.
+    /// The factor by which one frame's power varies; its mean is 1.
     #[must_use]
     pub fn draw(&self, draws: &mut Stream) -> f64 {
         match self {
@@ -185,13 +186,13 @@ fn exponential(draws: &mut Stream) -> f64 {
     -libm::log(1.0 - draws.uniform())
 }
 
-/// Standard normal: G. Box and M. Muller, "A Note on the Generation of Random Normal Deviates", 1958.
+/// A standard normal variate: G. Box and M. Muller, "A Note on the Generation of Random Normal Deviates", 1958.
 fn normal(draws: &mut Stream) -> f64 {
     libm::sqrt(2.0 * exponential(draws)) * libm::cos(2.0 * PI * draws.uniform())
 }
 
-/// Gamma with this shape and scale 1: G. Marsaglia and W. W. Tsang, "A Simple Method for Generating Gamma Variables",
-/// 2000; a shape below 1 by their section 6.
+/// A gamma variate with this shape and scale 1: G. Marsaglia and W. W. Tsang, "A Simple Method for Generating Gamma
+/// Variables", 2000; for a shape below 1 by their section 6.
 fn gamma(shape: f64, draws: &mut Stream) -> f64 {
     if shape < 1.0 {
         let boost = libm::pow(1.0 - draws.uniform(), 1.0 / shape);
@@ -220,8 +221,8 @@ mod tests {
 
     use super::*;
 
-    /// ns-2's card: 0.28183815 W; a frame is received from 3.652e-10 W and sensed from 1.559e-11 W, which its
-    /// documentation gives as 250 m and 550 m.
+    /// ns-2's card: 0.28183815 W; a frame is received from 3.652e-10 W and sensed from 1.559e-11 W, which is 250 m and
+    /// 550 m according to its documentation.
     #[test]
     fn ns2_thresholds_are_250_and_550_metres() {
         let two_ray = Propagation::TwoRay(two_ray::Params::default());
@@ -250,13 +251,13 @@ mod tests {
             let budget = 32.4478 + 20.0 * 2412.0_f64.log10() + 20.0 * (metres / 1000.0).log10();
             assert_relative_eq!(-friis.gain(Metres(metres)).0, budget, epsilon = 1e-3);
         }
-        // The published check of a testbed: 46.1 dB at 2 m, 69.6 dB at 30 m on channel 1.
+        // Published check values of a testbed: 46.1 dB at 2 m, 69.6 dB at 30 m on channel 1.
         assert_relative_eq!(-friis.gain(Metres(2.0)).0, 46.1, epsilon = 0.05);
         assert_relative_eq!(-friis.gain(Metres(30.0)).0, 69.6, epsilon = 0.05);
         assert_eq!(friis.gain(Metres(0.0)), Db(0.0), "no path amplifies");
     }
 
-    /// Ten times the distance costs ten times the exponent, in dB.
+    /// Ten times the distance adds ten times the exponent to the loss, in dB.
     #[test]
     fn log_distance_falls_by_the_exponent() {
         let params = log_distance::Params { exponent: 3.3, ..log_distance::Params::default() };
@@ -277,9 +278,9 @@ mod tests {
         (mean, squares / f64::from(draws) - mean * mean)
     }
 
-    /// A shadow of sigma has mean 0 and variance sigma^2; the power of Nakagami fading has mean 1 and variance 1/m,
-    /// with m = 1 for Rayleigh. Four standard errors, from the fourth moments: 2 sigma^4 for a normal, and
-    /// (2 + 6/m) / m^2 for a gamma.
+    /// Shadowing of sigma has mean 0 and variance sigma^2; the power of Nakagami fading has mean 1 and variance 1/m,
+    /// with m = 1 for Rayleigh. The bounds are four standard errors, from the fourth moments: 2 sigma^4 for a normal,
+    /// and (2 + 6/m) / m^2 for a gamma variate.
     #[test]
     fn shadows_and_fading_have_their_moments() {
         let n = 200_000;

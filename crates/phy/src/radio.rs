@@ -1,9 +1,9 @@
-//! What a node's radio sends and hears.
+//! Parameters of a node's radio and of frame reception.
 
 use wifair_config::{choice, table};
 use wifair_units::{Db, Dbm};
 
-/// Whether a level can be of a radio: 100 dBm are 10 MW, and thermal noise in 1 Hz has -174 dBm.
+/// Whether a level is plausible for a radio: 100 dBm are 10 MW, and thermal noise in 1 Hz is -174 dBm.
 fn is_level(level: Dbm) -> bool {
     (-200.0..=100.0).contains(&level.0)
 }
@@ -26,8 +26,8 @@ table! {
 }
 
 impl Radio {
-    /// ns-2's card: 0.28183815 W, receives from 3.652e-10 W, senses from 1.559e-11 W, knows no noise. With the two-ray
-    /// model at 914 MHz and 1.5 m it reads up to 250 m and senses up to 550 m.
+    /// ns-2's card: sends 0.28183815 W, receives from 3.652e-10 W, senses from 1.559e-11 W, and has no noise. With the
+    /// two-ray model at 914 MHz and 1.5 m it receives up to 250 m and senses up to 550 m.
     #[must_use]
     pub fn ns2() -> Self {
         Self {
@@ -105,7 +105,7 @@ table! {
 }
 
 impl Reception {
-    /// ns-2's: the first frame is captured if each other is 10 dB weaker.
+    /// ns-2's rule: the first frame is captured if each other one is 10 dB weaker.
     #[must_use]
     pub fn ns2() -> Self {
         Self {

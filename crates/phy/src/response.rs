@@ -4,24 +4,24 @@ use wifair_units::BitRate;
 
 use crate::{Band, DsssMode, HeRange, ModeError, OfdmMode, TxMode};
 
-/// The basic rates of a BSS: what every station in it can receive.
+/// The basic rates of a BSS: those that every station in it can receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BasicRates {
-    /// A bit for each of 1, 2, 5.5, 11, then 6, 9, 12, 18, 24, 36, 48, 54 Mb/s.
+    /// One bit for each of 1, 2, 5.5, 11, then 6, 9, 12, 18, 24, 36, 48, 54 Mb/s.
     set: u16,
 }
 
 const RATES_KBPS: [u32; 12] =
     [1_000, 2_000, 5_500, 11_000, 6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000];
 
-/// Where OFDM rates start in [`RATES_KBPS`].
+/// Index of the first OFDM rate in [`RATES_KBPS`].
 const OFDM: usize = 4;
 
 /// Mandatory rates: all of DSSS and CCK; 6, 12 and 24 Mb/s (16.1, 17.1).
 const MANDATORY: u16 = 0b0001_0101_1111;
 
 impl BasicRates {
-    /// These rates. An error if one of them is no rate of DSSS, CCK or OFDM.
+    /// The given rates. An error if one of them is not a rate of DSSS, CCK or OFDM.
     pub fn new(rates: &[BitRate]) -> Result<Self, ModeError> {
         let mut set = 0;
         for rate in rates {
@@ -48,11 +48,12 @@ impl BasicRates {
             .map(|index| BitRate::from_kbps(u64::from(RATES_KBPS[index])))
     }
 
-    /// Mode of a CTS, ACK or block ACK that answers a PPDU sent in `mode`.
+    /// The mode of a CTS, ACK or block ACK that answers a PPDU sent in `mode`.
     ///
-    /// DSSS and CCK are answered in kind, with the same preamble; all others by OFDM, at the highest basic rate that is
-    /// not above the rate of the PPDU or, from HT on, its non-HT reference rate; without such a basic rate at the
-    /// highest mandatory one. HE of extended range is answered in kind at MCS 0, since OFDM would not reach as far.
+    /// DSSS and CCK are answered in the same class, with the same preamble. All other classes are answered in OFDM, at
+    /// the highest basic rate that is not above the rate of the PPDU or, from HT on, its non-HT reference rate; if
+    /// there is no such basic rate, at the highest mandatory one. HE extended range is answered in HE extended range at
+    /// MCS 0, since OFDM would not reach as far.
     #[must_use]
     pub fn response(self, mode: TxMode) -> TxMode {
         match mode {
@@ -65,7 +66,7 @@ impl BasicRates {
         }
     }
 
-    /// The lowest mandatory mode in `band`, at which EIFS reckons with an ACK (10.3.7).
+    /// The lowest mandatory mode in `band`, which EIFS assumes for an ACK (10.3.7).
     #[must_use]
     pub const fn lowest_mandatory(band: Band, dsss: bool) -> TxMode {
         if dsss && matches!(band, Band::Ghz2_4) {
@@ -98,7 +99,7 @@ mod tests {
         TxMode::Dsss(DsssMode::new(BitRate::from_kbps(kbps), short).unwrap())
     }
 
-    /// The example of 10.6.6.5.2's rule with the mandatory rates as basic ones.
+    /// The rule of 10.6.6.5.2, applied to the mandatory rates as basic rates.
     #[test]
     fn the_highest_basic_rate_that_is_not_above() {
         let basic = BasicRates::mandatory();
@@ -109,7 +110,7 @@ mod tests {
         let two = BasicRates::new(&[BitRate::from_mbps(1), BitRate::from_mbps(2)]).unwrap();
         assert_eq!(two.response(dsss(11_000, true)), dsss(2_000, true));
         assert_eq!(two.response(dsss(1_000, false)), dsss(1_000, false));
-        // No basic rate of OFDM: the highest mandatory one.
+        // No OFDM basic rate: the highest mandatory one.
         assert_eq!(two.response(ofdm(54)), ofdm(24));
     }
 

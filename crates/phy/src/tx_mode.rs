@@ -1,4 +1,4 @@
-//! How a PPDU is sent: one value for every modulation class from DSSS to EHT.
+//! Transmit modes: one type for every modulation class from DSSS to EHT.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use wifair_units::{BitRate, Bytes, Duration};
 use crate::ppdu::{DataField, PreambleFields};
 use crate::{Band, DsssMode, EhtMode, HeMode, HtMode, OfdmMode, VhtMode, mcs};
 
-/// Why a mode does not exist, and which ones do.
+/// Why a mode does not exist, and which modes do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModeError {
-    /// What of the mode is wrong: `standard`, `band`, `width`, `mcs`, `rate`, `streams`, `guard_interval` ...
+    /// The part of the mode that is wrong: `standard`, `band`, `width`, `mcs`, `rate`, `streams`, `guard_interval` ...
     pub key: &'static str,
-    /// What is wrong and what exists, as a sentence without full stop.
+    /// What is wrong and which values exist, as a sentence without full stop.
     pub message: String,
 }
 
@@ -128,13 +128,13 @@ impl Ltf {
         1 << self as u32
     }
 
-    /// What goes with a guard interval unless told otherwise: 2x with 0.8 and 1.6 us, 4x with 3.2 us.
+    /// The usual choice for a guard interval: 2x with 0.8 and 1.6 us, 4x with 3.2 us.
     #[must_use]
     pub const fn usual(guard_interval: GuardInterval) -> Self {
         if matches!(guard_interval, GuardInterval::Ns3200) { Self::X4 } else { Self::X2 }
     }
 
-    /// Whether the standard has this combination: 1x or 4x with 0.8 us, 2x with 0.8 or 1.6 us, 4x with 3.2 us.
+    /// Whether the standard allows this combination: 1x or 4x with 0.8 us, 2x with 0.8 or 1.6 us, 4x with 3.2 us.
     #[must_use]
     pub const fn goes_with(self, guard_interval: GuardInterval) -> bool {
         use GuardInterval::{Ns800, Ns1600, Ns3200};
@@ -184,7 +184,7 @@ pub enum ModulationClass {
     Eht,
 }
 
-/// How a PPDU is sent. Small and `Copy`; every value is a mode that the standard has.
+/// How a PPDU is sent: small and `Copy`; every value is a mode of the standard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TxMode {
     /// 1, 2, 5.5 and 11 Mb/s.
@@ -287,7 +287,7 @@ impl TxMode {
         }
     }
 
-    /// Longest PSDU, aPSDUMaxLength or what the length field holds (16.3.4, 17.4.4, 19.4.4, 21.4.4, 27.4.4, 36.4.4).
+    /// Longest PSDU: aPSDUMaxLength, or the limit of the length field (16.3.4, 17.4.4, 19.4.4, 21.4.4, 27.4.4, 36.4.4).
     #[must_use]
     pub const fn max_psdu(self) -> Bytes {
         Bytes(match self {
@@ -299,7 +299,8 @@ impl TxMode {
         })
     }
 
-    /// The OFDM rate, in kb/s, that stands for this mode where a control response is chosen (10.6.11).
+    /// The non-HT reference rate in kb/s: the OFDM rate that represents this mode when a control response is chosen
+    /// (10.6.11).
     #[must_use]
     pub fn reference_rate_kbps(self) -> u32 {
         match self {
@@ -312,8 +313,8 @@ impl TxMode {
         }
     }
 
-    /// Whether the standard has this mode in `band`: no DSSS outside 2.4 GHz, no VHT outside 5 GHz, no HT in 6 GHz, at
-    /// most 40 MHz in 2.4 GHz, 320 MHz only in 6 GHz.
+    /// Whether this mode exists in `band`: no DSSS outside 2.4 GHz, no VHT outside 5 GHz, no HT in 6 GHz, at most 40
+    /// MHz in 2.4 GHz, 320 MHz only in 6 GHz.
     pub fn check_band(self, band: Band) -> Result<(), ModeError> {
         let (name, bands): (&str, &[Band]) = match self {
             Self::Dsss(_) => ("DSSS", &[Band::Ghz2_4]),
@@ -339,7 +340,7 @@ impl TxMode {
         Ok(())
     }
 
-    /// Name and length of each field before the data, in the order of their transmission.
+    /// Name and length of each field before the data, in order of transmission.
     pub fn preamble_fields(self) -> impl Iterator<Item = (&'static str, Duration)> {
         self.preamble().into_iter().filter(|(_, length)| *length > Duration::ZERO)
     }

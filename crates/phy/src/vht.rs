@@ -1,5 +1,5 @@
-//! VHT to a single user, 802.11ac: IEEE Std 802.11-2020, clause 21. MCS 0 to 9, 20 to 160 MHz, 1 to 8 streams. Left
-//! out: STBC, several users.
+//! Single-user VHT (802.11ac): IEEE Std 802.11-2020, clause 21. MCS 0 to 9, 20 to 160 MHz, 1 to 8 streams. Left out:
+//! STBC, multiple users.
 
 use wifair_units::Duration;
 
@@ -18,7 +18,7 @@ pub struct VhtMode {
 }
 
 impl VhtMode {
-    /// MCS 0 to 9 with convolutional code; 1 to 8 streams; 20 to 160 MHz; 400 or 800 ns.
+    /// MCS 0 to 9 with BCC; 1 to 8 streams; 20 to 160 MHz; 400 or 800 ns.
     pub fn new(mcs: u8, streams: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Result<Self, ModeError> {
         if mcs > 9 {
             return Err(ModeError::new("mcs", format!("no MCS {mcs} in 802.11ac: there are 0 to 9")));
@@ -47,7 +47,7 @@ impl VhtMode {
         Ok(Self { mcs, streams, width, guard_interval, coding: Coding::Bcc })
     }
 
-    /// The same with another code.
+    /// The same mode with another code.
     #[must_use]
     pub const fn with_coding(self, coding: Coding) -> Self {
         Self { coding, ..self }
@@ -83,7 +83,7 @@ impl VhtMode {
         self.guard_interval
     }
 
-    /// 21.4.3.
+    /// Preamble fields (21.4.3).
     pub(crate) fn preamble(self) -> PreambleFields {
         let us = Duration::from_micros;
         let [stf, ltf, sig] = LEGACY_PREAMBLE;
@@ -99,7 +99,7 @@ impl VhtMode {
         ])
     }
 
-    /// 21.3.10 and 21.4.3.
+    /// Data field (21.3.10, 21.4.3).
     pub(crate) fn data(self) -> DataField {
         let parameters = mcs::of(self.mcs);
         let coded = subcarriers(self.width) * parameters.bits_per_subcarrier * u32::from(self.streams);
@@ -133,14 +133,14 @@ const fn subcarriers(width: ChannelWidth) -> u32 {
     }
 }
 
-/// The BCC encoders, N_ES: as few as 600 Mb/s each (2160 bits in 3.6 us) allow, and such that each of them fills a
-/// symbol with whole puncturing blocks. This gives the column N_ES of tables 21-30 to 21-61.
+/// The number of BCC encoders, N_ES: the smallest for which no encoder exceeds 600 Mb/s (2160 bits in 3.6 us) and each
+/// fills a symbol with whole puncturing blocks. This gives the column N_ES of tables 21-30 to 21-61.
 fn encoders(coded: u32, data: u32, block: u32) -> u32 {
     let least = data.div_ceil(2_160);
     (least..).find(|n| coded.is_multiple_of(n * block) && data.is_multiple_of(*n)).unwrap_or(least)
 }
 
-/// Tables 21-30 to 21-61 leave these combinations out.
+/// Whether tables 21-30 to 21-61 contain this combination.
 const fn exists(mcs: u8, streams: u8, width: ChannelWidth) -> bool {
     !matches!(
         (width, mcs, streams),

@@ -1,8 +1,8 @@
 //! AARF: adaptive auto rate fallback.
 //!
-//! Source: M. Lacage, M. H. Manshaei and T. Turletti, "IEEE 802.11 Rate Adaptation: A Practical Approach", MSWiM 2004:
-//! when the first frame at a raised rate is lost, the number of ACKs that the next raise takes doubles, up to 50; when
-//! frames are lost in a row, it returns to 10. The timer of [`Arf`] doubles with it.
+//! Source: M. Lacage, M. H. Manshaei and T. Turletti, "IEEE 802.11 Rate Adaptation: A Practical Approach", MSWiM 2004.
+//! When the first frame at a raised rate is lost, the number of ACKs required for the next raise doubles, up to 50;
+//! when frames are lost in a row, it returns to 10. The timer of [`Arf`] doubles with it.
 
 use wifair_config::table;
 use wifair_engine::Stream;
@@ -35,7 +35,7 @@ pub struct Aarf {
 }
 
 impl Aarf {
-    /// With this rate to start with, of `top + 1`.
+    /// Starts with rate `start` out of `top + 1`.
     #[must_use]
     pub fn new(params: &Params, start: usize, top: usize) -> Self {
         let Params { successes, failures, patience, .. } = *params;

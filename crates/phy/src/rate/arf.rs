@@ -1,7 +1,7 @@
 //! ARF: auto rate fallback.
 //!
 //! Source: A. Kamerman and L. Monteban, "WaveLAN-II: A High-Performance Wireless LAN for the Unlicensed Band", Bell
-//! Labs Technical Journal, 1997. A timer that raises the rate, too, is counted in attempts here, as in ns-3.
+//! Labs Technical Journal, 1997. The paper's timer, which also raises the rate, counts attempts here, as in ns-3.
 
 use wifair_config::table;
 use wifair_engine::Stream;
@@ -30,19 +30,19 @@ pub struct Arf {
     successes: u32,
     failures: u32,
     attempts: u32,
-    /// The rate was raised, and nothing was sent at it yet.
+    /// Whether the rate was just raised and nothing was sent at it yet.
     probes: bool,
 }
 
 impl Arf {
-    /// With this rate to start with, of `top + 1`.
+    /// Starts with rate `start` out of `top + 1`.
     #[must_use]
     pub fn new(params: &Params, start: usize, top: usize) -> Self {
         Self { params: params.clone(), rate: start, top, successes: 0, failures: 0, attempts: 0, probes: false }
     }
 
-    /// Counts an attempt; `need` and `patience` stand for those of the parameters. Whether a rate just raised has
-    /// failed at once, or the rate fell for another reason.
+    /// Counts an attempt, with `need` and `patience` in place of the parameters `successes` and `patience`. If the rate
+    /// fell, returns why.
     pub(super) fn count(&mut self, acknowledged: bool, need: u32, patience: u32) -> Option<Fall> {
         self.attempts += 1;
         let probed = std::mem::replace(&mut self.probes, false);

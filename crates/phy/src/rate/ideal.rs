@@ -1,18 +1,18 @@
-//! Ideal rate control: the mode with the best expected throughput at an SINR that is known.
+//! Ideal rate control: picks the mode with the best expected throughput at a known SINR.
 //!
-//! Nobody can do this on the air; it bounds what other controls can reach. The expected throughput of a mode is its
-//! data rate times the probability that an MPDU of a given length survives ([`crate::mcs_errors`]). Each doubling of
-//! the width doubles the noise, and streams share the power evenly and do not disturb each other.
+//! A real sender cannot know the SINR in advance, so this is an upper bound for other controls. The expected throughput
+//! of a mode is its data rate times the probability that an MPDU of a given length survives ([`crate::mcs_errors`]).
+//! Each doubling of the width doubles the noise; streams share the power evenly and do not interfere with each other.
 
 use wifair_units::Bytes;
 
 use crate::{TxMode, mcs_errors};
 
-/// From here on, in dB of SINR in 20 MHz, the choice is tabulated; below it the slowest mode is taken.
+/// The lowest tabulated SINR in 20 MHz, in dB; below it the slowest mode is used.
 const LOWEST: f64 = -10.0;
-/// Entries for each dB.
+/// Table entries per dB.
 const DENSITY: f64 = 4.0;
-/// Entries: up to 70 dB.
+/// Number of table entries: up to 70 dB.
 const ENTRIES: u32 = 320;
 
 /// See the [module](self).
@@ -23,10 +23,10 @@ pub struct Ideal {
 }
 
 impl Ideal {
-    /// Chooses among `modes`, from HT on, for MPDUs of `length`.
+    /// Chooses among `modes`, all of them HT or later, for MPDUs of `length`.
     ///
     /// # Panics
-    /// If there is no mode, or one before HT.
+    /// If there is no mode, or a mode older than HT.
     #[must_use]
     pub fn new(modes: &[TxMode], length: Bytes) -> Self {
         assert!(!modes.is_empty(), "there is a mode to choose");
@@ -52,7 +52,7 @@ impl Ideal {
         Self { slowest, choices: (0..ENTRIES).map(best).collect() }
     }
 
-    /// The place of the best mode at `sinr`, a ratio in 20 MHz with all power in one stream.
+    /// The index of the best mode at `sinr`, a ratio in 20 MHz with all power in one stream.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn mode(&self, sinr: f64) -> usize {
@@ -64,7 +64,7 @@ impl Ideal {
     }
 }
 
-/// SINR of each stream of `mode`, from that in 20 MHz with one stream.
+/// SINR per stream of `mode`, from that in 20 MHz with one stream.
 #[must_use]
 pub fn sinr_of(mode: TxMode, sinr: f64) -> f64 {
     sinr * 20.0 / f64::from(mode.width().mhz()) / f64::from(mode.streams())
@@ -80,9 +80,10 @@ mod tests {
         (0..8).map(mode).collect()
     }
 
-    /// Success of 2000 bytes is published for OFDM (see [`crate::BitErrors`]): at 13 dB 0.495 for 16-QAM 1/2, whose 26
-    /// Mb/s make 12.9, less than QPSK 3/4 with 19.5; at 14 dB 0.974, which makes 25.3. At 21 dB 0.649 for 64-QAM 2/3:
-    /// 33.7, less than 39 of 16-QAM 3/4; at 22 dB 0.983, 51.1.
+    /// The success rates of 2000 bytes are published for OFDM (see [`crate::BitErrors`]). At 13 dB it is 0.495 for
+    /// 16-QAM 1/2: of 26 Mb/s that leaves 12.9, less than QPSK 3/4 with 19.5; at 14 dB it is 0.974, which leaves 25.3.
+    /// At 21 dB it is 0.649 for 64-QAM 2/3: that leaves 33.7, less than 39 of 16-QAM 3/4; at 22 dB it is 0.983, which
+    /// leaves 51.1.
     #[test]
     fn the_best_expected_throughput() {
         let ideal = Ideal::new(&modes(), Bytes(2000));

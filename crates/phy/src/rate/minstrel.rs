@@ -1,9 +1,10 @@
-//! Minstrel: the rate of the best throughput, by statistics of all rates.
+//! Minstrel: picks the rate with the best throughput, from statistics of all rates.
 //!
 //! Sources: D. Smithies, "Minstrel rate control" (documentation of MadWifi, 2005); documentation of mac80211's Minstrel
-//! by F. Fietkau (wireless.wiki.kernel.org). Ten times a second the success of each rate is averaged with what was
-//! known (a quarter of new weight), and the rates with the best throughput, the second best and the highest success are
-//! chosen. The attempts of a frame go through a chain of four rates, each for as many attempts as fit into 6 ms:
+//! by F. Fietkau (wireless.wiki.kernel.org). Ten times a second the success rate of each rate is averaged with its
+//! previous value (the new one has a weight of a quarter), and the rates with the best throughput, the second best
+//! throughput and the highest success rate are determined. The attempts of a frame go through a chain of four rates,
+//! with as many attempts at each as fit into 6 ms:
 //!
 //! | | first | second | third | last |
 //! |---|---|---|---|---|
@@ -11,8 +12,8 @@
 //! | sample of a slower rate | best throughput | sample | highest success | lowest rate |
 //! | sample of a faster rate | sample | best throughput | highest success | lowest rate |
 //!
-//! One frame in ten is a sample. Left out: sampling columns (a sample is drawn uniformly), and the finer rules of
-//! later kernels for samples that hardly ever succeed.
+//! One frame in ten is a sample. Left out: sampling columns (a sample is drawn uniformly), and the finer rules of later
+//! kernels for samples that hardly ever succeed.
 
 use wifair_config::table;
 use wifair_engine::Stream;
@@ -40,11 +41,11 @@ table! {
 struct Rate {
     /// Time of one exchange without errors, in s.
     time: f64,
-    /// Attempts at this rate in its place of the chain.
+    /// Attempts at this rate when it is in the chain.
     most_attempts: u32,
     attempts: u32,
     successes: u32,
-    /// Average success; nothing is known before the first attempt.
+    /// Average success rate; `None` before the first attempt.
     probability: Option<f64>,
 }
 
@@ -57,16 +58,17 @@ pub struct Minstrel {
     second: usize,
     surest: usize,
     evaluate_at: Time,
-    /// Rates of the frame that is being sent.
+    /// Rates of the current frame.
     chain: [usize; 4],
 }
 
 impl Minstrel {
-    /// With the times that an exchange takes at each rate, lowest rate first. `start` is used until something is known.
+    /// `times` are the durations of an exchange at each rate, lowest rate first. `start` is used until statistics
+    /// exist.
     #[must_use]
     pub fn new(params: &Params, start: usize, times: &[Duration], slot: Duration, cw_min: u32) -> Self {
         let rate = |time: &Duration| {
-            // Attempts and the mean backoffs between them that fit into a segment.
+            // The attempts, with the mean backoffs between them, that fit into a segment.
             let mut attempts = 1;
             let (mut cw, mut spent) = (cw_min, *time);
             while attempts < params.most_attempts {
@@ -169,7 +171,8 @@ mod tests {
         Minstrel::new(&Params::default(), 0, &times, timing.slot, 15)
     }
 
-    /// Success 1, 0.9, 0.1 at 6, 24, 54 Mb/s: frames of 1630, 430 and 206 us, so 0.6, 2.1 and 0.5 a millisecond.
+    /// Success rates 1, 0.9, 0.1 at 6, 24, 54 Mb/s: frames of 1630, 430 and 206 us give 0.6, 2.1 and 0.5 frames per
+    /// millisecond.
     #[test]
     fn it_finds_the_rate_of_the_best_throughput() {
         let mut control = minstrel(&[6, 24, 54]);
@@ -190,14 +193,14 @@ mod tests {
             }
         }
         assert_eq!((control.best, control.surest), (1, 0));
-        // A tenth of the frames are samples, a third of these faster: they alone begin at another rate.
+        // A tenth of the frames are samples, and a third of these are faster: only those begin at another rate.
         let expected = 10_000.0 * 0.1 / 3.0;
         assert!((f64::from(used[2]) - expected).abs() < 4.0 * expected.sqrt(), "{used:?}");
         assert_eq!(used[0], 0, "a slower sample is only tried second");
     }
 
-    /// All attempts of a frame at the rate it starts with fail. At the first evaluation nothing has succeeded, and as
-    /// in mac80211 the lowest rate stands for the best then.
+    /// All attempts of a frame at the starting rate fail. At the first evaluation nothing has succeeded, and as in
+    /// mac80211 the lowest rate then counts as the best.
     #[test]
     fn it_leaves_a_rate_that_never_succeeds() {
         let mut control = Minstrel { best: 2, second: 2, ..minstrel(&[6, 24, 54]) };
@@ -216,13 +219,13 @@ mod tests {
         };
         let lost = (0..100).filter(|ms| first_of_frames(&mut control, &mut draws, *ms) == 7).count();
         assert!(lost > 80, "{lost}");
-        // Two thirds of the samples, a tenth, begin at a faster rate: 4 standard errors.
+        // Samples are a tenth of the frames, and two thirds of them begin at a faster rate: 4 standard errors.
         let lost = (100..200).filter(|ms| first_of_frames(&mut control, &mut draws, *ms) == 7).count();
         assert!(control.best == 0 && lost < 17, "{lost}");
     }
 
-    /// Of 9.8 ms one attempt is more than a segment already. Six of 300 us with backoffs of (15 + 31 + 63 + 127 + 255)
-    /// / 2 slots of 9 us are 4.0 ms; a seventh with 511 / 2 slots makes them 6.6 ms.
+    /// A single attempt of 9.8 ms already exceeds a segment. Six attempts of 300 us with backoffs of (15 + 31 + 63 +
+    /// 127 + 255) / 2 slots of 9 us take 4.0 ms; a seventh with 511 / 2 slots makes it 6.6 ms.
     #[test]
     fn attempts_fit_into_a_segment() {
         let slow = Duration::from_micros(9_800);

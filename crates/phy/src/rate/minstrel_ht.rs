@@ -1,21 +1,21 @@
-//! Minstrel-HT: the mode of the best throughput, by statistics of MPDUs in aggregates.
+//! Minstrel-HT: picks the mode with the best throughput, from statistics of MPDUs in aggregates.
 //!
 //! Source: Linux, mac80211, `rc80211_minstrel_ht` by F. Fietkau, its comments and commit messages. Twenty times a
-//! second the success of each mode is averaged with what was known (a quarter of new weight). The throughput of a mode
-//! is
+//! second the success rate of each mode is averaged with the previous value (the new one has a weight of a quarter).
+//! The throughput of a mode is
 //!
 //! ```text
 //! min(p, 0.9) / (overhead / mean MPDUs of an aggregate + air time of an MPDU of 1200 bytes),   0 where p < 0.1
 //! ```
 //!
-//! A PPDU goes at the mode of the best throughput; if it is not answered, then at the second best, then at the surest:
-//! the one of the highest success or, among those above 0.95, of the best throughput. Every 20 ms one PPDU is a sample,
-//! in turn of a mode one step faster, any faster one, one step faster, any faster one, one step faster, and any slower
-//! one that could still beat the surest. A mode that did not succeed when sampled is only sampled again after an
-//! evaluation.
+//! A PPDU is sent at the mode with the best throughput; if unanswered, at the second best, then at the most reliable
+//! mode: the one with the highest success rate or, if several exceed 0.95, the one of these with the best throughput.
+//! Every 20 ms one PPDU is a sample. Samples try, in turn: a mode one step faster, any faster mode, one step faster,
+//! any faster mode, one step faster, and any slower mode that could still beat the most reliable one. A mode that
+//! failed as a sample is sampled again only after the next evaluation.
 //!
-//! Left out: groups of modes and their order of sampling (a step is one in the order of air times here), rates before
-//! HT, the filter of later kernels that replaces the average, RTS where a mode fails, the four-entry list of best
+//! Left out: groups of modes and their sampling order (here a step is one in the order of air times), rates before HT,
+//! the filter that replaces the average in later kernels, RTS for modes that fail, the four-entry list of best
 //! throughputs.
 
 use wifair_config::table;
@@ -36,12 +36,12 @@ table! {
     }
 }
 
-/// Length of an MPDU by which modes are compared.
+/// The MPDU length used to compare modes.
 const REFERENCE: Bytes = Bytes(1200);
 
 #[derive(Clone, Debug)]
 struct Statistics {
-    /// Place of the mode in the list that the sender gave.
+    /// Index of the mode in the sender's list.
     place: usize,
     /// Air time of [`REFERENCE`] without preamble, in s.
     time: f64,
@@ -49,9 +49,9 @@ struct Statistics {
     fixed: f64,
     attempts: u32,
     successes: u32,
-    /// Average success; nothing is known before the first attempt.
+    /// Average success rate; `None` before the first attempt.
     probability: Option<f64>,
-    /// Sampled since the last evaluation.
+    /// Whether it was sampled since the last evaluation.
     sampled: bool,
 }
 
@@ -77,7 +77,7 @@ pub struct MinstrelHt {
     params: Params,
     /// Slowest first.
     modes: Vec<Statistics>,
-    /// Mode by its place in the list of the sender.
+    /// Indices into `modes`, by position in the sender's list.
     by_place: Vec<usize>,
     /// Contention, SIFS and response, in s.
     overhead: f64,
@@ -88,12 +88,12 @@ pub struct MinstrelHt {
     evaluate_at: Time,
     sample_at: Time,
     samples: usize,
-    /// Modes of the PPDU that is being sent and of its repetitions.
+    /// Modes of the current PPDU and its retries.
     chain: [usize; 3],
 }
 
 impl MinstrelHt {
-    /// Chooses among `modes`, starting with the slowest. `overhead` is the time that an exchange takes besides its data
+    /// Chooses among `modes`, starting with the slowest. `overhead` is the duration of an exchange without its data
     /// PPDU.
     ///
     /// # Panics
@@ -136,7 +136,7 @@ impl MinstrelHt {
         }
     }
 
-    /// The place of the mode for a PPDU; `attempt` counts how often in a row it was sent without an answer.
+    /// The index of the mode for a PPDU; `attempt` counts consecutive unanswered attempts.
     pub fn mode(&mut self, now: Time, attempt: u32, draws: &mut Stream) -> usize {
         if now >= self.evaluate_at {
             self.evaluate();
@@ -155,7 +155,7 @@ impl MinstrelHt {
         self.modes[self.chain[(attempt as usize).min(2)]].place
     }
 
-    /// Of `sent` MPDUs in a PPDU at the mode of this place, so many were acknowledged.
+    /// Reports that `acknowledged` of `sent` MPDUs in a PPDU at mode `place` were acknowledged.
     pub fn on_result(&mut self, place: usize, sent: u32, acknowledged: u32) {
         let mode = &mut self.modes[self.by_place[place]];
         mode.attempts += sent;
@@ -233,13 +233,13 @@ mod tests {
     use crate::{Amendment, ModeRequest};
 
     fn modes() -> Vec<TxMode> {
-        // Not in the order of rates: HT MCS 0 to 15 has 13 Mb/s as MCS 1 and as MCS 8.
+        // Not sorted by rate: HT MCS 0 to 15 has 13 Mb/s both as MCS 1 and as MCS 8.
         let mode = |mcs| Amendment::N.mode(&ModeRequest { mcs: Some(mcs), ..ModeRequest::default() }).unwrap().1;
         (0..16).map(mode).collect()
     }
 
-    /// Sends a PPDU of 20 MPDUs each millisecond for `seconds`; how often each mode was used in the second half, and in
-    /// how many PPDUs.
+    /// Sends a PPDU of 20 MPDUs every millisecond for `seconds`; returns how often each mode was used in the second
+    /// half, and in how many PPDUs.
     fn run(success: impl Fn(usize) -> f64, seconds: u64) -> (Vec<u32>, u32) {
         let modes = modes();
         let mut control = MinstrelHt::new(&Params::default(), &modes, Band::Ghz5, Duration::from_micros(160));
@@ -259,8 +259,8 @@ mod tests {
         (used, ppdus)
     }
 
-    /// MCS 12 (78 Mb/s) succeeds in nine of ten, what is faster (13 to 15) in one of five: 78 * 0.9 is above 130 * 0.2.
-    /// One PPDU in twenty at most is a sample.
+    /// MCS 12 (78 Mb/s) succeeds nine times in ten, faster modes (13 to 15) once in five: 78 * 0.9 is above 130 * 0.2.
+    /// At most one PPDU in twenty is a sample.
     #[test]
     fn it_finds_the_mode_of_the_best_throughput() {
         let (used, ppdus) = run(|mode| if mode >= 13 { 0.2 } else { 0.9 }, 20);
@@ -269,21 +269,21 @@ mod tests {
         assert!(used[13..].iter().sum::<u32>() > 0, "it goes on to try faster modes: {used:?}");
     }
 
-    /// Two streams never arrive: the best mode has one, MCS 7.
+    /// Two streams never get through: the best mode has one, MCS 7.
     #[test]
     fn it_leaves_modes_that_never_succeed() {
         let (used, ppdus) = run(|mode| if mode >= 8 { 0.0 } else { 1.0 }, 10);
         assert!(f64::from(used[7]) > 0.9 * f64::from(ppdus), "{used:?}");
     }
 
-    /// Everything succeeds: from the slowest mode to the fastest within a second or two, by samples of faster ones.
+    /// Everything succeeds: samples of faster modes lead from the slowest to the fastest within a second or two.
     #[test]
     fn it_climbs() {
         let (used, ppdus) = run(|_| 1.0, 4);
         assert!(f64::from(used[15]) > 0.9 * f64::from(ppdus), "{used:?}");
     }
 
-    /// A PPDU without answer goes at the second best mode, then at the surest.
+    /// An unanswered PPDU is repeated at the second best mode, then at the most reliable.
     #[test]
     fn unanswered_ppdus_go_down_the_chain() {
         let modes = modes();
@@ -294,8 +294,8 @@ mod tests {
         }
         let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
         control.sample_at = Time::NEVER;
-        // 130 * 0.5 = 65, 117 * 0.9 = 105, 65 * 0.9 = 58 (0.96 counts as 0.9), and MCS 7 is the faster of the two above
-        // 0.95.
+        // 130 * 0.5 = 65, 117 * 0.9 = 105, 65 * 0.9 = 58 (0.96 counts as 0.9), and MCS 7 is the faster of the two modes
+        // above 0.95.
         let chain: Vec<usize> = (0..4).map(|attempt| control.mode(at(50), attempt, &mut draws)).collect();
         assert_eq!(chain, [14, 15, 7, 7]);
     }

@@ -1,7 +1,7 @@
-//! Rate adaptation: which rate the next attempt is sent at.
+//! Rate adaptation: the rate at which the next attempt is sent.
 //!
-//! An algorithm serves one sender and one receiver. It names rates by their place in a ladder, lowest first, and learns
-//! of each attempt of a data frame whether the ACK came. An RTS without CTS tells it nothing.
+//! An algorithm serves one sender and one receiver. It identifies rates by their index in a ladder, lowest first, and
+//! learns for each attempt of a data frame whether the ACK arrived. An RTS without CTS is not reported to it.
 
 mod aarf;
 mod arf;
@@ -48,12 +48,12 @@ choice! {
     }
 }
 
-/// What every algorithm does.
+/// The interface of every algorithm.
 pub trait RateControl {
-    /// The rate for an attempt; `attempt` counts those of one frame from 0.
+    /// The rate for an attempt; `attempt` counts the attempts of one frame from 0.
     fn rate(&mut self, now: Time, attempt: u32, draws: &mut Stream) -> usize;
 
-    /// What became of an attempt at this rate.
+    /// Reports the outcome of an attempt at this rate.
     fn on_result(&mut self, now: Time, rate: usize, acknowledged: bool);
 }
 
@@ -69,11 +69,11 @@ pub enum Control {
 }
 
 impl Control {
-    /// The algorithm for a ladder of rates, starting with the one at `start`; none if rates are fixed, or if it chooses
-    /// among modes from HT on. `cw_min` is that of the sender.
+    /// The algorithm for a ladder of rates, starting with the one at `start`. `None` if rates are fixed, or if the
+    /// algorithm chooses among modes (HT and later). `cw_min` is that of the sender.
     ///
     /// # Panics
-    /// If the ladder is empty or does not reach to `start`.
+    /// If the ladder is empty or does not contain `start`.
     #[must_use]
     pub fn new(chosen: &Adaptation, ladder: &[BitRate], start: usize, timing: &Timing, cw_min: u32) -> Option<Self> {
         assert!(start < ladder.len(), "the ladder has the rate to start with");
