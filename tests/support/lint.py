@@ -5,7 +5,7 @@
   those for type checkers alone do not.
 - Nothing imports the testbed, `wifair.measure`, but its command.
 
-The folders of `crates/sim` have their own test, `crates/sim/tests/layers.rs`; Cargo refuses circles of crates.
+The folders of `crates/sim` have their own test, `crates/sim/tests/suite/layers.rs`; Cargo refuses circles of crates.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 //! What tcptrace does not say: limits, causes, sessions, shares, air time, against values known in advance.
 
-mod common;
-
-use common::talk::{self, MS, Step, Wrap, ends};
-use common::{analyzed, capture};
+use crate::common::talk::{self, MS, Step, Wrap, ends};
+use crate::common::{analyzed, capture};
 use wifair_capture::frame::Tcp;
 use wifair_capture::link::radiotap::{Radio, Rate};
 use wifair_capture::link::wifi::air_time_us;

@@ -1,8 +1,6 @@
 //! Graphs for xplot: its grammar, and as many marks as tcptrace makes.
 
-mod common;
-
-use common::{analyzed, names};
+use crate::common::{analyzed, names};
 use wifair_capture::{Graph, Settings};
 
 fn rows() -> Settings {

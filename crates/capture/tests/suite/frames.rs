@@ -1,9 +1,7 @@
 //! Frames of all kinds, made by the encoders, say the same.
 
-mod common;
-
-use common::capture;
-use common::talk::{self, MS, WRAPS, Wrap, ends, upload};
+use crate::common::capture;
+use crate::common::talk::{self, MS, WRAPS, Wrap, ends, upload};
 use wifair_capture::{
     Field, Link, Outcome, Payload, PcapngWriter, Reader, Settings, analyze, decode, flag, frame, parse,
 };

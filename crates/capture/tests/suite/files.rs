@@ -1,10 +1,8 @@
 //! Files as they come: cut, packed, merged, empty, of another kind.
 
-mod common;
-
 use std::io::Write;
 
-use common::{analyzed, capture, names};
+use crate::common::{analyzed, capture, names};
 use wifair_capture::{Error, Link, PcapWriter, PcapngWriter, Reader, Settings, analyze};
 
 fn count(bytes: &[u8]) -> (u64, Option<String>) {

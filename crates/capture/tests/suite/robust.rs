@@ -1,11 +1,9 @@
 //! Any bytes give a result or a clear error: never a panic, a hang, or memory without bound.
 
-mod common;
-
 use std::io::Write;
 
-use common::talk::{self, MS, WRAPS, Wrap, ends, upload};
-use common::{capture, names};
+use crate::common::talk::{self, MS, WRAPS, Wrap, ends, upload};
+use crate::common::{capture, names};
 use proptest::prelude::*;
 use wifair_capture::{Error, Graph, Link, PcapngWriter, Settings, analyze};
 

@@ -1,7 +1,5 @@
 //! Captures of the test data.
 
-#![allow(dead_code)] // each test takes what it needs
-
 pub mod talk;
 
 use std::path::PathBuf;

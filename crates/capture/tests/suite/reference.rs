@@ -1,10 +1,8 @@
 //! Real captures against tcptrace's and tshark's answers, and the kernels' own figures.
 
-mod common;
-
 use std::io::Read;
 
-use common::{analyzed, folder, names};
+use crate::common::{analyzed, folder, names};
 use serde_json::Value;
 use wifair_capture::{Analysis, Rows, Settings, flag, mark};
 
