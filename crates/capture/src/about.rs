@@ -1,6 +1,6 @@
-//! What each named value means, for tables, references and tooltips.
+//! The meaning of each named value, for tables, references and tooltips.
 
-/// The meaning of a value of [`crate::ConnectionReport`], with its unit; none for a name that there is not.
+/// The meaning of a value of [`crate::ConnectionReport`], with its unit; `None` for an unknown name.
 ///
 /// ```
 /// assert!(wifair_capture::about("goodput_bps").is_some_and(|text| text.contains("bit/s")));
@@ -10,7 +10,7 @@ pub fn about(name: &str) -> Option<&'static str> {
     MEANINGS.iter().find(|(there, _)| *there == name).map(|(_, meaning)| *meaning)
 }
 
-/// Names with their meanings, in the order of the output. (t) marks a definition of tcptrace's.
+/// Names and meanings in the order of the output. (t) marks a definition of tcptrace.
 const MEANINGS: &[(&str, &str)] = &[
     ("id", "Number of the connection, in the order of first packets, from 1."),
     ("host_a", "Address and port of the sender of the first packet."),

@@ -1,10 +1,11 @@
 //! Changes to a whole IP packet that keep its checksums right: congestion marks (RFC 3168) and receive windows.
 //!
-//! Checksums follow incrementally (RFC 1624, equation 3), so a packet that came with a wrong one keeps a wrong one.
+//! Checksums are updated incrementally (RFC 1624, equation 3), so a packet that arrived with a wrong checksum keeps a
+//! wrong one.
 
 const TCP: u8 = 6;
 
-/// Marks a packet with "congestion experienced" (RFC 3168, section 5). IPv6 has no checksum of its header.
+/// Marks a packet with "congestion experienced" (RFC 3168, section 5). The IPv6 header has no checksum to update.
 pub fn mark_congestion(packet: &mut [u8]) {
     match packet.first().map(|first| first >> 4) {
         Some(4) if packet.len() >= 20 => {
@@ -13,13 +14,13 @@ pub fn mark_congestion(packet: &mut [u8]) {
             let after = word(packet, 0);
             replace_in_checksum(packet, 10, before, after);
         }
-        // The traffic class begins in the middle of the first byte (RFC 8200, section 3).
+        // The traffic class starts in the middle of the first byte (RFC 8200, section 3).
         Some(6) if packet.len() >= 40 => packet[1] |= 0x30,
         _ => {}
     }
 }
 
-/// Sets the window field of a TCP segment; what is none stays as it is.
+/// Sets the window field of a TCP segment; any other packet is left unchanged.
 pub fn set_window(packet: &mut [u8], window: u16) {
     let Some(start) = tcp_header(packet) else { return };
     if packet.len() < start + 20 {
@@ -30,7 +31,7 @@ pub fn set_window(packet: &mut [u8], window: u16) {
     replace_in_checksum(packet, start + 16, before, window);
 }
 
-/// Where the TCP header begins.
+/// The offset of the TCP header.
 fn tcp_header(packet: &[u8]) -> Option<usize> {
     match packet.first()? >> 4 {
         4 if packet.len() >= 20 && packet[9] == TCP && word(packet, 6) & 0x1fff == 0 => {
@@ -38,8 +39,8 @@ fn tcp_header(packet: &[u8]) -> Option<usize> {
         }
         6 if packet.len() >= 40 => {
             let (mut next, mut at) = (packet[6], 40);
-            // Hop-by-hop, routing and destination options (RFC 8200, section 4): length in eight bytes beyond the first
-            // eight.
+            // Hop-by-hop, routing and destination options (RFC 8200, section 4): the length field counts units of eight
+            // bytes, not including the first eight bytes.
             while matches!(next, 0 | 43 | 60) {
                 let head = packet.get(at..at + 2)?;
                 next = head[0];
@@ -69,7 +70,7 @@ fn replace_in_checksum(packet: &mut [u8], at: usize, before: u16, after: u16) {
 mod tests {
     use super::*;
 
-    /// The whole sum, as RFC 1071 has it: of a right packet with its checksum it is all ones.
+    /// The ones' complement sum (RFC 1071): all ones for a packet with a correct checksum.
     fn sum(words: &[u8]) -> u16 {
         let mut sum: u32 =
             words.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum();
@@ -79,7 +80,7 @@ mod tests {
         sum as u16
     }
 
-    /// An ACK with window 501 and 12 bytes of options from 10.16.0.1 or fd00::1, checksums filled in by RFC 1071.
+    /// An ACK with window 501 and 12 bytes of options from 10.16.0.1 or fd00::1, with checksums computed by RFC 1071.
     fn ack(v6: bool) -> (Vec<u8>, usize) {
         let mut packet = if v6 {
             let mut head = vec![0x60, 0x02, 0, 0, 0, 32, TCP, 64];
@@ -136,7 +137,7 @@ mod tests {
             let mut changed = packet.clone();
             set_window(&mut changed, 3);
             assert_eq!(changed, packet);
-            mark_congestion(&mut changed); // does not panic
+            mark_congestion(&mut changed); // must not panic
         }
     }
 }

@@ -1,18 +1,18 @@
-//! What each station did in the air: frames, retries, air time, signal, rates.
+//! 802.11 statistics per station: frames, retries, air time, signal, rates.
 
 use crate::link::radiotap::Radio;
 use crate::link::wifi::{Frame, Kind, Mac, air_time_us};
 use crate::table::{Table, mix};
 
-/// Stations that are told apart.
+/// The most stations kept individually.
 const MOST_STATIONS: usize = 1 << 16;
-/// Rates of one station that are told apart.
+/// The most rates per station kept individually.
 const MOST_RATES: usize = 64;
 
-/// Levels, in dBm.
+/// Statistics of levels, in dBm.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Levels {
-    /// How many there were.
+    /// The number of levels.
     pub count: u64,
     /// Their sum.
     pub sum: f64,
@@ -30,70 +30,70 @@ impl Levels {
         self.sum += f64::from(level);
     }
 
-    /// Their mean: of the decibels, as drivers average them.
+    /// The mean of the decibel values, as drivers average them.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 }
 
-/// A transmitter.
+/// A transmitting station.
 #[derive(Clone, Debug, Default)]
 pub struct Station {
     /// Its address.
     pub address: Mac,
-    /// Whether it sent frames from the distribution system: an access point.
+    /// Whether it sent frames from the distribution system, that is, whether it is an access point.
     pub access_point: bool,
-    /// Frames that it sent.
+    /// Frames sent.
     pub frames: u64,
-    /// Their bytes, with headers and check sequences.
+    /// Their bytes, headers and check sequences included.
     pub bytes: u64,
-    /// Data and management frames, of which the next tells the retries.
+    /// Data and management frames: the only ones whose retry bit is counted.
     pub numbered: u64,
-    /// Frames with the retry bit.
+    /// Such frames with the retry bit set.
     pub retries: u64,
     /// Data frames.
     pub data_frames: u64,
-    /// Time on the air, in us, of the frames with known rate.
+    /// Air time in us of the frames with known rate.
     pub air_time_us: f64,
-    /// Frames whose rate is not known, and so not their time.
+    /// Frames of unknown rate, and so of unknown air time.
     pub unrated: u64,
-    /// A-MPDUs that it sent, as far as the radio numbers them.
+    /// A-MPDUs sent, as numbered by the capturing radio.
     pub aggregates: u64,
     /// Their MPDUs.
     pub aggregated: u64,
-    /// MPDUs of the largest of them.
+    /// The number of MPDUs in the largest of them.
     pub largest_aggregate: u32,
-    /// A-MPDUs that no block ACK to it followed before another PPDU of data.
+    /// A-MPDUs not followed by a block ACK to the sender before another data PPDU.
     pub aggregates_unanswered: u64,
-    /// Block ACKs that it sent.
+    /// Block ACKs sent.
     pub block_acks: u64,
-    /// Signal at the capturing radio.
+    /// Signal level at the capturing radio.
     pub signal: Levels,
-    /// Frames of each rate, in kb/s, ascending.
+    /// Frames by rate, in kb/s, ascending.
     pub rates: Vec<(u32, u64)>,
-    /// Whom it addressed last.
+    /// The station that it addressed last.
     peer: Option<Mac>,
 }
 
-/// Counts by station.
+/// Statistics by station.
 #[derive(Debug, Default)]
 pub(crate) struct Air {
     table: Table,
     pub(crate) stations: Vec<Station>,
     pub(crate) noise: Levels,
     pub(crate) frames: u64,
-    /// Frames of stations beyond those told apart.
+    /// Frames of stations beyond the limit.
     pub(crate) nameless: u64,
     ampdu: Option<u32>,
-    /// The sender of the last A-MPDU, and how many MPDUs of it were seen; until a block ACK answers it.
+    /// The sender of the last A-MPDU and the number of its MPDUs seen, until a block ACK answers it.
     open: Option<(usize, u32)>,
 }
 
 impl Air {
     pub(crate) fn note(&mut self, frame: &Frame<'_>, radio: &Radio) {
         self.frames += 1;
-        // ACK and CTS do not name their sender: it is whom their receiver addressed last.
+        // ACK and CTS do not name their sender: it is the station that their receiver addressed last.
         let sender = match frame.transmitter {
             Some(transmitter) => Some(transmitter),
             None => self.find(frame.receiver).and_then(|at| self.stations[at].peer),
@@ -137,7 +137,7 @@ impl Air {
         }
     }
 
-    /// Counts A-MPDUs, and those that are not answered.
+    /// Counts A-MPDUs, and unanswered A-MPDUs.
     fn note_aggregate(&mut self, frame: &Frame<'_>, radio: &Radio, first: bool, sender: Option<Mac>) {
         match frame.kind {
             Kind::BlockAck => {

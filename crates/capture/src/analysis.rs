@@ -1,4 +1,4 @@
-//! A capture in one pass: every connection in it, everything in the air.
+//! Analysis of a capture in one pass: all its connections and all 802.11 activity.
 
 use wifair_units::{BitRate, Duration};
 
@@ -17,16 +17,16 @@ use crate::table::Table;
 use crate::tcp::connection::{Connection, Context, Key};
 use crate::tcp::side::Way;
 
-/// Which packets count. An empty list lets all pass.
+/// Which packets to analyse. An empty list accepts everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// One end is one of these hosts.
+    /// One end must be one of these hosts.
     pub hosts: Vec<Address>,
-    /// One end has one of these ports.
+    /// One end must use one of these ports.
     pub ports: Vec<u16>,
-    /// Not before this time, counted from the first packet of the capture.
+    /// The earliest time, counted from the first packet of the capture.
     pub from: Option<Duration>,
-    /// Not after this time, counted from the first packet of the capture.
+    /// The latest time, counted from the first packet of the capture.
     pub to: Option<Duration>,
 }
 
@@ -44,29 +44,29 @@ impl Filter {
     }
 }
 
-/// How to analyse.
+/// Options of an analysis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// A direction that sends nothing for this long, with nothing outstanding, begins a new session then.
+    /// The pause after which a direction with nothing outstanding begins a new session.
     pub pause: Duration,
-    /// Width of the time bins; they become wider by doubling where there would be more than [`MOST_BINS`] of them.
-    /// None: 100 ms, and at most 2048 of them.
+    /// Width of the time bins; it is doubled as often as necessary to have at most [`MOST_BINS`]. `None`: 100 ms, and
+    /// at most 2048 bins.
     pub bin: Option<Duration>,
-    /// Count the copies of packets that a capture holds more than once, as tcptrace does.
+    /// Also count copies of packets that a capture contains more than once, as tcptrace does.
     pub keep_copies: bool,
-    /// Which packets count.
+    /// Which packets to analyse.
     pub filter: Filter,
-    /// What each flow ought to get; none takes the mean of what the flows got together.
+    /// The fair share of each flow; `None` uses the mean of the total that the flows got.
     pub fair_share: Option<BitRate>,
-    /// Networks of the stations (address, prefix length): what they send is uplink.
+    /// Networks of the stations (address, prefix length): traffic from them is uplink.
     pub local: Vec<(Address, u8)>,
-    /// Connections that are told apart: the largest; the others are counted together.
+    /// The number of connections kept individually (the largest); the others are counted together.
     pub most_connections: usize,
-    /// Keep a row for each segment. Then the memory used grows with the capture.
+    /// Keep a row for each segment. Memory use then grows with the capture.
     pub rows: bool,
 }
 
-/// Time bins that a capture is divided into at most.
+/// The most time bins that a capture is divided into.
 pub const MOST_BINS: usize = 1 << 16;
 const USUAL_BINS: usize = 2_048;
 
@@ -85,55 +85,55 @@ impl Default for Settings {
     }
 }
 
-/// What the packets of a capture were.
+/// Counts of packets by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// All packets, as captured.
+    /// All captured packets.
     pub packets: u64,
     /// Their bytes on the wire.
     pub bytes: u64,
-    /// TCP segments that count.
+    /// TCP segments analysed.
     pub tcp: u64,
-    /// UDP datagrams that count.
+    /// UDP datagrams analysed.
     pub udp: u64,
-    /// ICMP echoes and their replies.
+    /// ICMP echo requests and replies.
     pub echoes: u64,
     /// IP packets of other protocols.
     pub other_ip: u64,
-    /// Later fragments of IP packets.
+    /// Fragments of IP packets other than the first.
     pub fragments: u64,
     /// Frames without an IP packet.
     pub not_ip: u64,
-    /// Packets of which too little was captured.
+    /// Packets too short to analyse as captured.
     pub short: u64,
-    /// Packets whose lengths contradict each other.
+    /// Packets with contradictory lengths.
     pub malformed: u64,
     /// 802.11 frames with a wrong check sequence.
     pub bad_fcs: u64,
-    /// 802.11 data that is encrypted.
+    /// Encrypted 802.11 data frames.
     pub protected: u64,
-    /// Copies of segments that another interface or hop showed before.
+    /// Copies of segments already seen on another interface or hop.
     pub copies: u64,
-    /// 802.11 frames sent again that the capture has already.
+    /// 802.11 retries of frames that the capture already contains.
     pub retry_copies: u64,
-    /// Packets of links that are not understood.
+    /// Packets of unsupported link types.
     pub unknown_link: u64,
-    /// Segments that the filter left out.
+    /// Segments excluded by the filter.
     pub filtered: u64,
-    /// Packets with a stamp before that of the packet before them.
+    /// Packets with a time stamp before that of the previous packet.
     pub back_in_time: u64,
 }
 
-/// Analyses packets as they come.
+/// Analyses packets one at a time.
 pub struct Analyzer {
     pub(crate) settings: Settings,
     counts: Counts,
     table: Table,
     pub(crate) connections: Vec<Connection>,
     pub(crate) others: Others,
-    /// The connection of the last segment: the next one is likely to be of the same.
+    /// The connection of the last segment, because the next segment is likely to belong to it.
     pub(crate) recent: Option<u32>,
-    /// First, latest in the file, and highest time stamp.
+    /// Time stamps: the first, the latest in file order, and the highest.
     first: Option<u64>,
     last: u64,
     bins: Clock,
@@ -144,7 +144,7 @@ pub struct Analyzer {
     pub(crate) rows: Option<Rows>,
 }
 
-/// Turns time into bins.
+/// Maps times to bins.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     width: u64,
@@ -154,9 +154,9 @@ struct Clock {
     to: u64,
 }
 
-/// What was found in a capture.
+/// The results for a capture.
 pub struct Analysis {
-    /// What the packets were.
+    /// Counts of packets by kind.
     pub counts: Counts,
     /// Time stamps of the first and the last packet of the file, in ns since 1970.
     pub span: Option<(u64, u64)>,
@@ -164,13 +164,13 @@ pub struct Analysis {
     pub interfaces: Vec<Interface>,
     /// What ended the file early, if anything did.
     pub damage: Option<Damage>,
-    /// Transmitters in the air, in the order in which they were first heard.
+    /// 802.11 transmitters, in the order in which they were first heard.
     pub stations: Vec<Station>,
     /// Noise at the capturing radio.
     pub noise: Levels,
-    /// A row for each segment, if they were asked for.
+    /// A row for each segment, if requested.
     pub rows: Option<Rows>,
-    /// Connections that are not told apart.
+    /// The connections that are not kept individually.
     pub others: Others,
     pub(crate) connections: Vec<Connection>,
     pub(crate) datagrams: Datagrams,
@@ -180,7 +180,7 @@ pub struct Analysis {
 }
 
 impl Analyzer {
-    /// An analyser that has seen nothing yet.
+    /// An analyser without packets.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let (width, most) = match settings.bin {
@@ -206,7 +206,7 @@ impl Analyzer {
         }
     }
 
-    /// Takes in a packet.
+    /// Analyses a packet.
     #[inline]
     pub fn take(&mut self, record: &Record<'_>) {
         self.counts.packets += 1;
@@ -237,7 +237,7 @@ impl Analyzer {
 
     #[inline]
     fn segment(&mut self, segment: &Segment<'_>, nanos: u64, interface: u32, way: Option<Way>) {
-        // Most segments are of the connection of the one before.
+        // Most segments belong to the same connection as the one before.
         let recent =
             self.recent.and_then(|at| self.connections[at as usize].side_of(segment, interface).map(|s| (at, s)));
         let (at, side) = match recent {
@@ -270,7 +270,7 @@ impl Analyzer {
         }
     }
 
-    /// Finds the connection of a segment and which side sent it; makes one if there is none.
+    /// Finds the connection of a segment, or creates one, and returns which side sent the segment.
     fn look_up(&mut self, segment: &Segment<'_>, nanos: u64, interface: u32) -> (u32, usize) {
         let (key, swapped) = Key::of(segment, interface);
         let connections = &self.connections;
@@ -280,7 +280,7 @@ impl Analyzer {
         }
     }
 
-    /// Makes a connection, in the place of an older one on the same endpoints.
+    /// Creates a connection, replacing an older one between the same endpoints.
     #[cold]
     fn open(&mut self, key: Key, swapped: bool, segment: &Segment<'_>, nanos: u64, old: Option<u32>) -> u32 {
         let new = u32::try_from(self.connections.len()).expect("a capture has fewer than 2^32 connections");
@@ -295,7 +295,7 @@ impl Analyzer {
         new
     }
 
-    /// Puts all connections into the table anew.
+    /// Rebuilds the table of connections.
     pub(crate) fn rebuild_table(&mut self) {
         self.table = Table::default();
         let connections = &self.connections;
@@ -308,7 +308,7 @@ impl Analyzer {
         }
     }
 
-    /// Finds the bin of a time outside of the current one.
+    /// Finds the bin of a time outside the current one.
     #[cold]
     fn turn_bin(&mut self, nanos: u64) {
         let origin = self.first.unwrap_or(nanos);
@@ -331,7 +331,7 @@ impl Analyzer {
     #[must_use]
     pub fn finish(mut self, interfaces: Vec<Interface>, damage: Option<Damage>) -> Analysis {
         self.keep(self.settings.most_connections.max(1), &[]);
-        // Flows may be active until the end: the bins have to reach so far.
+        // Flows may be active until the end, so the bins must reach that far.
         self.turn_bin(self.last);
         for connection in &mut self.connections {
             connection.finish(self.last);
@@ -356,7 +356,7 @@ impl Analyzer {
     }
 }
 
-/// Takes what is in one record.
+/// Handles the contents of one record.
 struct Taker<'b> {
     analyzer: &'b mut Analyzer,
     nanos: u64,
@@ -365,7 +365,7 @@ struct Taker<'b> {
 }
 
 impl Taker<'_> {
-    /// In the air the bits To DS and From DS tell the way.
+    /// The direction, from the bits To DS and From DS of 802.11 frames.
     #[inline]
     fn way(&self, datagram: &Datagram<'_>) -> Option<Way> {
         match (self.link, datagram.place) {
@@ -429,17 +429,17 @@ impl<'a> Sink<'a> for Taker<'_> {
     }
 }
 
-/// Analyses a whole capture. `progress` is told now and then how many bytes (decompressed) and packets were read, and
-/// ends the analysis there by returning false.
+/// Analyses a whole capture. `progress` is called from time to time with the number of (decompressed) bytes and of
+/// packets read; if it returns false the analysis ends there.
 ///
 /// # Errors
-/// As [`Reader::new`] and [`Reader::next`]; and if packets there are, but none of a link that is understood.
+/// Those of [`Reader::new`] and [`Reader::next`]; and if there are packets, but none of a supported link type.
 pub fn analyze<'a>(
     source: impl std::io::Read + Send + 'a,
     settings: Settings,
     mut progress: impl FnMut(u64, u64) -> bool,
 ) -> Result<Analysis, Error> {
-    /// Packets between two reports: some milliseconds of work.
+    /// Packets between two progress reports: some milliseconds of work.
     const OFTEN: u64 = 1 << 15;
     let mut reader = Reader::new(source)?;
     let mut analyzer = Analyzer::new(settings);

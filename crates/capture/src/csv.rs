@@ -8,7 +8,7 @@ use crate::report::Field;
 use crate::rows::{COLUMNS, Cell, Rows};
 
 impl Analysis {
-    /// A line for each direction of each connection, with the names of the JSON.
+    /// One line for each direction of each connection, with the names used in the JSON.
     #[must_use]
     pub fn connections_csv(&self) -> String {
         let mut text = String::new();
@@ -49,7 +49,7 @@ fn line(text: &mut String, cells: impl Iterator<Item = String>) {
 }
 
 impl Rows {
-    /// A line for each segment.
+    /// One line for each segment.
     #[must_use]
     pub fn to_csv(&self) -> String {
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What an analysis says of datagrams and echoes, as JSON.
+//! The part of the JSON report about datagrams and echoes.
 
 use wifair_metrics::{Histogram, call_rating, mean_opinion_score};
 use wifair_units::Duration;
@@ -17,7 +17,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 impl Analysis {
-    /// Flows of datagrams, echoes, and packets that nothing here analyses.
+    /// Flows of datagrams, echoes, and packets of protocols that are not analysed.
     pub(crate) fn datagrams_json(&self, json: &mut Json) {
         json.array("datagrams", |json| {
             for flow in &self.datagrams.flows {

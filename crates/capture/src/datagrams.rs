@@ -1,10 +1,10 @@
-//! What is not TCP: flows of UDP datagrams, among them QUIC, and ICMP echoes.
+//! Traffic other than TCP: flows of UDP datagrams, among them QUIC, and ICMP echoes.
 //!
-//! A flow is a direction between two endpoints. Of all are known packets, bytes and gaps; losses, jitter and delays
-//! where datagrams carry numbers and times ([`crate::numbering`]). QUIC is told by its long headers (RFC 9000, section
-//! 17.2; RFC 9369), which also show the connection IDs; the spin bit of its short headers, where it is used, changes
-//! once in a round-trip time (RFC 9000, section 17.4; RFC 9312, section 3.8.2). Echoes (RFC 792; RFC 4443, section 4)
-//! are matched with their replies by identifier and sequence number.
+//! A flow is one direction between two endpoints. For every flow packets, bytes and gaps are known; losses, jitter and
+//! delays if its datagrams carry numbers and times ([`crate::numbering`]). QUIC is recognised by its long headers (RFC
+//! 9000, section 17.2; RFC 9369), which also contain the connection IDs; the spin bit of its short headers, if enabled,
+//! changes once per round-trip time (RFC 9000, section 17.4; RFC 9312, section 3.8.2). ICMP echoes (RFC 792; RFC 4443,
+//! section 4) are matched with their replies by identifier and sequence number.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use crate::segment::{Address, Endpoint};
 use crate::table::{Table, mix};
 use crate::tcp::side::{Spread, Way};
 
-/// Flows, and pairs of hosts with echoes, that are kept; those beyond are counted.
+/// The most flows, and pairs of hosts with echoes, that are kept; the rest is only counted.
 const MOST: usize = 1 << 16;
-/// Requests that wait for their replies, of one pair.
+/// The most unanswered requests per pair of hosts.
 const MOST_WAITING: usize = 1_024;
 
 /// Everything that is not TCP.
@@ -46,7 +46,7 @@ pub(crate) struct DatagramFlow {
     pub(crate) quic: Quic,
 }
 
-/// What QUIC shows.
+/// What QUIC headers show.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Quic {
     pub(crate) version: Option<u32>,
@@ -59,7 +59,7 @@ pub(crate) struct Quic {
     pub(crate) spin_rtt: Spread,
 }
 
-/// Echoes between two hosts, with one identifier.
+/// Echoes between two hosts that use one identifier.
 #[derive(Clone, Debug)]
 pub(crate) struct Echoes {
     pub(crate) hosts: [Address; 2],
@@ -80,7 +80,7 @@ pub struct EchoMessage {
     pub source: Address,
     /// Receiver.
     pub destination: Address,
-    /// Identifier of whom asks.
+    /// Identifier chosen by the requesting host.
     pub identifier: u16,
     /// Sequence number.
     pub sequence: u16,
@@ -97,7 +97,7 @@ fn hash(ends: &[(Address, u16); 2], interface: u32) -> u64 {
 }
 
 impl Datagrams {
-    /// Takes in a datagram with `payload` bytes, of which `bytes` were captured.
+    /// Handles a datagram with `payload` bytes, of which `bytes` were captured.
     pub(crate) fn take(
         &mut self,
         ends: [Endpoint; 2],
@@ -144,7 +144,7 @@ impl Datagrams {
         flow.quic.take(bytes, nanos);
     }
 
-    /// Takes in an echo request or reply.
+    /// Handles an echo request or reply.
     pub(crate) fn take_echo(&mut self, echo: &EchoMessage, nanos: u64, interface: u32) {
         let hosts = if echo.reply { [echo.destination, echo.source] } else { [echo.source, echo.destination] };
         let of = |hosts: &[Address; 2], identifier, interface| hash(&hosts.map(|host| (host, identifier)), interface);
@@ -194,7 +194,7 @@ impl Datagrams {
         }
     }
 
-    /// What kind of datagrams a flow has: QUIC if either direction shows it.
+    /// The kind of a flow's datagrams: QUIC if either direction shows it.
     pub(crate) fn kind(&self, flow: &DatagramFlow) -> &'static str {
         let back = [flow.ends[1], flow.ends[0]];
         let is_quic = |one: &DatagramFlow| one.quic.version.is_some() && one.interface == flow.interface;
@@ -239,19 +239,20 @@ impl Quic {
         }
     }
 
-    /// Whether the spin bit was seen to turn at least twice.
+    /// Whether the spin bit changed at least twice.
     pub(crate) fn spins(&self) -> bool {
         self.spin_rtt.count > 0
     }
 }
 
-/// A connection ID, of 20 bytes at most, behind its length; and what follows it.
+/// Splits off a connection ID of at most 20 bytes, which is preceded by its length; returns the ID and the remaining
+/// bytes.
 fn identifier(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first()?;
     (*length <= 20).then(|| rest.split_at_checked(usize::from(*length)))?
 }
 
-/// The name of a protocol that is not analysed, by its number in the IP header.
+/// The name of a protocol that is not analysed, from its number in the IP header.
 pub(crate) fn protocol_name(number: u8) -> String {
     let name = match number {
         1 => "ICMP (no echo)",
@@ -286,7 +287,7 @@ mod tests {
         let mut all = Datagrams::default();
         let long = [0xc3, 0, 0, 0, 1, 4, 0xde, 0xad, 0xbe, 0xef, 2, 0xca, 0xfe];
         all.take(ends(), 1_200, &long, (0, 0), None);
-        // The bit turns each 30 ms, in every third packet.
+        // The bit changes every 30 ms, in every third packet.
         for step in 0..30_u64 {
             let spin = if step / 3 % 2 == 0 { 0x40 } else { 0x60 };
             all.take(ends(), 1_200, &[spin, 0xde], (step * 10_000_000, 0), None);

@@ -1,22 +1,24 @@
-//! Packets that were captured more than once: on several interfaces of a router, on several hops through an access
-//! point, or because a frame was sent again though it had arrived.
+//! Packets captured more than once: on several interfaces of a router, on several hops through an access point, or
+//! because an 802.11 frame was retried although it had arrived.
 
 use crate::link::wifi::{Frame, Mac};
 use crate::segment::Segment;
 use crate::table::{Table, mix};
 
-/// Packets remembered. A copy comes after at most a queue's length of others.
+/// Packets remembered. At most a queue's length of other packets comes before a copy.
 const REMEMBERED: usize = 1 << 14;
-/// Copies come within this time, in ns.
+/// The longest time between a packet and its copy, in ns.
 const WITHIN: u64 = 2_000_000_000;
-/// Two packets with the same numbers at the same place are one if they come this soon, in ns.
+/// Two packets without IP identification that have the same fields and the same place are copies if they come within
+/// this time, in ns.
 const AT_ONCE: u64 = 1_000_000;
 
 /// Recognises copies of segments.
 ///
-/// A segment is a copy if all of its fields that no router changes (addresses, ports, numbers, flags, window, payload,
-/// options, IP identification) are those of a segment before, and it cannot have been sent anew: a retransmission by
-/// TCP has another identification, where there is one, and otherwise does not show up at another place at once.
+/// A segment is a copy if all fields that routers leave unchanged (addresses, ports, numbers, flags, window, payload,
+/// options, IP identification) equal those of an earlier segment and it cannot be a retransmission. A TCP
+/// retransmission has another IP identification; without an identification, a segment counts as a copy only if it shows
+/// up at another place or at once.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     seen: Vec<Seen>,
@@ -67,10 +69,10 @@ fn print(segment: &Segment<'_>) -> u64 {
     mix(mix(end(segment.source), end(segment.destination).rotate_left(17)), mix(mix(numbers, rest), options)) | 1
 }
 
-/// Frames remembered of each transmitter.
+/// Frames remembered per transmitter.
 const FRAMES: usize = 128;
 
-/// Recognises 802.11 frames that were sent again though the capture has them already (IEEE 802.11-2020, 10.3.2.14).
+/// Recognises 802.11 retries of frames that the capture already contains (IEEE 802.11-2020, 10.3.2.14).
 #[derive(Debug, Default)]
 pub(crate) struct Retries {
     table: Table,
@@ -100,7 +102,7 @@ impl Retries {
             None if senders.len() >= MOST_SENDERS => return false,
             None => {
                 let at = senders.len();
-                // 0xffff is no sequence control that is in use: fragment 15 of the last number.
+                // 0xffff marks an empty entry: fragment 15 of the last number does not occur in practice.
                 senders.push(Sender { id, seen: [0xffff; FRAMES], next: 0 });
                 self.table.insert(hash, at as u32, |at| mix(senders[at as usize].id, 0));
                 at

@@ -1,4 +1,5 @@
-//! What can be wrong with a capture: errors end the reading, damage ends it early with the good part in hand.
+//! Problems with a capture: an error means that nothing can be read; damage ends the reading early, and what came
+//! before is good.
 
 use std::fmt;
 use std::io;
@@ -6,16 +7,16 @@ use std::io;
 /// Why a file cannot be read at all.
 #[derive(Debug)]
 pub enum Error {
-    /// The input has no byte.
+    /// The input is empty.
     Empty,
-    /// The first bytes are those of no capture format.
+    /// The first bytes match no capture format.
     NotACapture {
         /// The first bytes, at most eight.
         start: Vec<u8>,
     },
-    /// A capture, but of a link that is not understood.
+    /// A capture of an unsupported link type.
     LinkType {
-        /// The number of the link type, as in the registry of tcpdump.org.
+        /// The number of the link type in the registry of tcpdump.org.
         number: u32,
     },
     /// The input could not be read.
@@ -52,7 +53,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// Where and why the reading ended before the end of the file. What came before is good.
+/// Where and why the reading ended before the end of the file. Everything before that is good.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Offset in the (decompressed) file, in bytes.

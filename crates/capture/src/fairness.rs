@@ -1,23 +1,22 @@
-//! How fair a capture was.
+//! The fairness of a capture.
 //!
-//! A flow is a direction of a connection that carried data. Goodput is new bytes at the capture point, in time bins. A
+//! A flow is a direction of a connection that carried data. Goodput is new bytes at the capture point, per time bin. A
 //! flow is active from its first data until its FIN or a RST; without one until the end of the capture, unless it is
-//! known to have had no more to send ([`Connection::active_until`]). Jain's index is taken over the flows' goodput in
-//! the whole capture, in each bin over the flows that are active in it, and over the time in which all flows are
-//! active.
+//! known to have had no more to send ([`Connection::active_until`]). Jain's index is computed over the flows' goodput
+//! in the whole capture, in each bin over the flows active in it, and over the time in which all flows are active.
 //!
-//! A flow starves as in a simulated run (`wifair_metrics::starved`): it gets less than a tenth of its max-min fair
-//! share of what all flows got, which is what was acknowledged. A flow asked for no more than it got if its application
-//! gave nothing more for longer than all else held it back, or if it ended with everything acknowledged while others
-//! went on; every other one asked for more.
+//! Starvation is defined as for simulated runs (`wifair_metrics::starved`): a flow starves if it gets less than a tenth
+//! of its max-min fair share of what all flows got, counted in acknowledged bytes. A flow is considered to have asked
+//! for only what it got if its application limited it for longer than everything else, or if it ended with everything
+//! acknowledged while others continued; every other flow asked for more.
 //!
 //! [`Connection::active_until`]: crate::tcp::connection::Connection::active_until
 //!
 //! Transmission sessions and their instantaneous fairness index follow Y.-J. Jung and C. Y. Park, "Instantaneous
-//! Fairness of TCP in Heterogeneous Traffic Wireless LAN Environments", 2016: with the fair share S (eq. 1, measured
-//! here as what all flows got together over their number, while any was active), a session of l bytes that takes the
-//! time m has r = l / (m S) (eq. 2), and the index is the mean of r over all sessions that ended (eq. 3). m counts from
-//! the first byte to the last one sent; with `_acked`, to its acknowledgement.
+//! Fairness of TCP in Heterogeneous Traffic Wireless LAN Environments", 2016. With the fair share S (eq. 1, measured
+//! here as the total goodput while any flow was active, divided by the number of flows), a session of l bytes that
+//! takes the time m has r = l / (m S) (eq. 2), and the index is the mean of r over all sessions that ended (eq. 3). m
+//! runs from the first byte to the last one sent; with `_acked`, to its acknowledgement.
 
 use wifair_metrics::{FinishRatios, Jain, Supply, jain_index, starved};
 
@@ -29,7 +28,7 @@ use crate::tcp::side::{Session, Side, Way};
 /// A direction that carried data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// Its connection, from 0.
+    /// Index of its connection.
     pub connection: usize,
     /// 0 from a to b, 1 from b to a.
     pub side: usize,
@@ -37,28 +36,28 @@ pub struct Flow {
     pub ends: [Endpoint; 2],
     /// New bytes.
     pub bytes: u64,
-    /// Its way seen from the stations, where networks were given or the air tells.
+    /// Its direction seen from the stations, if networks were given or 802.11 headers show it.
     pub way: Option<Way>,
     /// Its first and last bin.
     pub bins: (usize, usize),
-    /// New bytes in each of these bins.
+    /// New bytes per bin, from the first to the last.
     pub bytes_in_bins: Vec<u64>,
-    /// What it got, relative to equal shares of what all active flows got in its bins.
+    /// What it got, divided by an equal share of what all active flows got in its bins.
     pub share: Option<f64>,
     /// How long it was active, in s.
     pub active_s: f64,
-    /// It got less than a tenth of its max-min fair share.
+    /// Whether it got less than a tenth of its max-min fair share.
     pub starved: bool,
-    /// It had no more to send: its application gave nothing more for longer than all else held it back, or it ended
-    /// while others went on.
+    /// Whether it had no more to send: its application limited it for longer than everything else, or it ended while
+    /// others continued.
     pub modest: bool,
-    /// What is seen at the capture point does not tell whether it had more to send: it is taken to have had.
+    /// Whether the capture does not show if it had more to send; it is then treated as if it had.
     pub unsure: bool,
-    /// Longest time without a new byte between its first and last, in s.
+    /// Longest time without a new byte between its first and last one, in s.
     pub longest_stall_s: f64,
 }
 
-/// What a host got and sent.
+/// What a host received and sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Host {
     /// The host.
@@ -67,24 +66,24 @@ pub struct Host {
     pub sent: u64,
     /// New bytes that it received.
     pub received: u64,
-    /// Both in each bin of the capture.
+    /// Sent and received bytes together, per bin of the capture.
     pub bytes_in_bins: Vec<u64>,
 }
 
-/// Sessions of all flows that paused.
+/// Sessions of all flows with pauses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sessions {
-    /// Flow (its place in [`Fairness::flows`]) and session.
+    /// Index into [`Fairness::flows`], and the session.
     pub sessions: Vec<(usize, Session)>,
-    /// Sessions that went on when the capture ended.
+    /// Sessions still in progress when the capture ended.
     pub unfinished: u64,
     /// Sessions without a duration: sent in a single burst, or never acknowledged.
     pub unmeasured: u64,
-    /// Sessions beyond those that are kept.
+    /// Sessions beyond the limit on the number kept.
     pub dropped: u64,
-    /// Instantaneous fairness index, time up to the last byte sent.
+    /// Instantaneous fairness index with times up to the last byte sent.
     pub index_sent: Option<f64>,
-    /// The same, time up to the last byte acknowledged.
+    /// The same with times up to the last byte acknowledged.
     pub index_acked: Option<f64>,
 }
 
@@ -101,11 +100,11 @@ pub struct Fairness {
     pub jain: Option<f64>,
     /// Jain's index over the time in which all flows are active.
     pub jain_overlap: Option<f64>,
-    /// That time, in s.
+    /// The time in which all flows are active, in s.
     pub overlap_s: f64,
-    /// Jain's index in each bin; none where no flow is active.
+    /// Jain's index in each bin; `None` if no flow is active.
     pub jain_in_bins: Vec<Option<f64>>,
-    /// New bytes of stations, and to stations, where the capture tells.
+    /// New bytes sent by stations, and sent to stations, if the capture shows the direction.
     pub uplink_downlink: Option<(u64, u64)>,
     /// Fair share of a flow, in bit/s: given, or measured.
     pub fair_share_bps: Option<f64>,
@@ -113,7 +112,7 @@ pub struct Fairness {
     pub sessions: Sessions,
 }
 
-/// Jain's index; none for no values or zeros only.
+/// Jain's index; `None` without values or if all are zero.
 #[must_use]
 pub fn jain(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let values: Vec<f64> = values.into_iter().collect();
@@ -135,7 +134,7 @@ impl Flow {
 }
 
 impl Analysis {
-    /// Judges the fairness of the whole capture.
+    /// Computes the fairness of the whole capture.
     #[must_use]
     pub fn fairness(&self) -> Fairness {
         let bin_s = self.bin as f64 * 1e-9;
@@ -158,7 +157,7 @@ impl Analysis {
                 let stall = longest_run(&bytes_in_bins) as f64 * bin_s;
                 let finished = side.fins > 0 && side.board.outstanding() == 0 && side.last_data < others_go_on;
                 let modest = finished || side.limits.application_dominates();
-                // What nobody saw: waits for no reason that shows, and the silence at the end.
+                // Time that the capture does not explain: waits without visible cause, and the silence at the end.
                 let silence = if side.board.outstanding() > 0 { 0 } else { until.saturating_sub(side.last_data) };
                 let seen = side.limits.congestion.saturating_add(side.limits.receiver);
                 let ends = [connection.ends[at], connection.ends[1 - at]];
@@ -181,7 +180,7 @@ impl Analysis {
             }
         }
         let count = flows.iter().map(|flow| flow.bins.1 + 1).max().unwrap_or(0);
-        // Of each bin: all bytes, and how many flows are active.
+        // For each bin, the bytes of all flows and the number of active flows.
         let mut total = vec![(0u64, 0u32); count];
         for flow in &flows {
             for (at, bytes) in flow.bytes_in_bins.iter().enumerate() {
@@ -196,7 +195,7 @@ impl Analysis {
         }
         let supply = |(flow, side): (&Flow, &&Side)| {
             let got = side.board.acknowledged().map_or(flow.bytes, |acked| acked.min(flow.bytes)) as f64;
-            // A burst in a single instant has no duration: it takes one bin.
+            // A burst in a single instant has no duration, so it counts as one bin.
             Supply { got, asked: if flow.modest { got } else { f64::INFINITY }, active: flow.active_s.max(bin_s) }
         };
         let starved = starved(&flows.iter().zip(&sides).map(supply).collect::<Vec<_>>());
@@ -228,7 +227,7 @@ impl Analysis {
     }
 
     fn jain_in_bins(&self, flows: &[Flow], count: usize) -> Vec<Option<f64>> {
-        // One pass over the flows' own bins.
+        // A single pass over the bins of each flow.
         let mut in_bins = vec![Jain::default(); count];
         for flow in flows {
             for (jain, bytes) in in_bins[flow.bins.0..].iter_mut().zip(&flow.bytes_in_bins) {
@@ -238,13 +237,13 @@ impl Analysis {
         in_bins.iter().map(|jain| some(jain.index())).collect()
     }
 
-    /// The bin in which a time lies.
+    /// The bin of a time.
     fn bin_of(&self, nanos: u64) -> usize {
         let first = self.span.map_or(nanos, |(first, _)| first);
         (nanos.saturating_sub(first) / self.bin) as usize
     }
 
-    /// By the networks that were given, or by the bits To DS and From DS in the air.
+    /// The direction, from the given networks, or from the bits To DS and From DS of 802.11 frames.
     pub(crate) fn way(&self, ends: &[Endpoint; 2], heard: Option<Way>) -> Option<Way> {
         let local = &self.settings.local;
         if local.is_empty() {
@@ -259,14 +258,14 @@ impl Analysis {
     }
 }
 
-/// New bytes of stations, and to stations; none if no flow's way is known.
+/// New bytes sent by stations, and sent to stations; `None` if no flow's direction is known.
 fn uplink_downlink(flows: &[Flow]) -> Option<(u64, u64)> {
     let of = |way: Way| flows.iter().filter(move |flow| flow.way == Some(way)).map(|flow| flow.bytes).sum();
     flows.iter().any(|flow| flow.way.is_some()).then(|| (of(Way::Up), of(Way::Down)))
 }
 
-/// The bins in which all flows are active, without the first and last bin of any flow: those are active in part of
-/// them.
+/// The bins in which all flows are active, without the first and last bin of any flow, in which a flow is active only
+/// in part.
 fn overlap(flows: &[Flow]) -> std::ops::Range<usize> {
     let from = flows.iter().map(|flow| flow.bins.0 + 1).max().unwrap_or(0);
     let to = flows.iter().map(|flow| flow.bins.1).min().unwrap_or(0);
@@ -300,7 +299,7 @@ fn hosts(flows: &[Flow], count: usize) -> Vec<Host> {
     hosts.into_values().collect()
 }
 
-/// The sessions of flows that paused at least once; a flow that did not is persistent, its one session endless.
+/// The sessions of flows that paused at least once; a flow without pauses is persistent, a single endless session.
 fn sessions(sides: &[&Side], fair_share_bps: Option<f64>) -> Sessions {
     let mut found = Sessions::default();
     let (mut sent, mut acked) = (FinishRatios::default(), FinishRatios::default());

@@ -1,4 +1,4 @@
-//! What the fuzzer calls, and the tests on the corpus with it: any bytes, and what has to hold whatever they say.
+//! Entry points for the fuzzer and for the tests on its corpus: they accept any bytes and check what must always hold.
 
 use crate::analysis::{Analyzer, Settings, analyze};
 use crate::error::Error;
@@ -7,10 +7,10 @@ use crate::reader::Record;
 use crate::segment::{Address, Endpoint, Segment};
 use crate::tcp::connection::{Connection, Context, Key};
 
-/// A capture file.
+/// Reads the bytes as a capture file.
 ///
 /// # Panics
-/// If something does not hold.
+/// If an invariant is violated.
 pub fn file(bytes: &[u8]) {
     let settings = Settings { rows: true, ..Settings::default() };
     match analyze(bytes, settings, |_, _| true) {
@@ -27,7 +27,7 @@ pub fn file(bytes: &[u8]) {
     }
 }
 
-/// A frame: the first byte chooses the link.
+/// Reads the bytes as a frame; the first byte chooses the link type.
 pub fn frame(bytes: &[u8]) {
     const LINKS: [Link; 8] = [
         Link::Ethernet,
@@ -50,11 +50,11 @@ pub fn frame(bytes: &[u8]) {
     assert!(!analysis.to_json().is_empty());
 }
 
-/// Segments of one connection, eight bytes each: side and flags, step of the sequence number, ACK, payload, window,
-/// time.
+/// Reads the bytes as segments of one connection, eight bytes each: side and flags, step of the sequence number, ACK,
+/// payload, window, time.
 ///
 /// # Panics
-/// If something does not hold.
+/// If an invariant is violated.
 pub fn segments(bytes: &[u8]) {
     let ends = [1, 2].map(|last| Endpoint { address: Address::v4(last), port: last as u16 });
     let mut connection: Option<Connection> = None;

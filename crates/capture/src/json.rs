@@ -1,8 +1,8 @@
-//! JSON text (RFC 8259), written as it goes.
+//! JSON text (RFC 8259), written incrementally.
 
 use std::fmt::Write;
 
-/// Writes one value.
+/// Writes one JSON value.
 #[derive(Debug, Default)]
 pub(crate) struct Json {
     text: String,
@@ -29,7 +29,7 @@ impl Json {
         }
     }
 
-    /// An object under `key` (empty inside of arrays).
+    /// An object under `key` (empty inside arrays).
     pub(crate) fn object(&mut self, key: &str, fill: impl FnOnce(&mut Self)) {
         self.nest(key, '{', '}', fill);
     }
@@ -51,7 +51,7 @@ impl Json {
         self.text.push(close);
     }
 
-    /// A value under `key` (empty inside of arrays).
+    /// A value under `key` (empty inside arrays).
     pub(crate) fn put(&mut self, key: &str, value: impl Value) {
         self.begin(key);
         value.write(&mut self.text);
@@ -76,7 +76,7 @@ impl Json {
     }
 }
 
-/// What JSON can say.
+/// A value that JSON can represent.
 pub(crate) trait Value {
     fn write(&self, text: &mut String);
 }
@@ -112,7 +112,7 @@ macro_rules! whole {
 whole!(u8, u16, u32, u64, usize, i8, i64);
 
 impl Value for f64 {
-    /// The shortest digits that read back as the same number; null for what JSON has no number for.
+    /// The shortest digits that read back as the same number; null for values that JSON cannot represent.
     fn write(&self, text: &mut String) {
         let _ = if self.is_finite() { write!(text, "{self:?}") } else { write!(text, "null") };
     }

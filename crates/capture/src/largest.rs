@@ -1,27 +1,27 @@
-//! What bounds the memory of an analysis: the largest connections are told apart, the others are counted together; and
-//! the more flows there are, the wider are the time bins.
+//! Memory limits of an analysis: only the largest connections are kept individually, the others are counted together;
+//! and the more flows there are, the wider the time bins.
 
 use crate::analysis::Analyzer;
 use crate::tcp::connection::Connection;
 
-/// Connections that are told apart by default.
+/// Connections kept individually by default.
 pub const USUAL_CONNECTIONS: usize = 10_000;
 
-/// Time bins of all flows together at most.
+/// The most time bins of all flows together.
 pub const MOST_FLOW_BINS: usize = 1 << 20;
 
-/// Connections that are counted together, because there are larger ones.
+/// Connections counted together, because there are larger ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Others {
-    /// How many. A connection that goes on after it was counted here is a further one.
+    /// How many there are. A connection that continues after it was counted here counts again.
     pub connections: u64,
     /// Their segments.
     pub packets: u64,
-    /// Their bytes of payload, each once.
+    /// Their payload in bytes, without retransmissions.
     pub bytes: u64,
 }
 
-/// What makes a connection larger than another.
+/// The key by which connections are compared in size.
 fn size(connection: &Connection) -> (u64, u64) {
     let sum = |of: fn(&crate::tcp::side::Side) -> u64| connection.sides.iter().map(of).sum::<u64>();
     (sum(|side| side.unique_bytes), sum(|side| side.packets))
@@ -32,8 +32,8 @@ fn is_over(connection: &Connection) -> bool {
 }
 
 impl Analyzer {
-    /// Makes room when twice as many connections are open as are told apart: half of those that stay are the latest
-    /// that are not over, which may yet grow; the others are the largest.
+    /// Discards connections when twice as many are open as are kept individually. Half of those kept are the most
+    /// recent ones that are still open and may grow; the rest are the largest.
     #[cold]
     pub(crate) fn make_room(&mut self) {
         let most = self.settings.most_connections.max(1);
@@ -47,7 +47,7 @@ impl Analyzer {
         self.keep(most, &growing);
     }
 
-    /// Keeps the largest connections, and those of `first` before them.
+    /// Keeps `most` connections: those of `first`, then the largest.
     pub(crate) fn keep(&mut self, most: usize, first: &[usize]) {
         if self.connections.len() <= most {
             return;
@@ -86,7 +86,7 @@ impl Analyzer {
         self.rebuild_table();
     }
 
-    /// Whether so many bins are too many for the flows that there are.
+    /// Whether this number of bins is too large for the number of flows.
     pub(crate) fn bound_bins(&self, bins: usize) -> bool {
         let flows =
             self.connections.iter().flat_map(|connection| &connection.sides).filter(|side| side.unique_bytes > 0);

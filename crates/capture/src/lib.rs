@@ -5,7 +5,7 @@
 //!                                                                                               --> JSON, xplot
 //! ```
 //!
-//! Every layer is sans I/O but for the `Read` at the bottom, allocates nothing for a packet, and takes any bytes:
+//! Every layer is sans I/O except for the `Read` at the bottom, allocates nothing per packet, and accepts any bytes:
 //! damaged input ends in [`Error`] or [`Damage`], never in a panic.
 
 mod about;

@@ -1,24 +1,24 @@
-//! Sequence numbers and times that senders of datagrams write into them, told by how they behave.
+//! Sequence numbers and times written into datagrams by their senders, recognised by their behaviour.
 //!
-//! * RTP (RFC 3550, section 5.1): 16-bit numbers, and a clock whose rate the payload type tells (RFC 3551, tables 4,
-//!   5).
+//! * RTP (RFC 3550, section 5.1): 16-bit numbers, and a clock whose rate follows from the payload type (RFC 3551,
+//!   tables 4, 5).
 //! * The tests of iperf 2 (number, seconds, microseconds) and iperf 3 (seconds, microseconds, number), big endian.
 //!
-//! A format is taken for real if nearly all datagrams of a flow go on from the ones before by its reading.
+//! A format is accepted if, read that way, nearly all datagrams of a flow continue from earlier ones.
 
 use wifair_metrics::{Histogram, Jitter};
 use wifair_units::Duration;
 
-/// Datagrams needed before a format is believed.
+/// The fewest datagrams before a format is accepted.
 const FEWEST: u64 = 4;
-/// A number may be so far above the highest one: what lies between is lost.
+/// The largest step above the highest number; the numbers in between count as lost.
 const AHEAD: u64 = 3_000;
-/// A number may be so far below the highest one: it came out of order, or twice.
+/// The largest step below the highest number; such a datagram is out of order or a duplicate.
 const BEHIND: u64 = 100;
-/// Clocks of sender and capture that agree to less than this are taken for one, in ns.
+/// If the clocks of sender and capture differ by less than this, in ns, they count as the same clock.
 const ONE_CLOCK: i64 = 10_000_000_000;
 
-/// What the numbers in datagrams tell.
+/// The numberings found in a flow's datagrams.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbering {
     rtp: Sequence,
@@ -28,7 +28,7 @@ pub(crate) struct Numbering {
     payload_type: u8,
 }
 
-/// A way to write numbers and times.
+/// A format of numbers and times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// RTP.
@@ -51,28 +51,28 @@ impl Format {
     }
 }
 
-/// Numbers by one reading.
+/// The numbers read in one format.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sequence {
     first: Option<u64>,
     highest: u64,
-    /// Which of the 64 numbers up to the highest came.
+    /// A bit for each of the 64 numbers up to the highest: set if it was received.
     window: u64,
-    /// Datagrams that go on from those before, and those that do not.
+    /// Datagrams that continue from earlier ones, and those that do not.
     fits: u64,
     misfits: u64,
-    /// Numbers that came twice.
+    /// Numbers received twice.
     pub(crate) duplicates: u64,
-    /// Numbers that came after a higher one.
+    /// Numbers received after a higher one.
     pub(crate) out_of_order: u64,
     pub(crate) jitter: Jitter,
-    /// Transit times; none once the clocks turn out to be different ones.
+    /// Transit times; empty once the clocks turn out to differ.
     pub(crate) delays: Histogram,
     other_clock: bool,
 }
 
 impl Numbering {
-    /// Takes in the payload of a datagram, as far as it was captured.
+    /// Reads the captured part of a datagram's payload.
     #[inline]
     pub(crate) fn take(&mut self, bytes: &[u8], nanos: u64) {
         let Some(head) = bytes.first_chunk::<12>() else { return };
@@ -112,7 +112,7 @@ impl Numbering {
         }
     }
 
-    /// The reading that fits, if one does.
+    /// The format that fits, if there is one.
     pub(crate) fn found(&self) -> Option<(Format, &Sequence)> {
         [(Format::Iperf3, &self.iperf3), (Format::Iperf2, &self.iperf2), (Format::Rtp, &self.rtp)]
             .into_iter()
@@ -122,11 +122,11 @@ impl Numbering {
 
 impl Sequence {
     fn is_real(&self) -> bool {
-        // Sixteen equal numbers in a row are no numbering.
+        // A field that never changes is not a sequence number.
         self.fits >= FEWEST && self.misfits * 20 <= self.fits && self.highest > self.first.unwrap_or(0)
     }
 
-    /// Takes in a number of 16 bits, which wraps.
+    /// Handles a 16-bit number, which wraps.
     fn take_wrapped(&mut self, number: u64) -> bool {
         let base = self.highest & !0xffff;
         let near = [base.wrapping_add(number), base.wrapping_add(number).wrapping_add(1 << 16)]
@@ -164,7 +164,7 @@ impl Sequence {
         true
     }
 
-    /// Numbers up to the highest that did not come, and how many should have (RFC 3550, appendix A.3).
+    /// The number of missing numbers up to the highest, and the number expected (RFC 3550, appendix A.3).
     pub(crate) fn lost(&self) -> (u64, u64) {
         let expected = self.highest + 1 - self.first.unwrap_or(self.highest).min(self.highest);
         (expected.saturating_sub(self.fits - self.duplicates), expected)
@@ -176,7 +176,7 @@ impl Sequence {
     }
 }
 
-/// Rate of the clock of RTP's static payload types, in Hz.
+/// Clock rate of RTP's static payload types, in Hz.
 fn clock_rate(payload_type: u8) -> Option<u32> {
     match payload_type {
         0 | 3..=5 | 7..=9 | 12 | 13 | 15 | 18 => Some(8_000),
@@ -200,7 +200,7 @@ mod tests {
         bytes
     }
 
-    /// Ten datagrams each 20 ms, each 5 ms on the way; the fourth is lost and the last two change places.
+    /// Ten datagrams at intervals of 20 ms with a delay of 5 ms each; the fourth is lost and the last two are swapped.
     #[test]
     fn losses_order_and_delays_are_counted() {
         let mut numbering = Numbering::default();
@@ -214,7 +214,7 @@ mod tests {
         assert!((found.jitter.seconds()).abs() < 1e-9);
     }
 
-    /// A call of G.711, 160 samples each 20 ms, whose 16-bit numbers wrap.
+    /// A G.711 call with 160 samples every 20 ms, whose 16-bit numbers wrap.
     #[test]
     fn rtp_is_told_by_its_numbers() {
         let mut numbering = Numbering::default();

@@ -1,10 +1,11 @@
-//! What an analysis says, as named values and as JSON.
+//! The results of an analysis, as named values and as JSON.
 //!
-//! A value under a name of tcptrace has tcptrace's definition, units and rounding, flaws included: times are cut to
-//! whole us, means of times are a little low (see [`Samples::mean`]), `throughput` is in bytes/s, `owin` is one byte
-//! too large and taken when something is sent, `wavg_owin` loses the fraction of every term. What is better defined has
-//! another name and stands beside it. Only where tcptrace compares 32-bit numbers, and so errs when they wrap, its
-//! names have the right value here; and its `rtt_full_sz_*`, which never work, are left out for `rtt_full_size_*`.
+//! A value with a name of tcptrace has tcptrace's definition, units and rounding, flaws included: times are truncated
+//! to whole us, means of times are a little low (see [`Samples::mean`]), `throughput` is in bytes/s, `owin` is one byte
+//! too large and sampled when something is sent, `wavg_owin` truncates every term. Better-defined values have other
+//! names and are given in addition. There are two exceptions: where tcptrace compares 32-bit numbers and fails when
+//! they wrap, its names have the correct value here; and its `rtt_full_sz_*`, which never work, are replaced by
+//! `rtt_full_size_*`.
 
 use crate::analysis::Analysis;
 use crate::json::{Json, Value};
@@ -23,7 +24,7 @@ pub enum Field {
     Real(f64),
     /// Text.
     Text(String),
-    /// Not known or not defined.
+    /// Unknown or undefined.
     Missing,
 }
 
@@ -57,12 +58,12 @@ impl<V: Into<Self>> From<Option<V>> for Field {
     }
 }
 
-/// `value` with that many decimals, as `printf` rounds.
+/// `value` with this number of decimals, rounded as by `printf`.
 fn rounded(value: f64, decimals: usize) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
-/// In ms with one decimal, from us.
+/// Milliseconds with one decimal, from us.
 fn ms(us: f64) -> Field {
     Field::Real(rounded(us / 1_000.0, 1))
 }
@@ -85,7 +86,7 @@ impl Analysis {
         self.connections.iter().enumerate().map(|(number, connection)| ConnectionReport { connection, number })
     }
 
-    /// Everything as JSON.
+    /// All results as JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut json = Json::default();
@@ -203,7 +204,7 @@ impl ConnectionReport<'_> {
         self.connection.ends[1].to_string()
     }
 
-    /// What is said of the connection as a whole.
+    /// The values of the connection as a whole.
     #[must_use]
     pub fn fields(&self) -> Vec<(&'static str, Field)> {
         let connection = self.connection;
@@ -234,7 +235,7 @@ impl ConnectionReport<'_> {
         ]
     }
 
-    /// What is said of the direction from a to b (0) or from b to a (1).
+    /// The values of the direction from a to b (0) or from b to a (1).
     ///
     /// # Panics
     /// If `side` is neither 0 nor 1.
@@ -252,13 +253,13 @@ impl ConnectionReport<'_> {
         fields
     }
 
-    /// What is said of a direction and of its connection, in one row.
+    /// The values of a direction and of its connection, in one row.
     ///
     /// # Panics
     /// If `side` is neither 0 nor 1.
     #[must_use]
     pub fn row(&self, side: usize) -> Vec<(&'static str, Field)> {
-        // The direction's own packets stand for those of both.
+        // The direction's own packet count replaces that of both directions.
         let mut row: Vec<_> = self.fields().into_iter().filter(|(name, _)| *name != "total_packets").collect();
         row.push(("direction", Field::Text(["a2b", "b2a"][side].to_owned())));
         row.extend(self.side_fields(side));
@@ -283,7 +284,7 @@ fn elapsed_us(connection: &Connection) -> f64 {
     crate::tcp::history::elapsed_us(connection.first, connection.last)
 }
 
-/// Seconds as tcptrace prints them: the microseconds, computed in floating point, lose their fraction.
+/// Seconds as printed by tcptrace: the microseconds, computed in floating point, are truncated.
 fn elapsed_printed(us: f64) -> f64 {
     let whole = (us / 1e6).trunc();
     let fraction = (1e6 * (us / 1e6 - whole)).trunc();
@@ -380,7 +381,7 @@ fn round_trips(side: &Side, put: &mut impl FnMut(&'static str, Field)) {
     put("sdv_retr_time_ms", ms(resend.deviation()));
 }
 
-/// What tcptrace does not say, or not right.
+/// Values that tcptrace does not have, or gets wrong.
 fn beyond(side: &Side, elapsed: f64, put: &mut impl FnMut(&'static str, Field)) {
     let board = &side.board;
     let bits = 8.0 * side.unique_bytes as f64;

@@ -1,4 +1,4 @@
-//! A row for each segment: what plots and packet-by-packet comparisons are made of.
+//! A row for each segment, for plots and packet-by-packet comparisons.
 
 use std::sync::OnceLock;
 
@@ -6,40 +6,40 @@ use crate::segment::{Options, Segment};
 use crate::tcp::board::Cause;
 use crate::tcp::connection::Verdict;
 
-/// Columns of equal length, one entry for each segment.
+/// Columns of equal length, one entry per segment.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     /// Number of its frame in the capture, from 1.
     pub frame: Vec<u64>,
     /// When it was captured, in ns since 1970.
     pub nanos: Vec<u64>,
-    /// Its connection: a number of the analysis, from 0.
+    /// Index of its connection in the analysis.
     pub connection: Vec<u32>,
     /// Its direction: 0 from a to b, 1 from b to a.
     pub side: Vec<u8>,
-    /// First byte, counted from the SYN of its direction.
+    /// Its first byte, relative to the SYN of its direction.
     pub seq: Vec<i64>,
-    /// What it acknowledges, counted from the SYN of the other direction; -1 without ACK flag.
+    /// Its acknowledgement number, relative to the SYN of the other direction; -1 without ACK flag.
     pub ack: Vec<i64>,
     /// Payload, in bytes.
     pub payload: Vec<u32>,
     /// Bits of [`crate::flag`].
     pub flags: Vec<u8>,
-    /// Window it advertises, scaled, in bytes.
+    /// Advertised window, scaled, in bytes.
     pub window: Vec<u64>,
     /// Bytes seen before.
     pub again: Vec<u32>,
     /// Bits of [`mark`].
     pub marks: Vec<u8>,
-    /// Round-trip time that its ACK gives the data of the other direction, in ns; 0 for none.
+    /// Round-trip time that its ACK gives for the data of the other direction, in ns; 0 for none.
     pub rtt: Vec<u64>,
-    /// What its own direction has outstanding after it (for an ACK without data: the other direction), in bytes.
+    /// Bytes outstanding after it in its own direction (for an ACK without data: in the other direction).
     pub outstanding: Vec<u64>,
-    /// The same without what SACK reported.
+    /// The same, without what SACK reported.
     pub in_flight: Vec<u64>,
-    /// The same in the network, by RFC 6675.
+    /// The same, in the network by RFC 6675.
     pub pipe: Vec<u64>,
-    /// SACK blocks: row, left edge, right edge, counted as `ack`.
+    /// SACK blocks: row, left edge, right edge, numbered like `ack`.
     pub sacks: Vec<(u32, i64, i64)>,
     /// Time of the first packet of the capture, in ns since 1970.
     pub(crate) origin: u64,
@@ -49,17 +49,17 @@ pub struct Rows {
 /// The rows of each connection.
 #[derive(Clone, Debug)]
 struct Index {
-    /// Where those of each connection begin in `rows`, and one more: where the last ones end.
+    /// Start index in `rows` of each connection's rows, plus one entry for the end of the last.
     starts: Vec<usize>,
     rows: Vec<u32>,
 }
 
-/// A value of a row, as tables show it.
+/// A value of a row, as shown in tables.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell {
     /// A count, or bytes.
     Count(u64),
-    /// A number; NaN for none.
+    /// A number; NaN if missing.
     Number(f64),
     /// A word.
     Text(&'static str),
@@ -69,13 +69,13 @@ pub enum Cell {
 pub struct Column {
     /// Its name, with the unit.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub about: &'static str,
     /// Its value in a row.
     pub at: fn(&Rows, usize) -> Cell,
 }
 
-/// The table of rows, column by column.
+/// The columns of the table of rows.
 pub const COLUMNS: &[Column] = &[
     Column { name: "frame", about: "Number of the frame in the capture, from 1.", at: |r, i| Cell::Count(r.frame[i]) },
     Column { name: "time_ns", about: "Time of capture, since 1970 [ns].", at: |r, i| Cell::Count(r.nanos[i]) },
@@ -155,11 +155,11 @@ pub const COLUMNS: &[Column] = &[
 
 /// Bits of [`Rows::marks`].
 pub mod mark {
-    /// Sent again because of duplicate ACKs or SACK.
+    /// Retransmitted because of duplicate ACKs or SACK.
     pub const FAST: u8 = 0x01;
-    /// Sent again by a timer.
+    /// Retransmitted by a timer.
     pub const TIMEOUT: u8 = 0x02;
-    /// Sent again though it was known to have arrived.
+    /// Retransmitted unnecessarily: the first copy had arrived.
     pub const SPURIOUS: u8 = 0x04;
     /// Out of order.
     pub const OUT_OF_ORDER: u8 = 0x08;
@@ -171,7 +171,7 @@ pub mod mark {
     pub const PROBE: u8 = 0x40;
 }
 
-/// Where a segment belongs.
+/// The position of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) frame: u64,
@@ -220,7 +220,7 @@ impl Rows {
         }
     }
 
-    /// Gives connections new numbers, and drops the rows of those that get none.
+    /// Renumbers connections, and drops the rows of those without a new number.
     pub(crate) fn renumber(&mut self, numbers: &[Option<u32>]) {
         let stays: Vec<Option<u32>> = self.connection.iter().map(|old| numbers[*old as usize]).collect();
         let mut places = Vec::with_capacity(stays.len());
@@ -277,13 +277,13 @@ impl Rows {
         Cell::Count(u64::from(self.marks[at] & bit != 0))
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nanos.len()
     }
 
-    /// Whether there is no row.
+    /// Whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nanos.is_empty()

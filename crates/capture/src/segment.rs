@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::datagrams::EchoMessage;
 use crate::link::Datagram;
 
-/// An IP address. IPv4 addresses are those that RFC 4291, section 2.5.5.2, maps into IPv6.
+/// An IP address. IPv4 addresses are stored in their IPv6-mapped form (RFC 4291, section 2.5.5.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Address {
     high: u64,
@@ -32,7 +32,7 @@ impl Address {
         Self { high: (bits >> 64) as u64, low: bits as u64 }
     }
 
-    /// Whether it is no IPv4 address.
+    /// Whether it is an IPv6 address.
     #[inline]
     #[must_use]
     pub const fn is_v6(self) -> bool {
@@ -51,12 +51,12 @@ impl Address {
         (self.high, self.low)
     }
 
-    /// Whether the first `prefix` bits are those of `network`, counted in its own family.
+    /// Whether it lies in `network` with this prefix length, counted in the network's own family.
     #[must_use]
     pub fn is_in(self, network: Self, prefix: u8) -> bool {
         let width = if network.is_v6() { 128 } else { 32 };
         let differ = self.bits() ^ network.bits();
-        // The upper bits of a mapped address have to be the same too.
+        // The upper bits of a mapped address must match too.
         differ.checked_shr(width - u32::from(prefix).min(width)).unwrap_or(0) == 0
     }
 }
@@ -80,7 +80,7 @@ impl From<IpAddr> for Address {
     }
 }
 
-/// An address with a port: prints as tcptrace and tshark print it, `10.0.0.1:80` or `2001:db8::1:80`.
+/// An address with a port, printed as by tcptrace and tshark: `10.0.0.1:80` or `2001:db8::1:80`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Endpoint {
     /// The host.
@@ -105,9 +105,9 @@ pub mod flag {
     pub const RST: u8 = 0x04;
     /// Push.
     pub const PSH: u8 = 0x08;
-    /// The acknowledgement field counts.
+    /// The acknowledgement field is valid.
     pub const ACK: u8 = 0x10;
-    /// The urgent pointer counts.
+    /// The urgent pointer is valid.
     pub const URG: u8 = 0x20;
     /// ECN echo.
     pub const ECE: u8 = 0x40;
@@ -115,7 +115,7 @@ pub mod flag {
     pub const CWR: u8 = 0x80;
 }
 
-/// A TCP segment, with what of its IP header matters.
+/// A TCP segment, with the relevant parts of its IP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<'a> {
     /// Sender.
@@ -132,7 +132,7 @@ pub struct Segment<'a> {
     pub window: u16,
     /// Urgent pointer.
     pub urgent: u16,
-    /// Payload, in bytes, by the lengths in the headers: not what was captured of it.
+    /// Payload in bytes, computed from the lengths in the headers, however little of it was captured.
     pub payload: u32,
     /// Bytes of header and payload that were not captured.
     pub missing: u32,
@@ -144,7 +144,7 @@ pub struct Segment<'a> {
     pub marked: bool,
     /// Length of the IP packet.
     pub length: u32,
-    /// The options, as far as they were captured.
+    /// The captured part of the options.
     pub options: &'a [u8],
 }
 
@@ -175,11 +175,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads options up to the first that is cut off or malformed.
+    /// Parses options up to the first that is truncated or malformed.
     #[inline]
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Self {
-        // What nearly every segment has: two paddings and timestamps (RFC 7323, appendix A).
+        // Fast path for the usual case: two padding bytes and timestamps (RFC 7323, appendix A).
         if let &[1, 1, 8, 10, a, b, c, d, e, f, g, h] = bytes {
             let timestamps = Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
             return Self { timestamps, ..Self::default() };
@@ -207,7 +207,7 @@ impl Options {
     fn take(&mut self, kind: u8, value: &[u8]) {
         match (kind, value) {
             (2, &[high, low]) => self.mss = Some(u16::from_be_bytes([high, low])),
-            // RFC 7323, section 2.3: more than 14 counts as 14.
+            // RFC 7323, section 2.3: a scale above 14 is read as 14.
             (3, &[scale]) => self.scale = Some(scale.min(14)),
             (4, &[]) => self.sack_permitted = true,
             (5, blocks) => {
@@ -226,20 +226,20 @@ impl Options {
     }
 }
 
-/// What an IP packet carries.
+/// The payload of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload<'a> {
     /// A TCP segment.
     Tcp(Segment<'a>),
-    /// A UDP datagram between these endpoints, with that many bytes of payload, and those of them that were captured.
+    /// A UDP datagram: its endpoints, the length of its payload in bytes, and the captured part of the payload.
     Udp(Endpoint, Endpoint, u32, &'a [u8]),
-    /// An ICMP echo, or its reply.
+    /// An ICMP echo request or reply.
     Echo(EchoMessage),
     /// Another protocol, by its number.
     Other(u8),
-    /// A later fragment of a packet, without TCP header.
+    /// A fragment other than the first, without TCP header.
     Fragment,
-    /// Too little was captured to tell.
+    /// Not enough was captured to tell.
     Short,
     /// The lengths in the headers contradict each other.
     Malformed,
@@ -250,7 +250,7 @@ const ICMP_V6: u8 = 58;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Reads the headers of an IP packet.
+/// Parses the headers of an IP packet.
 #[inline]
 #[must_use]
 pub fn parse<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
@@ -265,7 +265,7 @@ pub fn parse<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
     }
     let mut length = u32::from(u16::from_be_bytes([head[2], head[3]]));
     if length == 0 {
-        // A packet that the network card was to cut up has no length yet.
+        // A packet awaiting segmentation by the network card (TSO) has no length yet.
         length = datagram.original;
     }
     let fragment = u16::from_be_bytes([head[6], head[7]]) & 0x1fff;
@@ -309,12 +309,13 @@ fn parse_v6<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
     let mut next = head[6];
     let mut at = 40;
     if length == 40 && next != 59 {
-        length = datagram.original; // a jumbogram (RFC 2675), or one that the network card was to cut up
+        length = datagram.original; // a jumbogram (RFC 2675), or a packet awaiting segmentation by the network card
     }
     loop {
         let rest = bytes.get(at..).unwrap_or_default();
         let step = match next {
-            // Hop-by-hop, routing, destination, mobility, HIP, shim6: length in eight bytes, without the first eight.
+            // Hop-by-hop, routing, destination, mobility, HIP, shim6: the length counts units of eight bytes after the
+            // first eight.
             0 | 43 | 60 | 135 | 139 | 140 => match rest {
                 [_, words, ..] => 8 + usize::from(*words) * 8,
                 _ => return Payload::Short,
@@ -324,7 +325,7 @@ fn parse_v6<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
                 [_, _, _, _, ..] => 8,
                 _ => return Payload::Short,
             },
-            // Authentication header: length in four bytes, without the first eight.
+            // Authentication header: the length counts units of four bytes after the first eight.
             51 => match rest {
                 [_, words, ..] => 8 + usize::from(*words) * 4,
                 _ => return Payload::Short,
@@ -339,7 +340,7 @@ fn parse_v6<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
     above(next, &ip, bytes, at)
 }
 
-/// The header behind that of IP, which takes the first `header` bytes.
+/// Parses the header that follows an IP header of `header` bytes.
 #[inline]
 fn above<'a>(protocol: u8, ip: &Ip, bytes: &'a [u8], header: usize) -> Payload<'a> {
     let Some(rest) = bytes.get(header..) else { return Payload::Short };

@@ -1,10 +1,11 @@
-//! A hash table of numbers, without iteration.
+//! A hash table of numbers without iteration.
 //!
-//! The standard hash map is iterated in an order that differs from run to run. Here the entries themselves stand in a
-//! vector in the order in which they were met; this table only finds their numbers: open addressing with linear
-//! probing, at most five eighths full, hashes by multiplication and folding (as in wyhash) with fixed constants.
+//! The standard hash map is iterated in an order that differs from run to run. Here the entries themselves are in a
+//! vector in the order in which they were found; this table only maps hashes to their indices: open addressing with
+//! linear probing, at most five eighths full, hashing by multiplication and folding (as in wyhash) with fixed
+//! constants.
 
-/// Finds the numbers of entries that are kept elsewhere.
+/// Maps hashes to the indices of entries that are kept elsewhere.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     slots: Vec<Slot>,
@@ -14,7 +15,7 @@ pub(crate) struct Table {
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     hash: u32,
-    /// [`EMPTY`] or the number of an entry.
+    /// [`EMPTY`], or the index of an entry.
     entry: u32,
 }
 
@@ -27,7 +28,7 @@ impl Default for Table {
 }
 
 impl Table {
-    /// The entry of this hash that `is` recognises.
+    /// The entry with this hash for which `is` returns true.
     #[inline]
     pub(crate) fn find(&self, hash: u64, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
         let mask = self.slots.len() - 1;
@@ -45,7 +46,8 @@ impl Table {
         }
     }
 
-    /// Puts in an entry that is not there yet. `hash_of` gives the hash of any entry that is, should they have to move.
+    /// Inserts an entry that is not yet present. `hash_of` gives the hash of any present entry, in case the table
+    /// grows.
     pub(crate) fn insert(&mut self, hash: u64, entry: u32, hash_of: impl Fn(u32) -> u64) {
         if self.used * 8 >= self.slots.len() * 5 {
             let old = std::mem::take(&mut self.slots);
@@ -60,7 +62,7 @@ impl Table {
         self.used += 1;
     }
 
-    /// Lets `new` stand where `old` of the same hash stood.
+    /// Replaces `old` by `new`, which has the same hash.
     pub(crate) fn replace(&mut self, hash: u64, old: u32, new: u32) {
         let mask = self.slots.len() - 1;
         let mut at = (hash >> 32) as usize & mask;
@@ -81,7 +83,7 @@ impl Table {
     }
 }
 
-/// Mixes two words into one, all bits depending on all bits.
+/// Mixes two words into one, so that every output bit depends on all input bits.
 #[inline]
 pub(crate) fn mix(a: u64, b: u64) -> u64 {
     let product = u128::from(a ^ 0xa076_1d64_78bd_642f) * u128::from(b ^ 0xe703_7ed1_a0b4_28db);

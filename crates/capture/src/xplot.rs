@@ -1,7 +1,8 @@
-//! Graphs as text for `xplot.org`, in the colours that tcptrace gives them.
+//! Graphs in the text format of `xplot.org`, in tcptrace's colours.
 //!
-//! A file names the types of its axes, title and labels, then draws: `line x1 y1 x2 y2`, marks (`dot x y`), ticks,
-//! arrows, and texts with their string on the next line; a colour alone on a line holds until the next one.
+//! A file begins with the types of its axes, title and labels, followed by drawing commands: `line x1 y1 x2 y2`, marks
+//! (`dot x y`), ticks, arrows, and texts with their string on the next line; a colour on a line of its own applies
+//! until the next one.
 
 use std::fmt::Write;
 
@@ -9,24 +10,24 @@ use crate::analysis::Analysis;
 use crate::rows::{Rows, mark};
 use crate::segment::flag;
 
-/// The graphs of a direction.
+/// The kinds of graphs of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Graph {
     /// Segments, ACKs and windows over time.
     Sequence,
-    /// Outstanding data: red; without what SACK reported: blue; the receiver's window: yellow.
+    /// Outstanding data in red; the same without what SACK reported in blue; the receiver's window in yellow.
     Outstanding,
     /// Round-trip times, in ms.
     RoundTrip,
-    /// New bytes in each time bin, in bytes/s.
+    /// New bytes per time bin, in bytes/s.
     Goodput,
 }
 
 impl Graph {
-    /// All of them.
+    /// All graphs.
     pub const ALL: [Self; 4] = [Self::Sequence, Self::Outstanding, Self::RoundTrip, Self::Goodput];
 
-    /// How file names call it: `tsg`, `owin`, `rtt`, `tput`, as tcptrace's do.
+    /// The short name used in file names: `tsg`, `owin`, `rtt`, `tput`, as in tcptrace.
     #[must_use]
     pub const fn short(self) -> &'static str {
         match self {
@@ -79,8 +80,8 @@ impl std::fmt::Display for Time {
 }
 
 impl Analysis {
-    /// A graph of a direction (0 from a to b, 1 from b to a) of a connection, counted from 0; none if the rows were not
-    /// asked for, or the direction has nothing to show.
+    /// A graph of a direction (0 from a to b, 1 from b to a) of a connection, counted from 0; `None` if rows were not
+    /// requested, or the direction has nothing to show.
     #[must_use]
     pub fn xplot(&self, connection: usize, side: usize, graph: Graph) -> Option<String> {
         let rows = self.rows.as_ref()?;
@@ -125,7 +126,7 @@ impl Analysis {
 }
 
 fn sequence(rows: &Rows, here: impl Iterator<Item = usize>, side: usize, plot: &mut Plot) {
-    // The last ACK and the end of the window, and when they came.
+    // The last ACK and the right edge of the window, with their time.
     let mut last: Option<(u64, i64, i64)> = None;
     for at in here {
         let now = rows.nanos[at];
@@ -218,7 +219,7 @@ fn outstanding(rows: &Rows, here: impl Iterator<Item = usize>, side: usize, plot
         if !own && rows.ack[at] >= 0 {
             window = Some(rows.window[at].cast_signed());
         }
-        // Own rows without data say what the other direction has outstanding.
+        // A row without data gives the outstanding data of the other direction.
         if own == (rows.payload[at] == 0) {
             continue;
         }
@@ -232,7 +233,7 @@ fn outstanding(rows: &Rows, here: impl Iterator<Item = usize>, side: usize, plot
             let Some(value) = value else { continue };
             plot.color(color);
             plot.mark("dot", now, value);
-            // Steps: the value holds until it changes.
+            // Draw steps: the value holds until it changes.
             if let Some((then, before)) = last.replace((now, value)) {
                 plot.line((then, before), (now, before));
                 plot.line((now, before), (now, value));
@@ -244,7 +245,7 @@ fn outstanding(rows: &Rows, here: impl Iterator<Item = usize>, side: usize, plot
 fn round_trips(rows: &Rows, here: impl Iterator<Item = usize>, side: usize, plot: &mut Plot) {
     let mut last: Option<(u64, f64)> = None;
     for at in here {
-        // The row of an ACK times the data of the other direction.
+        // The row of an ACK gives the round-trip time of the other direction's data.
         if usize::from(rows.side[at]) == side || rows.rtt[at] == 0 {
             continue;
         }

@@ -1,36 +1,36 @@
-//! From a captured frame to the IP packets in it.
+//! Extracts the IP packets from captured frames.
 //!
-//! Link types are those of the registry at tcpdump.org; VLAN tags (IEEE 802.1Q, 802.1ad), LLC/SNAP (IEEE 802.2) and
-//! PPPoE (RFC 2516) are passed through. A frame holds one IP packet, except for an aggregate of 802.11 (A-MSDU).
+//! Link types are those of the registry at tcpdump.org. VLAN tags (IEEE 802.1Q, 802.1ad), LLC/SNAP (IEEE 802.2) and
+//! PPPoE (RFC 2516) are skipped. A frame contains one IP packet, except for an 802.11 A-MSDU.
 
 pub mod radiotap;
 pub mod wifi;
 
 use radiotap::Radio;
 
-/// What packets of an interface start with.
+/// The link type of an interface: what its packets start with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// BSD loopback: four bytes of protocol family.
     Loopback,
     /// Ethernet.
     Ethernet,
-    /// IP packets without anything before them.
+    /// IP packets without a link header.
     RawIp,
     /// 802.11 frames.
     Wifi,
-    /// 802.11 frames behind radiotap headers.
+    /// 802.11 frames after radiotap headers.
     Radiotap,
     /// Linux cooked mode, version 1.
     Cooked,
     /// Linux cooked mode, version 2.
     Cooked2,
-    /// Another link, by number: not understood.
+    /// Another link type, by number; not supported.
     Other(u16),
 }
 
 impl Link {
-    /// The link of a number in the registry.
+    /// The link type with this number in the registry.
     #[must_use]
     pub const fn from_number(number: u16) -> Self {
         match number {
@@ -60,8 +60,8 @@ impl Link {
         }
     }
 
-    /// Whether one packet may be captured more than once by design: on each interface of a cooked capture, on each hop
-    /// of an 802.11 one.
+    /// Whether one packet may by design be captured more than once: on each interface of a cooked capture, on each hop
+    /// of an 802.11 capture.
     #[must_use]
     pub const fn repeats(self) -> bool {
         matches!(self, Self::Wifi | Self::Radiotap | Self::Cooked | Self::Cooked2)
@@ -71,22 +71,22 @@ impl Link {
 /// An IP packet in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// From the IP header on, as far as it was captured.
+    /// The captured bytes from the IP header on.
     pub bytes: &'a [u8],
-    /// Its length on the wire, in bytes, with any padding of the link.
+    /// Its length on the wire, in bytes, link padding included.
     pub original: u32,
-    /// Where it was seen: differs between the copies of a packet that cooked interfaces or 802.11 hops show.
+    /// The place of capture: it differs between copies of a packet seen on several cooked interfaces or 802.11 hops.
     pub place: u32,
 }
 
-/// What a frame was, as far as it matters for counting.
+/// The kind of a frame, for counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was of a kind that holds IP packets, and those were handed out.
+    /// A frame that can contain IP packets; those were passed on.
     Ip,
-    /// Something else: ARP, management, another protocol.
+    /// Another kind: ARP, management, another protocol.
     Other,
-    /// Cut off or contradictory before an IP header could begin.
+    /// Truncated or contradictory before the IP header.
     Malformed,
     /// 802.11: the frame check sequence is wrong.
     BadFcs,
@@ -102,15 +102,15 @@ fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]]))
 }
 
-/// Takes what is in a frame.
+/// Receives the contents of a frame.
 pub trait Sink<'a> {
-    /// An 802.11 frame, before what it carries. Returns whether that is wanted.
+    /// Called for an 802.11 frame before its contents. Returns whether the contents are wanted.
     fn frame(&mut self, frame: &wifi::Frame<'a>, radio: &Radio) -> bool {
         let _ = (frame, radio);
         true
     }
 
-    /// An IP packet.
+    /// Called for an IP packet.
     fn datagram(&mut self, datagram: &Datagram<'a>);
 }
 
@@ -120,7 +120,7 @@ impl<'a, F: FnMut(&Datagram<'a>)> Sink<'a> for F {
     }
 }
 
-/// Hands what is in a frame to `sink`.
+/// Passes the contents of a frame to `sink`.
 #[inline]
 pub fn decode<'a>(link: Link, data: &'a [u8], original: u32, sink: &mut impl Sink<'a>) -> Outcome {
     match link {
@@ -150,7 +150,7 @@ pub fn decode<'a>(link: Link, data: &'a [u8], original: u32, sink: &mut impl Sin
     }
 }
 
-/// Goes on behind `length` bytes of header.
+/// Continues after a header of `length` bytes.
 #[inline]
 fn after<'a>(data: &'a [u8], original: u32, length: u32, next: impl FnOnce(&'a [u8], u32) -> Outcome) -> Outcome {
     match data.get(length as usize..) {
@@ -177,7 +177,7 @@ fn ethernet<'a>(data: &'a [u8], original: u32, sink: &mut impl Sink<'a>) -> Outc
     after(data, original, 14, |rest, original| by_type(protocol, rest, original, 0, sink))
 }
 
-/// Behind an Ethernet type, or a length in its place.
+/// Continues by an Ethernet type, or by a length in its place.
 #[inline]
 fn by_type<'a>(protocol: u16, data: &'a [u8], original: u32, place: u32, sink: &mut impl Sink<'a>) -> Outcome {
     if protocol == IPV4 || protocol == IPV6 {
@@ -187,7 +187,7 @@ fn by_type<'a>(protocol: u16, data: &'a [u8], original: u32, place: u32, sink: &
     }
 }
 
-/// Tags, sessions and LLC before the IP packet.
+/// Skips tags, sessions and LLC before the IP packet.
 #[cold]
 fn nested<'a>(
     mut protocol: u16,
@@ -199,7 +199,7 @@ fn nested<'a>(
     loop {
         let (header, next) = match protocol {
             IPV4 | IPV6 => return ip(data, original, place, sink),
-            // 802.1Q, 802.1ad and what came before it: two bytes of tag, then the type.
+            // 802.1Q, 802.1ad and their predecessors: two bytes of tag, then the type.
             0x8100 | 0x88a8 | 0x9100 | 0x9200 => (4, be16(data, 2)),
             // PPPoE session: six bytes, then the PPP protocol.
             0x8864 => (
@@ -219,7 +219,7 @@ fn nested<'a>(
     }
 }
 
-/// The Ethernet type behind an LLC header with SNAP of OUI zero (RFC 1042).
+/// The Ethernet type in an LLC header with SNAP and OUI zero (RFC 1042).
 #[inline]
 fn snap(data: &[u8]) -> Option<u16> {
     match data.first_chunk::<8>()? {

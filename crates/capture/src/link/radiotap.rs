@@ -1,19 +1,19 @@
-//! radiotap: what the radio says of a frame (the standard at radiotap.org; little endian, fields aligned to their
+//! radiotap: what the radio reported about a frame (standard at radiotap.org; little endian, fields aligned to their
 //! size).
 //!
-//! Read are the fields of the first namespace that tell rate, signal and damage; a second value for the same field (one
-//! for each antenna) is left out.
+//! Only the fields of the first namespace that give rate, signal and damage are read; further values of the same field
+//! (one per antenna) are ignored.
 
-/// What a radiotap header tells.
+/// The contents of a radiotap header.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Radio {
-    /// The frame ends with its check sequence.
+    /// Whether the frame ends with its check sequence.
     pub has_fcs: bool,
-    /// That check sequence is wrong.
+    /// Whether that check sequence is wrong.
     pub bad_fcs: bool,
-    /// Padding stands between header and body, to a multiple of four bytes.
+    /// Whether padding to a multiple of four bytes separates header and body.
     pub padded: bool,
-    /// Sent with the short preamble of 802.11b.
+    /// Whether it was sent with the short preamble of 802.11b.
     pub short_preamble: bool,
     /// Channel frequency, in MHz.
     pub frequency: Option<u16>,
@@ -23,9 +23,9 @@ pub struct Radio {
     pub signal: Option<i8>,
     /// Noise, in dBm.
     pub noise: Option<i8>,
-    /// Time of the first bit by the radio's clock, in us.
+    /// Time of the first bit by the radio's clock (TSF), in us.
     pub tsf: Option<u64>,
-    /// Number of the A-MPDU that the frame was part of.
+    /// Number of the A-MPDU that contained the frame.
     pub ampdu: Option<u32>,
 }
 
@@ -101,7 +101,7 @@ const FIELDS: [(usize, usize); 28] = [
     (4, 2),  // 27 L-SIG
 ];
 
-/// Splits a frame into what the header tells and the 802.11 frame behind it.
+/// Splits a record into the contents of its radiotap header and the 802.11 frame after it.
 #[must_use]
 pub fn parse(data: &[u8]) -> Option<(Radio, &[u8])> {
     let head = data.first_chunk::<8>()?;
@@ -111,7 +111,7 @@ pub fn parse(data: &[u8]) -> Option<(Radio, &[u8])> {
     }
     let (header, rest) = data.split_at_checked(length)?;
     let present = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
-    // Each word of presence bits says with its highest bit whether another one follows.
+    // The highest bit of each presence word tells whether another word follows.
     let mut at = 8;
     let mut word = present;
     while word & 1 << 31 != 0 {
@@ -154,7 +154,7 @@ impl Radio {
             }
             (20, &[a, b, c, d, ..]) => self.ampdu = Some(u32::from_le_bytes([a, b, c, d])),
             (21, &[known, _, flags, bandwidth, first, ..]) if first & 0x0f != 0 => {
-                // The first user is the only one that a monitor can follow.
+                // Only the first user is read: a monitor cannot follow the others.
                 let width = match if known & 0x40 != 0 { bandwidth & 0x1f } else { 0 } {
                     0 => 20,
                     1..=3 => 40,
@@ -173,13 +173,13 @@ impl Radio {
         }
     }
 
-    /// The HE field: six words, of which the first two tell what is known.
+    /// Reads the HE field: six words, the first two of which tell which values are known.
     fn take_he(&mut self, field: &[u8]) -> Option<()> {
         let word =
             |place: usize| field.get(2 * place..2 * place + 2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
         let (known, more_known, third, fifth, sixth) = (word(0)?, word(1)?, word(2)?, word(4)?, word(5)?);
         let streams = sixth & 0x0f;
-        // Without the MCS and the streams there is no rate.
+        // Without MCS and streams the rate is unknown.
         if known & 0x0020 == 0 || streams == 0 {
             return None;
         }
@@ -233,7 +233,7 @@ impl Rate {
     /// Data bits in one OFDM symbol, over all spatial streams.
     #[must_use]
     pub fn bits_per_symbol(self) -> f64 {
-        // Coded bits for each subcarrier and code rate, by the index within eight (clause 19.5), ten (21.5) or twelve
+        // Coded bits per subcarrier, and code rate, by the index modulo eight (clause 19.5), ten (21.5) or twelve
         // (27.5).
         const STEPS: [(f64, f64); 12] = [
             (1.0, 0.5),
@@ -251,7 +251,7 @@ impl Rate {
         ];
         let (step, streams, carriers) = match self {
             Self::Legacy(half) => return f64::from(half) * 2.0,
-            // MCS 32 is BPSK 1/2 sent twice over; unequal modulations (33 and above) have no product.
+            // MCS 32 is BPSK 1/2 sent twice; unequal modulations (33 and above) have no common factor.
             Self::Ht { mcs: 32, .. } => return 24.0,
             Self::Ht { mcs, wide, .. } => (mcs % 8, mcs / 8 % 4 + 1, if wide { 108.0 } else { 52.0 }),
             Self::Vht { mcs, streams, width, .. } => (

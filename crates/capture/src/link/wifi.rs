@@ -1,4 +1,4 @@
-//! 802.11 frames (IEEE 802.11-2020, clause 9): addresses, retries, data and aggregates of data.
+//! 802.11 frames (IEEE 802.11-2020, clause 9): addresses, retries, data and A-MSDUs.
 
 use super::radiotap::{Radio, Rate};
 use super::{Outcome, Sink, by_type, snap};
@@ -15,7 +15,7 @@ impl std::fmt::Display for Mac {
 }
 
 impl Mac {
-    /// Whether it names a group of stations.
+    /// Whether it is a group address.
     #[must_use]
     pub const fn is_group(self) -> bool {
         self.0[0] & 1 != 0
@@ -44,18 +44,18 @@ pub enum Kind {
     BlockAck,
     /// Other control frames.
     Control,
-    /// Data, whether it carries any or not.
+    /// Data frames, with or without payload.
     Data,
-    /// Extensions, reserved.
+    /// Extension frames and reserved types.
     Extension,
 }
 
 /// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What it is.
+    /// The kind of frame.
     pub kind: Kind,
-    /// Retry bit: the transmitter has sent it before.
+    /// Retry bit: the transmitter has sent the frame before.
     pub retry: bool,
     /// To the distribution system.
     pub to_ds: bool,
@@ -63,15 +63,15 @@ pub struct Frame<'a> {
     pub from_ds: bool,
     /// Address 1.
     pub receiver: Mac,
-    /// Address 2, absent in CTS and ACK.
+    /// Address 2; absent in CTS and ACK.
     pub transmitter: Option<Mac>,
-    /// Sequence control (number << 4 | fragment), in data and management frames.
+    /// Sequence control (number << 4 | fragment); in data and management frames.
     pub sequence: Option<u16>,
     /// Traffic identifier of QoS data.
     pub tid: Option<u8>,
-    /// The body, without the frame check sequence, as far as it was captured.
+    /// The captured part of the body, without the frame check sequence.
     pub body: &'a [u8],
-    /// Length of the whole frame on the air with its check sequence, in bytes.
+    /// Length of the whole frame on the air, check sequence included, in bytes.
     pub length: u32,
 }
 
@@ -79,7 +79,7 @@ fn mac(data: &[u8], at: usize) -> Option<Mac> {
     data.get(at..)?.first_chunk::<6>().map(|bytes| Mac(*bytes))
 }
 
-/// Hands out the header and the IP packets of a frame.
+/// Passes the header and the IP packets of a frame to `sink`.
 pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &Radio, sink: &mut impl Sink<'a>) -> Outcome {
     if radio.bad_fcs {
         return Outcome::BadFcs;
@@ -131,7 +131,7 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &Radio, sink: &mu
             header += 2;
         }
     }
-    // +HTC: four more bytes, in QoS data and management frames.
+    // +HTC: the HT Control field adds four bytes in QoS data and management frames.
     if flags & 0x80 != 0 && (frame.tid.is_some() || kind == Kind::Management) {
         header += 4;
     }
@@ -140,14 +140,14 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &Radio, sink: &mu
     }
     let Some(body) = data.get(header..) else { return Outcome::Malformed };
     frame.body = body;
-    // Null frames carry nothing (subtypes with bit 2).
+    // Null frames (subtypes with bit 2 set) carry no data.
     if !sink.frame(&frame, radio) || kind != Kind::Data || subtype & 4 != 0 {
         return Outcome::Other;
     }
     if flags & 0x40 != 0 {
         return Outcome::Protected;
     }
-    // Later fragments have no header of their own.
+    // Fragments other than the first have no IP header.
     if frame.sequence.is_some_and(|sequence| sequence & 0x0f != 0) {
         return Outcome::Other;
     }
@@ -182,12 +182,12 @@ fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut i
     outcome
 }
 
-/// The time that a frame of `length` bytes takes on the air, in us, with its preamble.
+/// The air time of a frame of `length` bytes in us, preamble included.
 ///
 /// DSSS and CCK: IEEE 802.11-2020, 15.3 and 16.3 (192 us long, 96 us short preamble). OFDM: 17.4.3, with the signal
-/// extension of 6 us below 3 GHz (18.3.2.4). HT and VHT: 19.4.3 and 21.4.3, mixed format, without STBC.
-/// HE: 802.11ax, 27.4.3, to one user, with the training fields that are usual with a guard interval, and without packet
-/// extension. `first` is false for the later frames of an A-MPDU, which have no preamble of their own.
+/// extension of 6 us below 3 GHz (18.3.2.4). HT and VHT: 19.4.3 and 21.4.3, mixed format, without STBC. HE: 802.11ax,
+/// 27.4.3, single user, with the usual training fields for the guard interval, and without packet extension. `first` is
+/// false for the later frames of an A-MPDU, which have no preamble of their own.
 #[must_use]
 pub fn air_time_us(length: u32, rate: Rate, radio: &Radio, first: bool) -> f64 {
     let bits = f64::from(length) * 8.0;
@@ -209,7 +209,7 @@ pub fn air_time_us(length: u32, rate: Rate, radio: &Radio, first: bool) -> f64 {
             if !first {
                 return symbol * payload;
             }
-            // L-STF to HT-STF, one long training field for each stream but for three, which take four.
+            // L-STF to HT-STF; one long training field per stream, except that three streams take four.
             let training = 4.0 * f64::from(if streams == 3 { 4 } else { streams });
             let preamble = fixed - 4.0 + training;
             preamble + symbol * ((16.0 + 6.0 + bits) / rate.bits_per_symbol()).ceil() + extension
@@ -220,8 +220,8 @@ pub fn air_time_us(length: u32, rate: Rate, radio: &Radio, first: bool) -> f64 {
             if !first {
                 return symbol * bits / rate.bits_per_symbol();
             }
-            // L-STF to HE-STF 36 us; an HE-LTF of 6.4 us, with a guard interval of 3.2 us 12.8 us, for each stream, an
-            // even number.
+            // L-STF to HE-STF: 36 us. Per stream (rounded up to an even number) an HE-LTF of 6.4 us, or 12.8 us with a
+            // guard interval of 3.2 us.
             let fields = if streams < 2 { 1 } else { streams.next_multiple_of(2) };
             let training = (if guard_ns == 3200 { 12.8 } else { 6.4 } + guard) * f64::from(fields);
             36.0 + training + symbol * ((16.0 + 6.0 + bits) / rate.bits_per_symbol()).ceil() + extension

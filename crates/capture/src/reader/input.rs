@@ -1,14 +1,14 @@
-//! A buffer over any input, decompressed on the way.
+//! A buffered reader over any input, decompressed on the fly.
 
 use std::io::{self, BufReader, Read};
 
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
-/// Bytes asked of the input at a time.
+/// Bytes read from the input at a time.
 const CHUNK: usize = 256 * 1024;
 
-/// The bytes of a file in order, a stretch of them in memory.
+/// The bytes of a file in order, with a window of them in memory.
 pub(super) struct Input<'a> {
     source: Box<dyn Read + Send + 'a>,
     buffer: Vec<u8>,
@@ -16,21 +16,21 @@ pub(super) struct Input<'a> {
     end: usize,
     /// Offset of `buffer[start]` in the decompressed file.
     offset: u64,
-    /// Why the source gave no more, if it was not its end.
+    /// Why the source ended early, if it did.
     fault: Option<String>,
     ended: bool,
 }
 
-/// How asking for bytes went.
+/// The result of asking for bytes.
 pub(super) enum Fill {
-    /// They are there.
+    /// The bytes are in memory.
     Ready,
     /// The file ended before them.
     Ended,
 }
 
 impl<'a> Input<'a> {
-    /// Looks at the first bytes and puts a decompressor before the source where they ask for one.
+    /// Examines the first bytes and inserts a decompressor if they call for one.
     pub(super) fn new(mut raw: impl Read + Send + 'a) -> io::Result<Self> {
         let mut head = [0; 4];
         let mut have = 0;
@@ -62,12 +62,12 @@ impl<'a> Input<'a> {
         self.offset
     }
 
-    /// What broke the source, if something did.
+    /// Why the source ended early, if it did.
     pub(super) fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
     }
 
-    /// Goes on by `count` bytes, which must be in memory.
+    /// Advances by `count` bytes, which must be in memory.
     #[inline]
     pub(super) fn consume(&mut self, count: usize) {
         debug_assert!(count <= self.end - self.start);
@@ -75,10 +75,10 @@ impl<'a> Input<'a> {
         self.offset += count as u64;
     }
 
-    /// Brings `count` bytes into memory.
+    /// Makes sure that `count` bytes are in memory.
     ///
     /// # Errors
-    /// If the input itself fails; a broken compressed stream counts as the end of the file, see [`Input::fault`].
+    /// If the input itself fails; a corrupt compressed stream counts as the end of the file, see [`Input::fault`].
     #[inline]
     pub(super) fn need(&mut self, count: usize) -> io::Result<Fill> {
         if self.end - self.start >= count { Ok(Fill::Ready) } else { self.refill(count) }
@@ -90,7 +90,7 @@ impl<'a> Input<'a> {
         self.end -= self.start;
         self.start = 0;
         while self.end < count && !self.ended {
-            // Grows with what is really there, not with what a damaged length claims.
+            // Grow with the data really present, not with the length that a damaged file claims.
             if self.buffer.len() < self.end + CHUNK {
                 self.buffer.resize(self.end + CHUNK, 0);
             }
@@ -108,10 +108,10 @@ impl<'a> Input<'a> {
         Ok(if self.end >= count { Fill::Ready } else { Fill::Ended })
     }
 
-    /// Goes on by `count` bytes without keeping them; returns how many there were.
+    /// Skips `count` bytes; returns how many there were.
     ///
     /// # Errors
-    /// As [`Input::need`].
+    /// Those of [`Input::need`].
     pub(super) fn skip(&mut self, count: u64) -> io::Result<u64> {
         let mut left = count;
         while left > 0 {
@@ -126,7 +126,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Whether a read failed because of what the bytes say, not because they could not be had.
+/// Whether a read failed because the data is corrupt, not because of the input itself.
 fn is_damage(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -134,7 +134,7 @@ fn is_damage(error: &io::Error) -> bool {
     )
 }
 
-/// A zstd file: one frame after another (RFC 8878, section 3.1).
+/// A zstd file: a sequence of frames (RFC 8878, section 3.1).
 struct Zstd<R: Read> {
     state: ZstdState<R>,
 }
@@ -188,10 +188,10 @@ impl<R: Read> Read for Zstd<R> {
     }
 }
 
-/// The length of the skippable frame that starts here, its header taken off; none for a frame of data.
+/// If a skippable frame starts here, consumes its header and returns its length; `None` for a data frame.
 fn skippable(source: &mut BufReader<impl Read>) -> io::Result<Option<u64>> {
     let head = io::BufRead::fill_buf(source)?;
-    // The magic may straddle two reads of the source: then it is left to the decoder, which says what it is.
+    // If the magic number straddles two reads of the source, leave it to the decoder, which reports it.
     let Some(&[a, b, c, d, s0, s1, s2, s3]) = head.first_chunk::<8>() else { return Ok(None) };
     if u32::from_le_bytes([a, b, c, d]) & 0xffff_fff0 != 0x184d_2a50 {
         return Ok(None);

@@ -1,8 +1,8 @@
-//! Captures as files: pcap and pcapng, plain or compressed, of any length, from any input.
+//! Capture files: pcap and pcapng, plain or compressed, of any length, from any input.
 //!
 //! Formats: "PCAP Capture File Format" (draft-ietf-opsawg-pcap) and "PCAP Now Generic (pcapng) Capture File Format"
-//! (draft-ietf-opsawg-pcapng). Read are all blocks that hold packets; name resolution, statistics, secrets and
-//! unknown blocks are passed over. The memory used does not depend on the length of the file.
+//! (draft-ietf-opsawg-pcapng). All blocks with packets are read; name resolution, statistics, secrets and unknown
+//! blocks are skipped. Memory use does not depend on the length of the file.
 
 mod input;
 mod pcap;
@@ -14,46 +14,46 @@ use crate::error::{Damage, Error};
 use crate::link::Link;
 use input::{Fill, Input};
 
-/// Longest record that is believed, in bytes: twice the longest IP packet, for links that add headers, is less. libpcap
-/// has the same limit for all links that are understood here.
+/// The longest record in bytes; a longer one is taken for damage. It exceeds twice the longest IP packet, which leaves
+/// room for link headers. libpcap has the same limit for all links supported here.
 const LONGEST: u32 = 262_144;
-/// Interfaces in one pcapng section that are believed.
+/// The most interfaces in one pcapng section; more are taken for damage.
 const MOST_INTERFACES: usize = 65_536;
 
-/// Where packets were captured.
+/// An interface on which packets were captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Its link.
+    /// Its link type.
     pub link: Link,
-    /// Bytes kept of each packet; 0 for no limit.
+    /// Bytes captured of each packet at most; 0 for no limit.
     pub snap_length: u32,
-    /// Its name, where the file gives one.
+    /// Its name, if the file gives one.
     pub name: Option<String>,
-    /// Packets that the capturing system dropped, where the file says so.
+    /// Packets that the capturing system dropped, if the file says so.
     pub dropped: Option<u64>,
     clock: Clock,
 }
 
-/// How the time stamps of an interface count.
+/// How the time stamps of an interface are converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Clock {
     unit: ClockUnit,
-    /// Seconds to add.
+    /// Seconds to add to each stamp.
     offset: i64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClockUnit {
-    /// Whole multiples of a nanosecond: so many ns a tick.
+    /// A whole number of nanoseconds per tick.
     Nanos(u64),
-    /// Ticks in a second, where a tick is no multiple of a nanosecond.
+    /// Ticks per second, if a tick is not a whole number of nanoseconds.
     PerSecond(u64),
 }
 
 impl Clock {
     const MICROSECONDS: Self = Self { unit: ClockUnit::Nanos(1_000), offset: 0 };
 
-    /// Nanoseconds since 1970; a stamp outside of 1970 to 2554 gives the nearest end.
+    /// Nanoseconds since 1970; a stamp outside 1970 to 2554 is clamped.
     #[inline]
     fn nanos(self, ticks: u64) -> u64 {
         let nanos = match self.unit {
@@ -75,31 +75,31 @@ impl Clock {
 pub struct Record<'a> {
     /// When it was captured, in ns since 1970.
     pub nanos: u64,
-    /// Its interface, a number of [`Reader::interfaces`].
+    /// Index into [`Reader::interfaces`].
     pub interface: u32,
-    /// The link of that interface.
+    /// The link type of that interface.
     pub link: Link,
-    /// Its length on the wire, in bytes; never less than what was captured.
+    /// Its length on the wire, in bytes; never less than the captured length.
     pub original: u32,
-    /// What was captured of it.
+    /// The captured bytes.
     pub data: &'a [u8],
 }
 
-/// Where a record lies in the buffer.
+/// The position of a record in the buffer.
 struct Found {
     nanos: u64,
     interface: u32,
     original: u32,
-    /// Bytes of the buffer from the current offset: where the packet begins, where it ends, where the record ends.
+    /// Offsets from the current position: start of the packet, end of the packet, end of the record.
     begin: usize,
     end: usize,
     next: usize,
 }
 
-/// What stands at the current offset.
+/// What was found at the current position.
 enum Step {
     Packet(Found),
-    /// The end of the file, where it may end.
+    /// The end of the file, at a place where it may end.
     End,
     Damaged(String),
 }
@@ -125,7 +125,7 @@ pub struct Reader<'a> {
     input: Input<'a>,
     format: Format,
     interfaces: Vec<Interface>,
-    /// Bytes of the record handed out last, still in the buffer.
+    /// Bytes of the last returned record, which are still in the buffer.
     held: usize,
     damage: Option<Damage>,
     done: bool,
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
     /// Opens a capture and reads its header.
     ///
     /// # Errors
-    /// If the input is empty, is no capture, or cannot be read. A header that is cut off is [`Reader::damage`].
+    /// If the input is empty, is not a capture, or cannot be read. A truncated header is [`Reader::damage`] instead.
     pub fn new(source: impl Read + Send + 'a) -> Result<Self, Error> {
         let mut input = Input::new(source).map_err(Error::Io)?;
         let ready = input.need(4).map_err(Error::Io)?;
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
         Ok(reader)
     }
 
-    /// The next packet, or none at the end of the file or where it is damaged.
+    /// The next packet; `None` at the end of the file or where it is damaged.
     ///
     /// # Errors
     /// If the input fails.
@@ -217,7 +217,7 @@ impl<'a> Reader<'a> {
         self.damage = Some(Damage { offset: self.input.offset(), what });
     }
 
-    /// The interfaces met so far.
+    /// The interfaces found up to now.
     #[must_use]
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
@@ -229,14 +229,14 @@ impl<'a> Reader<'a> {
         self.damage.as_ref()
     }
 
-    /// Bytes of the (decompressed) file read so far.
+    /// Bytes of the (decompressed) file read up to now.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.input.offset() + self.held as u64
     }
 }
 
-/// What to say of a file that ends too soon.
+/// The message for a file that ends too soon.
 fn cut(what: &str, have: usize, want: u64) -> String {
     format!("the file ends inside {what}: {have} of {want} bytes are there")
 }

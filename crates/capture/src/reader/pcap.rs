@@ -7,9 +7,9 @@ use crate::link::Link;
 
 pub(super) struct State {
     big_endian: bool,
-    /// What the fraction of a second counts, in ns.
+    /// The unit of a stamp's fraction of a second, in ns.
     fraction: u64,
-    /// Longest record that is believed.
+    /// A longer record is taken for damage.
     longest: u32,
 }
 
@@ -23,7 +23,7 @@ impl State {
         if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
     }
 
-    /// Reads the file header; the inner error says how it is damaged.
+    /// Reads the file header; the inner error describes damage.
     pub(super) fn header(&mut self, input: &mut Input<'_>) -> io::Result<Result<Interface, String>> {
         if matches!(input.need(24)?, Fill::Ended) {
             return Ok(Err(cut("the file header", input.bytes().len(), 24)));
@@ -31,8 +31,8 @@ impl State {
         let bytes = input.bytes();
         let word = |at: usize| self.u32([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let (snap_length, link) = (word(16), word(20));
-        // The upper bits tell the length of a frame check sequence (section 4 of the draft): lengths inside the
-        // packets make it superfluous.
+        // The upper bits give the length of a frame check sequence (section 4 of the draft); the lengths inside the
+        // packets make it redundant.
         let link = Link::from_number(link as u16);
         self.longest = LONGEST.max(snap_length.min(LONGEST * 64));
         input.consume(24);

@@ -1,4 +1,4 @@
-//! pcapng: blocks with type and length before and length behind; sections, interfaces, packets.
+//! pcapng: blocks with type and length before and length after the body; sections, interfaces, packets.
 
 use std::io;
 
@@ -12,13 +12,13 @@ const SIMPLE_PACKET: u32 = 3;
 const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Blocks of known kinds that are longer than this are damaged.
+/// A block of a known kind that is longer than this is taken for damage.
 const LONGEST_BLOCK: u32 = LONGEST * 64;
 
 #[derive(Default)]
 pub(super) struct State {
     big_endian: bool,
-    /// The interfaces of the current section begin here.
+    /// Index of the first interface of the current section.
     first_interface: usize,
 }
 
@@ -43,7 +43,7 @@ impl State {
             }
             let kind = self.u32(input.bytes(), 0);
             if kind == SECTION {
-                // The type reads the same in both byte orders; the word behind the length tells which it is.
+                // The block type reads the same in both byte orders; the word after the length tells the byte order.
                 self.big_endian = match input.bytes()[8..12] {
                     [0x1a, 0x2b, 0x3c, 0x4d] => true,
                     [0x4d, 0x3c, 0x2b, 0x1a] => false,
@@ -83,7 +83,7 @@ impl State {
                     }
                     match self.interface(body) {
                         Ok(interface) => {
-                            // A file of many sections may say the same over and over: one entry is enough.
+                            // A file of many sections may repeat the same interface over and over: one entry is enough.
                             if interfaces.len() >= 4 * MOST_INTERFACES {
                                 return Ok(Step::Damaged("too many interfaces".into()));
                             }
@@ -114,7 +114,7 @@ impl State {
         }
     }
 
-    /// Options: code, length, value, padded to four bytes; code 0 ends them.
+    /// Iterates over options: code, length, value, padded to four bytes; code 0 ends them.
     fn options<'b>(&self, mut bytes: &'b [u8], mut each: impl FnMut(u16, &'b [u8])) {
         while bytes.len() >= 4 {
             let (code, length) = (self.u16(bytes, 0), usize::from(self.u16(bytes, 2)));
@@ -158,7 +158,7 @@ impl State {
         }
         let number = self.first_interface + self.u32(body, 0) as usize;
         let Some(interface) = interfaces.get_mut(number) else { return };
-        // isb_ifdrop: packets dropped at the interface, since the start of the capture.
+        // isb_ifdrop: packets dropped at the interface since the start of the capture.
         self.options(&body[12..], |code, value| {
             if code == 5 && value.len() >= 8 {
                 let (first, second) = (u64::from(self.u32(value, 0)), u64::from(self.u32(value, 4)));
@@ -205,7 +205,8 @@ impl State {
         self.stamped(body, number, interfaces, 4)
     }
 
-    /// No time stamp and no captured length: of the first interface, cut at its snap length.
+    /// A simple packet block: no time stamp, no captured length; it belongs to the first interface and is cut at its
+    /// snap length.
     fn simple(&self, body: &[u8], interfaces: &[Interface]) -> Result<Found, String> {
         if body.len() < 4 {
             return Err(cut("a packet block", body.len(), 4));
@@ -221,7 +222,7 @@ impl State {
     }
 }
 
-/// What a tick of `if_tsresol` is: a negative power of ten, or of two where the highest bit is set.
+/// The unit of `if_tsresol`: a negative power of ten, or of two if the highest bit is set.
 fn unit(resolution: u8) -> ClockUnit {
     let power = u32::from(resolution & 0x7f);
     if resolution & 0x80 != 0 {

@@ -1,31 +1,31 @@
-//! What is outstanding, what is in flight, and why a segment was sent again.
+//! The scoreboard of one direction: what is outstanding, what is in flight, and why a segment was retransmitted.
 //!
-//! `outstanding` is what was sent and not acknowledged cumulatively, `in_flight` leaves out what SACK reported (RFC
-//! 2018), `pipe` is the estimate of RFC 6675, section 4: it leaves out what counts as lost as well (more than two
-//! segments SACKed above it, or after a timeout all of it) and counts again what was sent again. Without SACK each
-//! duplicate ACK stands for one segment that arrived (RFC 6582), the third one for a lost segment.
+//! `outstanding` is data sent and not cumulatively acknowledged; `in_flight` excludes what SACK reported (RFC 2018).
+//! `pipe` is the estimate of RFC 6675, section 4: it also excludes data counted as lost (with more than two segments
+//! SACKed above it, or everything after a timeout) and adds retransmissions. Without SACK each duplicate ACK stands for
+//! one segment that arrived (RFC 6582), and the third one for a lost segment.
 //!
-//! A segment sent again is put down to
+//! A retransmission is classified as
 //!
-//! * **spurious**, if its bytes had been acknowledged at the capture point before, or the ACKs tell later that the
-//!   first copy had arrived: by D-SACK (RFC 2883), or by an echoed timestamp older than that of the copy (RFC 3522);
-//! * **fast**, if three duplicate ACKs or SACKed data above it had passed, or in the recovery that those started;
-//! * **timeout** otherwise: nothing but a timer can have told the sender, be it for a probe of the tail (RFC 8985) or
-//!   after the retransmission timeout (RFC 6298).
+//! * **spurious**, if its bytes had been acknowledged at the capture point before, or if later ACKs show that the first
+//!   copy had arrived: by D-SACK (RFC 2883), or by echoing a timestamp older than that of the copy (RFC 3522);
+//! * **fast**, if three duplicate ACKs or SACKed data above it had passed, or during the recovery that those started;
+//! * **timeout** otherwise: only a timer can have triggered it, be it a tail loss probe (RFC 8985) or the
+//!   retransmission timeout (RFC 6298).
 
-/// SACKed stretches kept.
+/// The most SACKed ranges kept.
 const MOST_SACKED: usize = 256;
-/// Retransmissions kept until the ACKs have judged them.
+/// The most retransmissions kept while later ACKs may still show them to be spurious.
 const MOST_PENDING: usize = 256;
 
-/// Why a segment was sent again.
+/// Why a segment was retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Told by duplicate ACKs or SACK.
+    /// Triggered by duplicate ACKs or SACK.
     Fast,
-    /// By a timer.
+    /// Triggered by a timer.
     Timeout,
-    /// For nothing: the first copy had arrived.
+    /// Unnecessary: the first copy had arrived.
     Spurious,
 }
 
@@ -37,26 +37,26 @@ struct Resent {
     cause: Cause,
 }
 
-/// The data of one direction between its sender and the ACKs.
+/// The state of one direction's data between its sender and the ACKs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Board {
-    /// First byte of data, once there was one.
+    /// Offset of the first byte of data, once known.
     start: Option<i64>,
-    /// Behind the highest byte sent.
+    /// The offset after the highest byte sent.
     pub(crate) sent: i64,
     /// Highest cumulative ACK.
     acked: Option<i64>,
-    /// SACKed stretches above the ACK, in order, apart.
+    /// SACKed ranges above the cumulative ACK, sorted and disjoint.
     sacked: Vec<(i64, i64)>,
-    /// Bytes in them.
+    /// Total bytes in `sacked`.
     sacked_bytes: i64,
-    /// Stretches sent again and not acknowledged yet.
+    /// Ranges retransmitted and not yet acknowledged.
     copies: Vec<(i64, i64)>,
-    /// All below that is not SACKed counts as lost.
+    /// Below this offset, all data that is not SACKed counts as lost.
     lost_below: i64,
-    /// Duplicate ACKs in a row.
+    /// Consecutive duplicate ACKs.
     duplicates: u32,
-    /// Where the recovery that goes on ends, and what started it.
+    /// The offset at which the current recovery ends, and what started it.
     recovery: Option<(i64, Cause)>,
     pending: Vec<Resent>,
     /// Largest payload sent.
@@ -64,25 +64,25 @@ pub(crate) struct Board {
     pub(crate) fast: u64,
     pub(crate) timeout: u64,
     pub(crate) spurious: u64,
-    /// Recoveries that duplicate ACKs or SACK started.
+    /// Recoveries started by duplicate ACKs or SACK.
     pub(crate) fast_recoveries: u64,
     /// Timeouts.
     pub(crate) timeouts: u64,
 }
 
-/// What is on the way, in bytes.
+/// Data on its way, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flight {
-    /// Sent and not acknowledged cumulatively.
+    /// Sent and not cumulatively acknowledged.
     pub outstanding: u64,
-    /// Without what SACK reported.
+    /// `outstanding` without what SACK reported.
     pub in_flight: u64,
-    /// In the network, by RFC 6675.
+    /// The estimate of data in the network by RFC 6675.
     pub pipe: u64,
 }
 
 impl Board {
-    /// What is on the way now.
+    /// The data on its way now.
     #[inline]
     pub(crate) fn flight(&self) -> Flight {
         let outstanding = self.outstanding();
@@ -92,12 +92,12 @@ impl Board {
         self.flight_in_recovery(outstanding)
     }
 
-    /// The first byte of data.
+    /// Offset of the first byte of data.
     pub(crate) fn start(&self) -> Option<i64> {
         self.start
     }
 
-    /// Bytes acknowledged; none if no ACK of data was seen.
+    /// Bytes acknowledged; `None` if no ACK of data was seen.
     pub(crate) fn acknowledged(&self) -> Option<u64> {
         let acked = self.acked? - self.start?;
         (acked > 0).then(|| acked.cast_unsigned())
@@ -129,7 +129,7 @@ impl Board {
         Flight { outstanding, in_flight: in_flight.cast_unsigned(), pipe: pipe.cast_unsigned() }
     }
 
-    /// Bytes that are not SACKed and lie below two segments of SACKed data, or below `lost_below`.
+    /// Bytes that are not SACKed and have more than two segments of SACKed data above them, or lie below `lost_below`.
     fn lost(&self, low: i64, mss: i64) -> i64 {
         let mut above = 0;
         let mut edge = low;
@@ -145,7 +145,7 @@ impl Board {
         (edge - low - sacked_below).max(0)
     }
 
-    /// A segment with `length` bytes of data went out that holds something new.
+    /// Handles a segment with `length` bytes, at least some of them new.
     #[inline]
     pub(crate) fn send(&mut self, first: i64, length: u32) {
         let end = first + i64::from(length);
@@ -157,7 +157,7 @@ impl Board {
         self.largest = self.largest.max(length);
     }
 
-    /// A segment went out again. `quiet` tells that neither side had sent anything for about a timeout.
+    /// Handles a retransmission. `quiet`: neither side had sent anything for about a timeout.
     pub(crate) fn resend(&mut self, first: i64, length: u32, stamp: Option<u32>, quiet: bool) -> Cause {
         let end = first + i64::from(length);
         self.send(first, length);
@@ -204,7 +204,7 @@ impl Board {
         cause
     }
 
-    /// An ACK came. `duplicate` as TCP counts it (RFC 5681, section 2). Blocks are in the sequence space of the data.
+    /// Handles an ACK. `duplicate` is as defined by TCP (RFC 5681, section 2). Blocks are in the data's sequence space.
     #[inline]
     pub(crate) fn acknowledge(&mut self, ack: i64, blocks: &[(i64, i64)], duplicate: bool, echo: Option<u32>) {
         let advanced = match self.acked {
@@ -212,7 +212,7 @@ impl Board {
             None => true,
         };
         if self.pending.is_empty() && blocks.is_empty() && self.sacked.is_empty() {
-            // The usual case: nothing is amiss.
+            // Fast path: no SACK and no pending retransmission.
             if advanced {
                 self.acked = Some(ack);
                 self.duplicates = 0;
@@ -236,7 +236,7 @@ impl Board {
             self.judge(|copy| copy.first < end && first < copy.end);
         }
         if advanced {
-            // RFC 3522: the ACK of a segment sent again echoes the copy, unless the first one had arrived.
+            // RFC 3522: the ACK of a retransmission echoes the copy's timestamp, unless the first copy had arrived.
             let before = self.acked.unwrap_or(i64::MIN);
             if let Some(echo) = echo {
                 self.judge(|copy| {
@@ -255,7 +255,7 @@ impl Board {
                 *first = (*first).max(ack);
                 first < end
             });
-            // Kept a while longer, for a D-SACK may come with a later ACK.
+            // Keep retransmissions for a while, because a D-SACK may come with a later ACK.
             let far = ack - 64 * i64::from(self.largest.max(1));
             self.pending.retain(|copy| copy.end > far);
         } else if duplicate && self.outstanding() > 0 {
@@ -263,7 +263,7 @@ impl Board {
         }
         let low = self.acked.unwrap_or(ack);
         for (first, end) in blocks {
-            // What lies outside of what was sent is D-SACK or damage.
+            // A range outside the data sent is a D-SACK or corrupt.
             if *first >= low && first < end && *end <= self.sent {
                 self.sack(*first, *end);
             }
@@ -271,7 +271,7 @@ impl Board {
         self.sacked_bytes = self.sacked.iter().map(|(first, end)| end - first).sum();
     }
 
-    /// Takes in a SACKed stretch.
+    /// Adds a SACKed range.
     fn sack(&mut self, first: i64, end: i64) {
         let from = self.sacked.partition_point(|(_, to)| *to < first);
         let to = from + self.sacked[from..].partition_point(|(start, _)| *start <= end);
@@ -289,7 +289,7 @@ impl Board {
         }
     }
 
-    /// Counts the latest retransmission that fits as spurious.
+    /// Marks the latest matching retransmission as spurious.
     fn judge(&mut self, fits: impl Fn(&Resent) -> bool) {
         let Some(copy) = self.pending.iter_mut().rev().find(|copy| copy.cause != Cause::Spurious && fits(copy)) else {
             return;
@@ -302,13 +302,13 @@ impl Board {
         self.spurious += 1;
     }
 
-    /// Whether the sender repairs losses.
+    /// Whether the sender is in loss recovery.
     pub(crate) fn recovering(&self) -> bool {
         self.recovery.is_some_and(|(point, _)| self.acked.is_none_or(|acked| acked < point))
     }
 }
 
-/// The stretch that a D-SACK reports: the first block, if it lies below the ACK or inside the second one (RFC 2883,
+/// The range that a D-SACK reports: the first block, if it lies below the ACK or inside the second one (RFC 2883,
 /// section 4).
 pub(crate) fn repeated(ack: i64, blocks: &[(i64, i64)]) -> Option<(i64, i64)> {
     match *blocks {
@@ -330,7 +330,7 @@ mod tests {
         board
     }
 
-    /// Worked by hand after RFC 6675: ten segments, the third lost.
+    /// Worked by hand from RFC 6675: ten segments, the third lost.
     #[test]
     fn pipe_counts_neither_lost_nor_sacked_bytes() {
         let mut board = sent(10);
@@ -339,7 +339,7 @@ mod tests {
         for above in [4_000, 5_000] {
             board.acknowledge(2_000, &[(3_000, above)], true, None);
         }
-        // Two segments above the hole: not lost yet.
+        // Two segments above the hole: it does not count as lost yet.
         assert_eq!(board.flight(), Flight { outstanding: 8_000, in_flight: 6_000, pipe: 6_000 });
         board.acknowledge(2_000, &[(3_000, 6_000)], true, None);
         assert_eq!(board.flight(), Flight { outstanding: 8_000, in_flight: 5_000, pipe: 4_000 });

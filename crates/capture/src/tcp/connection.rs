@@ -1,46 +1,46 @@
-//! A connection: its two directions, and what each segment changes in them.
+//! A connection: its two directions, and the effect of each segment on them.
 
 use super::board::{Cause, Flight, repeated};
 use super::history::{AckKind, elapsed_us};
 use super::side::Side;
 use crate::segment::{Endpoint, Options, Segment, flag};
 
-/// How a segment counts.
+/// The analysis of one segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// Bytes (and SYN, FIN) that were seen before.
+    /// Bytes (and SYN, FIN) that had been seen before.
     pub again: u32,
-    /// Why they were sent again.
+    /// Why they were retransmitted.
     pub cause: Option<Cause>,
-    /// Below a segment seen before, and new.
+    /// Whether it is new data below a segment seen before.
     pub out_of_order: bool,
-    /// A probe of a window that was zero.
+    /// Whether it is a probe of a zero window.
     pub probe: bool,
-    /// A duplicate ACK.
+    /// Whether it is a duplicate ACK.
     pub duplicate_ack: bool,
-    /// The third duplicate ACK.
+    /// Whether it is the third duplicate ACK.
     pub third_duplicate: bool,
-    /// The window it advertises, scaled, in bytes.
+    /// The advertised window, scaled, in bytes.
     pub window: u64,
-    /// The round-trip time that its ACK gives the other direction, in ns.
+    /// The round-trip time that its ACK gives for the other direction, in ns.
     pub rtt: Option<u64>,
-    /// What its direction had on the way after it.
+    /// Data on its way in its own direction after it.
     pub flight: Flight,
-    /// What the other direction had on the way after it.
+    /// Data on its way in the other direction after it.
     pub flight_back: Flight,
-    /// Its first byte, counted from the SYN; where none was seen, the first number met counts as one.
+    /// Its first byte relative to the SYN; if no SYN was seen, the first sequence number seen counts as one.
     pub seq: i64,
-    /// What it acknowledges, counted likewise.
+    /// Its acknowledgement number, relative in the same way.
     pub ack: Option<i64>,
 }
 
-/// Who talks to whom.
+/// The identity of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
-    /// Address and port of the smaller and the larger endpoint.
+    /// The smaller endpoint, then the larger one.
     low: Endpoint,
     high: Endpoint,
-    /// The interface that saw it.
+    /// The interface that captured it.
     pub(crate) interface: u32,
 }
 
@@ -60,7 +60,7 @@ impl Key {
         let ports = u64::from(self.low.port) << 48 | u64::from(self.high.port) << 32 | u64::from(self.interface);
         let ((a, b), (c, d)) = (self.low.address.halves(), self.high.address.halves());
         if a | c == 0 {
-            // The upper bits of IPv4 addresses are all the same.
+            // The upper bits of IPv4 addresses are all the same, so only the lower ones are mixed.
             mix(b << 32 | d & 0xffff_ffff, ports)
         } else {
             mix(mix(mix(a, b), mix(c, d).rotate_left(1)), ports)
@@ -68,7 +68,7 @@ impl Key {
     }
 }
 
-/// When the parts of a three-way handshake passed, in ns.
+/// When the segments of the three-way handshake passed, in ns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Handshake {
     syn: Option<u64>,
@@ -76,12 +76,12 @@ pub(crate) struct Handshake {
     done: Option<u64>,
     /// The side that sent the SYN.
     client: usize,
-    /// A SYN was sent again: the times are ambiguous.
+    /// Whether a SYN was retransmitted, so that the times are ambiguous.
     again: bool,
 }
 
 impl Handshake {
-    /// From the capture point to the server and back, then to the client and back, in ns.
+    /// The round-trip times from the capture point to the server and to the client, in ns.
     pub(crate) fn parts(&self) -> Option<(u64, u64)> {
         match (self.syn, self.answer, self.done) {
             (Some(syn), Some(answer), Some(done)) if !self.again => {
@@ -97,7 +97,7 @@ pub(crate) struct Connection {
     pub(crate) key: Key,
     /// The sender of the first segment, then the other end.
     pub(crate) ends: [Endpoint; 2],
-    /// The first sender is the larger endpoint.
+    /// Whether the first sender is the larger endpoint.
     pub(crate) swapped: bool,
     pub(crate) first: u64,
     pub(crate) last: u64,
@@ -105,19 +105,20 @@ pub(crate) struct Connection {
     pub(crate) sides: [Side; 2],
 }
 
-/// What the analysis of a segment needs to know beside it.
+/// What the analysis of a segment needs besides the segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context {
-    /// Pause that ends a session, in ns.
+    /// The pause that ends a session, in ns.
     pub(crate) pause: u64,
-    /// The time bin.
+    /// The current time bin.
     pub(crate) bin: usize,
 }
 
-/// After this silence, in ns, the numbers have to fit for a segment to belong to the same connection: four minutes,
-/// twice the maximum segment lifetime of RFC 9293, section 3.4.2. (tcptrace begins a new connection then, fit or not.)
+/// After a silence of this length, in ns, a segment belongs to the same connection only if its numbers fit: four
+/// minutes, twice the maximum segment lifetime of RFC 9293, section 3.4.2. (tcptrace then begins a new connection in
+/// any case.)
 const SILENCE: u64 = 240 * 1_000_000_000;
-/// Numbers fit if they are this near to those before.
+/// The largest distance at which numbers fit those before.
 const NEAR: u64 = 1 << 20;
 
 impl Connection {
@@ -133,7 +134,7 @@ impl Connection {
         }
     }
 
-    /// Which side sent a segment; none if it is not between these ends.
+    /// Which side sent a segment; `None` if it belongs to another connection.
     #[inline]
     pub(crate) fn side_of(&self, segment: &Segment<'_>, interface: u32) -> Option<usize> {
         let [a, b] = &self.ends;
@@ -148,10 +149,10 @@ impl Connection {
         }
     }
 
-    /// Whether a segment on these endpoints belongs to a later connection.
+    /// Whether a segment between these endpoints belongs to a later connection.
     ///
-    /// That is so after a long silence if its numbers do not fit, and for a SYN with another sequence number than the
-    /// SYN before, or after a FIN or RST, or in the middle of a stream.
+    /// It does after a long silence if its numbers do not fit, and if it is a SYN with another sequence number than the
+    /// previous SYN, after a FIN or RST, or in the middle of a stream.
     #[inline]
     pub(crate) fn is_over(&mut self, side: usize, segment: &Segment<'_>, nanos: u64) -> bool {
         if nanos.saturating_sub(self.last) > SILENCE && !self.fits(side, segment) {
@@ -160,7 +161,7 @@ impl Connection {
         segment.has(flag::SYN) && self.is_new_syn(side, segment)
     }
 
-    /// Whether the numbers of a segment go on from those before.
+    /// Whether the numbers of a segment are close to those before.
     #[cold]
     fn fits(&mut self, side: usize, segment: &Segment<'_>) -> bool {
         let near =
@@ -176,7 +177,7 @@ impl Connection {
         match me.syn {
             Some(syn) => syn as u32 != segment.seq && (ended || !segment.has(flag::ACK)),
             None if me.packets == 0 => ended && !segment.has(flag::ACK),
-            // The SYN of what was seen before comes late, or it is another connection's.
+            // Either a late SYN of the segments seen before, or the SYN of another connection.
             None => {
                 let seq = me.space.place(segment.seq);
                 me.latest < seq || me.latest.abs_diff(seq) > NEAR
@@ -184,7 +185,7 @@ impl Connection {
         }
     }
 
-    /// Takes in a segment that `side` sent.
+    /// Processes a segment that `side` sent.
     #[inline]
     pub(crate) fn take(&mut self, side: usize, segment: &Segment<'_>, nanos: u64, context: Context) -> Verdict {
         if segment.flags & (flag::SYN | flag::FIN | flag::RST | flag::ACK) == flag::ACK {
@@ -194,8 +195,8 @@ impl Connection {
         }
     }
 
-    /// `PLAIN` segments have the ACK flag and none of SYN, FIN and RST: nearly all. Compiled for them alone it is
-    /// shorter.
+    /// `PLAIN` segments have the ACK flag and none of SYN, FIN and RST, as nearly all do. The function is compiled
+    /// separately for them, which makes it shorter.
     fn take_as<const PLAIN: bool>(
         &mut self,
         side: usize,
@@ -220,7 +221,8 @@ impl Connection {
             me.ended = Some(nanos);
         }
 
-        // The window is that of a SYN itself, or scaled if both SYNs ask for it (RFC 7323, section 2.3).
+        // The window of a SYN itself is unscaled; others are scaled if both SYNs have the option (RFC 7323, section
+        // 2.3).
         let scaled = me.scaling && other.scaling && !syn;
         let window = match (acks || syn, scaled) {
             (false, _) => 0,
@@ -232,7 +234,7 @@ impl Connection {
         if me.packets > 0 {
             if nanos.saturating_sub(me.last) >= me.idle_floor {
                 me.idle_max_us = me.idle_max_us.max(elapsed_us(me.last, nanos));
-                // Cut to whole us, a shorter time can count as a longer one, by less than 1 us.
+                // Truncation to whole us can make a shorter time count as a longer one, by less than 1 us.
                 me.idle_floor = (me.idle_max_us * 1e3) as u64;
             }
         } else {
@@ -264,7 +266,6 @@ impl Connection {
             me.fin = end;
         }
 
-        // Options.
         if let Some(mss) = options.mss {
             me.mss = mss;
         }
@@ -288,7 +289,6 @@ impl Connection {
         }
         me.sack_option_packets += u64::from(options.sacks > 0);
 
-        // Data.
         let unseen = me.data_packets == 0;
         if payload > 0 {
             me.pushed += u64::from(segment.has(flag::PSH));
@@ -313,7 +313,6 @@ impl Connection {
         me.latest = end;
         me.hardware.note(segment.seq, segment.ip_id);
 
-        // Retransmissions.
         let closed = other.window_last == 0 && other.packets > 0 && !syn;
         let mut unique = 0;
         if length > 0 {
@@ -336,7 +335,8 @@ impl Connection {
             }
         }
         if !syn && !fin && !reset && payload <= 1 && start + 1 == me.board_end() && acks {
-            // Of a byte that was sent before: Linux probes and keeps alive so, without the byte.
+            // A repeat of the last byte: Linux sends window probes and keep-alives with that sequence number, but
+            // without the byte.
             if closed {
                 me.window_probes += 1;
             } else if payload == 0 || verdict.again > 0 {
@@ -346,7 +346,7 @@ impl Connection {
             me.window_probes += 1;
         }
 
-        // What the ACK says of the other direction.
+        // What the ACK shows about the other direction.
         let mut kind = AckKind::Plain;
         if let Some(ack) = ack {
             let repeats = other.owin_sum > 0 && payload == 0 && me.ack_sent == Some(ack) && window == me.window_last;
@@ -367,7 +367,7 @@ impl Connection {
             me.again_bytes += u64::from(verdict.again);
         }
 
-        // Why the sender sent when it did, and what is on the way.
+        // What the sender was waiting for, and what is on its way.
         if payload > 0 {
             let stamp = options.timestamps.map(|(value, _)| value);
             if unique > 0 {
@@ -409,7 +409,7 @@ impl Connection {
             return verdict;
         }
 
-        // Windows.
+        // Zero-window periods.
         match (me.zero_since, window == 0 && acks) {
             (None, true) => me.zero_since = Some(nanos),
             (Some(since), false) => {
@@ -422,7 +422,7 @@ impl Connection {
         if acks || syn {
             me.window_max = me.window_max.max(window);
             if window > 0 && me.scaling && other.scaling && !syn && me.scaled_packets.is_none() {
-                // The first scaled window: those of the SYNs no longer count.
+                // The first scaled window: the unscaled windows of the SYNs no longer count.
                 me.scaled_packets = Some(1);
                 me.window_min = window;
                 me.window_max = window;
@@ -450,7 +450,7 @@ impl Connection {
             let echo = options.timestamps.map(|(_, echo)| echo);
             let before = other.board.outstanding();
             other.board.acknowledge(ack, blocks, verdict.duplicate_ack || options.sacks > 0, echo);
-            // Without the SYNs the scale is not known, and with it the window.
+            // If the SYNs were not captured the scale is unknown, and so is the window.
             let known = syn || scaled || (me.syn.is_some() && (!me.scaling || other.syn.is_some()));
             other.acknowledged(ack, nanos, before, known.then_some(window));
             if !other.data_acked && other.syn.is_none_or(|syn| syn + 1 != ack) {
@@ -462,7 +462,7 @@ impl Connection {
             other.area.set(nanos, verdict.flight_back.outstanding, verdict.flight_back.in_flight);
         }
 
-        // The first window: before data was acknowledged.
+        // The initial window: data sent before any was acknowledged.
         if payload > 0 && !me.data_acked && !again {
             me.initial_bytes += u64::from(payload);
             me.initial_packets += 1;
@@ -478,11 +478,12 @@ impl Connection {
         verdict
     }
 
-    /// Until when `side` had something to send or to repair, or may have had; none if it has not ended by `end`, the
+    /// The time until which `side` had, or may have had, something to send or to repair; `None` if that lasts until the
     /// end of the capture.
     ///
-    /// That is until its FIN or a RST; without one until its last data, if then all was acknowledged and the
-    /// application is known to have had no more, or is likely to, since its last segment was a short one.
+    /// It ends with its FIN or a RST. Without one it ends with its last data, provided that all of it was acknowledged
+    /// and the application is known to have had no more, or probably had no more because the last segment was a short
+    /// one.
     pub(crate) fn active_until(&self, side: usize) -> Option<u64> {
         let (me, other) = (&self.sides[side], &self.sides[1 - side]);
         let reset = other.ended.filter(|_| other.resets > 0);
@@ -493,7 +494,7 @@ impl Connection {
         (!waits && (me.ends_short || super::side::is_near(other.turn()))).then_some(me.last_data)
     }
 
-    /// Ends what goes on, `nanos` being the time of the last packet of the capture.
+    /// Ends all open intervals; `nanos` is the time of the last packet of the capture.
     pub(crate) fn finish(&mut self, nanos: u64) {
         let closed = self.sides.iter().all(|side| side.fins > 0) || self.sides.iter().any(|side| side.resets > 0);
         for side in &mut self.sides {
@@ -512,7 +513,7 @@ impl Connection {
     }
 }
 
-/// Whether an ACK reports a duplicate. As tcptrace has it, a first block that overlaps the second one counts too.
+/// Whether an ACK reports a duplicate. As in tcptrace, a first block that overlaps the second one also counts.
 fn is_dsack(ack: i64, blocks: &[(i64, i64)]) -> bool {
     if repeated(ack, blocks).is_some() {
         return true;
@@ -536,18 +537,18 @@ impl Handshake {
 }
 
 impl Side {
-    /// From the capture point to the other end and back at best, in ns.
+    /// The smallest round-trip time from the capture point to this end, in ns.
     #[inline]
     pub(crate) fn turn(&self) -> Option<f64> {
         (self.history.rtt.count > 0).then_some(self.history.rtt.min * 1e3)
     }
 
-    /// Behind the highest data sent.
+    /// The offset after the highest data sent.
     fn board_end(&self) -> i64 {
         self.board.start().map_or(i64::MIN, |_| self.board.sent)
     }
 
-    /// The other end acknowledged up to `ack`, with a window if its size is known.
+    /// Handles an acknowledgement up to `ack` by the other end, with the window if its size is known.
     #[inline]
     fn acknowledged(&mut self, ack: i64, nanos: u64, before: u64, window: Option<u64>) {
         if let Some(window) = window {
@@ -564,7 +565,7 @@ impl Side {
         }
     }
 
-    /// tcptrace's outstanding window: one byte more than is outstanding, taken when something is sent.
+    /// Samples tcptrace's outstanding window when something is sent: one byte more than is outstanding.
     #[inline]
     fn sample_owin(&mut self, owin: u64, nanos: u64) {
         self.owin_max = self.owin_max.max(owin);
@@ -574,7 +575,7 @@ impl Side {
         self.owin_sum += owin;
         self.owin_count += 1;
         if let Some((at, last)) = self.owin_last {
-            // Each term loses its fraction.
+            // tcptrace truncates each term.
             self.owin_weighted += (last.cast_signed() as f64 * (elapsed_us(at, nanos) / 1e6)) as i64;
         }
         self.owin_last = Some((nanos, owin));

@@ -1,41 +1,42 @@
-//! Which bytes of a direction were seen when: retransmissions, round-trip times and duplicate ACKs.
+//! When each byte of a direction was seen: the source of retransmissions, round-trip times and duplicate ACKs.
 //!
-//! The definitions are tcptrace's (6.6.7), checked against its output:
+//! The definitions are those of tcptrace 6.6.7, checked against its output:
 //!
 //! * A segment with at least one byte seen before is a **retransmission** of those bytes.
 //! * A segment that starts before a recorded one and ends before that one's end is **out of order**.
-//! * An ACK gives a **round-trip time** if it ends exactly at a recorded segment's end (with several newly covered
-//!   segments, the last one), that segment was sent once (Karn), and no earlier covered segment was sent after it.
-//!   SYN and FIN count as segments. An ACK of a segment sent more than once is **ambiguous**, timed from the last copy.
-//! * A **duplicate ACK** acknowledges what the previous one did, up to a segment's end, with the same window, without
-//!   data, after some data was sent.
+//! * An ACK gives a **round-trip time** if it ends exactly at the end of a recorded segment (the last one, if it covers
+//!   several new segments), that segment was sent once (Karn), and no earlier covered segment was sent after it. SYN
+//!   and FIN count as segments. An ACK of a segment sent more than once is **ambiguous**, and is timed from the last
+//!   copy.
+//! * A **duplicate ACK** has the same number as the previous ACK, at the end of a segment, the same window and no data,
+//!   and comes after some data was sent.
 //!
-//! Segments that are acknowledged and adjoin are merged, so what is kept is what is outstanding plus the holes. A
-//! direction whose ACKs are never seen, or one with very many holes, is cut short at [`MOST_OPEN`] and [`MOST_CLOSED`]:
-//! the oldest entries merge, at the price of their round-trip times.
+//! Adjacent acknowledged segments are merged, so memory holds only outstanding data and holes. A direction whose ACKs
+//! are never seen is limited to [`MOST_OPEN`] entries, and one with very many holes to [`MOST_CLOSED`]: then the oldest
+//! entries are merged, and their round-trip times are lost.
 
 use std::collections::VecDeque;
 
-/// Segments kept that are not acknowledged.
+/// The most unacknowledged segments kept.
 const MOST_OPEN: usize = 1 << 16;
-/// Stretches kept that are acknowledged, with holes between.
+/// The most acknowledged stretches kept, which are separated by holes.
 const MOST_CLOSED: usize = 1 << 10;
 
-/// A stretch of sequence numbers.
+/// A range of sequence numbers.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     first: i64,
-    /// The last number, not the one behind it.
+    /// The last number, inclusive.
     last: i64,
-    /// When it was sent last.
+    /// When it was last sent.
     nanos: u64,
-    /// Times it was sent again.
+    /// The number of retransmissions.
     again: u32,
-    /// Times it was acknowledged.
+    /// The number of ACKs that ended here.
     acked: u32,
 }
 
-/// Sums of samples, in us as tcptrace takes them.
+/// Sums of samples, in us, as in tcptrace.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Samples {
     pub(crate) count: u64,
@@ -71,63 +72,63 @@ impl Samples {
     }
 }
 
-/// What adding a segment showed.
+/// The result of adding a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Added {
-    /// Sequence numbers seen before.
+    /// Sequence numbers that had been seen before.
     pub(crate) again: u32,
-    /// Starts and ends below a recorded segment.
+    /// Whether it starts and ends below a recorded segment.
     pub(crate) out_of_order: bool,
-    /// When the bytes seen before were sent the last time, if they are not acknowledged yet.
+    /// When the bytes seen before were last sent, if they are not yet acknowledged.
     pub(crate) previous: Option<u64>,
 }
 
-/// What an ACK was.
+/// The classification of an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum AckKind {
-    /// Of nothing new, or of no segment's end.
+    /// Acknowledges nothing new.
     #[default]
     Plain,
-    /// With a round-trip time, in ns.
+    /// Gives a round-trip time, in ns.
     Sample(u64),
-    /// Of segments that had more sent behind them.
+    /// Covers new segments, but does not end at the end of one.
     Cumulative,
-    /// Of a segment sent more than once.
+    /// Ends at a segment that was sent more than once.
     Ambiguous,
-    /// Of a segment with an earlier one sent after it.
+    /// Ends at a segment with an earlier one sent after it.
     NoSample,
-    /// A duplicate.
+    /// A duplicate ACK.
     Duplicate,
-    /// The third duplicate.
+    /// The third duplicate ACK.
     Triple,
 }
 
 /// The bytes of one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
-    /// Acknowledged stretches below all others.
+    /// Acknowledged stretches, below all others.
     closed: Vec<Sent>,
-    /// When the latest of them was sent.
+    /// When the most recently sent of them was sent.
     closed_nanos: u64,
     open: VecDeque<Sent>,
     pub(crate) rtt: Samples,
-    /// Timed from the last copy of a segment sent more than once.
+    /// Samples timed from the last copy of a segment sent more than once.
     pub(crate) rtt_last_copy: Samples,
-    /// Between copies of a segment.
+    /// Times between copies of a segment.
     pub(crate) resend: Samples,
     pub(crate) most_copies: u32,
     pub(crate) no_sample: u64,
     pub(crate) cumulative: u64,
     pub(crate) duplicates: u64,
     pub(crate) triples: u64,
-    /// The last round-trip time, in us; zero where the last ACK of something new gave none.
+    /// The last round-trip time, in us; zero if the last ACK of new data gave none.
     pub(crate) last_rtt: f64,
-    /// Size of the largest segment that gave a round-trip time, and the samples of that size.
+    /// Size of the largest segment that gave a round-trip time, and the samples for that size.
     pub(crate) full_size: i64,
     pub(crate) full: Samples,
 }
 
-/// Time between in us, both stamps cut to whole us; zero if time went back.
+/// Elapsed time in us, both stamps truncated to whole us as in tcptrace; zero if time went back.
 #[inline]
 pub(crate) fn elapsed_us(from: u64, to: u64) -> f64 {
     (to / 1_000).saturating_sub(from / 1_000).cast_signed() as f64
@@ -165,7 +166,7 @@ impl History {
         }
     }
 
-    /// The general case: the segment does not follow all others.
+    /// The general case: the segment does not come after all others.
     fn add_below(&mut self, mut first: i64, last: i64, nanos: u64) -> Added {
         let mut added = Added::default();
         let mut split = false;
@@ -203,7 +204,7 @@ impl History {
         added
     }
 
-    /// Notes that (part of) a stretch was sent again.
+    /// Records that a stretch, or part of it, was sent again.
     fn resent(&mut self, at: usize, nanos: u64, added: &mut Added) {
         let sent = self.get_mut(at);
         sent.again += 1;
@@ -230,11 +231,11 @@ impl History {
         if at < closed { &mut self.closed[at] } else { &mut self.open[at - closed] }
     }
 
-    /// Puts a stretch that is not acknowledged before number `at`; returns where it is then.
+    /// Inserts an unacknowledged stretch at index `at`; returns its index.
     fn insert(&mut self, at: usize, new: Sent) -> usize {
         let closed = self.closed.len();
         if at < closed {
-            // What lies behind a stretch that is not acknowledged is no longer closed.
+            // Stretches after an unacknowledged one are no longer closed.
             for sent in self.closed.drain(at..).rev() {
                 self.open.push_front(sent);
             }
@@ -245,7 +246,7 @@ impl History {
         at
     }
 
-    /// Takes an ACK of everything below `ack`. `repeats` tells that it has the number and window of the previous one,
+    /// Handles an ACK of everything below `ack`. `repeats`: it has the number and window of the previous ACK, carries
     /// no data, and came after some data was sent.
     #[inline]
     pub(crate) fn acknowledge(&mut self, ack: i64, nanos: u64, repeats: bool) -> AckKind {
@@ -295,7 +296,7 @@ impl History {
         kind
     }
 
-    /// An ACK below the last closed stretch.
+    /// Handles an ACK below the last closed stretch.
     #[cold]
     fn old(&mut self, ack: i64, repeats: bool) -> AckKind {
         let at = self.closed.partition_point(|sent| sent.last + 1 < ack);
@@ -305,7 +306,7 @@ impl History {
         }
     }
 
-    /// An ACK that ends at a stretch acknowledged before.
+    /// Handles an ACK that ends at a stretch acknowledged before.
     fn repeated(&mut self, at: usize, repeats: bool) -> AckKind {
         let sent = self.get_mut(at);
         if !repeats {
@@ -323,7 +324,7 @@ impl History {
         }
     }
 
-    /// An ACK that ends at a segment not acknowledged before; `latest` is when it or an earlier one was sent last.
+    /// Handles an ACK that ends at a newly acknowledged segment; `latest` is when it or an earlier one was last sent.
     #[inline]
     fn ends_at(&mut self, sent: &Sent, nanos: u64, latest: u64) -> AckKind {
         if latest / 1_000 > sent.nanos / 1_000 {
@@ -351,7 +352,7 @@ impl History {
     }
 }
 
-/// Appends an acknowledged stretch, merged with the one before it where they adjoin.
+/// Appends an acknowledged stretch, merged with the previous one if they are adjacent.
 #[inline]
 fn close(closed: &mut Vec<Sent>, sent: Sent) {
     match closed.last_mut() {
@@ -362,7 +363,7 @@ fn close(closed: &mut Vec<Sent>, sent: Sent) {
         }
         _ => {
             if closed.len() >= MOST_CLOSED {
-                // The oldest hole counts as seen from now on.
+                // Treat the oldest hole as seen from now on.
                 closed[1].first = closed[0].first;
                 closed.remove(0);
             }
@@ -412,7 +413,7 @@ mod tests {
         history.add(100, 10, MS);
         history.add(120, 10, MS);
         assert_eq!(history.add(110, 10, MS), Added { again: 0, out_of_order: true, previous: None });
-        // A segment over a hole and what is around it is new only in the hole.
+        // A segment that covers a hole and its surroundings is new only in the hole.
         history.add(150, 10, MS);
         assert_eq!(history.add(120, 40, 2 * MS).again, 20);
     }

@@ -1,19 +1,20 @@
-//! TCP as seen by a bystander: from the segments of a connection to what its ends did.
+//! Passive TCP analysis: reconstructs from the captured segments of a connection what its ends did.
 
 pub(crate) mod board;
 pub(crate) mod connection;
 pub(crate) mod history;
 pub(crate) mod side;
 
-/// A sequence space without wrap: 32-bit numbers become 64-bit ones, their lowest 32 bits unchanged.
+/// A sequence space without wrap-around: 32-bit numbers become 64-bit ones with the same lowest 32 bits.
 ///
-/// A number is taken for the nearest to the highest one met, so streams of any length are in order; tcptrace compares
-/// the 32-bit numbers and errs when they wrap.
+/// A number is mapped to the value nearest to the highest one seen, so streams of any length are ordered correctly;
+/// tcptrace compares the 32-bit numbers and fails when they wrap.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Space {
-    /// Highest number met; zero until one is.
+    /// Highest number seen; zero before the first.
     high: i64,
-    /// What counts as zero: the SYN, or the number before the first one met, so that data starts at one either way.
+    /// The number that counts as zero: that of the SYN, or one less than the first number seen, so that data starts at
+    /// one either way.
     pub(crate) zero: i64,
 }
 
@@ -22,14 +23,14 @@ impl Space {
     #[inline]
     pub(crate) fn place(&mut self, raw: u32) -> i64 {
         if self.high == 0 {
-            // Leaves room below for what comes out of order.
+            // Leave room below for segments that are out of order.
             self.high = (1 << 33) + i64::from(raw);
             self.zero = self.high - 1;
         }
         self.high + i64::from(raw.wrapping_sub(self.high as u32).cast_signed())
     }
 
-    /// Notes that numbers up to `number` are in use.
+    /// Records that numbers up to `number` are in use.
     #[inline]
     pub(crate) fn raise(&mut self, number: i64) {
         self.high = self.high.max(number);

@@ -1,19 +1,20 @@
-//! One direction of a connection: what one end sent, and what the other end's ACKs said of it.
+//! One direction of a connection: what one end sent, and what the other end acknowledged.
 
 use super::Space;
 use super::board::Board;
 use super::history::History;
 
-/// Segments whose identification is remembered to notice duplicates of the capturing hardware; tcptrace keeps as many.
+/// How many segments' IP identifications are remembered, to detect duplicates made by the capturing hardware; the
+/// number is tcptrace's.
 const REMEMBERED: usize = 8;
 
-/// Sessions kept one by one.
+/// The most sessions kept individually.
 const MOST_SESSIONS: usize = 4_096;
 
-/// Running sums of durations, in ns.
+/// Running statistics of durations, in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
-    /// How many there were.
+    /// The number of durations.
     pub count: u64,
     /// Their sum.
     pub sum: f64,
@@ -36,13 +37,13 @@ impl Spread {
         self.squares += value * value;
     }
 
-    /// Their mean, in ns.
+    /// The mean, in ns.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 
-    /// Their standard deviation (with n - 1), in ns.
+    /// The standard deviation (with n - 1), in ns.
     #[must_use]
     pub fn deviation(&self) -> Option<f64> {
         let n = self.count as f64;
@@ -50,7 +51,7 @@ impl Spread {
     }
 }
 
-/// The way of data, seen from the stations.
+/// The direction of data, seen from the stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// From a station.
@@ -59,7 +60,7 @@ pub enum Way {
     Down,
 }
 
-/// Data sent without a pause (Jung and Park 2016, section 3: a transmission session).
+/// A transmission session: data sent without a pause (Jung and Park 2016, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
     /// When its first byte was sent, in ns.
@@ -72,10 +73,10 @@ pub struct Session {
     pub acked: Option<u64>,
 }
 
-/// Sessions of one direction.
+/// The sessions of one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sessions {
-    /// All but the current one, the first [`MOST_SESSIONS`] of them.
+    /// The first [`MOST_SESSIONS`] sessions without the current one.
     pub(crate) ended: Vec<Session>,
     pub(crate) current: Option<Session>,
     /// Sessions that were not kept.
@@ -94,18 +95,18 @@ impl Sessions {
     }
 }
 
-/// What held a sender back, as time in ns.
+/// What limited a sender: time in ns by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
     pub(crate) application: u64,
     pub(crate) receiver: u64,
     pub(crate) congestion: u64,
-    /// Nothing at the capture point tells which of these it was.
+    /// The cause cannot be determined at the capture point.
     pub(crate) unknown: u64,
 }
 
 impl Limits {
-    /// Whether the application gave nothing more for longer than all else held the sender back.
+    /// Whether the sender was limited by the application for longer than by everything else.
     pub(crate) fn application_dominates(&self) -> bool {
         self.application > self.receiver.saturating_add(self.congestion).saturating_add(self.unknown)
     }
@@ -117,7 +118,7 @@ pub(crate) struct Area {
     since: u64,
     outstanding: u64,
     in_flight: u64,
-    /// Integrals, in byte ns.
+    /// Time integrals, in byte ns.
     pub(crate) outstanding_sum: f64,
     pub(crate) in_flight_sum: f64,
     pub(crate) nanos: u64,
@@ -129,7 +130,7 @@ impl Area {
     #[inline]
     pub(crate) fn set(&mut self, nanos: u64, outstanding: u64, in_flight: u64) {
         if self.outstanding > 0 {
-            // Signed numbers are turned to floating point in one step.
+            // Convert as signed numbers, which takes a single instruction.
             let span = nanos.saturating_sub(self.since).cast_signed() as f64;
             self.outstanding_sum += self.outstanding.cast_signed() as f64 * span;
             self.in_flight_sum += self.in_flight.cast_signed() as f64 * span;
@@ -143,7 +144,7 @@ impl Area {
     }
 }
 
-/// Everything counted of one direction. Names follow tcptrace where the definition is its own.
+/// All statistics of one direction. Where the definition is tcptrace's, so is the name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Side {
     pub(crate) space: Space,
@@ -155,7 +156,7 @@ pub(crate) struct Side {
     pub(crate) first: u64,
     pub(crate) last: u64,
     pub(crate) idle_max_us: f64,
-    /// A shorter time is not the longest, in ns.
+    /// A lower bound in ns: shorter idle times cannot be the longest.
     pub(crate) idle_floor: u64,
 
     pub(crate) syns: u64,
@@ -165,7 +166,7 @@ pub(crate) struct Side {
     pub(crate) pure_acks: u64,
     pub(crate) syn: Option<i64>,
     pub(crate) fin: i64,
-    /// Behind the latest segment.
+    /// The offset after the latest segment.
     pub(crate) latest: i64,
 
     pub(crate) sack_option_packets: u64,
@@ -201,12 +202,12 @@ pub(crate) struct Side {
     pub(crate) window_min: u64,
     pub(crate) window_sum: u64,
     pub(crate) window_zero: u64,
-    /// Windows are known to be scaled; these packets count for the mean.
+    /// Set once windows are known to be scaled: the packets that count for the mean window.
     pub(crate) scaled_packets: Option<u64>,
 
-    /// Highest data of the other end that this one acknowledged, in that end's space; its SYN sets it too.
+    /// Highest offset of the other end's data that this one acknowledged, in that end's space; its SYN sets it too.
     pub(crate) ack_sent: Option<i64>,
-    /// The other end has acknowledged data.
+    /// Whether the other end has acknowledged data.
     pub(crate) data_acked: bool,
     pub(crate) initial_bytes: u64,
     pub(crate) initial_packets: u64,
@@ -221,61 +222,61 @@ pub(crate) struct Side {
     pub(crate) handshake_us: f64,
     pub(crate) hardware: Hardware,
 
-    /// Round-trip times on the capture's own clock.
+    /// Round-trip times by the capture's clock.
     pub(crate) rtt: Spread,
-    /// From the capture point to this end and back, by its echoes of the other end's timestamps (RFC 7323): the time
-    /// that it takes to send something is in it.
+    /// Round-trip times from the capture point to this end, measured from its echoes of the other end's timestamps (RFC
+    /// 7323); they include the wait until this end sends something.
     pub(crate) echo_rtt: Spread,
-    /// A timestamp of this end that the other one has not echoed, and when it passed.
+    /// A timestamp of this end that the other one has not yet echoed, and when it passed.
     stamped: Option<(u32, u64)>,
-    /// Smoothed round-trip time and its variation by RFC 6298, in ns.
+    /// Smoothed round-trip time and its variation (RFC 6298), in ns.
     pub(crate) srtt: f64,
     pub(crate) rttvar: f64,
     pub(crate) window_probes: u64,
     pub(crate) keep_alives: u64,
     pub(crate) marked: u64,
-    /// Time for which the window advertised last was zero, and since when it is.
+    /// Total time with a zero advertised window, and the start of the current such period.
     pub(crate) zero_nanos: u64,
     pub(crate) zero_since: Option<u64>,
 
     pub(crate) area: Area,
     pub(crate) limits: Limits,
     pub(crate) sessions: Sessions,
-    /// The other end's window ends here, if its scale is known.
+    /// The right edge of the other end's window, if its scale is known.
     pub(crate) allowed: Option<i64>,
-    /// After the last data the window had no room for another segment.
+    /// Whether the window had no room for another segment after the last data.
     pub(crate) blocked: bool,
-    /// The last data was less than a full segment.
+    /// Whether the last data was less than a full segment.
     pub(crate) short: bool,
-    /// The data sent so far ends with less than a full segment: likely the end of what the application wrote.
+    /// Whether the data sent ends with less than a full segment, which is probably the end of an application write.
     pub(crate) ends_short: bool,
     /// When the other end's last ACK came.
     pub(crate) acked_at: Option<u64>,
-    /// When a FIN or RST ended it.
+    /// When a FIN or RST ended this direction.
     pub(crate) ended: Option<u64>,
-    /// The last segment with data held nothing new: a timer or duplicate ACKs had sent it again.
+    /// Whether the last segment with data was a pure retransmission.
     pub(crate) repeats: bool,
-    /// Since when all that was sent is acknowledged.
+    /// Since when all data sent has been acknowledged.
     pub(crate) clear_since: Option<u64>,
     pub(crate) idle_periods: u64,
     pub(crate) idle_nanos: u64,
-    /// New bytes in each time bin.
+    /// New bytes per time bin.
     pub(crate) bins: Bins,
-    /// Its way, where the air tells.
+    /// Its direction seen from the stations, if 802.11 headers show it.
     pub(crate) way: Option<Way>,
 }
 
-/// Identifications of the last segments.
+/// IP identifications of the last segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hardware {
-    /// Sequence number and identification in one word.
+    /// Sequence number and identification packed into one word.
     seen: [u64; REMEMBERED],
     next: usize,
     pub(crate) duplicates: u64,
 }
 
 impl Hardware {
-    /// Notes a segment: same sequence number and same IP identification are one segment seen twice.
+    /// Records a segment: if sequence number and IP identification repeat, it is one segment captured twice.
     #[inline]
     pub(crate) fn note(&mut self, seq: u32, id: u16) {
         let both = u64::from(seq) << 16 | u64::from(id);
@@ -288,7 +289,7 @@ impl Hardware {
     }
 }
 
-/// Bytes in bins of time, from the first bin with any.
+/// Bytes per time bin, from the first bin with any.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bins {
     pub(crate) first: usize,
@@ -316,7 +317,7 @@ impl Bins {
         }
     }
 
-    /// Makes one bin of each two.
+    /// Halves the resolution: merges pairs of bins.
     pub(crate) fn halve(&mut self) {
         if self.bytes.is_empty() {
             return;
@@ -335,7 +336,7 @@ impl Bins {
 }
 
 impl Side {
-    /// This end sent a timestamp.
+    /// Records a timestamp that this end sent.
     #[inline]
     pub(crate) fn stamp(&mut self, value: u32, nanos: u64) {
         if self.stamped.is_none() {
@@ -343,7 +344,7 @@ impl Side {
         }
     }
 
-    /// The other end echoed a timestamp of this one. Returns the time since it passed, if that was the one awaited.
+    /// Handles an echo of this end's timestamp. If it is the awaited one, returns the time since that passed.
     #[inline]
     pub(crate) fn echoed(&mut self, echo: u32, nanos: u64) -> Option<u64> {
         let (value, passed) = self.stamped?;
@@ -354,7 +355,7 @@ impl Side {
         (echo == value).then(|| nanos.saturating_sub(passed))
     }
 
-    /// The retransmission timeout of RFC 6298 with a floor of 200 ms (as Linux has it); 1 s before the first sample.
+    /// The retransmission timeout of RFC 6298, at least 200 ms (as in Linux); 1 s before the first sample.
     pub(crate) fn timeout(&self) -> f64 {
         if self.rtt.count == 0 { 1e9 } else { (self.srtt + 4.0 * self.rttvar).max(200e6) }
     }
@@ -372,17 +373,17 @@ impl Side {
         self.rtt.add(nanos);
     }
 
-    /// Data goes out again, with nothing new in it: until now the sender waited for an ACK, even where one had passed
-    /// the capture point and was lost behind it.
+    /// Handles a pure retransmission: until now the sender was waiting for an ACK, perhaps one that passed the capture
+    /// point and was lost beyond it.
     #[inline]
     pub(crate) fn wait_for_repair(&mut self, nanos: u64) {
         let wait = nanos.saturating_sub(self.last_data);
         self.limits.congestion = self.limits.congestion.saturating_add(wait);
     }
 
-    /// Data with something new in it goes out: judges what the time since the last of it was spent on.
+    /// Handles new data: attributes the time since the last data to what the sender was waiting for.
     ///
-    /// `turn` is the time from the capture point to this end and back, if it is known.
+    /// `turn` is the round-trip time in ns from the capture point to this end, if known.
     #[inline]
     pub(crate) fn judge_wait(&mut self, nanos: u64, pause: u64, turn: Option<f64>, unique: u64) {
         let previous = self.last_data;
@@ -392,8 +393,9 @@ impl Side {
         }
         let wait = nanos.saturating_sub(previous);
         let clear = self.board.outstanding() == 0;
-        // An answer to an ACK comes within the time to the sender and back, or, paced, half a round-trip time later. A
-        // short segment was all that the application had given: what follows it comes at once or on a new write.
+        // A response to an ACK arrives within the round-trip time to the sender or, if paced, half a round-trip time
+        // later. A short segment was all that the application had written: more data follows at once or with a new
+        // write.
         let slack = (self.srtt * if self.short { 0.125 } else { 0.5 }).max(2e6);
         let near = is_near(turn);
         let turn = turn.unwrap_or(0.0);
@@ -405,10 +407,10 @@ impl Side {
         } else if near || self.ends_short {
             &mut self.limits.application
         } else {
-            // Far from the sender, segments or their ACKs may have been lost where nobody saw it.
+            // Far from the sender, segments or ACKs may have been lost where the capture does not see it.
             &mut self.limits.unknown
         };
-        // Damaged stamps can lie centuries apart.
+        // Corrupt time stamps can be centuries apart.
         *limit = limit.saturating_add(wait);
         if wait >= pause && clear && !self.blocked {
             self.idle_periods += 1;
@@ -427,8 +429,8 @@ impl Side {
     }
 }
 
-/// Whether a capture point is so near to an end, to which and back it takes `turn` ns, that it sees all that this end
-/// sends and hears: within half a millisecond, where no radio lies between.
+/// Whether the capture point is so close to an end that it sees everything which that end sends and receives: `turn`,
+/// the round-trip time to that end, is below half a millisecond, so no radio lies between.
 pub(crate) fn is_near(turn: Option<f64>) -> bool {
     turn.is_some_and(|turn| turn < 500e3)
 }

@@ -1,7 +1,7 @@
-//! Frames as they are on the wire and in the air, with valid checksums.
+//! Frames as they appear on the wire and on the air, with valid checksums.
 //!
-//! A frame is put together back to front in the reading order of its headers: what is nearest to the medium first.
-//! Payloads are zeros, and need not be written out: their checksum is known.
+//! A frame is built by appending its headers in the order in which they are sent, outermost first. Payloads are zeros
+//! and need not be written out, because their checksum is known.
 //!
 //! ```
 //! use wifair_capture::frame::{self, Tcp};
@@ -72,10 +72,10 @@ pub fn ethernet(frame: &mut Vec<u8>, destination: [u8; 6], source: [u8; 6], v6: 
     frame.extend(ether_type(v6));
 }
 
-/// Appends a VLAN tag, to stand before an Ethernet type: `kind` is 0x8100 or, for the outer of two tags, 0x88a8.
+/// Appends a VLAN tag before an Ethernet type: `kind` is 0x8100 or, for the outer of two tags, 0x88a8.
 ///
 /// # Panics
-/// If no Ethernet type stands at the end of the frame.
+/// If the frame does not end with an Ethernet type.
 pub fn vlan(frame: &mut Vec<u8>, kind: u16, id: u16) {
     let at = frame.len().checked_sub(2).expect("a tag goes behind the addresses of an Ethernet header");
     let inner = [frame[at], frame[at + 1]];
@@ -142,10 +142,10 @@ fn ip(frame: &mut Vec<u8>, head: &Ip, above: usize) -> u64 {
     sum(addresses) + u64::from(head.protocol) + above as u64
 }
 
-/// Appends a TCP segment in its IP packet. Of the payload at most `keep` bytes are written out.
+/// Appends a TCP segment in its IP packet. At most `keep` bytes of the payload are written out.
 ///
 /// # Panics
-/// If the ends are of two families, the options take more than 40 bytes, or the packet more than IP can carry.
+/// If the ends are of different address families, the options exceed 40 bytes, or the packet exceeds the limit of IP.
 pub fn tcp(frame: &mut Vec<u8>, segment: &Tcp, keep: u32) {
     let mut options = Vec::with_capacity(40);
     put_options(&mut options, &segment.options);
@@ -213,7 +213,7 @@ pub struct Udp<'a> {
     pub destination: Endpoint,
     /// Payload, in bytes.
     pub payload: u16,
-    /// What the payload begins with, of even length; the rest is zero.
+    /// The start of the payload, of even length; the rest is zero.
     pub content: &'a [u8],
     /// Identification of IPv4.
     pub ip_id: u16,
@@ -221,10 +221,10 @@ pub struct Udp<'a> {
     pub ttl: u8,
 }
 
-/// Appends a UDP datagram in its IP packet. Of the payload at most `keep` bytes are written out.
+/// Appends a UDP datagram in its IP packet. At most `keep` bytes of the payload are written out.
 ///
 /// # Panics
-/// As [`tcp`].
+/// As for [`tcp`].
 pub fn udp(frame: &mut Vec<u8>, udp: &Udp<'_>, keep: u32) {
     let Udp { source, destination, payload, ip_id, ttl, .. } = *udp;
     let content = &udp.content[..udp.content.len().min(usize::from(payload) & !1)];
@@ -237,7 +237,7 @@ pub fn udp(frame: &mut Vec<u8>, udp: &Udp<'_>, keep: u32) {
     frame.extend(length.to_be_bytes());
     frame.extend([0, 0]);
     let checksum = match folded(pseudo + sum(&frame[start..]) + sum(content)) {
-        [0, 0] => [0xff, 0xff], // RFC 768: zero means that there is no checksum
+        [0, 0] => [0xff, 0xff], // RFC 768: a zero field means "no checksum"
         other => other,
     };
     frame[start + 6..start + 8].copy_from_slice(&checksum);
@@ -252,11 +252,11 @@ pub fn udp(frame: &mut Vec<u8>, udp: &Udp<'_>, keep: u32) {
 pub struct Echo {
     /// Sender.
     pub source: Address,
-    /// Receiver, also of IPv4.
+    /// Receiver, which must be IPv4 too.
     pub destination: Address,
     /// Whether it is the reply.
     pub reply: bool,
-    /// Identifier of whom asks.
+    /// Identifier chosen by the requesting host.
     pub identifier: u16,
     /// Sequence number.
     pub sequence: u16,
@@ -266,10 +266,10 @@ pub struct Echo {
     pub payload: u16,
 }
 
-/// Appends an ICMP echo in its IPv4 packet. Of the payload at most `keep` bytes are written out.
+/// Appends an ICMP echo in its IPv4 packet. At most `keep` bytes of the payload are written out.
 ///
 /// # Panics
-/// If the ends are not of IPv4, or the packet is longer than IP can carry.
+/// If the ends are not IPv4, or the packet exceeds the limit of IP.
 pub fn echo(frame: &mut Vec<u8>, echo: &Echo, keep: u32) {
     assert!(!echo.source.is_v6(), "echoes are of IPv4");
     let end = |address| Endpoint { address, port: 0 };
@@ -285,40 +285,40 @@ pub fn echo(frame: &mut Vec<u8>, echo: &Echo, keep: u32) {
     frame.resize(frame.len() + u32::from(echo.payload).min(keep) as usize, 0);
 }
 
-/// What a radiotap header is to say.
+/// The contents of a radiotap header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Heard {
     /// Rate of the frame.
     pub rate: Rate,
     /// Channel frequency, in MHz.
     pub frequency: u16,
-    /// Signal and noise, in dBm, where they are known.
+    /// Signal and noise, in dBm, if known.
     pub levels: Option<(i8, i8)>,
-    /// The frame check sequence was wrong.
+    /// Whether the frame check sequence was wrong.
     pub bad_fcs: bool,
 }
 
-/// What a radiotap header says of frames from 802.11n on.
+/// Radiotap fields of frames from 802.11n on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeardLater {
-    /// Number of the A-MPDU that the frame is in, and whether it is the last of it.
+    /// Number of the A-MPDU that contains the frame, and whether the frame is its last MPDU.
     pub ampdu: Option<(u32, bool)>,
-    /// The six words of the field HE, which then stands in place of the rate.
+    /// The six words of the HE field, which replaces the rate.
     pub he: Option<[u16; 6]>,
-    /// There is no field for the rate.
+    /// Whether the header omits the rate.
     pub unrated: bool,
 }
 
-/// Appends a radiotap header. The frame behind it ends with its check sequence, see [`fcs`].
+/// Appends a radiotap header. The frame after it must end with its check sequence, see [`fcs`].
 pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
     radiotap_later(frame, heard, &HeardLater::default());
 }
 
-/// The same for frames from 802.11n on.
+/// As [`radiotap`], for frames from 802.11n on.
 pub fn radiotap_later(frame: &mut Vec<u8>, heard: &Heard, later: &HeardLater) {
     let start = frame.len();
     let is_unrated = later.unrated || later.he.is_some() || matches!(heard.rate, Rate::He { .. });
-    // Flags, channel, signal, noise; the rate in the field of its kind.
+    // Flags, channel, signal, noise; the rate goes into the field for its kind.
     let rate_bit = match heard.rate {
         Rate::Legacy(_) => 2,
         Rate::Ht { .. } => 19,
@@ -350,7 +350,7 @@ pub fn radiotap_later(frame: &mut Vec<u8>, heard: &Heard, later: &HeardLater) {
     if let Some((number, is_last)) = later.ampdu {
         align(frame, 4);
         frame.extend(number.to_le_bytes());
-        // It is known whether the subframe is the last one.
+        // The header states whether this is the last subframe.
         frame.extend([0x04 | u8::from(is_last) << 3, 0, 0, 0]);
     }
     if let (Rate::Vht { mcs, streams, width, short_guard }, false) = (heard.rate, is_unrated) {
@@ -374,7 +374,7 @@ pub fn radiotap_later(frame: &mut Vec<u8>, heard: &Heard, later: &HeardLater) {
     frame[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());
 }
 
-/// Which way an 802.11 data frame goes.
+/// The direction of an 802.11 data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
     /// From a station to its access point.
@@ -388,7 +388,7 @@ pub enum Course {
 /// An 802.11 data frame to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// Which way it goes.
+    /// Its direction.
     pub course: Course,
     /// Retry bit.
     pub retry: bool,
@@ -396,17 +396,17 @@ pub struct Data {
     pub receiver: Mac,
     /// Address 2.
     pub transmitter: Mac,
-    /// Address 3: the destination, or source, behind the access point; the cell, if there is none.
+    /// Address 3: the destination or source beyond the access point; the BSSID, if there is no access point.
     pub third: Mac,
     /// Sequence number, 12 bits.
     pub sequence: u16,
-    /// Traffic identifier; none for frames without QoS.
+    /// Traffic identifier; `None` for frames without QoS.
     pub tid: Option<u8>,
     /// Duration field, in us.
     pub duration: u16,
 }
 
-/// Appends the header of an 802.11 data frame with LLC and SNAP, to stand before an IP packet.
+/// Appends the header of an 802.11 data frame with LLC and SNAP, to be followed by an IP packet.
 pub fn wifi_data(frame: &mut Vec<u8>, data: &Data, v6: bool) {
     frame.push(if data.tid.is_some() { 0x88 } else { 0x08 });
     let course = match data.course {
@@ -427,7 +427,7 @@ pub fn wifi_data(frame: &mut Vec<u8>, data: &Data, v6: bool) {
     frame.extend(ether_type(v6));
 }
 
-/// A compressed block ACK or a request for one, to be written.
+/// A compressed block ACK, or a request for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockAck {
     /// Address 1.
@@ -458,8 +458,8 @@ pub fn wifi_block_ack_request(frame: &mut Vec<u8>, request: &BlockAck) {
     request.put(frame, 0x84, 0);
 }
 
-/// Appends a BlockAck frame (IEEE Std 802.11-2016, 9.3.1.9.3). The bitmap has 8 bytes; 32 from 802.11ax on, 64 or 128
-/// in 802.11be, where the fragment number tells its length.
+/// Appends a BlockAck frame (IEEE Std 802.11-2016, 9.3.1.9.3). The bitmap has 8 bytes, or 32 from 802.11ax on, or 64 or
+/// 128 in 802.11be, where the fragment number field gives its length.
 pub fn wifi_block_ack(frame: &mut Vec<u8>, ack: &BlockAck, bitmap: &[u8]) {
     let fragment = match bitmap.len() {
         0..=8 => 0,
@@ -477,7 +477,7 @@ pub fn wifi_ack(frame: &mut Vec<u8>, receiver: Mac) {
     frame.extend(receiver.0);
 }
 
-/// Appends a CF-End frame: the medium is free for all.
+/// Appends a CF-End frame, which ends the NAV of all stations.
 pub fn wifi_cf_end(frame: &mut Vec<u8>, transmitter: Mac) {
     frame.extend([0xe4, 0, 0, 0]);
     frame.extend([0xff; 6]);

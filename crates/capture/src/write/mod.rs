@@ -1,4 +1,4 @@
-//! Captures to be read by others: files and the frames in them.
+//! Writers of capture files, and of the frames in them.
 
 pub mod frame;
 
@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use crate::link::Link;
 
-/// Writes a pcap file with stamps in nanoseconds.
+/// Writes a pcap file with time stamps in nanoseconds.
 ///
 /// ```
 /// # use wifair_capture::{Link, PcapWriter, Reader};
@@ -23,7 +23,7 @@ pub struct PcapWriter<W> {
 }
 
 impl<W: Write> PcapWriter<W> {
-    /// Writes the file header. Of each packet `snap_length` bytes are kept.
+    /// Writes the file header. At most `snap_length` bytes of each packet are kept.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -54,17 +54,17 @@ impl<W: Write> PcapWriter<W> {
         self.file.write_all(kept)
     }
 
-    /// Ends the file and gives it back.
+    /// Finishes the file and returns it.
     ///
     /// # Errors
-    /// If what is left cannot be written.
+    /// If buffered data cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
         self.file.flush()?;
         Ok(self.file)
     }
 }
 
-/// Writes a pcapng file of several interfaces, with stamps in nanoseconds.
+/// Writes a pcapng file of several interfaces, with time stamps in nanoseconds.
 ///
 /// ```
 /// # use wifair_capture::{Link, PcapngWriter, Reader};
@@ -96,12 +96,12 @@ impl<W: Write> PcapngWriter<W> {
         writer.block.extend(0x1a2b_3c4d_u32.to_le_bytes());
         writer.block.extend(1u16.to_le_bytes());
         writer.block.extend(0u16.to_le_bytes());
-        writer.block.extend([0xff; 8]); // the length of the section is not known
+        writer.block.extend([0xff; 8]); // section length not specified
         writer.flush(0x0a0d_0d0a)?;
         Ok(writer)
     }
 
-    /// Describes an interface and returns its number. Of each packet `snap_length` bytes are kept; 0 keeps all.
+    /// Describes an interface and returns its number. At most `snap_length` bytes of each packet are kept; 0 keeps all.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -155,7 +155,7 @@ impl<W: Write> PcapngWriter<W> {
         self.flush(6)
     }
 
-    /// Writes the block that was put together.
+    /// Writes the assembled block.
     fn flush(&mut self, kind: u32) -> io::Result<()> {
         let length = (self.block.len() as u32 + 12).to_le_bytes();
         self.file.write_all(&kind.to_le_bytes())?;
@@ -166,10 +166,10 @@ impl<W: Write> PcapngWriter<W> {
         Ok(())
     }
 
-    /// Ends the file and gives it back.
+    /// Finishes the file and returns it.
     ///
     /// # Errors
-    /// If what is left cannot be written.
+    /// If buffered data cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
         self.file.flush()?;
         Ok(self.file)
