@@ -3,9 +3,9 @@
 use wifair_config::{choice, table};
 use wifair_units::{BitRate, Bytes, Duration};
 
-/// No repetition, transfer or wait may be longer.
+/// The longest repetition, transfer or wait.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
-/// No transfer may be larger.
+/// The largest transfer.
 const LARGEST: Bytes = Bytes(1_000_000_000_000);
 
 const fn within(time: &Duration) -> bool {

@@ -1,7 +1,7 @@
-//! Plans of measurements on a real network: what is transferred, between whom, how often and in which order.
+//! Measurement plans for a real network: what is transferred, between which ends, how often and in which order.
 //!
-//! A plan is read as a scenario is, with the same messages. [`Plan::read`] returns it with every name resolved:
-//! groups of stations taken apart, variations multiplied out, defaults filled in.
+//! A plan file is read like a scenario, with the same error messages. [`Plan::read`] resolves all names: it expands
+//! groups of stations and variations, and fills in defaults.
 
 mod file;
 mod plan;

@@ -1,4 +1,4 @@
-//! A plan with every name resolved and every default filled in.
+//! A plan with all names resolved and all defaults filled in.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,26 @@ use wifair_units::{BitRate, Bytes, Duration};
 
 use crate::file::{File, Flow, Sessions, Transfer, Transport, Way};
 
-/// Flows of one case, at most.
+/// The most flows of one case.
 const MOST_FLOWS: usize = 256;
-/// Cases of a plan, variations counted, at most.
+/// The most cases of a plan, variations included.
 const MOST_CASES: usize = 1000;
 
-/// A plan of a measurement.
+/// A measurement plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What the file says, defaults filled in.
+    /// The file, with defaults filled in.
     pub file: File,
     /// Names of the stations that take part, in the order of the file.
     pub stations: Vec<String>,
-    /// What is run, variations multiplied out.
+    /// The cases to run, variations expanded.
     pub cases: Vec<PlanCase>,
 }
 
 /// Flows that run at the same time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanCase {
-    /// The case's name with those of its variations.
+    /// The case's name, followed by those of its variations.
     pub name: String,
     /// The name in the file.
     pub base: String,
@@ -34,20 +34,20 @@ pub struct PlanCase {
     pub place: String,
     /// The RTS threshold to set.
     pub rts_threshold: Option<Bytes>,
-    /// What all stations together get at best.
+    /// The total that all stations can get at best.
     pub capacity: Option<BitRate>,
-    /// What runs.
+    /// The flows.
     pub flows: Vec<PlanFlow>,
 }
 
 /// One flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanFlow {
-    /// Its name, unlike any other of the case.
+    /// Its name, unique within the case.
     pub name: String,
     /// The station at one end.
     pub station: String,
-    /// Which way data goes.
+    /// The direction of data.
     pub direction: Way,
     /// When it begins, after the common start.
     pub start: Duration,
@@ -63,18 +63,18 @@ pub struct PlanFlow {
     pub alone: Option<usize>,
 }
 
-/// What the application does.
+/// The amount and timing of the data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
-    /// So much data.
+    /// A fixed amount of data.
     Size(Bytes),
-    /// As much data as goes in so long a time.
+    /// As much data as can be sent in this time.
     Duration(Duration),
     /// Sessions at fixed times.
     Sessions(Sessions),
 }
 
-/// What carries the data.
+/// The transport of the data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Carrier {
     /// A connection.
@@ -88,13 +88,13 @@ pub enum Carrier {
     Udp {
         /// Rate of the data.
         rate: BitRate,
-        /// Data in each.
+        /// Payload of each datagram.
         payload: Bytes,
     },
 }
 
 impl Plan {
-    /// Reads a plan, with `overrides` on top.
+    /// Reads a plan and applies `overrides`.
     ///
     /// # Errors
     /// All problems together, each with its place.
@@ -186,7 +186,7 @@ fn seconds(time: Duration) -> Json {
     Json::Number(format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000))
 }
 
-/// Resolves the names of a plan whose tables are right, each for itself.
+/// Resolves the names of a plan whose tables have each been checked.
 fn resolve(file: File, root: &Node, reader: &mut Reader) -> Option<Plan> {
     let mut resolver = Resolver { root, reader, good: true };
     if file.cases.is_empty() {
@@ -216,7 +216,7 @@ fn resolve(file: File, root: &Node, reader: &mut Reader) -> Option<Plan> {
     Some(Plan { file, stations, cases })
 }
 
-/// A case, and for each of its flows the index in the case of the file and the name of the case to run alone.
+/// A case, and for each flow its index in the file's case and the name of the case that runs it alone.
 type Draft = (PlanCase, Vec<usize>);
 
 struct Resolver<'a> {
@@ -277,7 +277,7 @@ impl Resolver<'_> {
             }
         }
         for threshold in case.rts_thresholds.iter().filter(|threshold| threshold.0 > 2347) {
-            // IEEE 802.11-2020, dot11RTSThreshold; Linux takes up to 2347, which is off.
+            // IEEE 802.11-2020, dot11RTSThreshold; Linux accepts up to 2347, which means off.
             let message = format!("an RTS threshold of {threshold}");
             self.problem(&format!("{at}.rts_thresholds"), &message, "must be at most 2347 B, which switches RTS off");
         }
@@ -297,7 +297,7 @@ impl Resolver<'_> {
                 if let (Some(threshold), 2..) = (threshold, thresholds.len()) {
                     name = format!("{name}, RTS {threshold}");
                 }
-                // Each problem of a flow is said once, not for every variation.
+                // Report each problem of a flow once, not once for every variation.
                 let first = number == 0 && way_number == 0;
                 let (flows, origins) = self.flows(file, index, *way, groups, first);
                 let case = PlanCase {
@@ -313,7 +313,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The flows of a case in which flows without direction go `way`, each with its index in the file.
+    /// The flows of a case, each with its index in the file; flows without a direction get `way`.
     fn flows(
         &mut self,
         file: &File,
@@ -372,11 +372,11 @@ impl Resolver<'_> {
         (flows, origins)
     }
 
-    /// What a flow transfers, and over what.
+    /// What a flow transfers, and over which transport.
     fn transfer(&mut self, file: &File, flow: &Flow, at: &str, report: bool) -> Option<(Work, Carrier)> {
         let mut refuse = |key: &str, message: &str, note: &str| {
             if report {
-                // What the flow does not say itself stands in `[transfer]`.
+                // Keys that the flow does not set itself are taken from `[transfer]`.
                 let own = format!("{at}.{key}");
                 let path = if self.root.at(&own).is_some() { own } else { format!("transfer.{key}") };
                 let path = if self.root.at(&path).is_some() { path } else { at.to_owned() };
@@ -436,7 +436,7 @@ impl Resolver<'_> {
         Some((work, carrier))
     }
 
-    /// Finds the case in which the station of each flow runs alone.
+    /// For each flow, finds the case in which its station runs alone.
     fn alone(&mut self, file: &File, cases: &mut [Draft]) {
         for index in 0..cases.len() {
             for number in 0..cases[index].0.flows.len() {
@@ -468,14 +468,15 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether `other` is one flow as the flow `number` of `case`, with nothing beside it.
+/// Whether `other` consists of a single flow that equals the flow `number` of `case`.
 fn shows_alone(other: &PlanCase, case: &PlanCase, number: usize) -> bool {
     other.flows.len() == 1
         && other.flows[0].direction == case.flows[number].direction
         && other.rts_threshold == case.rts_threshold
 }
 
-/// The only case in which the station moves bulk data alone, as here: the only one of its place, or the only one.
+/// The case in which the station transfers bulk data alone under the same conditions: the only one at the same place,
+/// or the only one at all.
 fn only_alone(others: &[&PlanCase], case: &PlanCase, number: usize) -> Option<usize> {
     if case.flows.len() == 1 {
         return None;
@@ -515,7 +516,7 @@ fn names(flow: &Flow, stations: &[String]) -> Vec<String> {
     stations.iter().flat_map(of).collect()
 }
 
-/// One of a name keeps it, several are numbered.
+/// Numbers a name that occurs several times; a unique name stays as it is.
 fn numbered(name: &str, count: usize) -> Vec<String> {
     if count == 1 { vec![name.to_owned()] } else { (1..=count).map(|number| format!("{name}{number}")).collect() }
 }
@@ -526,7 +527,7 @@ fn repeated<T: PartialEq>(list: &[T]) -> Option<&T> {
 
 const NAME: &str = "write letters, digits, ., - and _, at most 60";
 
-/// Whether stations may join under it: it goes over the wire and into names of files.
+/// Whether a name is valid for a station: it is sent over the network and used in file names.
 fn is_name(name: &str) -> bool {
     let known = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     (1..=60).contains(&name.len()) && name.chars().all(known) && !name.starts_with(['.', '-'])
