@@ -7,7 +7,7 @@ use wifair_mac::{Content, ExchangeQuery, ExchangeTime, Response};
 use wifair_phy::{Amendment, Band, BasicRates, Coding, ModeError, ModeRequest, PacketPadding, PpduOptions, TxMode};
 use wifair_units::{BitRate, Bytes, Duration, Quantity};
 
-/// A question as Python asks it: texts with units, numbers, or nothing.
+/// A question as asked from Python: texts with units, numbers, or nothing.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Question {
@@ -33,15 +33,15 @@ pub struct Question {
     packet_padding: Option<String>,
 }
 
-/// The answer as nested dictionaries; `ValueError` says what does not exist.
+/// The answer as nested dictionaries; raises `ValueError` if the mode does not exist.
 #[pyfunction]
 pub fn airtime<'py>(py: Python<'py>, question: Question) -> PyResult<Bound<'py, PyDict>> {
     let answer = question.query().and_then(|query| ExchangeTime::new(&query));
     to_dict(py, &answer.map_err(to_value_error)?)
 }
 
-/// Whatever modes the standard has where the question leaves MCS or rate, streams, width or guard interval open; those
-/// in which the PSDU does not fit are left out.
+/// The answers for all modes of the standard that match, where the question leaves MCS or rate, streams, width or guard
+/// interval open; modes in which the PSDU does not fit are left out.
 #[pyfunction]
 pub fn airtime_table<'py>(py: Python<'py>, question: Question) -> PyResult<Bound<'py, PyList>> {
     let query = question.query().map_err(to_value_error)?;

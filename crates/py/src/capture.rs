@@ -1,4 +1,4 @@
-//! Captures: read, analysed, handed over as columns and JSON.
+//! Captures: reads and analyses them, and returns columns and JSON.
 
 use std::io::Read;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use wifair_units::{BitRate, Duration, Quantity};
 use crate::columns::{column, counts, numbers};
 use crate::control::{Control, Shared};
 
-/// What was found in a capture.
+/// The results for a capture.
 #[pyclass(frozen, module = "wifair._core")]
 pub struct Capture {
     pub(crate) inner: Analysis,
@@ -22,7 +22,7 @@ pub struct Capture {
 
 #[pymethods]
 impl Capture {
-    /// Everything but the rows.
+    /// All results except the rows, as JSON.
     fn to_json(&self, py: Python<'_>) -> String {
         py.detach(|| self.inner.to_json())
     }
@@ -39,13 +39,13 @@ impl Capture {
         self.inner.connections().len()
     }
 
-    /// Connections that are not told apart.
+    /// The number of connections that are not kept individually.
     #[getter]
     fn other_connections(&self) -> u64 {
         self.inner.others.connections
     }
 
-    /// Columns with a row for each direction of each connection.
+    /// Columns with one row for each direction of each connection.
     fn directions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let mut rows: Vec<Vec<(&'static str, Field)>> = Vec::new();
         for connection in self.inner.connections() {
@@ -63,7 +63,7 @@ impl Capture {
         Ok(columns)
     }
 
-    /// Columns with a row for each segment; `None` if they were not kept.
+    /// Columns with one row for each segment; `None` if they were not kept.
     fn packets<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         let Some(rows) = &self.inner.rows else { return Ok(None) };
         let columns = PyList::empty(py);
@@ -87,7 +87,7 @@ impl Capture {
         self.inner.rows.as_ref().map(|rows| rows.sacks.clone()).unwrap_or_default()
     }
 
-    /// A graph for xplot; `None` if there is nothing to draw. Its short names are tcptrace's.
+    /// A graph for xplot, chosen by tcptrace's short name; `None` if there is nothing to draw.
     fn xplot(&self, py: Python<'_>, connection: usize, side: usize, graph: &str) -> PyResult<Option<String>> {
         let Some(graph) = Graph::ALL.into_iter().find(|there| there.short() == graph) else {
             return Err(PyValueError::new_err(format!("no graph `{graph}`")));
@@ -96,7 +96,7 @@ impl Capture {
     }
 }
 
-/// A column of cells: texts if any is one, else whole numbers if all are, else numbers.
+/// A column of cells: texts if any cell is a text, whole numbers if all are, else floating-point numbers.
 fn cells_of<'py, 'a>(py: Python<'py>, cells: impl Iterator<Item = &'a Field> + Clone) -> PyResult<Bound<'py, PyAny>> {
     if cells.clone().any(|cell| matches!(cell, Field::Text(_))) {
         let texts = cells.map(|cell| if let Field::Text(text) = cell { text.as_str() } else { "" });
@@ -116,7 +116,7 @@ fn cells_of<'py, 'a>(py: Python<'py>, cells: impl Iterator<Item = &'a Field> + C
     )
 }
 
-/// How to analyse, as users write it.
+/// Options of an analysis, as given by users.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Wanted {
@@ -184,7 +184,7 @@ fn network(text: &str) -> Result<(Address, u8), String> {
     Ok((address, prefix))
 }
 
-/// Counts what is read of a file, for the progress bar.
+/// Counts the bytes read from a file, for the progress bar.
 struct Counted<R> {
     source: R,
     shared: Arc<Shared>,
@@ -201,8 +201,8 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Reads and analyses a capture, from standard input without `path`, without the GIL; as far as it came, if it was
-/// stopped.
+/// Reads and analyses a capture without the GIL, from standard input if `path` is absent. If stopped, returns the
+/// results up to that point.
 #[pyfunction]
 pub fn read_capture(py: Python<'_>, path: Option<PathBuf>, wanted: Wanted, control: &Control) -> PyResult<Capture> {
     let settings = wanted.settings().map_err(PyValueError::new_err)?;
@@ -224,7 +224,7 @@ pub fn read_capture(py: Python<'_>, path: Option<PathBuf>, wanted: Wanted, contr
     }
 }
 
-/// As an OSError of the right class, with its number.
+/// Converts an error to an OSError of the right class, with its number.
 fn io_error(error: std::io::Error) -> PyErr {
     let Some(number) = error.raw_os_error() else { return error.into() };
     let text = error.to_string();

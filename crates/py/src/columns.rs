@@ -1,4 +1,4 @@
-//! Rows of figures as columns for NumPy: names, meanings, and either texts or the bytes of an array.
+//! Converts rows of figures to columns for NumPy: names, meanings, and either texts or the bytes of an array.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -6,10 +6,10 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use wifair_sim::record::{Figure, Row, csv};
 
-/// The data of a column, as they are handed over.
+/// The data of a column, as passed from Python.
 #[derive(FromPyObject)]
 pub enum Data {
-    /// Kind and bytes of an array.
+    /// Dtype and bytes of an array.
     Array(PyBackedStr, PyBackedBytes),
     /// Texts.
     Texts(Vec<PyBackedStr>),

@@ -1,4 +1,4 @@
-//! What goes on in runs on other threads: how far they are, and a way to stop them.
+//! Control of runs in other threads: their progress, and a way to stop them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use pyo3::prelude::*;
 use wifair_units::Duration;
 
-/// Shared by the runs of one call.
+/// Control shared by the runs of one call.
 #[pyclass(frozen, module = "wifair._core")]
 #[derive(Debug, Default)]
 pub struct Control {
     shared: Arc<Shared>,
 }
 
-/// The part that threads hold.
+/// The part held by the threads.
 #[derive(Debug, Default)]
 pub struct Shared {
     stopped: AtomicBool,
@@ -23,29 +23,29 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Whether runs are to end.
+    /// Whether the runs must end.
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Memory that a run may hold, in bytes.
+    /// The memory that a run may use, in bytes.
     pub fn memory(&self) -> u64 {
         self.memory.unwrap_or(u64::MAX)
     }
 
-    /// Says that a run has come so much further.
+    /// Reports progress of a run in simulated time.
     pub fn advance(&self, by: Duration) {
         self.simulated.fetch_add(by.as_nanos(), Ordering::Relaxed);
     }
 
-    /// Says that so many more bytes of a file were read.
+    /// Reports progress in bytes read from a file.
     pub fn advance_bytes(&self, by: u64) {
         self.read.fetch_add(by, Ordering::Relaxed);
     }
 }
 
 impl Control {
-    /// The part that threads hold.
+    /// The part held by the threads.
     pub fn share(&self) -> Arc<Shared> {
         Arc::clone(&self.shared)
     }
@@ -59,7 +59,7 @@ impl Control {
         Self { shared: Arc::new(Shared { memory, ..Shared::default() }) }
     }
 
-    /// Ends all runs at their next look.
+    /// Ends all runs the next time they check.
     fn stop(&self) {
         self.shared.stopped.store(true, Ordering::Relaxed);
     }
@@ -70,7 +70,7 @@ impl Control {
         Duration::from_nanos(self.shared.simulated.load(Ordering::Relaxed)).as_secs()
     }
 
-    /// Bytes that were read of a file.
+    /// Bytes read from a file.
     #[getter]
     fn read_bytes(&self) -> u64 {
         self.shared.read.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! Emulation: real programs over the simulated air. The loop that follows the wall clock has a thread of its own,
+//! Emulation: real programs over the simulated air. The loop that follows the wall clock runs in a thread of its own,
 //! without the GIL.
 
 use std::fs::File;
@@ -25,7 +25,7 @@ use crate::capture::Capture;
 use crate::columns::of_rows;
 use crate::scenario::{Scenario, Taps, Unwritten, file_error, to_dict};
 
-/// What an emulation has come to.
+/// The outcome of an emulation.
 struct Done {
     cell: Cell,
     ended: std::io::Result<(Ended, Lateness)>,
@@ -50,16 +50,16 @@ pub struct Emulation {
 
 type HostRow = (String, String, String, bool);
 
-/// A flow of the scenario, for who wants to have it carried by a real program.
+/// A flow of the scenario, for callers that let a real program carry it.
 #[derive(Clone, Debug, IntoPyObject)]
 pub struct FlowRow {
     name: String,
     from_host: String,
     to_host: String,
-    /// The congestion control of TCP; none with UDP.
+    /// The congestion control of TCP; `None` with UDP.
     cc: Option<&'static str>,
     max_cwnd: Option<String>,
-    /// Whether its application always has something to send.
+    /// Whether its application always has data to send.
     is_endless: bool,
     rate_bps: f64,
     payload_bytes: u64,
@@ -95,7 +95,8 @@ fn flow_rows(scenario: &scenario::Scenario, seed: u64) -> Vec<FlowRow> {
 
 #[pymethods]
 impl Emulation {
-    /// Records what `taps` asks for; `record` are a file to record packets in and the line about it.
+    /// Records what `taps` asks for; `record` is a file in which to record packets, and the line that describes the
+    /// recording.
     #[new]
     #[pyo3(signature = (scenario, seed, flows, sample_step_ns=None, taps=None, record=None))]
     fn new(
@@ -136,7 +137,7 @@ impl Emulation {
         self.flows.clone()
     }
 
-    /// Makes the TUN device of the next host in the network namespace that a file stands for, with or without IPv6.
+    /// Creates the TUN device of the next host in the network namespace given by a file, with or without IPv6.
     fn open(&mut self, namespace: PathBuf, name: &str, mtu: u16, v6: bool) -> PyResult<()> {
         let State::Ready(cell, devices) = self.state() else { return Err(began()) };
         let Some(host) = cell.hosts().get(devices.len()) else { return Err(began()) };
@@ -146,8 +147,8 @@ impl Emulation {
         Ok(())
     }
 
-    /// Begins; the number of the thread that follows the clock. With `strict` it ends when the machine does not keep
-    /// up.
+    /// Starts the emulation; returns the number of the thread that follows the clock. With `strict` it ends if the
+    /// machine does not keep up.
     fn start(&mut self, strict: bool) -> PyResult<i32> {
         let State::Ready(mut cell, mut devices) = std::mem::replace(self.state(), State::Taken) else {
             return Err(began());
@@ -159,7 +160,7 @@ impl Emulation {
         let recorder = recorder.transpose()?;
         let control = Arc::clone(&self.control);
         let (tell, told) = channel();
-        #[allow(clippy::disallowed_methods)] // the clock of the wall is what emulation is about
+        #[allow(clippy::disallowed_methods)] // emulation follows the wall clock
         let thread = std::thread::spawn(move || {
             let _ = tell.send(live::thread_id());
             let ended = Live::new(&mut cell, &mut devices, &control, strict).recording(recorder).run();
@@ -170,32 +171,32 @@ impl Emulation {
         told.recv().map_err(|_| PyRuntimeError::new_err("the thread of the emulation has failed"))
     }
 
-    /// Whether it has begun.
+    /// Whether it has started.
     fn has_begun(&mut self) -> bool {
         !matches!(self.state(), State::Ready(..) | State::Taken)
     }
 
-    /// Whether it goes on.
+    /// Whether it is running.
     fn is_running(&mut self) -> bool {
         matches!(self.state(), State::Running(thread) if !thread.is_finished())
     }
 
-    /// Whether the machine has not kept up at some time.
+    /// Whether the machine has ever failed to keep up.
     fn is_behind(&self) -> bool {
         self.control.is_behind()
     }
 
-    /// Packets that each host has sent so far.
+    /// Packets sent by each host up to now.
     fn sent(&self) -> Vec<u64> {
         self.control.sent()
     }
 
-    /// Ends it soon.
+    /// Asks it to end soon.
     fn stop(&self) {
         self.control.stop();
     }
 
-    /// Waits for its end, and says why it ended: "stopped", "over" or "behind".
+    /// Waits for its end, and returns why it ended: "stopped", "over" or "behind".
     fn join(&mut self, py: Python<'_>) -> PyResult<&'static str> {
         let State::Running(thread) = std::mem::replace(self.state(), State::Taken) else { return Err(began()) };
         let done = py.detach(|| thread.join()).map_err(|_| PyRuntimeError::new_err("the emulation has failed"))?;
@@ -212,7 +213,7 @@ impl Emulation {
         Ok(why)
     }
 
-    /// Replays a recording instead of running; `(put in, same, differs at ns, is cut)`.
+    /// Replays a recording instead of running. Returns `(put in, same, differs at ns, is cut)`.
     fn replay(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<(u64, u64, Option<u64>, bool)> {
         let State::Ready(mut cell, _) = std::mem::replace(self.state(), State::Taken) else { return Err(began()) };
         let replayed = py.detach(|| {
@@ -227,7 +228,7 @@ impl Emulation {
         Ok((replayed.put_in, replayed.same, replayed.differs_at, replayed.is_cut))
     }
 
-    /// Results as of a run, the connections of real programs, counts of packets, and lateness.
+    /// Results as for a run, the connections of real programs, packet counts, and lateness.
     fn results<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Option<Capture>, Bound<'py, PyDict>)> {
         let State::Over(mut done) = std::mem::replace(self.state(), State::Taken) else { return Err(began()) };
         let outcome: Outcome = done.cell.run().outcome();
@@ -307,13 +308,13 @@ fn lateness_dict<'py>(py: Python<'py>, lateness: &Lateness) -> PyResult<Bound<'p
     Ok(dict)
 }
 
-/// Keeps the program's memory from being paged out. Returns whether that was permitted.
+/// Locks the program's memory against paging. Returns whether that was permitted.
 #[pyfunction]
 pub fn lock_memory() -> bool {
     live::lock_memory()
 }
 
-/// The line about a recording.
+/// The line that describes a recording.
 #[pyfunction]
 pub fn recording_about(path: PathBuf) -> PyResult<String> {
     let open = File::open(&path).and_then(|file| Recording::open(BufReader::new(file)));

@@ -1,4 +1,4 @@
-//! Python bindings: convert, release the GIL, call. What users see is `python/wifair`.
+//! Python bindings: they convert arguments, release the GIL and call the core. The user interface is `python/wifair`.
 
 mod airtime;
 mod capture;
@@ -58,12 +58,12 @@ mod _core {
     #[allow(non_upper_case_globals)]
     const __compiler__: &str = env!("WIFAIR_COMPILER");
 
-    /// Number of the sources of the core: other sources may give other results.
+    /// Hash of the core's sources: different sources may give different results.
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __source__: &str = env!("WIFAIR_SOURCE");
 
-    /// Bytes of the largest file that is read as a scenario.
+    /// Size limit of a scenario file, in bytes.
     #[pymodule_export]
     const MAX_BYTES: u64 = wifair_config::Source::MAX_BYTES;
 }

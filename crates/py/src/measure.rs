@@ -1,4 +1,4 @@
-//! What measurements share with simulations: how plans are read, and what results are called.
+//! What measurements share with simulations: the reading of plans, and the names of results.
 
 use pyo3::prelude::*;
 use wifair_config::{Override, Source};
@@ -7,7 +7,8 @@ use wifair_sim::record::{CellOutcome, FlowOutcome, Row, SessionOutcome, StationO
 
 use crate::scenario::to_error;
 
-/// Reads a plan from the bytes of a file that messages call `name`; times in seconds, sizes in bytes.
+/// Reads a plan from the bytes of a file that messages call `name`. In the result times are in seconds and sizes in
+/// bytes.
 #[pyfunction]
 pub fn measure_plan(py: Python<'_>, name: &str, data: &[u8], overrides: Vec<(String, String)>) -> PyResult<String> {
     let overrides: Vec<Override> = overrides.iter().map(|(option, text)| Override::new(option, text)).collect();

@@ -1,4 +1,4 @@
-//! The measures of `wifair_metrics` on plain numbers, for `wifair.metrics`.
+//! The metrics of `wifair_metrics` on plain numbers, for `wifair.metrics`.
 
 use pyo3::prelude::*;
 use wifair_metrics::{FinishRatios, Supply};
@@ -18,8 +18,8 @@ pub fn starved(rows: Vec<Vec<(f64, f64, f64)>>, below: f64) -> Vec<Vec<bool>> {
         .collect()
 }
 
-/// Index of instantaneous fairness of sessions as (bytes, seconds, bytes per second), the ratio of each, and how many
-/// are in the index.
+/// Index of instantaneous fairness of sessions given as (bytes, seconds, fair share in bytes per second), the ratio of
+/// each, and the number of sessions in the index.
 #[pyfunction]
 pub fn finish_ratios(sessions: Vec<(f64, f64, f64)>) -> (f64, Vec<Option<f64>>, u64) {
     let mut all = FinishRatios::default();
@@ -27,14 +27,14 @@ pub fn finish_ratios(sessions: Vec<(f64, f64, f64)>) -> (f64, Vec<Option<f64>>, 
     (all.index(), ratios, all.finished)
 }
 
-/// Rating of a call by ITU-T G.107, and the mean opinion score that it stands for.
+/// Rating of a call by ITU-T G.107, and the corresponding mean opinion score.
 #[pyfunction]
 pub fn call_quality(delay_s: f64, loss: f64) -> (f64, f64) {
     let rating = wifair_metrics::r_factor(delay_s, loss);
     (rating, wifair_metrics::mean_opinion_score(rating))
 }
 
-/// The grade that tests of bufferbloat give to an increase of latency; none for NaN.
+/// The grade that tests of bufferbloat give to an increase of latency; `None` for NaN.
 #[pyfunction]
 pub fn bufferbloat_grade(increase_s: f64) -> Option<&'static str> {
     wifair_metrics::bufferbloat_grade(increase_s)

@@ -7,16 +7,16 @@ use std::path::Path;
 use pyo3::prelude::*;
 use wifair_packetdrill::{MAX_BYTES, RunOptions, run};
 
-/// The text of a file, of as many bytes as a script may have and one more.
+/// Reads a file, but at most one byte more than a script may have.
 fn read(path: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Runs the script at `path`: its verdict, the line and column where it was decided, and why.
+/// Runs the script at `path`. Returns its verdict, the line and column where it was decided, and the reason.
 ///
-/// Files that the script names, such as `defaults.sh`, are read as text from beside it.
+/// Files that the script names, such as `defaults.sh`, are read as text from the same folder.
 #[pyfunction]
 #[pyo3(signature = (path, tolerance_us=None))]
 pub fn packetdrill(
@@ -29,7 +29,7 @@ pub fn packetdrill(
     let report = py.detach(|| {
         let beside = |name: &str| {
             let file = folder.join(name);
-            // Only plain files: reading from a device or a pipe would not end.
+            // Only regular files: reading from a device or a pipe might not end.
             if file.is_file() { read(&file).ok() } else { None }
         };
         run(&text, RunOptions { tolerance_us }, &beside)

@@ -1,4 +1,4 @@
-//! Scenarios: read, described, run.
+//! Scenarios: reading, describing and running them.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -21,12 +21,12 @@ use crate::control::{Control, Shared};
 use crate::extend::{Classes, Failure};
 use crate::sweep::{Rule, describe_rule};
 
-/// Runs look at least so often, in fractions of their duration, whether they are to end ...
+/// A run checks at least this many times over its duration whether it must end.
 const LOOKS: u64 = 500;
-/// ... and after so much simulated time, which takes about a millisecond.
+/// The longest simulated time between two such checks: about a millisecond of real time.
 const LONGEST_SLICE: Duration = Duration::from_secs(10);
 
-/// With captures or records of frames, which are drained then.
+/// The same with captures or frame records, which are drained at each check.
 const LONGEST_WATCH: Duration = Duration::from_millis(50);
 
 /// What a run records besides its outcome.
@@ -34,11 +34,11 @@ const LONGEST_WATCH: Duration = Duration::from_millis(50);
 #[pyo3(from_item_all)]
 pub struct Taps {
     pub(crate) pcap: Option<Wish>,
-    /// Frames from here to there, in ns.
+    /// Start and end of the recorded frames, in ns.
     pub(crate) frames_ns: Option<(u64, u64)>,
 }
 
-/// Captures that are wanted.
+/// The captures to write.
 #[derive(Clone, Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Wish {
@@ -49,14 +49,14 @@ pub struct Wish {
     force: bool,
 }
 
-/// Packets, events, sessions, samples, and what takes memory: what, how many, bytes, key, value.
+/// Packets, events, sessions, samples, and the uses of memory: description, number, bytes, key, value.
 type Estimated = (f64, f64, f64, f64, Vec<(&'static str, f64, f64, String, String)>);
 
-/// Why a run came to no result.
+/// Why a run has no result.
 pub(crate) enum Unwritten {
     File(PathBuf, std::io::Error),
     Points(String),
-    /// The run holds so many bytes at this time, which is more than it may.
+    /// The run uses this many bytes at this time, which is more than allowed.
     Memory(u64, Time),
 }
 
@@ -86,7 +86,7 @@ impl Wish {
         Ok(capture)
     }
 
-    /// Refuses to replace a file that is there, unless that is wanted.
+    /// Fails if a file exists, unless overwriting is requested.
     fn refuse(&self, name: &str) -> std::io::Result<()> {
         if !self.force && self.folder.join(name).exists() {
             return Err(std::io::Error::from_raw_os_error(17)); // EEXIST, which Python turns into FileExistsError
@@ -101,13 +101,13 @@ impl Wish {
         self.publish(HOSTS, &file)
     }
 
-    /// Gives a file that is complete its name.
+    /// Gives a complete file its final name.
     fn publish(&self, name: &str, file: &File) -> std::io::Result<()> {
         file.sync_all()?;
         std::fs::rename(self.folder.join(partial(name)), self.folder.join(name))
     }
 
-    /// Ends captures: their files get their names.
+    /// Ends captures: gives their files their final names.
     pub(crate) fn finish(&self, capture: Capture<BufWriter<File>>) -> Result<(), Unwritten> {
         let failed = |file: &str, error| Unwritten::File(self.folder.join(file), error);
         for (name, sink) in capture.finish().map_err(|why| failed(&why.file, why.error))? {
@@ -119,7 +119,7 @@ impl Wish {
 }
 
 impl Wish {
-    /// Removes what is not complete.
+    /// Removes incomplete files.
     fn discard(&self, scenario: &scenario::Scenario) {
         let Ok(points) = CapturePoints::choose(scenario, &self.points) else { return };
         let files = points.names().map(|name| format!("{name}.{}", self.format().ending()));
@@ -133,29 +133,29 @@ impl Wish {
     }
 }
 
-/// The file with the names of addresses.
+/// The file that maps addresses to names.
 const HOSTS: &str = "hosts";
 
-/// What a file is called until it is complete.
+/// The name of a file while it is incomplete.
 fn partial(name: &str) -> String {
     format!(".{name}.partial")
 }
 
-/// As an `OSError` of the right class, with its file.
+/// Converts an error to an `OSError` of the right class, with its file.
 pub(crate) fn file_error(path: &Path, error: &std::io::Error) -> PyErr {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     PyOSError::new_err((error.raw_os_error(), text.to_owned(), path.display().to_string()))
 }
 
-/// A scenario that was read and found right.
+/// A scenario that was read and checked.
 #[pyclass(frozen, module = "wifair._core")]
 #[derive(Debug)]
 pub struct Scenario {
     pub(crate) inner: scenario::Scenario,
-    /// Names classes in Python.
+    /// Whether it names Python classes.
     foreign: bool,
-    /// Where the file lies.
+    /// The folder of its file.
     folder: String,
 }
 
@@ -176,13 +176,13 @@ impl Scenario {
         self.inner.file.warm_up.as_secs()
     }
 
-    /// The seeds that the file asks for.
+    /// The seeds given in the file.
     #[getter]
     fn seeds(&self) -> Vec<u64> {
         self.inner.file.seeds.list().to_vec()
     }
 
-    /// Standard of the air, if there is any.
+    /// The 802.11 standard; `None` without a wireless channel.
     #[getter]
     fn standard(&self) -> Option<&'static str> {
         self.inner.file.wlan.as_ref().map(|wlan| wlan.standard.name())
@@ -200,7 +200,7 @@ impl Scenario {
         self.inner.network.flows.len()
     }
 
-    /// Whether the file says what to vary.
+    /// Whether the file has a sweep.
     #[getter]
     fn varies(&self) -> bool {
         let sweep = &self.inner.file.sweep;
@@ -213,30 +213,30 @@ impl Scenario {
         self.inner.file.sweep.stop_when.iter().map(describe_rule).collect()
     }
 
-    /// Seeds of a point of its sweep at most.
+    /// The most seeds per point of its sweep.
     #[getter]
     fn most_seeds(&self) -> u32 {
         self.inner.file.sweep.most_seeds
     }
 
-    /// How often its sweep draws what has a distribution.
+    /// How many times its sweep samples parameters that have a distribution.
     #[getter]
     fn samples(&self) -> Option<u32> {
         self.inner.file.sweep.samples
     }
 
-    /// Tables that its sweep keeps.
+    /// The tables that its sweep keeps.
     #[getter]
     fn tables(&self) -> Vec<&'static str> {
         self.inner.file.sweep.tables.iter().map(|table| table.name()).collect()
     }
 
-    /// The classes in Python that it names.
+    /// The Python classes that it names.
     fn classes(&self) -> Vec<(String, &'static str)> {
         self.inner.classes()
     }
 
-    /// What a run depends on besides its seed, the version and the classes that it names.
+    /// Hash of everything a run depends on, except its seed, the version and the Python classes.
     fn hash(&self) -> String {
         self.inner.hash()
     }
@@ -246,8 +246,8 @@ impl Scenario {
         self.inner.to_toml()
     }
 
-    /// Simulates it, without the GIL unless it calls into Python; `None` if it was stopped. What `taps` asks for is
-    /// recorded beside it.
+    /// Simulates it, without the GIL unless it calls into Python, and records what `taps` asks for. Returns `None` if
+    /// stopped.
     #[pyo3(signature = (seed, sample_step_ns, control, taps=None, fast_paths=true))]
     fn run<'py>(
         &self,
@@ -263,12 +263,12 @@ impl Scenario {
         let outcome = if self.foreign {
             let find = py.import("wifair.extending")?.getattr("find")?;
             for (class, base) in self.inner.classes() {
-                find.call1((class, base, &self.folder))?; // before anything begins
+                find.call1((class, base, &self.folder))?; // fail before the run starts
             }
             let failure = Arc::new(Failure::default());
             let classes = Arc::new(Classes::new(seed, &self.folder, Arc::clone(&failure)));
             let options = Options { sample_every, foreign: Some(classes), fast_paths, ..Options::default() };
-            // Between slices others get the GIL.
+            // Release the GIL to other threads between slices.
             let outcome = self.simulate(seed, &options, &taps, &shared, || {
                 py.detach(|| ());
                 !failure.happened()
@@ -310,8 +310,8 @@ impl Scenario {
         }
     }
 
-    /// What a run takes, estimated: packets, events, sessions, samples, and what takes memory as
-    /// `(what, number, bytes, key, value)`, the largest first.
+    /// The estimated cost of a run: packets, events, sessions, samples, and the uses of memory as `(what, number,
+    /// bytes, key, value)`, the largest first.
     #[pyo3(signature = (sample_step_ns=None, frames_ns=None))]
     fn estimate(&self, sample_step_ns: Option<u64>, frames_ns: Option<u64>) -> Estimated {
         let extras = Extras {
@@ -323,7 +323,7 @@ impl Scenario {
         (found.packets, found.events, found.sessions, found.samples, parts.collect())
     }
 
-    /// Names of the capture points that these words name.
+    /// Names of the capture points that these words select.
     fn capture_points(&self, words: Vec<String>) -> PyResult<Vec<String>> {
         let points = CapturePoints::choose(&self.inner, &words).map_err(PyValueError::new_err)?;
         Ok(points.names().map(str::to_owned).collect())
@@ -331,7 +331,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// `goes_on` is asked between slices.
+    /// Runs the simulation in slices; `goes_on` is called between slices and stops it by returning false.
     fn simulate(
         &self,
         seed: u64,
@@ -360,7 +360,7 @@ impl Scenario {
             until = before.saturating_add(slice).min(run.end());
             let over = run.advance(until);
             shared.advance(until.saturating_since(before));
-            // What grows may double at once.
+            // Growing buffers may double at any time, so half of the allowed memory is the limit.
             let held = (run.world().held_bytes() + log.as_ref().map_or(0, FrameLog::bytes)) as u64;
             if 2 * held > shared.memory() {
                 return Err(Unwritten::Memory(held, until));
@@ -379,7 +379,7 @@ impl Scenario {
                 break true;
             }
         };
-        // Also of a run that was stopped: what it has simulated is in the files.
+        // Finish the files of a stopped run too: they contain what it has simulated.
         if let (Some(capture), Some(wanted)) = (capture, &taps.pcap) {
             wanted.finish(capture)?;
         }
@@ -387,8 +387,8 @@ impl Scenario {
     }
 }
 
-/// Reads a scenario from the bytes of a file that messages call `name`; files that it names lie in `folder`. One for
-/// real programs may be without flows.
+/// Reads a scenario from the bytes of a file that messages call `name`; files that it names are in `folder`. A scenario
+/// for real programs may have no flows.
 #[pyfunction]
 #[pyo3(signature = (name, data, overrides, folder, for_programs=false))]
 pub fn parse(
@@ -426,26 +426,26 @@ pub fn reference() -> String {
 
 type Listed = (String, &'static str, String, Option<&'static str>, bool);
 
-/// All that can be chosen by name: key, name, summary, source, and whether the source is an outline only.
+/// Everything that can be chosen by name: key, name, summary, source, and whether the source is an outline only.
 #[pyfunction]
 pub fn catalogue() -> Vec<Listed> {
     let items = scenario::catalogue().into_iter();
     items.map(|item| (item.key, item.name, item.summary, item.source, item.outline)).collect()
 }
 
-/// Name and meaning of every figure of a cell, which a run has one of each.
+/// Name and meaning of each figure of a cell, of which a run has one each.
 #[pyfunction]
 pub fn figures() -> Vec<(&'static str, &'static str)> {
     CellOutcome::COLUMNS.iter().map(|(name, about)| (*name, about.trim())).collect()
 }
 
-/// What to raise for a file of `size` bytes, which is too large.
+/// The exception for a file of `size` bytes, which is too large.
 #[pyfunction]
 pub fn too_large<'py>(py: Python<'py>, name: &str, size: u64) -> Bound<'py, PyAny> {
     to_error(py, &Source::too_large(name, size).into()).into_value(py).into_bound(py).into_any()
 }
 
-/// Reads a time of a run; in nanoseconds.
+/// Reads a time in a run; returns nanoseconds.
 #[pyfunction]
 pub fn time_of_run(py: Python<'_>, option: &str, text: &str) -> PyResult<u64> {
     match Duration::parse(text) {
@@ -458,7 +458,7 @@ pub fn time_of_run(py: Python<'_>, option: &str, text: &str) -> PyResult<u64> {
     }
 }
 
-/// Reads a time between samples; in nanoseconds.
+/// Reads a sampling interval; returns nanoseconds.
 #[pyfunction]
 pub fn sample_step(py: Python<'_>, text: &str) -> PyResult<u64> {
     let why = match Duration::parse(text) {

@@ -1,4 +1,4 @@
-//! Sweeps: the points that come out of a scenario.
+//! Sweeps: the points that a scenario expands into.
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -7,7 +7,7 @@ use wifair_sim::scenario::sweep::{self, Axis, Change, Fault, Setting, StopRule};
 
 use crate::scenario::{Scenario, to_error};
 
-/// Points, none of them made before it is asked for.
+/// The points of a sweep, each computed when requested.
 #[pyclass(frozen, module = "wifair._core")]
 #[derive(Debug)]
 pub struct Plan {
@@ -21,13 +21,13 @@ impl Plan {
         usize::try_from(self.inner.count()).unwrap_or(usize::MAX)
     }
 
-    /// Paths that are varied.
+    /// The paths that are varied.
     #[getter]
     fn paths(&self) -> Vec<&str> {
         self.inner.paths()
     }
 
-    /// What a point sets: where that stands, path and value.
+    /// The settings of a point: for each its origin, path and value.
     fn point(&self, py: Python<'_>, index: u64) -> PyResult<Vec<(String, String, String)>> {
         if index >= self.inner.count() {
             return Err(PyIndexError::new_err("no such point"));
@@ -44,7 +44,7 @@ impl Plan {
     }
 }
 
-/// The plan of what `axes` and `points` say, pairs of an option and its text; if there are none, of the file's sweep.
+/// The plan for `axes` and `points`, pairs of an option and its text; without any, for the file's own sweep.
 #[pyfunction]
 pub fn plan(
     py: Python<'_>,
@@ -79,10 +79,10 @@ pub fn plan(
     }
 }
 
-/// A rule to stop by: text, figure, limit, and whether that is a fraction of the mean.
+/// A stopping rule: text, figure, limit, and whether the limit is a fraction of the mean.
 pub type Rule = (String, &'static str, f64, bool);
 
-/// Reads a rule to stop by.
+/// Reads a stopping rule.
 #[pyfunction]
 pub fn stop_rule(py: Python<'_>, option: &str, text: &str) -> PyResult<Rule> {
     match StopRule::parse(text) {
@@ -91,12 +91,12 @@ pub fn stop_rule(py: Python<'_>, option: &str, text: &str) -> PyResult<Rule> {
     }
 }
 
-/// A rule for Python.
+/// Converts a stopping rule for Python.
 pub fn describe_rule(rule: &StopRule) -> Rule {
     (rule.to_string(), rule.figure, rule.limit, rule.relative)
 }
 
-/// A value as a number, a quantity in its base unit; `None` if it is neither.
+/// A value as a number, quantities in their base unit; `None` if it is not a number.
 #[pyfunction]
 pub fn number_of(text: &str) -> Option<f64> {
     sweep::number_of(text)

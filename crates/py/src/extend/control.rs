@@ -10,52 +10,52 @@ use wifair_units::Time;
 
 use super::{Caller, Draws, own_method, set_attributes};
 
-/// No window holds more segments: RFC 7323, section 2.3, limits windows to 2^30 bytes.
+/// The largest window in segments: RFC 7323, section 2.3, limits windows to 2^30 bytes.
 const MOST_SEGMENTS: f64 = (1u64 << 30) as f64;
 
-/// What an ACK says, and what the sender knows when it has processed it.
+/// An ACK, and the sender's state after processing it.
 #[pyclass(frozen, get_all, module = "wifair")]
 #[derive(Clone, Debug)]
 pub struct Ack {
-    /// When it came in [s].
+    /// When it arrived [s].
     now_s: f64,
-    /// When it came in [ns], exactly.
+    /// When it arrived [ns], exact.
     now_ns: u64,
-    /// Segments that count for the growth of the window; 0 for a duplicate.
+    /// Segments that count for the growth of the window; 0 for a duplicate ACK.
     segments: f64,
     /// Newly acknowledged payload [bytes].
     bytes: u64,
-    /// Round-trip time that this ACK measured [s]; None where it measured none.
+    /// Round-trip time measured by this ACK [s]; None if it measured none.
     rtt_s: Option<f64>,
-    /// Delay from sender to receiver [s] by timestamps, up to a constant; None without them.
+    /// One-way delay from sender to receiver [s] by timestamps, up to a constant; None without timestamps.
     one_way_delay_s: Option<f64>,
     /// Smoothed round-trip time [s]; 0 before the first sample.
     srtt_s: f64,
-    /// Smallest round-trip time so far [s]; infinite before the first sample.
+    /// Smallest round-trip time seen [s]; infinite before the first sample.
     min_rtt_s: f64,
-    /// First offset that is not acknowledged [bytes].
+    /// First unacknowledged offset [bytes].
     una: u64,
-    /// Offset behind the last byte that was sent [bytes].
+    /// Offset after the last byte sent [bytes].
     nxt: u64,
     /// Segments in flight after this ACK.
     in_flight: f64,
-    /// Bytes delivered so far, also by selective ACKs.
+    /// Total bytes delivered, including those selectively acknowledged.
     delivered: u64,
     /// Segments newly marked as lost.
     lost: f64,
-    /// Sample of the delivery rate [bit/s], where the class wants them; else None.
+    /// Sample of the delivery rate [bit/s], if the class asks for rate samples; else None.
     rate_bps: Option<f64>,
-    /// Bytes that had been delivered when the segment of that sample was sent.
+    /// Bytes delivered when the segment of that sample was sent.
     prior_delivered: u64,
-    /// The application did not fill the window when that segment was sent.
+    /// Whether the application did not fill the window when that segment was sent.
     app_limited: bool,
-    /// The window limited what was sent: one that is not used should not grow.
+    /// Whether the window limited the sender: a window that is not used should not grow.
     window_limited: bool,
-    /// It echoes a congestion mark.
+    /// Whether it echoes a congestion mark (ECE).
     ecn_echo: bool,
-    /// It came in during fast recovery: the window should not grow.
+    /// Whether it arrived during fast recovery, in which the window should not grow.
     in_recovery: bool,
-    /// It repeats an acknowledgement.
+    /// Whether it is a duplicate ACK.
     duplicate: bool,
     /// Payload of a full segment [bytes].
     mss: f64,
@@ -149,12 +149,12 @@ impl From<&cc::Ack> for Ack {
     }
 }
 
-/// Base of congestion controls: Reno, until methods are overridden.
+/// Base class of congestion controls: Reno, until methods are overridden.
 ///
 /// Subclass it, override what differs, and set `cwnd` and `ssthresh`. Each connection has an object of its own. Class
-/// attributes are parameters: what a scenario sets by `parameters` is set on the object, unless `__init__` is
-/// overridden, which then gets it as named arguments. Attributes that begin with `wants_`, and `rules_recovery`, say
-/// what the sender shall do for it: see "Extending" in the documentation.
+/// attributes are parameters: the values of `parameters` in a scenario are set on the object, unless `__init__` is
+/// overridden, which then gets them as keyword arguments. `rules_recovery` and attributes that begin with `wants_` tell
+/// the sender what to do for the class: see "Extending" in the documentation.
 #[pyclass(subclass, module = "wifair")]
 #[derive(Debug)]
 pub struct CongestionControl {
@@ -209,7 +209,7 @@ impl CongestionControl {
         set_attributes(slf.as_any(), parameters)
     }
 
-    /// Congestion window [segments], above 0 and at most 2**30; what is set below 1 becomes 1.
+    /// Congestion window [segments], above 0 and at most 2**30; values below 1 become 1.
     #[getter]
     fn cwnd(&self) -> f64 {
         self.window.cwnd
@@ -229,7 +229,7 @@ impl CongestionControl {
         Ok(())
     }
 
-    /// Slow-start threshold [segments]; infinite at first.
+    /// Slow-start threshold [segments]; initially infinite.
     #[getter]
     fn ssthresh(&self) -> f64 {
         self.window.ssthresh
@@ -247,7 +247,7 @@ impl CongestionControl {
         Ok(())
     }
 
-    /// Rate at which segments leave [bit/s]; None sends as soon as the window allows.
+    /// Pacing rate [bit/s]; None sends as soon as the window allows.
     #[getter]
     fn pacing_rate_bps(&self) -> Option<f64> {
         self.pacing_rate_bps
@@ -268,13 +268,13 @@ impl CongestionControl {
         self.mss
     }
 
-    /// Time of the event that is being told [s].
+    /// Time of the current event [s].
     #[getter]
     fn now_s(&self) -> f64 {
         self.now.as_secs()
     }
 
-    /// The same [ns], exactly.
+    /// Time of the current event [ns], exact.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.now.as_nanos()
@@ -286,49 +286,49 @@ impl CongestionControl {
         self.draws.generator(py)
     }
 
-    /// An ACK came in, also a duplicate, also in recovery. Reno: slow start below `ssthresh`, then a segment each
-    /// round trip.
+    /// Called for every ACK, also for duplicates and during recovery. Reno: slow start below `ssthresh`, then one
+    /// segment per round trip.
     fn on_ack(&mut self, ack: &Ack) {
         self.grow(ack.segments, ack.window_limited && !ack.in_recovery);
     }
 
-    /// Fast recovery begins with so many segments in flight. Reno: half of them.
+    /// Called when fast recovery begins, with the segments in flight. Reno: half of them.
     fn on_loss(&mut self, in_flight: f64) {
         self.window.reduce(in_flight / 2.0);
     }
 
-    /// The retransmission timer expired. Reno: one segment, `ssthresh` half of what is in flight.
+    /// Called when the retransmission timer expires. Reno: one segment; `ssthresh` is half of what is in flight.
     fn on_timeout(&mut self, in_flight: f64) {
         self.window.collapse(in_flight / 2.0);
     }
 
-    /// A data segment of `payload` bytes was handed down, which ends at the offset `end`; also a retransmission.
+    /// Called when a data segment of `payload` bytes that ends at the offset `end` is sent or retransmitted.
     fn on_send(&self, payload: u64, end: u64) {
         let _ = (payload, end);
     }
 
-    /// Fast recovery is over; the window shall be `at_most` segments.
+    /// Called when fast recovery ends; the window should become `at_most` segments.
     fn on_recovery_exit(&mut self, at_most: f64) {
         self.window.limit(at_most);
     }
 
-    /// Nothing was sent for a timeout; the window shall be `at_most` segments.
+    /// Called when nothing was sent for a retransmission timeout; the window should become `at_most` segments.
     fn on_idle_restart(&mut self, at_most: f64) {
         self.window.limit(at_most);
     }
 
-    /// The receiver echoes a congestion mark, at most once a window: by default as `on_loss`.
+    /// Called when the receiver echoes a congestion mark, at most once per window; by default calls `on_loss`.
     fn on_ecn(slf: &Bound<'_, Self>, in_flight: f64) -> PyResult<()> {
         slf.call_method1("on_loss", (in_flight,)).map(|_| ())
     }
 
-    /// The last loss turned out to be none: take back what it did.
+    /// Called when the last loss turned out to be spurious: undo its effect.
     fn on_spurious(&mut self) {
         self.window.restore();
     }
 }
 
-/// Makes the congestion control of each connection of a flow.
+/// Returns a function that makes the congestion control of each connection of a flow.
 pub fn maker(py: Python<'_>, class: Option<(Py<PyType>, Py<PyDict>)>, caller: Caller, draws: String) -> cc::Foreign {
     let marks = class.as_ref().is_some_and(|(class, _)| wish(class.bind(py), "wants_mark_per_packet").unwrap_or(false));
     let class = class.map(Arc::new);
@@ -347,7 +347,7 @@ pub fn maker(py: Python<'_>, class: Option<(Py<PyType>, Py<PyDict>)>, caller: Ca
     })
 }
 
-/// What goes on in the place of a class that failed, until the run is stopped.
+/// Replaces the control of a class that failed, until the run is stopped.
 fn stand_in(start: Start) -> Box<dyn cc::CongestionControl> {
     Box::new(cc::reno::new(&cc::reno::Params::default(), start))
 }
@@ -356,7 +356,7 @@ fn wish(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
     class.getattr(name)?.is_truthy()
 }
 
-/// A congestion control in Python, as the sender sees it.
+/// A congestion control in Python, as seen by the sender.
 #[derive(Debug)]
 struct Control {
     object: Py<CongestionControl>,
@@ -424,7 +424,7 @@ impl Control {
         })
     }
 
-    /// Calls a method, that of the user where there is one, and reads what it left.
+    /// Calls a method, the user's if there is one, and reads the resulting state.
     #[inline]
     fn call(
         &mut self,

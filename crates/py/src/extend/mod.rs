@@ -1,6 +1,6 @@
-//! Congestion controls and queues that users write in Python.
+//! User-defined congestion controls and queues, written in Python.
 //!
-//! A run that has some holds the GIL, so that a callback costs no more than the call itself; Python hands it on to
+//! A run that uses any holds the GIL, so that a callback costs no more than the call itself; Python passes the GIL to
 //! other threads in between. The first exception ends all callbacks of its run, and the run soon after.
 
 mod control;
@@ -22,18 +22,18 @@ use wifair_units::Time;
 pub use control::{Ack, CongestionControl};
 pub use queue::{Packet, QueueDiscipline};
 
-/// What went wrong in a callback.
+/// An exception in a callback.
 #[derive(Debug)]
 pub struct Fault {
     /// `Class.method`.
     what: String,
-    /// Whose it is, as in `flow up1`.
+    /// The object that it belongs to, as in `flow up1`.
     place: String,
     now: Time,
     error: PyErr,
 }
 
-/// Shared by all that one run calls: the first fault, and whether there is one.
+/// Shared by all callbacks of one run: the first fault, and whether there is one.
 #[derive(Debug, Default)]
 pub struct Failure {
     happened: AtomicBool,
@@ -41,7 +41,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Whether no more callbacks are made.
+    /// Whether a fault has occurred, after which no callbacks are made.
     #[inline]
     pub fn happened(&self) -> bool {
         self.happened.load(Ordering::Relaxed)
@@ -53,7 +53,7 @@ impl Failure {
         self.happened.store(true, Ordering::Relaxed);
     }
 
-    /// What to raise.
+    /// The exception to raise.
     pub fn raise(&self, py: Python<'_>, seed: u64) -> PyErr {
         let fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(Fault { what, place, now, error }) = fault else {
@@ -82,7 +82,7 @@ impl Failure {
     }
 }
 
-/// Who calls: the names for messages, and where faults go.
+/// The caller of a class: its names in messages, and where its faults are reported.
 #[derive(Clone, Debug)]
 pub struct Caller {
     class: Arc<str>,
@@ -97,7 +97,7 @@ impl Caller {
     }
 }
 
-/// The classes of one run.
+/// The user-defined classes of one run.
 #[derive(Debug)]
 pub struct Classes {
     seed: u64,
@@ -106,12 +106,12 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// For the run with this seed, of a scenario that lies in `folder`.
+    /// For the run with this seed of a scenario located in `folder`.
     pub fn new(seed: u64, folder: &str, failure: Arc<Failure>) -> Self {
         Self { seed, folder: folder.to_owned(), failure }
     }
 
-    /// The class that `name` is, a subclass of `base`.
+    /// The class `name`, which must be a subclass of `base`.
     fn find<'py>(&self, py: Python<'py>, name: &str, base: &str) -> PyResult<Bound<'py, PyType>> {
         let found = py.import("wifair.extending")?.getattr("find")?.call1((name, base, &self.folder))?;
         Ok(found.cast_into::<PyType>()?)
@@ -122,7 +122,7 @@ impl Classes {
         Caller { class: class.into(), place: place.into(), failure: Arc::clone(&self.failure) }
     }
 
-    /// The class, its arguments, and who calls; no class if it was not found, which is noted.
+    /// The class, its arguments and its caller; without the class if it was not found, which is recorded as a fault.
     fn prepare(&self, py: Python<'_>, name: &str, base: &str, parameters: &Free, place: String) -> Prepared {
         let caller = self.caller(name, place);
         let found = self.find(py, name, base).and_then(|class| {
@@ -189,7 +189,7 @@ fn to_python<'py>(py: Python<'py>, value: &Plain) -> PyResult<Bound<'py, PyAny>>
     })
 }
 
-/// The method `name` of `object`, if its class has one that is not that of `base`.
+/// The method `name` of `object`, if its class overrides that of `base`.
 fn own_method(object: &Bound<'_, PyAny>, base: &Bound<'_, PyType>, name: &str) -> PyResult<Option<Py<PyAny>>> {
     let inherited = base.getattr(name)?;
     if object.get_type().getattr(name)?.is(&inherited) {
@@ -198,7 +198,7 @@ fn own_method(object: &Bound<'_, PyAny>, base: &Bound<'_, PyType>, name: &str) -
     Ok(Some(object.getattr(name)?.unbind()))
 }
 
-/// Sets attributes of `object` that its class has; another name is an error.
+/// Sets attributes of `object` that its class has; any other name is an error.
 fn set_attributes(object: &Bound<'_, PyAny>, values: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
     for (name, value) in values.into_iter().flatten() {
         let name = name.cast_into::<PyString>()?;
@@ -211,7 +211,7 @@ fn set_attributes(object: &Bound<'_, PyAny>, values: Option<&Bound<'_, PyDict>>)
     Ok(())
 }
 
-/// Python's generator of random numbers, seeded by a text and made when it is first asked for.
+/// A Python random number generator, seeded by a text and created on first use.
 #[derive(Debug, Default)]
 struct Draws {
     seed: String,

@@ -10,13 +10,13 @@ use wifair_units::{BitRate, Duration, Time};
 
 use super::{Caller, Draws, own_method, set_attributes};
 
-/// What counts as a full-size packet, in bytes.
+/// Size of a full-size packet, in bytes.
 const FULL_SIZE: u64 = 1500;
 
-/// Where a packet is, as far as its queue is concerned.
+/// Where a packet is, from the queue's point of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Handed to `enqueue`, which has not returned.
+    /// Passed to `enqueue`, which has not returned yet.
     Arriving,
     Inside,
     Gone,
@@ -28,7 +28,7 @@ enum State {
 pub struct Packet {
     id: Option<PacketId>,
     state: State,
-    /// It met congestion, here or before.
+    /// Whether it is marked with "congestion experienced", here or before.
     #[pyo3(get)]
     marked: bool,
     /// The whole IP packet [bytes].
@@ -37,7 +37,7 @@ pub struct Packet {
     /// Payload of TCP or UDP [bytes].
     #[pyo3(get)]
     payload: u16,
-    /// Number of its connection; both directions have the same.
+    /// Number of its connection; both directions have the same number.
     #[pyo3(get)]
     flow: u32,
     /// Number of the next station; 0 is the access point.
@@ -52,13 +52,13 @@ pub struct Packet {
     /// In an ACK: the next offset that the receiver expects.
     #[pyo3(get)]
     ack: u64,
-    /// It opens a connection.
+    /// Whether it opens a connection.
     #[pyo3(get)]
     syn: bool,
-    /// It may be marked (RFC 3168).
+    /// Whether it may be marked (RFC 3168).
     #[pyo3(get)]
     ecn_capable: bool,
-    /// When it came into the queue [s].
+    /// When it arrived in the queue [s].
     #[pyo3(get)]
     arrived_s: f64,
 }
@@ -89,7 +89,7 @@ impl Packet {
         })
     }
 
-    /// Marks it as having met congestion, if it may be; says whether.
+    /// Marks it with "congestion experienced" if it is ECN-capable; returns whether it is.
     fn mark(&mut self) -> bool {
         self.marked |= self.ecn_capable;
         self.ecn_capable
@@ -100,12 +100,12 @@ impl Packet {
     }
 }
 
-/// Base of queue disciplines: subclass it, and write `enqueue` and `dequeue`.
+/// Base class of queue disciplines: subclass it and write `enqueue` and `dequeue`.
 ///
-/// A packet that `enqueue` does not drop is inside until `dequeue` gives it or `drop` drops it; `len(self)`, `packets`
-/// and `bytes` count those. The class must see to the limit: `fits` says whether there is room. Class attributes are
-/// parameters: what a scenario sets by `parameters` is set on the object, unless `__init__` is overridden, which then
-/// gets it as named arguments.
+/// A packet that `enqueue` does not drop is in the queue until `dequeue` returns it or `drop` drops it; `len(self)`,
+/// `packets` and `bytes` count these packets. The class must enforce the limit itself: `fits` tells whether there is
+/// room. Class attributes are parameters: the values of `parameters` in a scenario are set on the object, unless
+/// `__init__` is overridden, which then gets them as keyword arguments.
 #[pyclass(subclass, module = "wifair")]
 #[derive(Debug)]
 pub struct QueueDiscipline {
@@ -116,7 +116,7 @@ pub struct QueueDiscipline {
     bytes: u64,
     now: Time,
     ready_s: f64,
-    /// What `drop` was called for and the queue has not told yet.
+    /// Packets passed to `drop` that the queue has not reported yet.
     dropped: Dropped,
     draws: Draws,
 }
@@ -166,7 +166,7 @@ impl QueueDiscipline {
         set_attributes(slf.as_any(), parameters)
     }
 
-    /// How many packets it holds; None where the limit is in bytes.
+    /// Limit in packets; None if the limit is in bytes.
     #[getter]
     const fn limit_packets(&self) -> Option<u64> {
         match self.limit {
@@ -175,7 +175,7 @@ impl QueueDiscipline {
         }
     }
 
-    /// How many bytes it holds; None where the limit is in packets.
+    /// Limit in bytes; None if the limit is in packets.
     #[getter]
     const fn limit_bytes(&self) -> Option<u64> {
         match self.limit {
@@ -190,37 +190,37 @@ impl QueueDiscipline {
         self.rate.map(|rate| rate.as_bps())
     }
 
-    /// Whose queue it is: the access point, a station, a direction of a link.
+    /// The owner of the queue: the access point, a station, or a direction of a link.
     #[getter]
     fn name(&self) -> &str {
         &self.name
     }
 
-    /// Packets inside.
+    /// Packets in the queue.
     #[getter]
     const fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// Their bytes.
+    /// Bytes in the queue.
     #[getter]
     const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Time of the call [s].
+    /// Time of the current call [s].
     #[getter]
     fn now_s(&self) -> f64 {
         self.now.as_secs()
     }
 
-    /// The same [ns], exactly.
+    /// Time of the current call [ns], exact.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.now.as_nanos()
     }
 
-    /// When to ask again after `dequeue` gave None though packets are inside [s]; 0 asks each millisecond.
+    /// When to call `dequeue` again after it returned None although packets are inside [s]; 0 means every millisecond.
     #[getter]
     const fn ready_s(&self) -> f64 {
         self.ready_s
@@ -245,12 +245,12 @@ impl QueueDiscipline {
         usize::try_from(self.packets).unwrap_or(usize::MAX)
     }
 
-    /// Whether `packet` fits beside what is inside.
+    /// Whether there is room for `packet`.
     fn fits(&self, packet: &Packet) -> bool {
         self.has_room(u64::from(packet.size))
     }
 
-    /// Drops a packet: the one that is being taken in, or one that is inside.
+    /// Drops a packet: the one passed to `enqueue`, or one in the queue.
     #[pyo3(signature = (packet, *, early=false))]
     fn drop(&mut self, packet: &mut Packet, early: bool) -> PyResult<()> {
         match std::mem::replace(&mut packet.state, State::Gone) {
@@ -265,24 +265,24 @@ impl QueueDiscipline {
         Ok(())
     }
 
-    /// Takes in a packet: keep it, or `drop` it or others.
+    /// Called for an arriving packet: keep it, or `drop` it or others.
     fn enqueue(&self, packet: &Packet) -> PyResult<()> {
         let _ = packet;
         Err(PyNotImplementedError::new_err("a discipline needs a method enqueue(self, packet)"))
     }
 
-    /// Gives the packet to send next, or None.
+    /// Returns the packet to send next, or None.
     fn dequeue(&self) -> PyResult<()> {
         Err(PyNotImplementedError::new_err("a discipline needs a method dequeue(self)"))
     }
 
-    /// A packet to or from `station` has used the air for `air_s` in so many attempts. Called only if overridden.
+    /// Called if overridden: a packet to or from `station` has used `air_s` of air time in this number of attempts.
     fn on_air(&self, station: u32, sent: bool, air_s: f64, attempts: u32, delivered: bool) {
         let _ = (station, sent, air_s, attempts, delivered);
     }
 }
 
-/// The empty queue of `site`.
+/// An empty queue at `site`.
 pub fn make(
     py: Python<'_>,
     class: Option<(Py<PyType>, Py<PyDict>)>,
@@ -297,10 +297,10 @@ pub fn make(
     made.map_or_else(|| Box::new(Closed) as Box<dyn Foreign>, |queue| Box::new(queue))
 }
 
-/// So long a class may give nothing although packets are inside, if it does not say when the next one is ready.
+/// How long a class that gives no `ready_s` may return nothing although packets are inside.
 const LONGEST_IDLE: Duration = Duration::from_secs(1);
 
-/// In the place of a queue whose class failed, until the run is stopped: it takes nothing in.
+/// Replaces a queue whose class failed until the run is stopped: it accepts nothing.
 #[derive(Debug)]
 struct Closed;
 
@@ -328,7 +328,7 @@ impl Foreign for Closed {
     }
 }
 
-/// A discipline in Python, as the world sees it.
+/// A discipline in Python, as seen by the world.
 #[derive(Debug)]
 struct Queue {
     object: Py<QueueDiscipline>,
@@ -338,7 +338,7 @@ struct Queue {
     packets: usize,
     is_full: bool,
     ready: Time,
-    /// Since when `dequeue` has given nothing, though packets are inside and the class names no time for the next.
+    /// When `dequeue` began to return nothing although packets are inside and the class gives no time for the next one.
     idle_since: Option<Time>,
     caller: Caller,
 }
@@ -376,7 +376,7 @@ impl Queue {
         })
     }
 
-    /// Takes over what a call left: the packets that it dropped, and the counts.
+    /// Processes the effects of a call: the packets that it dropped, and the counts.
     fn take_over(&mut self, own: &mut QueueDiscipline, dropped: &mut Dropped) {
         dropped.append(&mut own.dropped);
         self.packets = usize::try_from(own.packets).unwrap_or(usize::MAX);
@@ -385,7 +385,7 @@ impl Queue {
             if own.ready_s > 0.0 { Time::ZERO + Duration::from_secs_f64(own.ready_s.min(1e9)) } else { Time::ZERO };
     }
 
-    /// Refuses a class that keeps its packets for good.
+    /// Reports an error if a class never releases its packets.
     fn check_idle(&mut self, now: Time, gave: bool) -> PyResult<()> {
         if gave || self.packets == 0 || self.ready > now {
             self.idle_since = None;
@@ -462,7 +462,7 @@ impl Queue {
     }
 }
 
-/// The packet as the discipline sees it.
+/// The packet as seen by the discipline.
 fn seen(now: Time, id: PacketId, station: u32, packet: &Inner) -> Packet {
     Packet {
         id: Some(id),
