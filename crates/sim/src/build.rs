@@ -1,4 +1,4 @@
-//! From a scenario and a seed to the plan of a world: every name becomes a number, every key a setting.
+//! Builds the plan of a world from a scenario and a seed: names become numbers, keys become settings.
 
 use std::collections::BTreeMap;
 
@@ -23,17 +23,17 @@ use crate::world::{
 };
 use crate::{Options, hosts};
 
-/// What is on the air of one channel.
+/// The nodes of one channel.
 struct ChannelNodes {
-    /// Access points first, then stations.
+    /// Nodes: access points first, then stations.
     nodes: Vec<Node>,
     hearing: Option<RadioLinks>,
 }
 
-/// Who is on which channel, and at which access point.
+/// The assignment of nodes to channels, and of stations to access points.
 struct Air {
     channels: Vec<ChannelNodes>,
-    /// Medium of each node and its number there.
+    /// Channel of each node, and its number there.
     places: BTreeMap<Node, (u16, u32)>,
     /// Access point of each station.
     access_points: Vec<usize>,
@@ -77,7 +77,7 @@ impl Air {
     }
 }
 
-/// The nodes on the air of each medium, in the order of their numbers there.
+/// The nodes of each channel, in the order of their numbers there.
 pub(crate) fn nodes_by_channel(scenario: &Scenario, seed: u64) -> Vec<Vec<Node>> {
     Air::new(scenario, seed).channels.into_iter().map(|on_channel| on_channel.nodes).collect()
 }
@@ -138,7 +138,7 @@ fn access_point(scenario: &Scenario) -> Ap {
     scenario.file.ap.clone().unwrap_or_default()
 }
 
-/// Where a class comes from that the scenario names.
+/// The provider of user-defined classes that the scenario names.
 fn foreign(options: &Options) -> &dyn crate::Foreign {
     options.foreign.as_deref().expect("a scenario that names classes in Python is run where these can be found")
 }
@@ -151,7 +151,7 @@ struct Queues<'a> {
 }
 
 impl Queues<'_> {
-    /// The empty queue of the owner `name`, whose link or air interface has this `rate`.
+    /// An empty queue of the owner `name`, which feeds a link or air interface of this `rate`.
     fn build(self, settings: &queue::Settings, rate: BitRate, name: &str) -> Queue {
         let (rate, seed) = (Some(rate), self.seed);
         if let Chosen::Python(params) = &settings.discipline {
@@ -260,7 +260,7 @@ fn channel_plan(
     let errors_for_all = wlan.errors_at == ErrorsAt::EveryStation && stations.iter().any(is_lossy);
     let mut space = on_channel.hearing.clone().zip(signals);
     if errors_for_all && space.is_none() && categories.is_none() {
-        // What bystanders make of a frame is the matter of the general medium.
+        // What bystanders receive of a frame requires the spatial channel.
         space = Some(everybody(nodes, scenario, seed));
     }
     let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Standard::B);
@@ -277,7 +277,7 @@ fn channel_plan(
     }
 }
 
-/// Everybody reads everybody, and no frame beside another.
+/// Links on which every node can read every other one, and no frame survives an overlap.
 fn everybody(nodes: &[Node], scenario: &Scenario, seed: u64) -> (RadioLinks, SignalSettings) {
     let reception = Reception { capture: Capture::None, ..Reception::default() };
     let chances = nodes.iter().map(|node| stream(seed, "signal", &scenario.name_of(*node))).collect();
@@ -285,7 +285,7 @@ fn everybody(nodes: &[Node], scenario: &Scenario, seed: u64) -> (RadioLinks, Sig
     (RadioLinks::full(count), SignalSettings { reception, fading: Fading::None, legacy: vec![], chances })
 }
 
-/// Access categories of the access point or a station, with its own windows where it has some.
+/// Access categories of the access point or a station, with its own windows if it has any.
 fn station_categories(
     scenario: &Scenario,
     wlan: &Wlan,
@@ -318,7 +318,7 @@ fn station_categories(
     StationCategories { mode: None, link, aggregation: None, is_legacy: false, categories: vec![first, ordinary] }
 }
 
-/// Transmit mode and the four access categories of the access point or a station, from 802.11n on.
+/// Transmit mode and the four access categories of the access point or a station, for 802.11n and later.
 fn four_categories(
     scenario: &Scenario,
     wlan: &Wlan,
@@ -372,7 +372,7 @@ fn four_categories(
     }
 }
 
-/// How the access point or a station chooses modes, from 802.11n on, and the noise on its link.
+/// How the access point or a station chooses modes (802.11n and later), and the noise on its link.
 fn link(scenario: &Scenario, wlan: &Wlan, node: Node, own: OwnMode, mode: Option<TxMode>, seed: u64) -> LinkSettings {
     let name = scenario.name_of(node);
     let mut adaptation = &wlan.rate_adaptation;
@@ -382,7 +382,7 @@ fn link(scenario: &Scenario, wlan: &Wlan, node: Node, own: OwnMode, mode: Option
         adaptation = group.rate_adaptation.as_ref().unwrap_or(adaptation);
         snr = group.snr.map(|snr| libm::pow(10.0, snr.0 / 10.0));
     }
-    // The access point adapts to this station, or this station does.
+    // Either the access point adapts its rate to this station, or the station adapts its own.
     let is_adapted = [adaptation, &wlan.rate_adaptation].iter().any(|chosen| **chosen != Adaptation::Fixed);
     LinkSettings {
         ladder: mode.filter(|_| is_adapted).map_or(vec![], |mode| wlan.modes_up_to(own, mode)),
@@ -393,7 +393,7 @@ fn link(scenario: &Scenario, wlan: &Wlan, node: Node, own: OwnMode, mode: Option
     }
 }
 
-/// A station with what `[wlan]` says of all. Errors of data frames are those of the station at the link's end.
+/// A station with the defaults of `[wlan]`. The error rates of data frames are set per station at the end of the link.
 fn station(
     wlan: &Wlan,
     name: &str,
@@ -417,7 +417,7 @@ fn station(
     }
 }
 
-/// Both directions of each wire, one after the other.
+/// Both directions of each wired link, one after the other.
 fn links(scenario: &Scenario, queues: Queues<'_>) -> Vec<WiredLinkPlan> {
     let wires = &scenario.network.wires;
     let direction = |index: usize, path: &str| {
@@ -488,8 +488,7 @@ fn flow_plan(
     }
 }
 
-/// The way from one node to another and the way back; `given` is the one by the first access point, where that is
-/// known.
+/// The hops from one node to another, and back; `given` is the path through the first access point, if known.
 fn hops(
     scenario: &Scenario,
     from: Node,
@@ -506,7 +505,7 @@ fn hops(
         None
     };
     let mut forward: Vec<Hop> = chosen.as_deref().or(given)?.iter().map(|step| air.hop(*step)).collect();
-    // Where there is no way, the single hop is kept: its frames reach nobody and are given up.
+    // If there is no path, the single hop is kept: its frames reach nobody and are given up.
     if let (Some(paths), [Hop::Air { from, to, .. }]) = (paths, &forward[..])
         && paths.next(*from, *to).is_some()
     {
@@ -519,10 +518,10 @@ fn hops(
     Some((forward, reverse))
 }
 
-/// A way for packets of real programs.
+/// The path of packets of real programs between two hosts.
 fn between_hosts(forward: Vec<Hop>, reverse: Vec<Hop>) -> FlowPlan {
     FlowPlan {
-        name: String::new(), // nothing is drawn for it
+        name: String::new(), // no random stream is named after it
         direction: Direction::Peer,
         forward,
         reverse,
@@ -541,7 +540,7 @@ fn category(scenario: &Scenario, group: &scenario::Flows) -> AccessCategory {
     group.category.map(AccessCategory::from).or(by_dscp).unwrap_or(AccessCategory::Be)
 }
 
-/// Time from one datagram to the next.
+/// The interval between datagrams.
 fn interval(rate: BitRate, payload: Bytes) -> Duration {
     rate.time_for(payload)
 }

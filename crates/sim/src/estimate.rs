@@ -1,8 +1,8 @@
-//! What a run takes, estimated from its scenario before it begins: packets, events, sessions, samples, memory.
+//! The cost of a run, estimated from its scenario before it starts: packets, events, sessions, samples, memory.
 //!
-//! Loads that offer more than the air or a wire carries are cut to what it carries, so the figures are bounds rather
-//! than means; memory, which decides whether a run begins, is that of the program as measured (docs/reliability.md),
-//! rounded up.
+//! Loads above what the air or a wire can carry are cut to its capacity, so the figures are bounds rather than means.
+//! Memory, which decides whether a run may start, uses the measured sizes of the program (docs/reliability.md), rounded
+//! up.
 
 use std::collections::BTreeMap;
 
@@ -12,42 +12,42 @@ use wifair_units::{Bytes, Duration};
 use crate::scenario::{Connection, Flow, Flows, Node, Scenario, SizeLaw, Sizes, Step, Transport, Wlan, Workload};
 use crate::world::{CONNECTION_BYTES, CONNECTION_KEPT};
 
-/// What else a run keeps besides its outcome.
+/// Optional data that a run keeps besides its outcome.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extras {
-    /// Time from one sample of the series to the next.
+    /// The sampling interval of the series.
     pub sample_every: Option<Duration>,
-    /// For how long every frame is recorded.
+    /// The length of the interval in which every frame is recorded.
     pub frames: Duration,
 }
 
-/// Something that takes memory.
+/// A use of memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// What it is, in the plural.
     pub what: &'static str,
-    /// How many there are at once.
+    /// How many exist at once.
     pub number: f64,
-    /// Memory of all [B].
+    /// Memory of all of them [B].
     pub bytes: f64,
-    /// The key that most depends on, or the option.
+    /// The key, or the option, that has the greatest influence on it.
     pub key: String,
-    /// Its value, as in a scenario file.
+    /// The value of that key, as in a scenario file.
     pub value: String,
 }
 
-/// What a run takes.
+/// The estimated cost of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// Packets that are sent, with ACKs.
+    /// Packets sent, ACKs included.
     pub packets: f64,
     /// Steps of the program.
     pub events: f64,
-    /// Transmission sessions that begin.
+    /// Transmission sessions started.
     pub sessions: f64,
     /// Samples of all flows.
     pub samples: f64,
-    /// What takes memory, the largest first.
+    /// Uses of memory, the largest first.
     pub parts: Vec<Part>,
 }
 
@@ -59,30 +59,31 @@ impl Estimate {
     }
 }
 
-/// Bytes, measured with the results as Python has them: the program itself with NumPy ...
+/// Memory of the program itself with NumPy. All these constants are in bytes, and measured with the results held in
+/// Python.
 const PROGRAM: f64 = 40e6;
-/// ... a station with its queue, its streams of random numbers and its row of results ...
+/// Memory of a station with its queue, its random streams and its row of results.
 const STATION: f64 = 3e3;
-/// ... a link of a [space] from one station to another that hears it ...
+/// Memory of a link of a [space] from one station to another that hears it.
 const RADIO_LINK: f64 = 50.0;
-/// ... a flow, besides its connections ...
+/// Memory of a flow without its connections.
 const FLOW: f64 = 12e3;
-/// ... a session that is kept, with its row ...
+/// Memory of a recorded session with its row.
 const SESSION: f64 = 250.0;
-/// ... a session that is not yet due ...
+/// Memory of a session that is not yet due.
 const SESSION_AHEAD: f64 = 40.0;
-/// ... a sample of one flow, with its row ...
+/// Memory of a sample of one flow with its row.
 const SAMPLE: f64 = 260.0;
-/// ... a frame in the record ...
+/// Memory of a recorded frame.
 const FRAME: f64 = 700.0;
-/// ... and a packet in a queue.
+/// Memory of a queued packet.
 const PACKET: f64 = 100.0;
-/// A list of connections that has just grown has so many times the room that they need, on average.
+/// A growing list of connections allocates on average this many times the memory that it needs.
 const GROWTH: f64 = 1.5;
-/// Steps of the program for a packet on its way from end to end.
+/// Steps of the program per packet, from end to end.
 const EVENTS: f64 = 4.0;
 
-/// What one run of `scenario` takes.
+/// Estimates the cost of one run of `scenario`.
 #[must_use]
 #[allow(clippy::cast_precision_loss)]
 pub fn estimate(scenario: &Scenario, extras: Extras) -> Estimate {
@@ -94,7 +95,7 @@ pub fn estimate(scenario: &Scenario, extras: Extras) -> Estimate {
             parts.push(Part { what, number, bytes: number * each, key: key.to_owned(), value });
         }
     };
-    // Loads by what they have to share: a channel's air, or the slowest wire of a way without air.
+    // Loads by the resource that they share: a channel, or the slowest wire of a path without air.
     let mut loads: BTreeMap<(bool, usize), (f64, f64)> = BTreeMap::new();
     let flows = &scenario.network.flows;
     let mut queued = 0.0;
@@ -116,7 +117,7 @@ pub fn estimate(scenario: &Scenario, extras: Extras) -> Estimate {
         if sessions.is_finite() {
             found.sessions += sessions;
             if group.workload.connection() == Connection::New && sessions > 1.0 {
-                // Those that end are kept for the time in which old packets may come, then their numbers are free.
+                // A closed connection is kept while old packets may arrive; then its number is reused.
                 let ends = offered <= carried;
                 let at_once = if ends { sessions * (CONNECTION_KEPT.as_secs() / span).min(1.0) } else { sessions };
                 let (key, value) = rate_key(group);
@@ -148,10 +149,10 @@ pub fn estimate(scenario: &Scenario, extras: Extras) -> Estimate {
     let mut packets = 0.0;
     for (offered, carried) in loads.into_values() {
         packets += offered.min(carried);
-        // Rejected packets of UDP are made, too.
+        // UDP packets that are rejected also cost an event.
         found.events += if offered.is_finite() { (offered - carried).max(0.0) } else { 0.0 };
     }
-    found.packets = 1.5 * packets; // an ACK for two segments
+    found.packets = 1.5 * packets; // one ACK per two segments
     found.events += EVENTS * found.packets;
     let stations = scenario.network.stations.len() as f64;
     let largest = file.stations.iter().max_by_key(|group| group.count);
@@ -175,16 +176,15 @@ pub fn estimate(scenario: &Scenario, extras: Extras) -> Estimate {
     found
 }
 
-/// Nodes among which links are counted.
+/// The number of nodes sampled to count links.
 const LOOKED_AT: usize = 300;
 
-/// Number of links of a [space], from those among some of its nodes.
+/// Number of links of a [space], extrapolated from a sample of its nodes.
 #[allow(clippy::cast_precision_loss)]
 fn radio_links(scenario: &Scenario) -> f64 {
     let Some(space) = &scenario.file.space else { return 0.0 };
     let nodes = scenario.nodes_on_air();
-    // Far from each other in the list, so that rows of a grid are not met again and again; a prime has no common
-    // divisor.
+    // Sample nodes that are far apart in the list, so that a grid is not sampled along its rows; the step is prime.
     let some: Vec<Node> = if nodes.len() <= LOOKED_AT {
         nodes.clone()
     } else {
@@ -194,13 +194,13 @@ fn radio_links(scenario: &Scenario) -> f64 {
     scenario.hearing(space, 1, &some).count() as f64 * ratio * ratio
 }
 
-/// For how long the flows of a group send [s].
+/// The time for which the flows of a group send [s].
 fn span(scenario: &Scenario, group: &Flows) -> f64 {
     let end = group.stop.map_or(scenario.file.duration, |stop| stop.min(scenario.file.duration));
     end.as_nanos().saturating_sub(group.start.as_nanos()) as f64 * 1e-9
 }
 
-/// Number of sessions in `span` seconds, infinite for data without end, and mean bytes of one.
+/// Number of sessions in `span` seconds (infinite for endless data), and the mean number of bytes of one.
 #[allow(clippy::cast_precision_loss)]
 fn sessions(workload: &Workload, span: f64) -> (f64, f64) {
     let every = |interval: Duration| span / interval.as_secs().max(1e-9);
@@ -224,7 +224,7 @@ fn sessions(workload: &Workload, span: f64) -> (f64, f64) {
             let page = web.think_time.as_secs() + f64::from(web.objects - 1) * web.object_interval.as_secs();
             let pages = match web.session_interval {
                 Some(interval) => every(interval) * web.pages,
-                None => span / page.max(1e-3), // an object takes a round trip at least
+                None => span / page.max(1e-3), // an object takes at least one round trip
             };
             (pages * f64::from(web.objects), mean(&web.sizes))
         }
@@ -242,7 +242,7 @@ fn mean(sizes: &Sizes) -> f64 {
     }
 }
 
-/// The key that says how often sessions begin, and its value.
+/// The key that determines how often sessions begin, and its value.
 fn rate_key(group: &Flows) -> (&'static str, String) {
     match &group.workload {
         Workload::Poisson(poisson) => ("poisson.interval", poisson.interval.to_string()),
@@ -257,7 +257,7 @@ fn rate_key(group: &Flows) -> (&'static str, String) {
     }
 }
 
-/// Payload of a full packet.
+/// Payload of a full-size packet.
 fn payload(group: &Flows) -> Bytes {
     match &group.transport {
         Transport::Tcp(tcp) => tcp.mss,
@@ -265,7 +265,7 @@ fn payload(group: &Flows) -> Bytes {
     }
 }
 
-/// What a flow shares with others: a channel of the air, or else the slowest wire on its way.
+/// The resource that limits a flow: the air, or without air the slowest wire on its path.
 fn resource(scenario: &Scenario, flow: &Flow) -> (bool, usize) {
     let on_air = flow.path.iter().any(|step| matches!(step, Step::Air { .. }));
     if on_air || flow.path.is_empty() {
@@ -278,7 +278,7 @@ fn resource(scenario: &Scenario, flow: &Flow) -> (bool, usize) {
     (false, wires.min_by_key(|wire| scenario.network.wires[*wire].rate).unwrap_or_default())
 }
 
-/// Packets of a flow in a second that what it shares could carry, if it had it alone.
+/// Packets per second that a flow could send if it had its limiting resource to itself.
 #[allow(clippy::cast_precision_loss)]
 fn capacity(scenario: &Scenario, flow: &Flow) -> f64 {
     let bits = 8.0 * (payload(scenario.flows_of(flow)).0 as f64 + 40.0);
@@ -290,20 +290,20 @@ fn capacity(scenario: &Scenario, flow: &Flow) -> f64 {
     }
 }
 
-/// Least time on the air of a packet of `bits` with all that belongs to it [s].
+/// Minimum air time of a packet of `bits`, overhead included [s].
 #[allow(clippy::cast_precision_loss)]
 fn air_time(wlan: &Wlan, bits: f64) -> f64 {
     if wlan.standard.has_mcs() {
         let rate =
             wlan.mode(crate::scenario::OwnMode::default()).map_or(1e9, |(_, mode)| mode.data_rate().as_bps() as f64);
-        return bits / rate; // aggregates share everything else
+        return bits / rate; // in aggregates the overhead is shared
     }
     let timing = wlan.timing();
     let fixed = timing.difs + timing.preamble + timing.sifs + timing.ack();
     bits / wlan.data_rate.as_bps() as f64 + fixed.as_secs()
 }
 
-/// Packets that wait at most in the queue that can hold most of `queued`, and its key.
+/// The most packets, out of `queued`, that wait in the largest queue, and the key of that queue.
 #[allow(clippy::cast_precision_loss)]
 fn largest_queue(scenario: &Scenario, queued: f64) -> (f64, String) {
     let size = |limit: Limit| match limit {

@@ -1,4 +1,4 @@
-//! Hosts that real programs can run at: stations and servers, with their addresses and the ways between them.
+//! Hosts at which real programs can run: stations and servers, with their addresses and the paths between them.
 
 use std::net::Ipv4Addr;
 
@@ -11,17 +11,17 @@ use crate::world::{Plan, Workload};
 pub struct Host {
     /// Its name in the scenario.
     pub name: String,
-    /// Its address, also in captures (RFC 1918).
+    /// Its address, which also appears in captures (RFC 1918).
     pub address: Ipv4Addr,
     /// Whether it is a station.
     pub is_station: bool,
 }
 
-/// All hosts, stations first, and the flows of the world by which their packets go.
+/// All hosts, stations first, and the flows of the world that carry packets between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hosts {
     list: Vec<Host>,
-    /// By the places of both hosts, the first below the second.
+    /// The flow of each pair of hosts, indexed by pair, the host with the lower number first.
     ways: Vec<Option<usize>>,
 }
 
@@ -40,14 +40,14 @@ impl Hosts {
         Self { list, ways }
     }
 
-    /// The hosts.
+    /// All hosts.
     #[must_use]
     pub fn list(&self) -> &[Host] {
         &self.list
     }
 
-    /// The flow of the world that joins two hosts, and whether packets from the first go its reverse way; `None` where
-    /// no way leads from one to the other.
+    /// The flow of the world that joins two hosts, and whether packets from the first one use its reverse path; `None`
+    /// if there is no path between them.
     #[must_use]
     pub fn way(&self, from: usize, to: usize) -> Option<(usize, bool)> {
         let (first, second) = (from.min(to), from.max(to));
@@ -73,14 +73,14 @@ fn nodes(scenario: &Scenario) -> Vec<Node> {
     stations.chain((0..scenario.network.servers.len()).map(Node::Server)).collect()
 }
 
-/// All pairs of hosts, also those that nothing joins.
+/// All pairs of hosts, whether or not a path joins them.
 pub(crate) fn pairs(scenario: &Scenario) -> Vec<(Node, Node)> {
     let nodes = nodes(scenario);
     let rest = |index: usize| nodes[index + 1..].iter().map(move |other| (index, *other));
     (0..nodes.len()).flat_map(rest).map(|(index, other)| (nodes[index], other)).collect()
 }
 
-/// Whether a way leads from one host to another.
+/// Whether a path leads from one host to another.
 pub(crate) fn is_joined(scenario: &Scenario, from: Node, to: Node) -> bool {
     match (from, to) {
         (Node::Station(_), Node::Station(_)) if scenario.is_ad_hoc() => true,

@@ -43,19 +43,19 @@ use record::Outcome;
 use scenario::Scenario;
 use world::{Labels, World};
 
-/// What a run depends on besides scenario and seed.
+/// Options of a run besides scenario and seed.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Time from one sample of the series to the next; none are taken without.
+    /// The sampling interval of the series; `None` takes no samples.
     pub sample_every: Option<Duration>,
-    /// Where the classes come from that a scenario names.
+    /// The provider of the user-defined classes that a scenario names.
     pub foreign: Option<Arc<dyn Foreign>>,
-    /// Whether shortcuts are taken, as by default. Without them the model runs alone: results are the same, at the cost
-    /// of time; only [`Outcome::events`], which counts steps of the program, may differ.
+    /// Whether shortcuts are used, as by default. Without them the plain model runs: results are the same, but it takes
+    /// longer; only [`Outcome::events`], which counts steps of the program, may differ.
     pub fast_paths: bool,
-    /// Whether packets of real programs may be put in, from each host to each other one.
+    /// Whether packets of real programs may be injected, from each host to every other one.
     pub real_programs: bool,
-    /// Whether the flows of the scenario take part.
+    /// Whether the flows of the scenario run.
     pub flows: bool,
 }
 
@@ -65,16 +65,16 @@ impl Default for Options {
     }
 }
 
-/// Congestion controls and queues that a scenario names and that are defined elsewhere, in Python.
+/// Provides congestion controls and queues that a scenario names and that are defined in Python.
 pub trait Foreign: fmt::Debug + Send + Sync {
-    /// The congestion control of the flow `flow`.
+    /// The congestion control of the flow named `flow`.
     fn congestion_control(&self, params: &cc::python::Params, flow: &str) -> cc::Foreign;
 
-    /// The empty queue of `site`.
+    /// An empty queue at `site`.
     fn queue(&self, params: &queue::python::Params, site: &queue::Site<'_>) -> Box<dyn queue::Foreign>;
 }
 
-/// A run that can be stopped between any two calls.
+/// A run that advances in steps and can be stopped between them.
 #[derive(Debug)]
 pub struct Run {
     world: World,
@@ -84,10 +84,10 @@ pub struct Run {
 }
 
 impl Run {
-    /// The run of `scenario` with `seed`; nothing has happened yet.
+    /// The run of `scenario` with `seed`, at time zero.
     ///
     /// # Panics
-    /// If the scenario names a class in Python, and `options` do not say where classes come from.
+    /// If the scenario names a Python class and `options.foreign` is `None`.
     #[must_use]
     pub fn new(scenario: &Scenario, seed: u64, options: &Options) -> Self {
         let (plan, labels) = build::plan(scenario, seed, options);
@@ -95,36 +95,36 @@ impl Run {
         Self { world: World::new(plan), labels, hosts, end: Time::ZERO + scenario.file.duration }
     }
 
-    /// Goes on until `until`, or to the end. Returns whether the end is reached.
+    /// Advances to `until`, or to the end. Returns whether the end is reached.
     pub fn advance(&mut self, until: Time) -> bool {
         self.world.run_until(until.min(self.end));
         until >= self.end
     }
 
-    /// The present.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Time {
         self.world.now()
     }
 
-    /// When the run is over.
+    /// The time at which the run ends.
     #[must_use]
     pub fn end(&self) -> Time {
         self.end
     }
 
-    /// The world, to be looked at.
+    /// The simulated world, for inspection.
     pub fn world(&mut self) -> &mut World {
         &mut self.world
     }
 
-    /// The hosts that real programs can run at, if there are to be any.
+    /// The hosts at which real programs can run, if enabled.
     #[must_use]
     pub fn hosts(&self) -> &Hosts {
         &self.hosts
     }
 
-    /// What was measured until now.
+    /// The results up to now.
     #[must_use]
     pub fn outcome(&mut self) -> Outcome {
         self.world.outcome(&self.labels)
@@ -134,7 +134,7 @@ impl Run {
 /// Runs `scenario` with `seed` from start to end.
 ///
 /// # Panics
-/// As [`Run::new`].
+/// As for [`Run::new`].
 #[must_use]
 pub fn run(scenario: &Scenario, seed: u64, options: &Options) -> Outcome {
     let mut run = Run::new(scenario, seed, options);

@@ -1,8 +1,8 @@
-//! What applications do: the keys of a workload, and the sessions that follow from them.
+//! Application workloads: their keys, and the sessions that follow from them.
 //!
-//! A session is a start and a number of bytes (jung2016, section 3.1). Workloads whose sessions do not wait for each
-//! other are made one by one by [`Workload::sessions`]; draws go through `libm`, so that they are the same on
-//! every platform.
+//! A session is a start time and a number of bytes (jung2016, section 3.1). If sessions do not wait for each other,
+//! [`Workload::sessions`] generates them one at a time; draws go through `libm`, so that they are the same on every
+//! platform.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use wifair_config::{At, choice, table};
 use wifair_engine::Stream;
 use wifair_units::{Bytes, Duration, Time};
 
-/// Which way a flow's data goes, seen from the stations.
+/// The direction of a flow's data, seen from the stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From a station.
@@ -130,7 +130,7 @@ table! {
     }
 }
 
-/// Coefficient of variation, for rules of keys.
+/// Whether it is a valid coefficient of variation, for the rules of keys.
 fn is_positive(x: &f64) -> bool {
     *x > 0.0 && *x <= 1000.0
 }
@@ -189,7 +189,7 @@ table! {
         pub size: Option<Bytes> = None, "at least 1 B" => |size| size.is_none_or(|size| size.0 >= 1);
     }
     check(sizes, at) {
-        // The workload says where `size` is missing: it knows the name of its table.
+        // A missing `size` is reported by the workload, which knows the name of its table.
         if matches!(sizes.law, SizeLaw::Empirical(_)) && sizes.size.is_some() {
             at.clash("the sample says it all", &[("size", "not used"), ("law", "sizes come from a sample")]);
         }
@@ -285,10 +285,10 @@ table! {
     }
 }
 
-/// Rows of a trace: CSV with a header that names `start_s` and `bytes`.
+/// The rows of a trace: CSV with a header that names `start_s` and `bytes`.
 ///
 /// # Errors
-/// The line that is wrong, and how.
+/// The wrong line, and what is wrong with it.
 pub(crate) fn read_trace(csv: &str) -> Result<Vec<[f64; 2]>, String> {
     let mut lines = csv.trim_start_matches('\u{feff}').lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let header: Vec<&str> = lines.next().map(|(_, line)| line.split(',').map(str::trim).collect()).unwrap_or_default();
@@ -315,7 +315,7 @@ pub(crate) fn read_trace(csv: &str) -> Result<Vec<[f64; 2]>, String> {
     if rows.is_empty() { Err("it has no rows".to_owned()) } else { Ok(rows) }
 }
 
-/// Starts and lengths of sessions in the order of their starts, made one by one: there may be millions.
+/// Starts and lengths of sessions, ordered by start and generated one at a time, because there may be millions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schedule {
     next: Option<(Time, Bytes)>,
@@ -349,13 +349,13 @@ impl Schedule {
         schedule
     }
 
-    /// The next session, which stays the next.
+    /// The next session, without removing it.
     #[must_use]
     pub fn peek(&self) -> Option<(Time, Bytes)> {
         self.next
     }
 
-    /// Whether somebody gave the sessions one by one.
+    /// Whether the sessions were listed individually.
     #[must_use]
     pub fn is_listed(&self) -> bool {
         matches!(self.rest, Rest::Listed(_))
@@ -394,8 +394,8 @@ impl Iterator for Schedule {
 }
 
 impl Workload {
-    /// The sessions from `start` to `end` of the `place`-th of `of` flows that were declared together, in the order of
-    /// their starts; nothing for a workload that has none or whose sessions depend on each other.
+    /// The sessions from `start` to `end`, ordered by start, for flow `place` of `of` flows that were declared
+    /// together; `None` for a workload without sessions, or whose sessions depend on each other.
     #[must_use]
     pub fn sessions(&self, start: Time, end: Time, (place, of): (usize, usize), mut draws: Stream) -> Option<Schedule> {
         let rest = match self {
@@ -428,7 +428,7 @@ impl Workload {
         Some(Schedule::new(rest, end))
     }
 
-    /// What carries the sessions, where there are several.
+    /// The connection that carries the sessions, if there are several sessions.
     #[must_use]
     pub fn connection(&self) -> Connection {
         match self {
@@ -442,7 +442,7 @@ impl Workload {
     }
 }
 
-/// A size to the nearest byte, never zero.
+/// Rounds a size to whole bytes, at least one.
 fn whole(bytes: f64) -> Bytes {
     Bytes((bytes.round() as u64).max(1))
 }
@@ -454,7 +454,7 @@ pub fn exponential(mean: Duration, draws: &mut Stream) -> Duration {
 }
 
 impl Web {
-    /// Draws the number of pages of a session: geometric, one or more.
+    /// Draws the number of pages of a session, geometrically distributed and at least one.
     #[must_use]
     pub fn draw_pages(&self, draws: &mut Stream) -> u32 {
         if self.pages <= 1.0 {
@@ -466,7 +466,7 @@ impl Web {
 }
 
 impl OnOff {
-    /// Draws the length of a burst or of a pause with this mean.
+    /// Draws the length of a burst or pause with this mean.
     #[must_use]
     pub fn draw(&self, mean: Duration, draws: &mut Stream) -> Duration {
         match self.law {
@@ -477,7 +477,7 @@ impl OnOff {
 }
 
 impl Sizes {
-    /// Reports a mean that is missing in the table of the workload called `name`.
+    /// Reports a missing mean in the table of the workload called `name`.
     fn require(&self, name: &str, at: &mut At<'_>) {
         if self.size.is_none() && !matches!(self.law, SizeLaw::Empirical(_)) {
             let note = format!("write {name}.size = \"30 kB\", the mean");
@@ -500,7 +500,7 @@ impl Sizes {
             }
             SizeLaw::Lognormal(lognormal) => {
                 let variance = libm::log1p(lognormal.cov * lognormal.cov);
-                // Box and Muller, 1958.
+                // Box-Muller transform, 1958.
                 let radius = libm::sqrt(-2.0 * libm::log(1.0 - draws.uniform()));
                 let normal = radius * libm::cos(std::f64::consts::TAU * draws.uniform());
                 whole(mean * libm::exp(libm::sqrt(variance) * normal - variance / 2.0))
@@ -545,8 +545,8 @@ mod tests {
         assert_eq!(random[3] - random[2], Duration::from_secs(10));
     }
 
-    /// 40,000 draws: the standard error of the mean is 0.5 % of it for a CoV of 1. For Pareto with CoV 2 the median
-    /// is known in closed form, least * 2^(1/shape) = 15.836 * 2^(1/2.118) = 21.967 for a mean of 30.
+    /// 40,000 draws: the standard error of the mean is 0.5 % of it for a CoV of 1. For Pareto with CoV 2 the median has
+    /// a closed form, least * 2^(1/shape) = 15.836 * 2^(1/2.118) = 21.967 for a mean of 30.
     #[test]
     fn sizes_have_the_mean_and_the_law_asked_for() {
         let sample = |law| {
@@ -560,7 +560,7 @@ mod tests {
         for law in [SizeLaw::Exponential, SizeLaw::Lognormal(Lognormal { cov: 1.0 })] {
             assert!((sample(law).0 / 30_000.0 - 1.0).abs() < 4.0 * 0.005);
         }
-        // Medians: mean ln 2, and mean / sqrt(1 + CoV^2). Standard error below 1 %.
+        // Medians: mean * ln 2, and mean / sqrt(1 + CoV^2). The standard error is below 1 %.
         assert!((sample(SizeLaw::Exponential).1 / (30_000.0 * 2f64.ln()) - 1.0).abs() < 0.04);
         let lognormal = sample(SizeLaw::Lognormal(Lognormal { cov: 1.0 })).1;
         assert!((lognormal / (30_000.0 / 2f64.sqrt()) - 1.0).abs() < 0.04);

@@ -1,4 +1,4 @@
-//! What a sniffer knows of aggregates: the packets of MPDUs that are sent again, and what block ACKs say.
+//! What a sniffer must remember about aggregates: the packets in retransmitted MPDUs, and the contents of block ACKs.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use wifair_packet::Packet;
 use super::air::Known;
 use crate::world::Stamp;
 
-/// Sequence numbers go round after so many.
+/// Sequence numbers wrap at this value.
 const NUMBERS: u16 = 4096;
-/// MPDUs that may be outstanding at most.
+/// The most MPDUs that may be outstanding.
 const LARGEST_WINDOW: u16 = 1024;
 
-/// What a recipient has, by the rules of IEEE Std 802.11-2016, 10.24.7.3 (full state): a window that ends with the last
-/// sequence number that was received, and begins behind what a BlockAckReq has given up.
+/// A recipient's scoreboard by the rules of IEEE Std 802.11-2016, 10.24.7.3 (full state): a window that ends with the
+/// last sequence number received, and begins after what a BlockAckReq has given up.
 #[derive(Clone, Debug)]
 struct Scoreboard {
     /// `WinStartR`.
@@ -27,7 +27,7 @@ impl Scoreboard {
         Self { start: 0, received: vec![false; usize::from(NUMBERS)] }
     }
 
-    /// Moves a window of `size` on to `start`.
+    /// Advances a window of `size` to `start`.
     fn advance(&mut self, start: u16, size: u16) {
         while self.start != start {
             self.received[usize::from((self.start + size) % NUMBERS)] = false;
@@ -69,23 +69,23 @@ type Key = (u32, u32, Option<u8>, u16);
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Aggregates {
-    /// Bits of a block ACK to or from each station, by its number.
+    /// Size of the block ACK bitmap to or from each station, in bits, by station number.
     sizes: Vec<u16>,
     sent: BTreeMap<Key, (Packet, Stamp)>,
-    /// By originator, recipient and traffic identifier.
+    /// Scoreboards by originator, recipient and traffic identifier.
     scoreboards: BTreeMap<(u32, u32, u8), Scoreboard>,
 }
 
-/// What a block ACK says: starting sequence number and bitmap.
+/// The contents of a block ACK: starting sequence number and bitmap.
 pub(super) type Acknowledged = (u16, Vec<u8>);
 
 impl Aggregates {
-    /// With block ACKs of so many bits to or from each station: between two of them the smaller number counts.
+    /// `sizes` are the bitmap sizes in bits of each station; between two stations the smaller one is used.
     pub(super) fn new(sizes: Vec<u16>) -> Self {
         Self { sizes, sent: BTreeMap::new(), scoreboards: BTreeMap::new() }
     }
 
-    /// What an MPDU with a sequence number carries, also when its receiver has it already.
+    /// The contents of an MPDU with a sequence number, also if its receiver already has it.
     pub(super) fn know(&mut self, record: &FrameRecord, stamp: Option<Stamp>) -> Option<Known> {
         let sequence = record.sequence?;
         let key = |number| (record.from, record.to, record.tid, number);
@@ -97,7 +97,7 @@ impl Aggregates {
         Some(Known { packet, stamp, sequence, retry: record.retry, to: record.to })
     }
 
-    /// Takes note of a frame; what it says if it is a block ACK.
+    /// Records a frame; if it is a block ACK, returns its contents.
     pub(super) fn note(&mut self, record: &FrameRecord) -> Option<Acknowledged> {
         let tid = record.tid?;
         let (originator, recipient) = match record.kind {

@@ -1,21 +1,21 @@
-//! Frames as a sniffer has them: whom it hears, which numbers data frames have.
+//! Frames as captured by a sniffer: which ones it receives, and the sequence numbers of data frames.
 
 use wifair_mac::{Fate, FrameKind, FrameRecord, Hearer};
 use wifair_packet::Packet;
 
 use crate::world::Stamp;
 
-/// Where a sniffer is.
+/// The position of a sniffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Listener {
-    /// Wherever anybody could have read the frame. Frames that collided are lost to it too.
+    /// Anywhere: it captures every frame that any station could have read. Frames that collided are lost.
     Anywhere,
-    /// At an access point, by its number; it knows what it sends itself.
+    /// At an access point, given by its number; it also captures what the access point sends.
     Ap(u32),
 }
 
 impl Listener {
-    /// Whether it has this frame.
+    /// Whether it captures this frame.
     pub(super) fn hear(self, frame: &FrameRecord, hearers: Option<&[Hearer]>) -> bool {
         match (self, hearers) {
             (Self::Anywhere, None) => frame.fate != Fate::Collision,
@@ -27,37 +27,37 @@ impl Listener {
     }
 }
 
-/// A data frame that its sender may send again.
+/// The contents of a data frame that its sender may retransmit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     pub packet: Packet,
     pub stamp: Stamp,
-    /// Its number, 12 bits.
+    /// Its sequence number, 12 bits.
     pub sequence: u16,
     /// Whether it was sent before.
     pub retry: bool,
     pub(super) to: u32,
 }
 
-/// Data frames of a station that were not acknowledged yet.
+/// Data frames of a station that are not yet acknowledged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retries {
     open: Vec<Known>,
     next: u16,
 }
 
-/// A station has at most one frame of each access category in hand; more were given up.
+/// A station has at most one frame per access category in progress; older frames were given up.
 const MOST_OPEN: usize = 4;
 
 impl Retries {
-    /// What a data frame carries and its number, the same when it is sent again.
+    /// The contents and the sequence number of a data frame; a retransmission keeps its number.
     pub(super) fn know(&mut self, record: &FrameRecord, stamp: Option<Stamp>) -> Option<Known> {
         if record.kind != FrameKind::Data {
             return None;
         }
         let same = |open: &Known| match (&record.packet, stamp) {
             (Some(packet), Some(stamp)) => open.stamp == stamp && open.packet.kind == packet.kind,
-            // The receiver has it already, and only its ACK was lost.
+            // The receiver already has it, and only its ACK was lost.
             _ => open.to == record.to,
         };
         if record.retry
@@ -77,7 +77,7 @@ impl Retries {
     }
 }
 
-/// An ACK that was heard settles the last frame of the station to which it goes.
+/// An ACK that was received settles the last frame of the station that it is addressed to.
 pub(super) fn settle(retries: &mut [Retries], record: &FrameRecord) {
     if record.kind == FrameKind::Ack && record.fate == Fate::Read {
         let sender = &mut retries[record.to as usize].open;

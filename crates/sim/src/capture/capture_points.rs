@@ -1,4 +1,4 @@
-//! Which capture points there are, and what passes them.
+//! The capture points of a scenario, and which packets pass them.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +7,19 @@ use crate::world::Hop;
 
 use super::headers::Headers;
 
-/// Capture points at most: each is an open file.
+/// The most capture points, each of which is an open file.
 pub const MOST_POINTS: usize = 500;
 
-/// Where packets are seen.
+/// The place of a capture point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// At a station, server or router.
     At(Node),
-    /// At the wires of an access point.
+    /// At the wired interface of an access point.
     Wires(Node),
     /// At the radio of an access point.
     Radio(Node),
-    /// In the air, by the medium.
+    /// In the air of a channel.
     Air(usize),
 }
 
@@ -28,11 +28,11 @@ pub(super) enum Place {
 pub struct CapturePoints(Vec<(String, Place)>);
 
 impl CapturePoints {
-    /// The points that these words name: `air`, `ap`, `hosts`, `stations`, `servers`, `routers`, the name of a node or
-    /// of a group of them. Without words `air` and `hosts`.
+    /// The capture points selected by these words: `air`, `ap`, `hosts`, `stations`, `servers`, `routers`, the name of
+    /// a node or of a group. Without words: `air` and `hosts`.
     ///
     /// # Errors
-    /// If a word names nothing, with what there is; or if the points are too many, or none.
+    /// If a word selects nothing (the message lists the valid words), or if there are too many capture points, or none.
     pub fn choose(scenario: &Scenario, words: &[String]) -> Result<Self, String> {
         let has_air = scenario.file.wlan.is_some();
         let network = &scenario.network;
@@ -115,7 +115,7 @@ impl CapturePoints {
         matches!(self.0[index].1, Place::Wires(_))
     }
 
-    /// The point at which packets are seen before each hop: as they leave, if `departing`, else as they arrive.
+    /// The capture point that sees packets before each hop: as they leave if `departing`, else as they arrive.
     pub(super) fn at_hops(&self, headers: &Headers, hops: &[Hop], departing: bool) -> Vec<Option<u16>> {
         let find = |wanted: Place| (0..).zip(&self.0).find(|(_, (_, place))| *place == wanted).map(|(index, _)| index);
         let see = |index: usize| {
@@ -141,7 +141,7 @@ pub(crate) fn node_name(scenario: &Scenario, node: Node) -> String {
     }
 }
 
-/// The nodes that are called so, or whose group is.
+/// The nodes with this name, or in the group with this name.
 fn called(scenario: &Scenario, name: &str) -> Vec<Node> {
     let (file, network) = (&scenario.file, &scenario.network);
     let stations =

@@ -1,4 +1,4 @@
-//! Frames and backoffs of a run as columns: who sent what to whom, when, who heard it, and why it was lost.
+//! Frames and backoffs of a run as columns: who sent what to whom and when, who received it, and why it was lost.
 
 use wifair_mac::{BROADCAST, Fate, FrameKind, FrameRecord, Tap};
 use wifair_packet::Kind;
@@ -70,7 +70,7 @@ row! {
     }
 }
 
-/// Collects frames and backoffs that touch an interval.
+/// Collects the frames and backoffs that overlap an interval.
 #[derive(Clone, Debug)]
 pub struct FrameLog {
     from: Time,
@@ -90,7 +90,7 @@ const fn name_of(fate: Fate) -> &'static str {
     }
 }
 
-/// Memory of the names in a row, each a text of its own [B].
+/// Memory of the names in a row, each of them a string of its own [B].
 const NAMES: usize = 200;
 
 impl FrameLog {
@@ -101,7 +101,7 @@ impl FrameLog {
             + self.backoffs.capacity() * (size_of::<BackoffRow>() + NAMES)
     }
 
-    /// Of the run of `scenario` with this seed, from `from` to `to`.
+    /// A log of the run of `scenario` with this seed, from `from` to `to`.
     #[must_use]
     pub fn new(scenario: &Scenario, seed: u64, from: Time, to: Time) -> Self {
         let names = |nodes: Vec<Node>| nodes.into_iter().map(|node| scenario.name_of(node)).collect();
@@ -127,7 +127,7 @@ impl FrameLog {
         &self.backoffs
     }
 
-    /// Takes what was seen since the last call.
+    /// Records what was seen since the last call.
     pub fn drain(&mut self, world: &World) {
         for (stations, (tap, stamps)) in self.stations.iter().zip(world.aired()) {
             for (record, stamp) in tap.frames().iter().zip(stamps) {

@@ -1,8 +1,9 @@
-//! What real packets say and simulated ones need not: addresses, ports, sequence numbers, options.
+//! Header fields that real packets have and simulated ones lack: addresses, ports, sequence numbers, options.
 //!
 //! IPv4 addresses (RFC 1918): stations from 10.16.0.1 on, servers from 10.32.0.1, routers from 10.48.0.1, access points
-//! from 10.0.0.1. MAC addresses are 02:00 and the IPv4 address; an ad-hoc network is 02:00:0a:ff:00:00. A connection
-//! has port 5001 and up by its flow at the receiver of data, 10,000 and up by its number at the sender, who opens it.
+//! from 10.0.0.1. A MAC address is 02:00 followed by the IPv4 address; the BSSID of an ad-hoc network is
+//! 02:00:0a:ff:00:00. The receiver of data uses port 5001 plus the number of the flow; the sender, who opens the
+//! connection, uses port 10,000 plus the number of the connection.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -26,21 +27,21 @@ use crate::world::{Hop, Sighting, Stamp, World};
 
 const RECEIVER_PORTS: (u16, u32) = (5_001, 4_999);
 const SENDER_PORTS: (u16, u32) = (10_000, 50_000);
-/// Of announcements of routing, from the range that is nobody's (RFC 6335, section 6).
+/// The port of routing announcements, from the range for private use (RFC 6335, section 6).
 const ROUTING_PORT: u16 = 49_152;
 const TTL: u8 = 64;
 
-/// The place before a hop, on the way of a flow.
+/// The place before a hop on the path of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Leg {
     node: Node,
-    /// The nodes with addresses before and after it; the access point only passes on.
+    /// The nodes with addresses before and after it; an access point only forwards and has none here.
     before: Option<Node>,
     after: Option<Node>,
     /// Time to live on arrival and on leaving.
     ttl: (u8, u8),
     by_wire: bool,
-    /// The first access point of the way.
+    /// The first access point on the path.
     ap: Option<Node>,
 }
 
@@ -59,16 +60,16 @@ pub(super) struct Headers {
     legs: Vec<Leg>,
     /// Both ends of each flow.
     ends: Vec<(Node, Node)>,
-    /// By the number of the flow; none for UDP.
+    /// TCP options announced in the SYNs, by flow; `None` for UDP.
     announced: Vec<Option<AnnouncedOptions>>,
-    /// Whether a flow is one of echoes.
+    /// Whether the flow consists of ICMP echoes.
     pings: Vec<bool>,
     names: Vec<(Node, String)>,
-    /// By medium and number.
+    /// Nodes by channel and number.
     on_air: Vec<Vec<Node>>,
     is_ad_hoc: bool,
     frequency: u16,
-    /// From the seed: initial sequence numbers follow from it.
+    /// Derived from the seed; the source of initial sequence numbers.
     key: u64,
     /// Packets of real programs by their number.
     real: Vec<Vec<u8>>,
@@ -116,7 +117,7 @@ impl Headers {
         text
     }
 
-    /// The bytes of a packet of a real program.
+    /// Stores the bytes of a packet of a real program.
     pub(super) fn know(&mut self, number: u32, bytes: &[u8]) {
         let index = number as usize;
         if self.real.len() <= index {
@@ -130,7 +131,7 @@ impl Headers {
         self.real.get(stamp.real? as usize).map(Vec::as_slice)
     }
 
-    /// Whether a packet is one of IPv6, as those of real programs may be.
+    /// Whether a packet is IPv6, which only those of real programs can be.
     pub(super) fn is_v6(&self, stamp: &Stamp) -> bool {
         self.real(stamp).and_then(<[u8]>::first).is_some_and(|first| first >> 4 == 6)
     }
@@ -139,7 +140,7 @@ impl Headers {
         self.legs[hop].node
     }
 
-    /// The nodes of each medium.
+    /// The nodes of each channel.
     pub(super) fn channels(&self) -> &[Vec<Node>] {
         &self.on_air
     }
@@ -153,7 +154,7 @@ impl Headers {
         (if departs { leaves } else { arrives }).saturating_sub(stamp.passed)
     }
 
-    /// Destination and source of the Ethernet frame; the access point only passes it on between its wires and the air.
+    /// Destination and source of the Ethernet frame. The access point only bridges between its wires and the air.
     pub(super) fn ethernet(&self, sighting: &Sighting, at_wires: bool) -> ([u8; 6], [u8; 6]) {
         let Sighting { packet, departs, .. } = sighting;
         let leg = &self.legs[packet.hop as usize];
@@ -171,7 +172,7 @@ impl Headers {
             (false, false) => (before, leg.node),
         };
         if packet.kind == Kind::Icmp {
-            // An echo is from or to the access point itself, unless there is a router between.
+            // An echo starts or ends at the access point itself, unless a router lies between.
             let end = if packet.has(flag::ACK) { &mut destination } else { &mut source };
             if !matches!(end, Node::Router(_)) {
                 *end = ap;
@@ -180,7 +181,7 @@ impl Headers {
         (mac(destination).0, mac(source).0)
     }
 
-    /// Appends an IP packet, of which `keep` bytes are wanted at least, and returns its whole length.
+    /// Appends an IP packet, with at least `keep` bytes written out; returns its full length.
     pub(super) fn packet(&self, to: &mut Vec<u8>, packet: &Packet, stamp: &Stamp, ttl: u8, keep: u32) -> Option<usize> {
         let start = to.len();
         if let Some(bytes) = self.real(stamp) {
@@ -250,7 +251,7 @@ impl Headers {
                     destination: address(destination),
                     reply,
                     identifier: stamp.flow as u16,
-                    // The same in both: packets carry their time.
+                    // Equal in request and reply: packets carry their time.
                     sequence: (packet.seq / 1_000_000) as u16,
                     ip_id: stamp.ip_id,
                     payload,
@@ -266,7 +267,7 @@ impl Headers {
 
     fn segment(&self, packet: &Packet, stamp: &Stamp, announced: &AnnouncedOptions, ends: (Endpoint, Endpoint)) -> Tcp {
         let first = |side: u64| mix(self.key ^ (u64::from(stamp.connection) << 1 | side)) as u32;
-        // Both numbers that a SYN takes are those before the data.
+        // The sequence number of each SYN is one before that of the first data byte.
         let (sender, receiver) = (first(0), first(1));
         let is_syn = packet.has(flag::SYN);
         let is_fin = packet.has(flag::FIN);
@@ -289,13 +290,13 @@ impl Headers {
             options.sack_permitted = announced.sack;
         }
         let mut segment = Tcp::between(ends.0, ends.1);
-        let offset = |offset: u64| 1u32.wrapping_add(offset as u32); // sequence numbers wrap
+        let offset = |offset: u64| 1u32.wrapping_add(offset as u32); // wraps, as sequence numbers do
         if packet.kind == Kind::Data {
-            // RFC 3168, section 6.1.1: both flags ask for ECN.
+            // RFC 3168, section 6.1.1: setting both flags requests ECN.
             if is_syn && announced.ecn {
                 flags |= wire::ECE | wire::CWR;
             }
-            // After both FINs the sender only acknowledges: its FIN took a number.
+            // After both FINs the sender only acknowledges, and its own FIN has used a sequence number.
             let after_fin = u32::from(stamp.fin_heard && packet.payload == 0 && !is_fin);
             segment.seq = if is_syn { sender } else { sender.wrapping_add(offset(packet.seq)).wrapping_add(after_fin) };
             if packet.has(flag::ACK) {
@@ -320,8 +321,8 @@ impl Headers {
         Tcp { flags, options, ..segment }
     }
 
-    /// Appends a frame as a sniffer hears it, of which `keep` bytes are wanted at least, and returns its whole length.
-    /// `known` is what a data frame carries.
+    /// Appends a frame as captured by a sniffer, with at least `keep` bytes written out; returns its full length.
+    /// `says` holds what earlier frames determine about this one.
     pub(super) fn air_frame(
         &self,
         to: &mut Vec<u8>,
@@ -332,7 +333,7 @@ impl Headers {
     ) -> Option<usize> {
         let (rate, he) = modulation(record);
         let later = HeardLater {
-            // Numbers of A-MPDUs go round.
+            // A-MPDU numbers wrap.
             ampdu: record.aggregate.map(|one| (one.ppdu as u32, one.place + 1 == one.of)),
             he,
             unrated: rate.is_none(),
@@ -380,7 +381,8 @@ impl Headers {
                 } else if matches!(nodes[record.from as usize], Node::Ap(_)) {
                     (Course::FromAccessPoint, mac(leg.before.unwrap_or(nodes[record.from as usize])))
                 } else {
-                    // Behind the hop: the place after it is the access point, which only passes on.
+                    // Address 3 is the node after the next hop: the node at the hop's end is the access point, which
+                    // only forwards.
                     (Course::ToAccessPoint, leg.after.map_or(receiver, mac))
                 };
                 let data = Data {
@@ -401,7 +403,7 @@ impl Headers {
                 }
             }
         };
-        // As long as it was on the air, and with its check sequence, where that is wanted.
+        // Pad the frame to its length on the air and append its check sequence, if the whole frame is kept.
         let aired = start + usize::try_from(record.length.0).expect("a frame is short");
         length = (length + 4).max(aired);
         if keep as usize >= length {
@@ -412,16 +414,16 @@ impl Headers {
     }
 }
 
-/// What only the frames before tell of a frame.
+/// What only earlier frames determine about a frame.
 #[derive(Debug)]
 pub(super) struct Says {
-    /// Of data, what they carry.
+    /// Contents of a data frame.
     pub known: Option<Known>,
-    /// Of a block ACK, what it acknowledges.
+    /// Contents of a block ACK.
     pub acknowledged: Option<Acknowledged>,
 }
 
-/// What radiotap says of the modulation: a rate up to VHT, the field HE, nothing of EHT.
+/// The modulation fields of radiotap: a rate up to VHT, the HE field for HE, nothing for EHT.
 fn modulation(record: &FrameRecord) -> (Option<Rate>, Option<[u16; 6]>) {
     let Some(mode) = record.mode else {
         return (Some(Rate::Legacy(u8::try_from(record.rate.as_bps() / 500_000).unwrap_or(u8::MAX))), None);
@@ -436,7 +438,7 @@ fn modulation(record: &FrameRecord) -> (Option<Rate>, Option<[u16; 6]>) {
             (Some(Rate::Vht { mcs: vht.mcs(), streams: vht.streams(), width, short_guard }), None)
         }
         TxMode::He(he) if he.range() == HeRange::Normal => {
-            // radiotap.org, field HE: known are MCS, DCM, coding and bandwidth; guard interval.
+            // radiotap.org, field HE: MCS, DCM, coding and bandwidth are known; guard interval is known.
             let known = [0x0020 | 0x0040 | 0x0080 | 0x4000, 0x0002];
             let coding = u16::from(he.coding() == Coding::Ldpc) << 13;
             let data = u16::from(he.mcs()) << 8 | u16::from(he.dcm()) << 12 | coding;
@@ -452,12 +454,12 @@ fn modulation(record: &FrameRecord) -> (Option<Rate>, Option<[u16; 6]>) {
     }
 }
 
-/// The address of a node of a medium.
+/// The MAC address of a node of a channel.
 fn station(nodes: &[Node], number: u32) -> Mac {
     if number == BROADCAST { Mac([0xff; 6]) } else { mac(nodes[number as usize]) }
 }
 
-/// What a datagram begins with: its number, and the seconds and microseconds of its sending, as those of iperf 2 do.
+/// The start of a datagram's payload, as in iperf 2: its number, and the seconds and microseconds of its sending.
 fn numbered(packet: &Packet) -> [u8; 12] {
     let sent = super::EPOCH + packet.sent_at().as_nanos();
     let number = packet.seq / u64::from(packet.payload.max(1));
@@ -467,7 +469,7 @@ fn numbered(packet: &Packet) -> [u8; 12] {
     content
 }
 
-/// Appends an announcement of a station, which has no format of its own: a UDP broadcast.
+/// Appends a routing announcement of a station as a UDP broadcast, since it has no packet format of its own.
 fn announcement(to: &mut Vec<u8>, packet: &Packet, station: Node, keep: u32) -> usize {
     let source = Endpoint { address: address(station), port: ROUTING_PORT };
     let destination = Endpoint { address: Address::v4(u32::MAX), port: ROUTING_PORT };
@@ -514,7 +516,7 @@ fn mac(node: Node) -> Mac {
     Mac([2, 0, a, b, c, d])
 }
 
-/// A number that looks random (G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom number generators", 2014).
+/// A hash that looks random (G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom number generators", 2014).
 const fn mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -523,7 +525,7 @@ const fn mix(seed: u64) -> u64 {
 }
 
 impl Leg {
-    /// A station under routing by announcements, where ways change.
+    /// The place of a station with dynamic routing, whose paths change.
     fn of_station(node: Node) -> Self {
         Self { node, before: None, after: None, ttl: (TTL, TTL), by_wire: false, ap: None }
     }

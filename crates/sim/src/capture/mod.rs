@@ -1,14 +1,15 @@
-//! Captures of a run, to be read by any tool that reads captures.
+//! Captures of a run in standard formats, readable by any capture tool.
 //!
-//! A capture point is a host at the end of flows, a router, the wires of the access point, its radio, or a sniffer in
-//! the air that hears what any station could have read. At a host the point lies between TCP and the queue of the
-//! interface: what a sender hands down is stamped with the time at which it does so, and counts as sent even if the
-//! queue drops it. A packet that a router or station passes on is seen once, when it leaves; at the wires of the access
-//! point, packets from there as they come, before a scheme has changed them, and packets to there as they leave.
+//! A capture point is a host at the end of flows, a router, the wired interface of the access point, its radio, or a
+//! sniffer in the air that receives what any station could have read. At a host the capture point lies between TCP and
+//! the queue of the interface: a packet is stamped with the time at which the sender passes it down, and appears even
+//! if the queue drops it. A router or station that forwards a packet shows it once, when it leaves. The wired interface
+//! of the access point shows packets towards the air as they arrive, before a scheme has changed them, and packets from
+//! the air as they leave.
 //!
-//! Addresses, ports and initial sequence numbers are made up, see [`Headers`](headers); lengths are those of real
-//! headers, so a frame is longer than it was to the simulator where a scenario counts fewer bytes (`tcp.header`,
-//! `wlan.llc_overhead`, SYN options). Frames that are shorter get padding. The air has no management frames, as the
+//! Addresses, ports and initial sequence numbers are synthetic, see [`Headers`](headers); lengths are those of real
+//! headers, so a captured frame is longer than the simulated one if the scenario counts fewer bytes (`tcp.header`,
+//! `wlan.llc_overhead`, SYN options). Shorter frames are padded. There are no management frames in the air, because the
 //! simulator has none.
 
 mod aggregates;
@@ -35,11 +36,10 @@ pub use frame_log::{BackoffRow, FrameLog, FrameRow};
 pub(crate) use headers::address_of;
 use headers::{Headers, Says};
 
-/// Time zero of a run in captures: the first of January 2000, in ns since 1970. Zero itself means "never" to some
-/// readers.
+/// Time zero of a run in captures: 1 January 2000, in ns since 1970. Some readers take a time of zero for "never".
 pub const EPOCH: u64 = 946_684_800_000_000_000;
 
-/// Which kind of file.
+/// The file format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// pcap with stamps in nanoseconds.
@@ -50,7 +50,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The ending of its files.
+    /// The file name extension.
     #[must_use]
     pub const fn ending(self) -> &'static str {
         match self {
@@ -60,12 +60,12 @@ impl Format {
     }
 }
 
-/// A file that could not be written.
+/// An error writing a file.
 #[derive(Debug)]
 pub struct WriteError {
-    /// Its name.
+    /// Name of the file.
     pub file: String,
-    /// Why.
+    /// The cause.
     pub error: io::Error,
 }
 
@@ -93,17 +93,17 @@ impl<W: Write> File<W> {
     }
 }
 
-/// Writes captures of a run while it goes on: memory does not grow with its length if [`Capture::drain`] is called
+/// Writes captures of a run while it proceeds. Memory does not grow with its length if [`Capture::drain`] is called
 /// often.
 #[derive(Debug)]
 pub struct Capture<W: Write> {
     points: CapturePoints,
     headers: Headers,
     files: Vec<File<W>>,
-    /// The file of packets that are seen before a hop as they arrive, and as they leave.
+    /// The file for packets before each hop as they arrive, and (below) as they leave.
     arrivals: Vec<Option<u16>>,
     departures: Vec<Option<u16>>,
-    /// The files of the air, the medium of each, and what each hears.
+    /// The files of the air: file, channel, and which frames each captures.
     air: Vec<(usize, usize, Listener)>,
     retries: Vec<Vec<Retries>>,
     aggregates: Vec<Aggregates>,
@@ -112,11 +112,11 @@ pub struct Capture<W: Write> {
 }
 
 impl<W: Write> Capture<W> {
-    /// Begins captures of a run in whose `world` nothing has happened yet. Of each packet `snap`
-    /// bytes are kept; `open` makes a file. The world has to be told of [`Capture::plan`].
+    /// Begins captures of a run in whose `world` nothing has happened yet. Keeps `snap` bytes of each packet; `open`
+    /// creates a file. The caller must pass [`Capture::plan`] to the world.
     ///
     /// # Errors
-    /// If a file cannot be made or written.
+    /// If a file cannot be created or written.
     pub fn new(
         scenario: &Scenario,
         seed: u64,
@@ -169,7 +169,7 @@ impl<W: Write> Capture<W> {
                 Node::Station(index) => scenario.file.stations[scenario.network.stations[*index].group].standard,
                 _ => None,
             };
-            // A block ACK has 24 bytes beside its bitmap (IEEE Std 802.11-2016, 9.3.1.9).
+            // A block ACK has 24 bytes in addition to its bitmap (IEEE Std 802.11-2016, 9.3.1.9).
             let length = wlan.aggregation_rules(own.unwrap_or(wlan.standard)).block_ack();
             u16::try_from((length.0 - 24) * 8).expect("bitmaps are short")
         };
@@ -178,25 +178,25 @@ impl<W: Write> Capture<W> {
         Ok(Self { points, headers, files, arrivals, departures, air, retries, aggregates, snap, buffer: vec![] })
     }
 
-    /// Where the world has to look.
+    /// What the world must record.
     #[must_use]
     pub fn plan(&self) -> WatchPlan {
         let marks = |files: &[Option<u16>]| files.iter().map(Option::is_some).collect();
         WatchPlan { arrivals: marks(&self.arrivals), departures: marks(&self.departures), air: !self.air.is_empty() }
     }
 
-    /// Names of hosts by their addresses, in the format of `/etc/hosts`.
+    /// Addresses and names of hosts, in the format of `/etc/hosts`.
     #[must_use]
     pub fn hosts(&self) -> String {
         self.headers.hosts()
     }
 
-    /// Makes the bytes of a packet of a real program known by its number, until another one gets that number.
+    /// Stores the bytes of a real program's packet under its number, until another packet gets that number.
     pub fn know(&mut self, number: u32, bytes: &[u8]) {
         self.headers.know(number, bytes);
     }
 
-    /// Writes what was seen since the last call. The caller forgets it, see [`World::clear_watch`].
+    /// Writes what was seen since the last call. The caller then clears it with [`World::clear_watch`].
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -244,10 +244,10 @@ impl<W: Write> Capture<W> {
         Ok(())
     }
 
-    /// Ends the files and gives them back with their names.
+    /// Ends the files and returns them with their names.
     ///
     /// # Errors
-    /// If what is left cannot be written.
+    /// If buffered data cannot be written.
     pub fn finish(self) -> Result<Vec<(String, W)>, WriteError> {
         let end = |File { name, writer }| {
             let done = match writer {

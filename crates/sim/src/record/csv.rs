@@ -1,4 +1,4 @@
-//! Columns as CSV: RFC 4180 with line feeds alone, numbers as Python writes them.
+//! Columns as CSV: RFC 4180 with line feeds only, numbers formatted as in Python.
 
 use std::fmt::Write as _;
 
@@ -7,14 +7,14 @@ use std::fmt::Write as _;
 pub enum Column<'a> {
     /// Texts.
     Texts(Vec<&'a str>),
-    /// Whole numbers, eight bytes each, the lowest first.
+    /// Whole numbers, eight bytes each, little endian.
     Counts(&'a [u8]),
-    /// Numbers, eight bytes each, the lowest first; nothing is written for NaN.
+    /// Floating-point numbers, eight bytes each, little endian; NaN is written as an empty cell.
     Numbers(&'a [u8]),
 }
 
 impl Column<'_> {
-    /// Number of its rows.
+    /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         match self {
@@ -36,10 +36,10 @@ fn word(bytes: &[u8], row: usize) -> [u8; 8] {
     bytes[8 * row..8 * row + 8].try_into().expect("eight bytes are asked for")
 }
 
-/// A line with the names, and one for each row.
+/// A header line with the names, then one line per row.
 ///
 /// # Panics
-/// If there are not as many names as columns, or columns differ in length.
+/// If the numbers of names and columns differ, or columns differ in length.
 #[must_use]
 pub fn table(names: &[&str], columns: &[Column<'_>]) -> String {
     assert_eq!(names.len(), columns.len(), "every column has a name");
@@ -64,12 +64,12 @@ fn line<T>(cells: impl Iterator<Item = T>, out: &mut String, mut write: impl FnM
         write(cell, out);
     }
     if out.is_empty() || out.ends_with('\n') {
-        out.push_str("\"\""); // an empty line would be none
+        out.push_str("\"\""); // an empty line would not count as a row
     }
     out.push('\n');
 }
 
-/// Whether a spreadsheet would take a text for a formula. Numbers are what they are.
+/// Whether a spreadsheet would interpret a text as a formula. Numbers are not affected.
 fn is_formula(text: &str) -> bool {
     text.len() > 1 && text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err()
 }
@@ -93,12 +93,12 @@ fn write_text(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// A shorter text than this has no other of its length that gives the same number.
+/// Among texts shorter than this, no two of equal length give the same number.
 const TIE_LENGTH: usize = 17;
 
-/// The shortest text that gives the number again; an exponent has a sign and two digits or more.
+/// Writes the shortest text that reads back as the same number; an exponent has a sign and at least two digits.
 ///
-/// Where two such texts are equally near to the number, `Debug` takes the greater one, Python the even one.
+/// If two such texts are equally near to the number, `Debug` chooses the larger one, Python the even one.
 fn write_number(number: f64, out: &mut String) {
     if number.is_nan() {
         return;
@@ -132,7 +132,8 @@ mod tests {
         numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
     }
 
-    /// A spreadsheet takes what begins so for a formula, which may fetch or send; an apostrophe makes it a text.
+    /// A spreadsheet interprets a text with such a beginning as a formula, which may fetch or send data; a leading
+    /// apostrophe prevents this.
     #[test]
     fn texts_that_look_like_formulas_are_made_texts() {
         let texts = vec!["=1+1", "+cmd", "-cmd", "@sum", "-3.5", "-", "up", "=a,b"];
@@ -140,7 +141,7 @@ mod tests {
         assert_eq!(table(&["x"], &[Column::Texts(texts)]), expected);
     }
 
-    /// What Python's `csv` and `repr` give.
+    /// The expected values are those of Python's `csv` and `repr`.
     #[test]
     fn numbers_are_written_as_python_writes_them() {
         let numbers = [

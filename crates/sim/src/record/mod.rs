@@ -1,4 +1,4 @@
-//! Results as rows of named figures, each figure declared once with its meaning and unit.
+//! Results as rows of named figures; each figure is declared once, with its meaning and unit.
 
 pub mod csv;
 mod outcome;
@@ -7,14 +7,14 @@ mod series;
 pub use outcome::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
 pub use series::Series;
 
-/// A figure of a result.
+/// A value in a row of results.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Figure {
     /// A name.
     Text(String),
     /// A count.
     Count(u64),
-    /// A number; NaN where there is none to give.
+    /// A number; NaN if undefined.
     Number(f64),
 }
 
@@ -36,7 +36,7 @@ impl From<&f64> for Figure {
     }
 }
 
-/// A row of figures, all of whose columns have a name and a meaning.
+/// A row of figures in which every column has a name and a meaning.
 pub trait Row {
     /// Name and meaning of each figure, in order.
     const COLUMNS: &'static [(&'static str, &'static str)];
@@ -45,7 +45,7 @@ pub trait Row {
     fn figures(&self) -> Vec<Figure>;
 }
 
-/// Declares a row: its fields' comments become the meaning of its columns.
+/// Declares a row: the comments on its fields become the meanings of its columns.
 macro_rules! row {
     (
         $(#[doc = $about:literal])* pub struct $name:ident {

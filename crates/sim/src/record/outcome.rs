@@ -1,4 +1,4 @@
-//! What a run measured, over the time from the end of the warm-up to the end of the run.
+//! The results of a run, measured from the end of the warm-up to the end of the run.
 
 use super::{Series, row};
 
@@ -274,23 +274,23 @@ row! {
     }
 }
 
-/// Everything that a run measured.
+/// All results of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Seed of the run.
     pub seed: u64,
     /// Measured time [s]: duration less warm-up.
     pub measured_s: f64,
-    /// Events taken.
+    /// Events processed.
     pub events: u64,
     /// The flows, in the order of the scenario.
     pub flows: Vec<FlowOutcome>,
-    /// All together.
+    /// All flows together.
     pub cell: CellOutcome,
-    /// Stations of all media.
+    /// Stations of all channels.
     pub stations: Vec<StationOutcome>,
     /// Sessions that began in the measured time.
     pub sessions: Vec<SessionOutcome>,
-    /// Time series, where they were asked for.
+    /// Time series, if requested.
     pub series: Option<Series>,
 }

@@ -1,24 +1,24 @@
-//! What there is to choose in a scenario, for `wifair list`.
+//! Everything that can be chosen by name in a scenario, for `wifair list`.
 
 use wifair_config::{Description, Shape};
 
-/// Something to choose.
+/// A named choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// The key that chooses it, as in `flows.tcp.cc`.
     pub key: String,
-    /// How it is written, as in `vegas`.
+    /// Its name in a scenario, as in `vegas`.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A one-line description.
     pub summary: String,
     /// Where it comes from.
     pub source: Option<&'static str>,
-    /// Whether the source gives an outline only, so that details had to be guessed.
+    /// Whether the source gives only an outline, so that details had to be filled in.
     pub outline: bool,
 }
 
-/// All that can be chosen by name, key by key in the order of the reference. A key that occurs in several places, as a
-/// queue does, stands there once, at the first.
+/// Everything that can be chosen by name, key by key in the order of the reference. A key that occurs in several
+/// places, such as that of a queue, is listed once, at its first place.
 #[must_use]
 pub fn catalogue() -> Vec<Item> {
     let mut items = Vec::new();

@@ -166,7 +166,7 @@ table! {
     }
 }
 
-/// At this rate 64 B take half a nanosecond, which is below the resolution of the clock.
+/// At this rate 64 B take half a nanosecond, which is below the resolution of simulated time.
 const MOST_RATE: BitRate = BitRate::from_mbps(1_000_000);
 
 table! {

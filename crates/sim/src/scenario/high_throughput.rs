@@ -56,7 +56,7 @@ impl From<FlowCategory> for AccessCategory {
     }
 }
 
-/// Default parameters with OFDM.
+/// The standard's default parameters for OFDM.
 const fn defaults(category: AccessCategory) -> Category {
     category.defaults(15, false)
 }
@@ -76,7 +76,7 @@ table! {
 }
 
 impl Edca {
-    /// What a station from before HT has: DCF, whatever it sends.
+    /// The categories of a pre-HT station: DCF for all traffic.
     #[must_use]
     pub fn legacy(standard: Standard) -> Self {
         let cw_min = if standard == Standard::B { 31 } else { 15 };
@@ -84,7 +84,7 @@ impl Edca {
         Self { vo: dcf.clone(), vi: dcf.clone(), be: dcf.clone(), bk: dcf }
     }
 
-    /// The categories, the one that goes first first.
+    /// The categories, highest priority first.
     #[must_use]
     pub fn categories(&self) -> [&Category; 4] {
         [&self.vo, &self.vi, &self.be, &self.bk]
@@ -146,7 +146,7 @@ table! {
     }
 }
 
-/// What of a transmit mode a group of stations may set for itself.
+/// The parts of a transmit mode that a group of stations may set for itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OwnMode {
     /// Standard, if it is older than that of the access point.
@@ -160,7 +160,7 @@ pub struct OwnMode {
 }
 
 impl Stations {
-    /// What of a transmit mode they set for themselves.
+    /// The parts of a transmit mode that the group sets for itself.
     #[must_use]
     pub fn own_mode(&self) -> OwnMode {
         OwnMode { standard: self.standard, mcs: self.mcs, streams: self.streams, width: self.width }
@@ -168,10 +168,10 @@ impl Stations {
 }
 
 impl Wlan {
-    /// Transmit mode of data with what a group sets for itself, and the band.
+    /// Transmit mode of data and its band, with the settings of a group.
     ///
     /// # Errors
-    /// If the standard has no such mode; the error names the key and what exists.
+    /// If the standard has no such mode; the error names the key and the modes that exist.
     pub fn mode(&self, own: OwnMode) -> Result<(PhyBand, TxMode), ModeError> {
         let amendment = own.standard.unwrap_or(self.standard).amendment();
         let is_older = own.standard.is_some_and(|standard| standard != self.standard);
@@ -204,12 +204,12 @@ impl Wlan {
         amendment.mode(&request)
     }
 
-    /// The modes that rate adaptation may choose for a group whose own mode is `highest`: those with its width, up to
-    /// its MCS, and up to its streams.
+    /// The modes available to rate adaptation in a group whose own mode is `highest`: those with the same width, up to
+    /// its MCS and its number of streams.
     #[must_use]
     pub fn modes_up_to(&self, own: OwnMode, highest: TxMode) -> Vec<TxMode> {
         let top = u32::from(highest.mcs().unwrap_or(0));
-        // In 802.11n the MCS tells the streams.
+        // In 802.11n the MCS determines the number of streams.
         let streams: Vec<Option<u32>> = match own.standard.unwrap_or(self.standard).amendment() {
             Amendment::N => vec![None],
             _ => (1..=u32::from(highest.streams())).map(Some).collect(),
@@ -221,7 +221,7 @@ impl Wlan {
         streams.into_iter().flat_map(|streams| (0..=top).filter_map(move |mcs| of(streams, mcs))).collect()
     }
 
-    /// What is wrong with stations of other standards: path, message and note of each problem.
+    /// Problems of stations with another standard: path, message and note of each.
     pub(super) fn older_problems(&self, file: &File) -> Vec<(String, String, String)> {
         let mut problems = vec![];
         let band = self.phy_band();
@@ -253,7 +253,7 @@ impl Wlan {
         problems
     }
 
-    /// What is wrong with how senders adapt: path, message and note of each problem.
+    /// Problems of rate adaptation: path, message and note of each.
     pub(super) fn adaptation_problems(&self, file: &File) -> Vec<(String, String, String)> {
         let has_mcs = self.standard.has_mcs();
         let groups = file.stations.iter().enumerate().filter_map(|(index, group)| {
@@ -285,13 +285,13 @@ impl Wlan {
         all.filter_map(problem).collect()
     }
 
-    /// The band in which its stations are.
+    /// The band in which the stations operate.
     #[must_use]
     pub fn phy_band(&self) -> PhyBand {
         self.mode(OwnMode::default()).map_or(PhyBand::Ghz5, |(band, _)| band)
     }
 
-    /// Rules of aggregation with a station of this standard, which may be older than that of the access point.
+    /// Aggregation rules for a station of this standard, which may be older than that of the access point.
     #[must_use]
     pub fn aggregation_rules(&self, standard: Standard) -> edcaf::Aggregation {
         let keys = &self.aggregation;
@@ -307,7 +307,7 @@ impl Wlan {
             max_amsdu: keys.max_amsdu.map_or(Bytes(0), |size| if has_vht { size } else { size.min(Bytes(7935)) }),
             max_mpdu: Bytes(match (has_vht, max_ampdu.0) {
                 (true, _) => 11_454,
-                (false, 0) => 7_965, // an A-MSDU of 7935 bytes, alone
+                (false, 0) => 7_965, // a single A-MSDU of 7935 bytes
                 (false, _) => 4_095,
             }),
             max_duration: keys.max_ppdu_time,
@@ -325,7 +325,7 @@ impl Wlan {
         }
     }
 
-    /// Reports what the chosen standard does not know.
+    /// Reports settings that the chosen standard does not support.
     pub(super) fn check_mode(&self, at: &mut At<'_>) {
         if !self.standard.has_mcs() {
             self.refuse_mcs(at);
@@ -377,7 +377,7 @@ impl Wlan {
         }
     }
 
-    /// Reports keys of 802.11n and later beside an older standard.
+    /// Reports keys of 802.11n and later that are used with an older standard.
     fn refuse_mcs(&self, at: &mut At<'_>) {
         let set = [
             ("band", self.band.is_some()),

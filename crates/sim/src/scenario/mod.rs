@@ -1,9 +1,9 @@
-//! The typed scenario: from the text of a file to checked stations, wires and flows.
+//! The typed scenario: reads the text of a file into checked stations, wired links and flows.
 //!
-//! [`Scenario::parse`] reads TOML, sets what the command line sets, takes over `[tcp]` into every flow, checks keys,
-//! values and what they say together, and expands groups. What comes out holds no name that stands for nothing. The
-//! keys are declared in [`File`] and the tables it holds; those of a congestion control, a queue discipline or the
-//! MAC stand beside what they set.
+//! [`Scenario::parse`] reads TOML, applies overrides from the command line, copies `[tcp]` into every flow, checks
+//! keys, values and combinations, and expands groups. In the result every name is resolved. The keys are declared in
+//! [`File`] and the tables in it; those of a congestion control, a queue discipline or the MAC are declared in the
+//! module that uses them.
 
 mod catalogue;
 mod contention_windows;
@@ -48,22 +48,22 @@ pub use wlan::{EifsRule, ErrorsAt, IdleRule, Preamble, Profile, Standard, Wlan};
 pub struct Scenario {
     /// Its keys, all defaults filled in.
     pub file: File,
-    /// Its stations, wires and flows.
+    /// Its stations, wired links and flows.
     pub network: Network,
 }
 
 impl Scenario {
-    /// Reads the text of `file_name` with `overrides` on top.
+    /// Reads the text of `file_name` and applies `overrides`.
     ///
     /// # Errors
-    /// All problems together, each with its place. A trace cannot be read from a file here: see
+    /// All problems together, each with its place. This function cannot read the files of traces: see
     /// [`Scenario::parse_with`].
     pub fn parse(text: &str, file_name: &str, overrides: &[Override]) -> Result<Self, Problems> {
         Self::parse_with(Source::file(file_name, text), overrides, &mut |_| Err("no files can be read here".to_owned()))
     }
 
-    /// The same from a [`Source`], which may come from bytes; `load` gives the text of a file that the scenario names,
-    /// or says why it cannot.
+    /// The same from a [`Source`], which may come from bytes. `load` returns the text of a file that the scenario
+    /// names, or says why it cannot.
     ///
     /// # Errors
     /// All problems together, each with its place.
@@ -75,7 +75,7 @@ impl Scenario {
         Self::read(source, overrides, load, true)
     }
 
-    /// The same for an emulation, where real programs may be all that sends: it may be without flows.
+    /// The same for an emulation, which may have no flows because real programs send the data.
     ///
     /// # Errors
     /// All problems together, each with its place.
@@ -108,14 +108,14 @@ impl Scenario {
         })
     }
 
-    /// The effective scenario as a file: every default filled in, every override in its place, without `[sweep]`.
-    /// Reading it gives the same scenario, and equal scenarios give equal texts.
+    /// The effective scenario as a file: every default filled in, every override applied, without `[sweep]`. Reading it
+    /// gives the same scenario, and equal scenarios give equal texts.
     #[must_use]
     pub fn to_toml(&self) -> String {
         effective(&self.file)
     }
 
-    /// The classes in Python that it names, each once, in the order of the file, with the base that it must have:
+    /// The Python classes that it names, each once, in the order of the file, with the required base class:
     /// `CongestionControl` or `QueueDiscipline`.
     #[must_use]
     pub fn classes(&self) -> Vec<(String, &'static str)> {
@@ -124,8 +124,8 @@ impl Scenario {
         classes
     }
 
-    /// SHA-256 of the effective scenario without its seeds, in hexadecimal: what a run depends on besides its seed and
-    /// the version.
+    /// SHA-256 of the effective scenario without its seeds, in hexadecimal. Together with the seed and the version it
+    /// determines a run.
     #[must_use]
     pub fn hash(&self) -> String {
         let file = File { seeds: Seeds::default(), ..self.file.clone() };
@@ -147,14 +147,14 @@ impl Scenario {
         Time::ZERO + flows.start + Duration::from_nanos(spread as u64)
     }
 
-    /// When the application of a flow falls silent.
+    /// When the application of a flow stops.
     #[must_use]
     pub fn stop(&self, flow: &Flow) -> Time {
         let end = Time::ZERO + self.file.duration;
         self.flows_of(flow).stop.map_or(end, |stop| end.min(Time::ZERO + stop))
     }
 
-    /// The sessions of a flow in the run with this seed, where they can be known before it.
+    /// The sessions of a flow in the run with this seed, if they can be known in advance.
     #[must_use]
     pub fn sessions(&self, flow: &Flow, seed: u64) -> Option<Schedule> {
         let draws = stream(seed, "sessions", &flow.name);
@@ -185,7 +185,7 @@ fn collect_classes(plain: &Plain, classes: &mut Vec<(String, &'static str)>) {
     }
 }
 
-/// The text of a file in which every flow has its own settings of TCP, and which is one scenario.
+/// The text of a file in which every flow has its own TCP settings.
 fn effective(file: &File) -> String {
     let Plain::Table(mut entries) = file.to_plain() else { unreachable!("a file is a table") };
     entries.retain(|(key, value)| {
@@ -194,13 +194,13 @@ fn effective(file: &File) -> String {
     Plain::Table(entries).document()
 }
 
-/// What can be written in a scenario file; made once, as it is long.
+/// Describes a scenario file; computed once, because it is long.
 fn description() -> &'static Description {
     static DESCRIPTION: LazyLock<Description> = LazyLock::new(File::describe);
     &DESCRIPTION
 }
 
-/// Whether the list in which `path` stands, as in `stations[0].name`, has a key `name` in its tables.
+/// Whether the tables of the list that contains `path`, such as `stations[0].name`, have a key `name`.
 fn has_key(path: &str, name: &str) -> bool {
     let list = path.split('[').next().unwrap_or_default();
     let key = description().keys.iter().find(|key| key.name == list);
@@ -222,7 +222,7 @@ pub fn reference() -> String {
     description().markdown("Scenario files", "")
 }
 
-/// Takes over `[tcp]` into the `tcp` of every flow, where that says nothing itself.
+/// Copies `[tcp]` into the `tcp` of every flow, where the flow has no setting of its own.
 fn inherit_tcp(root: &mut Tree) {
     let Some(mut common) = root.get("tcp").cloned() else { return };
     if common.entries().is_empty() {
@@ -245,7 +245,7 @@ fn inherit_tcp(root: &mut Tree) {
     }
 }
 
-/// Reports parameters in `[tcp]` of a congestion control that no flow chooses.
+/// Reports parameters in `[tcp]` for a congestion control that no flow uses.
 fn check_common_tcp(file: &File, root: &Tree, reader: &mut Reader) -> bool {
     let overruled = root.get("flows").into_iter().flat_map(Tree::list).any(|flow| {
         let choice = flow.at("tcp.cc");
@@ -271,7 +271,7 @@ fn check_common_tcp(file: &File, root: &Tree, reader: &mut Reader) -> bool {
     good
 }
 
-/// Puts the rows of traces in the place of their files.
+/// Replaces the file names of traces by the rows of the files.
 fn load_traces(
     file: &mut File,
     root: &Tree,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use wifair_config::{Content, Node, Plain, Reader, Shape, Value};
 
-/// More replications than this are a slip.
+/// A larger number of replications is probably a mistake.
 const MOST: u64 = 1_000_000;
 
 /// Seeds, one run each.
@@ -27,7 +27,7 @@ impl Seeds {
     /// Reads `7` or `1..10`, both ends included.
     ///
     /// # Errors
-    /// What is wrong with it, if it is neither, or a range is empty or too long.
+    /// A message if it is neither, or if a range is empty or too long.
     pub fn parse(text: &str) -> Result<Self, String> {
         let number = |text: &str| {
             text.trim().parse::<u64>().map_err(|_| format!("`{}` is not a whole number of 0 or more", text.trim()))

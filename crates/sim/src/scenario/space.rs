@@ -1,8 +1,8 @@
-//! The keys of `[space]`, and what follows from them: where stations are, who hears whom, and the way through a network
+//! The keys of `[space]` and their consequences: positions of stations, who hears whom, and paths through a network
 //! without access point.
 //!
-//! Without `[space]` everybody hears everybody. With it the medium is [`wifair_mac::SpatialChannel`]: positions and
-//! radios give powers, powers give hearing, and what is hidden or exposed follows.
+//! Without `[space]` every node hears every other one. With it the channel is [`wifair_mac::SpatialChannel`]: positions
+//! and radios determine received powers, which determine who hears whom, and so which nodes are hidden or exposed.
 
 use std::collections::BTreeMap;
 
@@ -84,13 +84,13 @@ fn at([x, y]: [Metres; 2]) -> Position {
 }
 
 impl Scenario {
-    /// Whether stations pass packets on among themselves.
+    /// Whether stations forward packets for each other.
     #[must_use]
     pub fn is_ad_hoc(&self) -> bool {
         is_ad_hoc(&self.file)
     }
 
-    /// The nodes on the air: the access points, if there are any, and the stations.
+    /// The nodes with a radio: the access points, if there are any, and the stations.
     #[must_use]
     pub fn nodes_on_air(&self) -> Vec<Node> {
         let stations = (0..self.network.stations.len()).map(Node::Station);
@@ -103,8 +103,8 @@ impl Scenario {
         self.file.ap.as_ref().map_or(1, |group| group.channels[ap % group.channels.len()])
     }
 
-    /// The access point of each station in the run with this seed: the one that its group names, else the one that it
-    /// receives best; without `[space]` members of a group take them in turn.
+    /// The access point of each station in the run with this seed: the one named by its group, else the one that it
+    /// receives best; without `[space]` the members of a group take the access points in turn.
     #[must_use]
     pub fn access_points(&self, seed: u64) -> Vec<usize> {
         let aps = self.network.aps.len();
@@ -127,7 +127,7 @@ impl Scenario {
         self.network.stations.iter().enumerate().map(choose).collect()
     }
 
-    /// Where each node on the air is in the run with this seed, which only random placements depend on.
+    /// The position of each node with a radio in the run with this seed; only random placements depend on the seed.
     #[must_use]
     pub fn positions(&self, seed: u64) -> Vec<Position> {
         let mut positions = vec![];
@@ -150,7 +150,7 @@ impl Scenario {
         positions
     }
 
-    /// The radios of some nodes on the air.
+    /// The radios of the given nodes.
     #[must_use]
     pub fn radios(&self, space: &Space, nodes: &[Node]) -> Vec<Radio> {
         let radio = |node: &Node| match node {
@@ -160,7 +160,7 @@ impl Scenario {
         nodes.iter().map(|node| radio(node).unwrap_or_else(|| space.radio.clone())).collect()
     }
 
-    /// Who of these nodes hears whom in the run with this seed.
+    /// The radio links between the given nodes in the run with this seed.
     #[must_use]
     pub fn hearing(&self, space: &Space, seed: u64, nodes: &[Node]) -> RadioLinks {
         let everywhere = self.positions(seed);
@@ -206,7 +206,7 @@ impl Scenario {
             let distance = positions[low].distance(positions[high]);
             let gain = space.propagation.gain(distance);
             if !space.propagation.has_shadows() {
-                return gain; // the draws of a pair cost ten times as much as all else, and there may be 10^8 pairs
+                return gain; // drawing for a pair costs ten times as much as the rest, and there may be 10^8 pairs
             }
             let pair = format!("{}-{}", names[low], names[high]);
             Db(gain.0 + space.propagation.shadow(&mut stream(seed, "shadow", &pair)).0)
@@ -226,7 +226,7 @@ impl Scenario {
             }
     }
 
-    /// The name of a node on the air.
+    /// The name of a node with a radio.
     #[must_use]
     pub fn name_of(&self, node: Node) -> String {
         match node {
@@ -237,17 +237,17 @@ impl Scenario {
     }
 }
 
-/// A number of nodes on the air, as media count them.
+/// The number of nodes in the type that channels use.
 fn number(count: usize) -> u32 {
     u32::try_from(count).expect("nodes can be numbered")
 }
 
-/// Whether stations pass packets on among themselves.
+/// Whether stations forward packets for each other.
 pub(super) fn is_ad_hoc(file: &File) -> bool {
     file.space.as_ref().is_some_and(|space| space.mode == Mode::AdHoc)
 }
 
-/// Static paths of the fewest hops over links on which both ends read each other.
+/// Static paths with the fewest hops, over links on which both ends can read each other.
 pub(crate) fn shortest_paths(links: &RadioLinks) -> NextHops {
     NextHops::shortest(&links.neighbours(), |from, to| links.received_power(from, to))
 }
@@ -269,7 +269,8 @@ mod tests {
         Scenario::parse(&text, "test.toml", &[]).unwrap()
     }
 
-    /// las: nodes 150 m apart read their neighbours (250 m) and sense the third (450 m), not the fourth (600 m).
+    /// las: nodes 150 m apart can read their neighbours (250 m) and sense the third node (450 m), but not the fourth
+    /// (600 m).
     #[test]
     fn a_chain_of_five_hides_its_last_node_from_its_first() {
         let chain = scenario(
@@ -284,8 +285,8 @@ mod tests {
         assert_eq!(path(&links, 0, 4), [1, 2, 3, 4]);
     }
 
-    /// las: 128 m apart the neighbours in a row and on the diagonal (181 m) are one hop away, two steps (256 m) are
-    /// not.
+    /// las: at 128 m the neighbours in a row and on the diagonal (181 m) are one hop away; nodes two steps away (256 m)
+    /// are not.
     #[test]
     fn a_grid_of_sixteen_reaches_neighbours_and_diagonals() {
         let grid = scenario(

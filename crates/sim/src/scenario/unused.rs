@@ -1,13 +1,12 @@
-//! Settings from outside that would change nothing, because whatever they hold for says something itself.
+//! Overrides without effect, because everything that they are a default for has a value of its own.
 
 use wifair_config::{Content, Node, Place, Rank, Reader};
 
-/// Keys of `[wlan]` that are defaults of others, and all that must have a key of their own for them to be without
-/// effect.
+/// Keys of `[wlan]` that are defaults for other tables, and those tables: the key has no effect if all of them set it.
 const DEFAULTS: [(&str, &[&str]); 3] =
     [("cw_min", &["stations", "ap"]), ("cw_max", &["stations", "ap"]), ("data_rate", &["stations"])];
 
-/// A setting without effect.
+/// An override without effect.
 pub(super) struct Unused {
     place: Place,
     path: String,
@@ -15,7 +14,7 @@ pub(super) struct Unused {
     instead: String,
 }
 
-/// Finds what overrides set without effect; asked before `[tcp]` is taken over into the flows.
+/// Finds overrides without effect; must run before `[tcp]` is copied into the flows.
 pub(super) fn find(root: &Node) -> Vec<Unused> {
     let mut found = vec![];
     let is_tcp = |flow: &&Node| flow.get("transport").and_then(Node::text).is_none_or(|text| text == "tcp");
@@ -57,7 +56,7 @@ pub(super) fn find(root: &Node) -> Vec<Unused> {
     found
 }
 
-/// Calls for each value in `node`, which stands at `path`, that an override set.
+/// Calls `call` for each value in `node`, located at `path`, that an override set.
 fn each_override(node: &Node, path: &str, call: &mut dyn FnMut(&str, &Place)) {
     for entry in node.entries() {
         let path = format!("{path}.{}", entry.name);
@@ -69,7 +68,7 @@ fn each_override(node: &Node, path: &str, call: &mut dyn FnMut(&str, &Place)) {
     }
 }
 
-/// Reports them; says whether there was none.
+/// Reports them; returns whether there were none.
 pub(super) fn report(unused: &[Unused], reader: &mut Reader) -> bool {
     for Unused { place, path, owners, instead } in unused {
         let key = path.rsplit('.').next();

@@ -1,6 +1,6 @@
-//! The keys of `[wlan]` and what they become: timing and rules of access.
+//! The keys of `[wlan]`, and the timing and access rules that follow from them.
 //!
-//! Defaults are those of IEEE Std 802.11-2016; `profile = "ns2"` changes those in which ns-2 2.35 differs.
+//! Defaults are those of IEEE Std 802.11-2016; `profile = "ns2"` changes the ones in which ns-2 2.35 differs.
 
 use wifair_config::{At, choice, table};
 use wifair_mac::{Access, DscpMapping, Eifs, IdleAccess};
@@ -35,13 +35,13 @@ impl Standard {
         !matches!(self, Self::B)
     }
 
-    /// Whether data go at an MCS, in aggregates, by four access categories.
+    /// Whether data is sent at an MCS, in aggregates, with four access categories.
     #[must_use]
     pub const fn has_mcs(self) -> bool {
         matches!(self, Self::N | Self::Ac | Self::Ax | Self::Be)
     }
 
-    /// The amendment that brought it.
+    /// The amendment that introduced it.
     #[must_use]
     pub const fn amendment(self) -> Amendment {
         match self {
@@ -113,12 +113,12 @@ choice! {
     }
 }
 
-/// Rate of data frames unless a scenario says otherwise; from 802.11n on the MCS says it.
+/// Default rate of data frames; from 802.11n on the MCS determines the rate.
 pub(super) const fn default_data_rate(standard: Standard) -> BitRate {
     BitRate::from_mbps(if standard.is_ofdm() { 54 } else { 11 })
 }
 
-/// Whether stations of this standard are in 2.4 GHz.
+/// Whether stations of this standard operate in 2.4 GHz.
 fn is_2_4_ghz(standard: Standard, band: Option<Band>) -> bool {
     match standard {
         Standard::B | Standard::G => true,
@@ -127,13 +127,13 @@ fn is_2_4_ghz(standard: Standard, band: Option<Band>) -> bool {
     }
 }
 
-/// Intervals of the MAC are microseconds; above this there is a slip in the unit.
+/// Intervals of the MAC are microseconds; a longer one is probably a wrong unit.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// The longest slot of the standard has 50 us, of frequency hopping; twenty times that is a slip in the unit.
+/// The longest slot of the standard is 50 us (frequency hopping); twenty times that is probably a wrong unit.
 const LONGEST_SLOT: Duration = Duration::from_millis(1);
 
-/// Probability, for rules of keys.
+/// Whether it is a probability, for the rules of keys.
 fn is_probability(p: &f64) -> bool {
     (0.0..=1.0).contains(p)
 }
@@ -284,7 +284,7 @@ table! {
         pub data_error: f64 = 0.0, "from 0 to 1" => is_probability;
         /// Probability that an RTS, CTS or ACK is not received.
         pub control_error: f64 = 0.0, "from 0 to 1" => is_probability;
-        /// Where these strike.
+        /// At which stations these errors occur.
         pub errors_at: ErrorsAt = match profile {
             Profile::Standard => ErrorsAt::Receiver,
             Profile::Ns2 => ErrorsAt::EveryStation,
@@ -329,8 +329,8 @@ const DSSS_RATES: [BitRate; 4] =
     [BitRate::from_mbps(1), BitRate::from_mbps(2), BitRate::from_kbps(5_500), BitRate::from_mbps(11)];
 
 impl Wlan {
-    /// Reports a rate that the standard does not have, unless `nonstandard_rates` allows it. `dsss`: for a station of
-    /// 802.11b in an 802.11g network.
+    /// Reports a rate that the standard does not have, unless `nonstandard_rates` allows it. `dsss`: the station is an
+    /// 802.11b station in an 802.11g network.
     pub(super) fn check_rate(&self, at: &mut At<'_>, key: &str, rate: BitRate, dsss: bool) {
         let dsss = dsss || self.standard == Standard::B;
         if self.ladder(dsss).contains(&rate) {
@@ -350,7 +350,7 @@ impl Wlan {
         }
     }
 
-    /// The rates that rate adaptation chooses from, lowest first; `dsss`: for a station of 802.11b.
+    /// The rates available to rate adaptation, lowest first; `dsss`: for an 802.11b station.
     #[must_use]
     pub fn ladder(&self, dsss: bool) -> Vec<BitRate> {
         if dsss || self.standard == Standard::B {
@@ -397,11 +397,11 @@ impl Wlan {
         }
     }
 
-    /// Rules of access that all stations share; `legacy`: some of them are of 802.11b.
+    /// The access rules that all stations share; `legacy`: some stations are 802.11b.
     #[must_use]
     pub fn access(&self, legacy: bool) -> Access {
         let timing = self.timing();
-        // The ERP element announces Use_Protection where there are stations that cannot read OFDM.
+        // The ERP element announces Use_Protection if there are stations that cannot read OFDM.
         let protection = self.protection.or((legacy && self.use_protection).then_some(self.dsss_basic_rate));
         Access {
             timing,

@@ -1,4 +1,4 @@
-//! Checks of `[wlan]`, `[ap]`, `[space]` and stations that need more than one table.
+//! Checks of `[wlan]`, `[ap]`, `[space]` and stations that involve more than one table.
 
 use wifair_ap::Access;
 use wifair_phy::Spoils;
@@ -11,7 +11,7 @@ use crate::scenario::space::is_ad_hoc;
 use crate::scenario::wlan::{Standard, Wlan, windows};
 
 impl Builder<'_> {
-    /// Checks `[wlan]`, `[ap]` and `[space]`, and what stations ask of them.
+    /// Checks `[wlan]`, `[ap]` and `[space]`, and the stations' settings against them.
     pub(super) fn air(&mut self) {
         let ad_hoc = is_ad_hoc(self.file);
         if ad_hoc && self.root.get("ap").is_some() {
@@ -108,7 +108,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Reports what stations with access categories cannot do in space.
+    /// Reports settings of stations with access categories that the spatial channel does not support.
     fn categories_in_space(&mut self, wlan: &Wlan) {
         let Some(space) = &self.file.space else { return };
         let who = match self.file.ap.as_ref().map(|ap| &ap.scheme.access) {
@@ -159,7 +159,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Reports keys that do not apply to the standard: older ones from 802.11n on, and the other way round.
+    /// Reports keys that do not apply to the standard: keys for older standards with 802.11n or later, and vice versa.
     fn high_throughput(&mut self, wlan: &Wlan) {
         let mut problems = vec![];
         let has_mcs = wlan.standard.has_mcs();
@@ -226,7 +226,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Checks contention windows of which one is the station's own and the other that of `[wlan]`.
+    /// Checks a pair of contention windows of which one is the station's own and the other that of `[wlan]`.
     fn windows(&mut self, path: &str, cw_min: Option<u32>, cw_max: Option<u32>, wlan: &Wlan) {
         let Some(node) = self.root.at(path) else { return };
         if cw_min.is_some() != cw_max.is_some() {

@@ -11,7 +11,7 @@ use crate::scenario::file::{Direction as Dir, Flows, Transport};
 use crate::scenario::space::is_ad_hoc;
 use crate::traffic::{Direction, Workload};
 
-/// The largest IP packet that fits into a frame: an MSDU of 2304 bytes (IEEE Std 802.11-2016, table 9-19) less LLC.
+/// The largest IP packet that fits into a frame: an MSDU of 2304 bytes (IEEE Std 802.11-2016, table 9-19) minus LLC.
 const LARGEST_PACKET: u64 = 2304 - 8;
 
 impl Builder<'_> {
@@ -120,7 +120,7 @@ impl Builder<'_> {
         let path = |key: &str| format!("flows[{group}].{key}");
         let end = |builder: &mut Self, key: &str, name: &str, what: &str| {
             let nodes = builder.find(name, &path(key), what)?;
-            let Some(first) = nodes.first() else { return Some(nodes) }; // a group of none
+            let Some(first) = nodes.first() else { return Some(nodes) }; // an empty group
             let found = match first {
                 Node::Station(_) => "station",
                 Node::Server(_) => "server",
@@ -196,7 +196,7 @@ impl Builder<'_> {
         true
     }
 
-    /// Reports a queue on the path of the data that cannot hold one packet: nothing would arrive.
+    /// Reports a queue on the path of the data that cannot hold a single packet, so that nothing would arrive.
     fn fits_the_queues(&mut self, flows: &Flows, path: &[Step]) -> bool {
         let (_, size) = full_packet(flows);
         for step in path {
@@ -228,7 +228,7 @@ impl Builder<'_> {
     }
 }
 
-/// A full packet of `flows`, with headers, and the key that says how large it is.
+/// The size of a full packet of `flows`, with headers, and the key that sets it.
 fn full_packet(flows: &Flows) -> (&'static str, Bytes) {
     match (&flows.workload, &flows.transport) {
         (Workload::Ping(ping), _) => ("ping.size", ping.size + Bytes(28)),

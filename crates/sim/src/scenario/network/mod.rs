@@ -15,19 +15,19 @@ use super::file::File;
 use super::space::is_ad_hoc;
 use crate::traffic::Direction;
 
-/// Stations, servers or flows in all; more are taken for a mistake.
+/// The most stations, servers or flows in total; a larger number is probably a mistake.
 const MOST: usize = 1_000_000;
 
 /// A node of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
-    /// An access point, by its place in [`Network::aps`].
+    /// An access point, by its index in [`Network::aps`].
     Ap(usize),
-    /// A station, by its place in [`Network::stations`].
+    /// A station, by its index in [`Network::stations`].
     Station(usize),
-    /// A server, by its place in [`Network::servers`].
+    /// A server, by its index in [`Network::servers`].
     Server(usize),
-    /// A router, by its place in the file.
+    /// A router, by its index in the file.
     Router(usize),
 }
 
@@ -36,7 +36,7 @@ pub enum Node {
 pub struct Member {
     /// Its name.
     pub name: String,
-    /// The place of its group in the file; zero for access points.
+    /// The index of its group in the file; zero for access points.
     pub group: usize,
 }
 
@@ -47,11 +47,11 @@ pub struct Wire {
     pub ends: [Node; 2],
     /// Rate.
     pub rate: BitRate,
-    /// Size of the token bucket, where the link is one.
+    /// Size of the token bucket, if the link has one.
     pub burst: Option<Bytes>,
     /// Delay, one way.
     pub delay: Duration,
-    /// Packets that wait for it, at either end.
+    /// The queue at either end.
     pub queue: queue::Settings,
 }
 
@@ -60,16 +60,16 @@ pub struct Wire {
 pub enum Step {
     /// Over the air.
     Air {
-        /// Who sends.
+        /// The sender.
         from: Node,
-        /// Who receives.
+        /// The receiver.
         to: Node,
     },
     /// Over a wired link.
     Wired {
-        /// Its place in [`Network::wires`].
+        /// Its index in [`Network::wires`].
         wire: usize,
-        /// Whether from its second end to its first.
+        /// Whether it leads from the second end to the first.
         reverse: bool,
     },
 }
@@ -79,18 +79,18 @@ pub enum Step {
 pub struct Flow {
     /// Its name, which also names its random streams.
     pub name: String,
-    /// The place of its group in the file.
+    /// The index of its group in the file.
     pub group: usize,
-    /// Its place among the flows of the group, and how many these are.
+    /// Its index among the flows of the group, and the number of these flows.
     pub place: (usize, usize),
-    /// Where data comes from.
+    /// The source of the data.
     pub from: Node,
-    /// Where data goes to.
+    /// The destination of the data.
     pub to: Node,
     /// Whether data goes up to or down from an access point.
     pub direction: Direction,
-    /// The way of the data; that of the ACKs is the same backwards. Where stations choose among access points, it is
-    /// that over the first: see [`Network::path`].
+    /// The path of the data; ACKs take the reverse path. If stations choose among access points, this is the path
+    /// through the first one: see [`Network::path`].
     pub path: Vec<Step>,
 }
 
@@ -119,14 +119,14 @@ fn member_name(group: &str, index: usize, count: usize) -> String {
     }
 }
 
-/// The nodes that a name stands for, and where it is declared.
+/// The nodes that a name stands for, and the place of its declaration.
 #[derive(Clone, Debug)]
 struct Named {
     nodes: Vec<Node>,
     place: Place,
 }
 
-/// Builds a network, and reports what is inconsistent.
+/// Builds a network and reports inconsistencies.
 struct Builder<'a> {
     file: &'a File,
     root: &'a Tree,
@@ -154,7 +154,7 @@ impl Network {
         builder.good.then_some(builder.network)
     }
 
-    /// The path with the fewest wired links when each station uses the access point that `ap_of` gives it.
+    /// The path with the fewest wired links, if each station uses the access point given by `ap_of`.
     #[must_use]
     pub fn path(&self, from: Node, to: Node, ap_of: &dyn Fn(usize) -> usize) -> Option<Vec<Step>> {
         let neighbours = neighbours(&self.wires);
@@ -174,7 +174,7 @@ impl Builder<'_> {
         self.reader.problem(&place, key, message, note);
     }
 
-    /// Registers the name of a node or group that is declared at `path`; reports one that is taken.
+    /// Registers the name of a node or group declared at `path`; reports a duplicate name.
     fn name(&mut self, name: &str, path: &str, nodes: Vec<Node>) {
         let place = self.place(path).unwrap_or_default();
         if let Some(before) = self.names.get(name) {
@@ -187,7 +187,7 @@ impl Builder<'_> {
         self.names.insert(name.to_owned(), Named { nodes, place });
     }
 
-    /// Reports a name that cannot stand in a path such as `stations.near.count`.
+    /// Reports a name that cannot be part of a path such as `stations.near.count`.
     fn check_name(&mut self, name: &str, path: &str) {
         let fit = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || !name.chars().all(fit) {
@@ -258,7 +258,7 @@ impl Builder<'_> {
         self.name(name, path, nodes);
     }
 
-    /// Checks the names in `space.paths`, and the size of `space.gains`.
+    /// Checks the names in `space.paths` and the size of `space.gains`.
     fn paths(&mut self) {
         let Some(space) = &self.file.space else { return };
         let nodes = self.network.aps.len() + self.network.stations.len();
@@ -290,7 +290,7 @@ impl Builder<'_> {
             "access point" => matches!(nodes, [Node::Ap(_), ..]),
             _ => true,
         };
-        // Groups first, their members where the name is near one of them.
+        // Suggest groups first, and their members if the name resembles one of them.
         let names: Vec<&str> =
             self.names.iter().filter(|(_, named)| is_wanted(&named.nodes)).map(|(name, _)| name.as_str()).collect();
         let groups: Vec<&str> = names.iter().filter(|name| self.is_declared(name)).copied().collect();
@@ -340,7 +340,7 @@ impl Builder<'_> {
                 self.problem(&format!("links[{index}].to"), "the link leads back to where it begins", "");
                 continue;
             }
-            // A group of access points has a link each.
+            // Each access point of a group has a link.
             for ends in from.iter().flat_map(|from| to.iter().map(|to| [*from, *to])) {
                 for node in ends {
                     if let Node::Server(server) = node {

@@ -1,4 +1,4 @@
-//! Paths through the network: breadth first over wired links, with the air at either end.
+//! Paths through the network: breadth-first search over wired links, with the air at either end.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,7 +19,7 @@ pub(super) fn neighbours(wires: &[Wire]) -> Neighbours {
     neighbours
 }
 
-/// The path between two nodes; `wired` finds its part over wired links, between the access points of stations.
+/// The path between two nodes; `wired` finds the part over wired links, between the access points of stations.
 pub(super) fn path(
     from: Node,
     to: Node,
@@ -41,7 +41,7 @@ pub(super) fn path(
     Some(steps)
 }
 
-/// The path with the fewest wired links; among equals the one whose links were declared first.
+/// The path with the fewest wired links; among several, the one whose links were declared first.
 pub(super) fn wired_path(start: Node, end: Node, neighbours: &Neighbours) -> Option<Vec<Step>> {
     let mut reached: BTreeMap<Node, Option<(Node, Step)>> = BTreeMap::from([(start, None)]);
     let mut queue = VecDeque::from([start]);

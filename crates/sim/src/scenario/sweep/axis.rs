@@ -1,4 +1,4 @@
-//! One axis of a sweep: paths and the values that they take.
+//! An axis of a sweep: paths and the values that they take.
 
 use std::ops::Range;
 
@@ -7,15 +7,15 @@ use super::decimal::{Decimal, geometric};
 use super::expression::Template;
 use super::split::{find, split, trim};
 
-/// Longer lists are a slip.
+/// A longer list is probably a mistake.
 const MOST_VALUES: usize = 1_000_000;
 
-/// What is wrong with a text, and where in it.
+/// An error in a text, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// What is wrong.
     pub message: String,
-    /// Where, in bytes of the text.
+    /// Its place, in bytes of the text.
     pub span: Range<usize>,
     /// What to write instead; may be empty.
     pub note: String,
@@ -27,38 +27,38 @@ impl Fault {
     }
 }
 
-/// A value.
+/// One value of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
-    /// As it would stand behind `--set`.
+    /// As written after `--set`.
     Plain(String),
-    /// It depends on other parameters.
+    /// A value that depends on other parameters.
     Template(Template),
 }
 
-/// Values that are drawn. Bounds have a unit in common, which may be none.
+/// A distribution from which values are drawn. The bounds share a unit, which may be empty.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Law {
     /// Uniform between two bounds.
     Uniform(f64, f64, String),
     /// The logarithm is uniform.
     LogUniform(f64, f64, String),
-    /// Each whole number from the one to the other with the same probability.
+    /// Whole numbers between two bounds, both included, with equal probability.
     Integers(i64, i64, String),
-    /// Each of these with the same probability.
+    /// One of these, with equal probability.
     Choice(Vec<String>),
 }
 
-/// What a path takes.
+/// The values that a path takes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// These, one after the other.
+    /// Each of these in turn.
     List(Vec<Item>),
-    /// One for each sample.
+    /// A new value for each sample.
     Drawn(Law),
 }
 
-/// A path and what it takes.
+/// A path and its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assignment {
     /// The path, as in `ap.queue.limit`.
@@ -67,21 +67,22 @@ pub struct Assignment {
     pub values: Values,
 }
 
-/// `PATH = VALUES`, several of them with `;` between: then the first values go together, the second, and so on.
+/// `PATH = VALUES`, possibly several joined by `;`: then the first values are used together, then the second, and so
+/// on.
 #[derive(Clone, Debug)]
 pub struct Axis {
     text: String,
-    /// Where messages say that it stands, as in `--vary`.
+    /// The origin named in messages, as in `--vary`.
     pub origin: String,
-    /// Paths and values; all lists are of the same length.
+    /// Paths and values; all lists have the same length.
     pub assignments: Vec<Assignment>,
 }
 
-/// `PATH = VALUE`, several of them with `;` between: one point.
+/// `PATH = VALUE`, possibly several joined by `;`: one point.
 #[derive(Clone, Debug)]
 pub struct Setting {
     text: String,
-    /// Where messages say that it stands.
+    /// The origin named in messages.
     pub origin: String,
     /// Paths and values.
     pub values: Vec<(String, Item)>,
@@ -100,15 +101,15 @@ impl PartialEq for Setting {
 }
 
 impl Axis {
-    /// Reads an axis; `origin` is where messages say that it stands.
+    /// Reads an axis; `origin` is the place named in messages.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The first error in the text.
     pub fn parse(text: &str, origin: &str) -> Result<Self, Fault> {
         <Self as Written>::parse(text, origin)
     }
 
-    /// As it was written.
+    /// The text as written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -122,16 +123,16 @@ impl Axis {
 }
 
 impl Setting {
-    /// As it was written.
+    /// The text as written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Reads a point; `origin` is where messages say that it stands.
+    /// Reads a point; `origin` is the place named in messages.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The first error in the text.
     pub fn parse(text: &str, origin: &str) -> Result<Self, Fault> {
         <Self as Written>::parse(text, origin)
     }
@@ -191,7 +192,7 @@ impl Written for Setting {
     }
 }
 
-/// Paths, and where what they take stands.
+/// The paths, and the spans of their values.
 fn pairs(text: &str, example: &str) -> Result<Vec<(String, Range<usize>)>, Fault> {
     let mut pairs = Vec::new();
     for part in split(text, 0..text.len(), ';')? {
@@ -243,7 +244,7 @@ fn item(text: &str, span: Range<usize>) -> Result<Item, Fault> {
     Ok(Item::Plain(part.to_owned()))
 }
 
-/// `2..20:2`, `10..100 ms:10`, `1..64:*2` as its values; nothing if it is no range.
+/// The values of a range such as `2..20:2`, `10..100 ms:10` or `1..64:*2`; `None` if it is not a range.
 fn range(text: &str, span: Range<usize>) -> Result<Option<Vec<String>>, Fault> {
     let part = &text[span.clone()];
     let Some((first, rest)) = Decimal::parse_start(part) else { return Ok(None) };
@@ -294,7 +295,7 @@ pub(super) fn with_unit(value: &impl ToString, unit: &str) -> String {
     if unit.is_empty() { value.to_string() } else { format!("{} {unit}", value.to_string()) }
 }
 
-/// `uniform(1 ms, 100 ms)` and its like; nothing if it is none of them.
+/// A distribution such as `uniform(1 ms, 100 ms)`; `None` if it is not one.
 fn law(text: &str, span: Range<usize>) -> Result<Option<Law>, Fault> {
     let part = &text[span.clone()];
     let Some((name, rest)) = part.split_once('(') else { return Ok(None) };

@@ -1,8 +1,8 @@
-//! Numbers as they are written, so that `0.1..0.5:0.1` has no 0.30000000000000004 in it.
+//! Exact decimal numbers, so that `0.1..0.5:0.1` does not contain 0.30000000000000004.
 
 use std::fmt;
 
-/// More digits behind the point than this are refused.
+/// The most digits after the decimal point.
 const MOST_DIGITS: u32 = 15;
 
 /// `units * 10^-digits`.
@@ -16,7 +16,8 @@ impl Decimal {
     /// One.
     pub const ONE: Self = Self { units: 1, digits: 0 };
 
-    /// Reads digits with an optional sign and point from the start of `text`; returns what follows, too.
+    /// Reads digits with an optional sign and decimal point from the start of `text`; also returns the rest of the
+    /// text.
     pub fn parse_start(text: &str) -> Option<(Self, &str)> {
         let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
         let whole = unsigned.len() - unsigned.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -43,13 +44,13 @@ impl Decimal {
         self.to_string().parse().expect("a decimal is a number")
     }
 
-    /// The same with at least so many digits behind the point.
+    /// The same number with at least `digits` digits after the decimal point.
     fn with(self, digits: u32) -> Self {
         let more = digits.saturating_sub(self.digits);
         Self { units: self.units * 10_i128.pow(more), digits: self.digits + more }
     }
 
-    /// `first`, `first + step`, ... up to `last`. Nothing if there are more than `most`.
+    /// `first`, `first + step`, ... up to `last`; `None` if there are more than `most` values.
     pub fn range(first: Self, last: Self, step: Self, most: usize) -> Option<Vec<Self>> {
         let digits = first.digits.max(last.digits).max(step.digits);
         let (first, last, step) = (first.with(digits).units, last.with(digits).units, step.with(digits).units);
@@ -76,14 +77,14 @@ impl fmt::Display for Decimal {
     }
 }
 
-/// `first`, `first * factor`, ... up to `last`, to 12 digits. Nothing if there are more than `most`, or no end.
+/// `first`, `first * factor`, ... up to `last`, to 12 digits; `None` if there are more than `most` values, or no end.
 pub fn geometric(first: f64, last: f64, factor: f64, most: usize) -> Option<Vec<f64>> {
     if !(first > 0.0 && last > 0.0 && factor > 0.0) || factor == 1.0 {
         return Some(Vec::new());
     }
     let mut values = Vec::new();
     let mut value = first;
-    // A last value that is meant is met in spite of rounding.
+    // The tolerance includes `last` in spite of rounding.
     while if factor > 1.0 { value <= last * (1.0 + 1e-9) } else { value >= last * (1.0 - 1e-9) } {
         if values.len() == most {
             return None;
@@ -94,7 +95,7 @@ pub fn geometric(first: f64, last: f64, factor: f64, most: usize) -> Option<Vec<
     Some(values)
 }
 
-/// `value` to so many significant digits.
+/// `value` rounded to this number of significant digits.
 pub fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }

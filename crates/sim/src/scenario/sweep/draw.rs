@@ -2,7 +2,7 @@
 //!
 //! Latin hypercube: M. D. McKay, R. J. Beckman and W. J. Conover, "A Comparison of Three Methods for Selecting Values
 //! of Input Variables in the Analysis of Output from a Computer Code", Technometrics 21(2), 1979. Every parameter draws
-//! from a stream of its own, so that a further one leaves the others as they were.
+//! from a stream of its own, so that adding one leaves the others unchanged.
 
 use wifair_engine::{Stream, stream};
 
@@ -10,10 +10,10 @@ use super::axis::with_unit;
 use super::decimal::rounded;
 use super::{Design, Law};
 
-/// Significant digits of values that are drawn: they stand in tables, and nobody needs more of chance.
+/// Significant digits of drawn values, which appear in tables.
 const DIGITS: usize = 6;
 
-/// `count` values of `path`.
+/// Draws `count` values for `path`.
 pub fn draw(law: &Law, path: &str, count: u32, design: Design, seed: u64) -> Vec<String> {
     let mut draws = stream(seed, "sample", path);
     let strata: Vec<u32> = match design {
@@ -40,7 +40,7 @@ fn shuffled(count: u32, draws: &mut Stream) -> Vec<u32> {
 }
 
 impl Law {
-    /// The value below which the law has probability `u`, in [0, 1).
+    /// The value below which the distribution has probability `u`, in [0, 1).
     fn at(&self, u: f64) -> String {
         match self {
             Self::Uniform(low, high, unit) => with_unit(&rounded(low + u * (high - low), DIGITS), unit),
@@ -68,8 +68,8 @@ mod tests {
         assert_eq!(strata, (0..50).collect::<Vec<_>>());
     }
 
-    /// Of 1000 independent draws into 50 strata each gets 20 on average, and chi squared has 49 degrees of freedom:
-    /// mean 49, standard deviation sqrt(2 * 49) = 9.9, so that 99 is five of them above.
+    /// Of 1000 independent draws into 50 strata each stratum gets 20 on average, and chi squared has 49 degrees of
+    /// freedom: mean 49, standard deviation sqrt(2 * 49) = 9.9, so 99 is five standard deviations above the mean.
     #[test]
     fn random_draws_are_uniform() {
         let law = Law::Integers(0, 49, String::new());

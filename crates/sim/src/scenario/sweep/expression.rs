@@ -1,8 +1,8 @@
 //! Values that depend on others: `{2 * stations.count} packets`.
 //!
-//! Braces hold numbers, names of parameters, `+ - * /`, parentheses, and `min`, `max`, `round`, `floor`, `ceil`,
-//! `sqrt`, `log2`. A quantity counts in its base unit: s, bit/s, bytes, dBm, dB, m, packets. A name alone stands for
-//! the value as it is written.
+//! Braces contain numbers, names of parameters, `+ - * /`, parentheses, and `min`, `max`, `round`, `floor`, `ceil`,
+//! `sqrt`, `log2`. A quantity is converted to its base unit: s, bit/s, bytes, dBm, dB, m, packets. A name alone stands
+//! for the value as written.
 
 use std::ops::Range;
 
@@ -32,14 +32,14 @@ enum Expression {
 
 const FUNCTIONS: [&str; 7] = ["min", "max", "round", "floor", "ceil", "sqrt", "log2"];
 
-/// Expressions that are longer are a slip; it also bounds how deep they nest.
+/// A longer expression is probably a mistake; the limit also bounds the nesting.
 const LONGEST: usize = 1000;
 
 impl Template {
     /// Reads `text[span]`.
     ///
     /// # Errors
-    /// A brace that is not closed, or what is no expression.
+    /// If a brace is not closed, or its contents are not an expression.
     pub fn parse(text: &str, span: Range<usize>) -> Result<Self, Fault> {
         let mut pieces = Vec::new();
         let mut at = span.start;
@@ -68,10 +68,10 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    /// The text with the values of its expressions; `value_of` gives what is written at a path.
+    /// The text with its expressions evaluated; `value_of` returns what is written at a path.
     ///
     /// # Errors
-    /// What is wrong, if a name stands for nothing or a number is needed where there is none.
+    /// A message if a name is unknown, or a number is needed where there is none.
     pub fn fill(&self, value_of: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
         let fill = |piece: &Piece| match piece {
             Piece::Text(text) => Ok(text.clone()),
@@ -124,7 +124,7 @@ fn look_up(name: &str, value_of: &dyn Fn(&str) -> Option<String>) -> Result<Stri
     value_of(name).ok_or_else(|| format!("`{name}` stands for no single value of the scenario"))
 }
 
-/// A value as a number, a quantity in its base unit: s, bit/s, bytes, packets, dBm, dB, m.
+/// A value as a number, quantities in their base unit: s, bit/s, bytes, packets, dBm, dB, m.
 #[must_use]
 pub fn number_of(text: &str) -> Option<f64> {
     let packets = || match Limit::parse(text) {
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(fill("{delay}").unwrap(), "20 ms");
     }
 
-    /// 8 Mb/s for 2 * 20 ms are 320000 bits, or 40000 bytes.
+    /// 8 Mb/s for 2 * 20 ms is 320000 bits, or 40000 bytes.
     #[test]
     fn quantities_count_in_base_units() {
         assert_eq!(fill("{round(rate * 2 * delay / 8)} B").unwrap(), "40000 B");

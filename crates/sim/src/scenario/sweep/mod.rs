@@ -1,4 +1,4 @@
-//! Sweeps: which scenarios come out of one, written as `[sweep]` in its file or as `--vary` on the command line.
+//! Sweeps: the scenarios derived from one, declared as `[sweep]` in its file or as `--vary` on the command line.
 //!
 //! ```text
 //! stations.count = 2..20:2                         a range; `:*2` multiplies
@@ -8,7 +8,7 @@
 //! ap.queue.limit = {2 * stations.count} packets    depends on another parameter
 //! ```
 //!
-//! A point is one combination. What it says is set like `--set`, so units and names are checked in one place.
+//! A point is one combination of values. They are set as by `--set`, so units and names are checked in one place.
 
 mod axis;
 mod decimal;
@@ -69,7 +69,7 @@ table! {
         pub tables: Vec<Kept> = vec![Kept::Flows];
     }
     check(sweep, at) {
-        // How often to draw may be said on the command line, and so may what to draw.
+        // The number of samples may still come from the command line, so this check assumes one where values are drawn.
         let drawn = sweep.vary.iter().any(Axis::is_drawn);
         let setup = Setup { samples: drawn.then_some(1), ..sweep.setup() };
         if let Err((fault, _)) = Plan::new(&setup) {
@@ -80,7 +80,7 @@ table! {
 }
 
 impl Sweep {
-    /// What of it says which points there are.
+    /// The part that determines the points.
     #[must_use]
     pub fn setup(&self) -> Setup {
         Setup {
@@ -93,13 +93,13 @@ impl Sweep {
     }
 }
 
-/// A text with a grammar of its own.
+/// A type with a text syntax of its own.
 trait Written: Sized + Clone + PartialEq {
-    /// Reads it; `origin` is where messages say that it stands.
+    /// Parses it; `origin` is the place named in messages.
     fn parse(text: &str, origin: &str) -> Result<Self, Fault>;
     /// The text.
     fn text(&self) -> &str;
-    /// What to write.
+    /// An example for messages.
     const EXAMPLE: &'static str;
 }
 

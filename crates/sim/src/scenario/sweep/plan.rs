@@ -1,4 +1,4 @@
-//! The points of a sweep, one by one: none is made before it is asked for.
+//! The points of a sweep; each is computed when requested.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use super::draw::draw;
 use super::{Axis, Design, Fault, Item, Setting};
 use crate::scenario::Scenario;
 
-/// More points are a slip.
+/// A larger number of points is probably a mistake.
 const MOST_POINTS: u64 = 10_000_000;
 
-/// What says which points there are.
+/// The parts of a sweep that determine its points.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Axes of the grid, the first one outermost.
+    /// Axes of the grid, the outermost first.
     pub axes: Vec<Axis>,
-    /// Points that are listed; each joins every point of the grid.
+    /// Listed points; each is combined with every point of the grid.
     pub points: Vec<Setting>,
-    /// How often to draw the parameters that have a distribution.
+    /// How many samples to draw of the parameters that have a distribution.
     pub samples: Option<u32>,
-    /// How the samples lie.
+    /// The sampling design.
     pub design: Design,
     /// Seed of the samples.
     pub sample_seed: u64,
@@ -30,22 +30,22 @@ pub struct Setup {
 /// A parameter that a point sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Where messages say that it stands.
+    /// The origin named in messages.
     pub origin: String,
     /// The path.
     pub path: String,
-    /// The value, as behind `--set`.
+    /// The value, as written after `--set`.
     pub value: String,
 }
 
-/// Points, in their order.
+/// The points of a sweep, in order.
 #[derive(Clone, Debug)]
 pub struct Plan {
     groups: Vec<Group>,
     count: u64,
 }
 
-/// Values that go together, row by row.
+/// Values that are used together, row by row.
 #[derive(Clone, Debug)]
 struct Group {
     rows: Vec<Vec<Cell>>,
@@ -58,14 +58,14 @@ struct Cell {
     item: Item,
 }
 
-/// A fault, and the number of the axis (or behind these, of the point) that it concerns.
+/// An error, and the number of the axis (or, counted after the axes, of the point) that it concerns.
 pub type PlanFault = (Fault, Option<usize>);
 
 impl Plan {
     /// The plan of a setup.
     ///
     /// # Errors
-    /// What of it does not fit together.
+    /// The first inconsistency.
     pub fn new(setup: &Setup) -> Result<Self, PlanFault> {
         let mut groups: Vec<Group> = Vec::new();
         let mut drawn: Option<usize> = None;
@@ -139,7 +139,7 @@ impl Plan {
         self.count
     }
 
-    /// Paths that are varied, each once.
+    /// The paths that are varied, each once.
     #[must_use]
     pub fn paths(&self) -> Vec<&str> {
         let mut paths: Vec<&str> = Vec::new();
@@ -151,14 +151,14 @@ impl Plan {
         paths
     }
 
-    /// What point `index` sets; the last group changes fastest. Names in expressions stand for what the point sets, or
-    /// else for what `base` says.
+    /// The settings of point `index`; the last group changes fastest. Names in expressions refer to the settings of the
+    /// point, or else to `base`.
     ///
     /// # Errors
-    /// An expression that cannot be worked out: the change with its text, and what is wrong.
+    /// An expression that cannot be evaluated: the change with its text, and the reason.
     ///
     /// # Panics
-    /// If there are not so many points.
+    /// If `index` is out of range.
     pub fn point(&self, index: u64, base: &Scenario) -> Result<Vec<Change>, (Change, String)> {
         assert!(index < self.count, "the plan has {} points", self.count);
         let mut rest = index;
@@ -193,13 +193,13 @@ impl Plan {
     }
 }
 
-/// A string of TOML without its quotes.
+/// A TOML string without its quotes.
 fn unquoted(text: &str) -> String {
     let inner = ['"', '\''].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote));
     inner.unwrap_or(text).to_owned()
 }
 
-/// The single value at a path; a list gives the element of that name, or what all of its elements agree on.
+/// The single value at a path. For a list: the element of that name, or the value common to all elements.
 fn look_up(plain: &Plain, path: &str) -> Option<String> {
     let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
     match plain {

@@ -1,16 +1,16 @@
-//! Cutting texts at separators that stand neither in quotes nor in brackets.
+//! Splits texts at separators outside quotes and brackets.
 
 use std::ops::Range;
 
 use super::Fault;
 
-/// Nothing sensible nests deeper.
+/// The deepest nesting accepted.
 const DEEPEST: usize = 64;
 
-/// The parts of `text[within]` between the separators, without the space around them.
+/// The parts of `text[within]` between the separators, without surrounding white space.
 ///
 /// # Errors
-/// A quote or bracket that has no partner, or nesting that is too deep.
+/// An unmatched quote or bracket, or nesting that is too deep.
 pub fn split(text: &str, within: Range<usize>, separator: char) -> Result<Vec<Range<usize>>, Fault> {
     let mut parts = Vec::new();
     let mut start = within.start;
@@ -24,22 +24,22 @@ pub fn split(text: &str, within: Range<usize>, separator: char) -> Result<Vec<Ra
     Ok(parts)
 }
 
-/// Where `wanted` first stands in `text[within]`.
+/// The first position of `wanted` in `text[within]`.
 ///
 /// # Errors
-/// As [`split`].
+/// As for [`split`].
 pub fn find(text: &str, within: Range<usize>, wanted: char) -> Result<Option<usize>, Fault> {
     Ok(outside(text, within)?.into_iter().find(|(_, c)| *c == wanted).map(|(at, _)| at))
 }
 
-/// Without the space around it.
+/// The span without surrounding white space.
 pub fn trim(text: &str, span: Range<usize>) -> Range<usize> {
     let part = &text[span.clone()];
     let start = span.start + (part.len() - part.trim_start().len());
     start..start + part.trim().len()
 }
 
-/// The characters of `text[within]` that stand neither in quotes nor in brackets.
+/// The characters of `text[within]` outside quotes and brackets.
 fn outside(text: &str, within: Range<usize>) -> Result<Vec<(usize, char)>, Fault> {
     let mut out = Vec::new();
     let mut open: Vec<(usize, char)> = Vec::new();

@@ -1,4 +1,4 @@
-//! When a point has enough seeds: `ci(jain_index) < 0.01`.
+//! Stopping rules: when a point has enough seeds, as in `ci(jain_index) < 0.01`.
 
 use std::fmt;
 
@@ -7,7 +7,8 @@ use wifair_config::hint;
 use super::{Fault, Written};
 use crate::record::{CellOutcome, Row as _};
 
-/// The half width of the 95 % interval of a figure's mean over the seeds is below a limit.
+/// A rule that is met when the half width of the 95 % confidence interval of a figure's mean over the seeds is below a
+/// limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StopRule {
     text: String,
@@ -53,7 +54,7 @@ impl StopRule {
     /// Reads a rule.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A message that says what is wrong.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         <Self as Written>::parse(text, "")
     }
@@ -65,7 +66,7 @@ impl fmt::Display for StopRule {
     }
 }
 
-/// The figure of that name, or the only one that begins with it; otherwise what there is.
+/// The figure with that name, or the only one that begins with it; otherwise an error that lists the figures.
 fn figure(name: &str) -> Result<&'static str, String> {
     let names: Vec<&'static str> = CellOutcome::COLUMNS.iter().map(|(name, _)| *name).collect();
     if let Some(same) = names.iter().find(|known| **known == name) {
