@@ -138,7 +138,11 @@ impl World {
             ends: match &owner.transport {
                 _ if owner.workload == Workload::Outside => Ends::Real,
                 Transport::Tcp { sender, receiver } => {
-                    Ends::Tcp { sender: Sender::new(sender, number), receiver: Receiver::new(receiver, number) }
+                    let mut sender = Sender::new(sender, number);
+                    if !self.short_paths {
+                        sender.take_no_short_path();
+                    }
+                    Ends::Tcp { sender, receiver: Receiver::new(receiver, number) }
                 }
                 Transport::Udp { .. } => Ends::Udp { draws: stream(self.seed, "udp", &owner.name), sent: 0 },
                 Transport::Ping { .. } => Ends::Ping { sent: 0 },

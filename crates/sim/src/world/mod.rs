@@ -108,6 +108,8 @@ pub struct World {
     observed: bool,
     /// Nobody does, and ways are laid out.
     fast_path: bool,
+    /// Senders take their short code path.
+    short_paths: bool,
     flows: Vec<Flow>,
     connections: Vec<Connection>,
     /// Connections that have ended, and when.

@@ -164,6 +164,7 @@ impl World {
             links,
             observed: !scheme_aps.is_empty(),
             fast_path: plan.fast_paths && scheme_aps.is_empty() && routing.is_none(),
+            short_paths: plan.fast_paths,
             scheme_aps,
             routing,
             routing_at_warm_up: Sent::default(),

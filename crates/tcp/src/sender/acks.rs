@@ -53,7 +53,9 @@ impl Sender {
             Some(s) => usual && s.acknowledge_in_order(now, packet),
         };
         if !in_order {
-            self.on_ack_selective(now, packet, window_changed);
+            if !usual || !self.on_ack_in_order(now, packet) {
+                self.on_ack_selective(now, packet, window_changed);
+            }
         } else if packet.ack > self.una {
             self.on_new_ack(now, packet);
         } else if self.max > self.una && !window_changed {

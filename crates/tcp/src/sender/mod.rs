@@ -8,6 +8,7 @@
 //! back to the first unacknowledged byte and sends on from there; `SYN` and `FIN` take no offset.
 
 mod acks;
+mod delivery;
 mod info;
 mod output;
 mod prr;
@@ -187,7 +188,7 @@ pub struct Sender {
     paces: bool,
     /// Segments that may leave with the last one, whatever pacing says of them.
     burst_left: u32,
-    /// Neither pacing nor timers of segments: what new data leaves is a matter of the windows alone.
+    /// Neither pacing nor Nagle's algorithm: what new data leaves is a matter of the windows alone.
     plain: bool,
     last_send: Time,
     /// The segment that is being timed ends here and left then; 0 for none.
@@ -290,7 +291,7 @@ impl Sender {
             pace_waits: false,
             burst_left: 0,
             paces,
-            plain: !paces && options.recovery != Recovery::Rack && !options.track_use && !options.nagle,
+            plain: !paces && !options.nagle,
             last_send: Time::ZERO,
             timed: 0,
             timed_at: Time::ZERO,
@@ -311,10 +312,16 @@ impl Sender {
                 ..Packet::default()
             },
             measures_each: options.timestamps || keeps_times,
-            annotates: options.timestamps || options.ecn || keeps_times || wants_sends,
+            annotates: options.ecn || keeps_times || wants_sends,
             options: *options,
             counts: Counts::default(),
         }
+    }
+
+    /// From now on nothing takes the short code path, which changes no result: for comparisons.
+    pub fn take_no_short_path(&mut self) {
+        self.plain = false;
+        self.refresh();
     }
 
     /// Opens the connection: a SYN becomes due, or data may leave at once where there is no handshake; then the
@@ -402,7 +409,10 @@ impl Sender {
         }
         match &self.selective {
             None => self.nxt > self.una && self.dup_acks == 0,
-            Some(s) => s.in_flight() > 0 && !s.has_lost() && self.phase == Phase::Open && self.nxt == self.max,
+            Some(s) => {
+                let is_calm = self.phase == Phase::Open && !self.reducing && !s.has_lost();
+                is_calm && s.in_flight() > 0 && self.nxt == self.max
+            }
         }
     }
 

@@ -30,10 +30,13 @@ impl Sender {
     /// Whether data waits for a full window, so that nothing leaves next. False also where [`Sender::poll`] has to find
     /// out.
     #[inline]
-    pub const fn is_held(&mut self) -> bool {
+    pub fn is_held(&mut self) -> bool {
         let held = self.run > 0 && !self.is_running();
         if held {
             self.window_limited = self.nxt + self.mss > self.reach;
+            if self.options.track_use {
+                self.note_use();
+            }
         }
         held
     }
@@ -45,10 +48,15 @@ impl Sender {
         *packet = self.full;
         packet.seq = self.nxt;
         self.nxt = end;
+        let mut is_probe_due = false;
         if let Some(s) = &mut self.selective {
             s.push(now, end, self.mss);
+            is_probe_due = s.is_probe_due(now);
         }
         self.note_segment(now, end, packet);
+        if is_probe_due {
+            self.arm_probe_after_new(now);
+        }
     }
 
     #[inline(never)]
@@ -314,11 +322,12 @@ impl Sender {
     pub(super) fn note_segment(&mut self, now: Time, end: u64, packet: &mut Packet) {
         let again = packet.seq < self.max;
         if again {
-            packet.flags |= flag::RETRANSMISSION;
-            self.counts.retransmissions += 1;
-            self.timed = 0;
+            self.note_retransmission(now, packet);
         } else if self.timed == 0 {
             (self.timed, self.timed_at) = (end, now);
+        }
+        if self.options.timestamps {
+            packet.ts_val = clock(now);
         }
         if self.annotates {
             self.annotate(now, end, again, packet);
@@ -327,17 +336,23 @@ impl Sender {
         self.last_send = now;
     }
 
-    /// Writes timestamp and ECN's bits into a data segment that ends at `end`, enters it in the list of times, and
-    /// tells the congestion control.
+    /// The same for one that was sent before.
+    #[inline(never)]
+    fn note_retransmission(&mut self, now: Time, packet: &mut Packet) {
+        packet.flags |= flag::RETRANSMISSION;
+        self.counts.retransmissions += 1;
+        self.timed = 0;
+        let seq = packet.seq;
+        if self.options.timestamps && seq == self.una && self.again.is_none_or(|(first, _)| first != seq) {
+            self.again = Some((seq, clock(now)));
+        }
+    }
+
+    /// Writes ECN's bits into a data segment that ends at `end`, enters it in the list of times, and tells the
+    /// congestion control.
     #[inline(never)]
     pub(super) fn annotate(&mut self, now: Time, end: u64, again: bool, packet: &mut Packet) {
         let seq = packet.seq;
-        if self.options.timestamps {
-            packet.ts_val = clock(now);
-            if again && seq == self.una && self.again.is_none_or(|(first, _)| first != seq) {
-                self.again = Some((seq, packet.ts_val));
-            }
-        }
         if self.options.ecn && !again {
             packet.flags |= if self.cwr { flag::ECT | flag::CWR } else { flag::ECT };
             self.cwr = false;

@@ -20,34 +20,11 @@ use std::ops::Range;
 
 use wifair_units::{Duration, Time};
 
+use super::delivery::Delivery;
 use super::rate::Rate;
 use super::segment::{Segment, mark};
 use crate::cc::RateSample;
 use crate::clock;
-
-/// What one ACK delivered.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Delivery {
-    /// The timestamp that the ACK echoes, where there are timestamps.
-    pub echo: Option<u32>,
-    /// Bytes, cumulatively or selectively acknowledged.
-    pub bytes: u64,
-    /// A segment arrived after one that had been sent later.
-    pub reordered: bool,
-    /// Segments newly acknowledged by SACK blocks.
-    pub sacked: u32,
-    /// Transmission times of segments that were sent once: the first and the last one delivered.
-    pub first_sent: Option<Time>,
-    /// See `first_sent`.
-    pub last_sent: Option<Time>,
-    /// Where the lowest of these ends.
-    pub once: Option<u64>,
-    /// A segment that was sent again is acknowledged cumulatively. What is acknowledged with it may have arrived long
-    /// ago, so its times of transmission measure nothing (Linux).
-    pub repaired: bool,
-    /// The ACK reports that a segment arrived twice (RFC 2883): that segment.
-    pub duplicate: Option<(u64, u64)>,
-}
 
 /// The transmission that was delivered last among those sent last (RFC 8985, section 5.3).
 #[derive(Clone, Copy, Debug, Default)]
@@ -299,6 +276,9 @@ impl Scoreboard {
     /// All before `una` has arrived.
     #[inline(never)]
     pub fn acknowledge(&mut self, now: Time, una: u64, min_rtt: Duration, delivery: &mut Delivery) {
+        if self.rate.is_none() {
+            self.acknowledge_unmarked(now, una, delivery);
+        }
         while let Some(&segment) = self.segments.front() {
             if segment.end > una {
                 if segment.start() < una {
@@ -319,6 +299,39 @@ impl Scoreboard {
             self.acknowledge_tail(now, una, min_rtt, delivery);
         }
         self.examined = self.examined.max(self.first);
+    }
+
+    /// The same for the first segments, as far as they were sent once and nothing more is known of them, where no
+    /// delivery rate is sampled. They left in order, so the first and the last of them say all that there is to say.
+    #[inline]
+    fn acknowledge_unmarked(&mut self, now: Time, una: u64, delivery: &mut Delivery) {
+        let Some(&first) = self.segments.front() else { return };
+        if self.timed && first.end <= self.rack.highest {
+            return; // it was overtaken
+        }
+        let (mut last, mut count, mut bytes) = (None, 0, 0);
+        while let Some(&segment) = self.segments.front()
+            && segment.end <= una
+            && segment.marks == 0
+        {
+            bytes += u64::from(segment.len);
+            count += 1;
+            last = Some(segment);
+            self.segments.pop_front();
+        }
+        let Some(last) = last else { return };
+        self.first += count;
+        self.in_flight -= bytes;
+        delivery.bytes += bytes;
+        if self.timed {
+            delivery.once = Some(delivery.once.map_or(first.end, |end| end.min(first.end)));
+            delivery.first_sent = Some(delivery.first_sent.map_or(first.sent, |sent| sent.min(first.sent)));
+            delivery.last_sent = Some(delivery.last_sent.map_or(last.sent, |sent| sent.max(last.sent)));
+            let rack = &mut self.rack;
+            (rack.sent, rack.end) = (rack.sent, rack.end).max((last.sent, last.end));
+            rack.rtt = now.saturating_since(last.sent);
+            rack.highest = last.end;
+        }
     }
 
     /// The same where the first segment is one of the tail.

@@ -10,8 +10,9 @@
 use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
 
+use super::delivery::Delivery;
 use super::prr::Prr;
-use super::scoreboard::{Delivery, Scoreboard};
+use super::scoreboard::Scoreboard;
 use super::{AckSummary, Phase, Sender, due};
 use crate::cc::CongestionControl;
 use crate::clock;
@@ -92,6 +93,20 @@ impl Selective {
         in_order
     }
 
+    /// Whether an ACK without SACK blocks changes nothing but what is acknowledged: all arrives in order, no probe is
+    /// out, and no timeout is examined.
+    #[inline]
+    fn is_calm(&self) -> bool {
+        self.scoreboard.is_in_order() && self.probe_end == 0 && self.forward == Forward::Off
+    }
+
+    /// Whether a segment of new data that leaves now arms the timer of a tail loss probe: the first one of an instant,
+    /// and the second on its way, which its receiver acknowledges at once.
+    #[inline]
+    pub fn is_probe_due(&self, now: Time) -> bool {
+        self.armed_at != now || self.probe_at == Time::NEVER || self.scoreboard.len() == 2
+    }
+
     /// A segment of `len` bytes of new data, up to `end`, leaves.
     #[inline]
     pub fn push(&mut self, now: Time, end: u64, len: u64) {
@@ -106,6 +121,33 @@ impl Selective {
 }
 
 impl Sender {
+    /// As [`Sender::on_ack_selective`] for an ACK of new data that is all there is to say: nothing is missing, and
+    /// nothing is done but to send new data. Returns false, and does nothing, where that is not so.
+    #[inline(never)]
+    pub(super) fn on_ack_in_order(&mut self, now: Time, packet: &Packet) -> bool {
+        let Some(mut s) = self.selective.take_if(|s| packet.sack[0] == (0, 0) && s.is_calm()) else { return false };
+        let acked = packet.ack - self.una;
+        let mut delivery = Delivery { echo: self.options.timestamps.then_some(packet.ts_ecr), ..Delivery::default() };
+        s.scoreboard.acknowledge(now, packet.ack, self.rtt.min(), &mut delivery);
+        self.una = packet.ack;
+        self.dup_acks = 0;
+        self.measure_selective(now, packet, acked, &delivery);
+        s.reorder_at = Time::NEVER;
+        let told = AckSummary {
+            acked,
+            delivered: delivery.bytes,
+            in_flight: s.scoreboard.in_flight(),
+            rate: s.scoreboard.rate_sample(now, delivery.bytes, self.rtt.min()),
+            ..AckSummary::default()
+        };
+        self.tell(now, packet, &told);
+        self.restart_timer(now, true);
+        self.arm_probe(now, &mut s, true);
+        self.selective = Some(s);
+        self.finish_without_fin();
+        true
+    }
+
     /// An ACK came in that is neither old nor for what was never sent.
     #[inline(never)]
     pub(super) fn on_ack_selective(&mut self, now: Time, packet: &Packet, window_changed: bool) {
@@ -416,17 +458,19 @@ impl Sender {
             }
         }
         let packet = self.segment_of(now, seq, len);
-        if new
-            && self
-                .selective
-                .as_ref()
-                .is_some_and(|s| s.armed_at != now || s.probe_at == Time::NEVER || s.scoreboard.len() == 2)
-            && let Some(mut s) = self.selective.take()
-        {
+        if new && self.selective.as_ref().is_some_and(|s| s.is_probe_due(now)) {
+            self.arm_probe_after_new(now);
+        }
+        packet
+    }
+
+    /// A segment of new data has left for which [`Selective::is_probe_due`] holds.
+    #[inline(never)]
+    pub(super) fn arm_probe_after_new(&mut self, now: Time) {
+        if let Some(mut s) = self.selective.take() {
             self.arm_probe(now, &mut s, true);
             self.selective = Some(s);
         }
-        packet
     }
 
     /// What the window lets leave now, in bytes.

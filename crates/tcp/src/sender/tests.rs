@@ -196,6 +196,52 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+    /// The short code path changes nothing: the same segments leave at the same times, and windows and estimates
+    /// end the same.
+    #[test]
+    fn the_short_path_changes_nothing(
+        settings in any_settings(),
+        track_use in any::<bool>(),
+        segments in 1_u64..400,
+        fates in prop::collection::vec((0_u8..200, 0_u64..100), 0..600),
+        mbps in prop::sample::select(vec![1, 20]),
+    ) {
+        let total = segments * 1000 + 300;
+        let fates = std::rc::Rc::new(fates);
+        let outcome = |short: bool| {
+            let fates = fates.clone();
+            let ends = ends(&format!("{settings}\ntrack_use = {track_use}"));
+            let mut pipe = Pipe::new(ends, BitRate::from_mbps(mbps), Duration::from_millis(20)).with_script(move |o| {
+                match fates.get(usize::try_from(o.n).expect("few packets")) {
+                    Some((0..5, _)) => Fate::LOST,
+                    Some((5..8, extra)) => Fate { detour: Duration::from_millis(*extra), ..Fate::ARRIVES },
+                    Some((8..10, _)) => Fate { copies: 2, ..Fate::ARRIVES },
+                    Some((10..15, _)) => Fate { marked: o.forward, ..Fate::ARRIVES },
+                    _ => Fate::ARRIVES,
+                }
+            });
+            if !short {
+                pipe.sender.take_no_short_path();
+            }
+            pipe.sender.open(Time::ZERO);
+            pipe.sender.supply(total / 2);
+            pipe.run(Time::ZERO + Duration::from_millis(1500));
+            pipe.sender.supply(total - total / 2);
+            pipe.sender.close();
+            pipe.run(seconds(20_000));
+            let Pipe { sender, log, acks, now, .. } = &pipe;
+            let end = format!("{now:?} {:?} {:?} {:?} {:?}", sender.cwnd(), sender.ssthresh(), sender.rtt(), sender.counts());
+            (log.iter().chain(acks).map(|packet| format!("{packet:?}")).collect::<Vec<_>>(), end)
+        };
+        let ((short, short_end), (long, long_end)) = (outcome(true), outcome(false));
+        let first = short.iter().zip(&long).find(|(short, long)| short != long);
+        prop_assert!(first.is_none(), "{first:?}");
+        prop_assert_eq!((short.len(), short_end), (long.len(), long_end));
+    }
+}
+
 /// What a test may do to a sender.
 #[derive(Clone, Debug)]
 enum Act {
