@@ -78,26 +78,29 @@ impl Fifo {
         Some((id, packet))
     }
 
-    /// Removes the first packet at or after position `from` that `is_to` accepts, unless it is longer than `room`
-    /// bytes. Returns the position at which the search ended: that of the packet found (now of its successor), or the
-    /// length of the line if there is none.
+    /// Hands out the packets from place `from` on that `is_to` chooses, one after the other. `take` gets each that is
+    /// not longer than `room` bytes, and returns how long the next may be, or none for enough. Returns the place of
+    /// the packet that was too long, or of what comes next.
     #[inline]
-    pub fn take_for(
+    pub fn take_each_for(
         &mut self,
         from: usize,
-        room: u64,
+        mut room: Option<u64>,
         is_to: impl Fn(&Packet) -> bool,
         packets: &Packets,
-    ) -> (usize, Option<PacketId>) {
+        mut take: impl FnMut(PacketId, &Packet) -> Option<u64>,
+    ) -> usize {
         let mut place = from.min(self.line.len());
-        while let Some(&id) = self.line.get(place) {
+        while let Some(longest) = room
+            && let Some(&id) = self.line.get(place)
+        {
             let packet = &packets[id];
             if !is_to(packet) {
                 place += 1;
                 continue;
             }
             let size = packet.bytes().0;
-            if size > room {
+            if size > longest {
                 break;
             }
             if place == 0 {
@@ -106,9 +109,9 @@ impl Fifo {
                 self.line.remove(place);
             }
             self.room.leave(size);
-            return (place, Some(id));
+            room = take(id, packet);
         }
-        (place, None)
+        place
     }
 
     /// The room of a drop-tail queue, in which every accepted packet stays and is sent in order; `None` for drop-head.
@@ -158,7 +161,12 @@ impl Discipline for Fifo {
         packets: &mut Packets,
         _dropped: &mut Dropped,
     ) -> Option<PacketId> {
-        self.take_for(0, room, is_to, packets).1
+        let mut taken = None;
+        self.take_each_for(0, Some(room), is_to, packets, |id, _| {
+            taken = Some(id);
+            None
+        });
+        taken
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use wifair_packet::Packets;
 use wifair_units::Time;
 
-use super::{Edcaf, Edcafs};
+use super::{Edcaf, Edcafs, note_arrival};
 use crate::fast::SaturatedSource;
 
 /// Packets that wait where a source is left to its queue: with fewer it would soon be taken out of it again.
@@ -81,12 +81,7 @@ impl Edcafs {
         let Some(source) = source else { return };
         let arrived = &mut self.arrived;
         waiting.change_fifo(|fifo| {
-            source.enqueue_arrivals_with(end, fifo, packets, |id, time| {
-                if arrived.len() <= id.index() {
-                    arrived.resize(id.index() + 1, Time::ZERO);
-                }
-                arrived[id.index()] = time;
-            });
+            source.enqueue_arrivals_with(end, fifo, packets, |id, time| note_arrival(arrived, id, time));
         });
     }
 }

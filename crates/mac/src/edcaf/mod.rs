@@ -369,6 +369,33 @@ impl Edcafs {
         self.ap_queues[ap].set(now, waiting, is_full);
     }
 
+    /// As [`Edcafs::enqueue`] where nothing follows from it: the category has something to send, and its queue is one
+    /// FIFO with room. Returns false, and does nothing, where that is not so.
+    #[inline]
+    pub(crate) fn append(
+        &mut self,
+        now: Time,
+        station: u32,
+        category: usize,
+        id: PacketId,
+        packets: &mut Packets,
+    ) -> bool {
+        let Station { is_legacy, ap, .. } = self.stations[station as usize];
+        let packet = &mut packets[id];
+        let category = if is_legacy { AccessCategory::Be.index() } else { category };
+        let index = self.index(station, self.classifier.place(packet, category));
+        let contender = &mut self.contenders[index];
+        let is_simple = self.aggregation.as_ref().is_some_and(|rules| !rules.count_in_flight);
+        let is_taken = is_simple && contender.task.is_some() && contender.waiting.append(id, packet);
+        if is_taken {
+            note_arrival(&mut self.arrived, id, now);
+            if ap.is_some() {
+                self.read_gauge(now, station as usize);
+            }
+        }
+        is_taken
+    }
+
     /// `station` gets a packet to send; `category` is the place of its category where its kind does not decide. The
     /// place of the category among all, whether it looked for something to send, for it had nothing, and whether it has
     /// something now.
@@ -389,10 +416,7 @@ impl Edcafs {
         let index = self.index(station, self.classifier.place(packet, category));
         let contender = &mut self.contenders[index];
         if let Some(rules) = &self.aggregation {
-            if self.arrived.len() <= id.index() {
-                self.arrived.resize(id.index() + 1, Time::ZERO);
-            }
-            self.arrived[id.index()] = now;
+            note_arrival(&mut self.arrived, id, now);
             if rules.count_in_flight && contender.waiting.len() + contender.in_flight() >= contender.limit {
                 dropped.push((id, Cause::Overflow));
                 return (index, false, false);
@@ -541,6 +565,15 @@ impl Edcafs {
     pub(crate) fn has_block_ack(&self) -> bool {
         self.aggregation.as_ref().is_some_and(|rules| rules.max_ampdu.0 > 0)
     }
+}
+
+/// A packet has come into its queue.
+#[inline]
+fn note_arrival(arrived: &mut Vec<Time>, id: PacketId, now: Time) {
+    if arrived.len() <= id.index() {
+        arrived.resize(id.index() + 1, Time::ZERO);
+    }
+    arrived[id.index()] = now;
 }
 
 /// Rate of control frames that precede data: one that all stations can read.

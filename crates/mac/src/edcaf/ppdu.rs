@@ -103,6 +103,12 @@ impl Ppdu {
         self.mpdus.iter().filter(|mpdu| !mpdu.is_spoilt).map(|mpdu| mpdu.number)
     }
 
+    /// How many MPDUs arrive, if all do and follow one another from sequence number `first` on.
+    pub fn run_from(&self, first: u64) -> Option<u64> {
+        let (count, last) = (self.mpdus.len() as u64, self.mpdus.last()?.number);
+        (self.spoilt == 0 && self.mpdus[0].number == first && last + 1 == first + count).then_some(count)
+    }
+
     /// Whether anything arrives.
     pub fn is_read(&self) -> bool {
         self.spoilt < self.mpdus.len().max(1)
@@ -204,33 +210,35 @@ struct Grown {
 #[derive(Clone, Copy, Debug)]
 struct Growing {
     psdu: u64,
+    /// Where a further subframe would begin.
+    next: u64,
     limit: u64,
     min_subframe: u64,
-    /// Where the last subframe began.
-    last: u64,
     mpdus: usize,
 }
 
 impl Growing {
-    /// Where a further subframe would begin.
-    fn next(&self) -> u64 {
-        if self.mpdus == 0 { 0 } else { self.psdu.max(self.last + self.min_subframe).next_multiple_of(4) }
+    const fn new(limit: u64, min_subframe: u64) -> Self {
+        Self { psdu: 0, next: 0, limit, min_subframe, mpdus: 0 }
     }
 
     /// Where a subframe would begin behind one of `length` bytes.
+    #[inline]
     fn after(&self, length: u64) -> u64 {
-        let start = self.next();
-        (start + DELIMITER + length).max(start + self.min_subframe).next_multiple_of(4)
+        let end = (self.next + DELIMITER + length).max(self.next + self.min_subframe);
+        (end + 3) & !3 // subframes begin at multiples of four bytes
     }
 
     /// Whether a further MPDU of `length` bytes fits; the first always does.
+    #[inline]
     fn fits(&self, length: u64) -> bool {
-        self.mpdus == 0 || self.next() + DELIMITER + length <= self.limit
+        self.mpdus == 0 || self.next + DELIMITER + length <= self.limit
     }
 
+    #[inline]
     fn add(&mut self, length: u64) {
-        self.last = self.next();
-        self.psdu = self.last + DELIMITER + length;
+        self.psdu = self.next + DELIMITER + length;
+        self.next = self.after(length);
         self.mpdus += 1;
     }
 }
@@ -271,7 +279,7 @@ impl Edcafs {
             (grown.growing, grown.number)
         } else {
             ppdu.begin(to, if to == BROADCAST { Purpose::Broadcast } else { Purpose::Single });
-            (Growing { psdu: 0, limit, min_subframe, last: 0, mpdus: 0 }, window.origin())
+            (Growing::new(limit, min_subframe), window.origin())
         };
         loop {
             if number == window.next()
@@ -280,27 +288,30 @@ impl Edcafs {
                 && let Some(rules) = aggregation
             {
                 // From here on each packet that waits makes an MPDU.
-                while window.has_room()
-                    && let Some(room) = limit.checked_sub(growing.next() + DELIMITER + overhead + llc)
-                    && let Some(id) = waiting.dequeue_for(now, to, room, packets, dropped, next_hops)
-                {
+                let behind = DELIMITER + overhead + llc;
+                let room = |growing: &Growing, window: &Window| {
+                    if window.has_room() { limit.checked_sub(growing.next + behind) } else { None }
+                };
+                let first_room = room(&growing, window);
+                waiting.dequeue_each_for(now, to, first_room, packets, dropped, next_hops, |id, packet, dropped| {
                     let expires = rules.expiry(id, &self.arrived);
                     if expires <= now {
                         dropped.push((id, Cause::Early));
-                        continue;
+                        return room(&growing, window);
                     }
-                    let length = frame_length(&self.access.timing, &packets[id], routing_overhead).0;
+                    let length = frame_length(&self.access.timing, packet, routing_overhead).0;
                     let fits = growing.fits(length);
                     let mut mpdu = Mpdu::new(id, length, expires);
                     mpdu.attempts = u8::from(fits);
                     window.push(mpdu);
                     if !fits {
-                        break;
+                        return None;
                     }
                     growing.add(length);
                     ppdu.take_in(number, growing.psdu, 1, expires);
                     number += 1;
-                }
+                    room(&growing, window)
+                });
                 break;
             }
             // The last MPDU of the window may grow into an A-MSDU: whether it does shows when the next one begins.
@@ -314,7 +325,7 @@ impl Edcafs {
                 } else {
                     let is_last = number < window.next();
                     let start =
-                        if is_last { growing.after(u64::from(window.mpdu(number).length)) } else { growing.next() };
+                        if is_last { growing.after(u64::from(window.mpdu(number).length)) } else { growing.next };
                     limit.checked_sub(start + DELIMITER + overhead + llc)
                 };
                 let Some(room) = room else { break };

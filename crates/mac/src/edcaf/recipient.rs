@@ -89,6 +89,8 @@ impl Edcafs {
         let was_blocked = window.blocked_since().is_some();
         if ppdu.is_request() {
             window.request(now, &self.chain, &mut self.released);
+        } else if let Some(count) = window.expected().and_then(|first| ppdu.run_from(first)) {
+            window.receive_run(count, &self.chain, &mut self.released);
         } else {
             for number in ppdu.read() {
                 window.receive(now, number, &self.chain, &mut self.released);

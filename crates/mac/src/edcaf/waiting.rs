@@ -112,7 +112,19 @@ impl Waiting {
         self.queues.iter().filter(|queue| !queue.is_empty()).map(|queue| queue.asked_again(now)).min()
     }
 
-    /// A packet comes; `next_hops` tells to which station.
+    /// A packet comes to the one queue, if it is FIFO and has room; whether it did.
+    #[inline]
+    pub fn append(&mut self, id: PacketId, packet: &mut Packet) -> bool {
+        let [Queue::Fifo(fifo)] = &mut self.queues[..] else { return false };
+        let fits = fifo.has_room(packet.size);
+        if fits {
+            fifo.append(id, packet);
+            (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
+        }
+        fits
+    }
+
+    /// A packet comes; `next_hops` tells to whom it goes.
     #[inline]
     pub fn enqueue(
         &mut self,
@@ -122,15 +134,10 @@ impl Waiting {
         dropped: &mut Dropped,
         next_hops: NextHops<'_>,
     ) {
-        if let [Queue::Fifo(fifo)] = &mut self.queues[..]
-            && fifo.has_room(packets[id].size)
-        {
-            fifo.append(id, &mut packets[id]);
-            (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
-            return;
+        if !self.append(id, &mut packets[id]) {
+            let to = next_hops.of(&packets[id]);
+            self.enqueue_to(now, id, to, packets, dropped);
         }
-        let to = next_hops.of(&packets[id]);
-        self.enqueue_to(now, id, to, packets, dropped);
     }
 
     /// The same where the receiver counts, or packets may be dropped.
@@ -168,9 +175,39 @@ impl Waiting {
         None
     }
 
-    /// The next packet for the receiver `to`, as far as the discipline can tell, if it is surely not longer than `room`
-    /// bytes; `next_hops` tells to whom a packet goes.
+    /// The next packets for the receiver `to`, as far as the discipline can tell, one after the other: `take` gets each
+    /// that is surely not longer than `room` bytes, and says how long the next may be, none for enough. `next_hops`
+    /// tells to whom a packet goes.
     #[inline]
+    #[allow(clippy::too_many_arguments)]
+    pub fn dequeue_each_for(
+        &mut self,
+        now: Time,
+        to: u32,
+        mut room: Option<u64>,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+        next_hops: NextHops<'_>,
+        mut take: impl FnMut(PacketId, &Packet, &mut Dropped) -> Option<u64>,
+    ) {
+        let [Queue::Fifo(fifo)] = &mut self.queues[..] else {
+            while let Some(longest) = room
+                && let Some(id) = self.dequeue_from_others(now, to, longest, packets, dropped, next_hops)
+            {
+                room = take(id, &packets[id], dropped);
+            }
+            return;
+        };
+        if room.is_some() {
+            let from = if self.looked.0 == to { self.looked.1 } else { 0 };
+            let is_to = |packet: &Packet| next_hops.of(packet) == to;
+            let place = fifo.take_each_for(from, room, is_to, packets, |id, packet| take(id, packet, dropped));
+            self.looked = (to, place);
+            (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
+        }
+    }
+
+    /// The next packet for the receiver `to`, if there is one that is surely not longer than `room` bytes.
     pub fn dequeue_for(
         &mut self,
         now: Time,
@@ -180,13 +217,11 @@ impl Waiting {
         dropped: &mut Dropped,
         next_hops: NextHops<'_>,
     ) -> Option<PacketId> {
-        let [Queue::Fifo(fifo)] = &mut self.queues[..] else {
-            return self.dequeue_from_others(now, to, room, packets, dropped, next_hops);
-        };
-        let from = if self.looked.0 == to { self.looked.1 } else { 0 };
-        let (place, taken) = fifo.take_for(from, room, |packet| next_hops.of(packet) == to, packets);
-        self.looked = (to, place);
-        (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
+        let mut taken = None;
+        self.dequeue_each_for(now, to, Some(room), packets, dropped, next_hops, |id, _, _| {
+            taken = Some(id);
+            None
+        });
         taken
     }
 

@@ -343,6 +343,24 @@ impl Window {
         }
     }
 
+    /// Whether the recipient holds nothing and waits for an MPDU that it has not passed over: its sequence number.
+    pub fn expected(&self) -> Option<u64> {
+        (self.buffered == 0).then_some(self.released)
+    }
+
+    /// So many MPDUs arrive without error, the first of which is [expected](Window::expected).
+    #[inline]
+    pub fn receive_run(&mut self, count: u64, chain: &Chain, released: &mut Released) {
+        let to = self.to;
+        for number in self.released..self.released + count {
+            let mpdu = self.mpdu_mut(number);
+            mpdu.state |= RECEIVED;
+            mpdu.hand_up(to, chain, released);
+        }
+        self.released += count;
+        self.blocked_since = None;
+    }
+
     /// An MPDU has arrived that is not the next, or behind which others wait.
     fn hold(&mut self, now: Time, number: u64, chain: &Chain, released: &mut Released) {
         if number < self.released {

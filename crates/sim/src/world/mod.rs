@@ -514,6 +514,11 @@ impl World {
                 Kind::Routing => AccessCategory::Be.index(),
                 _ => self.connections.get(flow).map_or(0, |connection| connection.category),
             };
+            if let Channel::General(general) = channel
+                && general.append(self.now, from, category, id, &mut self.packets)
+            {
+                return;
+            }
             channel.offer_in(self.now, from, category, id, &mut self.packets, &mut self.dropped, next_hops)
         } else {
             channel.offer(self.now, from, id, &mut self.packets, &mut self.dropped, next_hops)

@@ -254,6 +254,24 @@ impl WiredLink {
         self.let_go(horizon, id)
     }
 
+    /// Takes in a packet like the one that was put on the link before it in the same instant, if it waits as that one
+    /// does and arrives at once: when it will arrive.
+    #[inline]
+    pub(super) fn send_alike(&mut self, horizon: Time, packet: &mut Packet) -> Option<Time> {
+        let Order::Arrival(Waiting { room, last, .. }) = &mut self.order else { return None };
+        let is_alike = last.count > 0 && last.end == self.free_at && last.size == packet.size;
+        let free_at = self.free_at + last.air;
+        let arrival = free_at + self.delay;
+        let fits = is_alike && self.next == Time::NEVER && arrival < horizon && room.fits(packet.size.into());
+        fits.then(|| {
+            room.enter(packet);
+            last.count += 1;
+            last.end = free_at;
+            self.free_at = free_at;
+            arrival
+        })
+    }
+
     /// A packet has been sent when the link becomes free.
     #[inline(always)]
     fn let_go(&mut self, horizon: Time, id: PacketId) -> Departure {

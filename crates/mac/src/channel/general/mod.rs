@@ -213,6 +213,12 @@ impl GeneralChannel {
         has_looked
     }
 
+    /// As [`GeneralChannel::offer_in`] where nothing follows from it; false if more does, and then nothing is done.
+    #[inline]
+    pub fn append(&mut self, now: Time, station: u32, category: usize, id: PacketId, packets: &mut Packets) -> bool {
+        self.edcafs.append(now, station, category, id, packets)
+    }
+
     /// Finds what a contender sends next, if there is anything.
     fn load(
         &mut self,

@@ -162,8 +162,13 @@ impl World {
         let mut id = first;
         let mut arrived = 0;
         let departure = loop {
-            packets[id].hop += 1;
-            let departure = wire.send(*now, *horizon, id, packets, dropped);
+            let packet = &mut packets[id];
+            packet.hop += 1;
+            let alike = if arrived > 0 { wire.send_alike(*horizon, packet) } else { None };
+            let departure = match alike {
+                Some(time) => Departure::Arrives(time),
+                None => wire.send(*now, *horizon, id, packets, dropped),
+            };
             let Departure::Arrives(time) = departure else { break departure };
             arrived += 1;
             packets.release(id);
