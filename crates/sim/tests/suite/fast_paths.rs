@@ -167,13 +167,18 @@ impl Side<'_> {
         (0..self.scenario.network.flows.len()).map(|flow| run.world().counters(flow)).collect()
     }
 
-    /// The results as text, events left out, which are steps of the program; and the records of frames.
+    /// The results as text, and the records of frames. Events are left out, which are steps of the program, and the
+    /// numbers of packets, which are places in memory.
     fn results(&self) -> (String, Vec<String>) {
         let mut run = self.start();
         run.advance(run.end());
         let mut records = vec![];
         for (tap, _) in run.world().aired() {
-            records.extend(tap.frames().iter().map(|frame| format!("{frame:?}, heard by {:?}", tap.hearers(frame))));
+            records.extend(tap.frames().iter().map(|frame| {
+                let mut nameless = *frame;
+                nameless.id = None;
+                format!("{nameless:?}, heard by {:?}", tap.hearers(frame))
+            }));
             records.extend(tap.backoffs().iter().map(|backoff| format!("{backoff:?}")));
         }
         (format!("{:#?}", Outcome { events: 0, ..run.outcome() }), records)
