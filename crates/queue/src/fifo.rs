@@ -78,40 +78,41 @@ impl Fifo {
         Some((id, packet))
     }
 
-    /// Hands out the packets from place `from` on that `is_to` chooses, one after the other. `take` gets each that is
-    /// not longer than `room` bytes, and returns how long the next may be, or none for enough. Returns the place of
-    /// the packet that was too long, or of what comes next.
-    #[inline]
-    pub fn take_each_for(
+    /// Hands out the first packet from place `from` on that `is_to` chooses, if there is one and it is not longer than
+    /// `room` bytes. Returns the place of that packet, behind the last if there is none; when it was handed out that of
+    /// the next.
+    #[inline(always)]
+    pub fn take_for<'a>(
         &mut self,
         from: usize,
-        mut room: Option<u64>,
+        room: u64,
         is_to: impl Fn(&Packet) -> bool,
-        packets: &Packets,
-        mut take: impl FnMut(PacketId, &Packet) -> Option<u64>,
-    ) -> usize {
-        let mut place = from.min(self.line.len());
-        while let Some(longest) = room
-            && let Some(&id) = self.line.get(place)
-        {
+        packets: &'a Packets,
+    ) -> (usize, Option<(PacketId, &'a Packet)>) {
+        let mut place = from;
+        while let Some(&id) = self.line.get(place) {
             let packet = &packets[id];
-            if !is_to(packet) {
-                place += 1;
-                continue;
+            if is_to(packet) {
+                let size = packet.bytes().0;
+                if size > room {
+                    break;
+                }
+                if place == 0 {
+                    self.line.pop_front();
+                } else {
+                    self.remove(place);
+                }
+                self.room.leave(size);
+                return (place, Some((id, packet)));
             }
-            let size = packet.bytes().0;
-            if size > longest {
-                break;
-            }
-            if place == 0 {
-                self.line.pop_front();
-            } else {
-                self.line.remove(place);
-            }
-            self.room.leave(size);
-            room = take(id, packet);
+            place += 1;
         }
-        place
+        (place.min(self.line.len()), None)
+    }
+
+    #[inline(never)]
+    fn remove(&mut self, place: usize) {
+        self.line.remove(place);
     }
 
     /// The room of a drop-tail queue, in which every accepted packet stays and is sent in order; `None` for drop-head.
@@ -161,12 +162,7 @@ impl Discipline for Fifo {
         packets: &mut Packets,
         _dropped: &mut Dropped,
     ) -> Option<PacketId> {
-        let mut taken = None;
-        self.take_each_for(0, Some(room), is_to, packets, |id, _| {
-            taken = Some(id);
-            None
-        });
-        taken
+        self.take_for(0, room, is_to, packets).1.map(|(id, _)| id)
     }
 
     #[inline]

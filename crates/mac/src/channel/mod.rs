@@ -108,12 +108,6 @@ impl Channel {
         }
     }
 
-    /// See [`SharedChannel::fast_offer`]: what only the fast channel does.
-    #[inline(always)]
-    pub fn fast_offer(&mut self, station: u32, id: PacketId, packets: &mut Packets) -> bool {
-        if let Self::Shared(cell) = self { cell.fast_offer(station, id, packets) } else { false }
-    }
-
     /// Goes on at the time of [`Channel::next`], which is `now`, and then on and on before `bound`, until something was
     /// received or lost. Moves `now`, and returns how many steps were taken. Packets that were given up at a retry
     /// limit are added to `retry_limit_drops` with their sender.

@@ -289,15 +289,14 @@ impl Edcafs {
             {
                 // From here on each packet that waits makes an MPDU.
                 let behind = DELIMITER + overhead + llc;
-                let room = |growing: &Growing, window: &Window| {
-                    if window.has_room() { limit.checked_sub(growing.next + behind) } else { None }
-                };
-                let first_room = room(&growing, window);
-                waiting.dequeue_each_for(now, to, first_room, packets, dropped, next_hops, |id, packet, dropped| {
+                while window.has_room()
+                    && let Some(room) = limit.checked_sub(growing.next + behind)
+                    && let Some((id, packet)) = waiting.dequeue_for(now, to, room, packets, dropped, next_hops)
+                {
                     let expires = rules.expiry(id, &self.arrived);
                     if expires <= now {
                         dropped.push((id, Cause::Early));
-                        return room(&growing, window);
+                        continue;
                     }
                     let length = frame_length(&self.access.timing, packet, routing_overhead).0;
                     let fits = growing.fits(length);
@@ -305,13 +304,12 @@ impl Edcafs {
                     mpdu.attempts = u8::from(fits);
                     window.push(mpdu);
                     if !fits {
-                        return None;
+                        break;
                     }
                     growing.add(length);
                     ppdu.take_in(number, growing.psdu, 1, expires);
                     number += 1;
-                    room(&growing, window)
-                });
+                }
                 break;
             }
             // The last MPDU of the window may grow into an A-MSDU: whether it does shows when the next one begins.
@@ -329,13 +327,14 @@ impl Edcafs {
                     limit.checked_sub(start + DELIMITER + overhead + llc)
                 };
                 let Some(room) = room else { break };
-                let Some(id) = waiting.dequeue_for(now, to, room, packets, dropped, next_hops) else { break };
+                let next = waiting.dequeue_for(now, to, room, packets, dropped, next_hops);
+                let Some((id, packet)) = next else { break };
                 let expires = rules.expiry(id, &self.arrived);
                 if expires <= now {
                     dropped.push((id, Cause::Early));
                     continue;
                 }
-                let length = frame_length(&self.access.timing, &packets[id], routing_overhead).0;
+                let length = frame_length(&self.access.timing, packet, routing_overhead).0;
                 if !has_msdus || !window.append(id, length - overhead, overhead, rules, &mut self.chain) {
                     window.push(Mpdu::new(id, length, expires));
                 }

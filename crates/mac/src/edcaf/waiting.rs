@@ -19,7 +19,7 @@ pub(crate) struct Waiting {
     /// Receivers for which something waits, in turn, and whether each is among them.
     turns: VecDeque<usize>,
     has_turn: Vec<bool>,
-    /// Packets in all queues, and how many of these are full.
+    /// Packets in all queues, and how many of these are full; not kept where there is a single FIFO.
     len: usize,
     full: usize,
     /// In the one FIFO for all receivers no packet to this receiver stands before this place.
@@ -49,6 +49,7 @@ impl Waiting {
     }
 
     /// The queue, if it is the only one, and FIFO.
+    #[inline]
     pub fn one_fifo(&self) -> Option<&Fifo> {
         if let [Queue::Fifo(fifo)] = &self.queues[..] { Some(fifo) } else { None }
     }
@@ -57,7 +58,6 @@ impl Waiting {
     pub fn change_fifo(&mut self, change: impl FnOnce(&mut Fifo)) {
         if let [Queue::Fifo(fifo)] = &mut self.queues[..] {
             change(fifo);
-            (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
         }
     }
 
@@ -84,18 +84,21 @@ impl Waiting {
     /// Packets inside.
     #[inline]
     pub fn len(&self) -> usize {
-        self.len
+        self.one_fifo().map_or(self.len, Fifo::len)
     }
 
     /// Whether a queue is full.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.full > 0
+        self.one_fifo().map_or(self.full > 0, Fifo::is_full)
     }
 
-    /// Does something to one of several queues, and keeps account of what is inside.
+    /// Does something to one of the queues, and keeps account of what is inside, where that is not a single FIFO.
     #[inline]
     fn change<T>(&mut self, index: usize, change: impl FnOnce(&mut Queue) -> T) -> T {
+        if let [queue @ Queue::Fifo(_)] = &mut self.queues[..] {
+            return change(queue);
+        }
         let queue = &mut self.queues[index];
         let (len, full) = (queue.len(), queue.is_full());
         let result = change(queue);
@@ -119,7 +122,6 @@ impl Waiting {
         let fits = fifo.has_room(packet.size);
         if fits {
             fifo.append(id, packet);
-            (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
         }
         fits
     }
@@ -175,57 +177,30 @@ impl Waiting {
         None
     }
 
-    /// The next packets for the receiver `to`, as far as the discipline can tell, one after the other: `take` gets each
-    /// that is surely not longer than `room` bytes, and says how long the next may be, none for enough. `next_hops`
-    /// tells to whom a packet goes.
-    #[inline]
-    #[allow(clippy::too_many_arguments)]
-    pub fn dequeue_each_for(
-        &mut self,
-        now: Time,
-        to: u32,
-        mut room: Option<u64>,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-        mut take: impl FnMut(PacketId, &Packet, &mut Dropped) -> Option<u64>,
-    ) {
-        let [Queue::Fifo(fifo)] = &mut self.queues[..] else {
-            while let Some(longest) = room
-                && let Some(id) = self.dequeue_from_others(now, to, longest, packets, dropped, next_hops)
-            {
-                room = take(id, &packets[id], dropped);
-            }
-            return;
-        };
-        if room.is_some() {
-            let from = if self.looked.0 == to { self.looked.1 } else { 0 };
-            let is_to = |packet: &Packet| next_hops.of(packet) == to;
-            let place = fifo.take_each_for(from, room, is_to, packets, |id, packet| take(id, packet, dropped));
-            self.looked = (to, place);
-            (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
-        }
-    }
-
-    /// The next packet for the receiver `to`, if there is one that is surely not longer than `room` bytes.
-    pub fn dequeue_for(
+    /// The next packet for the receiver `to`, as far as the discipline can tell, if it is surely not longer than `room`
+    /// bytes; `next_hops` tells to whom a packet goes.
+    #[inline(always)]
+    pub fn dequeue_for<'a>(
         &mut self,
         now: Time,
         to: u32,
         room: u64,
-        packets: &mut Packets,
+        packets: &'a mut Packets,
         dropped: &mut Dropped,
         next_hops: NextHops<'_>,
-    ) -> Option<PacketId> {
-        let mut taken = None;
-        self.dequeue_each_for(now, to, Some(room), packets, dropped, next_hops, |id, _, _| {
-            taken = Some(id);
-            None
-        });
+    ) -> Option<(PacketId, &'a Packet)> {
+        let [Queue::Fifo(fifo)] = &mut self.queues[..] else {
+            let id = self.dequeue_from_others(now, to, room, packets, dropped, next_hops)?;
+            return Some((id, &packets[id]));
+        };
+        let from = if self.looked.0 == to { self.looked.1 } else { 0 };
+        let (place, taken) = fifo.take_for(from, room, |packet| next_hops.of(packet) == to, packets);
+        self.looked = (to, place);
         taken
     }
 
     /// The same for any queue but a single FIFO.
+    #[inline(never)]
     fn dequeue_from_others(
         &mut self,
         now: Time,

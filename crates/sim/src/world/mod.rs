@@ -482,7 +482,12 @@ impl World {
         match self.hops[hop as usize] {
             Hop::Air { channel, from, .. } => {
                 let index = usize::from(channel);
-                if !self.channels[index].fast_offer(from, id, &mut self.packets) {
+                let is_taken = match &mut self.channels[index] {
+                    Channel::Shared(cell) => cell.fast_offer(from, id, &mut self.packets),
+                    Channel::General(_) => self.append(index, from, id),
+                    Channel::Spatial(_) => false,
+                };
+                if !is_taken {
                     self.offer(index, from, id);
                 }
             }
@@ -501,6 +506,16 @@ impl World {
         }
     }
 
+    /// A station of a channel with categories gets a packet, if it has something to send and nothing follows from that.
+    /// Returns whether it does.
+    #[inline(never)]
+    fn append(&mut self, index: usize, from: u32, id: PacketId) -> bool {
+        let Channel::General(general) = &mut self.channels[index] else { return false };
+        let packet = &self.packets[id];
+        let Some(connection) = self.connections.get(packet.flow as usize) else { return false };
+        packet.kind != Kind::Routing && general.append(self.now, from, connection.category, id, &mut self.packets)
+    }
+
     #[inline(never)]
     fn offer(&mut self, index: usize, from: u32, id: PacketId) {
         if self.lazy_links.is_on && self.lazy_links.lead_to(index, from) {
@@ -514,11 +529,6 @@ impl World {
                 Kind::Routing => AccessCategory::Be.index(),
                 _ => self.connections.get(flow).map_or(0, |connection| connection.category),
             };
-            if let Channel::General(general) = channel
-                && general.append(self.now, from, category, id, &mut self.packets)
-            {
-                return;
-            }
             channel.offer_in(self.now, from, category, id, &mut self.packets, &mut self.dropped, next_hops)
         } else {
             channel.offer(self.now, from, id, &mut self.packets, &mut self.dropped, next_hops)

@@ -204,6 +204,9 @@ impl GeneralChannel {
         dropped: &mut Dropped,
         next_hops: NextHops<'_>,
     ) -> bool {
+        if self.append(now, station, category, id, packets) {
+            return false;
+        }
         let (index, has_looked, is_loaded) =
             self.edcafs.enqueue(now, station, category, id, packets, dropped, next_hops);
         if is_loaded {
