@@ -1,4 +1,4 @@
-//! Schemes of the access point, as packets pass it.
+//! Applies the schemes of access points to passing packets.
 
 use wifair_ap::{Passage, Request, Schemes, Toward, Verdict};
 use wifair_packet::{Kind, PacketId, flag};
@@ -17,14 +17,14 @@ pub(super) struct ApWithSchemes {
 }
 
 impl World {
-    /// Tells the schemes on the way of a flow of a connection that will pass.
+    /// Announces a new connection to the schemes on the path of its flow.
     pub(super) fn introduce(&mut self, flow: usize, connection: u32) {
         if let Some(watch) = &mut self.watch {
             watch.identify(flow, connection);
         }
         let (mss, scale) = match &self.flows[flow].transport {
             Transport::Tcp { sender, receiver } => (sender.options.mss, receiver.window_scale),
-            // Of connections of real programs each packet says it: see `pass_schemes`.
+            // Packets of real programs carry these values themselves: see `pass_schemes`.
             _ if self.flows[flow].workload == Workload::Outside => (0, 0),
             _ => return,
         };
@@ -33,8 +33,8 @@ impl World {
         }
     }
 
-    /// Shows a packet that has made a hop to the schemes of the access point that it has reached, if it has reached
-    /// one. Returns whether it goes on.
+    /// Passes a packet that has made a hop to the schemes, if it has reached an access point. Returns whether it is
+    /// forwarded.
     pub(super) fn pass_schemes(&mut self, id: PacketId) -> bool {
         let here = self.packets[id].hop as usize;
         for index in 0..self.scheme_aps.len() {
@@ -77,7 +77,7 @@ impl World {
         true
     }
 
-    /// The schemes' timers.
+    /// Runs the timers of the schemes that are due.
     pub(super) fn advance_schemes(&mut self) {
         for index in 0..self.scheme_aps.len() {
             if self.scheme_aps[index].schemes.next() <= self.now {
@@ -87,12 +87,12 @@ impl World {
         }
     }
 
-    /// When a scheme has something to do.
+    /// When the next timer of a scheme is due.
     pub(super) fn next_scheme(&self) -> Time {
         self.scheme_aps.iter().map(|scheme_ap| scheme_ap.schemes.next()).min().unwrap_or(Time::NEVER)
     }
 
-    /// Does what the schemes of an access point ask for.
+    /// Carries out the requests of an access point's schemes.
     #[allow(clippy::cast_possible_truncation)]
     fn answer_schemes(&mut self, index: usize) {
         while let Some(request) = self.scheme_aps[index].schemes.take_request() {
@@ -119,7 +119,7 @@ impl World {
         self.next_events.set(CONTROL, self.next_control());
     }
 
-    /// The hop by which the way that starts at `start` leaves the access point in this direction.
+    /// The hop on the path from `start` by which packets leave the access point in this direction.
     fn leaves_ap(&self, start: usize, scheme_ap: &ApWithSchemes, toward: Toward) -> Option<usize> {
         let path = self.hops[start..].iter().take_while(|hop| **hop != Hop::End);
         let here = |channel: u16, station: u32| usize::from(channel) == scheme_ap.channel && station == scheme_ap.ap;
@@ -135,7 +135,7 @@ impl World {
         .map(|position| start + position)
     }
 
-    /// An echo has reached the end that it was sent to, and goes back by the other way.
+    /// Returns an echo that has reached its end by the reverse path.
     pub(super) fn turn_echo(&mut self, id: PacketId) {
         let packet = &mut self.packets[id];
         debug_assert_eq!(packet.kind, Kind::Icmp);
@@ -146,7 +146,7 @@ impl World {
         }
         packet.flags |= flag::ACK;
         let connection = &self.connections[packet.flow as usize];
-        // The ways of a flow lie one behind the other, the forward one first.
+        // The paths of a flow are stored one after the other, the forward one first.
         packet.hop = if packet.hop < connection.reverse { connection.reverse } else { connection.forward };
         if self.watch.is_some() {
             self.watch_launch(id);

@@ -1,4 +1,4 @@
-//! Flows, their connections, and the sessions that these carry.
+//! Flows, their connections, and the sessions carried by connections.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use super::sessions::{SessionLog, Sessions};
 use super::users::Users;
 use super::{Task, World};
 
-/// One flow of the scenario: the connections that carry its data one after the other, or side by side.
+/// One flow of the scenario, and the connections that carry its data one after the other or side by side.
 #[derive(Debug)]
 pub(super) struct Flow {
     pub(super) name: String,
@@ -25,30 +25,31 @@ pub(super) struct Flow {
     pub(super) reverse: u32,
     pub(super) transport: Transport,
     pub(super) workload: Workload,
-    /// The place of its packets' access category.
+    /// Index of its packets' access category.
     pub(super) category: usize,
-    /// Its connections, those that have ended too as long as their packets may be about. The first is the flow's own.
+    /// Its connections; a closed one is kept as long as its packets may still be in the network. The first is the
+    /// flow's own.
     pub(super) connections: VecDeque<u32>,
-    /// Counters of connections whose number has been given to another.
+    /// Counters of connections whose number has been reused.
     pub(super) retired: FlowCounters,
     pub(super) at_warm_up: FlowCounters,
-    /// Round-trip times that its senders measured.
+    /// Round-trip times measured by its senders.
     pub(super) rtt: Delays,
-    /// From the sender's network layer to the receiver's, retransmissions counted from their own sending.
+    /// One-way delay from the sender's network layer to the receiver's; a retransmission counts from its own sending.
     pub(super) one_way: Delays,
-    /// Of the datagrams of a UDP flow.
+    /// Jitter of the datagrams of a UDP flow.
     pub(super) jitter: Jitter,
     /// Sessions not yet due.
     pub(super) waiting: Schedule,
-    /// Sessions that are over, as far as their connections do not hold them.
+    /// Finished sessions that no connection holds any more.
     pub(super) log: SessionLog,
     pub(super) users: Option<Box<Users>>,
-    /// The medium and station that it starts from, if no other packets enter that queue and nobody looks at them.
+    /// The channel and station of its source, if no other packets use that queue and no one observes them.
     pub(super) alone_at: Option<(usize, u32)>,
-    /// A source of bursts that pauses.
+    /// Whether its bursty source is in a pause.
     pub(super) silent: bool,
     pub(super) stopped: bool,
-    /// When its application begins, and when it falls silent.
+    /// When its application starts and stops.
     pub(super) start: Time,
     pub(super) stop: Time,
 }
@@ -57,7 +58,7 @@ pub(super) struct Flow {
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) flow: u32,
-    /// The place of its packets' access category.
+    /// Index of its packets' access category.
     pub(super) category: usize,
     pub(super) forward: u32,
     pub(super) reverse: u32,
@@ -65,9 +66,9 @@ pub(super) struct Connection {
     pub(super) counters: FlowCounters,
     pub(super) cwnd: TimeMean,
     pub(super) sessions: Option<Box<Sessions>>,
-    /// It is to be given up when its transfer is done.
+    /// Whether it is closed when its transfer is done.
     pub(super) single: bool,
-    /// The user of a web flow who awaits what it carries.
+    /// The user of a web flow who waits for its data.
     pub(super) user: Option<u32>,
     pub(super) ended: bool,
 }
@@ -87,20 +88,20 @@ pub(super) enum Ends {
     Ping {
         sent: u64,
     },
-    /// Real programs.
+    /// Real programs, outside the simulation.
     Real,
 }
 
-/// The number of a connection is given to another no sooner than this after its end, when all its packets are gone:
-/// twice the maximum segment lifetime as stacks have it (RFC 9293, section 3.6.1, has 4 minutes).
+/// The number of a connection is reused no earlier than this after its end, when all its packets are gone: twice the
+/// maximum segment lifetime as implemented in stacks (RFC 9293, section 3.6.1, has 4 minutes).
 const TIME_WAIT: Duration = Duration::from_secs(60);
 
-/// Sessions that a connection holds before those that are over go to the log of its flow.
+/// Sessions that a connection holds before finished ones are moved to the log of its flow.
 const MOST_ON_CONNECTION: usize = 1000;
 
-/// Memory of a connection, with its timers and what its ends keep of segments on their way [B]: for estimates.
+/// Memory of a connection, with its timers and its ends' records of segments in flight [B]; used by estimates.
 pub const CONNECTION_BYTES: usize = size_of::<Connection>() + size_of::<Sessions>() + 400;
-/// For how long it is kept when it has ended.
+/// How long it is kept after its end.
 pub const CONNECTION_KEPT: Duration = TIME_WAIT;
 
 /// Headers of IPv4 and ICMP (RFC 791, RFC 792), in bytes.
@@ -115,7 +116,7 @@ impl World {
         )
     }
 
-    /// A further connection of a flow, under a number that is free.
+    /// Adds a connection to a flow, under a free number.
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn add_connection(&mut self, flow: usize) -> usize {
         let free = self.ended.front().is_some_and(|(ended, _)| self.now - *ended >= TIME_WAIT);
@@ -164,13 +165,13 @@ impl World {
         index
     }
 
-    /// What a connection counted goes to its flow; its number is free.
+    /// Adds the counters of a connection to its flow and frees its number.
     fn retire(&mut self, index: usize) {
         let connection = &mut self.connections[index];
         refresh(connection);
         let flow = &mut self.flows[connection.flow as usize];
         flow.retired.add(&connection.counters);
-        // Connections end about in the order in which they began.
+        // Connections end roughly in the order in which they began, so the search is short.
         if let Some(place) = flow.connections.iter().position(|number| *number as usize == index) {
             flow.connections.remove(place);
         }
@@ -181,7 +182,7 @@ impl World {
         }
     }
 
-    /// Keeps the log of a flow's sessions bounded.
+    /// Moves finished sessions to the flow's log, which bounds memory.
     fn settle_sessions(&mut self, flow: usize) {
         let Flow { log, connections, .. } = &mut self.flows[flow];
         if !log.is_full() {
@@ -193,7 +194,7 @@ impl World {
         log.settle(oldest, self.warm_up, connections.len());
     }
 
-    /// A packet has reached the other end of its connection.
+    /// Handles a packet that has reached the other end of its connection.
     #[inline]
     pub(super) fn arrive(&mut self, id: PacketId) {
         match self.packets[id].kind {
@@ -204,7 +205,7 @@ impl World {
         }
     }
 
-    /// A segment has reached the receiver. Its ACK, where it has one, takes its place in the arena.
+    /// Handles a segment that has reached the receiver. Its ACK, if any, reuses its slot in the arena.
     #[inline(never)]
     pub(super) fn take_segment(&mut self, id: PacketId) {
         let packet = &mut self.packets[id];
@@ -236,8 +237,8 @@ impl World {
         }
     }
 
-    /// A segment has reached the receiver, whose ACK is written, if there is one; another may be due, or sessions are
-    /// followed.
+    /// Finishes the handling of a segment at the receiver: sends the ACK already written, if any, and further ACKs that
+    /// are due, and updates sessions.
     #[inline(never)]
     fn end_segment(&mut self, ack: Option<PacketId>, index: usize) {
         let connection = &mut self.connections[index];
@@ -252,7 +253,7 @@ impl World {
         }
     }
 
-    /// An ACK has reached the sender. The segment that it lets go, where there is one, takes its place in the arena.
+    /// Handles an ACK that has reached the sender. The segment that it releases, if any, reuses its slot in the arena.
     #[inline(never)]
     fn take_ack(&mut self, id: PacketId) {
         let packet = &mut self.packets[id];
@@ -284,7 +285,7 @@ impl World {
         }
     }
 
-    /// An echo request has reached the other end, or its reply has come back.
+    /// Handles an echo request that has reached the other end, or a reply that has returned.
     #[inline(never)]
     fn take_ping(&mut self, id: PacketId) {
         let packet = &mut self.packets[id];
@@ -306,7 +307,7 @@ impl World {
         self.launch(id, hop);
     }
 
-    /// Sends an echo request and sets the timer for the next; the caller looks at the timers.
+    /// Sends an echo request and sets the timer for the next; the caller must reschedule the timers.
     pub(super) fn send_ping(&mut self, index: usize) {
         let now = self.now;
         let connection = &mut self.connections[index];
@@ -329,7 +330,7 @@ impl World {
         self.timers.set(2 * index, next);
     }
 
-    /// A datagram has reached the other end.
+    /// Handles a datagram that has reached the other end.
     #[inline(never)]
     fn take_datagram(&mut self, id: PacketId) {
         match self.connections[self.packets[id].flow as usize].ends {
@@ -345,7 +346,7 @@ impl World {
         }
     }
 
-    /// Sends what a sender may send now, and notes how far it has come.
+    /// Sends what a sender may send now, and records its progress.
     #[inline(never)]
     pub(super) fn pump(&mut self, index: usize) {
         loop {
@@ -376,14 +377,14 @@ impl World {
         }
     }
 
-    /// A connection has carried what it was opened for.
+    /// Ends a connection that has carried its transfer.
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn end_connection(&mut self, index: usize) {
         self.connections[index].ended = true;
         self.ended.push_back((self.now, index as u32));
     }
 
-    /// Sends the ACKs that a receiver has to send now.
+    /// Sends the ACKs that a receiver must send now.
     #[inline(never)]
     pub(super) fn acknowledge(&mut self, index: usize) {
         loop {
@@ -400,7 +401,7 @@ impl World {
         }
     }
 
-    /// Sends a datagram and sets the timer for the next; the caller looks at the timers.
+    /// Sends a datagram and sets the timer for the next; the caller must reschedule the timers.
     pub(super) fn send_datagram(&mut self, index: usize) {
         let now = self.now;
         let connection = &mut self.connections[index];
@@ -457,7 +458,7 @@ impl World {
         self.enter_session(flow);
     }
 
-    /// The application of a flow falls silent: what it handed down before is still carried.
+    /// Stops the application of a flow: data already passed down is still carried.
     pub(super) fn stop(&mut self, flow: usize) {
         self.flows[flow].stopped = true;
         self.detach_source_of(flow);
@@ -469,7 +470,7 @@ impl World {
         }
     }
 
-    /// Puts the next session of a flow on the agenda.
+    /// Schedules the next session of a flow.
     #[allow(clippy::cast_possible_truncation)]
     fn enter_session(&mut self, flow: usize) {
         if let Some((start, _)) = self.flows[flow].waiting.peek() {
@@ -477,7 +478,7 @@ impl World {
         }
     }
 
-    /// A session is due: on the flow's connection its bytes queue behind those of the sessions before.
+    /// Starts a session that is due: on the flow's connection its bytes queue behind those of earlier sessions.
     pub(super) fn session(&mut self, flow: usize) {
         let Some((start, Bytes(length))) = self.flows[flow].waiting.next() else { return };
         self.enter_session(flow);
@@ -505,7 +506,7 @@ impl World {
         self.pump(index);
     }
 
-    /// Opens a connection for one session, which `user` awaits if anybody does.
+    /// Opens a connection for one session; `user` waits for it, if given.
     pub(super) fn open_for(&mut self, flow: usize, start: Time, length: u64, user: Option<u32>) {
         let index = self.add_connection(flow);
         let connection = &mut self.connections[index];
@@ -521,7 +522,7 @@ impl World {
 }
 
 impl Flow {
-    /// A datagram took so long from its source to its destination.
+    /// Records the one-way delay of a datagram.
     #[inline]
     pub(super) fn took(&mut self, delay: Duration) {
         self.jitter.add(delay.as_nanos().cast_signed());
@@ -530,7 +531,7 @@ impl Flow {
 }
 
 impl Connection {
-    /// Notes how far the sender has come that has sent what it may send now. Returns when its timer is to go off.
+    /// Records the progress of a sender that has sent all it may. Returns when its timer is due.
     #[inline(always)]
     fn rest(&mut self, now: Time) -> Time {
         let Ends::Tcp { sender, .. } = &self.ends else { return Time::NEVER };
@@ -541,33 +542,33 @@ impl Connection {
         sender.deadline()
     }
 
-    /// Whether the connection has carried what it was opened for, and that was not known.
+    /// Whether the connection has carried its transfer, and this was not known before.
     fn is_over(&self, deadline: Time) -> bool {
         let Ends::Tcp { sender, .. } = &self.ends else { return false };
         !self.ended && sender.una() == sender.supplied() && deadline == Time::NEVER
     }
 
-    /// Notes how far the receiver has come. Returns the user who awaited what is complete now.
+    /// Records the progress of the receiver. Returns the user who was waiting for what is now complete.
     fn follow_receiver(&mut self, now: Time) -> Option<u32> {
         let (Some(sessions), Ends::Tcp { receiver, .. }) = (&mut self.sessions, &self.ends) else { return None };
         if sessions.follow_receiver(now, receiver.delivered()) { self.user } else { None }
     }
 }
 
-/// The datagram of a flow that comes `sent` bytes behind the first one, on connection number `index`.
+/// The datagram of a flow at offset `sent`, on connection number `index`.
 #[inline]
 #[allow(clippy::cast_possible_truncation)]
 pub(super) fn datagram(flow: &Flow, index: usize, sent: u64, payload: u16, size: u16) -> Packet {
     Packet { seq: sent, flow: index as u32, hop: flow.forward, payload, size, kind: Kind::Udp, ..Packet::default() }
 }
 
-/// Apart from what each ACK does: without timestamps there is a sample in a round trip.
+/// Kept out of the code for each ACK: without timestamps there is only one sample per round trip.
 #[inline(never)]
 fn count_rtt(flow: &mut Flow, rtt: Duration) {
     flow.rtt.add(rtt);
 }
 
-/// Brings the counters of a connection up to date that its ends keep, or that follow from others.
+/// Updates the counters of a connection that its ends keep, or that follow from others.
 pub(super) fn refresh(connection: &mut Connection) {
     let counters = &mut connection.counters;
     match &connection.ends {

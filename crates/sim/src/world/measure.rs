@@ -1,5 +1,5 @@
-//! What is measured while a world runs: counters that only grow, read at the start of the measurement and at its
-//! end, and distributions that begin anew when the warm-up is over.
+//! Measurements of a running world: counters that only grow, read at the start and the end of the measured time, and
+//! distributions that are reset after the warm-up.
 
 use wifair_metrics::Histogram;
 use wifair_packet::Kind;
@@ -18,7 +18,7 @@ pub enum Loss {
     RetryLimit,
     /// Dropped by a scheme of an access point.
     Scheme,
-    /// Pushed out while it waited for a way to its destination.
+    /// Pushed out of a station's buffer while it waited for a route to its destination.
     NoRoute,
 }
 
@@ -35,8 +35,8 @@ impl Loss {
 pub struct FlowCounters {
     /// Data packets handed down, retransmissions included.
     pub data_sent: u64,
-    /// Hops over the air of data packets that were lost later, or, with routing by announcements, of all. Those of
-    /// packets that arrived follow from the way.
+    /// Air hops of data packets that were lost later or, with dynamic routing, of all. The air hops of packets that
+    /// arrived follow from their path.
     pub air_hops: u64,
     /// ACK packets handed down.
     pub acks_sent: u64,
@@ -59,7 +59,7 @@ pub struct FlowCounters {
 }
 
 impl FlowCounters {
-    /// A data packet has reached the other end.
+    /// Counts a data packet that has reached the other end.
     #[inline]
     pub(super) fn arrive(&mut self, payload: u16) {
         self.data_arrived += 1;
@@ -71,7 +71,7 @@ impl FlowCounters {
         losses[loss as usize] += 1;
     }
 
-    /// Adds what another connection counted.
+    /// Adds the counts of another connection.
     pub(super) fn add(&mut self, other: &Self) {
         let Self {
             data_sent,
@@ -101,7 +101,7 @@ impl FlowCounters {
         }
     }
 
-    /// What has been counted since `earlier`.
+    /// The counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let minus = |now: &[u64; Loss::COUNT], then: &[u64; Loss::COUNT]| std::array::from_fn(|i| now[i] - then[i]);
@@ -121,12 +121,12 @@ impl FlowCounters {
     }
 }
 
-/// Delays of one flow: those since the warm-up, and the shortest of the whole run.
+/// The delays of one flow: a histogram since the warm-up, and the minimum of the whole run.
 #[derive(Clone, Debug)]
 pub struct Delays {
     /// Since the warm-up.
     pub measured: Histogram,
-    /// The shortest before it.
+    /// The minimum during the warm-up.
     shortest: Duration,
 }
 
@@ -142,13 +142,13 @@ impl Delays {
         self.measured.add(delay);
     }
 
-    /// The warm-up is over.
+    /// Ends the warm-up.
     pub(super) fn restart(&mut self) {
         self.shortest = self.shortest_of_all();
         self.measured.clear();
     }
 
-    /// The shortest of the whole run: what the way takes when nothing else is on it. NaN if there was none.
+    /// The minimum of the whole run, in seconds: the delay of the path without load. NaN without samples.
     #[must_use]
     pub fn idle_s(&self) -> f64 {
         let shortest = self.shortest_of_all();
@@ -178,7 +178,7 @@ impl TimeMean {
     #[inline]
     #[allow(clippy::cast_precision_loss)]
     pub(super) fn set(&mut self, now: Time, level: f64) {
-        let nanos = (now - self.since).as_nanos().cast_signed(); // one instruction where an unsigned number takes six
+        let nanos = (now - self.since).as_nanos().cast_signed(); // signed conversion is one instruction, not six
         self.integral += self.level * (nanos as f64 * 1e-9);
         self.since = now;
         self.level = level;
@@ -188,7 +188,7 @@ impl TimeMean {
         *self = Self { since: now, began: now, level: self.level, integral: 0.0 };
     }
 
-    /// The mean until `now`; the level where no time has passed.
+    /// The mean until `now`; the current level if no time has passed.
     #[must_use]
     pub fn mean(mut self, now: Time) -> f64 {
         self.set(now, self.level);
@@ -204,7 +204,7 @@ pub struct Session {
     pub start: Time,
     /// Its length in bytes.
     pub length: u64,
-    /// The offset behind its last byte in the stream of the connection.
+    /// The offset after its last byte in the stream of the connection.
     pub end: u64,
     /// When its last byte was handed down for the first time, [`Time::NEVER`] if it was not.
     pub sent: Time,
@@ -215,7 +215,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Time from its start to `end`, in seconds; NaN if there was no such end.
+    /// Time in seconds from its start to `end`; NaN if `end` is [`Time::NEVER`].
     #[must_use]
     pub fn after(&self, end: Time) -> f64 {
         if end < Time::NEVER { (end - self.start).as_secs() } else { f64::NAN }

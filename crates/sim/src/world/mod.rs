@@ -1,12 +1,12 @@
-//! The world: stations, access points, wired links and flows, and the loop that takes one event after the other.
+//! The world: stations, access points, wired links and flows, and the loop that processes one event after the other.
 //!
-//! Sources of events, in the order in which they take turns at one instant: the applications' event queue, the timers
-//! of the transports, the timers of access-point schemes and of routing, the channels, the wired links. See
+//! The sources of events, in the order in which they are served at one instant: the applications' event queue, the
+//! timers of the transports, the timers of access-point schemes and of routing, the channels, the wired links. See
 //! [`wifair_engine`] for the total order.
 //!
-//! A packet is moved by its number in the arena. A table of hops says where it goes next; it is laid out once, with a
-//! row for each flow and direction, so that forwarding is an increment. DSDV rewrites the table instead: see
-//! [`routing`].
+//! Packets are identified by their number in the arena. A table of hops gives the next hop of each packet; it is built
+//! once, with a row for each flow and direction, so that forwarding is an increment. DSDV rewrites the table instead:
+//! see [`routing`].
 
 mod ap_schemes;
 mod fast;
@@ -55,24 +55,24 @@ pub use report::Labels;
 pub use sessions::MOST_SESSION_ROWS;
 pub use watch::{Sighting, Stamp, WatchPlan};
 
-/// What the applications will do.
+/// A scheduled task of an application.
 #[derive(Clone, Copy, Debug)]
 enum Task {
-    /// The measurement begins.
+    /// The warm-up ends and the measurement begins.
     EndWarmUp,
     /// A flow begins.
     Start(u32),
     /// The next session of a flow is due.
     Session(u32),
-    /// A flow falls silent.
+    /// The application of a flow stops.
     Stop(u32),
-    /// A user of a web flow comes.
+    /// A user of a web flow arrives.
     UserComes(u32),
-    /// A user of a web flow asks for a page.
+    /// A user of a web flow requests a page.
     Page(u32, u32),
-    /// A user of a web flow asks for the next object of a page.
+    /// A user of a web flow requests the next object of a page.
     Object(u32, u32),
-    /// A source of bursts begins one or falls silent.
+    /// A bursty source starts or ends a burst.
     Turn(u32),
     /// State is sampled.
     Sample,
@@ -80,7 +80,7 @@ enum Task {
 
 const EVENT_QUEUE: usize = 0;
 const TIMERS: usize = 1;
-/// Schemes of access points, and routing.
+/// Event source number of schemes of access points and of routing.
 const CONTROL: usize = 2;
 const FIRST_CHANNEL: usize = 3;
 
@@ -90,11 +90,11 @@ pub struct World {
     now: Time,
     warm_up: Time,
     next_events: NextEventTree,
-    /// The medium that goes on now: when it does so next is looked for at the end.
+    /// The channel that is being advanced; its next event is determined at the end.
     on_turn: Option<usize>,
     packets: Packets,
     hops: Vec<Hop>,
-    /// [`Hop::receiver`] of each hop, side by side for channels.
+    /// [`Hop::receiver`] of each hop, as a plain table for the channels.
     next_hops: Vec<u32>,
     event_queue: EventQueue<Task>,
     timers: Timers,
@@ -104,23 +104,23 @@ pub struct World {
     routing: Option<Box<Routing>>,
     routing_at_warm_up: Sent,
     watch: Option<Box<Watch>>,
-    /// Somebody looks at packets on their way: schemes, or a watch.
+    /// Whether packets are observed on their way, by schemes or by a watch.
     observed: bool,
-    /// Nobody does, and ways are laid out.
+    /// Whether packets are not observed and paths are fixed.
     fast_path: bool,
     /// Senders take their short code path.
     short_paths: bool,
     flows: Vec<Flow>,
     connections: Vec<Connection>,
-    /// Connections that have ended, and when.
+    /// Connections that have ended, each with the time.
     ended: VecDeque<(Time, u32)>,
     seed: u64,
-    /// The access points of each medium.
+    /// The access points of each channel.
     aps: Vec<Vec<u32>>,
     air_at_warm_up: Vec<AirTime>,
     counters_at_warm_up: Vec<Vec<Counters>>,
     categories_at_warm_up: Vec<Vec<[CategoryCounters; 4]>>,
-    /// Drops and their causes; marks are the queues' own count.
+    /// Drops by cause; marks are counted by the queues themselves.
     queue_counts: AllQueueCounts,
     queue_counts_at_warm_up: AllQueueCounts,
     dropped: Dropped,
@@ -132,15 +132,15 @@ pub struct World {
     /// Packets of real programs, if there are any.
     real: Option<Box<RealTraffic>>,
     lazy_links: LazyLinks,
-    /// What [`World::run_until`] was called with.
+    /// The argument of the current [`World::run_until`].
     until: Time,
-    /// No application does anything before that, and nobody looks.
+    /// No application task is due before this time, and results are not read before it.
     horizon: Time,
     events: u64,
 }
 
 impl World {
-    /// The present.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Time {
         self.now
@@ -153,13 +153,13 @@ impl World {
         lazy_links.fold(self.next_events.earliest(), Time::min)
     }
 
-    /// Events taken so far.
+    /// Events processed since the start.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// About how much memory it holds that grows while it runs [B].
+    /// Approximate memory of the parts that grow during a run [B].
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         let logs: usize = self.flows.iter().map(|flow| flow.log.bytes()).sum();
@@ -182,7 +182,7 @@ impl World {
         sum
     }
 
-    /// Bytes that the sender of a flow's first connection has sent and that were not acknowledged to it; 0 without TCP.
+    /// Unacknowledged bytes of the sender of a flow's first connection; 0 without TCP.
     #[must_use]
     pub fn outstanding(&self, flow: usize) -> u64 {
         let first = self.flows[flow].connections.front().map(|number| &self.connections[*number as usize].ends);
@@ -192,13 +192,13 @@ impl World {
         }
     }
 
-    /// Packets that have been sent, and have neither arrived nor been lost.
+    /// Packets sent that have neither arrived nor been lost.
     #[must_use]
     pub fn packets_under_way(&self) -> usize {
         self.packets.len()
     }
 
-    /// Packets in queues, on lines and in the hands of stations: as many as are under way, unless one went astray.
+    /// Packets in queues, on links and in stations: equal to the number in transit, unless a packet was leaked.
     #[must_use]
     pub fn packets_held(&self) -> usize {
         self.links.iter().map(WiredLink::packets_held).sum::<usize>()
@@ -206,18 +206,18 @@ impl World {
             + self.routing.as_ref().map_or(0, |routing| routing.packets_held())
     }
 
-    /// Echoes that the schemes of access points sent, and those that came back or were lost.
+    /// Echoes sent by the schemes of access points, and those that returned or were lost.
     #[must_use]
     pub fn echoes(&self) -> (u64, u64) {
         (self.echoes_sent, self.echoes_gone)
     }
 
-    /// What the air of each medium was used for since the start of the run.
+    /// The use of each channel's air time since the start of the run.
     pub fn air_times(&self) -> impl Iterator<Item = AirTime> + '_ {
         self.channels.iter().map(|channel| channel.air_time(self.now))
     }
 
-    /// Takes all events up to `until`, that instant included. A run may be cut into any number of calls.
+    /// Processes all events up to and including `until`. A run may be divided into any number of calls.
     pub fn run_until(&mut self, until: Time) {
         self.until = until;
         self.look_ahead();
@@ -248,12 +248,12 @@ impl World {
         self.catch_up(self.now + Duration::from_nanos(1));
     }
 
-    /// Finds out how far no application does anything, and nobody looks.
+    /// Determines the time up to which no application task is due and results are not read.
     fn look_ahead(&mut self) {
         self.horizon = self.event_queue.next().min(self.until.saturating_add(Duration::from_nanos(1)));
     }
 
-    /// Puts a task on the agenda.
+    /// Schedules a task.
     fn enter(&mut self, time: Time, task: Task) {
         self.event_queue.enter(time, task);
         self.next_events.set(EVENT_QUEUE, self.event_queue.next());
@@ -316,7 +316,7 @@ impl World {
         }
     }
 
-    /// The timers of schemes and of routing.
+    /// Runs the timers of schemes and of routing.
     fn advance_control(&mut self) {
         self.advance_schemes();
         self.advance_routing();
@@ -327,7 +327,7 @@ impl World {
         self.next_scheme().min(self.routing.as_ref().map_or(Time::NEVER, |routing| routing.next()))
     }
 
-    /// A medium goes on until `until`, or the next event of another source.
+    /// Advances a channel until `until`, or until the next event of another source.
     #[inline(never)]
     fn advance_channel(&mut self, index: usize, until: Time) {
         self.on_turn = Some(index);
@@ -335,7 +335,7 @@ impl World {
         loop {
             self.step_channel(index, bound);
             let next = self.channels[index].next();
-            bound = self.next_events.earliest().min(until); // what was heard may have set off other sources
+            bound = self.next_events.earliest().min(until); // the MAC event may have changed other sources
             if next >= bound {
                 self.next_events.set(FIRST_CHANNEL + index, next);
                 self.on_turn = None;
@@ -350,7 +350,7 @@ impl World {
         }
     }
 
-    /// A medium goes on until it has something to tell, or `bound`.
+    /// Advances a channel until it has an event to report, or until `bound`.
     #[inline(always)]
     fn step_channel(&mut self, index: usize, bound: Time) {
         let channel = &mut self.channels[index];
@@ -367,7 +367,7 @@ impl World {
         match heard {
             MacEvent::NeedsArrivals => self.drain_arrivals(index),
             MacEvent::Packet { id, .. } if self.fast_path => {
-                self.forward(id); // nothing else can have happened
+                self.forward(id); // no other event can be due
                 if let Channel::General(_) = &self.channels[index] {
                     self.forward_handed_up(index);
                 }
@@ -379,7 +379,7 @@ impl World {
         }
     }
 
-    /// A medium has gone on.
+    /// Handles an event of a channel.
     #[inline(never)]
     fn tell(&mut self, index: usize, heard: MacEvent) {
         if self.watch.is_some() {
@@ -439,7 +439,7 @@ impl World {
         }
     }
 
-    /// A packet sets out at its first hop.
+    /// Sends a packet on its first hop.
     #[inline(always)]
     fn launch(&mut self, id: PacketId, hop: u32) {
         if self.watch.is_some() {
@@ -448,7 +448,7 @@ impl World {
         self.go_on(id, hop);
     }
 
-    /// A packet has made a hop.
+    /// Forwards a packet that has made a hop.
     #[inline(always)]
     fn forward(&mut self, id: PacketId) {
         let packet = &mut self.packets[id];
@@ -461,7 +461,7 @@ impl World {
         }
     }
 
-    /// Shows a packet that has made a hop to those who look. Returns whether it goes on.
+    /// Passes a packet that has made a hop to its observers. Returns whether it is forwarded.
     fn pass(&mut self, id: PacketId) -> bool {
         self.watch_arrival(id);
         if !self.scheme_aps.is_empty() && !self.pass_schemes(id) {
@@ -471,7 +471,7 @@ impl World {
         true
     }
 
-    /// A packet goes where its table of hops says.
+    /// Sends a packet on the hop given by the table of hops.
     #[inline]
     fn dispatch(&mut self, id: PacketId) {
         self.go_on(id, self.packets[id].hop);
@@ -567,13 +567,13 @@ impl World {
             (Kind::Icmp, _) => self.echoes_gone += 1,
             (Kind::Routing, Some(routing)) => routing.forget(packet),
             (Kind::Udp, _) if packet.has(flag::ACK) => {
-                self.connections[packet.flow as usize].counters.lose(Kind::Ack, loss); // a reply to an echo
+                self.connections[packet.flow as usize].counters.lose(Kind::Ack, loss); // an echo reply
             }
             (kind, _) => self.connections[packet.flow as usize].counters.lose(kind, loss),
         }
     }
 
-    /// A data packet is lost on the way that is laid out for its flow.
+    /// Counts the air hops of a data packet that is lost on the fixed path of its flow.
     fn count_hops_until_loss(&mut self, id: PacketId) {
         let packet = &self.packets[id];
         if self.routing.is_none() && packet.is_data() {
@@ -608,7 +608,7 @@ impl World {
     }
 }
 
-/// How many of these hops are over the air.
+/// The number of these hops that are over the air.
 fn air_hops(hops: &[Hop]) -> u64 {
     hops.iter().map(|hop| u64::from(matches!(hop, Hop::Air { .. }))).sum()
 }

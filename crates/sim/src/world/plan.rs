@@ -1,4 +1,4 @@
-//! What a world is built from: every name resolved, every default filled in.
+//! The plan of a world: names resolved, defaults filled in.
 
 use wifair_ap::Schemes;
 use wifair_engine::Stream;
@@ -14,35 +14,35 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 pub use crate::traffic::Direction;
 use crate::traffic::{OnOff, Schedule, Web};
 
-/// The next step of a packet's way.
+/// The next hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hop {
     /// Over the air.
     Air {
-        /// Index of the medium.
+        /// Index of the channel.
         channel: u16,
-        /// The station that sends, by its number in the medium.
+        /// The sending station, by its number in the channel.
         from: u32,
-        /// The station that receives.
+        /// The receiving station.
         to: u32,
     },
-    /// Over the air, but the station knows no way at present. What is in its queue already goes on.
+    /// Over the air, but the station has no route at present. Packets already in its queue are still sent.
     NoPath {
-        /// Index of the medium.
+        /// Index of the channel.
         channel: u16,
         /// The station that would send.
         from: u32,
-        /// The station that received last.
+        /// The previous next hop.
         to: u32,
     },
     /// Over a wired link, by its index.
     Wired(u32),
-    /// It has arrived.
+    /// The packet has arrived.
     End,
 }
 
 impl Hop {
-    /// The station that receives what makes the hop, [`BROADCAST`] where it is not over the air.
+    /// The station that receives the packet of this hop; [`BROADCAST`] if the hop is not over the air.
     #[must_use]
     pub const fn receiver(self) -> u32 {
         match self {
@@ -51,7 +51,7 @@ impl Hop {
         }
     }
 
-    /// The same hop in the other direction; the directions of a wire are numbered one after the other.
+    /// The same hop in the opposite direction; the two directions of a wired link have consecutive numbers.
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {
@@ -63,79 +63,79 @@ impl Hop {
     }
 }
 
-/// A medium and its stations.
+/// A channel and its stations.
 #[derive(Debug)]
 pub struct ChannelPlan {
-    /// Rules of access.
+    /// Access rules.
     pub access: Access,
-    /// The access points, by their numbers in the medium.
+    /// The access points, by their numbers in the channel.
     pub aps: Vec<u32>,
-    /// Who hears whom and how well; everybody everybody, if absent.
+    /// Radio links and signal settings of the spatial channel; if absent, every station hears every other one.
     pub space: Option<(RadioLinks, SignalSettings)>,
-    /// Whether bystanders lose frames to a given error probability as well; only with `space`.
+    /// Whether bystanders also lose frames with the given error probability; only with `space`.
     pub errors_for_all: bool,
-    /// How each station chooses its rates; empty if none does. Only with `space`.
+    /// Rate adaptation of each station; empty if all rates are fixed. Only with `space`.
     pub rates: Vec<RateSettings>,
     /// Outages of the links from and to each station; empty if there are none. Only with `space`.
     pub outages: Vec<Outages>,
-    /// All stations, the access point among them.
+    /// All stations, including access points.
     pub stations: Vec<StationSettings>,
-    /// Access categories, where stations do not contend by DCF.
+    /// Access categories, if stations do not use plain DCF.
     pub categories: Option<CategoriesPlan>,
-    /// What each access point does to packets that pass.
+    /// The schemes of each access point.
     pub schemes: Vec<Schemes>,
 }
 
 /// Access categories of the stations of a channel.
 #[derive(Debug)]
 pub struct CategoriesPlan {
-    /// What decides the category of a packet.
+    /// How the category of a packet is determined.
     pub classifier: Classifier,
-    /// When contenders count slots.
+    /// The rules by which contenders count slots.
     pub slot_rules: SlotRules,
     /// Rules of aggregation, if frames are aggregated.
     pub aggregation: Option<Aggregation>,
-    /// One entry a station.
+    /// One entry per station.
     pub stations: Vec<StationCategories>,
 }
 
 /// Access categories of one station.
 #[derive(Debug)]
 pub struct StationCategories {
-    /// Transmit mode of data to and from the station and its band, from HT on.
+    /// Transmit mode of data to and from the station, and its band; for HT and later.
     pub mode: Option<(TxMode, Band)>,
-    /// What else decides how the station sends and is reached.
+    /// Other settings of transmissions from and to the station.
     pub link: LinkSettings,
-    /// Rules for aggregates to and from the station, if there are any.
+    /// Rules of aggregation to and from the station, if frames are aggregated.
     pub aggregation: Option<Aggregation>,
-    /// It is from before HT among stations that are not.
+    /// Whether it is a pre-HT station in a network of HT or later.
     pub is_legacy: bool,
-    /// What goes first comes first.
+    /// Its categories, highest priority first.
     pub categories: Vec<CategorySettings>,
 }
 
-/// Routing by announcements between the stations of a medium. Flows between two of them have a single hop, whose ends
-/// are those of the flow.
+/// Dynamic routing between the stations of a channel. The plan of a flow between two stations has a single hop between
+/// the ends of the flow.
 #[derive(Clone, Debug)]
 pub struct RoutingPlan {
-    /// Index of the medium.
+    /// Index of the channel.
     pub channel: u16,
-    /// Rules.
+    /// Parameters of DSDV.
     pub params: dsdv::Params,
-    /// Draws of each station of the medium.
+    /// The random stream of each station of the channel.
     pub draws: Vec<Stream>,
 }
 
 /// One direction of a wired link.
 #[derive(Debug)]
 pub struct WiredLinkPlan {
-    /// Rate; `None` sends in no time.
+    /// Rate; `None` sends instantly.
     pub rate: Option<BitRate>,
-    /// Bytes that leave at once when the link was idle, if it is a token bucket.
+    /// Size of the token bucket, in bytes that an idle link sends at once; `None` if the link has no bucket.
     pub burst: Option<Bytes>,
     /// Propagation delay.
     pub delay: Duration,
-    /// Packets that wait for the link.
+    /// The queue of the link.
     pub queue: Queue,
 }
 
@@ -155,7 +155,7 @@ pub enum Transport {
         payload: u16,
         /// The IP packet, in bytes.
         size: u16,
-        /// Time from one datagram to the next.
+        /// Interval between datagrams.
         interval: Duration,
         /// Each interval is drawn uniformly within this fraction of itself around its mean, from 0 to 1.
         jitter: f64,
@@ -164,7 +164,7 @@ pub enum Transport {
     Ping {
         /// Data in a request and in its reply, in bytes.
         payload: u16,
-        /// Time from one request to the next.
+        /// Interval between requests.
         interval: Duration,
     },
 }
@@ -172,10 +172,10 @@ pub enum Transport {
 /// What the application does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
-    /// None: packets of real programs are put in by [`super::World::put_in`] and taken out by
+    /// None: packets of real programs are injected by [`super::World::put_in`] and removed by
     /// [`super::World::take_out`].
     Outside,
-    /// Data without end.
+    /// Endless data.
     Endless,
     /// One transfer, then the connection is closed.
     Transfer(Bytes),
@@ -183,7 +183,8 @@ pub enum Workload {
     Sessions {
         /// Scheduled start and length of each, in order.
         list: Schedule,
-        /// Whether each has a connection of its own, or all are carried by one that pauses.
+        /// Whether each session has a connection of its own; otherwise one connection carries all and pauses in
+        /// between.
         fresh: bool,
     },
     /// Users who look at web pages.
@@ -197,21 +198,21 @@ pub enum Workload {
 pub struct FlowPlan {
     /// Its name, which also names its random streams.
     pub name: String,
-    /// Which way its data goes.
+    /// The direction of its data.
     pub direction: Direction,
-    /// The data's way.
+    /// The path of the data.
     pub forward: Vec<Hop>,
-    /// The ACKs' way.
+    /// The path of the ACKs.
     pub reverse: Vec<Hop>,
     /// What carries the data.
     pub transport: Transport,
     /// What the application does.
     pub workload: Workload,
-    /// The place of its packets' access category, from 0 for the one that goes first.
+    /// Index of its packets' access category, from 0 for the highest priority.
     pub category: usize,
     /// When it begins.
     pub start: Time,
-    /// When the application falls silent, if ever.
+    /// When the application stops; [`Time::NEVER`] if it does not.
     pub stop: Time,
 }
 
@@ -220,18 +221,18 @@ pub struct FlowPlan {
 pub struct Plan {
     /// Seed of all random streams.
     pub seed: u64,
-    /// Measurement begins here.
+    /// End of the warm-up, at which the measurement begins.
     pub warm_up: Time,
-    /// Air.
+    /// The channels.
     pub channels: Vec<ChannelPlan>,
-    /// Wires.
+    /// The directions of wired links.
     pub links: Vec<WiredLinkPlan>,
-    /// Routing by announcements, where ways are not laid out once.
+    /// Dynamic routing; `None` if paths are fixed.
     pub routing: Option<RoutingPlan>,
-    /// Data.
+    /// The flows.
     pub flows: Vec<FlowPlan>,
-    /// How often state is sampled for time series, if at all.
+    /// The sampling interval of time series, if any are recorded.
     pub sample_every: Option<Duration>,
-    /// Whether shortcuts are taken that change no result.
+    /// Whether to use shortcuts; they do not change results.
     pub fast_paths: bool,
 }

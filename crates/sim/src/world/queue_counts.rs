@@ -1,4 +1,4 @@
-//! What the queues of stations, access points and wired links dropped and marked, and why.
+//! Drops, with their causes, and marks of the queues of stations, access points and wired links.
 
 use wifair_mac::Channel;
 use wifair_queue::Cause;
@@ -8,19 +8,19 @@ use super::measure::Loss;
 use super::plan::Hop;
 use super::wired_link::WiredLink;
 
-/// What one queue did, since the start of the run.
+/// Counts of one queue since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct QueueCounts {
     /// Packets dropped because the queue was full.
     pub(super) overflow: u64,
-    /// Packets dropped ahead of congestion, by an active discipline.
+    /// Packets dropped before the queue was full, by active queue management.
     pub(super) early: u64,
-    /// Packets marked instead (RFC 3168).
+    /// Packets marked instead of dropped (RFC 3168).
     pub(super) marks: u64,
 }
 
 impl QueueCounts {
-    /// What has been counted since `earlier`.
+    /// The counts since `earlier`.
     pub(super) fn since(self, earlier: Self) -> Self {
         Self {
             overflow: self.overflow - earlier.overflow,
@@ -30,7 +30,7 @@ impl QueueCounts {
     }
 }
 
-/// The queues of all stations of each channel, and those of all directions of links.
+/// The counts of the queues of all stations of each channel, and of all link directions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AllQueueCounts {
     pub(super) stations: Vec<Vec<QueueCounts>>,
@@ -38,13 +38,14 @@ pub(super) struct AllQueueCounts {
 }
 
 impl AllQueueCounts {
-    /// Zero for channels of so many stations each, and so many links.
+    /// Zero counts for channels with these numbers of stations, and for `links` link directions.
     pub(super) fn new(stations: impl Iterator<Item = usize>, links: usize) -> Self {
         let stations = stations.map(|count| vec![QueueCounts::default(); count]).collect();
         Self { stations, links: vec![QueueCounts::default(); links] }
     }
 
-    /// The queue in which packets wait that are to make `hop`; none for announcements, which have no row of their own.
+    /// The counts of the queue in which packets wait for `hop`; `None` for routing announcements, which are not counted
+    /// here.
     fn of(&mut self, hop: Hop) -> Option<&mut QueueCounts> {
         match hop {
             Hop::Air { channel, from, .. } | Hop::NoPath { channel, from, .. } => {
@@ -55,7 +56,7 @@ impl AllQueueCounts {
         }
     }
 
-    /// A packet that was to make `hop` was dropped.
+    /// Counts the drop of a packet that was waiting for `hop`.
     pub(super) fn count(&mut self, hop: Hop, cause: Cause) {
         let Some(counts) = self.of(hop) else { return };
         match cause {
@@ -66,7 +67,7 @@ impl AllQueueCounts {
 }
 
 impl World {
-    /// In whose queue packets wait that are to make `hop`.
+    /// The kind of queue in which packets wait for `hop`.
     pub(super) fn queue_of(&self, hop: Hop) -> Loss {
         match hop {
             Hop::Air { channel, from, .. } | Hop::NoPath { channel, from, .. }
@@ -79,7 +80,7 @@ impl World {
         }
     }
 
-    /// What all queues have dropped and marked so far.
+    /// Drops and marks of all queues since the start of the run.
     pub(super) fn all_queue_counts(&self) -> AllQueueCounts {
         let mut counts = self.queue_counts.clone();
         for (channel, stations) in self.channels.iter().zip(&mut counts.stations) {

@@ -1,7 +1,7 @@
-//! Packets of real programs: put in at one host and taken out at another, or lost on the way.
+//! Packets of real programs: injected at one host, and delivered at another or lost on the way.
 //!
-//! What the simulation carries is a [`Packet`] with the headers that queues and schemes look at. The bytes stay with
-//! the caller, who knows them by a number. A world without such packets has no part of this.
+//! The simulation carries a [`Packet`] with the headers that queues and schemes examine. The bytes stay with the
+//! caller, who identifies them by a number. A world without such packets does not use this module.
 
 use std::collections::VecDeque;
 
@@ -13,33 +13,33 @@ use super::flow::Ends;
 use super::measure::Loss;
 use super::plan::{Hop, Workload};
 
-/// What is known of a packet of a real program, beside its headers.
+/// What is known about a packet of a real program besides its headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RealPacket {
-    /// By which the caller knows it.
+    /// The number by which the caller identifies it.
     pub number: u32,
-    /// Payload of a full segment of its TCP connection in bytes, and the scale of the window in this segment, for the
-    /// schemes of access points; none without TCP.
+    /// Payload in bytes of a full segment of its TCP connection, and the scale of the window in this segment, for the
+    /// schemes of access points; `None` without TCP.
     pub tcp: Option<(u16, u8)>,
 }
 
-/// What became of a packet of a real program.
+/// The fate of a packet of a real program.
 #[derive(Clone, Copy, Debug)]
 pub struct Carried {
     /// When it arrived or was lost.
     pub time: Time,
-    /// By which the caller knows it.
+    /// The number by which the caller identifies it.
     pub number: u32,
-    /// Its headers: schemes may have changed the window, and queues may have marked it.
+    /// Its headers: schemes may have changed the window, and queues may have marked the packet.
     pub packet: Packet,
-    /// Where it was lost, unless it arrived.
+    /// Where it was lost; `None` if it arrived.
     pub lost: Option<Loss>,
 }
 
-/// Packets of real programs that are under way, and those that have arrived or were lost.
+/// Packets of real programs in transit, and those that have arrived or been lost.
 #[derive(Debug, Default)]
 pub(super) struct RealTraffic {
-    /// By the number of the packet in its arena.
+    /// By the packet's number in the arena.
     under_way: Vec<Option<RealPacket>>,
     carried: VecDeque<Carried>,
 }
@@ -63,11 +63,11 @@ impl RealTraffic {
 }
 
 impl World {
-    /// A connection of real programs on the way of a flow whose workload is [`Workload::Outside`]: what queues and
-    /// schemes take for one flow. Its packets are of the access category at the place `category`.
+    /// Opens a connection of real programs on a flow whose workload is [`Workload::Outside`]; queues and schemes treat
+    /// it as one flow. Its packets have the access category with index `category`.
     ///
     /// # Panics
-    /// If the flow is one of simulated programs.
+    /// If the flow belongs to simulated programs.
     #[allow(clippy::cast_possible_truncation)]
     pub fn open(&mut self, flow: usize, category: usize) -> u32 {
         assert!(self.flows[flow].workload == Workload::Outside, "packets of this flow come from inside");
@@ -76,16 +76,16 @@ impl World {
         index as u32
     }
 
-    /// The connection has sent its last packet. Its number is given to another one when all of them are gone.
+    /// Closes a connection that has sent its last packet. Its number is reused when all its packets are gone.
     pub fn close(&mut self, connection: u32) {
         self.end_connection(connection as usize);
     }
 
-    /// Puts a packet at the start of a connection's forward way, or of its reverse way, now. Of `packet` all counts but
-    /// `flow` and `hop`.
+    /// Injects a packet now at the start of a connection's forward path, or of its reverse path. All fields of `packet`
+    /// are used except `flow` and `hop`.
     ///
     /// # Panics
-    /// If the connection is one of simulated programs.
+    /// If the connection belongs to simulated programs.
     pub fn put_in(&mut self, connection: u32, reverse: bool, mut packet: Packet, real: RealPacket) {
         let state = &mut self.connections[connection as usize];
         assert!(matches!(state.ends, Ends::Real), "packets of this connection come from inside");
@@ -102,12 +102,12 @@ impl World {
         self.launch(id, hop);
     }
 
-    /// Takes out a packet of a real program that has arrived or was lost since: first come, first served.
+    /// Removes the next packet of a real program that has arrived or been lost, in order of time.
     pub fn take_out(&mut self) -> Option<Carried> {
         self.real.as_mut()?.carried.pop_front()
     }
 
-    /// A packet of a real program has reached the other end.
+    /// Handles a packet of a real program that has reached the other end.
     #[cold]
     pub(super) fn take_real(&mut self, id: PacketId) {
         self.packets.release(id);
@@ -118,7 +118,7 @@ impl World {
         }
     }
 
-    /// A packet was lost, perhaps one of a real program.
+    /// Records a lost packet, if it belongs to a real program.
     #[cold]
     pub(super) fn note_loss(&mut self, id: PacketId, loss: Loss) {
         if let Some(real) = &mut self.real {
@@ -126,8 +126,9 @@ impl World {
         }
     }
 
-    /// The hops before which each packet of real programs is seen once, at the first access point of its way if there
-    /// is one, as it comes from the wire or leaves for it; else where it arrives. Marks of arrivals and of departures.
+    /// The places, as two masks over hops for arrivals and for departures, at which each packet of real programs is
+    /// seen once: at the first access point on its path, as it arrives from the wire or leaves for it; or at its
+    /// destination, if there is no access point.
     #[must_use]
     pub fn hops_at_access_points(&self) -> (Vec<bool>, Vec<bool>) {
         let mut arrivals = vec![false; self.hops.len()];

@@ -1,4 +1,4 @@
-//! From the counters of a world to its outcome.
+//! Computes the outcome of a run from the counters of its world.
 
 use wifair_mac::edcaf::CategoryCounters;
 use wifair_mac::{AccessCategory, AirTime, Channel, Counters};
@@ -15,25 +15,25 @@ use super::routing::Sent;
 use super::{Direction, FlowCounters, Loss, Session, World, air_hops};
 use crate::record::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
 
-/// A transfer of which at least this part has arrived got what it asked for; the rest may be under way.
+/// A transfer has got what it asked for if at least this fraction has arrived; the rest may still be in transit.
 const SATISFIED: f64 = 0.9;
 
-/// Names and directions that only the report needs.
+/// Names and directions needed only for the report.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     /// Name and direction of each flow.
     pub flows: Vec<(String, Direction)>,
-    /// Names of the stations of each medium.
+    /// Names of the stations of each channel.
     pub stations: Vec<Vec<String>>,
     /// Seed of the run.
     pub seed: u64,
-    /// Capacity `rho * B` that the fair share is taken of, in bytes per second (jung2016, equation 1); the measured
-    /// aggregate goodput where it is not given.
+    /// Capacity `rho * B` from which the fair share is computed, in bytes per second (jung2016, equation 1); if absent,
+    /// the measured aggregate goodput.
     pub fair_share_base: Option<f64>,
 }
 
 impl World {
-    /// What was measured until now.
+    /// The results up to now.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
     pub fn outcome(&mut self, labels: &Labels) -> Outcome {
@@ -46,7 +46,7 @@ impl World {
             flows.push(self.flow_outcome(index, name, *direction, &counters, span));
             let supply = self.supply(&self.flows[index], &counters);
             flows[index].asked_bps = supply.asked * 8.0 / span;
-            // A flow of TCP with a backlog asks for more as long as it has it.
+            // A backlogged TCP flow asks for more as long as it has a backlog.
             let is_backlogged =
                 matches!(self.flows[index].transport, Transport::Tcp { .. }) && supply.got < SATISFIED * supply.asked;
             supplies.push(Supply { asked: if is_backlogged { f64::INFINITY } else { supply.asked }, ..supply });
@@ -56,7 +56,7 @@ impl World {
         for (flow, starved) in flows.iter_mut().zip(&starved) {
             flow.starved = u64::from(*starved);
         }
-        // Echoes measure; they have no part in what is shared.
+        // Echoes only measure; they have no share.
         let shares: Vec<usize> =
             (0..flows.len()).filter(|index| !matches!(self.flows[*index].transport, Transport::Ping { .. })).collect();
         let goodputs: Vec<f64> = shares.iter().map(|index| flows[*index].goodput_bps).collect();
@@ -154,7 +154,8 @@ impl World {
         Sent { packets: sent.packets - before.packets, bytes: sent.bytes - before.bytes }
     }
 
-    /// Hops over the air of data packets: those of packets that arrived have the whole way, the others were counted.
+    /// Air hops of data packets: packets that arrived made all air hops of the path; those of lost packets were
+    /// counted.
     fn data_air_hops(&self, flow: &Flow, counters: &FlowCounters) -> u64 {
         if self.routing.is_some() {
             return counters.air_hops;
@@ -250,10 +251,10 @@ impl World {
         }
     }
 
-    /// What a flow asked for and got in the measured time, in bytes, and for how long it was active, in seconds.
+    /// What a flow asked for and got in the measured time, in bytes, and how long it was active, in seconds.
     ///
-    /// A flow with sessions is active while one of them is unfinished, and asks for their bytes; a source of datagrams
-    /// asks for what it generates; others always have more to send.
+    /// A flow with sessions is active while a session is unfinished, and asks for their bytes; a source of datagrams
+    /// asks for what it generates; other flows always have more to send.
     #[allow(clippy::cast_precision_loss)]
     fn supply(&self, flow: &Flow, counters: &FlowCounters) -> Supply {
         let got = counters.received as f64;
@@ -280,15 +281,15 @@ impl World {
         }
     }
 
-    /// The sessions of a flow that its connections hold.
+    /// The sessions held by the connections of a flow.
     fn live_sessions<'a>(&'a self, flow: &'a Flow) -> impl Iterator<Item = Session> + 'a {
         let live = flow.connections.iter().filter_map(|number| self.connections[*number as usize].sessions.as_ref());
         live.flat_map(|sessions| &sessions.due).copied()
     }
 
-    /// Rows of sessions that began after the warm-up, their number, and their index of instantaneous fairness
-    /// (jung2016, equations 2 and 3): the mean of `length / (finish * share)`. A session whose last segment left at
-    /// once has no finish time in the first reading, and is left out of it.
+    /// Rows of sessions that began after the warm-up, their number, and their indices of instantaneous fairness
+    /// (jung2016, equations 2 and 3): the mean of `length / (finish * share)`. A session sent in a single burst has no
+    /// finish time in the first definition and is left out of that index.
     fn sessions(&self, labels: &Labels, share: f64) -> (Vec<SessionOutcome>, u64, [FinishRatios; 2]) {
         let mut rows = vec![];
         let mut measured = 0;
@@ -311,7 +312,8 @@ impl World {
         (rows, measured, ratios)
     }
 
-    /// Mean and greatest length of the access points' queues, and how long they were full, averaged over them.
+    /// Mean and maximum length of the access points' queues, and the fraction of time for which they were full,
+    /// averaged over the access points.
     #[allow(clippy::cast_precision_loss)]
     fn ap_queues(&self) -> (f64, u64, f64) {
         let read = |gauge: &Gauge| gauge.read(self.now);
@@ -336,8 +338,8 @@ impl World {
         sum
     }
 
-    /// What the categories of each station on each channel did since the end of the warm-up; empty where there are
-    /// none.
+    /// The counters of the categories of each station on each channel since the end of the warm-up; empty for channels
+    /// without categories.
     fn category_counters(&self) -> Vec<Vec<[CategoryCounters; 4]>> {
         let since = |(channel, before): (&Channel, &Vec<[CategoryCounters; 4]>)| {
             let now = channel.category_counters();
@@ -350,7 +352,7 @@ impl World {
         self.channels.iter().zip(&self.categories_at_warm_up).map(since).collect()
     }
 
-    /// Delays of all channels, by access category.
+    /// Delays over all channels, by access category.
     fn category_delays(&self) -> [Histogram; 4] {
         let mut all: [Histogram; 4] = Default::default();
         for delays in self.channels.iter().filter_map(Channel::delays) {

@@ -1,8 +1,8 @@
-//! Routing by announcements: who passes packets on to whom changes while the world runs.
+//! Dynamic routing: the next hops of stations change during the run.
 //!
-//! The table of hops has a row for each destination, with one hop for each station, and a station that hears of a
-//! better way rewrites its own. So a packet that is passed on moves within the row, and the air looks up the next
-//! station where it does for static ways. Announcements are broadcast frames that wait in the queues of the stations.
+//! The table of hops has a row for each destination, with one hop for each station; a station that learns a better
+//! route rewrites its own hops. So a forwarded packet moves within the row, and the channel looks up the next station
+//! in the same way as for static paths. Announcements are broadcast frames that wait in the stations' queues.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,28 +16,28 @@ use super::measure::Loss;
 use super::plan::{Hop, RoutingPlan};
 use super::{CONTROL, World};
 
-/// The routing of the stations of one medium.
+/// The routing state of the stations of one channel.
 #[derive(Debug)]
 pub(super) struct Routing {
     channel: usize,
     params: Params,
     stations: Vec<Dsdv>,
-    /// One for each station.
+    /// One timer per station.
     timers: Timers,
-    /// Where the rows begin in the table of hops, and the destination of each.
+    /// The start of the rows in the table of hops, and (below) the destination of each row.
     first_row: usize,
     destinations: Vec<u32>,
-    /// The hop of announcements.
+    /// The hop used by announcements.
     announced: u32,
-    /// What announcements on their way say, by the number that the packet carries.
+    /// The contents of announcements in transit, by the number that the packet carries.
     texts: Vec<Vec<Entry>>,
     free: Vec<usize>,
-    /// Packets without a way, by their hop.
+    /// Packets without a route, by their hop.
     held: BTreeMap<u32, VecDeque<PacketId>>,
     pub(super) sent: Sent,
 }
 
-/// Announcements handed down to the stations' queues.
+/// Announcements passed down to the stations' queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// How many.
@@ -48,7 +48,7 @@ pub struct Sent {
 
 #[allow(clippy::cast_possible_truncation)]
 impl Routing {
-    /// Lays the rows of all `destinations` behind `hops`.
+    /// Appends the rows of all `destinations` to `hops`.
     pub(super) fn new(plan: RoutingPlan, mut destinations: Vec<u32>, hops: &mut Vec<Hop>) -> Self {
         destinations.sort_unstable();
         destinations.dedup();
@@ -82,7 +82,7 @@ impl Routing {
         }
     }
 
-    /// Where packets from one station to another begin, if this is the routing of their medium.
+    /// The hop at which packets from one station to another start, if both are on the channel that has routing.
     pub(super) fn start(&self, path: &[Hop]) -> Option<u32> {
         let [Hop::Air { channel, from, to }, Hop::End] = path else { return None };
         let row = self.destinations.binary_search(to).ok()?;
@@ -90,17 +90,17 @@ impl Routing {
         (usize::from(*channel) == self.channel).then_some(start as u32)
     }
 
-    /// The hops that are rows: how many there are, and how many each row has.
+    /// The hops that belong to rows: their total number, and the number per row.
     pub(super) fn grid(&self) -> (usize, usize) {
         (self.announced as usize + 1, self.stations.len())
     }
 
-    /// When somebody has something to announce, or to forget.
+    /// When the next timer is due.
     pub(super) fn next(&self) -> Time {
         self.timers.next()
     }
 
-    /// Packets that wait for a way.
+    /// Packets waiting for a route.
     pub(super) fn packets_held(&self) -> usize {
         self.held.values().map(VecDeque::len).sum()
     }
@@ -115,12 +115,12 @@ impl Routing {
         self.texts.len() - 1
     }
 
-    /// An announcement is gone.
+    /// Frees the contents of an announcement that is gone.
     pub(super) fn forget(&mut self, packet: &Packet) {
         self.free.push(packet.seq as usize);
     }
 
-    /// Writes what `station` knows now into its hops; those that lead somewhere again are added to `found`.
+    /// Writes what `station` knows now into its hops; hops that have become usable are added to `found`.
     fn write(&mut self, station: u32, hops: &mut [Hop], next_hops: &mut [u32], found: &mut Vec<u32>) {
         let channel = self.channel as u16;
         for (row, destination) in self.destinations.iter().enumerate() {
@@ -134,7 +134,7 @@ impl Routing {
                         found.push(place as u32);
                     }
                 }
-                // What waits in the queue already goes on to the neighbour that is gone.
+                // Packets already in the queue are still sent to the neighbour that was lost.
                 (None, Hop::Air { channel, from, to }) => hops[place] = Hop::NoPath { channel, from, to },
                 (None, _) => {}
             }
@@ -144,7 +144,7 @@ impl Routing {
 
 #[allow(clippy::cast_possible_truncation)]
 impl World {
-    /// The timers of routing.
+    /// Runs the timers of routing that are due.
     pub(super) fn advance_routing(&mut self) {
         let now = self.now;
         while let Some(routing) = self.routing.as_mut().filter(|routing| routing.timers.next() <= now) {
@@ -180,7 +180,7 @@ impl World {
         self.offer(channel, station, id);
     }
 
-    /// Stations have received a broadcast of `from`.
+    /// Handles a broadcast of `from` that stations have received.
     pub(super) fn hear_announcement(&mut self, channel: usize, from: u32, id: PacketId) {
         let packet = self.packets.remove(id);
         let receivers = self.channels[channel].receivers().to_vec();
@@ -198,7 +198,7 @@ impl World {
         }
     }
 
-    /// A frame of `from` was given up: perhaps its neighbour is gone.
+    /// Handles a frame of `from` that was given up: its neighbour may be gone.
     pub(super) fn note_retry_limit_drop(&mut self, from: u32, id: PacketId) {
         let hop = self.hops[self.packets[id].hop as usize];
         let Some(routing) = self.routing.as_mut().filter(|routing| routing.params.link_feedback) else { return };
@@ -210,7 +210,7 @@ impl World {
         }
     }
 
-    /// Takes over what `station` has learnt, and sends packets that waited for that.
+    /// Applies what `station` has learnt, and sends packets that were waiting for it.
     fn follow(&mut self, station: u32) {
         let Some(routing) = &mut self.routing else { return };
         let mut found = vec![];
@@ -227,7 +227,7 @@ impl World {
         }
     }
 
-    /// A packet that has made a hop over a medium with routing: its place in its row.
+    /// The hop of a packet that has moved within its row to station `to`.
     pub(super) fn moved(&self, id: PacketId, to: u32) -> u32 {
         let hop = self.packets[id].hop;
         match self.hops[hop as usize] {
@@ -236,7 +236,7 @@ impl World {
         }
     }
 
-    /// A packet is where nobody knows a way from.
+    /// Holds a packet at a station that has no route for it.
     #[cold]
     pub(super) fn hold(&mut self, id: PacketId) {
         let hop = self.packets[id].hop;

@@ -1,7 +1,7 @@
-//! Transmission sessions of the flows: how far each has come, and what is kept of those that are over.
+//! Transmission sessions of the flows: the progress of each, and what is kept of finished ones.
 //!
-//! A run may have millions. Rows are kept of a bounded number, drawn at random (algorithm R of J. S. Vitter, "Random
-//! Sampling with a Reservoir", ACM TOMS 11 (1), 1985); figures of all count every one.
+//! A run may have millions of sessions. Rows are kept for a bounded random sample (algorithm R of J. S. Vitter, "Random
+//! Sampling with a Reservoir", ACM TOMS 11 (1), 1985); aggregate figures count every session.
 
 use std::collections::VecDeque;
 
@@ -11,29 +11,29 @@ use wifair_units::Time;
 
 use super::measure::Session;
 
-/// Sessions of all flows together of which the results have a row, where sessions are not given as a list.
+/// The most sessions of all flows together that have a row in the results, unless sessions are listed individually.
 pub const MOST_SESSION_ROWS: usize = 200_000;
-/// And of one flow at least.
+/// The least number of rows for one flow.
 const FEWEST_OF_FLOW: usize = 100;
 
-/// Sessions of one flow among `flows` of which there are rows.
+/// The number of sessions with a row for each of `flows` flows.
 pub(super) fn rows_of_flow(flows: usize) -> usize {
     (MOST_SESSION_ROWS / flows.max(1)).max(FEWEST_OF_FLOW)
 }
 
-/// Sessions that one connection carries in order, and how far it has come with them.
+/// Sessions that one connection carries in order, and their progress.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     pub(super) due: VecDeque<Session>,
     sent: usize,
     received: usize,
     acknowledged: usize,
-    /// Bytes supplied so far.
+    /// Bytes supplied by the application up to now.
     supplied: u64,
 }
 
 impl Sessions {
-    /// A session of `length` bytes that was scheduled for `start` begins.
+    /// Adds a session of `length` bytes that was scheduled for `start`.
     pub(super) fn begin(&mut self, start: Time, length: u64) {
         self.supplied += length;
         self.due.push_back(Session {
@@ -46,7 +46,7 @@ impl Sessions {
         });
     }
 
-    /// The sender has sent and got acknowledged so much of the stream.
+    /// Records how many bytes of the stream have been sent and acknowledged.
     #[inline(never)]
     pub(super) fn follow_sender(&mut self, now: Time, sent: u64, acknowledged: u64) {
         while let Some(session) = self.due.get_mut(self.sent)
@@ -63,8 +63,8 @@ impl Sessions {
         }
     }
 
-    /// The receiver has handed so much of the stream to the application.
-    /// Returns whether a session is complete with it.
+    /// Records how many bytes of the stream the receiver has handed to the application. Returns whether this completes
+    /// a session.
     pub(super) fn follow_receiver(&mut self, now: Time, received: u64) -> bool {
         let before = self.received;
         while let Some(session) = self.due.get_mut(self.received)
@@ -76,7 +76,7 @@ impl Sessions {
         self.received > before
     }
 
-    /// Takes out the sessions that are over.
+    /// Removes the finished sessions.
     pub(super) fn take_finished(&mut self) -> impl Iterator<Item = Session> {
         let over = self.sent.min(self.received).min(self.acknowledged);
         self.sent -= over;
@@ -86,24 +86,23 @@ impl Sessions {
     }
 }
 
-/// Figures of sessions in the order of their starts.
+/// Aggregate figures of sessions, which must be added in the order of their starts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
-    /// Of all sessions [B].
+    /// Bytes of all sessions.
     pub(super) bytes: u64,
-    /// Time in which some session was under way [s].
+    /// Time in which at least one session was active [s].
     pub(super) active_s: f64,
-    /// The end of that time so far.
+    /// The end of that time up to now.
     until: Time,
-    /// Sessions that began after the warm-up.
+    /// The number of sessions that began after the warm-up.
     pub(super) measured: u64,
-    /// Ratios of those, by the time to send them and to have them acknowledged.
+    /// Finish ratios of those, by time to send and by time to acknowledgement.
     pub(super) ratios: [FinishRatios; 2],
 }
 
 impl Tally {
-    /// Takes in a session of a run that measures from `warm_up` to `now`, where a fair share is `share` bytes per
-    /// second.
+    /// Adds a session of a run that measures from `warm_up` to `now`; a fair share is `share` bytes per second.
     #[allow(clippy::cast_precision_loss)]
     pub(super) fn add(&mut self, session: &Session, warm_up: Time, now: Time, share: f64) {
         self.bytes += session.length;
@@ -119,7 +118,7 @@ impl Tally {
     }
 }
 
-/// A sample of rows, each as likely to be in it as any other.
+/// A uniform random sample of rows.
 #[derive(Clone, Debug)]
 struct Reservoir {
     rows: Vec<Session>,
@@ -143,21 +142,21 @@ impl Reservoir {
     }
 }
 
-/// Sessions of a flow that no connection carries any more.
+/// Sessions of a flow that are no longer held by a connection.
 #[derive(Debug)]
 pub(super) struct SessionLog {
-    /// Those that may have others before them that are under way, in no order.
+    /// Sessions that may have started after one that is still active, in no particular order.
     recent: Vec<Session>,
-    /// The log is settled when it has so many.
+    /// The number of recent sessions at which the log is settled.
     full: usize,
-    /// Figures of all before those, with a share of one byte per second.
+    /// Figures of all earlier sessions, for a fair share of one byte per second.
     settled: Tally,
-    /// Rows of those.
+    /// Rows sampled from those.
     sample: Reservoir,
 }
 
 impl SessionLog {
-    /// Keeps rows of `most` sessions, drawn from `draws`.
+    /// Keeps rows of at most `most` sessions, drawn from `draws`.
     pub(super) fn new(most: usize, draws: Stream) -> Self {
         let sample = Reservoir { rows: vec![], most, seen: 0, draws };
         Self { recent: vec![], full: most.saturating_mul(2), settled: Tally::default(), sample }
@@ -167,13 +166,13 @@ impl SessionLog {
         self.recent.extend(sessions);
     }
 
-    /// Whether it is time to settle.
+    /// Whether the log must be settled.
     pub(super) fn is_full(&self) -> bool {
         self.recent.len() >= self.full
     }
 
-    /// Counts the sessions that began before `oldest`, when all of these are over, and draws those that are kept.
-    /// `live`: how many there are elsewhere.
+    /// Moves the sessions that began before `oldest` from `recent` to the figures and the sample; all of these must be
+    /// finished. `live` is the number of sessions held elsewhere.
     pub(super) fn settle(&mut self, oldest: Time, warm_up: Time, live: usize) {
         self.recent.sort_by_key(|session| (session.start, session.end));
         let over = self.recent.partition_point(|session| session.start < oldest);
@@ -183,11 +182,11 @@ impl SessionLog {
                 self.sample.add(session);
             }
         }
-        // As often as it takes to look at every session twice on average.
+        // Chosen so that every session is examined twice on average.
         self.full = 2 * self.sample.most.max(self.recent.len()).max(live);
     }
 
-    /// Figures of all sessions, `live` among them, and rows of a bounded number, in the order of their starts.
+    /// Figures of all sessions, including `live`, and rows of a bounded number, in the order of their starts.
     pub(super) fn report(
         &self,
         live: impl IntoIterator<Item = Session>,
@@ -209,7 +208,7 @@ impl SessionLog {
         (tally, sample.rows)
     }
 
-    /// Memory that it holds [B].
+    /// Memory of the log [B].
     pub(super) fn bytes(&self) -> usize {
         size_of::<Session>() * (self.recent.capacity() + self.sample.rows.capacity())
     }
@@ -228,7 +227,7 @@ mod tests {
         Session { start: at(start_ms), length: 1000, end: 0, sent: end, received: end, acknowledged: end }
     }
 
-    /// Sessions settle in whatever portions: figures are those of all at once.
+    /// Figures do not depend on the portions in which sessions are settled.
     #[test]
     fn figures_do_not_depend_on_what_was_settled_when() {
         let all: Vec<Session> = (0..5000).map(|n| session(n * 7, 1 + n * n % 40)).collect();
@@ -262,7 +261,7 @@ mod tests {
                 drawn[(row.start.as_nanos() / 100_000_000) as usize] += 1;
             }
         }
-        // 4,000 of each tenth; the standard deviation of a binomial of 40,000 is 60.
+        // 4,000 draws in each tenth; the standard deviation of a binomial of 40,000 is 60.
         assert!(drawn.iter().all(|count| count.abs_diff(4000) < 240), "{drawn:?}");
     }
 }

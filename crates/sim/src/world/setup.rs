@@ -25,11 +25,11 @@ use crate::record::Series;
 use crate::traffic::Schedule;
 
 impl World {
-    /// Builds a world; nothing has happened yet.
+    /// Builds a world at time zero.
     ///
     /// # Panics
-    /// If a hop of the plan names a channel, station or link that is not in it, or a channel has both links and access
-    /// categories.
+    /// If a hop of the plan names a channel, station or link that does not exist, or a channel has both radio links and
+    /// access categories.
     #[must_use]
     #[allow(clippy::cast_possible_truncation)]
     pub fn new(plan: Plan) -> Self {

@@ -1,4 +1,4 @@
-//! Applications whose next step depends on the last: users who look at web pages, sources of bursts.
+//! Applications whose next step depends on the previous one: web users and bursty sources.
 
 use wifair_engine::{Stream, stream};
 use wifair_units::Time;
@@ -7,28 +7,28 @@ use super::plan::Workload;
 use super::{Task, World};
 use crate::traffic::{Web, exponential};
 
-/// Users of one web flow.
+/// The users of one web flow.
 ///
-/// When users come, and how many pages each looks at, is drawn from one random stream; the sizes of a user's objects
-/// and the times between their requests from a stream of that user. So two queue disciplines meet the same users, who
-/// ask for the same objects, however fast these are served.
+/// The arrivals of users and their numbers of pages are drawn from one random stream; the sizes of a user's objects and
+/// the times between requests from a stream of that user. So two queue disciplines face the same users, who request the
+/// same objects, however fast these are served.
 #[derive(Debug)]
 pub(super) struct Users {
     draws: Stream,
     seed: u64,
     flow: Box<str>,
-    /// Users who have come so far.
+    /// Users who have arrived up to now.
     arrivals: u64,
-    /// Everybody who is there; places are used again.
+    /// The users present; entries are reused.
     users: Vec<User>,
     free: Vec<u32>,
 }
 
-/// Somebody who looks at pages.
+/// A user who views pages.
 #[derive(Debug)]
 struct User {
     draws: Stream,
-    /// Pages left, this one included; without end in the closed form.
+    /// Pages left, the current one included; `None` (endless) in the closed form.
     pages: Option<u32>,
     /// Objects of the page not yet requested.
     to_request: u32,
@@ -65,7 +65,8 @@ impl World {
         flow.users.as_deref_mut().map(|users| (web, users))
     }
 
-    /// A user comes, and looks at the first page at once. In the open form the next user's coming is entered.
+    /// Handles the arrival of a user, who requests the first page at once. In the open form it schedules the arrival of
+    /// the next user.
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn user_comes(&mut self, flow: usize) {
         if self.flows[flow].stopped {
@@ -82,7 +83,7 @@ impl World {
         self.look_at_page(flow, user);
     }
 
-    /// A user asks for a page: its first object at once, the others one by one.
+    /// Handles the request for a page: its first object is requested at once, the others one by one.
     pub(super) fn look_at_page(&mut self, flow: usize, user: u32) {
         let Some((web, users)) = self.web_of(flow) else { return };
         let user_state = &mut users.users[user as usize];
@@ -91,7 +92,7 @@ impl World {
         self.request_object(flow, user);
     }
 
-    /// A user asks for an object, which a connection of its own will carry.
+    /// Requests an object, which gets a connection of its own.
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn request_object(&mut self, flow: usize, user: u32) {
         if self.flows[flow].stopped {
@@ -109,7 +110,7 @@ impl World {
         self.open_for(flow, now, size.0, Some(user));
     }
 
-    /// An object that a user awaits has arrived.
+    /// Handles the arrival of an object that a user is waiting for.
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn object_arrived(&mut self, flow: usize, user: u32) {
         let now = self.now;
@@ -130,7 +131,7 @@ impl World {
         self.enter(next, Task::Page(flow as u32, user));
     }
 
-    /// A source of bursts begins one, or falls silent.
+    /// Starts or ends a burst of a bursty source.
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn turn(&mut self, flow: usize) {
         let now = self.now;

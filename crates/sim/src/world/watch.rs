@@ -1,7 +1,7 @@
-//! What passes the places where somebody looks: the stuff of captures and of pictures of the air.
+//! Observation of packets and frames at chosen places, for captures and plots of the air.
 //!
-//! A world that nobody watches spends a comparison on each packet that sets out and on each event of a medium. What is
-//! seen is kept until [`World::clear_watch`], so whoever looks does so often.
+//! A world without observers spends one comparison on each new packet and on each event of a channel. Observations are
+//! kept until [`World::clear_watch`], so an observer must collect them often.
 
 use wifair_mac::{Channel, Tap};
 use wifair_packet::{Kind, Packet, PacketId, flag};
@@ -10,58 +10,57 @@ use wifair_units::Time;
 use super::World;
 use super::plan::Hop;
 
-/// Where somebody looks.
+/// The places to observe.
 #[derive(Clone, Debug, Default)]
 pub struct WatchPlan {
-    /// At packets that have come to the place before a hop, as they came; by the hop's place in [`World::hops`].
-    /// Nowhere, if empty.
+    /// Packets that have reached the place before a hop, as they arrived; indexed like [`World::hops`]. Empty: none.
     pub arrivals: Vec<bool>,
-    /// At packets that are about to make a hop, as they will be sent. The first hop of a way is where they set out.
-    /// Nowhere, if empty.
+    /// Packets that are about to make a hop, as they will be sent; the first hop of a path is where packets start.
+    /// Empty: none.
     pub departures: Vec<bool>,
-    /// At the air.
+    /// Whether to observe frames on the air.
     pub air: bool,
 }
 
-/// What real packets say and simulated ones need not.
+/// Header values that real packets have and simulated ones lack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
-    /// Number of the connection among all that the run has opened.
+    /// Number of the connection among all opened in the run.
     pub connection: u32,
     /// Number of its flow.
     pub flow: u32,
     /// Timestamp that a segment of the data sender echoes.
     pub ts_ecr: u32,
-    /// The station that passed it on last, under routing by announcements.
+    /// The station that forwarded it last, under dynamic routing.
     pub previous: Option<u32>,
     /// Identification of the IP packet.
     pub ip_id: u16,
-    /// The data sender has heard the other end's FIN.
+    /// Whether the data sender has received the other end's FIN.
     pub fin_heard: bool,
-    /// It goes from the receiver of the flow's data to its sender.
+    /// Whether it goes from the receiver of the flow's data to its sender.
     pub is_reverse: bool,
-    /// Stations that passed it on, under routing by announcements.
+    /// The number of stations that have forwarded it, under dynamic routing.
     pub passed: u8,
-    /// The number that its caller gave to a packet of a real program.
+    /// The caller's number for a packet of a real program.
     pub real: Option<u32>,
 }
 
-/// A packet at a place where somebody looks.
+/// A packet at an observed place.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting {
-    /// When.
+    /// The time.
     pub time: Time,
     /// The packet; `packet.hop` is the hop before which it was seen.
     pub packet: Packet,
-    /// What else it says.
+    /// Further header values.
     pub stamp: Stamp,
-    /// The hop, as it was then.
+    /// The hop at that time.
     pub hop: Hop,
-    /// Whether it is about to make the hop; else it has just arrived there.
+    /// Whether it is about to make the hop; otherwise it has just arrived there.
     pub departs: bool,
 }
 
-/// What is known of a connection, beyond its two ends.
+/// What is known about a connection besides its two ends.
 #[derive(Clone, Copy, Debug, Default)]
 struct Identity {
     stamp: Stamp,
@@ -73,18 +72,18 @@ struct Identity {
 #[derive(Debug)]
 pub(super) struct Watch {
     plan: WatchPlan,
-    /// By the number of the connection.
+    /// By connection number.
     identities: Vec<Identity>,
     opened: u32,
-    /// By the number of the packet.
+    /// By packet number.
     stamps: Vec<Stamp>,
     seen: Vec<Sighting>,
-    /// Of the frames in the records of each medium.
+    /// For each channel, the stamps of the frames in its records.
     aired: Vec<Vec<Option<Stamp>>>,
 }
 
 impl Watch {
-    /// `number` is a new connection of `flow`.
+    /// Registers `number` as a new connection of `flow`.
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn identify(&mut self, flow: usize, number: u32) {
         let index = number as usize;
@@ -103,10 +102,10 @@ impl Watch {
 }
 
 impl World {
-    /// Looks at packets and frames from now on; call it before anything has happened.
+    /// Observes packets and frames from now on; must be called before the first event.
     ///
     /// # Panics
-    /// If the plan is for other hops.
+    /// If the plan is for another table of hops.
     pub fn watch(&mut self, plan: WatchPlan) {
         let blank = |marks: Vec<bool>| if marks.is_empty() { vec![false; self.hops.len()] } else { marks };
         let plan = WatchPlan { arrivals: blank(plan.arrivals), departures: blank(plan.departures), ..plan };
@@ -131,32 +130,32 @@ impl World {
         self.take_no_fast_paths();
     }
 
-    /// All ways, one behind the other, each ending with [`Hop::End`]; but see [`World::grid`].
+    /// All paths, one after the other, each ending with [`Hop::End`]; but see [`World::grid`].
     #[must_use]
     pub fn hops(&self) -> &[Hop] {
         &self.hops
     }
 
-    /// Under routing by announcements the first hops are rows, one for each destination with a hop for each station,
-    /// and the hop of announcements: how many hops there are in all, and how many in a row.
+    /// Under dynamic routing the first hops are rows, one for each destination with a hop for each station, followed by
+    /// the hop of announcements: the number of these hops, and the number per row.
     #[must_use]
     pub fn grid(&self) -> Option<(usize, usize)> {
         self.routing.as_ref().map(|routing| routing.grid())
     }
 
-    /// What was seen of packets since [`World::clear_watch`], in order.
+    /// The packets observed since [`World::clear_watch`], in order.
     #[must_use]
     pub fn sightings(&self) -> &[Sighting] {
         self.watch.as_ref().map_or(&[], |watch| &watch.seen)
     }
 
-    /// What was seen of the air since then: for each medium its records, and what else the packet of each frame says.
+    /// The frames observed since then: for each channel its records, and the stamp of the packet in each frame.
     pub fn aired(&self) -> impl Iterator<Item = (&Tap, &[Option<Stamp>])> {
         let stamps = self.watch.iter().flat_map(|watch| &watch.aired);
         self.channels.iter().filter_map(Channel::records).zip(stamps.map(Vec::as_slice))
     }
 
-    /// Forgets what was seen.
+    /// Clears all observations.
     pub fn clear_watch(&mut self) {
         let Some(watch) = &mut self.watch else { return };
         watch.seen.clear();
@@ -166,7 +165,7 @@ impl World {
         }
     }
 
-    /// A packet sets out.
+    /// Records a packet at the start of its path.
     #[cold]
     pub(super) fn watch_launch(&mut self, id: PacketId) {
         let Some(watch) = &mut self.watch else { return };
@@ -179,7 +178,7 @@ impl World {
         if watch.stamps.len() <= id.index() {
             watch.stamps.resize(id.index() + 1, Stamp::default());
         }
-        // Ways that are laid out lie one behind the other, the forward one first; an echo sets out within one.
+        // Fixed paths are stored one after the other, the forward one first; an echo starts within one.
         let reverse = self.connections[packet.flow as usize].reverse;
         let is_reverse = if self.routing.is_some() { packet.hop == reverse } else { packet.hop >= reverse };
         let real = self.real.as_ref().and_then(|real| real.number(id));
@@ -187,7 +186,7 @@ impl World {
         self.watch_departure(id);
     }
 
-    /// A packet comes to another place in its row, under routing by announcements.
+    /// Records a packet that moves to another place in its row, under dynamic routing.
     pub(super) fn watch_move(&mut self, id: PacketId, hop: u32) {
         let Some(watch) = &mut self.watch else { return };
         let stamp = &mut watch.stamps[id.index()];
@@ -197,7 +196,7 @@ impl World {
         stamp.passed = stamp.passed.saturating_add(u8::from(self.hops[hop as usize] != Hop::End));
     }
 
-    /// A packet has come to a place.
+    /// Records a packet that has arrived at a place.
     pub(super) fn watch_arrival(&mut self, id: PacketId) {
         let Some(watch) = &mut self.watch else { return };
         let packet = &self.packets[id];
@@ -212,7 +211,7 @@ impl World {
         }
     }
 
-    /// A packet is about to make a hop.
+    /// Records a packet that is about to make a hop.
     pub(super) fn watch_departure(&mut self, id: PacketId) {
         let Some(watch) = &mut self.watch else { return };
         let packet = &self.packets[id];
@@ -222,14 +221,14 @@ impl World {
         }
     }
 
-    /// A medium has gone on. Packets still have their numbers.
+    /// Records the frames of a channel that has advanced; must run while their packets still have their numbers.
     #[cold]
     pub(super) fn watch_air(&mut self, index: usize) {
         let (Some(watch), Some(tap)) = (&mut self.watch, self.channels[index].tap()) else { return };
         let aired = &mut watch.aired[index];
         let fresh = &tap.frames()[aired.len()..];
         aired.extend(fresh.iter().map(|frame| match &frame.packet {
-            // Announcements are of no flow, and nobody stamps them.
+            // Announcements belong to no flow and have no stamp.
             Some(packet) if packet.kind == Kind::Routing => {
                 Some(Stamp { connection: u32::MAX, flow: u32::MAX, ..Stamp::default() })
             }

@@ -1,12 +1,14 @@
 //! One direction of a wired link: a queue, a rate, a delay.
 //!
-//! A drop-tail FIFO needs no event of its own: when an arrival will be sent is known when it comes, so it goes straight
-//! to the line, and what waits is counted by those times. Other disciplines decide when the link is free.
+//! A drop-tail FIFO needs no event of its own: the time at which a packet will be sent is known when it is enqueued, so
+//! the packet goes directly onto the delay line, and waiting packets are counted by those times. Other disciplines
+//! choose a packet each time the link becomes free.
 //!
-//! With a burst it is a token bucket, as the shaper of Linux (man 8 tc-tbf): a packet leaves at once when the bucket
-//! holds as many bytes, which it then takes out; the bucket fills at the rate up to the burst. It is kept as the time
-//! at which the bucket will be full (ITU-T I.371, 2004, annex A: the generic cell rate algorithm). When the next packet
-//! may leave is reckoned with the size of the one before; a larger one waits for the rest outside the queue.
+//! With a burst the link is a token bucket, like the shaper of Linux (man 8 tc-tbf): a packet leaves at once if the
+//! bucket holds as many bytes, which it then removes; the bucket fills at the rate, up to the burst. The bucket's state
+//! is the time at which it will be full (ITU-T I.371, 2004, annex A: the generic cell rate algorithm). The time at
+//! which the next packet may leave is estimated from the size of the previous one; a larger packet waits for the rest
+//! outside the queue.
 
 use std::collections::VecDeque;
 
@@ -20,93 +22,93 @@ use super::plan::WiredLinkPlan;
 /// See the [module](self).
 #[derive(Debug)]
 pub(super) struct WiredLink {
-    /// Packets that wait, are being sent or propagate; without the first where a [`Gate`] holds them.
+    /// Packets that wait, are being sent or propagate; those waiting at a [`Gate`] are not included.
     line: DelayLine<PacketId>,
-    /// The next packet may be sent from then on: the one before has been, or the bucket holds enough.
+    /// The time from which the next packet may be sent: the previous one has been sent, or the bucket holds enough.
     free_at: Time,
     delay: Duration,
-    /// The sizes that were sent last, and their time at the rate: small packets, and large ones.
+    /// The most recent small and large packet size, each with its transmission time.
     airs: [(u16, Duration); 2],
     order: Order,
     rate: Option<BitRate>,
-    /// When [`WiredLink::advance`] is to be called next.
+    /// When [`WiredLink::advance`] must be called next.
     next: Time,
     eager_arrival: EagerArrival,
 }
 
-/// Whether what is put on a link may arrive at once, before its time.
+/// Whether packets put on a link may be processed before their arrival time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EagerArrival {
     /// No.
     Never,
-    /// Yes, unless a timer goes off before.
+    /// Yes, if they arrive before the next timer.
     BeforeTimers,
     /// Yes.
     Always,
 }
 
-/// What became of a packet that was put on a link.
+/// The result of putting a packet on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Departure {
     /// It is on its way.
     OnItsWay,
-    /// It is on its way, or lost. The link is to be looked at.
+    /// It is on its way, or lost; the caller must call `World::look_at_link`.
     Noteworthy,
-    /// It will arrive then and may do so at once: it is not on the line.
+    /// It will arrive at this time and may be processed immediately: it is not on the line.
     Arrives(Time),
 }
 
-/// Who is sent next.
+/// How the next packet is chosen.
 #[derive(Debug)]
 enum Order {
-    /// Who came first.
+    /// In order of arrival.
     Arrival(Waiting),
-    /// Whom the gate lets pass.
+    /// By a gate.
     Gate(Box<Gate>),
 }
 
-/// Packets on the line that are not being sent yet.
+/// Packets on the line whose transmission has not started.
 #[derive(Debug)]
 struct Waiting {
     room: Room,
-    /// The last run, and those before it.
+    /// The last run, and (below) the earlier ones.
     last: Run,
     earlier: VecDeque<Run>,
-    /// When the first of all packets will be sent.
+    /// When the first of all waiting packets will be sent.
     first: Time,
 }
 
-/// Packets of one size that are sent one after the other.
+/// Packets of one size that are sent back to back.
 #[derive(Debug, Default)]
 struct Run {
-    /// When the first of them will be sent, and when the last will have been.
+    /// When transmission of the first packet starts, and when that of the last ends.
     start: Time,
     end: Time,
-    /// What each takes.
+    /// Transmission time of each packet.
     air: Duration,
     size: u16,
     count: u32,
 }
 
-/// A discipline that decides when the link is free, or a token bucket.
+/// A discipline that chooses a packet each time the link becomes free, or a token bucket.
 #[derive(Debug)]
 struct Gate {
     queue: Queue,
-    /// The queue holds packets.
+    /// Whether the queue holds packets.
     waits: bool,
     bucket: Option<Bucket>,
 }
 
 #[derive(Debug)]
 struct Bucket {
-    /// What the burst takes at the rate.
+    /// The time in which the bucket fills.
     burst: Duration,
     full_at: Time,
 }
 
 impl Waiting {
-    /// A packet arrives that will be sent from `start` on, for `air`; returns whether there is room. Who is to be sent
-    /// now does not wait any more.
+    /// Adds a packet that will be sent from `start` on, for `air`; returns whether there is room. Removes packets whose
+    /// transmission starts by `now`.
     #[inline]
     fn join(&mut self, now: Time, start: Time, air: Duration, packet: &mut Packet) -> bool {
         if self.first <= now {
@@ -125,7 +127,7 @@ impl Waiting {
         fits
     }
 
-    /// Who is to be sent by `now` does not wait any more.
+    /// Removes packets whose transmission starts by `now`.
     #[inline(never)]
     fn let_go(&mut self, now: Time) {
         loop {
@@ -152,7 +154,7 @@ impl Waiting {
 }
 
 impl Run {
-    /// Packets that are sent by `now`.
+    /// The number of packets whose transmission starts by `now`.
     fn sent_until(&self, now: Time) -> u32 {
         if now + self.air >= self.end {
             return self.count;
@@ -165,7 +167,7 @@ impl Run {
 }
 
 impl Bucket {
-    /// When the bucket holds what takes `air` at the rate, at the earliest `now`.
+    /// The earliest time from `now` on at which the bucket holds the bytes of a packet with transmission time `air`.
     fn holds(&self, now: Time, air: Duration) -> Time {
         now.max(Time::ZERO + (self.full_at + air).saturating_since(Time::ZERO + self.burst))
     }
@@ -174,7 +176,7 @@ impl Bucket {
 impl WiredLink {
     pub(super) fn new(plan: WiredLinkPlan) -> Self {
         let bucket = plan.rate.zip(plan.burst).map(|(rate, burst)| {
-            // The bucket is full from the start.
+            // The bucket is full at the start.
             Bucket { burst: rate.time_for(burst), full_at: Time::ZERO }
         });
         let room = match &plan.queue {
@@ -199,20 +201,20 @@ impl WiredLink {
         }
     }
 
-    /// When [`WiredLink::advance`] is to be called next. A packet that waits is sent before one that arrives at the
-    /// same instant is handed out.
+    /// When [`WiredLink::advance`] must be called next. If a waiting packet is due to be sent and another one to arrive
+    /// at the same instant, sending comes first.
     #[inline]
     pub(super) fn next(&self) -> Time {
         self.next
     }
 
-    /// Time to send a packet of `size` bytes.
+    /// Transmission time of a packet of `size` bytes.
     #[inline]
     fn air(&mut self, size: u16) -> Duration {
         air_of(&mut self.airs[usize::from(size > 128)], size, self.rate)
     }
 
-    /// Takes in a packet, which may arrive at once if it arrives before `horizon`.
+    /// Accepts a packet, which may be processed immediately if it arrives before `horizon`.
     #[inline(always)]
     pub(super) fn send(
         &mut self,
@@ -229,7 +231,7 @@ impl WiredLink {
         self.let_go(horizon, id)
     }
 
-    /// Takes in a packet that may have to wait.
+    /// Accepts a packet that may have to wait.
     #[inline(never)]
     fn send_later(
         &mut self,
@@ -254,8 +256,8 @@ impl WiredLink {
         self.let_go(horizon, id)
     }
 
-    /// Takes in a packet like the one that was put on the link before it in the same instant, if it waits as that one
-    /// does and arrives at once: when it will arrive.
+    /// Accepts a packet of the same size as the one put on the link just before it at the same instant, if it waits
+    /// like that one and may be processed immediately; returns its arrival time.
     #[inline]
     pub(super) fn send_alike(&mut self, horizon: Time, packet: &mut Packet) -> Option<Time> {
         let Order::Arrival(Waiting { room, last, .. }) = &mut self.order else { return None };
@@ -272,7 +274,7 @@ impl WiredLink {
         })
     }
 
-    /// A packet has been sent when the link becomes free.
+    /// Puts a packet on the line; its transmission ends when the link becomes free.
     #[inline(always)]
     fn let_go(&mut self, horizon: Time, id: PacketId) -> Departure {
         let arrival = self.free_at + self.delay;
@@ -287,13 +289,13 @@ impl WiredLink {
         if first || arrival < horizon { Departure::Noteworthy } else { Departure::OnItsWay }
     }
 
-    /// Whether what is put on the link may arrive at once.
+    /// Whether packets put on the link may be processed before their arrival time.
     #[inline]
     pub(super) fn eager_arrival(&self) -> EagerArrival {
         self.eager_arrival
     }
 
-    /// Says whether what is put on the link may arrive at once, which goes only without a gate.
+    /// Sets whether packets put on the link may be processed before their arrival time; requires a link without a gate.
     pub(super) fn set_eager_arrival(&mut self, eager_arrival: EagerArrival) {
         debug_assert!(
             eager_arrival == EagerArrival::Never || !self.has_gate(),
@@ -302,24 +304,24 @@ impl WiredLink {
         self.eager_arrival = eager_arrival;
     }
 
-    /// Takes out a packet that arrives before `end`, of which no event tells; then [`WiredLink::look`] is to be called.
+    /// Removes a packet that arrives before `end`, without an event; [`WiredLink::look`] must be called afterwards.
     #[inline]
     pub(super) fn take_arrived(&mut self, end: Time) -> Option<(Time, PacketId)> {
         self.line.pop_before(end)
     }
 
-    /// From the end of sending to the arrival.
+    /// Propagation delay: the time from the end of transmission to the arrival.
     pub(super) fn delay(&self) -> Duration {
         self.delay
     }
 
-    /// Whether who waits is sent by events.
+    /// Whether a gate releases packets, which takes events.
     #[inline]
     pub(super) fn has_gate(&self) -> bool {
         matches!(self.order, Order::Gate(_))
     }
 
-    /// Goes on at the time of [`WiredLink::next`], and returns a packet that has arrived.
+    /// Advances the link at the time of [`WiredLink::next`]; returns a packet that has arrived.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
         if let Order::Gate(gate) = &self.order
@@ -337,7 +339,7 @@ impl WiredLink {
         let Order::Gate(gate) = &mut self.order else { return };
         let idle = now >= self.free_at && !gate.waits;
         if idle && matches!(gate.queue, Queue::Fifo(_)) {
-            self.transmit(now, id, packets); // as if it had passed through the queue
+            self.transmit(now, id, packets); // an idle FIFO would return it at once
         } else {
             gate.queue.enqueue(now, id, 0, packets, dropped);
             if idle && let Some(id) = gate.queue.dequeue(now, packets, dropped) {
@@ -380,7 +382,7 @@ impl WiredLink {
         arrived
     }
 
-    /// What is to happen next is looked for again.
+    /// Recomputes the time of the next event.
     #[inline]
     pub(super) fn look(&mut self) {
         self.next = self.line.next();
@@ -392,7 +394,7 @@ impl WiredLink {
         }
     }
 
-    /// Packets that the queue has marked (RFC 3168).
+    /// Packets marked by the queue (RFC 3168).
     pub(super) fn marks(&self) -> u64 {
         match &self.order {
             Order::Arrival(waiting) => waiting.room.marks(),
@@ -403,14 +405,14 @@ impl WiredLink {
     /// Packets in the queue and on the line.
     pub(super) fn packets_held(&self) -> usize {
         let waiting = match &self.order {
-            Order::Arrival(_) => 0, // on the line already
+            Order::Arrival(_) => 0, // these are on the line
             Order::Gate(gate) => gate.queue.len(),
         };
         waiting + self.line.len()
     }
 }
 
-/// Time to send a packet of `size` bytes; `known` has the size that was asked for last, and its time.
+/// Transmission time of a packet of `size` bytes; `known` caches the last size and its time.
 #[inline]
 fn air_of(known: &mut (u16, Duration), size: u16, rate: Option<BitRate>) -> Duration {
     if known.0 != size {
@@ -428,8 +430,9 @@ mod tests {
 
     use super::*;
 
-    /// By hand: ten packets of 1000 B arrive at once at 8 Mb/s, a millisecond each. A bucket of 3000 B lets three pass
-    /// at once, then one each millisecond; after 2.5 ms of silence it holds 2500 B, two packets, and half of the next.
+    /// By hand: ten packets of 1000 B arrive at once at 8 Mb/s, so each takes a millisecond. A bucket of 3000 B passes
+    /// three at once, then one every millisecond; after 2.5 ms of silence it holds 2500 B: two packets and half of the
+    /// next.
     #[test]
     fn a_bucket_passes_its_burst_and_then_the_rate() {
         let mut link = WiredLink::new(WiredLinkPlan {
@@ -457,7 +460,7 @@ mod tests {
         assert_eq!(left, [0, 0, 0, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 9500, 9500, 10_000, 11_000]);
     }
 
-    /// What a link makes of packets that arrive at these times with these sizes: when each came out and whether it was
+    /// The behaviour of a link for packets with these arrival times and sizes: when each came out and whether it was
     /// marked, and which were dropped.
     fn passage(link: &mut WiredLink, arrivals: &[(u64, u16)]) -> (Vec<(u64, u64, bool)>, Vec<u64>) {
         let mut packets = Packets::default();
@@ -482,7 +485,7 @@ mod tests {
     }
 
     proptest! {
-        /// A link that knows at the arrival when it will send does what a gate does that is asked each time the link is
+        /// A link that computes sending times at arrival behaves like a gate that is asked each time the link becomes
         /// free.
         #[test]
         fn who_waits_is_sent_when_the_link_is_free(
@@ -495,7 +498,7 @@ mod tests {
         ) {
             let settings = Settings { limit, mark_above: mark, ..Settings::default() };
             let plan = || WiredLinkPlan {
-                rate: Some(BitRate::from_mbps(8000)), // a byte each nanosecond
+                rate: Some(BitRate::from_mbps(8000)), // one byte per nanosecond
                 burst: None,
                 delay: Duration::from_nanos(17),
                 queue: Queue::new(&settings, None, 0, ""),

@@ -1,13 +1,15 @@
-//! What arrives at the far end of a wire before its time.
+//! Eager arrival: handles a packet at the far end of a wired link as soon as it is sent, instead of at its arrival
+//! time.
 //!
-//! When a packet is put on a wire it is known when it will arrive. If it ends there, at a receiver whose answers leave
-//! by a wire that nothing else enters, nobody sees whether it arrives then or at once, for the answer is put on its
-//! wire with the right time either way. So it arrives at once, and there is no event of it: a datagram is counted when
-//! it is sent, a segment becomes an ACK.
+//! The arrival time of a packet is known when it is put on a link. Suppose the link ends at the packet's receiver, and
+//! the receiver's answers leave by a link that nothing else enters. Then it makes no difference whether the packet is
+//! processed at its arrival time or immediately, because the answer is put on its link with the correct time either
+//! way. So the packet is processed immediately, without an event: a datagram is counted when it is sent, a segment is
+//! turned into its ACK.
 //!
-//! Nothing does so beyond the next task of the applications or the end of the run, where somebody may look, nor beyond
-//! the next timer where receivers have some (delayed ACKs). What is left on the wire then goes the way of all others,
-//! or arrives early as well when the next packet is put on it.
+//! The shortcut applies only to arrivals before the next task of the applications and before the end of the run, when
+//! results may be read; and, if receivers have timers (delayed ACKs), before the next timer. Other packets stay on the
+//! link and either arrive by events or are processed early when the next packet is put on the link.
 
 use wifair_engine::Timers;
 use wifair_packet::{Kind, Packet, PacketId};
@@ -18,17 +20,17 @@ use crate::world::flow::Flow;
 use crate::world::plan::{Hop, Transport, Workload};
 use crate::world::wired_link::{Departure, EagerArrival};
 
-/// From where all packets enter a wire.
+/// Where all packets that enter a link come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
-    /// They are answers to what arrived by this wire.
+    /// They are answers to packets that arrived by this link.
     Answers(u32),
-    /// From several wires, or from elsewhere.
+    /// They come from several links, or from elsewhere.
     Other,
 }
 
 impl EagerArrival {
-    /// Before which time packets may arrive at once that are put on a wire now.
+    /// The time before which packets put on a link now may be processed immediately.
     #[inline(always)]
     pub(in crate::world) fn horizon(self, horizon: Time, timers: &Timers) -> Time {
         match self {
@@ -40,7 +42,7 @@ impl EagerArrival {
 }
 
 impl World {
-    /// Finds out on which wires packets may arrive early; nothing has happened yet.
+    /// Finds the links on which packets may arrive early; must run before the first event.
     pub(in crate::world) fn find_eager_links(&mut self) {
         let mut origins: Vec<Option<Origin>> = vec![None; self.links.len()];
         for flow in &self.flows {
@@ -93,10 +95,11 @@ impl World {
         }
     }
 
-    /// Whether packets of a flow may arrive early that end at the end of `link`, whose answers leave by `answer`.
+    /// Whether packets of a flow that end at the far end of `link`, with answers by `answer`, may arrive early.
     fn kind_of_end(&self, flow: &Flow, link: u32, answer: Hop, origins: &[Option<Origin>]) -> EagerArrival {
         let waits = match (&flow.transport, &flow.workload) {
-            // Packets are taken out, users see objects, and numbers of connections become free in the order of events.
+            // In these workloads the order of events matters: packets are taken out, users react to objects, and
+            // connection numbers are reused.
             (_, Workload::Outside | Workload::Web(_) | Workload::Sessions { fresh: true, .. }) => {
                 return EagerArrival::Never;
             }
@@ -113,14 +116,14 @@ impl World {
         }
     }
 
-    /// The way that begins at `start`.
+    /// The path that begins at `start`.
     fn path(&self, start: u32) -> &[Hop] {
         let path = &self.hops[start as usize..];
         let end = path.iter().position(|hop| *hop == Hop::End).expect("a way ends somewhere");
         &path[..=end]
     }
 
-    /// A packet that will arrive at `time` arrives now.
+    /// Processes a packet now that will arrive at `time`.
     #[inline(never)]
     pub(in crate::world) fn arrive_eagerly(&mut self, id: PacketId, time: Time) {
         self.events += 1;
@@ -147,8 +150,8 @@ impl World {
         self.flows[connection.flow as usize].took(time - packet.sent_at());
     }
 
-    /// A datagram that was handed up goes on by a wire, and so do those behind it that are handed up in the same
-    /// instant, as long as they are of its connection and arrive at once.
+    /// Forwards a datagram that was handed up onto a wired link, together with the following datagrams of the same
+    /// connection that are handed up at the same instant, as long as they arrive immediately.
     #[inline(never)]
     pub(in crate::world) fn datagrams_arrive(&mut self, first: PacketId, link: u32, channel: usize) {
         let Self { now, horizon, packets, links, channels, connections, flows, dropped, .. } = self;
@@ -186,8 +189,9 @@ impl World {
         }
     }
 
-    /// What is on a wired link already arrives, as far as it may. A packet that should have arrived before now does not
-    /// where it may set a timer, which could be due before now as well: it is left to [`Self::catch_up_links`].
+    /// Processes packets that are already on a wired link, as far as allowed. If receivers have timers and a packet
+    /// should have arrived before now, such a timer might have been due before now as well: this is left to
+    /// [`Self::catch_up_links`].
     pub(in crate::world) fn arrive_all_eagerly(&mut self, link: usize) {
         loop {
             let place = &mut self.links[link];
@@ -201,7 +205,7 @@ impl World {
     }
 }
 
-/// Whether nothing ever goes the reverse way of a flow.
+/// Whether nothing ever uses the reverse path of a flow.
 fn is_one_way(flow: &Flow) -> bool {
     matches!(flow.transport, Transport::Udp { .. }) && flow.workload != Workload::Outside
 }

@@ -1,17 +1,18 @@
-//! Wires of which no event tells, as long as the access points that they lead to are busy.
+//! Lazy links: while an access point has a backlog, arrivals on its wired links are computed on demand instead of being
+//! scheduled as events.
 //!
-//! What comes by wire to an access point with a frame in hand changes nothing but its queue, so it is enough to look
-//! for what has come when the access point takes the next packet out. What arrives at the far end of a wire is seen by
-//! nobody but the transport there, whose answer leaves by wire in turn, so that can wait as long. When an access point
-//! finds its queue empty, the wires are sources of events again, until packets wait in all access points.
+//! A packet that arrives by wire at an access point with a frame in progress changes nothing but its queue, so it is
+//! enough to process arrivals when the access point dequeues its next packet. An arrival at the far end of a wired link
+//! affects only the transport there, whose answer leaves by wire in turn, so that can wait as long. When an access
+//! point finds its queue empty, links become event sources again, until all access points have a backlog.
 //!
-//! What is late takes place in the order in which it would have as events, each at its own time; timers that were set
-//! meanwhile by what was late go off among it. Whatever else may meet it comes after it: tasks of applications, timers,
-//! packets that come to an access point over the air.
+//! Deferred arrivals are processed in the order that events would have, each at its own time, interleaved with the
+//! timers that they set. They are always processed before anything that might interact with them: tasks of
+//! applications, timers, packets that reach an access point over the air.
 //!
-//! A wire may be late if all its packets go on to wires that may, to the queue of an access point of the fast medium
-//! that is FIFO and drops arrivals, or to an end that answers by a wire that may; and if what enters it comes all late,
-//! or all as an event.
+//! A link may be lazy if each of its packets goes on to a lazy link, to an access point on the shared channel whose
+//! queue is a drop-tail FIFO, or to an end that answers by a lazy link; and if all packets that enter it are deferred,
+//! or all enter it by events.
 
 use wifair_engine::NextEventTree;
 use wifair_mac::Channel;
@@ -25,41 +26,41 @@ use crate::world::plan::{Hop, Transport, Workload};
 use crate::world::wired_link::WiredLink;
 use crate::world::{FIRST_CHANNEL, World};
 
-/// Which wires may be late, and whether they are.
+/// The links that may be lazy, and whether they are now.
 #[derive(Debug)]
 pub(in crate::world) struct LazyLinks {
-    /// The wires, in order.
+    /// The links, in ascending order.
     links: Vec<usize>,
-    /// The media to whose access points they lead, and these.
+    /// The access points to which they lead, each with its channel.
     aps: Vec<(usize, u32)>,
-    /// Where each wire leads, by its number.
+    /// Where each link leads, by link number.
     leads: Vec<LeadsTo>,
-    /// The only wire that leads to a hub, if it is one.
+    /// The only link that leads to an access point, if there is exactly one.
     only: Option<usize>,
-    /// When the next thing happens on each wire, by their numbers: on those that lead to hubs, unless it is the only
-    /// one, and on all others.
+    /// The time of the next arrival on each link, by link number: in `to_aps` for links that lead to access points
+    /// (unused if there is only one such link), in `others` for the rest.
     to_aps: NextEventTree,
     others: NextEventTree,
-    /// What arrives at an end cannot bring about anything at an access point sooner than after this.
+    /// The minimum time between an arrival at an end and any effect of it at an access point.
     lookahead: Duration,
-    /// The wires are late: no event tells of them.
+    /// Whether links are lazy now, so that their arrivals are not events.
     pub(in crate::world) is_on: bool,
 }
 
 /// Where a wire leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LeadsTo {
-    /// To the access point of a medium. Nothing follows from what arrives there before the access point looks, so that
-    /// can wait until all else is made up for.
+    /// To the access point of a channel. Arrivals there have no effect before the access point dequeues a packet, so
+    /// they can be processed after everything else.
     Ap(usize),
-    /// To the end of every way over it, from where answers go by wires that nothing else enters, and that have no gate.
-    /// What arrives there concerns nobody but these ends, so it need not keep to its turn among the wires.
+    /// To the end of every path through it. Answers leave by links without a gate that nothing else enters. Arrivals
+    /// affect only these ends, so they need not be processed in order with other links.
     End,
-    /// To several places, on by wire, or where it is not as simple.
+    /// To several places, to another link, or to a place to which the other cases do not apply.
     On,
 }
 
-/// What finds out which wires may be late, until it does not change any more.
+/// The search for links that may be lazy: rules out links until nothing changes any more.
 struct Search<'a> {
     hops: &'a [Hop],
     links: Vec<bool>,
@@ -68,7 +69,7 @@ struct Search<'a> {
 }
 
 impl LazyLinks {
-    /// No wires are ever late.
+    /// No link is ever lazy.
     pub(in crate::world) fn never() -> Self {
         let heads = NextEventTree::new(0, 0);
         Self {
@@ -83,13 +84,13 @@ impl LazyLinks {
         }
     }
 
-    /// Says when the next thing happens on a wire.
+    /// Sets the time of the next arrival on a link.
     fn set(&mut self, link: usize, time: Time) {
         let heads = if let LeadsTo::Ap(_) = self.leads[link] { &mut self.to_aps } else { &mut self.others };
         heads.set(link, time);
     }
 
-    /// Whether wires that may be late lead to this station.
+    /// Whether links that may be lazy lead to this station.
     #[inline]
     pub(in crate::world) fn lead_to(&self, channel: usize, station: u32) -> bool {
         self.aps.contains(&(channel, station))
@@ -97,7 +98,7 @@ impl LazyLinks {
 }
 
 impl<'a> Search<'a> {
-    /// The way that begins at `start`.
+    /// The path that begins at `start`.
     fn path(&self, start: u32) -> &'a [Hop] {
         let path = &self.hops[start as usize..];
         let end = path.iter().position(|hop| *hop == Hop::End).expect("a way ends somewhere");
@@ -108,7 +109,7 @@ impl<'a> Search<'a> {
         matches!(hop, Hop::Wired(link) if self.links[link as usize])
     }
 
-    /// Rules out what does not go together with the way from `start`, whose answers come by `back`.
+    /// Rules out links that cannot be lazy because of the path from `start`, whose answers return by `back`.
     fn narrow(&mut self, flow: &Flow, start: u32, back: u32) {
         let (path, back) = (self.path(start), self.path(back));
         for hops in path.windows(2) {
@@ -118,8 +119,8 @@ impl<'a> Search<'a> {
                 Hop::Air { channel, .. } => self.channels[usize::from(channel)],
                 Hop::NoPath { .. } => false,
                 Hop::End => match (&flow.transport, &flow.workload) {
-                    // Packets are taken out, users see objects, and numbers of connections become free in the order of
-                    // events.
+                    // In these workloads the order of events matters: packets are taken out, users react to objects,
+                    // and connection numbers are reused.
                     (_, Workload::Outside | Workload::Web(_) | Workload::Sessions { fresh: true, .. }) => false,
                     (Transport::Udp { .. }, _) => true,
                     (Transport::Ping { .. }, _) => false,
@@ -138,12 +139,13 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The wires of a way, each with the hop by which comes what enters it, or what is answered so.
+    /// Calls `note` for the links of a path, each with the hop that its packets come from; answers come from the last
+    /// hop of the opposite path.
     fn entries(&self, flow: &Flow, start: u32, back: u32, mut note: impl FnMut(usize, Hop)) {
         let (path, back) = (self.path(start), self.path(back));
         let mut before = match &flow.transport {
             Transport::Tcp { .. } | Transport::Ping { .. } if back.len() > 1 => Some(back[back.len() - 2]),
-            _ => None, // nobody answers a datagram
+            _ => None, // datagrams are not answered
         };
         for hop in path {
             if let (Hop::Wired(link), Some(before)) = (hop, before) {
@@ -155,7 +157,7 @@ impl<'a> Search<'a> {
 }
 
 impl World {
-    /// Finds out which wires may be late; nothing has happened yet.
+    /// Finds the links that may be lazy; must run before the first event.
     pub(in crate::world) fn find_lazy_links(&mut self) {
         let fits = |(index, channel): (usize, &Channel)| {
             let Channel::Shared(cell) = channel else { return false };
@@ -182,7 +184,7 @@ impl World {
                 }
             }
             for (link, entered) in entered.into_iter().enumerate() {
-                // What waits at a gate must be let through before more comes to it.
+                // A gate must release waiting packets before others arrive at it.
                 let must_be_told = entered[0] && self.links[link].has_gate();
                 if (entered == [true; 2] || must_be_told) && std::mem::replace(&mut search.links[link], false) {
                     search.changed = true;
@@ -204,7 +206,7 @@ impl World {
         for &link in &links {
             let mut behind = places_behind(link);
             let first = behind.next().unwrap_or(LeadsTo::On);
-            // Behind a gate there are events of which nothing arrives.
+            // A link with a gate has events other than arrivals.
             if !self.links[link].has_gate() && behind.all(|place| place == first) {
                 leads[link] = first;
             }
@@ -217,7 +219,7 @@ impl World {
         }
         for &link in &links {
             let is_this = |hop: &Hop| matches!(hop, Hop::Wired(from) if *from as usize == link);
-            // What waits at a gate must be let through before more comes to it.
+            // A gate must release waiting packets before others arrive at it.
             let is_free = |(entered, from): (&WiredLink, &Vec<Hop>)| {
                 !from.iter().any(is_this) || (from.iter().all(is_this) && !entered.has_gate())
             };
@@ -229,8 +231,8 @@ impl World {
         for channel in all(&search.channels) {
             let ap = LeadsTo::Ap(channel);
             let wires = || links.iter().copied().filter(|link| places_behind(*link).any(|place| place == ap));
-            // Packets of one instant come in the order of their wires, unless what arrives brings about another at
-            // once.
+            // Packets of one instant are ordered by the numbers of their links, unless an arrival causes another one at
+            // the same instant.
             let is_simple = wires().count() == 1 || wires().all(|link| self.links[link].delay() > Duration::ZERO);
             if !is_simple || wires().any(|link| leads[link] != ap) {
                 leads.iter_mut().filter(|lead| **lead == ap).for_each(|lead| *lead = LeadsTo::On);
@@ -248,12 +250,12 @@ impl World {
         let mut to_aps = links.iter().copied().filter(|link| matches!(leads[*link], LeadsTo::Ap(_)));
         let only = to_aps.next().filter(|_| to_aps.next().is_none());
         let heads = NextEventTree::new(0, self.links.len());
-        // Where there is nothing but wires, they are late from the beginning.
+        // Without channels, links are lazy from the start.
         self.lazy_links =
             LazyLinks { links, aps, leads, only, to_aps: heads.clone(), others: heads, lookahead, is_on: !has_media };
     }
 
-    /// Something is to be seen to after a packet was put on a wire.
+    /// Handles a departure that needs attention after a packet was put on a link.
     #[inline(never)]
     pub(in crate::world) fn look_at_link(&mut self, index: usize) {
         self.arrive_all_eagerly(index);
@@ -268,8 +270,8 @@ impl World {
         }
     }
 
-    /// A station with a frame in hand has got a packet: if packets wait now in all access points to which wires lead,
-    /// the wires are late.
+    /// Called when a station with a frame in progress gets a packet: if all access points to which links lead are now
+    /// backlogged, makes the links lazy.
     #[inline]
     pub(in crate::world) fn consider_lazy_links(&mut self, channel: usize, station: u32) {
         let is_backlogged = |&(channel, _): &(usize, u32)| match &self.channels[channel] {
@@ -296,7 +298,7 @@ impl World {
         self.set_arrivals_until(Time::ZERO);
     }
 
-    /// An access point has nothing to send: wires tell of everything at once.
+    /// Called when an access point has nothing to send: makes the links event sources again.
     pub(in crate::world) fn turn_eager(&mut self) {
         self.catch_up_links(self.now);
         self.lazy_links.is_on = false;
@@ -314,7 +316,7 @@ impl World {
         }
     }
 
-    /// The access point of a medium takes a packet out now.
+    /// Processes arrivals before the access point of a channel dequeues a packet.
     #[inline(never)]
     pub(in crate::world) fn drain_arrivals(&mut self, channel: usize) {
         let now = self.now;
@@ -328,13 +330,13 @@ impl World {
         }
     }
 
-    /// Whatever is late and happens before `end` happens now.
+    /// Processes all deferred arrivals before `end`.
     #[inline(never)]
     pub(in crate::world) fn catch_up_links(&mut self, end: Time) {
         let now = self.now;
         loop {
             let (time, link) = self.lazy_links.others.first();
-            let timer = self.timers.next(); // what others have set is not due yet
+            let timer = self.timers.next(); // timers set by other events are not due yet
             if timer.min(time) >= end {
                 break;
             }
@@ -350,7 +352,7 @@ impl World {
         self.arrive_at_aps(end);
     }
 
-    /// What is on its last wire to an access point before `end` comes there.
+    /// Processes arrivals before `end` on the links that lead to access points.
     #[inline]
     fn arrive_at_aps(&mut self, end: Time) {
         if let Some(link) = self.lazy_links.only {
@@ -370,7 +372,7 @@ impl World {
         }
     }
 
-    /// A wire goes on at `time`, and then on and on before `end`, until it is another's turn.
+    /// Advances a link at `time`, and further before `end`, until another link is due first.
     fn advance_lazily(&mut self, index: usize, mut time: Time, end: Time) {
         let ends_here = self.lazy_links.leads[index] == LeadsTo::End;
         self.lazy_links.others.set(index, Time::NEVER);
@@ -392,7 +394,7 @@ impl World {
         }
     }
 
-    /// What a wire brings to an access point before `end` has come.
+    /// Processes the arrivals before `end` on a link that leads to an access point.
     fn arrive_lazily(&mut self, index: usize, end: Time) {
         let link = &mut self.links[index];
         let LeadsTo::Ap(channel) = self.lazy_links.leads[index] else { return };
@@ -419,7 +421,7 @@ impl World {
         link.look();
     }
 
-    /// A packet has made a hop by wire.
+    /// Forwards a packet after a hop by wire.
     fn forward_lazily(&mut self, id: PacketId) {
         let packet = &mut self.packets[id];
         packet.hop += 1;

@@ -1,12 +1,12 @@
-//! What happens without being an event of its own, for it concerns nothing but counters.
+//! Shortcuts: things that happen without an event of their own, because they affect only counters.
 //!
-//! Datagrams that come to a queue which only they enter, and which is full or holds enough for a while (see
-//! [`SaturatedSource`]), are put off until somebody looks, or the queue runs dry. Wires to a busy access point are
-//! looked at late as well: see [`lazy_links`]. What arrives at the far end of a wire may do so before its time: see
-//! [`eager_arrival`].
+//! Datagrams that go to a queue which no other flow uses, and which is full or holds enough for a while (see
+//! [`SaturatedSource`]), are generated only when the queue is inspected or runs dry. Arrivals by wire at a busy access
+//! point are deferred too: see [`lazy_links`]. Arrivals at the far end of a wire may be processed before their time:
+//! see [`eager_arrival`].
 //!
-//! Results are those that events would give; where packets are looked at on their way (see [`crate::world::watch`]), or
-//! access points have schemes, nothing is put off.
+//! Results equal those of the plain model. If packets are observed on their way (see [`crate::world::watch`]), or
+//! access points have schemes, nothing is deferred.
 
 mod eager_arrival;
 pub(in crate::world) mod lazy_links;
@@ -25,7 +25,7 @@ use crate::world::plan::{Hop, Transport, Workload};
 use crate::world::wired_link::EagerArrival;
 
 impl World {
-    /// Finds out what may be put off.
+    /// Finds out which shortcuts apply.
     pub(in crate::world) fn find_fast_paths(&mut self) {
         if self.observed || self.routing.is_some() {
             return;
@@ -35,7 +35,7 @@ impl World {
         self.find_lazy_links();
     }
 
-    /// Finds the datagram flows that have the queue of their first station to themselves.
+    /// Finds the flows of datagrams that have the queue of their first station to themselves.
     fn find_lone_sources(&mut self) {
         let mut paths_through = BTreeMap::<(u16, u32), u32>::new();
         for hop in &self.hops {
@@ -53,7 +53,7 @@ impl World {
         }
     }
 
-    /// From now on everything is an event; called before anything has happened.
+    /// Turns all shortcuts off, so that everything is an event; must be called before the first event.
     pub(in crate::world) fn take_no_fast_paths(&mut self) {
         for flow in &mut self.flows {
             flow.alone_at = None;
@@ -64,8 +64,8 @@ impl World {
         self.lazy_links = LazyLinks::never();
     }
 
-    /// A source of datagrams of which the next comes at `next` is left to the queue that it has filled, if it has.
-    /// Returns whether it is; if not it needs a timer.
+    /// Hands a source of datagrams, whose next one is due at `next`, over to the queue that it has filled, if it has
+    /// filled one. Returns whether it did; if not, the source needs a timer.
     #[inline]
     pub(in crate::world) fn leave_to_saturated_source(&mut self, index: usize, next: Time) -> bool {
         let flow = self.connections[index].flow as usize;
@@ -89,7 +89,7 @@ impl World {
         true
     }
 
-    /// Stations have nothing more to send that were not told of everything.
+    /// Handles stations whose queue ran dry while arrivals were deferred.
     #[inline]
     pub(in crate::world) fn resume_exhausted(&mut self, channel: usize) {
         while let Some(station) = self.channels[channel].take_exhausted() {
@@ -97,7 +97,7 @@ impl World {
         }
     }
 
-    /// The source that filled its queue sets its timer again, or wires tell of what they bring.
+    /// Either turns links into event sources again, or gives the source that had filled its queue its timer back.
     #[inline(never)]
     fn source_exhausted(&mut self, channel: usize, station: u32) {
         if self.lazy_links.is_on && self.lazy_links.lead_to(channel, station) {
@@ -107,14 +107,14 @@ impl World {
         }
     }
 
-    /// A flow that was left to its queue is stopped: nothing of it comes any more.
+    /// Takes a stopped flow back from the queue that it had filled.
     pub(in crate::world) fn detach_source_of(&mut self, flow: usize) {
         if let Some((channel, station)) = self.flows[flow].alone_at {
             self.detach_source(channel, station);
         }
     }
 
-    /// The source of a station's datagrams is an ordinary one again.
+    /// Makes the source of a station's datagrams an ordinary one again.
     #[inline(never)]
     fn detach_source(&mut self, channel: usize, station: u32) {
         let Some(source) = self.channels[channel].detach_source(station, self.now, &mut self.packets) else { return };
@@ -138,7 +138,7 @@ impl World {
         self.events += came;
     }
 
-    /// Packets that receivers hand up in this instant go on one after the other, until something else is due.
+    /// Forwards the packets that receivers hand up at this instant, one after the other, until something else is due.
     #[inline(never)]
     pub(in crate::world) fn forward_handed_up(&mut self, channel: usize) {
         while self.now < self.next_events.earliest().min(self.until)
@@ -152,7 +152,7 @@ impl World {
         }
     }
 
-    /// Whatever was put off and happens before `end` happens now.
+    /// Processes everything deferred that happens before `end`.
     #[inline(never)]
     pub(in crate::world) fn catch_up(&mut self, end: Time) {
         if self.lazy_links.is_on {
