@@ -203,6 +203,7 @@ SURER = {
     ("jung2016", "if_estimate"),
     ("lee2007", "f8_jump_10"),
     ("lee2007", "f10_fair_below"),
+    ("kemerlis2006", "wire_100_worse"),
     ("oda2012", "f2_unfair"),
 }
 """Claims of which the recorded quick run is sure, and the full one is not."""

@@ -498,14 +498,15 @@ def _relabelled(table: Table, labels: Mapping[str, Mapping[str, Label]], scale: 
         return any(str(row.labels.get(label)) in values for label, values in labels.items())
 
     rows = [row for row in table.rows if not replaced(row)]
+    held = [(label, row.labels[label]) for row in table.rows for label in labels if label in row.labels]
+    own = {(label, str(value)): value for label, value in held}
     for row in table.rows:
-        wanted = dict(row.labels)
         for label, values in labels.items():
             for value, source in values.items():
                 if str(row.labels.get(label)) == str(source):
-                    own = next((r.labels[label] for r in table.rows if str(r.labels.get(label)) == value), None)
-                    own = type(row.labels[label])(value) if own is None else own
-                    rows.append(_standing(row, {**wanted, label: own}, scale))
+                    wanted = own.get((label, value))
+                    wanted = type(row.labels[label])(value) if wanted is None else wanted
+                    rows.append(_standing(row, {**row.labels, label: wanted}, scale))
     return Table(table.experiment, rows)
 
 

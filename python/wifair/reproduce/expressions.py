@@ -210,7 +210,7 @@ def _rows(node: ast.Attribute, context: _Context) -> tuple[list[Row], set[str]]:
     experiment, items = _selection(node)
     if experiment not in context.tables:
         raise MissingRowsError(f"{experiment} was not run")
-    rows = context.tables[experiment].where(node.attr).rows
+    rows = context.tables[experiment].of(node.attr)
     given: set[str] = set()
     for item in items:
         if isinstance(item, ast.Slice):

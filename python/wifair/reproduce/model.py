@@ -7,7 +7,7 @@ import math
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wifair.reproduce.claims import Claim, Claims, Recorded, read_claims, read_recorded
@@ -45,6 +45,7 @@ class Effort(enum.Enum):
         """Count the seeds at a look at the data."""
         return SEEDS[self.value][look]
 
+    @cache
     def shrink(self, look: int) -> float:
         """How wide intervals are at the last look, about, over how wide they are at this one."""
         now, last = self.seeds_at(look), self.seeds_at(self.looks - 1)

@@ -96,6 +96,8 @@ class Runner:
         self.path = None if store is None else Path(store)
         self.threads, self.progress = threads, progress
         self._outcomes: dict[_Key, Outcome] = {}
+        self._steps: dict[str, int] = {}
+        """Time between samples of the scenarios of which a case wants series: one run does for the others, too."""
         self._read: dict[int, Results] = {}
 
     def run(self, cases: Iterable[Case]) -> None:
@@ -111,24 +113,24 @@ class Runner:
         cases = list(cases)
         if self.path is not None:
             _compute_into(cases, self.path, self.threads, self.progress)
-            self._read = _read(cases, self.path)
+            self._read |= _read(cases, self.path)
             return
-        wanted = {key: case.scenario for case in cases for key in _keys(case) if key not in self._outcomes}
+        self._steps |= {case.scenario.hash: _core.sample_step(case.series) for case in cases if case.series}
+        wanted = {key: case.scenario for case in cases for key in self._keys(case) if key not in self._outcomes}
         if wanted:
             self._outcomes |= _run(wanted, self.threads or cores(), self.progress)
 
     def results(self, case: Case) -> Results:
-        """Results of a case of the last `run`."""
+        """Take the results of a case that was run; those of a store can be taken once, as all would fill the memory."""
         if self.path is not None:
-            return self._read[id(case)]
-        keys = _keys(case)
+            return self._read.pop(id(case))
+        keys = self._keys(case)
         step_s = (keys[0].step_ns or 0) / 1e9
         return Results(case.scenario, [self._outcomes[key] for key in keys], series_step_s=step_s)
 
-
-def _keys(case: Case) -> list[_Key]:
-    step_ns = _core.sample_step(case.series) if case.series else None
-    return [_Key(case.scenario.hash, seed, step_ns) for seed in case.seeds]
+    def _keys(self, case: Case) -> list[_Key]:
+        scenario = case.scenario.hash
+        return [_Key(scenario, seed, self._steps.get(scenario)) for seed in case.seeds]
 
 
 def _run(wanted: dict[_Key, Scenario], threads: int, progress: bool) -> dict[_Key, Outcome]:

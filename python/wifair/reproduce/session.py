@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import import_module
@@ -18,6 +20,7 @@ from wifair.reproduce.table import Label, Row, Table
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
+    from concurrent.futures import Future
 
 __all__ = ["KEYS", "Outcome", "PaperOutcome", "Selection", "load", "reproduce", "select"]
 
@@ -290,11 +293,17 @@ def reproduce(
     selections = select(selection)
     runner = Runner(store, threads=threads, progress=progress)
     works = [_Work(chosen, effort, controls) for chosen in selections]
-    while True:
-        runner.run(case for work in works for case in work.todo())
-        more = [work.judge(runner) for work in works]
-        if not any(more):
-            break
+    waiting: tuple[_Work, Future[bool]] | None = None
+    todo = deque(works)
+    # While the runs of a paper are done, another is judged.
+    with ThreadPoolExecutor(1) as judges:
+        while todo or waiting:
+            work = todo.popleft() if todo else None
+            if work is not None:
+                runner.run(work.todo())
+            if waiting is not None and waiting[1].result():
+                todo.append(waiting[0])
+            waiting = None if work is None else (work, judges.submit(work.judge, runner))
     return Outcome(effort, controls, [work.outcome() for work in works], time.monotonic() - began)
 
 

@@ -192,6 +192,16 @@ class Table:
         """`rows` of `experiment`, in the order in which they are shown."""
         self.experiment = experiment
         self.rows = list(rows)
+        self._by_quantity: tuple[int, dict[str, list[Row]]] = (0, {})
+
+    def of(self, quantity: str) -> list[Row]:
+        """Rows with this quantity."""
+        if self._by_quantity[0] != len(self.rows):  # rows were added
+            found: dict[str, list[Row]] = defaultdict(list)
+            for row in self.rows:
+                found[row.quantity].append(row)
+            self._by_quantity = (len(self.rows), dict(found))
+        return self._by_quantity[1].get(quantity, [])
 
     def first(self, seeds: int) -> Table:
         """Keep the first seeds of each row."""
@@ -199,12 +209,8 @@ class Table:
 
     def where(self, quantity: str | None = None, **labels: Label) -> Table:
         """Rows with this quantity and these labels."""
-        rows = [
-            row
-            for row in self.rows
-            if (quantity is None or row.quantity == quantity)
-            and all(row.labels.get(name) == value for name, value in labels.items())
-        ]
+        some = self.rows if quantity is None else self.of(quantity)
+        rows = [row for row in some if all(row.labels.get(name) == value for name, value in labels.items())]
         return Table(self.experiment, rows)
 
     def row(self, quantity: str, **labels: Label) -> Row:
@@ -237,16 +243,13 @@ class Table:
         """Note what is known from elsewhere."""
         for row in self.rows:
             row.published, row.ns2 = math.nan, []
-        rows: dict[str, list[Row]] = defaultdict(list)
-        for row in self.rows:
-            rows[row.quantity].append(row)
         for known in published:
-            for row in rows[known.quantity]:
+            for row in self.of(known.quantity):
                 if known.fits(self.experiment, row):
                     row.published = known.value
         for known in ns2:
             if known.experiment == self.experiment:
-                for row in rows[known.quantity]:
+                for row in self.of(known.quantity):
                     if known.fits(self.experiment, row):
                         row.ns2.append(known.value)
 

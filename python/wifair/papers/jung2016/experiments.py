@@ -159,6 +159,10 @@ def _by_nodes(direction: str, tcps: Iterable[str], settings: Iterable[str] = SET
     return cases
 
 
+def _others(effort: Effort) -> Iterator[Case]:
+    yield from _by_nodes("down", effort.pick(QUICK_OTHERS, OTHERS))(effort)
+
+
 def _adjustments(effort: Effort) -> Iterator[Case]:
     """Fig. 6a, and what it takes for Vegas-Fair to differ from Vegas: longer introductions, in longer sessions."""
     yield from _by_nodes("down", ADJUSTED)(effort)
@@ -303,6 +307,8 @@ def _draw_both(figure: Any, table: Table) -> None:
 
 TWO = (6.9, 2.9)
 OTHERS = ("reno", "westwood", "westwood-plus", "westwood-nr", "linux")
+QUICK_OTHERS = ("reno", "westwood", "westwood-nr", "linux")
+"""Those of the claim."""
 
 EXPERIMENTS = (
     Experiment(
@@ -345,7 +351,7 @@ EXPERIMENTS = (
         note="The paper mentions the experiment and shows no data.",
     ),
     Experiment(
-        "other_tcps", "IF of downloads with other TCPs", _by_nodes("down", OTHERS), _fairness,
+        "other_tcps", "IF of downloads with other TCPs", _others, _fairness,
         _draw_index("n", OTHERS, "nodes"), TWO, ("if_sent", "if_acked", "unfinished"),
         note="The paper mentions the experiment and shows no data. ns-2's points are those of its Westwood+.",
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, partial
@@ -39,6 +39,8 @@ ASYMMETRIES = (0.02, 0.05, 0.1)
 MISSES = (0.02, 0.05, 0.1, 0.5, 1.0)
 """Probabilities that a client does not notice a frame of the other one; at first it notices each."""
 MISS = "space.paths[3].miss"
+QUICK_SIZE = "7864320 B"
+"""Transfers of quick runs: half of the paper's 15 MB."""
 STEP_S = 0.5
 """Between samples; what two clients get while both send is counted in whole ones."""
 GRID_S = 0.02
@@ -113,7 +115,8 @@ def _case(
         new |= chosen.apart
     if chosen.at_a and labels.get("place") != "B":
         new["stations.ares.data_error_up" if file == "apart.toml" else "stations.data_error_up"] = chosen.at_a
-    new |= {"flows.direction": labels["direction"], **changes}
+    shorter = effort.pick({"flows.transfer.size": QUICK_SIZE}, {})
+    new |= {"flows.direction": labels["direction"], **shorter, **changes}
     return Case(
         {"setting": setting, **labels},
         _file(file).with_(new),
@@ -191,14 +194,8 @@ def _together(effort: Effort) -> Iterator[Case]:
             yield _case(effort, {"direction": direction, "rts": rts}, "together.toml", {}, setting=setting, series=True)
 
 
-FULL_ONLY = ("unnoticed 0.02", "unnoticed 0.05", "unnoticed 0.5", "lossy uplink 0.02", "lossy uplink 0.1")
-"""Settings that a quick run leaves out where clients are apart, which takes most of the time."""
-
-
 def _apart(effort: Effort) -> Iterator[Case]:
     for setting in SETTINGS:
-        if effort is Effort.QUICK and setting in FULL_ONLY:
-            continue
         for direction, rts in CELLS:
             yield _case(effort, {"direction": direction, "rts": rts}, "apart.toml", {}, setting=setting, series=True)
     for rts in RTS:  # the remedy that the paper names
@@ -259,20 +256,15 @@ def _draw_pair(figure: Any, table: Table) -> None:
 # Outstanding data, from captures at the sender
 
 
-def _captured_in(effort: Effort, settings: Iterable[str]) -> list[str]:
-    """Name the settings with captures, which take most of the time."""
-    return [setting for setting in settings if effort is Effort.FULL or setting in ("taken", "4 tries")]
-
-
 def _outstanding_single(effort: Effort) -> Iterator[Case]:
-    for setting in _captured_in(effort, (*READINGS, "AP queue 50")):
+    for setting in (*READINGS, "AP queue 50"):
         for place in "AB":
             labels = {"place": place, "direction": "down", "rts": "off"}
             yield _case(effort, labels, "single.toml", {}, setting=setting)
 
 
 def _outstanding_pair(effort: Effort) -> Iterator[Case]:
-    for setting in _captured_in(effort, SETTINGS):
+    for setting in SETTINGS:
         labels = {"direction": "down", "rts": "off"}
         yield _case(effort, labels, "apart.toml", {}, setting=setting)
 
@@ -391,7 +383,7 @@ CAPTURED = (
 
 
 def _draw_outstanding(series: str, panels: Mapping[str, str]) -> Callable[[Any, Table], None]:
-    """Draw a panel for each of `panels` and setting, from least to greatest in each half second."""
+    """Draw a panel for each of `panels` and setting, from least to greatest in each quarter of a second."""
 
     def draw(figure: Any, table: Table) -> None:
         shown = {"taken": "7 tries", "4 tries": "4 tries"}

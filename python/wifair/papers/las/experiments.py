@@ -81,7 +81,7 @@ def _queue(where: str, discipline: str, buffer: int) -> dict[str, object]:
 
 
 def _case(effort: Effort, file: str, labels: Mapping[str, Any], changes: Mapping[str, object]) -> Case:
-    shorter = effort.pick({"duration": "60 s"}, {})
+    shorter = effort.pick({"duration": "110 s" if "routing.protocol" in changes else "60 s"}, {})
     return Case(labels, _file(file).with_({**changes, **shorter}), effort.seeds)
 
 
@@ -106,12 +106,8 @@ def _flows(_: Case, results: Results) -> Iterator[Measured]:
 # Chains
 
 
-def _chains(effort: Effort) -> list[int | str]:
-    return [chain for chain in CHAINS if effort is Effort.FULL or "DSDV" not in str(chain)]
-
-
 def _chain(effort: Effort) -> Iterator[Case]:
-    for chain in _chains(effort):
+    for chain in CHAINS:
         for discipline in BOTH:
             points = [(w, b) for w in effort.pick((2, 10, 50), WINDOWS) for b in effort.pick((20, 200), BUFFERS)]
             points += [(50, b) for b in (50, 400) if (50, b) not in points]
@@ -128,7 +124,7 @@ def _chain_case(effort: Effort, file: str, chain: int | str, discipline: str, wi
 
 
 def _hidden(effort: Effort) -> Iterator[Case]:
-    for chain in _chains(effort):
+    for chain in CHAINS:
         for discipline in BOTH:
             for window in effort.pick((10, 50), (2, 5, 10, 20, 50)):
                 for buffer in effort.pick((20, 200), (20, 50, 200)):
@@ -136,7 +132,7 @@ def _hidden(effort: Effort) -> Iterator[Case]:
 
 
 def _udp(effort: Effort) -> Iterator[Case]:
-    for chain in _chains(effort):
+    for chain in CHAINS:
         for discipline in BOTH:
             for rate in UDP_RATES:
                 changes = {
@@ -288,7 +284,7 @@ def _grid(effort: Effort) -> Iterator[Case]:
 
 def _web(effort: Effort) -> Iterator[Case]:
     shorter = effort.pick({"duration": "140 s"}, {})
-    points = [(cov, load) for load in effort.pick(("0.8",), WEB_LOADS) for cov in COVS]
+    points = [(cov, load) for load in WEB_LOADS for cov in COVS]
     for cov, load in points:
         law = {"flows.web.law": "exponential"} if cov == 1 else {"flows.web.law": "pareto", "flows.web.pareto.cov": cov}
         for discipline in BOTH:
@@ -296,7 +292,7 @@ def _web(effort: Effort) -> Iterator[Case]:
                 **_queue("ap", discipline, 100), **law, **shorter,
                 "flows.web.session_interval": f"{WEB_LOADS[load]} s",
             }  # fmt: skip
-            labels = {"discipline": discipline, "cov": cov, "offered": load}
+            labels: dict[str, Any] = {"discipline": discipline, "cov": cov, "offered": load}
             yield Case(labels, _file("web.toml").with_(changes), effort.seeds)
 
 
