@@ -25,9 +25,9 @@ use super::{Facts, Passage, Request, Scheme, Verdict};
 table! {
     /// B/n.
     pub struct Params {
-        /// B. The limit of the access point's queue, if absent.
+        /// The buffer B; if absent, the limit of the access point's queue.
         pub buffer: Option<Limit> = None;
-        /// A flow of which nothing passes for so long does not count any more.
+        /// A flow counts as inactive after this time without packets.
         pub period: Duration = Duration::from_secs(5), "above 0 s" => |period| *period > Duration::ZERO;
     }
 }

@@ -18,9 +18,9 @@ use super::{Facts, Passage, Request, Scheme, Toward, Verdict};
 table! {
     /// Uplink drop by the downlink buffer.
     pub struct Params {
-        /// Where dropping begins, as a part of the limit.
+        /// Where dropping begins, as a fraction of the limit.
         pub low: f64 = 0.5, "between 0 and 1" => |low| (0.0..=1.0).contains(low);
-        /// Where the probability is greatest, as a part of the limit.
+        /// Where the probability is greatest, as a fraction of the limit.
         pub high: f64 = 1.0, "above low" => |high| *high > low && high.is_finite();
         /// The greatest probability.
         pub max_p: f64 = 0.1, "between 0 and 1" => |p| (0.0..=1.0).contains(p);

@@ -26,11 +26,11 @@ use wifair_mac::{AccessPlan, Categories, Category, First};
 table! {
     /// Dynamic contention window of the access point.
     pub struct Params {
-        /// The least CWmin.
+        /// Smallest CWmin.
         pub floor: u32 = 1;
         /// Whether the ACKs of an upload count as a downlink flow.
         pub count_acks: bool = false;
-        /// A flow of which nothing passes for so long does not count any more.
+        /// A flow counts as inactive after this time without packets.
         pub period: Duration = Duration::from_secs(5), "above 0 s" => |period| *period > Duration::ZERO;
     }
 }

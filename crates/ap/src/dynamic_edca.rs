@@ -23,11 +23,11 @@ use wifair_mac::{AccessPlan, Categories, Category, First};
 table! {
     /// Dynamic contention windows by type of traffic.
     pub struct Params {
-        /// The least CWmin of best-effort traffic.
+        /// Smallest CWmin of best-effort traffic.
         pub floor: u32 = 7;
-        /// Real-time traffic, on both sides.
+        /// Access category of real-time traffic, on both sides.
         pub real_time: Category = Category::dcf(7, 15);
-        /// A flow of which nothing passes for so long does not count any more.
+        /// A flow counts as inactive after this time without packets.
         pub period: Duration = Duration::from_secs(5), "above 0 s" => |period| *period > Duration::ZERO;
     }
 }

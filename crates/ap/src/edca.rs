@@ -28,13 +28,13 @@ table! {
         pub ap_first: Category = Category::dcf(3, 7);
         /// That category at the stations.
         pub stations_first: Category = Category::dcf(3, 7);
-        /// All else at the access point. The medium's windows, if absent.
+        /// Category of all other packets at the access point; if absent, with the channel's windows.
         pub ap: Option<Category> = None;
-        /// All else at the stations. The medium's windows with AIFSN 4, if absent.
+        /// Category of all other packets at the stations; if absent, with the channel's windows and AIFSN 4.
         pub stations: Option<Category> = None;
         /// Whether the access point may send as many frames in a row as there are downloads.
         pub burst_by_downloads: bool = true;
-        /// A download of which nothing passes for so long does not count any more.
+        /// A download counts as inactive after this time without packets.
         pub period: Duration = Duration::from_secs(5), "above 0 s" => |period| *period > Duration::ZERO;
     }
 }

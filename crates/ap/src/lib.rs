@@ -144,7 +144,7 @@ pub trait Scheme {
 }
 
 table! {
-    /// What the access point does to packets that pass.
+    /// What the access point does to passing packets.
     pub struct Settings {
         /// What it does to the receive windows in ACKs.
         pub window: Window = Window::None;
@@ -152,7 +152,7 @@ table! {
         pub uplink: Uplink = Uplink::None;
         /// What it does to each client.
         pub client: Client = Client::None;
-        /// How it and its stations contend for the medium.
+        /// How it and its stations contend for the channel.
         pub access: Access = Access::None;
     }
 }
@@ -224,11 +224,11 @@ macro_rules! schemes {
 schemes! {
     /// What the access point does to the receive windows in ACKs.
     Window, AnyWindow {
-        /// Each flow gets an equal part of the access point's buffer as its window.
+        /// Each flow gets an equal share of the access point's buffer as its window.
         BOverN, b_over_n = "b-over-n" from "S. Pilosof, R. Ramjee, D. Raz, Y. Shavitt and P. Sinha, 2003";
-        /// Each flow gets an equal part of what buffer and path hold together.
+        /// Each flow gets an equal share of what buffer and path hold together.
         WmaxOverN, wmax_over_n = "wmax-over-n" from "E. Lee, H. Lim, S. Seok and C. Kang, 2007, equations 2 to 8";
-        /// Each flow gets a part of the access point's buffer in proportion to its round-trip time.
+        /// Each flow gets a share of the access point's buffer in proportion to its round-trip time.
         ByRtt, by_rtt = "by-rtt" from "S. Pilosof et al., 2003, as las describes it in section 2" (outline);
     }
 }
@@ -238,7 +238,7 @@ schemes! {
     Uplink, AnyUplink {
         /// A token bucket for all uplink data together.
         RateLimit, rate_limit = "rate-limit" from "N. Blefari-Melazzi, A. Detti, A. Ordine and S. Salsano, 2005" (outline);
-        /// Uplink data is dropped by the occupancy of the downlink buffer.
+        /// Uplink data is dropped according to the occupancy of the downlink buffer.
         BufferDrop, buffer_drop = "buffer-drop" from "Y. Hirano and T. Murase, 2009" (outline);
     }
 }
@@ -252,13 +252,13 @@ schemes! {
 }
 
 schemes! {
-    /// How the access point and its stations contend for the medium.
+    /// How the access point and its stations contend for the channel.
     Access, AnyAccess {
-        /// ACKs go first, the access point ahead of its stations, with a burst for its downloads.
+        /// ACKs have priority, and the access point over its stations, with a burst for its downloads.
         Edca, edca = "edca" from "D. Leith, P. Clifford, D. Malone and A. Ng, 2005" (outline);
         /// The access point's contention window shrinks with the number of downloads.
         DynamicCw, dynamic_cw = "dynamic-cw" from "B. A. H. S. Abeysekera, T. Matsuda and T. Takine, 2007" (outline);
-        /// Real-time traffic goes first; the access point's window for the rest follows the number of flows.
+        /// Real-time traffic has priority; the access point's window for other traffic follows the number of flows.
         DynamicEdca, dynamic_edca = "dynamic-edca" from "B. A. H. S. Abeysekera, T. Matsuda and T. Takine, 2010" (outline);
     }
 }

@@ -17,11 +17,11 @@ use super::{Facts, Passage, Request, Scheme, Toward, Verdict};
 choice! {
     /// Which packets of a client count.
     pub enum Way {
-        /// Those for it.
+        /// Packets to it.
         Down = "down",
-        /// Those from it.
+        /// Packets from it.
         Up = "up",
-        /// Both, in one bucket.
+        /// Both, in one token bucket.
         Both = "both",
     }
 }
@@ -29,9 +29,9 @@ choice! {
 table! {
     /// Rate cap for each client.
     pub struct Params {
-        /// What a client may have.
+        /// Rate allowed to each client.
         pub rate: BitRate = BitRate::from_bps(647_822 / 2 * 8), "above 0 b/s" => |rate| rate.as_bps() > 0;
-        /// How many bytes may pass at once.
+        /// Depth of the token bucket: how many bytes may pass at once.
         pub depth: Bytes = Bytes(15_000), "at least 1500 B" => |depth| depth.0 >= 1500;
         /// Which packets of a client count.
         pub path: Way = Way::Down;

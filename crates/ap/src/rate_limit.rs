@@ -27,9 +27,9 @@ use super::{Facts, Passage, Request, Scheme, Toward, Verdict};
 choice! {
     /// Where the rate comes from.
     pub enum Mode {
-        /// It is given.
+        /// Given.
         Static = "static",
-        /// It follows what all flows carry.
+        /// Derived from what all flows carry.
         Adaptive = "adaptive",
     }
 }
@@ -39,13 +39,13 @@ table! {
     pub struct Params {
         /// Where the rate comes from.
         pub mode: Mode = Mode::Adaptive;
-        /// The rate of all uplink data together, where it is given.
+        /// The rate of all uplink data together, in mode `static`.
         pub rate: Option<BitRate> = None;
-        /// How many bytes may pass at once.
+        /// Depth of the token bucket: how many bytes may pass at once.
         pub depth: Bytes = Bytes(15_000), "at least 1500 B" => |depth| depth.0 >= 1500;
-        /// Over what time the adaptive rate is measured.
+        /// Interval over which the adaptive rate is measured.
         pub period: Duration = Duration::from_secs(1), "at least 1 ms" => |p| *p >= Duration::from_millis(1);
-        /// What the adaptive rate leaves above the share.
+        /// Factor by which the adaptive rate exceeds the uploads' share.
         pub headroom: f64 = 1.0, "above 0" => |headroom| *headroom > 0.0 && headroom.is_finite();
     }
     check(params, at) {

@@ -20,21 +20,21 @@ use wifair_units::{Duration, Time};
 use super::{Passage, Request, Toward};
 
 choice! {
-    /// How the round-trip time of a flow is known.
+    /// How the round-trip time of a flow is determined.
     pub enum Source {
-        /// From the SYN, its ACK, and what follows; without SYN from the first data.
+        /// From the SYN, its ACK, and what follows; without a SYN, from the first data.
         Handshake = "handshake",
         /// By ICMP echo to both ends, through the queue.
         Ping = "ping" from "E. Lee et al., 2007, section 5.2",
-        /// It is given.
+        /// Given.
         Given = "given",
     }
 }
 
 choice! {
-    /// Which of several measurements counts.
+    /// Which of several measurements is used.
     pub enum Keep {
-        /// The least.
+        /// The smallest.
         Minimum = "minimum",
         /// The first.
         First = "first",

@@ -31,11 +31,11 @@ use super::window::WindowControl;
 use super::{Facts, Passage, Request, Scheme, Verdict, service_rate};
 
 choice! {
-    /// How the service rate of the access point is known.
+    /// How the service rate of the access point is determined.
     pub enum Mu {
         /// One packet in 3868 us, as printed.
         Paper = "paper" from "E. Lee et al., 2007, section 5.2",
-        /// One packet in 4189.5 us, as equations 4 to 7 give with table 1.
+        /// One packet in 4189.5 us, as given by equations 4 to 7 with table 1.
         Literal = "literal" from "E. Lee et al., 2007, equations 4 to 7",
         /// One packet in `service_time`.
         Given = "given",
@@ -47,21 +47,21 @@ choice! {
 table! {
     /// Wmax/n.
     pub struct Params {
-        /// B. The limit of the access point's queue, if absent.
+        /// The buffer B; if absent, the limit of the access point's queue.
         pub buffer: Option<Limit> = None;
-        /// How the round-trip time of a flow is known.
+        /// How the round-trip time of a flow is determined.
         pub rtt: Source = Source::Handshake;
-        /// The round-trip time, where it is given.
+        /// The round-trip time, if given.
         pub given_rtt: Option<Duration> = None;
-        /// Which of several measured round-trip times counts.
+        /// Which of several measured round-trip times is used.
         pub keep: Keep = Keep::Minimum;
-        /// How often pings are repeated. Once answered never again, if absent.
+        /// Interval between pings; if absent, a flow is pinged only until the first answer.
         pub ping_every: Option<Duration> = None;
-        /// How the service rate is known.
+        /// How the service rate is determined.
         pub mu: Mu = Mu::Paper;
-        /// Time that the access point takes for one data packet and its ACK, where it is given.
+        /// Time that the access point takes for one data packet and its ACK, if given.
         pub service_time: Option<Duration> = None, "above 0 s" => |time| *time != Some(Duration::ZERO);
-        /// A flow of which nothing passes for so long does not count any more.
+        /// A flow counts as inactive after this time without packets.
         pub period: Duration = Duration::from_secs(5), "above 0 s" => |period| *period > Duration::ZERO;
     }
     check(params, at) {

@@ -13,44 +13,45 @@ const fn within(time: &Duration) -> bool {
 }
 
 table! {
-    /// A plan of a measurement. Values with a unit are strings: `"15 MiB"`, `"2 s"`, `"1460 B"`.
+    /// A measurement plan. Values with a unit are strings: `"15 MiB"`, `"2 s"`, `"1460 B"`.
     pub struct File {
-        /// What it is called in results.
+        /// Name used in results.
         pub name: String = "measurement".to_owned();
-        /// What it is about.
+        /// Description of the measurement.
         pub description: String = String::new();
-        /// How often each case is run.
+        /// How many times each case is run.
         pub repetitions: u32 = 5, "from 1 to 1000" => |n| (1..=1000).contains(n);
-        /// In which order cases and repetitions come.
+        /// Order of cases and repetitions.
         pub order: Order = Order::Interleaved;
         /// Seed of the random order.
         pub seed: u64 = 1;
-        /// Silence between two repetitions.
+        /// Pause between two repetitions.
         pub pause: Duration = Duration::from_secs(2), "at most 24 h" => |pause| *pause <= LONGEST;
-        /// How often the kernel is asked for the state of each connection.
+        /// Interval at which the kernel is asked for the state of each connection.
         pub sample: Duration = Duration::from_millis(50), "from 1 ms to 60 s" =>
             |step| (Duration::from_millis(1)..=Duration::from_secs(60)).contains(step);
-        /// Longest time that one repetition may take.
+        /// Longest duration of one repetition.
         pub timeout: Duration = Duration::from_secs(600), "more than 0 s and at most 24 h" => within;
-        /// Time at the start of each repetition that no figure counts.
+        /// Time at the start of each repetition that is excluded from all figures.
         pub warm_up: Duration = Duration::ZERO, "at most 24 h" => |warm_up| *warm_up <= LONGEST;
-        /// What all stations together get at best, for the fair share of sessions (jung2016, equation 1).
+        /// The total that all stations can get at best, for the fair share of sessions (jung2016, equation 1).
         pub capacity: Option<BitRate> = None;
-        /// Transfers of all flows; what a flow itself says goes before.
+        /// Transfer settings of all flows; a flow's own settings have precedence.
         pub transfer: Transfer = Transfer::default();
-        /// The stations, by the names with which they join.
+        /// The stations, by the names under which they join.
         pub stations: Vec<Stations> = Vec::new();
-        /// What is measured.
+        /// The cases to measure.
         pub cases: Vec<Case> = Vec::new();
     }
 }
 
 choice! {
-    /// In which order cases and repetitions come.
+    /// Order of cases and repetitions.
     pub enum Order {
-        /// All cases once, then all again: slow changes of the air touch every case alike.
+        /// All cases once, then all again, so that slow changes of the channel affect all cases alike.
         Interleaved = "interleaved",
-        /// All cases once in random order, then again in another: neither slow nor regular changes look like effects.
+        /// All cases once in random order, then again in another order, so that neither slow nor regular changes look
+        /// like effects.
         Random = "random",
         /// All repetitions of the first case, then those of the next.
         Sequential = "sequential",
@@ -58,35 +59,36 @@ choice! {
 }
 
 table! {
-    /// A station, or several of one kind.
+    /// A station, or several identical ones.
     pub struct Stations {
-        /// What flows call it. A group of one has this name, others are numbered: `sta1`, `sta2`, ...
+        /// Name of the group, used by flows. A single station has this name, several are numbered: `sta1`, `sta2`, ...
         pub name: String;
-        /// How many.
+        /// Number of stations.
         pub count: u32 = 1, "from 1 to 1000" => |count| (1..=1000).contains(count);
     }
 }
 
 table! {
-    /// Flows that run at the same time, in each direction and with each RTS threshold that is listed.
+    /// Flows that run at the same time, repeated for each listed direction and RTS threshold.
     pub struct Case {
-        /// What results call it; the variations are added.
+        /// Name used in results, to which those of the variations are appended.
         pub name: String;
-        /// How the stations are placed. Cases of one place are run together, and a change of place waits for a key.
+        /// Placement of the stations. Cases with the same placement are run together, and a change of placement waits
+        /// for a key press.
         pub place: String = String::new();
-        /// Directions for flows without one of their own, a case each.
+        /// Directions of flows that have none of their own; one case for each.
         pub directions: Vec<Way> = Vec::new();
-        /// RTS thresholds to set at the stations, a case each; without it they stay as they are.
+        /// RTS thresholds to set at the stations, one case for each; if empty, they stay unchanged.
         pub rts_thresholds: Vec<Bytes> = Vec::new();
-        /// What all stations together get at best, if not that of the whole plan.
+        /// The total that all stations can get at best, if different from that of the plan.
         pub capacity: Option<BitRate> = None;
-        /// What runs.
+        /// The flows to run.
         pub flows: Vec<Flow> = Vec::new();
     }
 }
 
 choice! {
-    /// Which way data goes between a station and the server.
+    /// Direction of data between a station and the server.
     pub enum Way {
         /// From the station to the server.
         Up = "up",
@@ -96,7 +98,7 @@ choice! {
 }
 
 choice! {
-    /// What carries the data.
+    /// Transport protocol.
     pub enum Transport {
         /// A TCP connection.
         Tcp = "tcp" from "RFC 9293",
@@ -106,19 +108,19 @@ choice! {
 }
 
 table! {
-    /// Flows that have all in common but their station.
+    /// Flows that differ only in their station.
     pub struct Flow {
-        /// What results call it; the station's name if absent. Several flows of one name are numbered.
+        /// Name used in results; if absent, the station's name. Several flows with one name are numbered.
         pub name: Option<String> = None;
-        /// The station, or the group of stations with a flow for each.
+        /// The station, or a group of stations with one flow each.
         pub station: String;
-        /// Which way data goes; if absent as the case says.
+        /// Direction of the data; if absent, that of the case.
         pub direction: Option<Way> = None;
-        /// Flows at the same time between each station and the server.
+        /// Number of simultaneous flows between each station and the server.
         pub count: u32 = 1, "from 1 to 256" => |count| (1..=256).contains(count);
-        /// When it begins, after the common start.
+        /// Start of the flow, counted from the common start.
         pub start: Duration = Duration::ZERO, "at most 24 h" => |start| *start <= LONGEST;
-        /// The case in which this station runs alone, to tell what competition costs; without it the one case that has
+        /// The case in which this station runs alone, to show the cost of competition; if absent, the one case that has
         /// only such a flow of this station, if there is exactly one.
         pub alone: Option<String> = None;
         /// What is transferred, and how.
@@ -129,30 +131,30 @@ table! {
 table! {
     /// What is transferred, and how. One of `size`, `duration` and `sessions` says how much.
     pub struct Transfer {
-        /// What carries the data; TCP if absent.
+        /// Transport protocol; if absent, TCP.
         pub transport: Option<Transport> = None;
-        /// So much data, then the connection is closed.
+        /// Amount of data, after which the connection is closed.
         pub size: Option<Bytes> = None, "from 1 B to 1000 GB" =>
             |size| size.is_none_or(|size| size.0 >= 1 && size <= LARGEST);
-        /// As much data as goes in so long a time.
+        /// Time during which data is sent.
         pub duration: Option<Duration> = None, "more than 0 s and at most 24 h" =>
             |time| time.as_ref().is_none_or(within);
         /// Sessions at fixed times on one connection.
         pub sessions: Option<Sessions> = None;
-        /// Congestion control of the sender, by its name in the kernel; the kernel's default if absent.
+        /// Congestion control of the sender, by its name in the kernel; if absent, the kernel's default.
         pub cc: Option<String> = None, "a name of letters, digits, - and _, at most 15 long" =>
             |cc| cc.as_deref().is_none_or(is_cc);
-        /// Largest segment that the connection may agree on, TCP options counted; the kernel's choice if absent.
+        /// Largest segment that the connection may negotiate, TCP options included; if absent, the kernel's choice.
         pub mss: Option<Bytes> = None, "from 88 B to 32767 B, as Linux has it" =>
             |mss| mss.is_none_or(|mss| (88..=32_767).contains(&mss.0));
-        /// Send buffer (SO_SNDBUF); the kernel tunes it if absent.
+        /// Send buffer (SO_SNDBUF); if absent, tuned by the kernel.
         pub send_buffer: Option<Bytes> = None, "from 1 B to 1 GB" => is_buffer;
-        /// Receive buffer (SO_RCVBUF); the kernel tunes it if absent.
+        /// Receive buffer (SO_RCVBUF); if absent, tuned by the kernel.
         pub receive_buffer: Option<Bytes> = None, "from 1 B to 1 GB" => is_buffer;
-        /// Rate of UDP, headers not counted.
+        /// Rate of UDP, without headers.
         pub rate: Option<BitRate> = None, "at most 10 Gb/s" =>
             |rate| rate.is_none_or(|rate| rate.as_bps() <= 10_000_000_000);
-        /// Data in a UDP datagram; 1472 B if absent.
+        /// Payload of a UDP datagram; if absent, 1472 B.
         pub payload: Option<Bytes> = None, "from 16 B to 65507 B" =>
             |size| size.is_none_or(|size| (16..=65_507).contains(&size.0));
     }
@@ -168,13 +170,13 @@ table! {
 }
 
 table! {
-    /// Sessions on one connection: each begins at its time, or when the one before has been handed down.
+    /// Sessions on one connection: each begins at its time, or once the previous one has been passed down.
     pub struct Sessions {
-        /// Data of each.
+        /// Bytes of each session.
         pub size: Bytes, "from 1 B to 1 GB" => |size| (1..=1_000_000_000).contains(&size.0);
-        /// Time from the start of one to the start of the next.
+        /// Interval between starts.
         pub every: Duration, "more than 0 s and at most 24 h" => within;
-        /// How many.
+        /// Number of sessions.
         pub count: u32, "from 1 to 10000" => |count| (1..=10_000).contains(count);
     }
 }

@@ -49,9 +49,9 @@ pub struct PlanFlow {
     pub station: String,
     /// The direction of data.
     pub direction: Way,
-    /// When it begins, after the common start.
+    /// Start of the flow, counted from the common start.
     pub start: Duration,
-    /// What the application does.
+    /// The amount and timing of the data.
     pub work: Work,
     /// What carries the data.
     pub carrier: Carrier,

@@ -9,11 +9,11 @@ use wifair_engine::Stream;
 use wifair_units::{Duration, Time};
 
 table! {
-    /// How long a link is up and down, in turn. A frame is lost unless the link is up from its first bit to its last.
+    /// A link that is alternately up and down. A frame is lost unless the link is up from its first bit to its last.
     pub struct Outage {
-        /// Mean time that the link is up.
+        /// Mean time for which the link is up.
         pub up: Duration, "at least 1 us" => |time| *time >= Duration::from_micros(1);
-        /// Mean time that it is down.
+        /// Mean time for which the link is down.
         pub down: Duration, "at least 1 us" => |time| *time >= Duration::from_micros(1);
     }
 }

@@ -12,9 +12,9 @@ pub mod chain {
     use wifair_units::Metres;
 
     wifair_config::table! {
-        /// A line.
+        /// Stations in a line.
         pub struct Params {
-            /// From each station to the next.
+            /// Distance between neighbouring stations.
             pub spacing: Metres = Metres(150.0), "0 m or more" => |d| d.0 >= 0.0;
         }
     }
@@ -25,11 +25,11 @@ pub mod grid {
     use wifair_units::Metres;
 
     wifair_config::table! {
-        /// Rows of a rectangle, filled one after the other.
+        /// Stations in rows, filled one after the other.
         pub struct Params {
-            /// Stations in a row; if absent as many as make the rectangle a square, or nearly.
+            /// Stations per row; if absent, such that the grid is a square, or nearly.
             pub columns: Option<u32> = None;
-            /// From each station to the next in its row or column.
+            /// Distance between neighbouring stations in a row or column.
             pub spacing: Metres = Metres(128.0), "0 m or more" => |d| d.0 >= 0.0;
         }
     }
@@ -40,9 +40,9 @@ pub mod circle {
     use wifair_units::Metres;
 
     wifair_config::table! {
-        /// Evenly on a circle.
+        /// Stations evenly spaced on a circle.
         pub struct Params {
-            /// From the centre to each station.
+            /// Distance of each station from the centre.
             pub radius: Metres = Metres(10.0), "0 m or more" => |d| d.0 >= 0.0;
         }
     }
@@ -53,26 +53,26 @@ pub mod random {
     use wifair_units::Metres;
 
     wifair_config::table! {
-        /// Anywhere in a rectangle, each place as likely as any other.
+        /// Stations at uniformly distributed places in a rectangle.
         pub struct Params {
-            /// East to west.
+            /// Extent from east to west.
             pub width: Metres = Metres(100.0), "0 m or more" => |d| d.0 >= 0.0;
-            /// North to south.
+            /// Extent from north to south.
             pub height: Metres = Metres(100.0), "0 m or more" => |d| d.0 >= 0.0;
         }
     }
 }
 
 choice! {
-    /// How a group of stations is placed.
+    /// Arrangement of a group of stations.
     pub enum Placement {
-        /// In a line, going east.
+        /// In a line towards the east.
         Chain(chain::Params) = "chain",
-        /// In rows, going east and north.
+        /// In rows, towards the east and north.
         Grid(grid::Params) = "grid",
         /// On a circle, counterclockwise from the east.
         Circle(circle::Params) = "circle",
-        /// Anywhere in a rectangle.
+        /// At random places in a rectangle.
         Random(random::Params) = "random",
     }
 }

@@ -72,15 +72,15 @@ pub mod log_distance {
     use wifair_units::{Db, Metres};
 
     wifair_config::table! {
-        /// The received power falls with a given power of the distance; each path has a shadow of its own.
+        /// The received power falls with a given power of the distance; each path has its own shadowing.
         pub struct Params {
             /// Path-loss exponent: 2 in free space, 3 to 5 indoors.
             pub exponent: f64 = 3.0, "above 0" => |n| *n > 0.0;
-            /// Distance to which `reference_loss` belongs.
+            /// Distance at which the loss is `reference_loss`.
             pub reference_distance: Metres = Metres(1.0), "above 0 m" => |d| d.0 > 0.0;
             /// Loss at that distance; 40.1 dB is that of free space at 1 m on channel 1.
             pub reference_loss: Db = Db(40.1), "0 dB or more" => |loss| loss.0 >= 0.0;
-            /// Standard deviation of the shadow, which is normal in dB, drawn once for each pair of nodes, and the same
+            /// Standard deviation of the shadowing, which is normal in dB, drawn once per pair of nodes, and the same
             /// in both directions.
             pub shadowing: Db = Db(0.0), "0 dB or more" => |sigma| sigma.0 >= 0.0;
         }
@@ -88,13 +88,13 @@ pub mod log_distance {
 }
 
 choice! {
-    /// How power falls with distance.
+    /// Path loss by distance.
     pub enum Propagation {
         /// Free space.
         Friis(friis::Params) = "friis" from "H. T. Friis, 1946",
         /// Direct ray and reflection by the ground, as in ns-2.
         TwoRay(two_ray::Params) = "two-ray" from "T. S. Rappaport, Wireless Communications, 4.6; ns-2 2.35",
-        /// A given exponent, and shadows.
+        /// A given path-loss exponent, and shadowing.
         LogDistance(log_distance::Params) = "log-distance" from "T. S. Rappaport, Wireless Communications, 4.9",
     }
 }
@@ -159,13 +159,14 @@ table! {
 }
 
 choice! {
-    /// How the power of a frame varies around its mean. Each frame draws anew at each receiver, and keeps its draw.
+    /// How the power of a frame varies around its mean. It is drawn for each frame and receiver, and is constant during
+    /// the frame.
     pub enum Fading {
-        /// Not at all.
+        /// No fading.
         None = "none",
-        /// No ray dominates: the power is exponential.
+        /// Rayleigh fading: no path dominates, and the power is exponentially distributed.
         Rayleigh = "rayleigh" from "T. S. Rappaport, Wireless Communications, 5.6",
-        /// The power has a gamma distribution.
+        /// Nakagami fading: the power has a gamma distribution.
         Nakagami(Nakagami) = "nakagami" from "M. Nakagami, The m-Distribution, 1960",
     }
 }

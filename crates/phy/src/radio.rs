@@ -9,18 +9,18 @@ fn is_level(level: Dbm) -> bool {
 }
 
 table! {
-    /// The radio of a node. The two directions of a link differ where the radios at its ends do.
+    /// The radio of a node. The two directions of a link differ if the radios at its ends differ.
     pub struct Radio {
-        /// Power into the antenna.
+        /// Transmit power at the antenna.
         pub tx_power: Dbm = Dbm(20.0), "from -200 dBm to 100 dBm" => |level| is_level(*level);
-        /// Gain of the antenna, for sending and for receiving.
+        /// Antenna gain, for transmission and reception.
         pub antenna_gain: Db = Db(0.0);
-        /// Noise at the receiver, thermal and its own: -101 dBm in 20 MHz and a noise figure of 6 dB.
+        /// Noise at the receiver: thermal noise of -101 dBm in 20 MHz plus a noise figure of 6 dB.
         pub noise: Dbm = Dbm(-95.0), "at most 100 dBm" => |level| level.0 <= 100.0;
-        /// Power from which a frame can be read. IEEE Std 802.11-2016 asks for at least -76 dBm at 11 Mb/s (16.3.8.2)
-        /// and -82 dBm at 6 Mb/s (17.3.10.2).
+        /// Minimum power at which a frame can be read. IEEE Std 802.11-2016 requires at least -76 dBm at 11 Mb/s
+        /// (16.3.8.2) and -82 dBm at 6 Mb/s (17.3.10.2).
         pub sensitivity: Dbm = Dbm(-82.0), "from -200 dBm to 100 dBm" => |level| is_level(*level);
-        /// Power from which the medium is busy.
+        /// Minimum power at which the channel is sensed busy.
         pub carrier_sense: Dbm = Dbm(-82.0), "from -200 dBm to 100 dBm" => |level| is_level(*level);
     }
 }
@@ -41,65 +41,65 @@ impl Radio {
 }
 
 choice! {
-    /// Which of several frames a receiver gets.
+    /// Which of several overlapping frames a receiver can receive.
     pub enum Capture {
         /// None.
         None = "none",
-        /// The first that it senses, readable or not, if it is stronger than each later one by the threshold.
+        /// The first one that it senses, readable or not, if it is stronger than each later one by the threshold.
         First = "first" from "ns-2 2.35, mac/mac-802_11.cc",
-        /// The first whose header it can read.
+        /// The first one whose header it can read.
         Header = "header" from "ns-3, YansWifiPhy without frame capture",
-        /// As header, and a later one takes over if it is stronger than all others by the threshold.
+        /// As `header`; in addition, a later one takes over if it is stronger than all others by the threshold.
         Late = "late" from "J. Lee et al., WiNTECH 2007: measured with Atheros chips",
     }
 }
 
 choice! {
-    /// What disturbs a frame that is being received.
+    /// What interferes with a frame that is being received.
     pub enum Interference {
         /// Noise and all other frames together.
         Sum = "sum",
-        /// Each other frame by itself, and no noise, as in ns-2.
+        /// Each other frame separately, and no noise, as in ns-2.
         Strongest = "strongest" from "ns-2 2.35, mac/mac-802_11.cc",
     }
 }
 
 choice! {
-    /// What makes the medium busy.
+    /// What makes the channel busy.
     pub enum CarrierSense {
         /// A single frame above the carrier-sense level.
         Frame = "frame" from "ns-2 2.35",
-        /// The power of all frames together, or a frame that is being received.
+        /// The total power of all frames, or a frame that is being received.
         Total = "total" from "IEEE Std 802.11-2016, 17.3.10.6: energy detection",
     }
 }
 
 choice! {
-    /// What spoils a frame that is being received.
+    /// What makes the reception of a frame fail.
     pub enum Spoils {
         /// It falls below the capture threshold.
         Threshold = "threshold",
-        /// Bits go wrong, by the ratio of signal to noise and interference, the frame's own rate and its length.
+        /// Bit errors, which depend on the signal to noise and interference ratio, and on the frame's rate and length.
         Bits = "bits" from "G. Pei and T. Henderson, Boeing, 2009 and 2010",
     }
 }
 
 table! {
-    /// How frames are told apart at a receiver.
+    /// Reception of overlapping frames.
     pub struct Reception {
-        /// What spoils a frame that is being received.
+        /// What makes the reception of a frame fail.
         pub spoils: Spoils = Spoils::Threshold;
-        /// Which of several frames a receiver gets.
+        /// Which of several overlapping frames a receiver can receive.
         pub capture: Capture = Capture::Header;
-        /// How much stronger than what disturbs it a frame must be: to its end where the threshold spoils it, only when
-        /// it begins where bits do.
+        /// How much stronger than its interference a frame must be: during its whole length if `spoils` is "threshold",
+        /// only at its start if it is "bits".
         pub capture_threshold: Db = Db(match spoils {
             Spoils::Threshold => 10.0,
             Spoils::Bits => 4.0,
         }), by spoils;
-        /// What disturbs it.
+        /// What interferes with it.
         pub interference: Interference = Interference::Sum;
-        /// What makes the medium busy.
+        /// What makes the channel busy.
         pub carrier_sense: CarrierSense = CarrierSense::Frame;
     }
 }

@@ -29,15 +29,15 @@ use super::{AirUse, Discipline, Dropped, Site, codel, flow_key, station_key};
 table! {
     /// Airtime fairness.
     pub struct Params {
-        /// Air time that a station may use more at each visit.
+        /// Air time granted to a station at each visit.
         pub quantum: Duration = Duration::from_micros(256), "at least 1 us" => |q| *q >= Duration::from_micros(1);
-        /// Bytes that a flow of a station may send more at each visit.
+        /// Bytes granted to a flow of a station at each visit.
         pub flow_quantum: Bytes = Bytes(300), "at least 256 B and at most 1 MB" => |q| (256..=1_000_000).contains(&q.0);
-        /// Whether frames from a station count as well.
+        /// Whether frames from a station count too.
         pub count_received: bool = true;
-        /// Time in the queue that is acceptable.
+        /// Acceptable time in the queue.
         pub target: Duration = Duration::from_millis(20), "above 0 s" => |time| *time > Duration::ZERO;
-        /// For how long it must be exceeded.
+        /// How long the target must be exceeded before packets are dropped.
         pub interval: Duration = Duration::from_millis(100), "above 0 s" => |time| *time > Duration::ZERO;
         /// Whether ECN-capable packets are marked instead of dropped.
         pub ecn: bool = true;

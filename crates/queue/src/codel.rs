@@ -25,13 +25,14 @@ use super::{Cause, Discipline, Dropped, Site};
 table! {
     /// Controlled delay.
     pub struct Params {
-        /// Time in the queue that is acceptable.
+        /// Acceptable time in the queue.
         pub target: Duration = Duration::from_millis(5), "above 0 s" => |time| *time > Duration::ZERO;
-        /// For how long it must be exceeded; of the order of the longest round-trip time.
+        /// How long the target must be exceeded before packets are dropped; of the order of the longest round-trip
+        /// time.
         pub interval: Duration = Duration::from_millis(100), "above 0 s" => |time| *time > Duration::ZERO;
         /// Whether ECN-capable packets are marked instead of dropped.
         pub ecn: bool = true;
-        /// A queue that holds no more than this is left alone.
+        /// Nothing is dropped while the queue holds no more than this.
         pub full_packet: Bytes = Bytes(1500);
     }
 }

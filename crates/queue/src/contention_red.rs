@@ -30,17 +30,17 @@ use super::room::Room;
 use super::{AirUse, Cause, Discipline, Dropped, Site};
 
 table! {
-    /// Drops by contention.
+    /// Random early detection by contention.
     pub struct Params {
         /// Nothing is dropped below this mean number of retries.
         pub min_retries: f64 = 0.1, "0 or more" => |min| *min >= 0.0 && min.is_finite();
-        /// Where the probability would be 1.
+        /// The mean number of retries at which the probability would reach 1.
         pub max_retries: f64 = 2.0, "above min_retries" => |max| *max > min_retries && max.is_finite();
-        /// Greatest probability of dropping.
+        /// Greatest drop probability.
         pub max_p: f64 = 0.1, "between 0 and 1" => |p| (0.0..=1.0).contains(p);
         /// Weight of the latest frame in the mean.
         pub weight: f64 = 0.05, "above 0 and at most 1" => |weight| *weight > 0.0 && *weight <= 1.0;
-        /// Whether packets are spaced while there is contention.
+        /// Whether packets are paced while there is contention.
         pub pacing: bool = true;
         /// Whether ECN-capable packets are marked instead of dropped.
         pub ecn: bool = true;

@@ -24,9 +24,9 @@ use super::{Discipline, Dropped, Site};
 table! {
     /// Deficit round robin.
     pub struct Params {
-        /// Bytes that a line may send more at each visit.
+        /// Bytes granted to a line at each visit.
         pub quantum: Bytes = Bytes(1500), "at least 40 B" => |quantum| quantum.0 >= 40;
-        /// What is served fairly.
+        /// What gets equal shares.
         pub by: Class = Class::Flow;
     }
 }

@@ -29,11 +29,11 @@ use super::{Cause, Discipline, Dropped, Site};
 table! {
     /// Dual queue.
     pub struct Params {
-        /// Probability of serving data. By the number of flows, if absent.
+        /// Probability of serving data; if absent, it follows from the number of flows.
         pub data_share: Option<f64> = None, "between 0 and 1" => |share| share.is_none_or(|p| (0.0..=1.0).contains(&p));
-        /// Data packets to an ACK: 2 where ACKs are delayed.
+        /// Data packets per ACK: 2 with delayed ACKs.
         pub data_per_ack: f64 = 1.0, "above 0" => |ratio| *ratio > 0.0 && ratio.is_finite();
-        /// A flow of which nothing came for so long does not count any more.
+        /// A flow counts as inactive after this time without packets.
         pub period: Duration = Duration::from_secs(5), "above 0 s" => |period| *period > Duration::ZERO;
     }
 }

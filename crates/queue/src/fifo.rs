@@ -16,7 +16,7 @@ use super::room::Room;
 use super::{Cause, Discipline, Dropped, Site};
 
 choice! {
-    /// Which packet an overflow drops.
+    /// Which packets an overflow drops.
     pub enum Victim {
         /// The arrival.
         Tail = "tail",
@@ -28,7 +28,7 @@ choice! {
 table! {
     /// First in, first out.
     pub struct Params {
-        /// Which packet an overflow drops.
+        /// Which packets an overflow drops.
         pub drop: Victim = Victim::Tail;
     }
 }

@@ -17,11 +17,11 @@ use super::{Discipline, Dropped, Site, codel, flow_key};
 table! {
     /// Flow queueing with controlled delay.
     pub struct Params {
-        /// Lines to which flows are hashed.
+        /// Number of lines (sub-queues) to which flows are hashed.
         pub lines: u32 = 1024, "at least 1 and at most 65536" => |lines| (1..=65_536).contains(lines);
-        /// Bytes that a line may send more at each visit.
+        /// Bytes granted to a line at each visit.
         pub quantum: Bytes = Bytes(1514), "at least 256 B and at most 1 MB" => |q| (256..=1_000_000).contains(&q.0);
-        /// Control of the delay in each line.
+        /// CoDel parameters of each line.
         pub control => codel::Params;
     }
 }

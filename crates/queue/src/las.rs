@@ -41,7 +41,7 @@ choice! {
     pub enum AckCharge {
         /// The highest byte that it acknowledges.
         Acknowledged = "acknowledged" from "las, section 3",
-        /// The bytes of the ACKs before it. The variant that the paper warns of: an upload's ACKs then go first.
+        /// The bytes of earlier ACKs. The paper warns of this variant: an upload's ACKs then go first.
         Size = "size" from "las, section 6.1.3",
     }
 }
@@ -49,7 +49,7 @@ choice! {
 choice! {
     /// Which bytes are counted.
     pub enum Count {
-        /// Payload, or the whole packet where there is none.
+        /// Payload, or the whole packet if it has none.
         Payload = "payload",
         /// The IP packet.
         Packet = "packet",
@@ -63,7 +63,7 @@ table! {
         pub ack: AckCharge = AckCharge::Acknowledged;
         /// Which bytes are counted.
         pub count: Count = Count::Payload;
-        /// A flow of which nothing passed for so long is forgotten. Never, if absent.
+        /// A flow is forgotten after this time without packets; if absent, never.
         pub forget_after: Option<Duration> = None;
     }
 }

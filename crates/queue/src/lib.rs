@@ -173,19 +173,19 @@ impl Clone for Box<dyn Foreign> {
 }
 
 table! {
-    /// A queue of packets that wait for the air or for a wire. What is being sent does not count.
+    /// A queue of packets for the air or for a wired link. The packet being sent is not part of it.
     pub struct Settings {
-        /// Who is sent next, and who is dropped.
+        /// Which packet is sent next, and which is dropped.
         pub discipline: Chosen = Chosen::Fifo(fifo::Params::default());
-        /// How much it holds.
+        /// Capacity.
         pub limit: Limit = Limit::Packets(50), "from 1 to 100000000 packets, or from 40 B to 100 GB" => |limit| match limit {
             Limit::Packets(packets) => (1..=100_000_000).contains(packets), // about a hundred bytes of memory each
             Limit::Bytes(bytes) => (40..=100_000_000_000).contains(&bytes.0),
         };
-        /// An ECN-capable packet that finds more than this inside is marked (RFC 8257, section 3.1); disciplines
-        /// with a rule of their own for marking do not look at it. Nothing is marked if absent.
+        /// An ECN-capable packet that finds more than this in the queue is marked (RFC 8257, section 3.1). Disciplines
+        /// with a marking rule of their own ignore it. If absent, nothing is marked.
         pub mark_above: Option<Limit> = None;
-        /// Whether routing messages go before all others, in a line of their own.
+        /// Whether routing messages go before all others, in a separate line.
         pub routing_first: bool = false;
     }
 }
@@ -263,7 +263,7 @@ macro_rules! disciplines {
     ($( $(#[doc = $doc:literal])* $variant:ident($type:ty), $module:ident = $name:literal
         from $source:literal $(($outline:ident))? ; )+) => {
         choice! {
-            /// Who is sent next, and who is dropped.
+            /// Which packet is sent next, and which is dropped.
             pub enum Chosen {
                 $( $(#[doc = $doc])* $variant($module::Params) = $name from $source $(($outline))?, )+
             }
@@ -419,33 +419,33 @@ macro_rules! disciplines {
 disciplines! {
     /// First in, first out; a full queue drops the arrival, or the oldest packet.
     Fifo(Fifo), fifo = "fifo" from "drop-tail: ns-2.35; drop-head: T. V. Lakshman, A. Neidhardt and T. Ott, 1996";
-    /// Least attained service: the flow that has got the least goes first, the one that has got the most is dropped.
+    /// Least attained service: the flow that has received least goes first, the one that has received most is dropped.
     Las(Box<Las>), las = "las" from "I. Rai, G. Urvoy-Keller, M. Vernon and E. Biersack, 2004; las, section 3";
     /// Shortest packet first.
     Sjf(Box<Sjf>), sjf = "sjf" from "las, section 2" (outline);
     /// Random early detection: the longer the mean queue, the more arrivals are marked or dropped.
     Red(Box<Red>), red = "red" from "S. Floyd and V. Jacobson, 1993";
-    /// Controlled delay: drops or marks what leaves, while packets wait too long.
+    /// Controlled delay: drops or marks departing packets while packets wait too long.
     Codel(Box<Codel>), codel = "codel" from "RFC 8289";
     /// Flow queueing with controlled delay: CoDel in many lines, those of new flows first.
     FqCodel(Box<FqCodel>), fq_codel = "fq-codel" from "RFC 8290";
     /// Deficit round robin: flows or stations in turn, each with a quantum of bytes.
     Drr(Box<Drr>), drr = "drr" from "M. Shreedhar and G. Varghese, 1995";
-    /// Self-clocked fair queueing: flows or stations by tags of service due.
+    /// Self-clocked fair queueing: flows or stations in the order of service tags.
     Scfq(Box<Scfq>), scfq = "scfq" from "S. J. Golestani, 1994";
-    /// Equal buffer shares: first in, first out, but flows hold equally many packets.
+    /// Equal buffer shares: a FIFO in which flows hold equally many packets.
     PerFlow(Box<PerFlow>), per_flow = "per-flow" from "Q. Wu, M. Gong and C. Williamson, 2008" (outline);
     /// Dual queue: data and ACKs in two lines, chosen at random so that uploads and downloads get the same.
     Dual(Box<Dual>), dual = "dual" from "J. Ha, E.-C. Park, K.-J. Park and C.-H. Choi, 2009" (outline);
     /// RED on a virtual queue for each station.
     VqRed(Box<VqRed>), vq_red = "vq-red" from "X. Lin, X. Chang and J. Muppala, 2005" (outline);
-    /// Protection of short flows: the start of a flow takes the place of other packets when the buffer is full.
+    /// Protection of short flows: when the buffer is full, the start of a flow replaces other packets.
     Spm(Box<Spm>), spm = "spm" from "M. Gong, Q. Wu and C. Williamson, 2006" (outline);
-    /// Not work conserving: after each packet the queue waits, the longer the faster it has been.
+    /// Not work conserving: after each packet the queue waits, and waits longer the faster it has been sending.
     Paced(Box<Paced>), paced = "paced" from "L. Yang, W. K. G. Seah and Q. Yin, 2003" (outline);
-    /// Contention RED: drops by how often the MAC has to try.
+    /// Contention RED: drops by the number of MAC retries.
     ContentionRed(Box<ContentionRed>), contention_red = "contention-red" from "Z. Fu et al., 2003" (outline);
-    /// Airtime fairness: stations in turn by the air time that they use, FQ-CoDel for their flows.
+    /// Airtime fairness: stations in turn by the air time they use, with FQ-CoDel for their flows.
     Airtime(Box<Airtime>), airtime = "airtime" from "T. Høiland-Jørgensen et al., 2017; Linux, net/mac80211";
     /// A class of your own in Python; `discipline = "module:Class"` names it.
     Python(Box<Python>), python = "python" from "you; see Extending";

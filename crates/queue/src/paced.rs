@@ -27,21 +27,21 @@ use super::{Discipline, Dropped, Site};
 table! {
     /// A wait after each packet.
     pub struct Params {
-        /// Over what time the output is measured.
+        /// Interval over which the output is measured.
         pub window: Duration = Duration::from_secs(1), "above 0 s" => |window| *window > Duration::ZERO;
-        /// Below this output there is no delay.
+        /// Below this output rate there is no delay.
         pub slow: BitRate = BitRate::from_mbps(1);
-        /// Up to this output the delay is short.
+        /// Up to this output rate the delay is short.
         pub medium: BitRate = BitRate::from_mbps(2), "at least slow" => |rate| *rate >= slow;
-        /// Up to this output the delay is middling, above it long.
+        /// Up to this output rate the delay is medium, above it long.
         pub fast: BitRate = BitRate::from_mbps(3), "at least medium" => |rate| *rate >= medium;
         /// The short delay.
         pub short_delay: Duration = Duration::from_micros(500);
-        /// The middling delay.
+        /// The medium delay.
         pub middle_delay: Duration = Duration::from_millis(1);
         /// The long delay.
         pub long_delay: Duration = Duration::from_millis(2);
-        /// The random part, as a part of the delay.
+        /// The random part, as a fraction of the delay.
         pub spread: f64 = 1.0, "between 0 and 1" => |spread| (0.0..=1.0).contains(spread);
     }
 }

@@ -24,7 +24,7 @@ choice! {
     pub enum Rule {
         /// The flow that holds most gives way when the buffer is full.
         PushOut = "push-out",
-        /// No flow gets more than an equal part of the limit.
+        /// No flow gets more than an equal share of the limit.
         Share = "share",
     }
 }
@@ -34,7 +34,7 @@ table! {
     pub struct Params {
         /// How shares are kept equal.
         pub rule: Rule = Rule::PushOut;
-        /// Who has a share.
+        /// What gets equal shares.
         pub by: Class = Class::Flow;
     }
 }

@@ -10,13 +10,13 @@ use wifair_units::Time;
 use super::{Discipline, Dropped, Fifo, Site, fifo};
 
 table! {
-    /// A class of your own in Python. `discipline = "module:Class"` says the same.
+    /// A class of your own in Python; `discipline = "module:Class"` is equivalent.
     pub struct Params {
-        /// Where the class is, as in `my_module:MyQueue`: a subclass of `wifair.QueueDiscipline`.
+        /// Location of the class, as in `my_module:MyQueue`: a subclass of `wifair.QueueDiscipline`.
         pub class: String, "module:Class" => |class| class.split_once(':').is_some_and(|(module, name)| {
             !module.is_empty() && !name.is_empty()
         });
-        /// Handed to the class as named arguments.
+        /// Passed to the class as keyword arguments.
         pub parameters: Free = Free::default();
     }
 }

@@ -38,17 +38,17 @@ table! {
         pub min_threshold: Limit = Limit::Packets(5);
         /// Everything is marked while the mean queue is longer.
         pub max_threshold: Limit = Limit::Packets(15);
-        /// Weight of the present queue in the mean.
+        /// Weight of the current queue length in the mean.
         pub weight: f64 = 0.002, "above 0 and at most 1" => |weight| *weight > 0.0 && *weight <= 1.0;
-        /// Probability of marking where the mean reaches `max_threshold`.
+        /// Marking probability where the mean reaches `max_threshold`.
         pub max_p: f64 = 0.02, "above 0 and at most 1" => |p| *p > 0.0 && *p <= 1.0;
-        /// Whether the probability goes on rising, up to twice `max_threshold`.
+        /// Whether the probability continues to rise, up to twice `max_threshold`.
         pub gentle: bool = false;
         /// Whether ECN-capable packets are marked instead of dropped.
         pub ecn: bool = true;
-        /// Size of a typical packet; how long one takes decides how fast the mean falls while the queue is empty.
+        /// Size of a typical packet; its transmission time determines how fast the mean falls while the queue is empty.
         pub mean_packet: Bytes = Bytes(500), "at least 1 B" => |size| size.0 > 0;
-        /// Size of a full packet, where thresholds count bytes.
+        /// Size of a full packet, if thresholds are in bytes.
         pub full_packet: Bytes = Bytes(1500), "at least 1 B" => |size| size.0 > 0;
     }
     check(params, at) {

@@ -22,7 +22,7 @@ use super::{Discipline, Dropped, Site};
 table! {
     /// Self-clocked fair queueing.
     pub struct Params {
-        /// What is served fairly.
+        /// What gets equal shares.
         pub by: Class = Class::Flow;
     }
 }

@@ -15,9 +15,9 @@ use super::room::Room;
 use super::{Cause, Dropped, Site, flow_key, station_key};
 
 choice! {
-    /// What is served fairly.
+    /// What gets equal shares.
     pub enum Class {
-        /// Flows; the two directions of a connection are two.
+        /// Flows; the two directions of a connection count as two flows.
         Flow = "flow",
         /// Stations.
         Station = "station",

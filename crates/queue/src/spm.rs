@@ -20,7 +20,7 @@ use super::{Cause, Discipline, Dropped, Site};
 table! {
     /// Protection of short flows.
     pub struct Params {
-        /// How much of each stream is protected.
+        /// How many bytes at the start of each stream are protected.
         pub protect: Bytes = Bytes(15_000);
     }
 }

@@ -22,13 +22,13 @@ use super::{Cause, Discipline, Dropped, Site, station_key};
 table! {
     /// RED on virtual queues.
     pub struct Params {
-        /// Where dropping begins, as a part of an equal part of the limit.
+        /// Where dropping begins, as a fraction of an equal share of the limit.
         pub min_share: f64 = 0.25, "between 0 and 1" => |share| (0.0..=1.0).contains(share);
-        /// Where everything is dropped, as a part of an equal part of the limit.
+        /// Where everything is dropped, as a fraction of an equal share of the limit.
         pub max_share: f64 = 1.0, "above min_share" => |share| *share > min_share && share.is_finite();
-        /// Weight of the present virtual queue in the mean.
+        /// Weight of the current virtual queue in the mean.
         pub weight: f64 = 0.02, "above 0 and at most 1" => |weight| *weight > 0.0 && *weight <= 1.0;
-        /// Probability of dropping where the mean reaches `max_share`.
+        /// Drop probability where the mean reaches `max_share`.
         pub max_p: f64 = 0.1, "above 0 and at most 1" => |p| *p > 0.0 && *p <= 1.0;
         /// Whether ECN-capable packets are marked instead of dropped.
         pub ecn: bool = true;

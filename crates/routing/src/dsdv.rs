@@ -30,34 +30,34 @@ pub const NO_WAY: u32 = u32::MAX;
 table! {
     /// DSDV.
     pub struct Params {
-        /// The first announcement of each station comes within this time.
+        /// Each station sends its first announcement within this time.
         pub start: Duration = Duration::from_secs(2);
         /// Time between announcements of the whole table.
         pub interval: Duration = Duration::from_secs(15), "above 0" => |t| *t > Duration::ZERO;
-        /// Fraction of the interval by which each is drawn shorter or longer.
+        /// Fraction of the interval by which each interval varies at random.
         pub jitter: f64 = 0.1, "from 0 to 1" => |j| (0.0..=1.0).contains(j);
-        /// Intervals without an announcement after which a neighbour is gone.
+        /// Number of intervals without an announcement after which a neighbour counts as lost.
         pub missed: u32 = 3, "1 or more" => |n| *n >= 1;
-        /// Least time between announcements of changes.
+        /// Minimum time between announcements of changes.
         pub pause: Duration = Duration::from_secs(1);
-        /// Announcements of what was just heard are spread over this time, so that neighbours do not send all at once.
+        /// Announcements of what was just received are spread over this time, so that neighbours do not send all at
+        /// once.
         pub spread: Duration = Duration::from_millis(10);
-        /// Settling time that is assumed at first.
+        /// Initial settling time.
         pub settling: Duration = Duration::from_secs(6);
-        /// Weight of what was known before in the average of settling times.
+        /// Weight of the previous value in the average settling time.
         pub keep: f64 = 0.875, "from 0 to 1" => |keep| (0.0..=1.0).contains(keep);
-        /// Bytes of an announcement besides its entries.
+        /// Bytes of an announcement without its entries.
         pub header: Bytes = Bytes(20);
-        /// Bytes of each entry: address, hops, number.
+        /// Bytes per entry: address, hops, sequence number.
         pub entry: Bytes = Bytes(12);
-        /// Largest announcement; a longer one is cut into several.
+        /// Largest announcement; a longer one is split into several.
         pub limit: Bytes = Bytes(1500), "from 100 B to 2296 B" => |limit| (100..=2296).contains(&limit.0);
         /// Whether announcements go before all other packets in the stations' queues (ns-2: PriQueue).
         pub priority: bool = true;
-        /// Packets that a station holds for a destination to which it knows no way; a further one pushes out the
-        /// oldest.
+        /// Packets that a station holds for a destination without a route; a further one pushes out the oldest.
         pub hold: u32 = 5;
-        /// Whether a frame given up at its retry limit means that the neighbour is gone; otherwise only silence does.
+        /// Whether a frame given up at its retry limit means that the neighbour is lost; otherwise only silence does.
         pub link_feedback: bool = false;
     }
 }

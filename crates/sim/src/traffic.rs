@@ -24,35 +24,35 @@ pub enum Direction {
 }
 
 choice! {
-    /// What the application does.
+    /// Workload of an application.
     pub enum Workload {
-        /// Sends without end.
+        /// Sends endlessly.
         Persistent = "persistent",
-        /// Sends a number of bytes once, then closes.
+        /// Sends a number of bytes once, then closes the connection.
         Transfer(Transfer) = "transfer" from "ttcp, as in kemerlis2006",
         /// Sessions given as a list.
         Sessions(Sessions) = "sessions" from "jung2016, section 3.1",
-        /// Sessions of equal length at regular times.
+        /// Sessions of equal length at regular intervals.
         Periodic(Periodic) = "periodic" from "jung2016, section 3.3",
-        /// Transfers or sporadic sessions whose starts are a Poisson process.
+        /// Transfers or sporadic sessions that start as a Poisson process.
         Poisson(Poisson) = "poisson" from "las, section 6.2",
-        /// Users who look at web pages.
+        /// Users who view web pages.
         Web(Web) = "web" from "las, section 6.2",
-        /// Datagrams in bursts, with pauses between.
+        /// Bursts of datagrams with pauses in between.
         OnOff(OnOff) = "on-off",
         /// Sessions from a table of starts and lengths.
         Trace(Trace) = "trace",
-        /// Echoes whose round trips are measured, as `ping` sends them; no share in fairness.
+        /// Echoes that measure round-trip times, as sent by `ping`; they do not count in fairness.
         Ping(Ping) = "ping" from "RFC 792",
     }
 }
 
 choice! {
-    /// What carries the sessions of a flow.
+    /// The connections that carry the sessions of a flow.
     pub enum Connection {
-        /// One connection that pauses between sessions; a session that is due waits for the one before.
+        /// One connection that pauses between sessions; a session that is due waits for the previous one.
         Keep = "keep",
-        /// A new connection for each.
+        /// A new connection for each session.
         New = "new",
     }
 }
@@ -66,11 +66,11 @@ table! {
 }
 
 table! {
-    /// Echo requests at regular times, each answered at once.
+    /// Echo requests at regular intervals, each answered at once.
     pub struct Ping {
-        /// From one request to the next.
+        /// Interval between requests.
         pub interval: Duration = Duration::from_millis(200), "at least 1 ms" => |interval| *interval >= Duration::from_millis(1);
-        /// Data in a request; 28 B of headers come on top.
+        /// Payload of a request, to which 28 B of headers are added.
         pub size: Bytes = Bytes(56), "at most 65507 B" => |size| size.0 <= 65_507;
     }
 }
@@ -78,7 +78,7 @@ table! {
 table! {
     /// A session.
     pub struct Session {
-        /// When it starts, counted from the start of the flow.
+        /// Start time, counted from the start of the flow.
         pub start: Duration;
         /// Bytes to send.
         pub length: Bytes, "at least 1 B" => |length| length.0 >= 1;
@@ -86,11 +86,11 @@ table! {
 }
 
 table! {
-    /// Sessions one by one.
+    /// Sessions listed one by one.
     pub struct Sessions {
-        /// The sessions, in the order of their starts.
+        /// The sessions, ordered by start.
         pub list: Vec<Session>;
-        /// What carries them.
+        /// The connections that carry the sessions.
         pub connection: Connection = Connection::Keep;
     }
     check(sessions, at) {
@@ -111,21 +111,21 @@ choice! {
         Random = "random",
         /// Evenly spaced over the period, flow by flow.
         Even = "even",
-        /// With the flow.
+        /// At the start of the flow.
         None = "none",
     }
 }
 
 table! {
-    /// Sessions at regular times.
+    /// Sessions at regular intervals.
     pub struct Periodic {
-        /// Bytes of each.
+        /// Bytes of each session.
         pub length: Bytes, "at least 1 B" => |length| length.0 >= 1;
-        /// From one start to the next.
+        /// Interval between starts.
         pub period: Duration, "at least 1 ms" => |period| *period >= Duration::from_millis(1);
-        /// When the first starts.
+        /// When the first session starts.
         pub offset: Offset = Offset::Random;
-        /// What carries them.
+        /// The connections that carry the sessions.
         pub connection: Connection = Connection::Keep;
     }
 }
@@ -136,25 +136,25 @@ fn is_positive(x: &f64) -> bool {
 }
 
 table! {
-    /// Sizes with a heavy tail.
+    /// Heavy-tailed sizes (Pareto).
     pub struct Pareto {
-        /// Standard deviation over mean; the shape is `1 + sqrt(1 + 1/cov^2)`.
+        /// Coefficient of variation (standard deviation divided by mean); the shape is `1 + sqrt(1 + 1/cov^2)`.
         pub cov: f64 = 2.0, "above 0 and at most 1000" => is_positive;
     }
 }
 
 table! {
-    /// Sizes whose logarithm is normal.
+    /// Lognormal sizes.
     pub struct Lognormal {
-        /// Standard deviation over mean.
+        /// Coefficient of variation (standard deviation divided by mean).
         pub cov: f64 = 1.0, "above 0 and at most 1000" => is_positive;
     }
 }
 
 table! {
-    /// Sizes of a sample.
+    /// Sizes drawn from a sample.
     pub struct Empirical {
-        /// The sizes, each as likely as any other.
+        /// The sizes, all equally likely.
         pub list: Vec<Bytes>;
     }
     check(sizes, at) {
@@ -165,17 +165,17 @@ table! {
 }
 
 choice! {
-    /// How sizes are distributed.
+    /// Distribution of sizes.
     pub enum SizeLaw {
-        /// All the same.
+        /// All sizes are equal.
         Fixed = "fixed",
-        /// Exponentially: standard deviation equal to the mean.
+        /// Exponential: the standard deviation equals the mean.
         Exponential = "exponential",
-        /// With a heavy tail.
+        /// Heavy-tailed (Pareto).
         Pareto(Pareto) = "pareto",
-        /// Lognormally.
+        /// Lognormal.
         Lognormal(Lognormal) = "lognormal",
-        /// As in a sample; `size` then is not used.
+        /// Drawn from a sample; `size` is then not used.
         Empirical(Empirical) = "empirical",
     }
 }
@@ -183,9 +183,9 @@ choice! {
 table! {
     /// Sizes of transfers.
     pub struct Sizes {
-        /// How they are distributed.
+        /// Distribution of sizes.
         pub law: SizeLaw = SizeLaw::Exponential;
-        /// Their mean.
+        /// Mean size.
         pub size: Option<Bytes> = None, "at least 1 B" => |size| size.is_none_or(|size| size.0 >= 1);
     }
     check(sizes, at) {
@@ -199,13 +199,13 @@ table! {
 table! {
     /// Transfers at random times.
     pub struct Poisson {
-        /// Mean time from one start to the next.
+        /// Mean interval between starts.
         pub interval: Duration, "at least 1 us" => |interval| *interval >= Duration::from_micros(1);
-        /// Sizes.
+        /// Sizes of transfers.
         pub sizes => Sizes;
-        /// What carries them: `keep` gives the sporadic sessions of one user.
+        /// The connections that carry the transfers; `keep` gives the sporadic sessions of one user.
         pub connection: Connection = Connection::New;
-        /// Transfers in all; without end if absent.
+        /// The most transfers; if absent, without limit.
         pub most: Option<u32> = None;
     }
     check(poisson, at) {
@@ -214,18 +214,17 @@ table! {
 }
 
 table! {
-    /// Users who look at web pages. Each object of a page is a transfer of its own.
+    /// Users who view web pages. Each object of a page is a transfer of its own.
     pub struct Web {
-        /// Mean time from the start of one session to that of the next (open form); if absent there is one user who
-        /// never leaves (closed form).
+        /// Mean interval between starts of sessions (open form); if absent, one user stays for ever (closed form).
         pub session_interval: Option<Duration> = None;
         /// Mean number of pages in a session, geometrically distributed; only in the open form.
         pub pages: f64 = 5.0, "1 or more" => |pages| *pages >= 1.0;
-        /// Objects of a page.
+        /// Objects per page.
         pub objects: u32 = 3, "1 or more" => |objects| *objects >= 1;
-        /// Mean time from the end of a page to the request of the next, exponentially distributed.
+        /// Mean time from the end of a page to the request for the next, exponentially distributed.
         pub think_time: Duration = Duration::from_millis(100);
-        /// Mean time from the request of one object to that of the next, exponentially distributed.
+        /// Mean time between requests for the objects of a page, exponentially distributed.
         pub object_interval: Duration = Duration::from_millis(100);
         /// Sizes of objects.
         pub sizes => Sizes;
@@ -236,11 +235,11 @@ table! {
 }
 
 choice! {
-    /// How lengths of bursts and pauses are distributed.
+    /// Distribution of the lengths of bursts and pauses.
     pub enum BurstLaw {
-        /// Exponentially.
+        /// Exponential.
         Exponential = "exponential",
-        /// All the same.
+        /// All lengths are equal.
         Fixed = "fixed",
     }
 }
@@ -252,20 +251,20 @@ table! {
         pub on: Duration, "above 0" => |on| *on > Duration::ZERO;
         /// Mean length of a pause.
         pub off: Duration, "above 0" => |off| *off > Duration::ZERO;
-        /// How both are distributed.
+        /// Distribution of both.
         pub law: BurstLaw = BurstLaw::Exponential;
     }
 }
 
 table! {
-    /// Sessions from a table.
+    /// Sessions from a table of starts and lengths.
     pub struct Trace {
-        /// A CSV file with the columns `start_s` and `bytes`, relative to the scenario. The effective scenario holds
-        /// its rows as `list` instead.
+        /// A CSV file with the columns `start_s` and `bytes`; its path is relative to the scenario. The effective
+        /// scenario contains its rows as `list` instead.
         pub file: Option<String> = None;
         /// The rows: start in seconds from the start of the flow, and bytes.
         pub list: Vec<[f64; 2]> = Vec::new();
-        /// What carries the sessions.
+        /// The connections that carry the sessions.
         pub connection: Connection = Connection::New;
     }
     check(trace, at) {

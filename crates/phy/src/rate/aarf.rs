@@ -14,13 +14,13 @@ use super::arf::{self, Arf, Fall};
 table! {
     /// Adaptive auto rate fallback.
     pub struct Params {
-        /// ACKs in a row after which the next higher rate is tried, at least.
+        /// Least number of consecutive ACKs after which the next higher rate is tried.
         pub successes: u32 = 10, "1 or more" => |n| *n >= 1;
-        /// The same, at most.
+        /// Greatest number of consecutive ACKs after which the next higher rate is tried.
         pub most_successes: u32 = 50, "at least successes" => |n| *n >= successes;
-        /// Failures in a row after which the rate falls.
+        /// Consecutive failures after which the rate falls.
         pub failures: u32 = 2, "1 or more" => |n| *n >= 1;
-        /// Attempts at one rate after which the next higher is tried in any case, at least.
+        /// Least number of attempts at one rate after which the next higher one is tried in any case.
         pub patience: u32 = 15, "1 or more" => |n| *n >= 1;
     }
 }

@@ -12,11 +12,11 @@ use super::RateControl;
 table! {
     /// Auto rate fallback.
     pub struct Params {
-        /// ACKs in a row after which the next higher rate is tried.
+        /// Consecutive ACKs after which the next higher rate is tried.
         pub successes: u32 = 10, "1 or more" => |n| *n >= 1;
-        /// Failures in a row after which the rate falls.
+        /// Consecutive failures after which the rate falls.
         pub failures: u32 = 2, "1 or more" => |n| *n >= 1;
-        /// Attempts at one rate after which the next higher is tried in any case.
+        /// Attempts at one rate after which the next higher one is tried in any case.
         pub patience: u32 = 15, "1 or more" => |n| *n >= 1;
     }
 }

@@ -26,11 +26,11 @@ table! {
     pub struct Params {
         /// Time between two evaluations.
         pub interval: Duration = Duration::from_millis(100), "above 0" => |t| *t > Duration::ZERO;
-        /// Weight of what was known before.
+        /// Weight of the previous value in the average.
         pub keep: f64 = 0.75, "from 0 to 1" => |keep| (0.0..=1.0).contains(keep);
-        /// Share of frames that try other rates.
+        /// Fraction of frames that sample other rates.
         pub samples: f64 = 0.1, "from 0 to 1" => |share| (0.0..=1.0).contains(share);
-        /// Time that all attempts at one rate of the chain may take together.
+        /// Longest total time of all attempts at one rate of the chain.
         pub segment: Duration = Duration::from_millis(6);
         /// Most attempts at one rate of the chain.
         pub most_attempts: u32 = 7, "1 or more" => |n| *n >= 1;

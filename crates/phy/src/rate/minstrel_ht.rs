@@ -29,7 +29,7 @@ table! {
     pub struct Params {
         /// Time between two evaluations.
         pub interval: Duration = Duration::from_millis(50), "above 0" => |t| *t > Duration::ZERO;
-        /// Weight of what was known before.
+        /// Weight of the previous value in the average.
         pub keep: f64 = 0.75, "from 0 to 1" => |keep| (0.0..=1.0).contains(keep);
         /// Time between two samples.
         pub sample_interval: Duration = Duration::from_millis(20), "above 0" => |t| *t > Duration::ZERO;

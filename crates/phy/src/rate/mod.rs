@@ -33,17 +33,18 @@ pub use minstrel_ht::Params as MinstrelHtParams;
 choice! {
     /// How a sender chooses the rate of data frames.
     pub enum Adaptation {
-        /// Not at all: each station has its rate.
+        /// Each station has a fixed rate.
         Fixed = "fixed",
         /// Up after ten ACKs in a row, down after two failures, or at once if the new rate fails.
         Arf(arf::Params) = "arf" from "A. Kamerman and L. Monteban, WaveLAN-II, 1997",
-        /// As ARF, but a rate that failed is tried again later and later.
+        /// As ARF, but a rate that failed is retried after longer and longer intervals.
         Aarf(aarf::Params) = "aarf" from "M. Lacage, M. Manshaei and T. Turletti, 2004",
-        /// The rate of the best throughput by statistics of all rates; a tenth of the frames try others.
+        /// The rate with the best throughput, from statistics of all rates; a tenth of the frames sample other rates.
         Minstrel(minstrel::Params) = "minstrel" from "D. Smithies, MadWifi, 2005; F. Fietkau, mac80211, 2008",
         /// The same for 802.11n and later: statistics of MPDUs in aggregates.
         MinstrelHt(minstrel_ht::Params) = "minstrel-ht" from "F. Fietkau, mac80211, 2010",
-        /// The mode of the best expected throughput at an SNR that is known, from 802.11n on: a bound for all others.
+        /// The mode with the best expected throughput at a known SNR (802.11n and later): an upper bound for the
+        /// others.
         Ideal = "ideal",
     }
 }

@@ -12,60 +12,59 @@ use crate::world::{Stamp, World};
 row! {
     /// A frame on the air.
     pub struct FrameRow {
-        /// When the frame begins [s].
+        /// Start of the frame [s].
         pub start_s: f64,
-        /// When it ends [s].
+        /// End of the frame [s].
         pub end_s: f64,
-        /// `data`, `ack`, `rts`, `cts`, `block-ack` or `block-ack-request`; a cts to its own sender is protection.
+        /// `data`, `ack`, `rts`, `cts`, `block-ack` or `block-ack-request`; a cts addressed to its own sender is a
+        /// CTS-to-self.
         pub kind: String,
-        /// Who sends it.
+        /// The sender.
         pub sender: String,
-        /// For whom it is; `*`: for everyone.
+        /// The receiver; `*` for a broadcast.
         pub receiver: String,
         /// Rate [bit/s].
         pub rate_bps: f64,
         /// Length from the MAC header to the FCS [bytes].
         pub length_bytes: u64,
-        /// How long its duration field reserves the medium after its end [s].
+        /// How long its duration field reserves the channel after its end [s].
         pub nav_s: f64,
-        /// 1 for data that was sent before.
+        /// 1 for a retry of data.
         pub retry: u64,
-        /// Number of the PPDU among those of its channel, from 1, if it is an A-MPDU, whose MPDUs have a row each; else
-        /// 0.
+        /// Number of the A-MPDU among the PPDUs of its channel, from 1, with one row for each MPDU; 0 for other frames.
         pub ppdu: u64,
-        /// MPDUs in the A-MPDU; 0 for a frame that is in none.
+        /// Number of MPDUs in the A-MPDU; 0 for other frames.
         pub mpdus: u64,
-        /// Sequence number of the MPDU, 0 to 4095; 0 for other frames than data, and before 802.11n.
+        /// Sequence number of the MPDU, 0 to 4095; 0 for frames other than data, and before 802.11n.
         pub sequence: u64,
-        /// Packets in a data frame, more than one in an A-MSDU; 0 for other frames.
+        /// Number of packets in a data frame, more than one in an A-MSDU; 0 for other frames.
         pub msdus: u64,
-        /// At its receiver: `received`, `collision`, `error` (bits, or too weak), `unheard`.
+        /// Outcome at its receiver: `received`, `collision`, `error` (bits, or too weak), `unheard`.
         pub fate: String,
         /// Flow of the packet that it carries.
         pub flow: String,
-        /// What it carries, of an A-MSDU its first packet: `data` or `ack` of TCP, `udp`, `icmp`, `routing`; nothing if
-        /// the receiver had it already.
+        /// Its contents, for an A-MSDU the first packet: `data` or `ack` of TCP, `udp`, `icmp`, `routing`; empty if the
+        /// receiver already had it.
         pub packet: String,
-        /// Offset of the packet's first byte in its stream; of an ACK the offset that it acknowledges.
+        /// Offset of the packet's first byte in its stream; for an ACK, the offset that it acknowledges.
         pub seq: u64,
         /// Payload of the packet [bytes].
         pub payload_bytes: u64,
-        /// Stations that could read it, but for its receiver; `*`: all others.
+        /// Stations other than its receiver that could read it; `*` for all others.
         pub read_by: String,
-        /// Stations that sensed it and could not read it, or could and did not notice it, with the reason; `*`: all
-        /// others.
+        /// Stations that sensed it but could not read it, or did not notice it, with the reason; `*` for all others.
         pub spoilt_at: String,
     }
 }
 
 row! {
-    /// A stretch of idle slots that a station counted while it had something to send.
+    /// A period of idle slots that a station counted while it had a packet to send.
     pub struct BackoffRow {
         /// The station.
         pub station: String,
-        /// Since when it counts [s].
+        /// Start of the period [s].
         pub start_s: f64,
-        /// Until when: it sends then, or somebody else does [s].
+        /// End of the period, when this station or another one sends [s].
         pub end_s: f64,
     }
 }

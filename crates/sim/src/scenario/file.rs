@@ -21,28 +21,28 @@ use crate::traffic::Workload;
 table! {
     /// A scenario. Values with a unit are strings: `"20 ms"`, `"11 Mb/s"`, `"64 kB"`, `"50 packets"`.
     pub struct File {
-        /// What it is called in results.
+        /// Name used in results.
         pub name: String = "scenario".to_owned(), "without control characters" => |name| !name.chars().any(char::is_control);
-        /// What it is about.
+        /// Description of the scenario.
         pub description: String = String::new();
         /// Simulated time.
         pub duration: Duration, "above 0" => |duration| *duration > Duration::ZERO;
-        /// Time at the start that no figure counts.
+        /// Time at the start that is excluded from all results.
         pub warm_up: Duration = Duration::ZERO;
         /// Seeds, one run each: a number, a list, or a range as in `"1..10"`.
         pub seeds: Seeds = Seeds::default();
-        /// Capacity `rho B` whose equal shares the index of instantaneous fairness compares with (jung2016, equation
-        /// 1); if absent the goodput that the run measures.
+        /// Capacity `rho B`, whose equal shares are the reference of the instantaneous fairness index (jung2016,
+        /// equation 1); if absent, the measured goodput.
         pub fair_share_base: Option<BitRate> = None, "above 0" => |base| base.is_none_or(|base| base.as_bps() > 0);
-        /// The air. Without it there are wires only.
+        /// The wireless network. Without it there are wired links only.
         pub wlan: Option<Wlan> = None;
-        /// Positions, radios, and who hears whom. Without it everybody hears everybody.
+        /// Positions, radios, and who hears whom. Without it every station hears every other one.
         pub space: Option<Space> = None;
-        /// Ways over several hops.
+        /// Multihop routing.
         pub routing: Routing = Routing::default();
-        /// The access point; if absent, and there is air, one with all defaults.
+        /// The access point; if absent in a wireless network, one with all defaults.
         pub ap: Option<Ap> = None;
-        /// Groups of equal stations.
+        /// Groups of identical stations.
         pub stations: Vec<Stations> = Vec::new();
         /// Hosts on the wired side.
         pub servers: Vec<Servers> = Vec::new();
@@ -50,9 +50,9 @@ table! {
         pub routers: Vec<Router> = Vec::new();
         /// Wired links between servers, routers and the access point.
         pub links: Vec<Link> = Vec::new();
-        /// TCP of all flows; a flow's own `tcp` goes before.
+        /// TCP settings of all flows; a flow's own `tcp` has precedence.
         pub tcp: tcp::Settings = tcp::Settings::default();
-        /// Flows of data.
+        /// Groups of flows.
         pub flows: Vec<Flows> = Vec::new();
         /// What `wifair sweep` varies.
         pub sweep: Sweep = Sweep::default();
@@ -68,34 +68,34 @@ table! {
 }
 
 table! {
-    /// The access point, or a group of equal ones.
+    /// The access point, or a group of identical ones.
     pub struct Ap {
-        /// What flows and links call it. If there are several this is the group, and they are numbered: `ap1`, `ap2`,
-        /// ...
+        /// Its name, used by flows and links. If there are several, this is the name of the group, and they are
+        /// numbered: `ap1`, `ap2`, ...
         pub name: String = "ap".to_owned();
-        /// How many.
+        /// Number of access points.
         pub count: u32 = 1, "from 1 to 10000" => |count| (1..=10_000).contains(count);
-        /// Channels, which the access points take in turn. What is on one channel is not heard on another.
+        /// Channel numbers, which the access points take in turn. Different channels do not interfere.
         pub channels: Vec<u32> = vec![1], "at least one" => |channels| !channels.is_empty();
-        /// Packets that wait for the air.
+        /// Queue of packets for the air.
         pub queue: queue::Settings = queue::Settings::default();
-        /// What it does to packets that pass.
+        /// Schemes applied to passing packets.
         pub scheme: scheme::Settings = scheme::Settings::default();
-        /// Where it is: metres east and north, with `[space]`; if there are several, of the first, middle or corner, as
-        /// `layout` says.
+        /// Position in metres east and north, with `[space]`; of several access points, the position of the first,
+        /// middle or corner, depending on `layout`.
         pub position: [Metres; 2] = [Metres(0.0); 2];
-        /// How several lie; all at one place, if absent.
+        /// Arrangement of several access points; if absent, all are at one place.
         pub layout: Option<Placement> = None;
-        /// Its radio, if not that of `[space]`.
+        /// Its radio, if different from that of `[space]`.
         pub radio: Option<Radio> = None;
-        /// Its least contention window, if not that of `[wlan]`.
+        /// Its minimum contention window, if different from that of `[wlan]`.
         pub cw_min: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
-        /// Its greatest contention window, if not that of `[wlan]`.
+        /// Its maximum contention window, if different from that of `[wlan]`.
         pub cw_max: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
-        /// Parameters of its access categories from 802.11n on, if not those of `[wlan]`.
+        /// Parameters of its access categories (802.11n and later), if different from those of `[wlan]`.
         pub edca: Option<Edca> = None;
-        /// Whether each category has a queue for each station, from 802.11n on, and stations take turns; if absent with
-        /// every discipline but "fifo" and "airtime".
+        /// Whether each category has a queue per station, served in turn (802.11n and later). If absent: yes, except
+        /// with the disciplines "fifo" and "airtime".
         pub queue_per_station: Option<bool> = None;
     }
     check(ap, at) {
@@ -106,57 +106,57 @@ table! {
 }
 
 table! {
-    /// A group of stations that have all in common but their number.
+    /// A group of stations that differ only in their number.
     pub struct Stations {
-        /// What flows call the group. A group of one has this name, others are numbered: `sta1`, `sta2`, ...
+        /// Name of the group, used by flows. A single station has this name, several are numbered: `sta1`, `sta2`, ...
         pub name: String;
-        /// How many; none leaves the group and its flows out.
+        /// Number of stations; 0 leaves the group and its flows out.
         pub count: u32 = 1, "from 0 to 100000" => |count| *count <= 100_000;
-        /// Where they are, with `[space]`: metres east and north of the group's first, middle or corner, as `layout`
-        /// says.
+        /// Position in metres east and north, with `[space]`: that of the group's first, middle or corner, depending on
+        /// `layout`.
         pub position: [Metres; 2] = [Metres(0.0); 2];
-        /// How they lie; all at one place, if absent.
+        /// Arrangement of the stations; if absent, all are at one place.
         pub layout: Option<Placement> = None;
-        /// The access point of all, where there are several. If absent each has the one that it receives best, or
-        /// without `[space]` they take them in turn.
+        /// The access point of the group, if there are several. If absent, each station uses the one that it receives
+        /// best, or without `[space]` they take them in turn.
         pub ap: Option<String> = None;
-        /// Radio of each, if not that of `[space]`.
+        /// Radio of each station, if different from that of `[space]`.
         pub radio: Option<Radio> = None;
-        /// Their standard, if it is older than that of the access point, from 802.11n on: "802.11b" and "802.11g"
-        /// in 2.4 GHz, "802.11a" in 5 GHz, or an older one with MCSs.
+        /// Standard of the stations, if older than that of the access point, which must be 802.11n or later: "802.11b"
+        /// and "802.11g" in 2.4 GHz, "802.11a" in 5 GHz, or an older standard with MCSs.
         pub standard: Option<Standard> = None;
-        /// Whether they are of 802.11b and cannot read OFDM frames, in an 802.11g network with `[space]`.
+        /// Whether they are 802.11b stations that cannot read OFDM frames, in an 802.11g network with `[space]`.
         pub dsss_only: bool = false;
-        /// How they choose their rates, if not as `[wlan]` says; with `[space]`, or from 802.11n on.
+        /// Rate adaptation of the stations, if different from that of `[wlan]`; with `[space]`, or 802.11n and later.
         pub rate_adaptation: Option<Adaptation> = None;
-        /// Rate of data frames from and to each, if not that of `[wlan]`, or 11 Mb/s if they are `dsss_only` in
-        /// 802.11g.
+        /// Rate of data frames to and from each station, if different from that of `[wlan]`; 11 Mb/s for stations with
+        /// `dsss_only` in 802.11g.
         pub data_rate: Option<BitRate> = None;
-        /// MCS of data from and to each, from 802.11n on, if not that of `[wlan]`.
+        /// MCS of data to and from each station (802.11n and later), if different from that of `[wlan]`.
         pub mcs: Option<u32> = None;
-        /// Spatial streams, from 802.11ac on, if not those of `[wlan]`.
+        /// Spatial streams (802.11ac and later), if different from those of `[wlan]`.
         pub streams: Option<u32> = None;
-        /// Width of PPDUs from and to each in MHz, from 802.11n on, if not that of `[wlan]`.
+        /// Width in MHz of PPDUs to and from each station (802.11n and later), if different from that of `[wlan]`.
         pub width: Option<u32> = None;
-        /// Signal over noise between each and the access point, in 20 MHz with all power in one stream, from 802.11n
-        /// on. If absent frames are lost by collisions, `data_error` and `control_error` alone.
+        /// Signal-to-noise ratio between each station and the access point, in 20 MHz with all power in one stream
+        /// (802.11n and later). If absent, frames are lost only by collisions, `data_error` and `control_error`.
         pub snr: Option<Db> = None, "from -20 dB to 100 dB" => |snr| snr.is_none_or(|snr| (-20.0..=100.0).contains(&snr.0));
-        /// Parameters of its access categories from 802.11n on, if not those of `[wlan]`.
+        /// Parameters of the access categories (802.11n and later), if different from those of `[wlan]`.
         pub edca: Option<Edca> = None;
-        /// Least contention window, if not that of `[wlan]`.
+        /// Minimum contention window, if different from that of `[wlan]`.
         pub cw_min: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
-        /// Greatest contention window, if not that of `[wlan]`.
+        /// Maximum contention window, if different from that of `[wlan]`.
         pub cw_max: Option<u32> = None, "at most 65535" => |cw| cw.is_none_or(|cw| cw <= 65_535);
-        /// Probability that a data frame from the station is not received, if not that of `[wlan]`.
+        /// Probability that a data frame from the station is lost, if different from that of `[wlan]`.
         pub data_error_up: Option<f64> = None, "from 0 to 1" => |p| p.is_none_or(|p| (0.0..=1.0).contains(&p));
-        /// Probability that a data frame to the station is not received, if not that of `[wlan]`.
+        /// Probability that a data frame to the station is lost, if different from that of `[wlan]`.
         pub data_error_down: Option<f64> = None, "from 0 to 1" => |p| p.is_none_or(|p| (0.0..=1.0).contains(&p));
-        /// Slow on/off fading of the link from the station: nothing that it sends is received while the link is down;
-        /// with `[space]`.
+        /// Slow on/off fading of the link from the station: nothing that it sends is received while the link is down.
+        /// Needs `[space]`.
         pub outage_up: Option<Outage> = None;
-        /// The same of the link to the station, with states of its own.
+        /// The same for the link to the station, with independent states.
         pub outage_down: Option<Outage> = None;
-        /// Packets that wait for the air.
+        /// Queue of packets for the air.
         pub queue: queue::Settings = queue::Settings::default();
     }
     check(stations, at) {
@@ -170,33 +170,35 @@ table! {
 const MOST_RATE: BitRate = BitRate::from_mbps(1_000_000);
 
 table! {
-    /// Hosts on the wired side, each with a link of its own to the rest.
+    /// Hosts on the wired side, each with a link of its own.
     pub struct Servers {
-        /// What flows call the group. A group of one has this name, others are numbered: `server1`, `server2`, ...
+        /// Name of the group, used by flows. A single server has this name, several are numbered: `server1`, `server2`,
+        /// ...
         pub name: String;
-        /// How many.
+        /// Number of servers.
         pub count: u32 = 1, "from 1 to 100000" => |count| (1..=100_000).contains(count);
-        /// What the link joins it to. If absent the access point, unless the server is named in `[[links]]`.
+        /// The node at the other end of the link. If absent, the access point, unless the server is named in
+        /// `[[links]]`.
         pub at: Option<String> = None;
         /// Rate of the link.
         pub rate: BitRate = BitRate::from_mbps(100), "at most 1 Tb/s" => |rate| *rate <= MOST_RATE;
-        /// Delay of the link, one way.
+        /// One-way delay of the link.
         pub delay: Duration = Duration::ZERO;
-        /// Packets that wait for the link, at either end.
+        /// Queue of the link, at either end.
         pub queue: queue::Settings = queue::Settings { limit: Limit::Packets(1000), ..queue::Settings::default() };
     }
 }
 
 table! {
-    /// A node that joins wired links.
+    /// A node that connects wired links.
     pub struct Router {
-        /// What links call it.
+        /// Its name, used by links.
         pub name: String;
     }
 }
 
 table! {
-    /// A wired link, the same in both directions.
+    /// A wired link with the same properties in both directions.
     pub struct Link {
         /// One end.
         pub from: String;
@@ -204,17 +206,18 @@ table! {
         pub to: String;
         /// Rate.
         pub rate: BitRate, "at most 1 Tb/s" => |rate| *rate <= MOST_RATE;
-        /// Makes the link a token bucket of this size, which fills at `rate`: packets leave in no time while it lasts.
+        /// Makes the link a token bucket of this size, filled at `rate`: while tokens last, packets leave without
+        /// delay.
         pub burst: Option<Bytes> = None, "1 B or more" => |burst| burst.is_none_or(|burst| burst.0 > 0);
-        /// Delay, one way.
+        /// One-way delay.
         pub delay: Duration = Duration::ZERO;
-        /// Packets that wait for the link, at either end.
+        /// Queue of the link, at either end.
         pub queue: queue::Settings = queue::Settings::default();
     }
 }
 
 choice! {
-    /// Which way data goes between a station and a server.
+    /// Direction of data between a station and a server.
     pub enum Direction {
         /// From the station to the server.
         Up = "up",
@@ -224,15 +227,15 @@ choice! {
 }
 
 table! {
-    /// UDP.
+    /// UDP settings.
     pub struct Udp {
-        /// Rate of the application's data, headers not counted.
+        /// Rate of the application's data, without headers.
         pub rate: BitRate, "at most 1 Tb/s" => |rate| *rate <= MOST_RATE;
-        /// Data in a datagram.
+        /// Payload of a datagram.
         pub payload: Bytes = Bytes(1472), "from 1 B to 65507 B" => |size| (1..=65_507).contains(&size.0);
-        /// UDP and IP header of a datagram.
+        /// UDP and IP headers of a datagram.
         pub header: Bytes = Bytes(28), "at most 1000 B" => |header| header.0 <= 1000;
-        /// Each interval between datagrams is drawn uniformly from within this fraction of itself around the mean.
+        /// Jitter of the intervals between datagrams: each is drawn uniformly within this fraction around the mean.
         pub jitter: f64 = 0.0, "from 0 to 1" => |jitter| (0.0..=1.0).contains(jitter);
     }
     check(udp, at) {
@@ -245,7 +248,7 @@ table! {
 }
 
 choice! {
-    /// What carries the data.
+    /// Transport protocol.
     pub enum Transport {
         /// A TCP connection.
         Tcp(tcp::Settings) = "tcp" from "RFC 9293",
@@ -255,37 +258,36 @@ choice! {
 }
 
 table! {
-    /// Flows of data that have all in common but their ends.
+    /// Flows of data that differ only in their ends.
     pub struct Flows {
-        /// What results call it. If it stands for several flows they are numbered as the stations are: `up1`, `up2`,
-        /// ...
+        /// Name used in results. Several flows are numbered like their stations: `up1`, `up2`, ...
         pub name: String;
-        /// The station, or the group of stations with a flow for each.
+        /// The station, or a group of stations with one flow each.
         pub station: Option<String> = None;
-        /// The server at the other end; if absent the only one.
+        /// The server at the other end; if absent, the only one.
         pub server: Option<String> = None;
-        /// Which way data goes between station and server; if absent up.
+        /// Direction of data between station and server; if absent, up.
         pub direction: Option<Direction> = None;
-        /// Where data comes from, a station or server: with `to` instead of `station`, `server` and `direction`.
+        /// Source of the data, a station or server; used with `to` instead of `station`, `server` and `direction`.
         pub from: Option<String> = None;
-        /// Where data goes to.
+        /// Destination of the data.
         pub to: Option<String> = None;
-        /// Flows between each pair of ends; none leaves the group out.
+        /// Number of flows between each pair of ends; 0 leaves the group out.
         pub count: u32 = 1, "from 0 to 100000" => |count| *count <= 100_000;
-        /// What carries the data.
+        /// Transport protocol.
         pub transport: Transport = Transport::Tcp(tcp::Settings::default());
-        /// What the application does.
+        /// Workload of the application.
         pub workload: Workload = Workload::Persistent;
-        /// Access category of its packets, from 802.11n on; if absent that of `dscp`, or best effort.
+        /// Access category of the packets (802.11n and later); if absent, that of `dscp`, or best effort.
         pub category: Option<FlowCategory> = None;
-        /// Differentiated services code point of its packets, 0 to 63, from which `dscp_mapping` in `[wlan]` derives
-        /// the access category, from 802.11n on.
+        /// Differentiated services code point of the packets, 0 to 63. `dscp_mapping` in `[wlan]` maps it to an access
+        /// category (802.11n and later).
         pub dscp: Option<u8> = None, "from 0 to 63" => |dscp| dscp.is_none_or(|dscp| dscp < 64);
-        /// When the flow begins.
+        /// Start of the flow.
         pub start: Duration = Duration::ZERO;
-        /// The start is drawn uniformly from so long a time after `start`.
+        /// Random delay of the start: drawn uniformly between 0 and this time, and added to `start`.
         pub start_spread: Duration = Duration::ZERO;
-        /// When the application falls silent; if absent at the end of the run.
+        /// When the application stops; if absent, at the end of the run.
         pub stop: Option<Duration> = None;
     }
     check(flow, at) {

@@ -92,11 +92,11 @@ impl Edca {
 }
 
 table! {
-    /// Waiting for more to aggregate.
+    /// Waits for more packets to aggregate.
     pub struct WaitUntil {
-        /// A category that has so many packets contends for the channel.
+        /// A category contends for the channel once it has this many packets.
         pub packets: u32 = 16, "1 or more" => |packets| *packets >= 1;
-        /// With fewer it contends after so long.
+        /// With fewer packets it contends after this time.
         pub time: Duration = Duration::from_millis(2), "above 0" => |time| *time > Duration::ZERO;
     }
 }
@@ -104,7 +104,7 @@ table! {
 choice! {
     /// When a sender contends for the channel.
     pub enum AggregationPolicy {
-        /// As soon as it has something to send; it aggregates what waits then.
+        /// As soon as it has a packet to send; it then aggregates the packets that are waiting.
         WhatWaits = "what-waits",
         /// When it has enough packets, or has waited long enough.
         WaitUntil(WaitUntil) = "wait-until",
@@ -114,34 +114,34 @@ choice! {
 table! {
     /// Aggregation and block ACK.
     pub struct Aggregation {
-        /// When a sender contends for the channel with what it has.
+        /// When a sender contends for the channel.
         pub policy: AggregationPolicy = AggregationPolicy::WhatWaits;
-        /// Longest A-MPDU, "0 B" for single MPDUs with ACK. If absent the longest of the standard: 65535 B in 802.11n,
+        /// Longest A-MPDU; "0 B" sends single MPDUs with ACK. If absent, the limit of the standard: 65535 B in 802.11n,
         /// 1048575 B in ac, 6500631 B in ax, 15523200 B in be.
         pub max_ampdu: Option<Bytes> = None;
-        /// Longest A-MSDU: 3839 B, 7935 B, or 11454 B from 802.11ac on. If absent there are none.
+        /// Longest A-MSDU: 3839 B, 7935 B, or 11454 B from 802.11ac on. If absent, A-MSDUs are not used.
         pub max_amsdu: Option<Bytes> = None, "3839 B, 7935 B or 11454 B" => |size| {
             size.is_none_or(|size| [3839, 7935, 11_454].contains(&size.0))
         };
-        /// MPDUs that may be outstanding to one receiver: up to 64, from 802.11ax on up to 256, in be up to 1024. If
-        /// absent as many.
+        /// Block ACK window, the most MPDUs outstanding to one receiver: up to 64, in 802.11ax up to 256, in be up
+        /// to 1024. If absent, the largest of the standard.
         pub window: Option<u32> = None, "from 1 to 1024" => |window| window.is_none_or(|window| (1..=1024).contains(&window));
-        /// Longest PPDU: aPPDUMaxTime.
+        /// Longest PPDU (aPPDUMaxTime).
         pub max_ppdu_time: Duration = Duration::from_micros(5484),
             "above 0 and at most 5.484 ms" => |time| *time > Duration::ZERO && *time <= Duration::from_micros(5484);
-        /// Least time between the starts of two MPDUs in an A-MPDU, which the receiver asks for.
+        /// Minimum time between the starts of two MPDUs in an A-MPDU, as required by the receiver.
         pub min_start_spacing: Duration = Duration::ZERO,
             "at most 16 us" => |spacing| *spacing <= Duration::from_micros(16);
-        /// Whether a sender that gets no block ACK asks for it by a BlockAckReq, as ns-3 does, instead of sending the
+        /// Whether a sender that gets no block ACK requests it by a BlockAckReq, as in ns-3, instead of sending the
         /// data again.
         pub request_after_miss: bool = false;
-        /// How long a receiver waits for a missing MPDU before it hands up those behind it. Linux waits 100 ms.
+        /// How long a receiver waits for a missing MPDU before it passes up later ones. Linux waits 100 ms.
         pub reorder_timeout: Duration = Duration::from_millis(100), "above 0" => |time| *time > Duration::ZERO;
         /// Whether packets in MPDUs that are neither acknowledged nor given up count against the limit of their queue,
         /// as in ns-3.
         pub count_in_flight: bool = false;
-        /// How long a packet may wait and be tried, from the time when it came into its queue; if absent until its last
-        /// attempt.
+        /// How long a packet may wait and be retried, counted from its arrival in the queue; if absent, only the retry
+        /// limit applies.
         pub lifetime: Option<Duration> = None, "above 0" => |time| time.is_none_or(|time| time > Duration::ZERO);
     }
 }

@@ -4,19 +4,19 @@ use wifair_config::{choice, table};
 use wifair_routing::dsdv;
 
 choice! {
-    /// How stations of an ad-hoc network learn whom to pass packets on to.
+    /// How stations of an ad-hoc network learn their next hops.
     pub enum Protocol {
-        /// They know the ways with the fewest hops from the start, and nothing is announced.
+        /// Paths with the fewest hops, known from the start; nothing is announced.
         Static = "static",
-        /// They announce their distances, and learn the ways from their neighbours.
+        /// Stations announce their distances and learn routes from their neighbours.
         Dsdv(dsdv::Params) = "dsdv" from "C. Perkins and P. Bhagwat, SIGCOMM 1994",
     }
 }
 
 table! {
-    /// Ways over several hops, with `space.mode = "ad-hoc"`.
+    /// Multihop routing, with `space.mode = "ad-hoc"`.
     pub struct Routing {
-        /// How stations learn the ways.
+        /// Routing protocol.
         pub protocol: Protocol = Protocol::Static;
     }
 }

@@ -20,29 +20,29 @@ use super::wlan::Profile;
 use super::{File, Scenario};
 
 choice! {
-    /// Who passes packets on.
+    /// Which nodes forward packets.
     pub enum Mode {
-        /// The access point, to and from every station.
+        /// The access point forwards packets to and from every station.
         Infrastructure = "infrastructure",
-        /// Stations among themselves, along the way with the fewest hops.
+        /// Stations forward packets for each other, along the path with the fewest hops.
         AdHoc = "ad-hoc",
     }
 }
 
 table! {
-    /// What is known of the path between two nodes or groups beside where they are.
+    /// Properties of the radio path between two nodes or groups that do not follow from their positions.
     pub struct Path {
-        /// Who sends.
+        /// The sender.
         pub from: String;
-        /// Who receives.
+        /// The receiver.
         pub to: String;
-        /// Gain of the path, antennas not counted, instead of what follows from the distance.
+        /// Gain of the path without antennas, replacing the one computed from the distance.
         pub gain: Option<Db> = None, "0 dB or less" => |gain| gain.is_none_or(|gain| gain.0 <= 0.0);
-        /// Whether nothing at all arrives.
+        /// Whether no signal arrives at all.
         pub deaf: bool = false;
-        /// Probability that a frame is not noticed, though it arrives: carrier sense fails.
+        /// Probability that a frame arrives but is not noticed: carrier sense fails.
         pub miss: f64 = 0.0, "from 0 to 1" => |p| (0.0..=1.0).contains(p);
-        /// Whether this holds in one direction only.
+        /// Whether these properties hold in one direction only.
         pub one_way: bool = false;
     }
 }
@@ -50,30 +50,31 @@ table! {
 table! {
     /// Positions, radios, and who hears whom.
     pub struct Space {
-        /// Who passes packets on.
+        /// Which nodes forward packets.
         pub mode: Mode = Mode::Infrastructure;
-        /// Whose radios and propagation: `ns2` reads up to 250 m and senses up to 550 m. Each key can be set alone.
+        /// Defaults of radios and propagation; `ns2` reads up to 250 m and senses up to 550 m. Each key can be set
+        /// individually.
         pub profile: Profile = Profile::Standard;
-        /// How power falls with distance.
+        /// Path loss by distance.
         pub propagation: Propagation = match profile {
             Profile::Standard => Propagation::LogDistance(Default::default()),
             Profile::Ns2 => Propagation::TwoRay(two_ray::Params::default()),
         }, by profile;
-        /// How the power of each frame varies.
+        /// Variation of power from frame to frame.
         pub fading: Fading = Fading::None;
-        /// Radio of every node, unless it has its own.
+        /// Radio of every node that has none of its own.
         pub radio: Radio =
             match profile { Profile::Standard => Radio::default(), Profile::Ns2 => Radio::ns2() }, by profile;
-        /// How frames are told apart at a receiver.
+        /// Reception of frames that overlap.
         pub reception: Reception =
             match profile { Profile::Standard => Reception::default(), Profile::Ns2 => Reception::ns2() }, by profile;
-        /// Power below which a signal is left out of all reckoning.
+        /// Power below which a signal is ignored.
         pub ignored: Dbm = Dbm(-110.0);
-        /// Gain of the path from each node (a row) to each node (a column), antennas not counted, instead of what
-        /// follows from distances: access points first, then stations as they are listed. A node's gain to itself
-        /// counts for nothing.
+        /// Gain of the path from each node (a row) to each node (a column), without antennas, replacing those computed
+        /// from distances. Access points come first, then stations in the order of the file. The gain of a node to
+        /// itself is not used.
         pub gains: Vec<Vec<Db>> = Vec::new(), "0 dB or less" => |rows| rows.iter().flatten().all(|gain| gain.0 <= 0.0);
-        /// Paths of which more is known.
+        /// Radio paths with special properties.
         pub paths: Vec<Path> = Vec::new();
     }
 }

@@ -23,9 +23,9 @@ choice! {
         N = "802.11n" from "IEEE Std 802.11-2016, clause 19",
         /// VHT: up to 160 MHz and 8 streams, in 5 GHz.
         Ac = "802.11ac" from "IEEE Std 802.11-2016, clause 21",
-        /// HE, to one user at a time: 1024-QAM, longer symbols, in 2.4, 5 and 6 GHz.
+        /// HE, single user: 1024-QAM, longer symbols, in 2.4, 5 and 6 GHz.
         Ax = "802.11ax" from "IEEE Std 802.11ax-2021, clause 27",
-        /// EHT, to one user at a time: 4096-QAM, up to 320 MHz.
+        /// EHT, single user: 4096-QAM, up to 320 MHz.
         Be = "802.11be" from "IEEE Std 802.11be-2024, clause 36",
     }
 }
@@ -57,12 +57,12 @@ impl Standard {
 }
 
 choice! {
-    /// Whose rules of access hold where implementations differ.
+    /// Which access rules apply where implementations differ.
     pub enum Profile {
         /// Those of the standard.
         Standard = "standard" from "IEEE Std 802.11-2016, clause 10",
-        /// ns-2: EIFS as a NAV, itself in whole microseconds, a backoff also on an idle medium, backoff below CW, no
-        /// LLC header, air times that are not rounded up, no signal extension.
+        /// ns-2: EIFS as a NAV, in whole microseconds; a backoff even on an idle channel; backoff below CW; no LLC
+        /// header; air times not rounded up; no signal extension.
         Ns2 = "ns2" from "ns-2 2.35, mac/mac-802_11.cc",
     }
 }
@@ -72,7 +72,8 @@ choice! {
     pub enum Preamble {
         /// 144 bits and a header of 48 bits, 192 us at 1 Mb/s.
         Long = "long" from "IEEE Std 802.11-2016, 16.2.2.2",
-        /// 72 bits at 1 Mb/s and a header of 48 bits at 2 Mb/s, 96 us. Frames at 1 Mb/s have the long one all the same.
+        /// 72 bits at 1 Mb/s and a header of 48 bits at 2 Mb/s, 96 us. Frames at 1 Mb/s nevertheless use the long
+        /// preamble.
         Short = "short" from "IEEE Std 802.11-2016, 16.2.2.3",
     }
 }
@@ -80,12 +81,12 @@ choice! {
 choice! {
     /// When a station waits EIFS instead of DIFS.
     pub enum EifsRule {
-        /// After a frame whose header was read and whose check sum is wrong.
+        /// After a frame whose header was read and whose check sequence is wrong.
         AfterError = "after-error" from "IEEE Std 802.11-2016, 10.3.2.3.7",
         /// After every collision as well.
         AfterCollision = "after-collision" from "many textbooks",
-        /// As a NAV: DIFS follows it, and no frame that is read ends it. After every frame that is sensed and not read,
-        /// and to those whose own frame met another that did not end before it.
+        /// As a NAV: DIFS follows it, and a frame that is read does not end it. It starts after every frame that is
+        /// sensed but not read, and at a sender whose own frame overlapped with another one that did not end before it.
         Nav = "nav" from "ns-2 2.35, by experiment",
         /// Never.
         Off = "off",
@@ -93,18 +94,19 @@ choice! {
 }
 
 choice! {
-    /// Where a given error probability strikes.
+    /// At which stations a given error probability applies.
     pub enum ErrorsAt {
-        /// At the receiver of a frame: all others read it.
+        /// At the receiver of a frame: all other stations read it.
         Receiver = "receiver",
-        /// At every station that could read a frame, each by itself: who loses another's frame does not know its NAV
-        /// and waits EIFS. Bystanders take the probability of frames to them, the access point that of the sender.
+        /// At every station that could read a frame, independently: a station that loses another's frame does not learn
+        /// its NAV and waits EIFS. Bystanders use the probability of frames to them, the access point that of the
+        /// sender.
         EveryStation = "every-station" from "ns-2 2.35, error models on incoming interfaces",
     }
 }
 
 choice! {
-    /// What a station does that gets a packet when the medium has been idle for DIFS.
+    /// What a station does when it gets a packet while the channel has been idle for DIFS.
     pub enum IdleRule {
         /// It sends at once.
         Immediate = "immediate" from "IEEE Std 802.11-2016, 10.3.4.2",
@@ -139,52 +141,52 @@ fn is_probability(p: &f64) -> bool {
 }
 
 table! {
-    /// The air: physical layer and channel access, for all stations unless a group says otherwise.
+    /// The wireless network: physical layer and channel access, for all stations unless a group overrides them.
     pub struct Wlan {
         /// Physical layer.
         pub standard: Standard;
-        /// Whose rules of access hold where implementations differ; each can be set alone.
+        /// Which access rules apply where implementations differ; each can be set individually.
         pub profile: Profile = Profile::Standard;
         /// Rate of data frames.
         pub data_rate: BitRate = default_data_rate(standard), by standard;
-        /// Whether `data_rate`, `basic_rate` and `eifs_rate` may be rates that the standard does not have, as in ns-2.
+        /// Whether `data_rate`, `basic_rate` and `eifs_rate` may be rates outside the standard, as in ns-2.
         pub nonstandard_rates: bool = false;
-        /// Whether contention windows may be other than one less than a power of two, which no standard has.
+        /// Whether contention windows may be values outside the standard, which has only powers of two less one.
         pub nonstandard_windows: bool = false;
-        /// Band of 802.11n, ax and be, if not 5 GHz.
+        /// Band of 802.11n, ax and be, if other than 5 GHz.
         pub band: Option<Band> = None;
-        /// Width of PPDUs in MHz, from 802.11n on: 20, 40, 80, 160 or 320; if absent 20.
+        /// Width of PPDUs in MHz (802.11n and later): 20, 40, 80, 160 or 320; if absent, 20.
         pub width: Option<u32> = None;
-        /// MCS of data, from 802.11n on: 0 to 31 in n, 0 to 9 in ac, 0 to 11 in ax, 0 to 13 in be. If absent 7 in n, 8
-        /// in ac, 11 in ax, 13 in be.
+        /// MCS of data (802.11n and later): 0 to 31 in n, 0 to 9 in ac, 0 to 11 in ax, 0 to 13 in be. If absent, 7 in
+        /// n, 8 in ac, 11 in ax, 13 in be.
         pub mcs: Option<u32> = None;
-        /// Spatial streams, from 802.11ac on (in 802.11n the MCS says it); if absent 1.
+        /// Spatial streams (802.11ac and later; in 802.11n the MCS determines them); if absent, 1.
         pub streams: Option<u32> = None;
-        /// Guard interval, from 802.11n on: "400 ns" (n, ac), "800 ns", "1600 ns" and "3200 ns" (ax, be). If absent 800
-        /// ns.
+        /// Guard interval (802.11n and later): "400 ns" (n, ac), "800 ns", "1600 ns" and "3200 ns" (ax, be). If absent,
+        /// 800 ns.
         pub guard_interval: Option<Duration> = None;
-        /// Long training fields of 802.11ax and be: 1, 2 or 4; if absent 2, with a guard interval of 3.2 us 4.
+        /// Long training fields of 802.11ax and be: 1, 2 or 4; if absent, 2, or 4 with a guard interval of 3.2 us.
         pub ltf: Option<u32> = None;
-        /// Whether 802.11n sends its greenfield format.
+        /// Whether 802.11n uses the greenfield format.
         pub greenfield: bool = false;
         /// Dual carrier modulation of 802.11ax.
         pub dcm: bool = false;
-        /// Tones of 802.11ax's extended range, 242 or 106; if absent the normal format is sent.
+        /// Tones of 802.11ax's extended range, 242 or 106; if absent, the normal format is used.
         pub extended_range: Option<u32> = None;
-        /// Error-correcting code, from 802.11n on; if absent that which the standard prefers.
+        /// Error-correcting code (802.11n and later); if absent, the one that the standard prefers.
         pub coding: Option<Coding> = None;
-        /// Aggregation and block ACK, from 802.11n on.
+        /// Aggregation and block ACK (802.11n and later).
         pub aggregation: Aggregation = Aggregation::default();
-        /// The four access categories, from 802.11n on.
+        /// The four access categories (802.11n and later).
         pub edca: Edca = Edca::default();
-        /// How the `dscp` of a flow becomes an access category.
+        /// How the `dscp` of a flow is mapped to an access category.
         pub dscp_mapping: DscpMapping = DscpMapping::Rfc8325;
         /// Rate of RTS, CTS and ACK frames.
         pub basic_rate: BitRate = BitRate::from_mbps(if standard.is_ofdm() { 24 } else { 2 }), by standard;
-        /// Preamble of 802.11b, and of its frames in 802.11g.
+        /// Preamble of 802.11b frames, also in 802.11g.
         pub preamble: Preamble = Preamble::Long;
-        /// Rate at which all bits of 802.11b's preamble and header are sent, as ns-2 lets one set it; if absent they
-        /// take the time of the standard.
+        /// Rate at which all bits of 802.11b's preamble and header are sent, as can be set in ns-2; if absent, they
+        /// take the time given by the standard.
         pub plcp_rate: Option<BitRate> = None;
         /// aSlotTime.
         pub slot: Duration = Duration::from_micros(if standard.is_ofdm() { 9 } else { 20 }), by standard,
@@ -196,28 +198,28 @@ table! {
         /// DIFS: SIFS and two slots.
         pub difs: Duration = sifs + slot * 2, by sifs, by slot,
             "at least sifs and at most 3 s" => |difs| *difs >= sifs && *difs <= LONGEST * 3;
-        /// Silence at the end of each frame (802.11g).
+        /// Signal extension: silence at the end of each frame (802.11g).
         pub signal_extension: Duration =
             Duration::from_micros(match profile {
                 Profile::Standard if standard != Standard::B && is_2_4_ghz(standard, band) => 6,
                 _ => 0,
             }),
             by standard, by band, by profile, "at most 1 s" => |extension| *extension <= LONGEST;
-        /// Whether the bits of a frame take whole symbols (OFDM), or whole microseconds (802.11b), as the LENGTH field
-        /// of its header counts them.
+        /// Whether a frame is rounded up to whole symbols (OFDM), or to whole microseconds (802.11b), as counted by the
+        /// LENGTH field of its header.
         pub whole_symbols: bool = profile == Profile::Standard, by profile;
-        /// Least contention window: a backoff is 0 to `cw_min` slots.
+        /// Minimum contention window: a backoff is 0 to `cw_min` slots.
         pub cw_min: u32 = if standard.is_ofdm() { 15 } else { 31 }, by standard, "at most 65535" => |cw| *cw <= 65_535;
-        /// Greatest contention window.
+        /// Maximum contention window.
         pub cw_max: u32 = 1023, "at most 65535" => |cw| *cw <= 65_535;
-        /// Whether a backoff is drawn below the contention window, without the window itself.
+        /// Whether a backoff is drawn below the contention window, excluding the window itself.
         pub exclude_cw: bool = profile == Profile::Ns2, by profile;
-        /// Data (MAC header to check sum, or a whole A-MPDU) longer than this are preceded by RTS and CTS. The default,
-        /// "2347 B" or from 802.11n on "16 MB", is longer than any, so there are none.
+        /// Data (MAC header to check sequence, or a whole A-MPDU) longer than this is preceded by RTS and CTS. The
+        /// default, "2347 B" or from 802.11n on "16 MB", exceeds every frame, so RTS is not used.
         pub rts_threshold: Bytes = Bytes(if standard.has_mcs() { 16_000_000 } else { 2347 }), by standard;
-        /// Attempts of an RTS, and of a data frame without.
+        /// Most attempts of an RTS, and of a data frame without RTS.
         pub short_retry_limit: u8 = 7, "1 or more" => |limit| *limit >= 1;
-        /// Attempts of a data frame that follows RTS and CTS.
+        /// Most attempts of a data frame after RTS and CTS.
         pub long_retry_limit: u8 = 4, "1 or more" => |limit| *limit >= 1;
         /// Whether the contention window returns to `cw_min` when a frame is given up.
         pub reset_cw_on_drop: bool = true;
@@ -226,24 +228,25 @@ table! {
             Profile::Standard => EifsRule::AfterError,
             Profile::Ns2 => EifsRule::Nav,
         }, by profile;
-        /// Rate of the ACK that EIFS reckons with.
+        /// Rate of the ACK assumed in EIFS.
         pub eifs_rate: BitRate = BitRate::from_mbps(if standard.is_ofdm() { 6 } else { 1 }), by standard;
-        /// What a station does that gets a packet when the medium has been idle for DIFS.
+        /// What a station does when it gets a packet while the channel has been idle for DIFS.
         pub idle_access: IdleRule = match profile {
             Profile::Standard => IdleRule::Immediate,
             Profile::Ns2 => IdleRule::Backoff,
         }, by profile;
-        /// Silence from which a sender concludes that no ACK or CTS comes; if absent SIFS, a slot and the preamble, in
-        /// profile ns2 SIFS, an ACK and 4 us.
+        /// Time after which a sender concludes that no ACK or CTS will come; if absent, SIFS, a slot and the preamble,
+        /// or with profile ns2, SIFS, an ACK and 4 us.
         pub answer_timeout: Option<Duration> = None, "at most 1 s" => |wait| wait.is_none_or(|wait| wait <= LONGEST);
-        /// Whether a sender resumes at the end of its timeout even where DIFS is longer.
+        /// Whether a sender resumes at the end of its timeout even if DIFS would be longer.
         pub timeout_without_difs: bool = profile == Profile::Ns2, by profile;
-        /// Unit to which the NAV is rounded, zero for none. Bystanders of an exchange that takes a fraction of it
-        /// count their slots later than its sender and receiver, and never meet these in one slot.
+        /// Unit to which the NAV is rounded; zero for none. Bystanders of an exchange whose length is not a multiple of
+        /// it count their slots at other times than its sender and receiver, and never collide with them in the same
+        /// slot.
         pub nav_unit: Duration = Duration::from_micros(u64::from(profile == Profile::Ns2)), by profile;
-        /// Whether a NAV that an RTS has set is forgotten when nothing follows it.
+        /// Whether a NAV set by an RTS is reset when no frame follows.
         pub nav_reset: bool = profile == Profile::Standard, by profile;
-        /// MAC header and check sum of a data frame: 28 B, with the QoS field of 802.11n and later 30 B.
+        /// MAC header and check sequence of a data frame: 28 B, or 30 B with the QoS field of 802.11n and later.
         pub mac_overhead: Bytes = Bytes(match profile {
             Profile::Ns2 => 34,
             Profile::Standard if standard.has_mcs() => 30,
@@ -253,7 +256,7 @@ table! {
         /// LLC and SNAP header.
         pub llc_overhead: Bytes = Bytes(if profile == Profile::Ns2 { 0 } else { 8 }), by profile,
             "at most 2304 B" => |size| size.0 <= 2304;
-        /// Bytes that routing adds to each packet that a station sends: ns-2's DSDV adds 20 B.
+        /// Bytes that routing adds to each packet sent by a station: 20 B with ns-2's DSDV.
         pub routing_overhead: Bytes = Bytes(if profile == Profile::Ns2 { 20 } else { 0 }), by profile,
             "at most 200 B" => |size| size.0 <= 200;
         /// RTS frame.
@@ -262,27 +265,26 @@ table! {
         pub cts_size: Bytes = Bytes(14), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
         /// ACK frame.
         pub ack_size: Bytes = Bytes(14), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
-        /// How senders choose the rate of data frames to each receiver; with `[space]`, or from 802.11n on, where they
-        /// choose among the modes up to `mcs` and `streams`.
+        /// How senders choose the rate of data frames to each receiver; with `[space]`, or 802.11n and later, where
+        /// they choose among the modes up to `mcs` and `streams`.
         pub rate_adaptation: Adaptation = Adaptation::Fixed;
-        /// Whether OFDM frames are protected where there are stations with `dsss_only`.
+        /// Whether OFDM frames are protected if there are stations with `dsss_only`.
         pub use_protection: bool = true;
-        /// Rate of the CTS to itself that a station sends before an OFDM frame, because of 802.11b stations; in 802.11g
-        /// with `[space]`, or in 2.4 GHz from 802.11n on. If absent `dsss_basic_rate` where frames are protected.
+        /// Rate of the CTS-to-self that precedes OFDM frames to protect them from 802.11b stations; in 802.11g with
+        /// `[space]`, or in 2.4 GHz from 802.11n on. If absent, `dsss_basic_rate` where frames are protected.
         pub protection: Option<BitRate> = None;
-        /// Rate of frames for everyone, such as announcements of routing; if absent that of `protection`, else
-        /// `basic_rate`.
+        /// Rate of broadcast frames, such as routing announcements; if absent, that of `protection`, else `basic_rate`.
         pub broadcast_rate: Option<BitRate> = None;
-        /// Whether OFDM frames are protected by RTS and CTS instead; from 802.11n on.
+        /// Whether OFDM frames are protected by RTS and CTS instead (802.11n and later).
         pub protect_by_rts: bool = false;
-        /// Whether the frames of a TXOP reserve the medium to its end, which its holder gives back by a CF-End where it
-        /// is done before; from 802.11n on. If not, each reserves it for its own exchange.
+        /// Whether the frames of a TXOP reserve the channel until its end, which its holder releases by a CF-End if it
+        /// finishes early (802.11n and later). Otherwise each frame reserves the channel for its own exchange.
         pub cf_end: bool = false;
-        /// Highest rate of ACK and CTS to frames at 1, 2, 5.5 and 11 Mb/s in 802.11g.
+        /// Highest rate of an ACK or CTS to frames at 1, 2, 5.5 and 11 Mb/s in 802.11g.
         pub dsss_basic_rate: BitRate = BitRate::from_mbps(2);
-        /// Probability that a data frame is not received, in both directions.
+        /// Probability that a data frame is lost, in both directions.
         pub data_error: f64 = 0.0, "from 0 to 1" => is_probability;
-        /// Probability that an RTS, CTS or ACK is not received.
+        /// Probability that an RTS, CTS or ACK is lost.
         pub control_error: f64 = 0.0, "from 0 to 1" => is_probability;
         /// At which stations these errors occur.
         pub errors_at: ErrorsAt = match profile {

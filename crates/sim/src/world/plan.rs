@@ -139,7 +139,7 @@ pub struct WiredLinkPlan {
     pub queue: Queue,
 }
 
-/// What carries the data.
+/// The transport of the data.
 #[derive(Clone, Debug)]
 pub enum Transport {
     /// TCP.
@@ -169,7 +169,7 @@ pub enum Transport {
     },
 }
 
-/// What the application does.
+/// The workload of the application.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
     /// None: packets of real programs are injected by [`super::World::put_in`] and removed by
@@ -187,7 +187,7 @@ pub enum Workload {
         /// between.
         fresh: bool,
     },
-    /// Users who look at web pages.
+    /// Users who view web pages.
     Web(Web),
     /// Bursts of datagrams, with pauses between.
     Bursts(OnOff),
@@ -204,9 +204,9 @@ pub struct FlowPlan {
     pub forward: Vec<Hop>,
     /// The path of the ACKs.
     pub reverse: Vec<Hop>,
-    /// What carries the data.
+    /// The transport of the data.
     pub transport: Transport,
-    /// What the application does.
+    /// The workload of the application.
     pub workload: Workload,
     /// Index of its packets' access category, from 0 for the highest priority.
     pub category: usize,

@@ -26,9 +26,10 @@ pub use plan::{Change, Plan, Setup};
 pub use stop::StopRule;
 
 choice! {
-    /// How samples lie in the space of what is drawn.
+    /// How the samples of drawn parameters are chosen.
     pub enum Design {
-        /// Each parameter's range is cut into as many strata as there are samples, and each is met once.
+        /// Each parameter's range is divided into as many strata as there are samples, and each stratum is sampled
+        /// once.
         LatinHypercube = "latin-hypercube" from "M. D. McKay, R. J. Beckman and W. J. Conover, 1979",
         /// Independent draws.
         Random = "random",
@@ -36,36 +37,36 @@ choice! {
 }
 
 choice! {
-    /// A table that is kept of each run besides the figures of its cell.
+    /// A table kept for each run, in addition to the figures of its cell.
     pub enum Kept {
-        /// A row for each flow.
+        /// One row per flow.
         Flows = "flows",
-        /// A row for each station.
+        /// One row per station.
         Stations = "stations",
-        /// A row for each session.
+        /// One row per session.
         Sessions = "sessions",
     }
 }
 
 table! {
-    /// What `wifair sweep` varies; a single run takes no notice of it. The seeds are those of the scenario.
+    /// What `wifair sweep` varies; a single run ignores it. The seeds are those of the scenario.
     pub struct Sweep {
-        /// Parameters and their values, as in `"stations.count = 2..20:2"`; several span a grid.
+        /// Parameters and their values, as in `"stations.count = 2..20:2"`; several axes span a grid.
         pub vary: Vec<Axis> = Vec::new();
-        /// Points that are listed, as in `"stations.count = 2; flows.tcp.cc = reno"`; each joins every point of the
+        /// Listed points, as in `"stations.count = 2; flows.tcp.cc = reno"`; each is combined with every point of the
         /// grid.
         pub points: Vec<Setting> = Vec::new();
-        /// How often to draw the parameters that have a distribution.
+        /// Number of samples of the parameters that have a distribution.
         pub samples: Option<u32> = None, "from 1 to 1000000" => |n| n.is_none_or(|n| (1..=1_000_000).contains(&n));
-        /// How the samples lie.
+        /// How the samples are chosen.
         pub design: Design = Design::LatinHypercube;
-        /// Seed of the samples; it has nothing to do with those of the runs.
+        /// Seed of the samples, independent of the seeds of the runs.
         pub sample_seed: u64 = 1;
         /// When a point has enough seeds, as in `"ci(jain_index) < 0.01"` or `"ci(goodput_bps) < 5 %"`; all must hold.
         pub stop_when: Vec<StopRule> = Vec::new();
-        /// Seeds of a point at most, where `stop_when` asks for more than the scenario has.
+        /// The most seeds of a point, if `stop_when` asks for more than the scenario has.
         pub most_seeds: u32 = 100, "from 1 to 1000000" => |n| (1..=1_000_000).contains(n);
-        /// Tables to keep of each run.
+        /// Tables to keep for each run.
         pub tables: Vec<Kept> = vec![Kept::Flows];
     }
     check(sweep, at) {
