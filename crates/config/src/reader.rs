@@ -42,24 +42,28 @@ impl Reader {
         element: Option<usize>,
         base: Option<&T>,
     ) -> Option<T> {
+        if !self.enters(node, key, element, T::describe) {
+            return None;
+        }
+        let mut fields = Fields::new(node, self);
+        let value = T::read_fields(&mut fields, base);
+        let good = fields.finish(T::describe);
+        self.labels.pop();
+        if good { value } else { None }
+    }
+
+    /// Whether `node` is a table, whose label is then the innermost.
+    fn enters(&mut self, node: &Node, key: &str, element: Option<usize>, describe: fn() -> Description) -> bool {
         if !matches!(node.content, Content::Table(_)) {
             let note = match node.text() {
-                Some(text) if element.is_none() => T::describe().where_to_write(key, text),
+                Some(text) if element.is_none() => describe().where_to_write(key, text),
                 _ => format!("write it as {}", if element.is_some() { "[[...]]" } else { "[...]" }),
             };
             self.problem(&node.place, Some(key), &format!("`{key}` is {}, not a table", kind(node)), &note);
-            return None;
+            return false;
         }
-        self.enter(node, key, element, |reader| {
-            let mut fields = Fields::new(node, reader);
-            let value = T::read_fields(&mut fields, base);
-            if fields.finish(T::describe) { value } else { None }
-        })
-    }
-
-    fn enter<T>(&mut self, node: &Node, key: &str, element: Option<usize>, read: impl FnOnce(&mut Self) -> T) -> T {
         let name = node.get("name").and_then(Node::text);
-        let label = match (element, name) {
+        self.labels.push(match (element, name) {
             (Some(_), Some(name)) if self.labels.is_empty() => {
                 format!("[[{key}]] \"{}\"", crate::problem::shown(name))
             }
@@ -67,11 +71,8 @@ impl Reader {
             (Some(index), _) => format!("{key}[{index}]"),
             (None, _) if self.labels.is_empty() => format!("[{key}]"),
             (None, _) => key.to_owned(),
-        };
-        self.labels.push(label);
-        let value = read(self);
-        self.labels.pop();
-        value
+        });
+        true
     }
 
     /// The table that is being read, as in `[[stations]] "near"`; empty at the top.

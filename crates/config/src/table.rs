@@ -1,5 +1,6 @@
 //! Tables of named fields: what `table!` implements.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
@@ -99,24 +100,32 @@ impl<'n, 'r> Fields<'n, 'r> {
                 default.unwrap_or_else(T::some)
             }
             Taken::Absent => default.or_else(T::absent).unwrap_or_else(|| {
-                self.good = false;
-                let message = format!("`{key}` is missing{}", self.reader.in_label());
-                let note = T::shape().example().map_or(String::new(), |example| {
-                    // Include the path of a table that is not in the source.
-                    let prefix = if self.node.entries().is_empty() { self.reader.inner_path() } else { String::new() };
-                    format!("write {prefix}{key} = {example}")
-                });
-                self.reader.missing(&self.node.place, key, &message, &note);
+                self.missing(key, &T::shape());
                 T::some()
             }),
         }
     }
 
+    // Code that does not depend on the type is kept out of generic functions, which are compiled once for each type.
+    fn missing(&mut self, key: &'static str, shape: &Shape) {
+        self.good = false;
+        let message = format!("`{key}` is missing{}", self.reader.in_label());
+        let note = shape.example().map_or(String::new(), |example| {
+            // Include the path of a table that is not in the source.
+            let prefix = if self.node.entries().is_empty() { self.reader.inner_path() } else { String::new() };
+            format!("write {prefix}{key} = {example}")
+        });
+        self.reader.missing(&self.node.place, key, &message, &note);
+    }
+
     /// Reports an error unless `holds` accepts the value of `key`.
     pub fn unless_holds<T: Value>(&mut self, key: &'static str, value: &T, rule: &str, holds: impl FnOnce(&T) -> bool) {
-        if !self.good_field(key) || holds(value) {
-            return;
+        if self.good_field(key) && !holds(value) {
+            self.breaks(key, &value.to_plain(), rule);
         }
+    }
+
+    fn breaks(&mut self, key: &'static str, value: &Plain, rule: &str) {
         self.good = false;
         match self.node.get(key) {
             Some(node) => {
@@ -124,7 +133,7 @@ impl<'n, 'r> Fields<'n, 'r> {
                 self.reader.problem(&node.place, Some(key), &message, &format!("must be {rule}"));
             }
             None => {
-                let message = format!("`{key}` is {} by default", value.to_plain().inline());
+                let message = format!("`{key}` is {} by default", value.inline());
                 self.reader.problem(&self.node.place, Some(key), &message, &format!("must be {rule}"));
             }
         }
@@ -166,6 +175,11 @@ impl<'n, 'r> Fields<'n, 'r> {
     /// Reads the parameters of the variant `name` that `key` chose. If `key` names a Python class, that is the
     /// parameter `class`.
     pub fn params<T: Table>(&mut self, key: &'static str, name: &'static str) -> Option<T> {
+        let node = self.params_node(key, name);
+        self.reader.read_table(&node, name, None)
+    }
+
+    fn params_node(&mut self, key: &'static str, name: &'static str) -> Cow<'n, Node> {
         if name == CLASS
             && let Some(class) = self.node.entry(key).filter(|entry| entry.node.text().is_some_and(is_class))
         {
@@ -174,13 +188,13 @@ impl<'n, 'r> Fields<'n, 'r> {
             if let Content::Table(entries) = &mut params.content {
                 entries.push(Entry { name: "class".to_owned(), ..class.clone() });
             }
-            return self.reader.read_table(&params, name, None);
+            return Cow::Owned(params);
         }
         if let Some(node) = self.get(name) {
-            return self.reader.read_table(node, name, None);
+            return Cow::Borrowed(node);
         }
         let place = self.node.get(key).map_or_else(|| self.node.place.clone(), |node| node.place.clone());
-        self.reader.read_table(&Node::empty(place), name, None)
+        Cow::Owned(Node::empty(place))
     }
 
     /// Checks the parameters of a variant that `key` did not choose: they are an error unless the choice was made with
@@ -190,6 +204,10 @@ impl<'n, 'r> Fields<'n, 'r> {
         if self.reader.read_table::<T>(node, name, None).is_none() {
             self.good = false;
         }
+        self.is_left(key, chosen, name);
+    }
+
+    fn is_left(&mut self, key: &'static str, chosen: Option<&'static str>, name: &'static str) {
         if self.node.get(key).is_some() && chosen.is_none() {
             return; // the choice itself is wrong
         }
@@ -304,16 +322,24 @@ pub fn describe_key<T: Value>(
 ) -> T {
     let value = default.or_else(T::absent);
     let shape = value.as_ref().map_or_else(T::shape, T::shape_over);
-    let text = match (&value, &shape) {
-        (_, Shape::Table(_)) | (None, _) => None,
-        (Some(value), _) => match value.to_plain() {
-            Plain::Absent => None,
-            plain => Some(plain.inline()),
-        },
+    let plain = match (&value, &shape) {
+        (_, Shape::Table(_)) | (None, _) => Plain::Absent,
+        (Some(value), _) => value.to_plain(),
     };
-    let depends_on = depends_on.to_vec();
-    keys.push(Key { name, doc: doc_text(doc), shape, default: text, depends_on, rule });
+    push_key(keys, (name, doc), shape, &plain, depends_on, rule);
     value.unwrap_or_else(T::some)
+}
+
+fn push_key(
+    keys: &mut Vec<Key>,
+    (name, doc): (&'static str, &str),
+    shape: Shape,
+    default: &Plain,
+    depends_on: &[&'static str],
+    rule: Option<&'static str>,
+) {
+    let default = (*default != Plain::Absent).then(|| default.inline());
+    keys.push(Key { name, doc: doc_text(doc), shape, default, depends_on: depends_on.to_vec(), rule });
 }
 
 /// The default of a field: that of `base`, if it differs from the table's own.

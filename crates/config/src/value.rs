@@ -94,6 +94,22 @@ impl Value for bool {
     }
 }
 
+fn read_integer(node: &Node, key: &str, reader: &mut Reader, (least, most): (i128, i128)) -> Option<i128> {
+    let Content::Integer(number) = node.content else {
+        return wrong_type(node, key, "a whole number", "write a whole number, without quotes", reader);
+    };
+    if (least..=most).contains(&number) {
+        return Some(number);
+    }
+    let note = if number < 0 && least == 0 {
+        "must be 0 or more".to_owned()
+    } else {
+        format!("must be from {least} to {most}")
+    };
+    reader.problem(&node.place, Some(key), &format!("`{key}` is {number}"), &note);
+    None
+}
+
 macro_rules! integers {
     ($($int:ty),*) => {$(
         impl Value for $int {
@@ -101,19 +117,7 @@ macro_rules! integers {
                 Shape::Integer { min: <$int>::MIN as i128, max: <$int>::MAX as i128 }
             }
             fn read(node: &Node, key: &str, reader: &mut Reader) -> Option<Self> {
-                let Content::Integer(number) = node.content else {
-                    return wrong_type(node, key, "a whole number", "write a whole number, without quotes", reader);
-                };
-                let value = <$int>::try_from(number).ok();
-                if value.is_none() {
-                    let note = if number < 0 && <$int>::MIN == 0 {
-                        "must be 0 or more".to_owned()
-                    } else {
-                        format!("must be from {} to {}", <$int>::MIN, <$int>::MAX)
-                    };
-                    reader.problem(&node.place, Some(key), &format!("`{key}` is {number}"), &note);
-                }
-                value
+                read_integer(node, key, reader, (<$int>::MIN as i128, <$int>::MAX as i128))?.try_into().ok()
             }
             fn to_plain(&self) -> Plain {
                 Plain::Integer(*self as i128)
@@ -222,28 +226,30 @@ fn read_with_unit<T>(
     name: &str,
     parse: impl Fn(&str) -> Result<T, ParseError>,
 ) -> Option<T> {
-    let text = match &node.content {
-        Content::Text(text) => text.clone(),
-        Content::Integer(_) | Content::Float(_) => node.shown(),
-        _ => {
-            let help = parse("").err().map_or(String::new(), |error| error.help);
-            return wrong_type(node, key, &format!("a {name}"), &help, reader);
-        }
+    let Some(text) = text_with_unit(node) else {
+        let help = parse("").err().map_or(String::new(), |error| error.help);
+        return wrong_type(node, key, &format!("a {name}"), &help, reader);
     };
-    match parse(&text) {
-        Ok(value) => Some(value),
-        Err(error) => {
-            let unitless = error.message.ends_with("has no unit");
-            let message = if unitless { format!("`{key}` has no unit") } else { shown(&error.message) };
-            // The units suggested first suit delays; these keys are rarely below a second.
-            let help = match SECONDS.contains(&key) && unitless {
-                true => format!("write \"{} s\"", text.trim()),
-                false => error.help,
-            };
-            reader.problem(&node.place, Some(key), &message, &help);
-            None
-        }
+    parse(&text).map_err(|error| wrong_unit(node, key, reader, &text, error)).ok()
+}
+
+fn text_with_unit(node: &Node) -> Option<String> {
+    match &node.content {
+        Content::Text(text) => Some(text.clone()),
+        Content::Integer(_) | Content::Float(_) => Some(node.shown()),
+        _ => None,
     }
+}
+
+fn wrong_unit(node: &Node, key: &str, reader: &mut Reader, text: &str, error: ParseError) {
+    let unitless = error.message.ends_with("has no unit");
+    let message = if unitless { format!("`{key}` has no unit") } else { shown(&error.message) };
+    // The units suggested first suit delays; these keys are rarely below a second.
+    let help = match SECONDS.contains(&key) && unitless {
+        true => format!("write \"{} s\"", text.trim()),
+        false => error.help,
+    };
+    reader.problem(&node.place, Some(key), &message, &help);
 }
 
 /// Keys for times that are usually seconds.
