@@ -22,12 +22,6 @@ from wifair import Scenario, run
 from wifair.emulation.beside import carried_by_the_kernel
 from wifair.metrics import jain_index
 
-CONTROLS = {
-    "cubic": 'tcp.cc = "cubic"\ntcp.cubic.hystart = "classic"\ntcp.cubic.whole_segments = true',
-    "reno": 'tcp.cc = "reno"',
-    "bbr": 'tcp.cc = "bbr"\ntcp.bbr.variant = "linux"\ntcp.pacing_burst = 2',
-}
-"""Each as Linux has it."""
 NAMES = {"cubic": "CUBIC", "reno": "Reno", "bbr": "BBR"}
 WAYS = {"up": ("up",), "down": ("down",), "both": ("up", "down")}
 SERIES_STEP_S = 0.1
@@ -45,9 +39,7 @@ def scenario(cc: str, stations: int, way: str, seconds: float) -> str:
     lines += [f'[[stations]]\nname = "sta"\ncount = {stations}']
     for direction in WAYS[way]:
         lines += [f'[[flows]]\nname = "{direction}"\nstation = "sta"\ndirection = "{direction}"']
-        # What the kernel sends: segments with timestamps.
-        lines += ['tcp.stack = "modern"\ntcp.mss = "1448 B"\ntcp.header = "52 B"']
-        lines += ['tcp.sack_compression = "1 ms"', CONTROLS[cc]]
+        lines += [f'tcp.stack = "linux"\ntcp.cc = "{cc}"']
     return "\n".join(lines) + "\n"
 
 

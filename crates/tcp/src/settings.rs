@@ -1,7 +1,8 @@
 //! What users set of a connection, and the named profiles that set the options of an implementation.
 //!
 //! The figures of the `ns2` profile were read off ns-2 2.35: its own defaults, and traces of two nodes and a link.
-//! Those of `modern` are Linux's (Documentation/networking/ip-sysctl and the sources of 6.x).
+//! Those of `modern` are Linux's (Documentation/networking/ip-sysctl and the sources of 6.x); `linux` has more of what
+//! emulation showed to matter, and takes another variant of a congestion control only where the user wrote none.
 
 use wifair_config::{Limit, choice, table};
 use wifair_units::{Bytes, Duration};
@@ -22,6 +23,15 @@ choice! {
         Ns2 = "ns2" from "ns-2.35, Agent/TCP and Agent/TCPSink",
         /// SACK, timestamps, RACK-TLP, PRR, ten segments at first, a minimum timeout of 200 ms.
         Modern = "modern" from "Linux 6; RFC 6928, 8985, 9937",
+        /// `modern` with what else Linux does: segments of 1500 B on the wire, held-back ACKs of gaps, two segments
+        /// paced at a time, and its variants of CUBIC, BBR, Vegas, Vegas-Fair and Westwood+.
+        Linux = "linux" from "Linux 6.18, as emulated",
+    }
+}
+
+impl Stack {
+    const fn is_modern(self) -> bool {
+        matches!(self, Self::Modern | Self::Linux)
     }
 }
 
@@ -49,11 +59,16 @@ table! {
         pub stack: Stack = Stack::Rfc;
         /// Congestion control.
         pub cc: cc::Choice = match stack {
+            Stack::Linux => cc::Choice::Cubic(cc::cubic::Params::default()).of_linux(|_| false),
             Stack::Modern => cc::Choice::Cubic(cc::cubic::Params::default()),
             _ => cc::Choice::NewReno(cc::reno::Params::default()),
         }, by stack;
         /// Payload of a full segment.
-        pub mss: Bytes = match stack { Stack::Ns2 => Bytes(1000), _ => Bytes(1460) }, by stack,
+        pub mss: Bytes = match stack {
+            Stack::Ns2 => Bytes(1000),
+            Stack::Linux => Bytes(1448),
+            _ => Bytes(1460),
+        }, by stack,
             "between 1 B and 64000 B" => |mss| (1..=64_000).contains(&mss.0);
         /// IP and TCP header of a segment, without options.
         pub header: Bytes = Bytes(40), "at most 1000 B" => |header| header.0 <= 1000;
@@ -69,13 +84,14 @@ table! {
         pub receive_window: Limit = match stack {
             Stack::Ns2 => Limit::Packets(20),
             Stack::Rfc => Limit::Bytes(Bytes(65_535)),
-            Stack::Modern => Limit::Bytes(Bytes(6_000_000)),
+            Stack::Modern | Stack::Linux => Limit::Bytes(Bytes(6_000_000)),
         }, by stack, "at least 1 B" => positive;
-        /// Initial congestion window; `rfc` has RFC 5681's 2 to 4 segments, `modern` RFC 6928's 10.
+        /// Initial congestion window; `rfc` has RFC 5681's 2 to 4 segments, `modern` and `linux`
+        /// RFC 6928's 10.
         pub initial_window: Limit = match stack {
             Stack::Ns2 => Limit::Packets(2),
             Stack::Rfc => rfc_5681_initial_window(mss),
-            Stack::Modern => Limit::Packets(10),
+            Stack::Modern | Stack::Linux => Limit::Packets(10),
         }, by stack, by mss, "at least 1 B" => positive;
         /// Initial slow-start threshold. Without it slow start goes on until a loss; `ns2` then has the receive window
         /// at a wired sender and 20 packets at a station.
@@ -85,15 +101,19 @@ table! {
         /// Whether ACKs are delayed.
         pub delayed_ack: bool = stack != Stack::Ns2, by stack;
         /// The longest delay of an ACK.
-        pub ack_delay: Duration = match stack { Stack::Ns2 => ms(100), Stack::Rfc => ms(200), Stack::Modern => ms(40) },
-            by stack, "at most 500 ms (RFC 5681, section 4.2)" => |delay| *delay <= ms(500);
+        pub ack_delay: Duration = match stack {
+            Stack::Ns2 => ms(100),
+            Stack::Rfc => ms(200),
+            Stack::Modern | Stack::Linux => ms(40),
+        }, by stack, "at most 500 ms (RFC 5681, section 4.2)" => |delay| *delay <= ms(500);
         /// Segments after which a delayed ACK leaves at once.
         pub ack_every: u32 = 2, "1 or more" => |n| *n >= 1;
         /// ACKs at the start that are not delayed.
-        pub quick_acks: u32 = if stack == Stack::Modern { 16 } else { 0 }, by stack;
+        pub quick_acks: u32 = if stack.is_modern() { 16 } else { 0 }, by stack;
         /// How long ACKs that tell of a gap wait for each other, from the fourth on, at most 44 of them. Linux: 1 ms,
         /// or a twentieth of the round-trip time if that is less; 0 s is RFC 5681, section 4.2.
-        pub sack_compression: Duration = Duration::ZERO, "at most 100 ms" => |delay| *delay <= ms(100);
+        pub sack_compression: Duration = if stack == Stack::Linux { ms(1) } else { Duration::ZERO }, by stack,
+            "at most 100 ms" => |delay| *delay <= ms(100);
         /// Shortest retransmission timeout.
         pub min_rto: Duration = if stack == Stack::Rfc { ms(1000) } else { ms(200) }, by stack;
         /// Timeout before the first measurement. RFC 6298, rule 2.1, has 1 s; what is shorter than a round trip only
@@ -101,19 +121,19 @@ table! {
         pub initial_rto: Duration = if stack == Stack::Ns2 { ms(3000) } else { ms(1000) }, by stack,
             "at least 1 ms" => |rto| *rto >= ms(1);
         /// Longest retransmission timeout, backoff included.
-        pub max_rto: Duration = if stack == Stack::Modern { ms(120_000) } else { ms(60_000) }, by stack,
+        pub max_rto: Duration = if stack.is_modern() { ms(120_000) } else { ms(60_000) }, by stack,
             "at least min_rto and initial_rto" => |rto| *rto >= min_rto && *rto >= initial_rto;
         /// Tick of the clock that measures round-trip times; 0 s is exact.
         pub tick: Duration = if stack == Stack::Ns2 { ms(10) } else { Duration::ZERO }, by stack,
             "at most 1 s" => |tick| *tick <= ms(1000);
         /// Whether the shortest timeout bounds the deviation alone, so that the timeout is longer than the round trip
         /// by at least that (Linux).
-        pub min_rto_on_variance: bool = stack == Stack::Modern, by stack;
+        pub min_rto_on_variance: bool = stack.is_modern(), by stack;
         /// Selective ACKs (RFC 2018).
-        pub sack: bool = stack == Stack::Modern, by stack;
+        pub sack: bool = stack.is_modern(), by stack;
         /// Timestamps (RFC 7323).
-        pub timestamps: bool = stack == Stack::Modern, by stack;
-        /// How losses are repaired. Without it: with SACK `rack` for `modern`, else `sack`; without SACK as the
+        pub timestamps: bool = stack.is_modern(), by stack;
+        /// How losses are repaired. Without it: with SACK `rack` for `modern` and `linux`, else `sack`; without SACK as the
         /// congestion control has it.
         pub recovery: Option<Recovery> = None;
         /// Duplicate ACKs that start fast retransmit.
@@ -125,7 +145,7 @@ table! {
         pub growth: Growth = match stack {
             Stack::Ns2 => Growth::PerAck,
             Stack::Rfc => Growth::OneSegment,
-            Stack::Modern => Growth::Bytes,
+            Stack::Modern | Stack::Linux => Growth::Bytes,
         }, by stack;
         /// Whether the window grows only while it limits what is sent (RFC 7661, section 4.4, in its simplest form).
         pub validate_window: bool = stack != Stack::Ns2, by stack;
@@ -143,30 +163,33 @@ table! {
             match stack {
                 Stack::Ns2 => IdleRestart::TimerRunsOn,
                 Stack::Rfc => IdleRestart::Rfc5681,
-                Stack::Modern => IdleRestart::Rfc2861,
+                Stack::Modern | Stack::Linux => IdleRestart::Rfc2861,
             }, by stack;
         /// Proportional rate reduction in recovery with SACK (RFC 9937).
-        pub prr: bool = stack == Stack::Modern, by stack;
+        pub prr: bool = stack.is_modern(), by stack;
         /// Explicit congestion notification (RFC 3168).
         pub ecn: bool = false;
         /// Whether segments are spread over the round trip where the congestion control does not do that itself.
         pub pacing: bool = false;
         /// Segments that pacing lets leave together: bursts of segmentation offload. Linux has two or more.
-        pub pacing_burst: u32 = 1, "1 or more" => |n| *n >= 1;
+        pub pacing_burst: u32 = if stack == Stack::Linux { 2 } else { 1 }, by stack, "1 or more" => |n| *n >= 1;
         /// Tail loss probes with RACK (RFC 8985, section 7).
         pub tail_loss_probes: bool = true;
         /// Whether the window may grow in slow start up to twice what was in flight at most, and after it while it was
         /// full within the last round trip (Linux); without it, it grows while the last segment was held back by it.
-        pub track_use: bool = stack == Stack::Modern, by stack;
+        pub track_use: bool = stack.is_modern(), by stack;
         /// Nagle's algorithm: a short segment waits while another short one is in flight (RFC 9293, section 3.7.4, as
         /// Minshall changed it). What a flow sends here is written at once, so only short writes notice it.
         pub nagle: bool = false;
         /// Forward RTO recovery: the ACKs after a timeout tell whether it was spurious (RFC 5682).
-        pub f_rto: bool = stack == Stack::Modern, by stack;
+        pub f_rto: bool = stack.is_modern(), by stack;
         /// The connection ends when what was sent is not acknowledged for so long (RFC 5482); 0 s for never.
         pub user_timeout: Duration = Duration::ZERO;
     }
     check(tcp, at) {
+        if tcp.stack == Stack::Linux {
+            tcp.cc = tcp.cc.clone().of_linux(|key| at.has(key));
+        }
         if matches!(tcp.recovery, Some(Recovery::Sack | Recovery::Rack)) && !tcp.sack {
             at.clash("this recovery needs selective ACKs", &[("recovery", "by SACK"), ("sack", "off")]);
         }
@@ -213,7 +236,7 @@ impl Settings {
             },
             timestamps: self.timestamps,
             recovery: self.recovery.unwrap_or_else(|| match (self.sack, self.stack) {
-                (true, Stack::Modern) => Recovery::Rack,
+                (true, Stack::Modern | Stack::Linux) => Recovery::Rack,
                 (true, _) => Recovery::Sack,
                 (false, _) => self.cc.recovery().into(),
             }),
@@ -275,12 +298,35 @@ fn window_scale(buffer: u64) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use wifair_config::{Document, Source};
+    use wifair_config::{Document, Source, Table};
 
     use super::*;
+    use crate::cc::hystart::Variant;
 
     fn read(text: &str) -> Result<Settings, String> {
         Document::parse(Source::file("tcp.toml", text)).read::<Settings>().map_err(|problems| problems.to_string())
+    }
+
+    #[test]
+    fn linux_is_modern_with_its_variants_unless_the_user_wrote_others() {
+        let cc = |text: &str| read(&format!("stack = 'linux'\n{text}")).expect("it is right").cc;
+        let cubic = cc::cubic::Params::default();
+        let as_in_linux = cc::cubic::Params { hystart: Variant::Classic, whole_segments: true, ..cubic.clone() };
+        assert_eq!(cc(""), cc::Choice::Cubic(as_in_linux.clone()));
+        assert_eq!(cc("cc = 'cubic'\ncubic.c = 0.4"), cc::Choice::Cubic(as_in_linux));
+        let own = "cc = 'cubic'\ncubic.hystart = 'none'\ncubic.whole_segments = false";
+        assert_eq!(cc(own), cc::Choice::Cubic(cubic));
+        assert!(matches!(cc("cc = 'bbr'"), cc::Choice::Bbr(params) if params.variant == cc::bbr::Variant::Linux));
+        assert!(matches!(cc("cc = 'vegas'"), cc::Choice::Vegas(params) if (params.alpha, params.beta) == (2.0, 4.0)));
+        // The rest is that of `modern`; packets have 1500 bytes with the timestamps option.
+        let linux = read("stack = 'linux'").expect("it is right");
+        assert_eq!(linux.mss + linux.header + Bytes(12), Bytes(1500));
+        let by_hand = "stack = 'modern'\nmss = '1448 B'\nsack_compression = '1 ms'\npacing_burst = 2
+            cubic.hystart = 'classic'\ncubic.whole_segments = true";
+        let modern = Settings { stack: Stack::Linux, ..read(by_hand).expect("it is right") };
+        assert_eq!(linux, modern);
+        // What is written out reads back the same.
+        assert_eq!(read(&linux.to_toml()).expect("it is right"), linux);
     }
 
     #[test]

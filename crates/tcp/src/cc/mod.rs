@@ -330,6 +330,35 @@ macro_rules! algorithms {
     };
 }
 
+impl Choice {
+    /// The same as Linux has it, but for the keys that the user has `written`, as in `bbr.variant`.
+    pub(crate) fn of_linux(mut self, written: impl Fn(&str) -> bool) -> Self {
+        fn set<T>(value: &mut T, linux: T, is_written: bool) {
+            if !is_written {
+                *value = linux;
+            }
+        }
+        match &mut self {
+            Self::Cubic(params) => {
+                set(&mut params.hystart, hystart::Variant::Classic, written("cubic.hystart"));
+                set(&mut params.whole_segments, true, written("cubic.whole_segments"));
+            }
+            Self::Bbr(params) => set(&mut params.variant, bbr::Variant::Linux, written("bbr.variant")),
+            Self::Vegas(params) => {
+                set(&mut params.variant, vegas::Variant::Linux, written("vegas.variant"));
+                set(&mut params.alpha, 2.0, written("vegas.alpha"));
+                set(&mut params.beta, 4.0, written("vegas.beta"));
+            }
+            Self::VegasFair(params) => set(&mut params.variant, vegas::Variant::Linux, written("vegas-fair.variant")),
+            Self::WestwoodPlus(params) => {
+                set(&mut params.filter, westwood_plus::Filter::Linux, written("westwood-plus.filter"));
+            }
+            _ => {}
+        }
+        self
+    }
+}
+
 /// The pattern of a choice, with the name of its parameters where it has some.
 macro_rules! chosen {
     ($params:ident, $variant:ident) => {
