@@ -16,29 +16,24 @@ pub struct ReceiverFate {
 }
 
 impl SpatialChannel {
-    /// `station`, which sensed nothing, senses a frame until `end`. Whether that is all it will do.
+    /// `station`, which sensed nothing, senses a frame until `end`.
     #[inline(always)]
-    pub(super) fn fall_busy(&mut self, now: Time, station: u32, end: Time) -> bool {
+    pub(super) fn fall_busy(&mut self, now: Time, station: u32, end: Time) {
         let backoff = &mut self.backoffs[station as usize];
         if backoff.nav_check < Time::NEVER {
             backoff.confirm_nav(now, &self.intervals);
         }
         if backoff.engaged {
-            return false;
-        }
-        if self.edca.is_some() {
-            if backoff.contends {
-                self.backoff_timers.postpone(station, end);
-            }
-            return self.stop_categories(now, station);
-        }
-        if backoff.fall_busy(now, &self.intervals) {
-            backoff.left = self.stations[station as usize].contention.draw();
+            return;
         }
         if backoff.contends {
             self.backoff_timers.postpone(station, end);
         }
-        !backoff.contends && backoff.left == 0
+        if self.edca.is_some() {
+            self.stop_categories(now, station);
+        } else if backoff.fall_busy(now, &self.intervals) {
+            backoff.left = self.stations[station as usize].contention.draw();
+        }
     }
 
     /// When stations that read this frame may forget its NAV.

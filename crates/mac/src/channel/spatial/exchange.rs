@@ -6,13 +6,12 @@ use wifair_units::{Duration, Time};
 use super::air_accounting::disturb;
 use super::backoff_timers::Act;
 use super::bitset::place;
-use super::cca::ReceiverFate;
 use super::{Call, Kind, SpatialChannel, Stage, Transmission};
 use crate::{BROADCAST, MacEvent};
 
 impl SpatialChannel {
-    /// All who are due begin to send. If that is a single frame which nothing meets, it ends as well: before `bound`,
-    /// to which the call is moved on.
+    /// All who are due begin to send. Data that meet no other frame have ended, too, if that is before `bound`: the call
+    /// is moved on to their end.
     pub(super) fn begin(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
         self.starters.clear();
         self.backoff_timers.take(call.now, &mut self.starters);
@@ -86,26 +85,14 @@ impl SpatialChannel {
         if self.edca.is_some() {
             self.watch_receptions(now);
         }
-        self.close(sender, &mut transmission, fate, call)
-    }
-
-    /// A frame of `sender` has ended, and nobody hears it any more.
-    pub(super) fn close(
-        &mut self,
-        sender: u32,
-        transmission: &mut Transmission,
-        fate: ReceiverFate,
-        call: &mut Call<'_>,
-    ) -> MacEvent {
-        let now = call.now;
         transmission.met |= fate.met;
         self.transmissions[sender as usize].met = transmission.met;
         let read = if transmission.to == BROADCAST {
             let read = !self.receivers.is_empty();
-            self.read_in(sender, transmission, read);
+            self.read_in(sender, &transmission, read);
             read
         } else {
-            let read = self.read_in(sender, transmission, fate.read);
+            let read = self.read_in(sender, &transmission, fate.read);
             if read || fate.read {
                 self.signals.eifs_pending.put(transmission.to, !read);
                 self.extend_nav(now, transmission.to);
@@ -114,13 +101,13 @@ impl SpatialChannel {
         };
         let is_in_part = self.edca.is_some() && transmission.kind == Kind::Data && read;
         let spoilt = if is_in_part { self.spoilt_part(sender, transmission.alone) } else { Duration::ZERO };
-        self.accounting.settle(transmission, read, spoilt);
+        self.accounting.settle(&transmission, read, spoilt);
         if self.tap.is_some() {
-            self.record_frame(sender, transmission, fate.sensed, read, call.packets);
+            self.record_frame(sender, &transmission, fate.sensed, read, call.packets);
         }
         let heard = match self.edca {
-            Some(_) => self.end_in(sender, transmission, read, call),
-            None => self.end_dcf(sender, transmission, read, call),
+            Some(_) => self.end_in(sender, &transmission, read, call),
+            None => self.end_dcf(sender, &transmission, read, call),
         };
         if transmission.to != BROADCAST && (fate.sensed || self.backoffs[transmission.to as usize].resumes_when_idle) {
             self.resume(now, transmission.to);

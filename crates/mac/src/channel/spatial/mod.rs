@@ -48,7 +48,6 @@ use self::air_accounting::AirAccounting;
 use self::audience::Audiences;
 use self::backoff_state::{BackoffState, Intervals};
 use self::backoff_timers::BackoffTimers;
-use self::bitset::StationSet;
 use self::edca::SpatialEdca;
 use self::fast::atomic_exchange::AtomicExchange;
 use self::fast::exchange_audience::ExchangeAudiences;
@@ -166,9 +165,6 @@ pub struct SpatialChannel {
     exchange: Option<AtomicExchange>,
     /// Time from the end of data to that of their ACK, and what the data announce, of those that were sent last.
     reserved: (Duration, Duration),
-    /// Who has a backoff, a frame to send, or a NAV that may be forgotten, and some who had: a busy channel changes
-    /// nothing for all others.
-    alert: StationSet,
     /// Given errors strike every station that could read a frame, not its receiver alone.
     errors_for_all: bool,
     /// EIFS is a NAV.
@@ -253,7 +249,6 @@ impl SpatialChannel {
             allows_atomic: false,
             exchange: None,
             reserved: (Duration::ZERO, Duration::ZERO),
-            alert: StationSet::none(stations.len()),
             fast_paths: true,
             links,
             stations: vec![],
@@ -371,8 +366,6 @@ impl SpatialChannel {
             self.make_dcf_a_category();
         }
         self.learn_audiences();
-        let stations = u32::try_from(self.stations.len()).expect("stations are numbered in 32 bits");
-        (0..stations).for_each(|station| self.alert.put(station, !on));
     }
 
     /// Keeps records of frames and backoffs, or not. To be called before anything has happened.
@@ -550,8 +543,8 @@ impl SpatialChannel {
         }
     }
 
-    /// Goes on at the time of the call, which is that of [`SpatialChannel::next`]. A frame that meets no other moves
-    /// it.
+    /// Goes on at the time of the call, which is that of [`SpatialChannel::next`]. An exchange that meets no other frame
+    /// moves the call on.
     fn step(&mut self, bound: Time, call: &mut Call<'_>, steps: &mut u64) -> MacEvent {
         let mut heard = MacEvent::Nothing;
         *steps += 1;

@@ -134,15 +134,11 @@ impl SpatialChannel {
         let RxWord { reached, senses, .. } = *rx;
         let word = rx.word as usize;
         let listens = !self.signals.sends.of(word);
-        let mut asleep = 0;
-        for station in each(word, fall_busy & self.alert.of(word)) {
-            asleep |= if self.fall_busy(now, station, end) { place(station).1 } else { 0 };
-        }
-        if self.fast_paths {
-            *self.alert.of_mut(word) &= !asleep;
+        for station in each(word, fall_busy) {
+            self.fall_busy(now, station, end);
         }
         let busier = listens & was_busy & if self.signals.by_total { reached } else { senses };
-        for station in each(word, busier & self.alert.of(word)) {
+        for station in each(word, busier) {
             let backoff = &self.backoffs[station as usize];
             if backoff.contends && !backoff.engaged {
                 self.backoff_timers.postpone(station, end);
@@ -318,21 +314,29 @@ impl SpatialChannel {
         for station in each(word, announced) {
             self.backoffs[station as usize].set_nav(transmission.nav, check);
         }
-        if check < Time::NEVER {
-            *self.alert.of_mut(word) |= read;
-        }
         if self.eifs_is_nav {
             for station in each(word, rx.reached & self.signals.eifs_pending.of(word)) {
                 self.extend_nav(now, station);
             }
         }
-        let alert = self.alert.of(word);
-        for station in each(word, fall_idle & !alert) {
-            self.backoffs[station as usize].is_idle_from(now);
-        }
-        for station in each(word, fall_idle & alert) {
+        for station in each(word, fall_idle) {
             self.fall_idle(now, station);
         }
+    }
+
+    /// Which of those who could read a frame do, where errors may strike each of them, or it is for all.
+    fn read_for_all(&mut self, sender: u32, transmission: &Transmission, word: usize, read: u64) -> u64 {
+        let mut announced = 0;
+        for station in each(word, read) {
+            if transmission.to == BROADCAST {
+                self.receive_for_all(sender, station);
+            } else if self.is_overheard_wrong(station, sender, transmission) {
+                self.signals.eifs_pending.put(station, true);
+            } else {
+                announced |= place(station).1;
+            }
+        }
+        announced
     }
 
     /// Spoils what those of `follow` received who find wrong bits in it: those whom nothing else disturbed.

@@ -312,7 +312,6 @@ impl SpatialChannel {
     /// there is more to send or not; `holds`: the station has had the channel for itself until now.
     fn succeed_in(&mut self, station: u32, holds: bool, call: &mut Call<'_>) {
         let now = call.now;
-        self.alert.put(station, true);
         if let Some(rates) = &mut self.rates {
             rates.report(now, station, true);
         }
@@ -348,7 +347,6 @@ impl SpatialChannel {
         let transmission = self.transmissions[station as usize];
         let stage = self.stations[station as usize].stage;
         self.backoffs[station as usize].resumes_when_idle = false;
-        self.alert.put(station, true);
         let rts = self.rts;
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let index = edca.current[station as usize];

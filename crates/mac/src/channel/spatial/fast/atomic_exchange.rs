@@ -254,7 +254,8 @@ impl SpatialChannel {
             return self.look_at_start(sender);
         }
         self.transmissions[sender as usize] = data;
-        self.pass_to_all(sender, &data, false);
+        self.begin_reception(start, sender, data.end);
+        self.end_reception(data.end, sender, &data);
         if exchange.phase == Phase::Gap {
             return self.backoff_timers.plan(receiver, ack_start, Act::Begin);
         }

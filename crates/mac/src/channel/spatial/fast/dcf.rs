@@ -12,8 +12,7 @@ use crate::{BROADCAST, IdleAccess, MacEvent};
 use wifair_queue::{AirUse, Discipline};
 
 impl SpatialChannel {
-    /// All who are due begin to send. If that is a single frame which nothing meets, it ends as well: before `bound`,
-    /// to which the call is moved on.
+    /// All who are due begin to send: see [`SpatialChannel::begin`].
     pub(in crate::channel::spatial) fn begin_dcf(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
         if let [sender] = self.starters[..] {
@@ -22,9 +21,6 @@ impl SpatialChannel {
                 return self.leap_to_data_end(bound, call);
             }
             let transmission = self.compose(now, sender, kind);
-            if self.stays_uncontended(sender, transmission.end, bound, call) {
-                return self.send_uncontended(sender, transmission, call);
-            }
             self.turn_to_transmission(sender);
             self.send(sender, transmission);
             self.look_at_start(sender);
@@ -132,10 +128,8 @@ impl SpatialChannel {
 
     /// A station that had nothing to send contends for the channel.
     pub(in crate::channel::spatial) fn request(&mut self, now: Time, station: u32) {
-        self.alert.put(station, true);
         let backoff = &mut self.backoffs[station as usize];
         let contention = &mut self.stations[station as usize].contention;
-        backoff.wake(self.signals.eifs_pending.has(station), &self.intervals);
         backoff.contends = true;
         let is_engaged = backoff.engaged || self.signals.is_busy(station);
         if is_engaged || now < backoff.nav_until() {
@@ -306,7 +300,6 @@ impl SpatialChannel {
     /// another frame or not (10.3.4.3).
     #[inline(always)]
     pub(in crate::channel::spatial) fn succeed(&mut self, station: u32, call: &mut Call<'_>) {
-        self.alert.put(station, true);
         self.counters[station as usize].delivered += 1;
         if let Some(rates) = &mut self.rates {
             rates.report(call.now, station, true);
@@ -328,7 +321,6 @@ impl SpatialChannel {
         let transmission = self.transmissions[index];
         let frame = self.stations[index].frame.expect("a sender has a frame");
         self.backoffs[index].resumes_when_idle = false;
-        self.alert.put(station, true);
         let mut timeout = Time::ZERO;
         match self.stations[index].stage {
             Stage::Sent => {

@@ -1,7 +1,6 @@
 //! Shortcuts that change no result: what they leave out is known to have no effect.
 //!
 //! - [`dcf`]: stations of one category with single frames, the most usual case.
-//! - [`uncontended`]: a frame that has the air to itself begins and ends in one step.
 //! - [`atomic_exchange`]: a data frame and its ACK, which nobody can disturb, are two steps instead of four frames'
 //!   ends; [`exchange_audience`] remembers for each pair of stations who hears what of it.
 //!
@@ -10,4 +9,3 @@
 pub(super) mod atomic_exchange;
 mod dcf;
 pub(super) mod exchange_audience;
-mod uncontended;
