@@ -15,7 +15,7 @@ use flate2::read::GzDecoder;
 use wifair_capture::{Settings as CaptureSettings, analyze};
 use wifair_config::{Document, Source};
 use wifair_engine::{DelayLine, EventQueue, NextEventTree, Timers, stream};
-use wifair_mac::{Access, MacEvent, SharedChannel, StationSettings};
+use wifair_mac::{Access, Call, MacEvent, SharedChannel, StationSettings};
 use wifair_packet::{Kind, NextHops, Packet, Packets, flag};
 use wifair_phy::Timing;
 use wifair_queue::{Chosen, Discipline, Limit, Queue, Settings as QueueSettings};
@@ -114,24 +114,25 @@ fn exchanges(criterion: &mut Criterion) {
         let packet = |flow| Packet { flow, payload: 1000, size: 1040, ..Packet::default() };
         for station in (1..=stations).chain(1..=stations) {
             let id = packets.insert(packet(station));
-            cell.offer(Time::ZERO, station, id, &mut packets, &mut dropped, TO_AP);
+            cell.offer(station, id, &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut vec![], TO_AP));
         }
         group.bench_function(format!("{stations} stations"), |bench| {
             bench.iter(|| {
                 let mut received = 0;
                 while received < EVENTS {
                     let now = cell.next();
-                    let heard = cell.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, TO_AP);
+                    let heard =
+                        cell.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut retry_limit_drops, TO_AP));
                     if let MacEvent::Packet { id, .. } = heard {
                         let station = packets.remove(id).flow;
                         let id = packets.insert(packet(station));
-                        cell.offer(now, station, id, &mut packets, &mut dropped, TO_AP);
+                        cell.offer(station, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], TO_AP));
                         received += 1;
                     }
                     for (station, id) in retry_limit_drops.drain(..) {
                         packets.release(id);
                         let id = packets.insert(packet(station));
-                        cell.offer(now, station, id, &mut packets, &mut dropped, TO_AP);
+                        cell.offer(station, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], TO_AP));
                     }
                 }
             });

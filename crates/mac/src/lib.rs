@@ -7,6 +7,7 @@
 
 mod access;
 mod access_category;
+mod call;
 mod category;
 mod channel;
 pub mod edcaf;
@@ -20,6 +21,7 @@ mod tap;
 
 pub use access::{Access, Eifs, IdleAccess};
 pub use access_category::{AccessCategory, DscpMapping};
+pub use call::Call;
 pub use category::{AccessPlan, Categories, Category, First};
 pub use channel::{
     Channel, GeneralChannel, Hearing, RadioLinks, RateSettings, SharedChannel, SignalSettings, SpatialChannel,

@@ -4,7 +4,7 @@ use wifair_engine::stream;
 use wifair_mac::edcaf::{
     Aggregation, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
 };
-use wifair_mac::{Access, Category, GeneralChannel, MacEvent, StationSettings};
+use wifair_mac::{Access, Call, Category, GeneralChannel, MacEvent, StationSettings};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, Timing, TxMode};
 use wifair_queue::{Limit, Queue};
@@ -166,12 +166,12 @@ fn saturate(mut channel: GeneralChannel, stations: u32, seconds: u64) -> Goodput
             let packet = Packet { flow: station, seq: *seq, size: SIZE, kind: Kind::Udp, ..Packet::default() };
             *seq += 1;
             let id = packets.insert(packet);
-            channel.offer_in(now, station, 0, id, &mut packets, &mut dropped, next_hops);
+            channel.offer_in(station, 0, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], next_hops));
             assert!(dropped.is_empty());
         }
         now = channel.next();
         if let MacEvent::Packet { to, id } =
-            channel.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, next_hops)
+            channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut retry_limit_drops, next_hops))
         {
             assert_eq!(to, 0);
             let packet = packets.remove(id);
@@ -296,10 +296,10 @@ fn every_packet_ends_once_or_is_held() {
                 let size = [40, 576, 1500][chance.below(3) as usize];
                 let packet = Packet { flow: from, hop: to, seq: offered, size, kind: Kind::Udp, ..Packet::default() };
                 let id = packets.insert(packet);
-                channel.offer_in(now, from, 0, id, &mut packets, &mut dropped, next_hops);
+                channel.offer_in(from, 0, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], next_hops));
                 offered += 1;
             } else if let MacEvent::Packet { to, id } =
-                channel.advance(now, &mut packets, &mut dropped, &mut lost, next_hops)
+                channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops))
             {
                 let packet = packets.remove(id);
                 assert_eq!(packet.hop, to);
@@ -332,10 +332,12 @@ fn receivers_take_turns_in_the_order_of_the_queue() {
         while channel.edcafs().waiting(0) < 900 {
             next = next % 3 + 1;
             let id = packets.insert(Packet { hop: next, size: SIZE, kind: Kind::Udp, ..Packet::default() });
-            channel.offer_in(now, 0, 0, id, &mut packets, &mut dropped, next_hops);
+            channel.offer_in(0, 0, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], next_hops));
         }
         now = channel.next();
-        if let MacEvent::Packet { to, id } = channel.advance(now, &mut packets, &mut dropped, &mut lost, next_hops) {
+        if let MacEvent::Packet { to, id } =
+            channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops))
+        {
             packets.remove(id);
             received[to as usize - 1] += 1;
         }
@@ -366,10 +368,10 @@ fn a_sender_waits_for_more_to_aggregate() {
             let now = channel.next().min(next_offer);
             if now == next_offer {
                 let id = packets.insert(Packet { size: SIZE, kind: Kind::Udp, ..Packet::default() });
-                channel.offer_in(now, 1, 0, id, &mut packets, &mut dropped, next_hops);
+                channel.offer_in(1, 0, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], next_hops));
                 offered += 1;
             } else if let MacEvent::Packet { id, .. } =
-                channel.advance(now, &mut packets, &mut dropped, &mut lost, next_hops)
+                channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops))
             {
                 packets.remove(id);
                 received += 1;

@@ -3,7 +3,7 @@
 use wifair_engine::stream;
 use wifair_mac::GeneralChannel;
 use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules};
-use wifair_mac::{Access, MacEvent, StationSettings};
+use wifair_mac::{Access, Call, MacEvent, StationSettings};
 use wifair_mac::{Category, First};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_phy::Timing;
@@ -78,18 +78,22 @@ fn saturate(mut medium: GeneralChannel, sources: &[(u32, Kind)], frames: u32) ->
     };
     for source in (0..sources.len()).chain(0..sources.len()) {
         let id = packets.insert(packet(source));
-        medium.offer(now, sources[source].0, id, &mut packets, &mut dropped, next_hops);
+        medium.offer(sources[source].0, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], next_hops));
     }
     while received.iter().sum::<u32>() < frames {
         now = medium.next();
-        let heard = medium.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, next_hops);
+        let heard = medium.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut retry_limit_drops, next_hops));
         if let MacEvent::Packet { id, .. } = heard {
             let source = packets[id].flow as usize;
             received[source] += 1;
-            medium.offer(now, sources[source].0, id, &mut packets, &mut dropped, next_hops);
+            medium.offer(
+                sources[source].0,
+                id,
+                &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], next_hops),
+            );
         }
         for (station, id) in retry_limit_drops.drain(..) {
-            medium.offer(now, station, id, &mut packets, &mut dropped, next_hops);
+            medium.offer(station, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], next_hops));
         }
         assert!(dropped.is_empty());
     }

@@ -1,7 +1,7 @@
 //! Stations that do not hear each other, against the slow model in `tests/oracle/hidden.py`.
 
 use wifair_engine::stream;
-use wifair_mac::{Access, Eifs, Hearing, MacEvent, RadioLinks, SpatialChannel, StationSettings};
+use wifair_mac::{Access, Call, Eifs, Hearing, MacEvent, RadioLinks, SpatialChannel, StationSettings};
 use wifair_packet::{NextHops, Packet, Packets};
 use wifair_phy::Timing;
 use wifair_queue::{Limit, Queue};
@@ -70,7 +70,7 @@ impl Groups {
         for station in 1..stations {
             for _ in 0..2 {
                 let id = packets.insert(Packet { flow: station, size, ..Packet::default() });
-                space.offer(Time::ZERO, station, id, &mut packets, &mut dropped, TO_AP);
+                space.offer(station, id, &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut vec![], TO_AP));
             }
         }
         let batches = 50;
@@ -78,7 +78,7 @@ impl Groups {
         let mut rates = vec![];
         while received < frames {
             now = space.next();
-            let heard = space.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, TO_AP);
+            let heard = space.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut retry_limit_drops, TO_AP));
             if let MacEvent::Packet { id, .. } = heard {
                 received += 1;
                 if received % (frames / batches) == 0 {
@@ -87,10 +87,10 @@ impl Groups {
                     since = now;
                 }
                 let from = packets[id].flow;
-                space.offer(now, from, id, &mut packets, &mut dropped, TO_AP);
+                space.offer(from, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], TO_AP));
             }
             for (from, id) in retry_limit_drops.drain(..) {
-                space.offer(now, from, id, &mut packets, &mut dropped, TO_AP);
+                space.offer(from, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], TO_AP));
             }
             assert!(dropped.is_empty());
         }

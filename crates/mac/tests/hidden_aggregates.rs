@@ -4,7 +4,7 @@ use wifair_engine::stream;
 use wifair_mac::edcaf::{
     Aggregation, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules,
 };
-use wifair_mac::{Access, BROADCAST, Category, Hearing, MacEvent, RadioLinks, SpatialChannel, StationSettings};
+use wifair_mac::{Access, BROADCAST, Call, Category, Hearing, MacEvent, RadioLinks, SpatialChannel, StationSettings};
 use wifair_packet::{Kind, NextHops, Packet, Packets};
 use wifair_phy::{Band, ChannelWidth, GuardInterval, HtMode, Timing, TxMode};
 use wifair_queue::{Limit, Queue};
@@ -92,10 +92,15 @@ fn saturate(mut channel: SpatialChannel, pairs: &[(u32, u32)]) -> Vec<f64> {
             sent += 1;
             let packet = Packet { flow, hop: flow, seq: sent, size: 1500, kind: Kind::Udp, ..Packet::default() };
             let id = packets.insert(packet);
-            channel.offer_in(now, pairs[pair].0, 0, id, &mut packets, &mut dropped, next_hops);
+            channel.offer_in(
+                pairs[pair].0,
+                0,
+                id,
+                &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], next_hops),
+            );
         }
         now = channel.next();
-        let heard = channel.advance(now, &mut packets, &mut dropped, &mut lost, next_hops);
+        let heard = channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops));
         if let MacEvent::Packet { id, .. } = heard {
             let packet = packets.remove(id);
             let pair = packet.flow as usize;
@@ -160,7 +165,7 @@ fn only_the_mpdus_that_another_frame_met_are_lost() {
     for now in [Time::ZERO, Time::from_nanos(1)] {
         for _ in 0..if now == Time::ZERO { 1 } else { 19 } {
             let id = packets.insert(Packet { size: 1500, kind: Kind::Udp, ..Packet::default() });
-            channel.offer_in(now, 1, 0, id, &mut packets, &mut dropped, next_hops);
+            channel.offer_in(1, 0, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], next_hops));
         }
     }
     let start = channel.next();
@@ -172,10 +177,12 @@ fn only_the_mpdus_that_another_frame_met_are_lost() {
             disturbed = true;
             now = start + Duration::from_micros(1000);
             let id = packets.insert(Packet { hop: 1, size: 1500, kind: Kind::Udp, ..Packet::default() });
-            channel.offer_in(now, 2, 0, id, &mut packets, &mut dropped, next_hops);
+            channel.offer_in(2, 0, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], next_hops));
             continue;
         }
-        if let MacEvent::Packet { id, .. } = channel.advance(now, &mut packets, &mut dropped, &mut lost, next_hops) {
+        if let MacEvent::Packet { id, .. } =
+            channel.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut lost, next_hops))
+        {
             received.push(id);
         }
     }

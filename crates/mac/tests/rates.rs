@@ -6,7 +6,7 @@ use approx::assert_relative_eq;
 use common::{NEXT_HOPS, Run, at_us, chances, long_preamble, signals, station};
 use wifair_engine::{Stream, stream};
 use wifair_mac::{
-    Access, BROADCAST, MacEvent, RadioLinks, RateSettings, SharedChannel, SignalSettings, SpatialChannel,
+    Access, BROADCAST, Call, MacEvent, RadioLinks, RateSettings, SharedChannel, SignalSettings, SpatialChannel,
     StationSettings,
 };
 use wifair_phy::propagation::Fading;
@@ -150,21 +150,21 @@ fn one_cell(access: Access, rates: &[BitRate], size: u16, seconds: u64) -> Vec<u
     for flow in 1..=n {
         for _ in 0..2 {
             let id = packets.insert(wifair_packet::Packet { flow, size, ..Default::default() });
-            cell.offer(Time::ZERO, flow, id, &mut packets, &mut dropped, NEXT_HOPS);
+            cell.offer(flow, id, &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut vec![], NEXT_HOPS));
         }
     }
     let mut received = vec![0; rates.len()];
     while cell.next() <= at_us(seconds * 1_000_000) {
         let now = cell.next();
         if let MacEvent::Packet { id, .. } =
-            cell.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, NEXT_HOPS)
+            cell.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut retry_limit_drops, NEXT_HOPS))
         {
             let flow = packets[id].flow;
             received[flow as usize - 1] += 1;
-            cell.offer(now, flow, id, &mut packets, &mut dropped, NEXT_HOPS);
+            cell.offer(flow, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], NEXT_HOPS));
         }
         for (from, id) in retry_limit_drops.drain(..) {
-            cell.offer(now, from, id, &mut packets, &mut dropped, NEXT_HOPS);
+            cell.offer(from, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], NEXT_HOPS));
         }
     }
     received

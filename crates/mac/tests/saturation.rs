@@ -1,7 +1,7 @@
 //! Saturated stations against values that were computed outside this code.
 
 use wifair_engine::stream;
-use wifair_mac::{Access, Eifs, MacEvent, SharedChannel, StationSettings};
+use wifair_mac::{Access, Call, Eifs, MacEvent, SharedChannel, StationSettings};
 use wifair_packet::{NextHops, Packet, Packets};
 use wifair_phy::{Modulation, Timing};
 use wifair_queue::{Limit, Queue};
@@ -88,20 +88,20 @@ impl Saturated {
         for station in 1..=self.stations {
             for _ in 0..2 {
                 let id = packets.insert(Packet { flow: station, size, ..Packet::default() });
-                cell.offer(Time::ZERO, station, id, &mut packets, &mut dropped, TO_AP);
+                cell.offer(station, id, &mut Call::new(Time::ZERO, &mut packets, &mut dropped, &mut vec![], TO_AP));
             }
         }
         let (mut received, mut now) = (0, Time::ZERO);
         while received < frames {
             now = cell.next();
-            let heard = cell.advance(now, &mut packets, &mut dropped, &mut retry_limit_drops, TO_AP);
+            let heard = cell.advance(&mut Call::new(now, &mut packets, &mut dropped, &mut retry_limit_drops, TO_AP));
             if let MacEvent::Packet { id, .. } = heard {
                 received += 1;
                 let from = packets[id].flow;
-                cell.offer(now, from, id, &mut packets, &mut dropped, TO_AP);
+                cell.offer(from, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], TO_AP));
             }
             for (from, id) in retry_limit_drops.drain(..) {
-                cell.offer(now, from, id, &mut packets, &mut dropped, TO_AP);
+                cell.offer(from, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], TO_AP));
             }
             assert!(dropped.is_empty());
         }

@@ -14,14 +14,14 @@ pub use general::GeneralChannel;
 pub use spatial::{Hearing, RadioLinks, RateSettings, SignalSettings, SpatialChannel};
 
 use wifair_metrics::Histogram;
-use wifair_packet::{NextHops, PacketId, Packets};
+use wifair_packet::{PacketId, Packets};
 use wifair_units::Time;
 
 use crate::category::Category;
 use crate::edcaf::{CategoryCounters, Edcafs};
 use crate::fast::SaturatedSource;
-use crate::{AirTime, Counters, MacEvent, Tap};
-use wifair_queue::{Discipline, Dropped, Gauge, Queue};
+use crate::{AirTime, Call, Counters, MacEvent, Tap};
+use wifair_queue::{Discipline, Gauge, Queue};
 
 /// The air, and the stations on it.
 #[derive(Clone, Debug)]
@@ -63,22 +63,13 @@ impl Channel {
         each!(self, channel => channel.next())
     }
 
-    /// `station` gets a packet to send. `next_hops` tells to which station a packet goes next. Returns whether
-    /// [`Channel::next`] may have changed.
+    /// `station` gets a packet to send. Returns whether [`Channel::next`] may have changed.
     #[inline]
-    pub fn offer(
-        &mut self,
-        now: Time,
-        station: u32,
-        id: PacketId,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-    ) -> bool {
+    pub fn offer(&mut self, station: u32, id: PacketId, call: &mut Call<'_>) -> bool {
         if let Self::Shared(cell) = self {
-            return cell.offer(now, station, id, packets, dropped, next_hops);
+            return cell.offer(station, id, call);
         }
-        each!(self, channel => { channel.offer(now, station, id, packets, dropped, next_hops); });
+        each!(self, channel => { channel.offer(station, id, call); });
         true
     }
 
@@ -87,76 +78,30 @@ impl Channel {
     ///
     /// # Panics
     /// If stations have no categories.
-    #[allow(clippy::too_many_arguments)]
-    pub fn offer_in(
-        &mut self,
-        now: Time,
-        station: u32,
-        category: usize,
-        id: PacketId,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-    ) -> bool {
+    pub fn offer_in(&mut self, station: u32, category: usize, id: PacketId, call: &mut Call<'_>) -> bool {
         match self {
-            Self::General(general) => general.offer_in(now, station, category, id, packets, dropped, next_hops),
+            Self::General(general) => general.offer_in(station, category, id, call),
             Self::Spatial(spatial) => {
-                spatial.offer_in(now, station, category, id, packets, dropped, next_hops);
+                spatial.offer_in(station, category, id, call);
                 true
             }
             Self::Shared(_) => panic!("categories are offered packets only where there are some"),
         }
     }
 
-    /// Goes on at the time of [`Channel::next`], which is `now`, and then on and on before `bound`, until something was
-    /// received or lost. Moves `now`, and returns how many steps were taken. Packets that were given up at a retry
-    /// limit are added to `retry_limit_drops` with their sender.
+    /// Goes on at the time of [`Channel::next`], which is that of the call, and then on and on before `bound`, until
+    /// something was received or lost. Moves the call on, and returns how many steps were taken.
     #[inline(always)]
-    pub fn advance(
-        &mut self,
-        now: &mut Time,
-        bound: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) -> (MacEvent, u64) {
-        if let Self::Shared(cell) = self {
-            return cell.go_on(now, bound, packets, dropped, retry_limit_drops, next_hops);
-        }
-        let mut steps = 1;
-        let heard = self.general_advance(now, bound, &mut steps, packets, dropped, retry_limit_drops, next_hops);
-        (heard, steps)
+    pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
+        if let Self::Shared(cell) = self { cell.advance_until(bound, call) } else { self.advance_others(bound, call) }
     }
 
-    /// The same for all but the fast channel, which add to `steps` those after the first.
-    #[allow(clippy::too_many_arguments)]
     #[inline(never)]
-    fn general_advance(
-        &mut self,
-        now: &mut Time,
-        bound: Time,
-        steps: &mut u64,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) -> MacEvent {
-        if let Self::Spatial(space) = self {
-            let (heard, taken) = space.go_on(now, bound, packets, dropped, retry_limit_drops, next_hops);
-            *steps = taken;
-            return heard;
-        }
-        let Self::General(channel) = self else { unreachable!("the fast channel goes on by itself") };
-        loop {
-            let heard = channel.advance(*now, packets, dropped, retry_limit_drops, next_hops);
-            let next = channel.next();
-            let is_told = heard != MacEvent::Nothing || !dropped.is_empty() || !retry_limit_drops.is_empty();
-            if is_told || next >= bound || channel.edcafs().has_exhausted() {
-                return heard;
-            }
-            *now = next;
-            *steps += 1;
+    fn advance_others(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
+        match self {
+            Self::Spatial(space) => space.advance_until(bound, call),
+            Self::General(channel) => channel.advance_until(bound, call),
+            Self::Shared(_) => unreachable!("the fast channel goes on by itself"),
         }
     }
 

@@ -2,7 +2,7 @@
 #![allow(dead_code)] // not every test uses all of it
 
 use wifair_engine::{Stream, stream};
-use wifair_mac::{Access, MacEvent, RadioLinks, SignalSettings, SpatialChannel, StationSettings};
+use wifair_mac::{Access, Call, MacEvent, RadioLinks, SignalSettings, SpatialChannel, StationSettings};
 use wifair_packet::{BROADCAST, NextHops, Packet, PacketId, Packets};
 use wifair_phy::propagation::Fading;
 use wifair_phy::{Reception, Timing};
@@ -104,7 +104,7 @@ impl Run {
 
     fn resend(&mut self, at: Time, from: u32, id: PacketId) {
         let mut dropped = vec![];
-        self.space.offer(at, from, id, &mut self.packets, &mut dropped, NEXT_HOPS);
+        self.space.offer(from, id, &mut Call::new(at, &mut self.packets, &mut dropped, &mut vec![], NEXT_HOPS));
         assert!(dropped.is_empty());
     }
 
@@ -114,7 +114,13 @@ impl Run {
         while self.space.next() <= end && self.space.next() < Time::NEVER {
             let now = self.space.next();
             let mut dropped = vec![];
-            match self.space.advance(now, &mut self.packets, &mut dropped, &mut retry_limit_drops, NEXT_HOPS) {
+            match self.space.advance(&mut Call::new(
+                now,
+                &mut self.packets,
+                &mut dropped,
+                &mut retry_limit_drops,
+                NEXT_HOPS,
+            )) {
                 MacEvent::Nothing | MacEvent::NeedsArrivals => {}
                 MacEvent::Packet { to, id } => {
                     let from = self.packets[id].flow;

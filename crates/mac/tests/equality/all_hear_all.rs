@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wifair_engine::stream;
-use wifair_mac::{Eifs, First, MacEvent, SharedChannel, Tap};
+use wifair_mac::{Call, Eifs, First, MacEvent, SharedChannel, Tap};
 use wifair_packet::Packets;
 use wifair_queue::Discipline;
 use wifair_units::{Duration, Time};

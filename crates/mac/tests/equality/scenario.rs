@@ -7,7 +7,7 @@ use wifair_mac::edcaf::{
 };
 use wifair_mac::reference::{ReferenceChannel, ReferenceStation};
 use wifair_mac::{
-    Access, AirTime, BROADCAST, BackoffRecord, Category, Counters, Eifs, Fate, First, FrameKind, FrameRecord,
+    Access, AirTime, BROADCAST, BackoffRecord, Call, Category, Counters, Eifs, Fate, First, FrameKind, FrameRecord,
     GeneralChannel, Hearing, IdleAccess, Outages, RadioLinks, RateSettings, StationSettings,
 };
 use wifair_packet::{Kind, Packet, PacketId, Packets};
@@ -162,9 +162,11 @@ pub fn told(frame: &FrameRecord) -> Told {
 /// A channel goes on: by one step, or by as many as it can take before a bound. What it has to tell, and how many there
 /// were.
 macro_rules! advance {
-    (step, $channel:ident, $now:ident, $bound:expr, $($rest:expr),*) => { ($channel.advance($now, $($rest),*), 1) };
-    (leap, $channel:ident, $now:ident, $bound:expr, $($rest:expr),*) => {
-        $channel.go_on(&mut $now, $bound, $($rest),*)
+    (step, $channel:ident, $bound:expr, $call:expr) => {
+        ($channel.advance($call), 1)
+    };
+    (leap, $channel:ident, $bound:expr, $call:expr) => {
+        $channel.advance_until($bound, $call)
     };
 }
 
@@ -207,16 +209,9 @@ macro_rules! run {
                 let held = (0..scenario.stations).map(|s| (channel.in_hand(s), channel.queue(s).len())).collect();
                 seen.push(Seen::State(now, counters, air, held));
             } else {
-                let (heard, taken) = advance!(
-                    $how,
-                    channel,
-                    now,
-                    next_burst,
-                    &mut packets,
-                    &mut dropped,
-                    &mut retry_limit_drops,
-                    NEXT_HOPS
-                );
+                let mut call = Call::new(now, &mut packets, &mut dropped, &mut retry_limit_drops, NEXT_HOPS);
+                let (heard, taken) = advance!($how, channel, next_burst, &mut call);
+                now = call.now;
                 steps += taken;
                 match heard {
                     MacEvent::Nothing | MacEvent::NeedsArrivals => {}
@@ -247,7 +242,7 @@ macro_rules! run {
             }
             for (station, offered) in offers {
                 let id = packets.insert(offered);
-                channel.offer(now, station, id, &mut packets, &mut dropped, NEXT_HOPS);
+                channel.offer(station, id, &mut Call::new(now, &mut packets, &mut dropped, &mut vec![], NEXT_HOPS));
             }
             seen.extend(retry_limit_drops.drain(..).map(|(station, id)| Seen::GivenUp(now, station, id)));
             seen.extend(dropped.drain(..).map(|(id, cause)| Seen::Dropped(now, id, cause)));

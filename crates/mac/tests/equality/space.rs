@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use wifair_engine::stream;
 use wifair_mac::edcaf::SlotRules;
 use wifair_mac::{
-    Category, Eifs, First, GeneralChannel, IdleAccess, MacEvent, RadioLinks, SignalSettings, SpatialChannel,
+    Call, Category, Eifs, First, GeneralChannel, IdleAccess, MacEvent, RadioLinks, SignalSettings, SpatialChannel,
 };
 use wifair_packet::Packets;
 use wifair_phy::propagation::Fading;

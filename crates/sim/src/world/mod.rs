@@ -28,7 +28,7 @@ use std::collections::VecDeque;
 
 use wifair_engine::{EventQueue, NextEventTree, Timers};
 use wifair_mac::edcaf::CategoryCounters;
-use wifair_mac::{AccessCategory, AirTime, Channel, Counters, MacEvent};
+use wifair_mac::{AccessCategory, AirTime, Call, Channel, Counters, MacEvent};
 use wifair_metrics::Jitter;
 use wifair_packet::{Kind, NextHops, PacketId, Packets, flag};
 use wifair_queue::Dropped;
@@ -353,16 +353,15 @@ impl World {
     /// Advances a channel until it has an event to report, or until `bound`.
     #[inline(always)]
     fn step_channel(&mut self, index: usize, bound: Time) {
-        let channel = &mut self.channels[index];
-        let next_hops = NextHops(&self.next_hops);
-        let (heard, steps) = channel.advance(
-            &mut self.now,
-            bound,
-            &mut self.packets,
-            &mut self.dropped,
-            &mut self.retry_limit_drops,
-            next_hops,
-        );
+        let mut call = Call {
+            now: self.now,
+            packets: &mut self.packets,
+            dropped: &mut self.dropped,
+            retry_limit_drops: &mut self.retry_limit_drops,
+            next_hops: NextHops(&self.next_hops),
+        };
+        let (heard, steps) = self.channels[index].advance_until(bound, &mut call);
+        self.now = call.now;
         self.events = self.events + steps - 1;
         match heard {
             MacEvent::NeedsArrivals => self.drain_arrivals(index),
@@ -522,16 +521,22 @@ impl World {
             self.catch_up_links(self.now);
         }
         let channel = &mut self.channels[index];
-        let next_hops = NextHops(&self.next_hops);
+        let mut call = Call {
+            now: self.now,
+            packets: &mut self.packets,
+            dropped: &mut self.dropped,
+            retry_limit_drops: &mut self.retry_limit_drops,
+            next_hops: NextHops(&self.next_hops),
+        };
         let offered = if channel.edcafs().is_some() {
-            let flow = self.packets[id].flow as usize;
-            let category = match self.packets[id].kind {
+            let packet = &call.packets[id];
+            let category = match packet.kind {
                 Kind::Routing => AccessCategory::Be.index(),
-                _ => self.connections.get(flow).map_or(0, |connection| connection.category),
+                _ => self.connections.get(packet.flow as usize).map_or(0, |connection| connection.category),
             };
-            channel.offer_in(self.now, from, category, id, &mut self.packets, &mut self.dropped, next_hops)
+            channel.offer_in(from, category, id, &mut call)
         } else {
-            channel.offer(self.now, from, id, &mut self.packets, &mut self.dropped, next_hops)
+            channel.offer(from, id, &mut call)
         };
         if offered {
             if self.on_turn != Some(index) {

@@ -1,20 +1,20 @@
 //! The course of an exchange: who begins, what arrives, and what its end means for those who took part.
 
-use wifair_packet::{NextHops, PacketId, Packets};
+use wifair_packet::PacketId;
 use wifair_units::{Bytes, Duration, Time};
 
 use super::{GeneralChannel, Phase};
 use crate::edcaf::{SlotRules, control_air, control_rate, number};
 use crate::exchange::Step;
-use crate::{BROADCAST, Eifs};
-use wifair_queue::Dropped;
+use crate::{BROADCAST, Call, Eifs};
 
 /// Length of a CF-End (IEEE Std 802.11-2016, 9.3.1.6).
 pub(super) const CF_END: Bytes = Bytes(20);
 
 impl GeneralChannel {
     /// One or more contenders begin to send; the others stop counting.
-    pub(super) fn start(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, next_hops: NextHops<'_>) {
+    pub(super) fn start(&mut self, call: &mut Call<'_>) {
+        let now = call.now;
         let mut due = std::mem::take(&mut self.due);
         self.backoffs.take_due(now, &mut due);
         let contenders = &mut self.edcafs.contenders;
@@ -39,11 +39,12 @@ impl GeneralChannel {
             self.edcafs.contenders[*sender].won_at = now;
             self.edcafs.contenders[*sender].in_a_row = 0;
         }
-        self.send(now, packets, dropped, next_hops);
+        self.send(call);
     }
 
     /// Those who have won the channel send.
-    pub(super) fn send(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, next_hops: NextHops<'_>) {
+    pub(super) fn send(&mut self, call: &mut Call<'_>) {
+        let now = call.now;
         self.air.idle += now - self.accounted;
         self.accounted = now;
         self.began = now;
@@ -51,7 +52,7 @@ impl GeneralChannel {
             let sender = self.senders[place];
             let station = self.edcafs.station_of(sender);
             self.edcafs.counters[station].attempts += 1;
-            self.edcafs.form(now, sender, packets, dropped, next_hops);
+            self.edcafs.form(now, sender, call.packets, call.dropped, call.next_hops);
         }
         if self.senders.len() > 1 {
             let longest = self.senders.iter().map(|sender| self.opening(*sender)).max();
@@ -157,17 +158,11 @@ impl GeneralChannel {
 
     /// An exchange is done: contention window and retries return to their start. Another follows at once if the TXOP
     /// lasts, otherwise a backoff, whether there is more to send or not (10.3.4.3).
-    pub(super) fn succeed(
-        &mut self,
-        now: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) {
+    pub(super) fn succeed(&mut self, call: &mut Call<'_>) {
+        let now = call.now;
         let sender = self.senders[0];
         let excess = self.nav_excess(sender);
-        let more = self.edcafs.succeed(now, sender, packets, dropped, retry_limit_drops, next_hops);
+        let more = self.edcafs.succeed(now, sender, call.packets, call.dropped, call.retry_limit_drops, call.next_hops);
         if more && self.edcafs.may_go_on(now, sender) {
             self.phase = Phase::Gap;
             self.next = now + self.edcafs.access.timing.sifs;
@@ -235,14 +230,8 @@ impl GeneralChannel {
     }
 
     /// No answer comes: the data frame or its answer was spoilt.
-    pub(super) fn miss(
-        &mut self,
-        now: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) {
+    pub(super) fn miss(&mut self, call: &mut Call<'_>) {
+        let now = call.now;
         let (sender, timing) = (self.senders[0], self.edcafs.access.timing);
         let station = self.edcafs.station_of(sender);
         let response = self.edcafs.contenders[sender].ppdu.response;
@@ -256,19 +245,13 @@ impl GeneralChannel {
             self.idle_from(now + timing.sifs + response);
             now
         };
-        self.fail(now, sender, false, ended, None, packets, dropped, retry_limit_drops, next_hops);
+        self.fail(sender, false, ended, None, call);
         self.next = self.backoffs.next();
     }
 
     /// The frames of a collision have ended, or an RTS got no answer.
-    pub(super) fn resolve(
-        &mut self,
-        now: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) {
+    pub(super) fn resolve(&mut self, call: &mut Call<'_>) {
+        let now = call.now;
         self.air.collision += now - self.accounted;
         self.accounted = now;
         let timing = self.edcafs.access.timing;
@@ -290,9 +273,16 @@ impl GeneralChannel {
             counters.collided += air;
             if to == BROADCAST {
                 // Nobody answers a broadcast, so its sender does not know.
-                retry_limit_drops.push((number(station), self.edcafs.contenders[sender].ppdu.first));
+                call.retry_limit_drops.push((number(station), self.edcafs.contenders[sender].ppdu.first));
                 let from = now + nav + self.edcafs.contenders[sender].aifs;
-                let more = self.edcafs.succeed(now, sender, packets, dropped, retry_limit_drops, next_hops);
+                let more = self.edcafs.succeed(
+                    now,
+                    sender,
+                    call.packets,
+                    call.dropped,
+                    call.retry_limit_drops,
+                    call.next_hops,
+                );
                 let slots = u64::from(self.edcafs.contenders[sender].contention.draw());
                 self.backoffs.start_at(number(sender), from, slots, more);
             } else {
@@ -301,7 +291,7 @@ impl GeneralChannel {
                 let aifs = self.edcafs.contenders[sender].aifs;
                 let from = (self.edcafs.access.eifs == Eifs::Nav)
                     .then(|| (ended + self.edcafs.access.answer_timeout).max(now + nav) + aifs);
-                self.fail(now, sender, by_rts, ended, from, packets, dropped, retry_limit_drops, next_hops);
+                self.fail(sender, by_rts, ended, from, call);
             }
         }
         self.senders = senders;
@@ -311,18 +301,8 @@ impl GeneralChannel {
     /// `sender`, whose frame ended at `ended`, got no answer; it contends again after its timeout, or from `from` on,
     /// with the same frames or the next.
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn fail(
-        &mut self,
-        now: Time,
-        sender: usize,
-        by_rts: bool,
-        ended: Time,
-        from: Option<Time>,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) {
+    pub(super) fn fail(&mut self, sender: usize, by_rts: bool, ended: Time, from: Option<Time>, call: &mut Call<'_>) {
+        let now = call.now;
         let expired = ended + self.edcafs.access.answer_timeout;
         let contender = &self.edcafs.contenders[sender];
         // What the timeout leaves out is the difference of AIFS and DIFS.
@@ -332,7 +312,8 @@ impl GeneralChannel {
             SlotRules::Dcf => (expired + late).max(earliest),
             SlotRules::Edca => expired.max(now) + contender.aifs,
         });
-        let more = self.edcafs.fail(now, sender, by_rts, packets, dropped, retry_limit_drops, next_hops);
+        let more =
+            self.edcafs.fail(now, sender, by_rts, call.packets, call.dropped, call.retry_limit_drops, call.next_hops);
         let slots = u64::from(self.edcafs.contenders[sender].contention.draw());
         self.backoffs.start_at(number(sender), from, slots, more);
     }

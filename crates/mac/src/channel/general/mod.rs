@@ -18,15 +18,15 @@ mod backoffs;
 mod exchanges;
 mod record;
 
-use wifair_packet::{NextHops, PacketId, Packets};
+use wifair_packet::{PacketId, Packets};
 use wifair_units::{Duration, Time};
 
 use self::backoffs::Backoffs;
 use crate::category::Category;
 use crate::edcaf::{EdcaSettings, Edcaf, Edcafs, control_air, number};
 use crate::tap::Tap;
-use crate::{AirTime, Counters, IdleAccess, MacEvent};
-use wifair_queue::{Dropped, Queue};
+use crate::{AirTime, Call, Counters, IdleAccess, MacEvent};
+use wifair_queue::Queue;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -177,38 +177,20 @@ impl GeneralChannel {
         air
     }
 
-    /// `station` gets a packet to send, of the category that its kind has. `next_hops` tells the station to which a
-    /// packet goes next.
-    pub fn offer(
-        &mut self,
-        now: Time,
-        station: u32,
-        id: PacketId,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-    ) {
-        self.offer_in(now, station, 0, id, packets, dropped, next_hops);
+    /// `station` gets a packet to send, of the category that its kind has.
+    pub fn offer(&mut self, station: u32, id: PacketId, call: &mut Call<'_>) {
+        self.offer_in(station, 0, id, call);
     }
 
     /// The same; `category` is the place of the packet's category where its kind does not decide. Returns whether
     /// [`GeneralChannel::next`] may have changed.
-    #[allow(clippy::too_many_arguments)]
-    pub fn offer_in(
-        &mut self,
-        now: Time,
-        station: u32,
-        category: usize,
-        id: PacketId,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-    ) -> bool {
-        if self.append(now, station, category, id, packets) {
+    pub fn offer_in(&mut self, station: u32, category: usize, id: PacketId, call: &mut Call<'_>) -> bool {
+        let now = call.now;
+        if self.append(now, station, category, id, call.packets) {
             return false;
         }
         let (index, has_looked, is_loaded) =
-            self.edcafs.enqueue(now, station, category, id, packets, dropped, next_hops);
+            self.edcafs.enqueue(now, station, category, id, call.packets, call.dropped, call.next_hops);
         if is_loaded {
             self.request_access(now, index);
         }
@@ -223,15 +205,9 @@ impl GeneralChannel {
     }
 
     /// Finds what a contender sends next, if there is anything.
-    fn load(
-        &mut self,
-        now: Time,
-        index: usize,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-    ) -> bool {
-        let is_loaded = self.edcafs.load(now, index, packets, dropped, next_hops);
+    fn load(&mut self, index: usize, call: &mut Call<'_>) -> bool {
+        let now = call.now;
+        let is_loaded = self.edcafs.load(now, index, call.packets, call.dropped, call.next_hops);
         if !is_loaded {
             self.backoffs.rest(number(index));
         }
@@ -239,10 +215,11 @@ impl GeneralChannel {
     }
 
     /// Asks the queues again that held packets back until now.
-    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, next_hops: NextHops<'_>) {
+    fn wake(&mut self, call: &mut Call<'_>) {
+        let now = call.now;
         while let Some(index) = self.edcafs.paused_queues.wake(now) {
             let index = index as usize;
-            if self.edcafs.contenders[index].task.is_none() && self.load(now, index, packets, dropped, next_hops) {
+            if self.edcafs.contenders[index].task.is_none() && self.load(index, call) {
                 self.request_access(now, index);
             }
         }
@@ -281,56 +258,65 @@ impl GeneralChannel {
     }
 
     /// Goes on at the time of [`GeneralChannel::next`], and says what was received.
-    pub fn advance(
-        &mut self,
-        now: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) -> MacEvent {
-        if let Some(event) = self.edcafs.due(now, retry_limit_drops) {
+    pub fn advance(&mut self, call: &mut Call<'_>) -> MacEvent {
+        let now = call.now;
+        if let Some(event) = self.edcafs.due(now, call.retry_limit_drops) {
             return event;
         }
         if now < self.next {
-            self.wake(now, packets, dropped, next_hops);
+            self.wake(call);
             return MacEvent::Nothing;
         }
         if self.tap.is_some() {
-            self.record(now, packets);
+            self.record(now, call.packets);
         }
         match self.phase {
-            Phase::Idle => self.start(now, packets, dropped, next_hops),
-            Phase::Gap => self.send(now, packets, dropped, next_hops),
+            Phase::Idle => self.start(call),
+            Phase::Gap => self.send(call),
             Phase::Data => {
-                let is_answered = self.receive(now, retry_limit_drops);
+                let is_answered = self.receive(now, call.retry_limit_drops);
                 if !is_answered {
-                    self.miss(now, packets, dropped, retry_limit_drops, next_hops);
+                    self.miss(call);
                 }
                 return self.edcafs.tell_next();
             }
             Phase::Response { lost: false } => {
                 self.account_response(now);
-                self.succeed(now, packets, dropped, retry_limit_drops, next_hops);
+                self.succeed(call);
             }
             Phase::Broadcast => {
                 let sender = self.senders[0];
                 let from = number(self.edcafs.station_of(sender));
                 let id = self.edcafs.contenders[sender].ppdu.first;
                 self.account_exchange(now);
-                self.succeed(now, packets, dropped, retry_limit_drops, next_hops);
+                self.succeed(call);
                 self.receivers.clear();
                 self.receivers.extend((0..number(self.edcafs.stations.len())).filter(|station| *station != from));
                 return MacEvent::Broadcast { from, id };
             }
-            Phase::Response { lost: true } => self.miss(now, packets, dropped, retry_limit_drops, next_hops),
+            Phase::Response { lost: true } => self.miss(call),
             Phase::CfEnd { more } => {
                 self.account_cf_end(now);
                 self.finish(now, more);
             }
-            Phase::Collision => self.resolve(now, packets, dropped, retry_limit_drops, next_hops),
+            Phase::Collision => self.resolve(call),
         }
         MacEvent::Nothing
+    }
+
+    /// Goes on at the time of [`GeneralChannel::next`], which is that of the call, and then on and on before `bound`,
+    /// until something was received or lost. Moves the call on, and returns how many steps were taken.
+    pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
+        let mut steps = 1;
+        loop {
+            let heard = self.advance(call);
+            let next = self.next();
+            if heard != MacEvent::Nothing || call.has_losses() || next >= bound || self.edcafs.has_exhausted() {
+                return (heard, steps);
+            }
+            call.now = next;
+            steps += 1;
+        }
     }
 
     /// Keeps records of frames and backoffs, or not.

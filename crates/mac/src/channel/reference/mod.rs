@@ -14,7 +14,7 @@
 
 mod bookkeeping;
 
-use wifair_packet::{NextHops, PacketId, Packets};
+use wifair_packet::PacketId;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use crate::category::{Category, First};
@@ -22,8 +22,8 @@ use crate::edcaf::{aifs, number};
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{Contention, Errors, Frame, frame_length};
 use crate::tap::Tap;
-use crate::{Access, AirTime, BROADCAST, Counters, Eifs, IdleAccess, MacEvent, StationSettings};
-use wifair_queue::{AirUse, Discipline, Dropped, Queue};
+use crate::{Access, AirTime, BROADCAST, Call, Counters, Eifs, IdleAccess, MacEvent, StationSettings};
+use wifair_queue::{AirUse, Discipline, Queue};
 
 /// A station whose packets are of two categories.
 #[derive(Clone, Debug)]
@@ -222,41 +222,28 @@ impl ReferenceChannel {
         timing.rts() + timing.sifs + timing.cts() + timing.sifs
     }
 
-    /// `station` gets a packet to send. `next_hops` tells to which station a packet goes next.
-    pub fn offer(
-        &mut self,
-        now: Time,
-        station: u32,
-        id: PacketId,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-    ) {
-        let packet = &packets[id];
-        let (to, ordinary) = (next_hops.of(packet), !self.goes_first.takes(packet));
+    /// `station` gets a packet to send.
+    pub fn offer(&mut self, station: u32, id: PacketId, call: &mut Call<'_>) {
+        let now = call.now;
+        let packet = &call.packets[id];
+        let (to, ordinary) = (call.next_hops.of(packet), !self.goes_first.takes(packet));
         let index = 2 * station as usize + usize::from(ordinary);
-        self.contenders[index].queue.enqueue(now, id, to, packets, dropped);
-        if self.contenders[index].frame.is_none() && self.load(now, index, packets, dropped, next_hops) {
+        self.contenders[index].queue.enqueue(now, id, to, call.packets, call.dropped);
+        if self.contenders[index].frame.is_none() && self.load(index, call) {
             self.request(now, index);
         }
     }
 
     /// Takes the next packet of a contender out of its queue, if there is one.
-    fn load(
-        &mut self,
-        now: Time,
-        index: usize,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-    ) -> bool {
+    fn load(&mut self, index: usize, call: &mut Call<'_>) -> bool {
+        let now = call.now;
         let station = index / 2;
         if self.air_use.is_wanted() {
             self.tell_air(now, index);
         }
-        let frame = self.contenders[index].queue.dequeue(now, packets, dropped).map(|id| {
-            let packet = &packets[id];
-            let to = next_hops.of(packet);
+        let frame = self.contenders[index].queue.dequeue(now, call.packets, call.dropped).map(|id| {
+            let packet = &call.packets[id];
+            let to = call.next_hops.of(packet);
             let length = frame_length(&self.access.timing, packet, self.nodes[station].routing_overhead);
             let rate_of = if station == self.ap as usize && to != BROADCAST { to as usize } else { station };
             let rate = if to == BROADCAST { self.access.broadcast_rate } else { self.nodes[rate_of].rate };
@@ -285,10 +272,11 @@ impl ReferenceChannel {
     }
 
     /// Asks the queues again that held packets back until now.
-    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, next_hops: NextHops<'_>) {
+    fn wake(&mut self, call: &mut Call<'_>) {
+        let now = call.now;
         while let Some(index) = self.paused_queues.wake(now) {
             let index = index as usize;
-            if self.contenders[index].frame.is_none() && self.load(now, index, packets, dropped, next_hops) {
+            if self.contenders[index].frame.is_none() && self.load(index, call) {
                 self.request(now, index);
             }
         }
@@ -327,20 +315,14 @@ impl ReferenceChannel {
     }
 
     /// Goes on at the time of [`ReferenceChannel::next`], and says what was received.
-    pub fn advance(
-        &mut self,
-        now: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) -> MacEvent {
+    pub fn advance(&mut self, call: &mut Call<'_>) -> MacEvent {
+        let now = call.now;
         if now < self.next {
-            self.wake(now, packets, dropped, next_hops);
+            self.wake(call);
             return MacEvent::Nothing;
         }
         if self.tap.is_some() {
-            self.record(now, packets);
+            self.record(now, call.packets);
         }
         match self.phase {
             Phase::Idle => self.start(now),
@@ -348,20 +330,20 @@ impl ReferenceChannel {
             Phase::Data { spoilt: false } => return self.receive(now),
             Phase::Ack { lost: false } => {
                 self.account_ack(now);
-                self.succeed(now, packets, dropped, next_hops);
+                self.succeed(call);
             }
             Phase::Broadcast => {
                 let (from, frame) = (self.senders[0] / 2, self.frame(self.senders[0]));
                 self.account_exchange(now, Duration::ZERO);
-                self.succeed(now, packets, dropped, next_hops);
+                self.succeed(call);
                 self.receivers.clear();
                 self.receivers.extend((0..self.nodes.len()).filter(|node| *node != from).map(number));
                 return MacEvent::Broadcast { from: number(from), id: frame.id };
             }
             Phase::Data { spoilt: true } | Phase::Ack { lost: true } => {
-                self.miss(now, packets, dropped, retry_limit_drops, next_hops);
+                self.miss(call);
             }
-            Phase::Collision => self.resolve(now, packets, dropped, retry_limit_drops, next_hops),
+            Phase::Collision => self.resolve(call),
         }
         MacEvent::Nothing
     }
@@ -475,13 +457,14 @@ impl ReferenceChannel {
 
     /// A frame is done: contention window and retries return to their start. Another follows at once if the TXOP lasts,
     /// otherwise a backoff, whether there is another frame or not (10.3.4.3).
-    fn succeed(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, next_hops: NextHops<'_>) {
+    fn succeed(&mut self, call: &mut Call<'_>) {
+        let now = call.now;
         let sender = self.senders[0];
         let done = self.frame(sender);
         self.counters[sender / 2].delivered += 1;
         self.in_a_row += 1;
         self.contenders[sender].contention.reset();
-        let more = self.load(now, sender, packets, dropped, next_hops);
+        let more = self.load(sender, call);
         if more && self.may_go_on(now, sender) {
             self.phase = Phase::Gap;
             self.next = now + self.access.timing.sifs;
@@ -527,14 +510,8 @@ impl ReferenceChannel {
     }
 
     /// No ACK comes: the data frame or its ACK was spoilt.
-    fn miss(
-        &mut self,
-        now: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) {
+    fn miss(&mut self, call: &mut Call<'_>) {
+        let now = call.now;
         let (sender, timing) = (self.senders[0], self.access.timing);
         let frame = self.frame(sender);
         self.counters[sender / 2].errors += 1;
@@ -548,19 +525,13 @@ impl ReferenceChannel {
             self.idle_from(now + timing.sifs + frame.ack);
             now
         };
-        self.fail(now, sender, false, ended, packets, dropped, retry_limit_drops, next_hops);
+        self.fail(sender, false, ended, call);
         self.reschedule();
     }
 
     /// The frames of a collision have ended, or an RTS got no answer.
-    fn resolve(
-        &mut self,
-        now: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) {
+    fn resolve(&mut self, call: &mut Call<'_>) {
+        let now = call.now;
         self.air.collision += now - self.accounted;
         self.accounted = now;
         let timing = self.access.timing;
@@ -581,16 +552,16 @@ impl ReferenceChannel {
             counters.collided += air;
             if frame.to == BROADCAST {
                 // Nobody answers a broadcast, so its sender does not know.
-                retry_limit_drops.push((number(sender / 2), frame.id));
+                call.retry_limit_drops.push((number(sender / 2), frame.id));
                 counters.delivered += 1;
                 let contender = &mut self.contenders[sender];
                 contender.contention.reset();
                 contender.from = now + nav + contender.aifs;
-                self.load(now, sender, packets, dropped, next_hops);
+                self.load(sender, call);
                 self.contenders[sender].draw();
             } else {
                 let by_rts = self.is_protected(&frame);
-                self.fail(now, sender, by_rts, self.began + air, packets, dropped, retry_limit_drops, next_hops);
+                self.fail(sender, by_rts, self.began + air, call);
                 let contender = &mut self.contenders[sender];
                 let expired = self.began + air + self.access.answer_timeout;
                 if self.access.eifs == Eifs::Nav {
@@ -605,17 +576,8 @@ impl ReferenceChannel {
     /// `sender`, whose frame ended at `ended`, got no answer; it contends again after its timeout, with the same frame
     /// or the next.
     #[allow(clippy::too_many_arguments)]
-    fn fail(
-        &mut self,
-        now: Time,
-        sender: usize,
-        by_rts: bool,
-        ended: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) {
+    fn fail(&mut self, sender: usize, by_rts: bool, ended: Time, call: &mut Call<'_>) {
+        let now = call.now;
         let frame = self.frame(sender);
         let expired = ended + self.access.answer_timeout;
         let contender = &mut self.contenders[sender];
@@ -626,9 +588,9 @@ impl ReferenceChannel {
         if contender.contention.fail(&self.access, by_rts || !self.access.protects(frame.length)) {
             self.counters[sender / 2].retry_limit_drops += 1;
             if !frame.received {
-                retry_limit_drops.push((number(sender / 2), frame.id));
+                call.retry_limit_drops.push((number(sender / 2), frame.id));
             }
-            self.load(now, sender, packets, dropped, next_hops);
+            self.load(sender, call);
         }
         self.contenders[sender].draw();
     }

@@ -41,7 +41,7 @@ mod rx_power;
 mod signal;
 mod threshold;
 
-use wifair_packet::{NextHops, PacketId, Packets};
+use wifair_packet::PacketId;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use self::air_accounting::AirAccounting;
@@ -59,9 +59,9 @@ use self::signal::Signals;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{AirTimes, Contention, Errors, Frame};
 use crate::tap::Tap;
-use crate::{Access, AirTime, BROADCAST, Counters, Eifs, MacEvent, Outages, StationSettings};
+use crate::{Access, AirTime, BROADCAST, Call, Counters, Eifs, MacEvent, Outages, StationSettings};
 use wifair_phy::Capture;
-use wifair_queue::{Discipline, Dropped, Gauge, Queue};
+use wifair_queue::{Discipline, Gauge, Queue};
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,22 +195,6 @@ pub struct SpatialChannel {
     cts: Duration,
     /// From the end of an RTS until its NAV may be forgotten (10.3.2.4).
     nav_reset: Duration,
-}
-
-/// What a call gets from the world and gives back.
-struct Call<'a> {
-    now: Time,
-    packets: &'a mut Packets,
-    dropped: &'a mut Dropped,
-    retry_limit_drops: &'a mut Vec<(u32, PacketId)>,
-    next_hops: NextHops<'a>,
-}
-
-impl Call<'_> {
-    /// Whether there is something to tell of packets that are lost.
-    fn has_losses(&self) -> bool {
-        !self.dropped.is_empty() || !self.retry_limit_drops.is_empty()
-    }
 }
 
 impl SpatialChannel {
@@ -462,31 +446,22 @@ impl SpatialChannel {
         accounting.air
     }
 
-    /// `station` gets a packet to send. `next_hops` tells to which station a packet goes next.
+    /// `station` gets a packet to send.
     #[inline]
-    pub fn offer(
-        &mut self,
-        now: Time,
-        station: u32,
-        id: PacketId,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-    ) {
+    pub fn offer(&mut self, station: u32, id: PacketId, call: &mut Call<'_>) {
         if self.edca.is_some() {
-            return self.offer_in(now, station, 0, id, packets, dropped, next_hops);
+            return self.offer_in(station, 0, id, call);
         }
-        let to = next_hops.of(&packets[id]);
-        self.queues[station as usize].enqueue(now, id, to, packets, dropped);
-        let mut call = Call { now, packets, dropped, retry_limit_drops: &mut vec![], next_hops };
-        if self.stations[station as usize].frame.is_none() && self.load(station, &mut call) {
+        let to = call.next_hops.of(&call.packets[id]);
+        self.queues[station as usize].enqueue(call.now, id, to, call.packets, call.dropped);
+        if self.stations[station as usize].frame.is_none() && self.load(station, call) {
             if self.exchange.is_some_and(|exchange| !exchange.is_answered_by(station)) {
                 self.split_exchange();
             }
-            self.request(now, station);
+            self.request(call.now, station);
             self.next = self.upcoming();
         } else if let Some(ap) = self.stations[station as usize].ap {
-            self.read_gauge(now, station, ap);
+            self.read_gauge(call.now, station, ap);
         }
     }
 
@@ -508,35 +483,18 @@ impl SpatialChannel {
     }
 
     /// Goes on at the time of [`SpatialChannel::next`], and says what was received.
-    pub fn advance(
-        &mut self,
-        now: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) -> MacEvent {
-        self.go_on(&mut { now }, now, packets, dropped, retry_limit_drops, next_hops).0
+    pub fn advance(&mut self, call: &mut Call<'_>) -> MacEvent {
+        self.advance_until(call.now, call).0
     }
 
-    /// Goes on at the time of [`SpatialChannel::next`], which is `now`, and then on and on before `bound`, until
-    /// something was received or lost. Moves `now`, and returns how many steps were taken.
-    pub fn go_on(
-        &mut self,
-        now: &mut Time,
-        bound: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) -> (MacEvent, u64) {
-        let mut call = Call { now: *now, packets, dropped, retry_limit_drops, next_hops };
+    /// Goes on at the time of [`SpatialChannel::next`], which is that of the call, and then on and on before `bound`,
+    /// until something was received or lost. Moves the call on, and returns how many steps were taken.
+    pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
         let mut steps = 0;
         loop {
-            let heard = self.step(bound, &mut call, &mut steps);
+            let heard = self.step(bound, call, &mut steps);
             let next = self.next();
             if heard != MacEvent::Nothing || next >= bound || !self.fast_paths || call.has_losses() {
-                *now = call.now;
                 return (heard, steps);
             }
             call.now = next;

@@ -5,15 +5,9 @@ use super::*;
 impl SharedChannel {
     /// A station that had nothing to send has got a packet.
     #[inline(never)]
-    pub(super) fn wake_up(
-        &mut self,
-        now: Time,
-        station: u32,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-    ) {
-        if self.load(now, station, packets, dropped, next_hops) {
+    pub(super) fn wake_up(&mut self, station: u32, call: &mut Call<'_>) {
+        let now = call.now;
+        if self.load(station, call) {
             self.request(now, station);
         }
     }

@@ -36,15 +36,8 @@ impl SharedChannel {
     }
 
     /// The frames of a collision have ended.
-    pub(super) fn resolve(
-        &mut self,
-        now: Time,
-        began: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) {
+    pub(super) fn resolve(&mut self, began: Time, call: &mut Call<'_>) {
+        let now = call.now;
         self.collision += now - began;
         let met = self.met();
         self.idle_from(now + if met { self.after_collision } else { self.access.timing.difs });
@@ -54,13 +47,13 @@ impl SharedChannel {
         };
         if !met {
             // An RTS without answer.
-            self.resolve_one(now, began, last, self.sender, packets, dropped, retry_limit_drops, next_hops);
+            self.resolve_one(began, last, self.sender, call);
         }
         for place in 0..self.senders.len() {
             let sender = self.senders[place];
             let state = &mut self.stations[sender as usize];
             if !state.is_simple || self.access.eifs == Eifs::Nav {
-                self.resolve_one(now, began, last, sender, packets, dropped, retry_limit_drops, next_hops);
+                self.resolve_one(began, last, sender, call);
                 continue;
             }
             let air = state.sent().air;
@@ -68,7 +61,7 @@ impl SharedChannel {
             state.counters.collided += air;
             let resumes = self.access.after_timeout(began + air, now);
             if state.contention.fail(&self.access, true) {
-                self.drop_at_retry_limit(now, sender, resumes, packets, dropped, retry_limit_drops, next_hops);
+                self.drop_at_retry_limit(sender, resumes, call);
             } else {
                 state.back_off(sender, resumes, self.origin, &mut self.slots, &mut self.off_grid);
             }
@@ -86,17 +79,8 @@ impl SharedChannel {
     /// The same for one of the senders, who may have sent an RTS or to all, under whatever rules of EIFS.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn resolve_one(
-        &mut self,
-        now: Time,
-        began: Time,
-        last: usize,
-        sender: u32,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) {
+    pub(super) fn resolve_one(&mut self, began: Time, last: usize, sender: u32, call: &mut Call<'_>) {
+        let now = call.now;
         let difs = self.access.timing.difs;
         let ended = began + self.opening(sender);
         let nav = self.access.nav_after_own(last > 1 || ended < now);
@@ -108,10 +92,10 @@ impl SharedChannel {
         state.counters.collided += ended - began;
         if to == BROADCAST {
             // Nobody answers a broadcast, so its sender does not know.
-            retry_limit_drops.push((sender, id));
+            call.retry_limit_drops.push((sender, id));
             state.counters.delivered += 1;
             state.contention.reset();
-            self.load(now, sender, packets, dropped, next_hops);
+            self.load(sender, call);
             self.back_off(sender, now + nav + difs);
             return;
         }
@@ -120,7 +104,7 @@ impl SharedChannel {
             _ => self.access.after_timeout(ended, now),
         };
         // An RTS, or a frame too short for one: the short count.
-        self.fail(now, sender, true, resumes, packets, dropped, retry_limit_drops, next_hops);
+        self.fail(sender, true, resumes, call);
     }
 
     /// The data frame ends and is received.
@@ -169,18 +153,13 @@ impl SharedChannel {
 
     /// The ACK ends and is received. Returns whether the sender has another frame and nothing else can have happened.
     #[inline(always)]
-    pub(super) fn finish(
-        &mut self,
-        now: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-    ) -> bool {
+    pub(super) fn finish(&mut self, call: &mut Call<'_>) -> bool {
+        let now = call.now;
         let sender = self.sender;
         let state = &mut self.stations[sender as usize];
         state.counters.control += state.sent().ack;
         if self.has_sequel || self.rounds_nav && !state.is_simple {
-            self.succeed(now, packets, dropped, next_hops);
+            self.succeed(call);
             return false;
         }
         state.counters.delivered += 1;
@@ -189,7 +168,7 @@ impl SharedChannel {
         state.backoff_end = self.slots.count() + slots;
         self.phase = Phase::Idle;
         self.origin = now + self.access.timing.difs;
-        let goes_on = self.fast_load(now, sender, packets, dropped, next_hops);
+        let goes_on = self.fast_load(sender, call);
         if goes_on {
             self.slots.insert(sender, slots);
         }
@@ -207,7 +186,8 @@ impl SharedChannel {
     /// another frame or not (10.3.4.3). Where the NAV of bystanders is rounded, sender and receiver, who have none, may
     /// resume before them.
     #[inline(never)]
-    pub(super) fn succeed(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, next_hops: NextHops<'_>) {
+    pub(super) fn succeed(&mut self, call: &mut Call<'_>) {
+        let now = call.now;
         let sender = self.sender;
         let resumes = now + self.access.timing.difs;
         let state = &mut self.stations[sender as usize];
@@ -221,7 +201,7 @@ impl SharedChannel {
         let unicast = frame.to != BROADCAST;
         let excess = if unicast { self.access.nav_excess(frame.ack, after_rts) } else { Duration::ZERO };
         self.idle_from(resumes + excess);
-        self.load(now, sender, packets, dropped, next_hops);
+        self.load(sender, call);
         self.back_off(sender, resumes);
         if excess > Duration::ZERO {
             self.nav = now + excess;
@@ -245,14 +225,8 @@ impl SharedChannel {
     }
 
     /// No ACK comes: the data frame or its ACK was spoilt.
-    pub(super) fn miss(
-        &mut self,
-        now: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) {
+    pub(super) fn miss(&mut self, call: &mut Call<'_>) {
+        let now = call.now;
         let sender = self.sender;
         let frame = self.stations[sender as usize].frame.expect("a sender has a frame");
         let (sifs, difs) = (self.access.timing.sifs, self.access.timing.difs);
@@ -268,35 +242,16 @@ impl SharedChannel {
             now
         };
         let resumes = self.access.after_timeout(ended, now);
-        self.fail(
-            now,
-            sender,
-            !self.access.protects(frame.length),
-            resumes,
-            packets,
-            dropped,
-            retry_limit_drops,
-            next_hops,
-        );
+        self.fail(sender, !self.access.protects(frame.length), resumes, call);
         self.reschedule();
     }
 
     /// `sender` got no answer; it contends again from `resumes` on, with the same frame or the next. `is_short`: its
     /// short count has one more.
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn fail(
-        &mut self,
-        now: Time,
-        sender: u32,
-        is_short: bool,
-        resumes: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) {
+    pub(super) fn fail(&mut self, sender: u32, is_short: bool, resumes: Time, call: &mut Call<'_>) {
         if self.stations[sender as usize].contention.fail(&self.access, is_short) {
-            self.drop_at_retry_limit(now, sender, resumes, packets, dropped, retry_limit_drops, next_hops);
+            self.drop_at_retry_limit(sender, resumes, call);
         } else {
             self.back_off(sender, resumes);
         }
@@ -305,22 +260,13 @@ impl SharedChannel {
     /// That was the last attempt; `sender` contends from `resumes` on with its next frame, if it has one.
     #[allow(clippy::too_many_arguments)]
     #[inline(never)]
-    pub(super) fn drop_at_retry_limit(
-        &mut self,
-        now: Time,
-        sender: u32,
-        resumes: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) {
+    pub(super) fn drop_at_retry_limit(&mut self, sender: u32, resumes: Time, call: &mut Call<'_>) {
         let state = &mut self.stations[sender as usize];
         state.counters.retry_limit_drops += 1;
         if let Some(Frame { id, received: false, .. }) = state.frame {
-            retry_limit_drops.push((sender, id));
+            call.retry_limit_drops.push((sender, id));
         }
-        self.load(now, sender, packets, dropped, next_hops);
+        self.load(sender, call);
         self.back_off(sender, resumes);
     }
 }

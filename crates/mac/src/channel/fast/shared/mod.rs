@@ -16,7 +16,7 @@
 //! - A sender that gave up a frame takes the next one out of its queue when the collision ends, not at the timeout.
 //! - A frame spoilt by an error probability sets the NAV of all but its receiver, as if they had read it.
 
-use wifair_packet::{Kind, NextHops, PacketId, Packets};
+use wifair_packet::{Kind, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 mod contention;
@@ -29,8 +29,8 @@ use crate::edcaf::EdcaSettings;
 use crate::fast::SaturatedSource;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{AirTimes, Contention, Errors, Frame, frame_length};
-use crate::{Access, AirTime, BROADCAST, Counters, Eifs, IdleAccess, MacEvent, StationSettings};
-use wifair_queue::{AirUse, Discipline, Dropped, Gauge, Queue};
+use crate::{Access, AirTime, BROADCAST, Call, Counters, Eifs, IdleAccess, MacEvent, StationSettings};
+use wifair_queue::{AirUse, Discipline, Gauge, Queue};
 
 #[derive(Clone, Debug)]
 struct Station {
@@ -326,25 +326,17 @@ impl SharedChannel {
         self.stations[station as usize].frame.filter(|frame| !frame.received).map(|frame| frame.id)
     }
 
-    /// `station` gets a packet to send. `next_hops` tells to which station a packet goes next. Returns whether
-    /// [`SharedChannel::next`] may have changed.
+    /// `station` gets a packet to send. Returns whether [`SharedChannel::next`] may have changed.
     #[inline]
-    pub fn offer(
-        &mut self,
-        now: Time,
-        station: u32,
-        id: PacketId,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-    ) -> bool {
+    pub fn offer(&mut self, station: u32, id: PacketId, call: &mut Call<'_>) -> bool {
+        let now = call.now;
         let state = &mut self.stations[station as usize];
         match &mut state.queue {
-            Queue::Fifo(fifo) => fifo.enqueue(now, id, 0, packets, dropped), // looks at nobody
-            other => other.enqueue(now, id, next_hops.of(&packets[id]), packets, dropped),
+            Queue::Fifo(fifo) => fifo.enqueue(now, id, 0, call.packets, call.dropped), // looks at nobody
+            other => other.enqueue(now, id, call.next_hops.of(&call.packets[id]), call.packets, call.dropped),
         }
         if state.frame.is_none() {
-            self.wake_up(now, station, packets, dropped, next_hops);
+            self.wake_up(station, call);
             return true;
         }
         if station == self.ap {
@@ -366,45 +358,33 @@ impl SharedChannel {
 
     /// Takes the next packet of `station` out of its queue, if there is one.
     #[inline(never)]
-    fn load(
-        &mut self,
-        now: Time,
-        station: u32,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-    ) -> bool {
+    fn load(&mut self, station: u32, call: &mut Call<'_>) -> bool {
+        let now = call.now;
         if self.air_use.is_wanted() {
             self.tell_air(now, station);
         }
-        self.fast_load(now, station, packets, dropped, next_hops)
+        self.fast_load(station, call)
     }
 
     /// The same where nobody wants to know about the air, for the one place where it is needed most.
     #[inline(always)]
-    fn fast_load(
-        &mut self,
-        now: Time,
-        station: u32,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-    ) -> bool {
+    fn fast_load(&mut self, station: u32, call: &mut Call<'_>) -> bool {
+        let now = call.now;
         let state = &mut self.stations[station as usize];
         if let Some(source) = &state.source
             && source.next <= now
         {
-            state.enqueue_arrivals(now + Duration::from_nanos(1), packets);
+            state.enqueue_arrivals(now + Duration::from_nanos(1), call.packets);
         }
         let taken = match &mut state.queue {
-            Queue::Fifo(fifo) => fifo.take(packets),
-            other => other.dequeue(now, packets, dropped).map(|id| (id, &packets[id])),
+            Queue::Fifo(fifo) => fifo.take(call.packets),
+            other => other.dequeue(now, call.packets, call.dropped).map(|id| (id, &call.packets[id])),
         };
         let Some((id, packet)) = taken else {
             self.fall_silent(now, station);
             return false;
         };
-        let to = next_hops.of(packet);
+        let to = call.next_hops.of(packet);
         let length = if packet.kind == Kind::Routing {
             frame_length(&self.access.timing, packet, Bytes(0))
         } else {
@@ -464,113 +444,90 @@ impl SharedChannel {
 
     /// Asks the queues again that held packets back until now.
     #[cold]
-    fn wake(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped, next_hops: NextHops<'_>) {
+    fn wake(&mut self, call: &mut Call<'_>) {
+        let now = call.now;
         while let Some(station) = self.paused_queues.wake(now) {
-            if self.stations[station as usize].frame.is_none() && self.load(now, station, packets, dropped, next_hops) {
+            if self.stations[station as usize].frame.is_none() && self.load(station, call) {
                 self.request(now, station);
             }
         }
     }
 
     /// Goes on at the time of [`SharedChannel::next`], and says what was received.
-    pub fn advance(
-        &mut self,
-        mut now: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) -> MacEvent {
-        self.go_on(&mut now, Time::ZERO, packets, dropped, retry_limit_drops, next_hops).0
+    pub fn advance(&mut self, call: &mut Call<'_>) -> MacEvent {
+        self.advance_until(Time::ZERO, call).0
     }
 
-    /// Goes on at the time of [`SharedChannel::next`], which is `now`, and then on and on before `bound`, until
-    /// something was received or lost, or the access point wants to know what came to it. Moves `now`, and returns how
-    /// many steps were taken.
+    /// Goes on at the time of [`SharedChannel::next`], which is that of the call, and then on and on before `bound`, until
+    /// something was received or lost, or the access point wants to know what came to it. Moves the call on, and
+    /// returns how many steps were taken.
     #[inline(always)]
-    pub fn go_on(
-        &mut self,
-        now: &mut Time,
-        bound: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) -> (MacEvent, u64) {
-        if *now < self.next {
-            self.wake(*now, packets, dropped, next_hops);
+    pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
+        if call.now < self.next {
+            self.wake(call);
             return (MacEvent::Nothing, 1);
         }
-        let mut at = *now;
         let mut steps = 1;
         let mut bound = bound.min(self.paused_queues.next());
         // The usual phases stand in the order in which they follow each other.
         let heard = loop {
             if self.phase == Phase::Ack {
-                if self.arrivals_until < at && self.sender == self.ap {
+                if self.arrivals_until < call.now && self.sender == self.ap {
                     steps -= 1;
                     break MacEvent::NeedsArrivals;
                 }
-                let goes_on = self.finish(at, packets, dropped, next_hops);
+                let goes_on = self.finish(call);
                 if !goes_on {
                     bound = bound.min(self.paused_queues.next());
                 }
-                if self.next >= bound || !dropped.is_empty() || (!goes_on && !self.exhausted.is_empty()) {
+                if self.next >= bound || !call.dropped.is_empty() || (!goes_on && !self.exhausted.is_empty()) {
                     break MacEvent::Nothing;
                 }
-                at = self.next;
+                call.now = self.next;
                 steps += 1;
             }
             if self.phase == Phase::Idle {
-                self.start(at);
+                self.start(call.now);
                 if self.next >= bound {
                     break MacEvent::Nothing;
                 }
-                at = self.next;
+                call.now = self.next;
                 steps += 1;
             }
             if self.phase == Phase::Data {
-                break self.receive(at);
+                break self.receive(call.now);
             }
-            if self.arrivals_until < at && self.is_ap_on_air() {
+            if self.arrivals_until < call.now && self.is_ap_on_air() {
                 steps -= 1;
                 break MacEvent::NeedsArrivals;
             }
-            let broadcast = self.general_advance(at, packets, dropped, retry_limit_drops, next_hops);
+            let broadcast = self.general_advance(call);
             bound = bound.min(self.paused_queues.next());
             if let Some(id) = broadcast {
                 break MacEvent::Broadcast { from: self.sender, id };
             }
-            let is_news = !dropped.is_empty() || !retry_limit_drops.is_empty() || !self.exhausted.is_empty();
+            let is_news = !call.dropped.is_empty() || !call.retry_limit_drops.is_empty() || !self.exhausted.is_empty();
             if is_news || self.next >= bound {
                 break MacEvent::Nothing;
             }
-            at = self.next;
+            call.now = self.next;
             steps += 1;
         };
-        *now = at;
         (heard, steps)
     }
 
     /// What is not a part of a frame that is received and acknowledged. Returns the broadcast that was received, if one
     /// was.
     #[inline(never)]
-    fn general_advance(
-        &mut self,
-        now: Time,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        retry_limit_drops: &mut Vec<(u32, PacketId)>,
-        next_hops: NextHops<'_>,
-    ) -> Option<PacketId> {
+    fn general_advance(&mut self, call: &mut Call<'_>) -> Option<PacketId> {
         match self.phase {
-            Phase::Collision { began } => self.resolve(now, began, packets, dropped, retry_limit_drops, next_hops),
-            Phase::Spoilt | Phase::LostAck => self.miss(now, packets, dropped, retry_limit_drops, next_hops),
+            Phase::Collision { began } => self.resolve(began, call),
+            Phase::Spoilt | Phase::LostAck => self.miss(call),
             Phase::Broadcast => {
                 let from = self.sender;
                 let id = self.stations[from as usize].sent().id;
                 self.account_exchange(from, false);
-                self.succeed(now, packets, dropped, next_hops);
+                self.succeed(call);
                 self.receivers.clear();
                 self.receivers.extend((0..).take(self.stations.len()).filter(|station| *station != from));
                 return Some(id);

@@ -8,7 +8,7 @@ mod aggregate_reception;
 mod backoff;
 mod exchange;
 
-use wifair_packet::{NextHops, PacketId, Packets};
+use wifair_packet::PacketId;
 use wifair_units::Time;
 
 use self::aggregate_reception::AggregateReception;
@@ -17,7 +17,6 @@ use super::{Call, RadioLinks, SpatialChannel};
 use crate::category::Category;
 use crate::edcaf::{EdcaSettings, Edcafs};
 use crate::{Counters, IdleAccess, MacEvent, StationSettings};
-use wifair_queue::Dropped;
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
@@ -129,23 +128,14 @@ impl SpatialChannel {
     }
 
     /// `station` gets a packet to send; `category` is the place of its category where its kind does not decide.
-    /// `next_hops` tells to which station a packet goes next.
     ///
     /// # Panics
     /// If the stations have no categories.
-    #[allow(clippy::too_many_arguments)]
-    pub fn offer_in(
-        &mut self,
-        now: Time,
-        station: u32,
-        category: usize,
-        id: PacketId,
-        packets: &mut Packets,
-        dropped: &mut Dropped,
-        next_hops: NextHops<'_>,
-    ) {
+    pub fn offer_in(&mut self, station: u32, category: usize, id: PacketId, call: &mut Call<'_>) {
+        let now = call.now;
         let edcafs = &mut self.categories().edcafs;
-        let (index, _, is_loaded) = edcafs.enqueue(now, station, category, id, packets, dropped, next_hops);
+        let (index, _, is_loaded) =
+            edcafs.enqueue(now, station, category, id, call.packets, call.dropped, call.next_hops);
         edcafs.after_offer(now, station);
         if is_loaded {
             self.request_in(now, index);
