@@ -1,22 +1,121 @@
 //! Frames and their answers.
 
+use wifair_packet::PacketId;
 use wifair_phy::OutageProcess;
-use wifair_units::{Duration, Time};
+use wifair_units::{BitRate, Duration, Time};
 
 use super::air_accounting::disturb;
 use super::backoff_timers::Act;
 use super::bitset::place;
 use super::{Call, Kind, SpatialChannel, Stage, Transmission};
-use crate::{BROADCAST, MacEvent};
+use crate::station::Contention;
+use crate::{BROADCAST, Counters, MacEvent};
 
 impl SpatialChannel {
     /// All who are due begin to send. Data that meet no other frame have ended, too, if that is before `bound`: the call
     /// is moved on to their end.
     pub(super) fn begin(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
+        let now = call.now;
         self.starters.clear();
-        self.backoff_timers.take(call.now, &mut self.starters);
-        self.accounting.account(call.now, &mut self.transmissions);
-        if self.edca.is_some() { self.begin_categories(call) } else { self.begin_dcf(bound, call) }
+        self.backoff_timers.take(now, &mut self.starters);
+        self.accounting.account(now, &mut self.transmissions);
+        let mut opened = None;
+        if self.allows_atomic
+            && let [sender] = self.starters[..]
+        {
+            let kind = self.take_turn(now, sender, call);
+            if kind == Kind::Data && self.begins_exchange(now, sender) {
+                return self.leap_to_data_end(bound, call);
+            }
+            opened = Some(kind);
+        }
+        let starters = std::mem::take(&mut self.starters);
+        for &sender in &starters {
+            self.turn_to_transmission(sender);
+        }
+        for &sender in &starters {
+            let kind = opened.unwrap_or_else(|| self.take_turn(now, sender, call));
+            let transmission = self.compose(now, sender, kind);
+            self.send(sender, transmission);
+            if kind == Kind::Data {
+                self.watch_for(now, sender, transmission.to);
+            }
+        }
+        for &sender in &starters {
+            self.look_at_start(sender);
+        }
+        self.starters = starters;
+        self.watch_receptions(now);
+        MacEvent::Nothing
+    }
+
+    /// Which frame `sender` sends that begins at `now`.
+    #[inline(always)]
+    fn take_turn(&mut self, now: Time, sender: u32, call: &mut Call<'_>) -> Kind {
+        match std::mem::replace(&mut self.stations[sender as usize].stage, Stage::Sends) {
+            Stage::Due(kind) => kind,
+            Stage::Rest if self.edca.is_none() => self.open_dcf(now, sender),
+            Stage::Rest => {
+                self.win(now, sender);
+                self.open_in(now, sender, call)
+            }
+            Stage::Continues => self.open_in(now, sender, call),
+            stage => unreachable!("a station that begins to send contends or answers, and is not {stage:?}"),
+        }
+    }
+
+    /// The receiver of what `initiator` sends, the air time of its data or request, and that of the answer.
+    #[inline]
+    fn exchange_of(&self, initiator: u32) -> (u32, Duration, Duration) {
+        if let Some(edca) = &self.edca {
+            let ppdu = edca.ppdu_of(initiator);
+            return (ppdu.to, ppdu.air, ppdu.response);
+        }
+        let frame = self.stations[initiator as usize].frame.as_ref().expect("a sender has a frame");
+        (frame.to, frame.air, frame.ack)
+    }
+
+    /// What `sender` sends that begins at `now`.
+    pub(super) fn compose(&self, now: Time, sender: u32, kind: Kind) -> Transmission {
+        let timing = &self.access.timing;
+        let is_answer = matches!(kind, Kind::Cts | Kind::Ack | Kind::BlockAck);
+        let initiator = if is_answer { self.stations[sender as usize].peer } else { sender };
+        let (receiver, data, response) = self.exchange_of(initiator);
+        let after_data = if receiver == BROADCAST { Duration::ZERO } else { timing.sifs + response };
+        let (to, rate, air, reserves) = match kind {
+            Kind::CtsToSelf => {
+                let rate = self.access.protection.expect("frames are protected");
+                (sender, rate, timing.frame(timing.sizes.cts, rate), timing.sifs + data + after_data)
+            }
+            Kind::Rts => {
+                (receiver, self.guard_rate, self.rts, timing.sifs + self.cts + timing.sifs + data + after_data)
+            }
+            Kind::Data | Kind::BlockAckReq => (receiver, self.rate_of(initiator, kind), data, after_data),
+            Kind::Cts => (initiator, self.guard_rate, self.cts, Duration::ZERO),
+            Kind::Ack | Kind::BlockAck => (initiator, self.rate_of(initiator, kind), response, Duration::ZERO),
+        };
+        let end = now + air;
+        // A CTS announces what the RTS did.
+        let nav = match kind {
+            Kind::Cts => self.transmissions[to as usize].nav,
+            _ => end + self.access.round_nav(reserves),
+        };
+        Transmission { kind, to, rate, start: now, end, nav, readers: 0, met: false, alone: Duration::ZERO }
+    }
+
+    /// Rate of the data or request that `initiator` sends, or of the answer to that.
+    fn rate_of(&self, initiator: u32, kind: Kind) -> BitRate {
+        if let Some(edca) = &self.edca {
+            return edca.rate_of(initiator, kind);
+        }
+        let rate = self.stations[initiator as usize].frame.as_ref().expect("a sender has a frame").rate;
+        if kind == Kind::Data { rate } else { self.access.timing.answer_rate(rate) }
+    }
+
+    /// What a station has done so far, to be changed.
+    pub(super) fn counters_mut(&mut self, station: u32) -> &mut Counters {
+        let counters = self.edca.as_mut().map_or(&mut self.counters, |edca| &mut edca.edcafs.counters);
+        &mut counters[station as usize]
     }
 
     /// `sender` is about to send, and hears nothing meanwhile.
@@ -105,10 +204,20 @@ impl SpatialChannel {
         if self.tap.is_some() {
             self.record_frame(sender, &transmission, fate.sensed, read, call.packets);
         }
-        let heard = match self.edca {
-            Some(_) => self.end_in(sender, &transmission, read, call),
-            None => self.end_dcf(sender, &transmission, read, call),
+        let heard = match transmission.kind {
+            Kind::CtsToSelf => {
+                self.counters_mut(sender).control += transmission.end - transmission.start;
+                self.plan(now, sender, Kind::Data, sender);
+                MacEvent::Nothing
+            }
+            Kind::Rts => self.end_of_rts(now, sender, &transmission, read, call),
+            Kind::Cts | Kind::Ack | Kind::BlockAck => self.end_of_answer(now, sender, &transmission, read, call),
+            Kind::Data if self.edca.is_none() => self.end_of_data(now, sender, &transmission, read, call),
+            Kind::Data | Kind::BlockAckReq => self.end_of_ppdu(now, sender, &transmission, read, call),
         };
+        if let Some(edca) = &mut self.edca {
+            edca.reserve(sender, transmission.nav);
+        }
         if transmission.to != BROADCAST && (fate.sensed || self.backoffs[transmission.to as usize].resumes_when_idle) {
             self.resume(now, transmission.to);
         }
@@ -144,7 +253,7 @@ impl SpatialChannel {
         }
     }
 
-    pub(super) fn end_of_rts(
+    fn end_of_rts(
         &mut self,
         now: Time,
         sender: u32,
@@ -157,6 +266,56 @@ impl SpatialChannel {
         let answers = read && (now >= nav || self.is_of_own_txop(sender, nav));
         self.answer(now, sender, transmission, answers.then_some(Kind::Cts), call);
         MacEvent::Nothing
+    }
+
+    /// A CTS, an ACK or a block ACK ends.
+    fn end_of_answer(
+        &mut self,
+        now: Time,
+        sender: u32,
+        transmission: &Transmission,
+        read: bool,
+        call: &mut Call<'_>,
+    ) -> MacEvent {
+        self.stations[sender as usize].stage = Stage::Rest;
+        self.backoffs[sender as usize].engaged = false;
+        let to = transmission.to;
+        if transmission.kind != Kind::Cts {
+            self.counters_mut(to).control += transmission.end - transmission.start;
+        } else if self.eifs_is_nav {
+            // ns-2 awaits the data that it has admitted, also where these do not come.
+            let (_, data, _) = self.exchange_of(to);
+            self.backoffs[sender as usize].set_nav(now + self.access.timing.sifs + data, Time::NEVER);
+        }
+        if let Some(edca) = self.edca.as_mut().filter(|_| transmission.kind == Kind::BlockAck) {
+            edca.count_block_ack(to, read);
+        }
+        self.resume(now, sender);
+        if !read {
+            self.stations[to as usize].stage = Stage::Failed { met: transmission.met };
+            self.backoffs[to as usize].resumes_when_idle = true;
+        } else if transmission.kind == Kind::Cts {
+            self.contention_mut(to).clear();
+            self.plan(now, to, Kind::Data, sender);
+        } else {
+            self.succeed(to, true, call);
+        }
+        MacEvent::Nothing
+    }
+
+    /// Windows and retries of what a station sends.
+    fn contention_mut(&mut self, station: u32) -> &mut Contention {
+        match &mut self.edca {
+            Some(edca) => edca.contention_of(station),
+            None => &mut self.stations[station as usize].contention,
+        }
+    }
+
+    /// A broadcast of `sender` has ended.
+    pub(super) fn end_broadcast(&mut self, now: Time, sender: u32) {
+        self.stations[sender as usize].stage = Stage::Sent;
+        self.backoffs[sender as usize].resumes_when_idle = true;
+        self.resume(now, sender);
     }
 
     /// The receiver of a frame answers it, or not, and the sender waits for that.
@@ -199,8 +358,62 @@ impl SpatialChannel {
         }
     }
 
+    /// An exchange of `station` is done; `holds`: it has had the channel for itself until now.
+    fn succeed(&mut self, station: u32, holds: bool, call: &mut Call<'_>) {
+        if self.edca.is_some() { self.succeed_in(station, holds, call) } else { self.succeed_dcf(station, call) }
+    }
+
     /// The channel is idle after an exchange of `station` that brought no answer, or none was due.
     fn conclude(&mut self, station: u32, call: &mut Call<'_>) {
-        if self.edca.is_some() { self.conclude_in(station, call) } else { self.conclude_dcf(station, call) }
+        let now = call.now;
+        let Transmission { kind, met, end, .. } = self.transmissions[station as usize];
+        let (_, air, _) = self.exchange_of(station);
+        let by_rts = kind == Kind::Rts;
+        let lost = if by_rts { self.rts } else { air };
+        self.backoffs[station as usize].resumes_when_idle = false;
+        let counters = self.counters_mut(station);
+        if met || by_rts {
+            counters.collided += lost;
+        }
+        let mut timeout = None;
+        match self.stations[station as usize].stage {
+            Stage::Sent => {
+                self.counters_mut(station).collisions += u64::from(met);
+                call.retry_limit_drops.extend(self.unread(station).map(|id| (station, id)));
+                self.succeed(station, !met && end == now, call);
+                if self.backoffs[station as usize].engaged {
+                    return; // the TXOP goes on
+                }
+            }
+            Stage::Failed { met } => {
+                let counters = self.counters_mut(station);
+                *(if met { &mut counters.collisions } else { &mut counters.errors }) += 1;
+                if let Some(rates) = self.rates.as_mut().filter(|_| !by_rts) {
+                    rates.report(now, station, false);
+                }
+                self.stations[station as usize].stage = Stage::Rest;
+                if self.edca.is_some() {
+                    self.fail_in(station, by_rts, call)
+                } else {
+                    self.fail_dcf(station, by_rts, call)
+                }
+                timeout = Some(end + self.access.answer_timeout);
+            }
+            stage => unreachable!("an exchange that is over has failed or was a broadcast, not {stage:?}"),
+        }
+        if self.edca.is_some() {
+            self.resume_in(now, station, timeout);
+        } else {
+            self.resume_dcf(now, station, timeout);
+        }
+    }
+
+    /// The packet that `station` has sent, if nobody has received it.
+    fn unread(&self, station: u32) -> Option<PacketId> {
+        if let Some(edca) = &self.edca {
+            let ppdu = edca.ppdu_of(station);
+            return (!ppdu.is_read()).then_some(ppdu.first);
+        }
+        self.stations[station as usize].frame.filter(|frame| !frame.received).map(|frame| frame.id)
     }
 }

@@ -10,39 +10,8 @@ use crate::exchange::Step;
 use crate::{BROADCAST, MacEvent};
 
 impl SpatialChannel {
-    /// All who are due begin to send.
-    pub(in crate::channel::spatial) fn begin_categories(&mut self, call: &mut Call<'_>) -> MacEvent {
-        let now = call.now;
-        let starters = std::mem::take(&mut self.starters);
-        for &sender in &starters {
-            self.turn_to_transmission(sender);
-        }
-        for &sender in &starters {
-            let kind = match std::mem::replace(&mut self.stations[sender as usize].stage, Stage::Sends) {
-                Stage::Due(kind) => kind,
-                Stage::Continues => self.open_in(now, sender, call),
-                Stage::Rest => {
-                    self.win(now, sender);
-                    self.open_in(now, sender, call)
-                }
-                stage => unreachable!("a station that begins to send contends or answers, and is not {stage:?}"),
-            };
-            let transmission = self.compose_in(now, sender, kind);
-            self.send(sender, transmission);
-            if kind == Kind::Data {
-                self.watch_for(now, sender, transmission.to);
-            }
-        }
-        for &sender in &starters {
-            self.look_at_start(sender);
-        }
-        self.starters = starters;
-        self.watch_receptions(now);
-        MacEvent::Nothing
-    }
-
     /// A backoff of `sender` has ended: the first of its categories that may send does (10.22.2.4).
-    fn win(&mut self, now: Time, sender: u32) {
+    pub(in crate::channel::spatial) fn win(&mut self, now: Time, sender: u32) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let backoff = &mut self.backoffs[sender as usize];
         let base = backoff.from();
@@ -77,7 +46,7 @@ impl SpatialChannel {
     }
 
     /// `sender` opens an exchange: with which frame.
-    fn open_in(&mut self, now: Time, sender: u32, call: &mut Call<'_>) -> Kind {
+    pub(in crate::channel::spatial) fn open_in(&mut self, now: Time, sender: u32, call: &mut Call<'_>) -> Kind {
         let edca = self.edca.as_deref_mut().expect("the stations have categories");
         let index = edca.current[sender as usize];
         edca.edcafs.counters[sender as usize].attempts += 1;
@@ -102,46 +71,11 @@ impl SpatialChannel {
         }
     }
 
-    /// What `sender` sends that begins at `now`.
-    fn compose_in(&self, now: Time, sender: u32, kind: Kind) -> Transmission {
-        let edca = self.edca.as_deref().expect("the stations have categories");
-        let timing = &self.access.timing;
-        let is_answer = matches!(kind, Kind::Cts | Kind::Ack | Kind::BlockAck);
-        let initiator = if is_answer { self.stations[sender as usize].peer } else { sender };
-        let ppdu = &edca.edcafs.contenders[edca.current[initiator as usize]].ppdu;
-        let after_data = if ppdu.to == BROADCAST { Duration::ZERO } else { timing.sifs + ppdu.response };
-        let control_rate = |to| edca.edcafs.control_rate(initiator as usize, to);
-        let (to, rate, air, reserves) = match kind {
-            Kind::CtsToSelf => {
-                let rate = self.access.protection.expect("frames are protected");
-                (sender, rate, timing.frame(timing.sizes.cts, rate), timing.sifs + ppdu.air + after_data)
-            }
-            Kind::Rts => {
-                let reserves = timing.sifs + self.cts + timing.sifs + ppdu.air + after_data;
-                (ppdu.to, self.guard_rate, self.rts, reserves)
-            }
-            Kind::Data => (ppdu.to, edca.edcafs.data_rate(sender as usize, ppdu), ppdu.air, after_data),
-            Kind::BlockAckReq => (ppdu.to, control_rate(ppdu.to), ppdu.air, after_data),
-            Kind::Cts => (initiator, self.guard_rate, self.cts, Duration::ZERO),
-            Kind::Ack | Kind::BlockAck => {
-                let rate = edca.edcafs.response_rate(edca.current[initiator as usize]);
-                (initiator, rate, ppdu.response, Duration::ZERO)
-            }
-        };
-        let end = now + air;
-        // A CTS announces what the RTS did.
-        let nav = match kind {
-            Kind::Cts => self.transmissions[to as usize].nav,
-            _ => end + self.access.round_nav(reserves),
-        };
-        Transmission { kind, to, rate, start: now, end, nav, readers: 0, met: false, alone: Duration::ZERO }
-    }
-
     /// Watches what becomes of the PPDU of `sender` at `to`, if it has several MPDUs.
-    fn watch_for(&mut self, now: Time, sender: u32, to: u32) {
-        let edca = self.categories();
-        let ppdu = &edca.edcafs.contenders[edca.current[sender as usize]].ppdu;
-        if ppdu.is_aggregate() {
+    #[inline]
+    pub(in crate::channel::spatial) fn watch_for(&mut self, now: Time, sender: u32, to: u32) {
+        let Some(edca) = self.edca.as_deref_mut() else { return };
+        if edca.ppdu_of(sender).is_aggregate() {
             edca.receptions.push(AggregateReception::new(now, sender, to));
         }
     }
@@ -192,36 +126,11 @@ impl SpatialChannel {
     /// The part of the time in which the PPDU of `sender` was alone on the air that its spoilt MPDUs took.
     pub(in crate::channel::spatial) fn spoilt_part(&self, sender: u32, alone: Duration) -> Duration {
         let Some(edca) = &self.edca else { return Duration::ZERO };
-        let ppdu = &edca.edcafs.contenders[edca.current[sender as usize]].ppdu;
-        ppdu.spoilt_part(alone)
+        edca.ppdu_of(sender).spoilt_part(alone)
     }
 
-    /// A frame of `sender` has ended.
-    pub(in crate::channel::spatial) fn end_in(
-        &mut self,
-        sender: u32,
-        transmission: &Transmission,
-        read: bool,
-        call: &mut Call<'_>,
-    ) -> MacEvent {
-        let now = call.now;
-        let heard = match transmission.kind {
-            Kind::CtsToSelf => {
-                let air = transmission.end - transmission.start;
-                self.categories().edcafs.counters[sender as usize].control += air;
-                self.plan(now, sender, Kind::Data, sender);
-                MacEvent::Nothing
-            }
-            Kind::Rts => self.end_of_rts(now, sender, transmission, read, call),
-            Kind::Cts | Kind::Ack | Kind::BlockAck => self.end_of_answer_in(now, sender, transmission, read, call),
-            Kind::Data | Kind::BlockAckReq => self.end_of_ppdu(now, sender, transmission, read, call),
-        };
-        let nav = &mut self.categories().txop_nav[sender as usize];
-        *nav = transmission.nav.max(*nav);
-        heard
-    }
-
-    fn end_of_ppdu(
+    /// Data or a request of `sender` end.
+    pub(in crate::channel::spatial) fn end_of_ppdu(
         &mut self,
         now: Time,
         sender: u32,
@@ -250,9 +159,7 @@ impl SpatialChannel {
         }
         let (id, answer) = (ppdu.first, if ppdu.has(Step::BlockAck) { Kind::BlockAck } else { Kind::Ack });
         if transmission.to == BROADCAST {
-            self.stations[sender as usize].stage = Stage::Sent;
-            self.backoffs[sender as usize].resumes_when_idle = true;
-            self.resume(now, sender);
+            self.end_broadcast(now, sender);
             if !read {
                 return MacEvent::Nothing;
             }
@@ -266,51 +173,9 @@ impl SpatialChannel {
         if read { self.categories().edcafs.tell_next() } else { MacEvent::Nothing }
     }
 
-    /// A CTS, an ACK or a block ACK ends.
-    fn end_of_answer_in(
-        &mut self,
-        now: Time,
-        sender: u32,
-        transmission: &Transmission,
-        read: bool,
-        call: &mut Call<'_>,
-    ) -> MacEvent {
-        self.stations[sender as usize].stage = Stage::Rest;
-        self.backoffs[sender as usize].engaged = false;
-        let (to, is_cts) = (transmission.to, transmission.kind == Kind::Cts);
-        let edca = self.categories();
-        let index = edca.current[to as usize];
-        let contender = &mut edca.edcafs.contenders[index];
-        let data_air = contender.ppdu.air;
-        if transmission.kind == Kind::BlockAck {
-            contender.counters.block_acks += 1;
-            contender.counters.block_acks_lost += u64::from(!read);
-        }
-        if !is_cts {
-            edca.edcafs.counters[to as usize].control += transmission.end - transmission.start;
-        } else if read {
-            contender.contention.clear();
-        }
-        if self.eifs_is_nav && is_cts {
-            // ns-2 awaits the data that it has admitted, also where these do not come.
-            let until = now + self.access.timing.sifs + data_air;
-            self.backoffs[sender as usize].set_nav(until, Time::NEVER);
-        }
-        self.resume(now, sender);
-        if !read {
-            self.stations[to as usize].stage = Stage::Failed { met: transmission.met };
-            self.backoffs[to as usize].resumes_when_idle = true;
-        } else if is_cts {
-            self.plan(now, to, Kind::Data, sender);
-        } else {
-            self.succeed_in(to, true, call);
-        }
-        MacEvent::Nothing
-    }
-
     /// An exchange of `station` is done. Another follows SIFS after it if the TXOP lasts, otherwise a backoff, whether
     /// there is more to send or not; `holds`: the station has had the channel for itself until now.
-    fn succeed_in(&mut self, station: u32, holds: bool, call: &mut Call<'_>) {
+    pub(in crate::channel::spatial) fn succeed_in(&mut self, station: u32, holds: bool, call: &mut Call<'_>) {
         let now = call.now;
         if let Some(rates) = &mut self.rates {
             rates.report(now, station, true);
@@ -341,68 +206,29 @@ impl SpatialChannel {
         backoff.contends = edca.contends(station);
     }
 
-    /// The channel is idle after an exchange of `station` that brought no answer, or none was due.
-    pub(in crate::channel::spatial) fn conclude_in(&mut self, station: u32, call: &mut Call<'_>) {
-        let now = call.now;
-        let transmission = self.transmissions[station as usize];
-        let stage = self.stations[station as usize].stage;
-        self.backoffs[station as usize].resumes_when_idle = false;
-        let rts = self.rts;
+    /// An exchange of `station` got no answer; `by_rts`: its RTS did not.
+    pub(in crate::channel::spatial) fn fail_in(&mut self, station: u32, by_rts: bool, call: &mut Call<'_>) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let index = edca.current[station as usize];
-        let counters = &mut edca.edcafs.counters[station as usize];
-        let ppdu = &edca.edcafs.contenders[index].ppdu;
-        let mut timeout = None;
-        match stage {
-            Stage::Sent => {
-                if transmission.met {
-                    counters.collisions += 1;
-                    counters.collided += ppdu.air;
-                }
-                if !ppdu.is_read() {
-                    call.retry_limit_drops.push((station, ppdu.first));
-                }
-                let holds = !transmission.met && transmission.end == now;
-                self.succeed_in(station, holds, call);
-                if self.backoffs[station as usize].engaged {
-                    return; // the TXOP goes on
-                }
-            }
-            Stage::Failed { met } => {
-                let by_rts = transmission.kind == Kind::Rts;
-                if met {
-                    counters.collisions += 1;
-                } else {
-                    counters.errors += 1;
-                }
-                if by_rts {
-                    counters.collided += rts;
-                } else if transmission.met {
-                    counters.collided += ppdu.air;
-                }
-                if let Some(rates) = self.rates.as_mut().filter(|_| !by_rts) {
-                    rates.report(now, station, false);
-                }
-                let Call { packets, dropped, retry_limit_drops, next_hops, .. } = call;
-                let more = edca.edcafs.fail(now, index, by_rts, packets, dropped, retry_limit_drops, *next_hops);
-                timeout = Some(transmission.end + self.access.answer_timeout);
-                self.stations[station as usize].stage = Stage::Rest;
-                self.start_backoff(station, index, more);
-            }
-            stage => unreachable!("an exchange that is over has failed or was a broadcast, not {stage:?}"),
-        }
+        let Call { packets, dropped, retry_limit_drops, next_hops, .. } = call;
+        let more = edca.edcafs.fail(call.now, index, by_rts, packets, dropped, retry_limit_drops, *next_hops);
+        self.start_backoff(station, index, more);
+    }
+
+    /// `station` contends again after its exchange; `timeout`: when it knew that no answer came.
+    pub(in crate::channel::spatial) fn resume_in(&mut self, now: Time, station: u32, timeout: Option<Time>) {
         let eifs_pending = self.signals.eifs_pending.has(station);
-        let backoff = &mut self.backoffs[station as usize];
-        backoff.fall_idle(now, eifs_pending, &self.intervals);
+        self.backoffs[station as usize].fall_idle(now, eifs_pending, &self.intervals);
         if let Some(timeout) = timeout {
-            self.resume_after_timeout(now, station, index, timeout);
+            self.resume_after_timeout(now, station, timeout);
         }
         self.set_timer(station);
     }
 
     /// The category of `station` whose exchange failed counts slots after its timeout, not before.
-    fn resume_after_timeout(&mut self, now: Time, station: u32, index: usize, timeout: Time) {
+    fn resume_after_timeout(&mut self, now: Time, station: u32, timeout: Time) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
+        let index = edca.current[station as usize];
         let backoff = &self.backoffs[station as usize];
         let difs = self.intervals.difs;
         let aifs = edca.edcafs.contenders[index].aifs;

@@ -9,13 +9,14 @@ mod backoff;
 mod exchange;
 
 use wifair_packet::PacketId;
-use wifair_units::Time;
+use wifair_units::{BitRate, Time};
 
 use self::aggregate_reception::AggregateReception;
 use self::backoff::CategoryBackoff;
-use super::{Call, RadioLinks, SpatialChannel};
+use super::{Call, Kind, RadioLinks, SpatialChannel};
 use crate::category::Category;
-use crate::edcaf::{EdcaSettings, Edcafs};
+use crate::edcaf::{EdcaSettings, Edcafs, Ppdu};
+use crate::station::Contention;
 use crate::{Counters, IdleAccess, MacEvent, StationSettings};
 
 /// See the [module](self).
@@ -36,6 +37,40 @@ impl SpatialEdca {
     /// The category of a station that sends, or sent last.
     pub fn current_of(&self, station: u32) -> usize {
         self.current[station as usize]
+    }
+
+    /// What that category sends, or sent last.
+    #[inline]
+    pub fn ppdu_of(&self, station: u32) -> &Ppdu {
+        &self.edcafs.contenders[self.current_of(station)].ppdu
+    }
+
+    /// Its windows and retries.
+    pub fn contention_of(&mut self, station: u32) -> &mut Contention {
+        &mut self.edcafs.contenders[self.current[station as usize]].contention
+    }
+
+    /// Rate of its data or request, or of the answer to that.
+    pub fn rate_of(&self, station: u32, kind: Kind) -> BitRate {
+        let (number, ppdu) = (station as usize, self.ppdu_of(station));
+        match kind {
+            Kind::Data => self.edcafs.data_rate(number, ppdu),
+            Kind::BlockAckReq => self.edcafs.control_rate(number, ppdu.to),
+            _ => self.edcafs.response_rate(self.current_of(station)),
+        }
+    }
+
+    /// A block ACK for it has come, or been lost.
+    pub fn count_block_ack(&mut self, station: u32, read: bool) {
+        let counters = &mut self.edcafs.contenders[self.current[station as usize]].counters;
+        counters.block_acks += 1;
+        counters.block_acks_lost += u64::from(!read);
+    }
+
+    /// A frame of `station` reserves the channel until then.
+    pub fn reserve(&mut self, station: u32, nav: Time) {
+        let reserved = &mut self.txop_nav[station as usize];
+        *reserved = nav.max(*reserved);
     }
 }
 

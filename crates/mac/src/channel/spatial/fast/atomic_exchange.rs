@@ -187,7 +187,7 @@ impl SpatialChannel {
         self.stations[receiver as usize].stage = Stage::Rest;
         self.backoffs[receiver as usize].engaged = false;
         self.go_on_after_own(end, receiver);
-        self.succeed(sender, call);
+        self.succeed_dcf(sender, call);
         self.go_on_after_own(end, sender);
     }
 
@@ -260,8 +260,8 @@ impl SpatialChannel {
             return self.backoff_timers.plan(receiver, ack_start, Act::Begin);
         }
         self.accounting.account(ack_start, &mut self.transmissions);
-        let kind = self.take_turn(ack_start, receiver);
-        let ack = self.compose(ack_start, receiver, kind);
+        self.stations[receiver as usize].stage = Stage::Sends;
+        let ack = self.compose(ack_start, receiver, Kind::Ack);
         self.turn_to_transmission(receiver);
         self.send(receiver, ack);
         self.look_at_start(receiver);
