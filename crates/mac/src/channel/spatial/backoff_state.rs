@@ -7,6 +7,8 @@ use wifair_units::{Duration, Time};
 pub struct BackoffState {
     /// Slots of the backoff count from here on, while the channel stays idle.
     from: Time,
+    /// Since when the channel is idle, if `from` does not say so yet; [`Time::NEVER`]: it does.
+    idle: Time,
     /// The NAV: until when others have announced to use the channel.
     pub nav: Time,
     /// When the NAV may be forgotten because what an RTS announced does not follow; [`Time::NEVER`]: not at all.
@@ -41,6 +43,7 @@ impl BackoffState {
     pub fn new(intervals: &Intervals) -> Self {
         Self {
             from: Time::ZERO + intervals.difs,
+            idle: Time::NEVER,
             nav: Time::ZERO,
             nav_check: Time::NEVER,
             left: 0,
@@ -91,12 +94,29 @@ impl BackoffState {
     #[inline]
     pub fn count_from(&mut self, from: Time) {
         self.from = from;
+        self.idle = Time::NEVER;
     }
 
-    /// From when on slots count.
+    /// From when on slots count, of a station that has some left or something to send.
     #[inline]
     pub fn from(&self) -> Time {
         self.from
+    }
+
+    /// The channel is idle from `now` on for a station that counts no slots. When its slots would begin to count is
+    /// computed by [`BackoffState::wake`], once it has something to send.
+    #[inline]
+    pub fn is_idle_from(&mut self, now: Time) {
+        self.idle = now;
+    }
+
+    /// A station that counted no slots has something to send. Neither its NAV nor `eifs_pending` has changed since it
+    /// fell idle.
+    #[inline]
+    pub fn wake(&mut self, eifs_pending: bool, intervals: &Intervals) {
+        if self.idle < Time::NEVER {
+            self.fall_idle(self.idle, eifs_pending, intervals);
+        }
     }
 
     /// When the backoff ends if the channel stays idle.

@@ -16,24 +16,26 @@ pub struct ReceiverFate {
 }
 
 impl SpatialChannel {
-    /// `station`, which sensed nothing, senses a frame until `end`.
+    /// `station`, which sensed nothing, senses a frame until `end`. Whether it counts no slots and has nothing to send.
     #[inline(always)]
-    pub(super) fn fall_busy(&mut self, now: Time, station: u32, end: Time) {
+    pub(super) fn fall_busy(&mut self, now: Time, station: u32, end: Time) -> bool {
         let backoff = &mut self.backoffs[station as usize];
         if backoff.nav_check < Time::NEVER {
             backoff.confirm_nav(now, &self.intervals);
         }
         if backoff.engaged {
-            return;
+            return false;
         }
         if backoff.contends {
             self.backoff_timers.postpone(station, end);
         }
         if self.edca.is_some() {
-            self.stop_categories(now, station);
-        } else if backoff.fall_busy(now, &self.intervals) {
+            return self.stop_categories(now, station);
+        }
+        if backoff.fall_busy(now, &self.intervals) {
             backoff.left = self.stations[station as usize].contention.draw();
         }
+        !backoff.contends && backoff.left == 0
     }
 
     /// When stations that read this frame may forget its NAV.

@@ -371,6 +371,7 @@ impl SpatialChannel {
         let by_rts = kind == Kind::Rts;
         let lost = if by_rts { self.rts } else { air };
         self.backoffs[station as usize].resumes_when_idle = false;
+        self.alert.put(station, true);
         let counters = self.counters_mut(station);
         if met || by_rts {
             counters.collided += lost;

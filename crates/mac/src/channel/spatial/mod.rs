@@ -48,6 +48,7 @@ use self::air_accounting::AirAccounting;
 use self::audience::Audiences;
 use self::backoff_state::{BackoffState, Intervals};
 use self::backoff_timers::BackoffTimers;
+use self::bitset::StationSet;
 use self::edca::SpatialEdca;
 use self::fast::atomic_exchange::AtomicExchange;
 use self::fast::exchange_audience::ExchangeAudiences;
@@ -165,6 +166,9 @@ pub struct SpatialChannel {
     exchange: Option<AtomicExchange>,
     /// Time from the end of data to that of their ACK, and what the data announce, of those that were sent last.
     reserved: (Duration, Duration),
+    /// Who has a backoff, a packet to send, or a NAV that may be forgotten, and some who had: a busy channel changes
+    /// nothing for all others. Everybody where no shortcuts are taken.
+    alert: StationSet,
     /// Given errors strike every station that could read a frame, not its receiver alone.
     errors_for_all: bool,
     /// EIFS is a NAV.
@@ -233,6 +237,7 @@ impl SpatialChannel {
             allows_atomic: false,
             exchange: None,
             reserved: (Duration::ZERO, Duration::ZERO),
+            alert: StationSet::none(stations.len()),
             fast_paths: true,
             links,
             stations: vec![],
@@ -350,6 +355,8 @@ impl SpatialChannel {
             self.make_dcf_a_category();
         }
         self.learn_audiences();
+        let stations = u32::try_from(self.stations.len()).expect("stations are numbered in 32 bits");
+        (0..stations).for_each(|station| self.alert.put(station, !on));
     }
 
     /// Keeps records of frames and backoffs, or not. To be called before anything has happened.

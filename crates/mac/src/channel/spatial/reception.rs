@@ -134,11 +134,15 @@ impl SpatialChannel {
         let RxWord { reached, senses, .. } = *rx;
         let word = rx.word as usize;
         let listens = !self.signals.sends.of(word);
-        for station in each(word, fall_busy) {
-            self.fall_busy(now, station, end);
+        let mut asleep = 0;
+        for station in each(word, fall_busy & self.alert.of(word)) {
+            asleep |= if self.fall_busy(now, station, end) { place(station).1 } else { 0 };
+        }
+        if self.fast_paths {
+            *self.alert.of_mut(word) &= !asleep;
         }
         let busier = listens & was_busy & if self.signals.by_total { reached } else { senses };
-        for station in each(word, busier) {
+        for station in each(word, busier & self.alert.of(word)) {
             let backoff = &self.backoffs[station as usize];
             if backoff.contends && !backoff.engaged {
                 self.backoff_timers.postpone(station, end);
@@ -314,12 +318,19 @@ impl SpatialChannel {
         for station in each(word, announced) {
             self.backoffs[station as usize].set_nav(transmission.nav, check);
         }
+        if check < Time::NEVER {
+            *self.alert.of_mut(word) |= read;
+        }
         if self.eifs_is_nav {
             for station in each(word, rx.reached & self.signals.eifs_pending.of(word)) {
                 self.extend_nav(now, station);
             }
         }
-        for station in each(word, fall_idle) {
+        let alert = self.alert.of(word);
+        for station in each(word, fall_idle & !alert) {
+            self.backoffs[station as usize].is_idle_from(now);
+        }
+        for station in each(word, fall_idle & alert) {
             self.fall_idle(now, station);
         }
     }

@@ -64,16 +64,20 @@ impl SpatialEdca {
 }
 
 impl SpatialChannel {
-    /// The categories of `station` stop counting, for it senses a frame.
-    pub(in crate::channel::spatial) fn stop_categories(&mut self, now: Time, station: u32) {
-        let Some(edca) = self.edca.as_deref_mut() else { return };
+    /// The categories of `station` stop counting, for it senses a frame. Whether none has slots left or anything to send.
+    pub(in crate::channel::spatial) fn stop_categories(&mut self, now: Time, station: u32) -> bool {
+        let Some(edca) = self.edca.as_deref_mut() else { return false };
         let base = self.backoffs[station as usize].from();
         if let Some(tap) = &mut self.tap {
             edca.record_backoffs(tap, station, base, now, &self.intervals);
         }
+        let mut is_done = true;
         for index in edca.edcafs.own(station) {
             edca.stop(index, base, now, &self.intervals);
+            let own = &edca.backoffs[index];
+            is_done &= !own.contends && own.left == 0;
         }
+        is_done
     }
 
     /// The channel is idle for `station`: its categories count from AIFS after that on.

@@ -177,6 +177,7 @@ impl SpatialChannel {
     /// there is more to send or not; `holds`: the station has had the channel for itself until now.
     pub(in crate::channel::spatial) fn succeed_in(&mut self, station: u32, holds: bool, call: &mut Call<'_>) {
         let now = call.now;
+        self.alert.put(station, true);
         if let Some(rates) = &mut self.rates {
             rates.report(now, station, true);
         }

@@ -182,7 +182,9 @@ impl SpatialChannel {
     fn request_in(&mut self, now: Time, index: usize) {
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let station = crate::edcaf::number(edca.edcafs.station_of(index));
+        self.alert.put(station, true);
         let backoff = &mut self.backoffs[station as usize];
+        backoff.wake(self.signals.eifs_pending.has(station), &self.intervals);
         backoff.contends = true;
         let from = edca.counts_from(index, backoff.from(), self.intervals.difs);
         let contender = &mut edca.edcafs.contenders[index];

@@ -65,8 +65,10 @@ impl SpatialChannel {
 
     /// A station that had nothing to send contends for the channel.
     pub(in crate::channel::spatial) fn request(&mut self, now: Time, station: u32) {
+        self.alert.put(station, true);
         let backoff = &mut self.backoffs[station as usize];
         let contention = &mut self.stations[station as usize].contention;
+        backoff.wake(self.signals.eifs_pending.has(station), &self.intervals);
         backoff.contends = true;
         let is_engaged = backoff.engaged || self.signals.is_busy(station);
         if is_engaged || now < backoff.nav_until() {
@@ -164,6 +166,7 @@ impl SpatialChannel {
     /// another frame or not (10.3.4.3).
     #[inline(always)]
     pub(in crate::channel::spatial) fn succeed_dcf(&mut self, station: u32, call: &mut Call<'_>) {
+        self.alert.put(station, true);
         self.counters[station as usize].delivered += 1;
         if let Some(rates) = &mut self.rates {
             rates.report(call.now, station, true);
