@@ -4,7 +4,7 @@ pub mod dsdv;
 
 /// The next hop of each station for each destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NextHops {
+pub struct ShortestPaths {
     stations: usize,
     /// By sender and destination; [`NOWHERE`] if there is no path.
     next: Vec<u32>,
@@ -12,7 +12,7 @@ pub struct NextHops {
 
 const NOWHERE: u32 = u32::MAX;
 
-impl NextHops {
+impl ShortestPaths {
     /// Paths with the fewest hops. `neighbours` lists, for each station, the stations with which it can exchange
     /// frames; `power(from, to)` is the power at which `to` receives `from`. Among several shortest paths the first hop
     /// decides: the one received strongest at the sender, then the one with the lowest number.
@@ -20,7 +20,7 @@ impl NextHops {
     /// # Panics
     /// If there are more than 2^32 stations.
     #[must_use]
-    pub fn shortest(neighbours: &[Vec<u32>], power: impl Fn(u32, u32) -> f64) -> Self {
+    pub fn new(neighbours: &[Vec<u32>], power: impl Fn(u32, u32) -> f64) -> Self {
         let stations = neighbours.len();
         let count = u32::try_from(stations).expect("stations are numbered in 32 bits");
         let mut next = vec![NOWHERE; stations * stations];
@@ -84,8 +84,8 @@ mod tests {
 
     use super::*;
 
-    fn shortest(links: &RadioLinks) -> NextHops {
-        NextHops::shortest(&links.neighbours(), |from, to| links.received_power(from, to))
+    fn shortest(links: &RadioLinks) -> ShortestPaths {
+        ShortestPaths::new(&links.neighbours(), |from, to| links.received_power(from, to))
     }
 
     /// ns-2's grid: 4 x 4 at 128 m, where the eight neighbours are within 250 m. Corner to corner takes three

@@ -10,7 +10,7 @@ use wifair_phy::propagation::Fading;
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{Capture, Outage, OutageProcess, Reception, TxMode};
 use wifair_queue::{self as queue, Chosen, Limit, Queue, Site};
-use wifair_routing::NextHops;
+use wifair_routing::ShortestPaths;
 use wifair_tcp::cc;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
@@ -438,7 +438,7 @@ fn flow_plan(
     flow: &Flow,
     seed: u64,
     air: &Air,
-    paths: Option<&NextHops>,
+    paths: Option<&ShortestPaths>,
     options: &Options,
 ) -> FlowPlan {
     let group = scenario.flows_of(flow);
@@ -495,7 +495,7 @@ fn hops(
     to: Node,
     given: Option<&[Step]>,
     air: &Air,
-    paths: Option<&NextHops>,
+    paths: Option<&ShortestPaths>,
 ) -> Option<(Vec<Hop>, Vec<Hop>)> {
     let chosen = if scenario.is_ad_hoc() {
         given.is_none().then(|| vec![Step::Air { from, to }])

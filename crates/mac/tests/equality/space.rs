@@ -15,6 +15,12 @@ use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 use crate::common::{NEXT_HOPS, chances, signals};
 use crate::scenario::*;
 
+/// Powers that vary from frame to frame, or not.
+fn fading_signals(reception: Reception, scenario: &Scenario, fades: bool) -> SignalSettings {
+    let fading = if fades { Fading::Rayleigh } else { Fading::None };
+    SignalSettings { fading, ..signals(reception, scenario.stations, scenario.seed) }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -89,22 +95,12 @@ proptest! {
     fn every_packet_ends_once_whatever_the_medium(
         scenario in scenario(),
         reception in capture(),
-        (data_error, control_error, miss) in (0.0..0.5, 0.0..0.5, 0.0..0.5),
+        (errors, miss) in ((0.0..0.5, 0.0..0.5), 0.0..0.5),
         fades in any::<bool>(),
     ) {
         let links = random_links(&scenario).with_misses(|_, _| miss);
-        let mut settings = settings(&scenario);
-        for station in &mut settings {
-            station.data_error_to = data_error;
-            station.data_error_from = data_error;
-            station.control_error_to = control_error;
-        }
-        let signals = SignalSettings {
-            reception,
-            fading: if fades { Fading::Rayleigh } else { Fading::None },
-            chances: chances(scenario.stations, scenario.seed),
-            legacy: vec![],
-        };
+        let settings = with_errors(settings(&scenario), errors);
+        let signals = fading_signals(reception, &scenario, fades);
         let space = SpatialChannel::new(scenario.access, &[0], links, settings).with_signals(signals);
         assert_every_packet_ends_once(&run!(space, &scenario));
     }
@@ -196,7 +192,7 @@ proptest! {
     fn every_packet_ends_once_whatever_the_categories_in_space(
         scenario in scenario(),
         reception in capture(),
-        (data_error, control_error, miss) in (0.0..0.5, 0.0..0.5, 0.0..0.5),
+        (errors, miss) in ((0.0..0.5, 0.0..0.5), 0.0..0.5),
         (fades, for_all, eifs_is_nav, asks) in any::<(bool, bool, bool, bool)>(),
         categories in prop::collection::vec(category(), 1..4),
     ) {
@@ -204,18 +200,8 @@ proptest! {
         if eifs_is_nav {
             scenario.access.eifs = Eifs::Nav;
         }
-        let mut stations = settings(&scenario);
-        for station in &mut stations {
-            station.data_error_to = data_error;
-            station.data_error_from = data_error;
-            station.control_error_to = control_error;
-        }
-        let signals = SignalSettings {
-            reception,
-            fading: if fades { Fading::Rayleigh } else { Fading::None },
-            chances: chances(scenario.stations, scenario.seed),
-            legacy: vec![],
-        };
+        let stations = with_errors(settings(&scenario), errors);
+        let signals = fading_signals(reception, &scenario, fades);
         let settings = edca_settings(&scenario, stations, First::Udp, &categories);
         let settings = if eifs_is_nav { settings } else { with_aggregates(settings, asks, 0) };
         let links = random_links(&scenario).with_misses(|_, _| miss);

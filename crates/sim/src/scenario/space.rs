@@ -12,7 +12,7 @@ use wifair_mac::RadioLinks;
 use wifair_phy::placement::Placement;
 use wifair_phy::propagation::{Fading, Position, Propagation, two_ray};
 use wifair_phy::{Radio, Reception};
-use wifair_routing::NextHops;
+use wifair_routing::ShortestPaths;
 use wifair_units::{Db, Dbm, Metres};
 
 use super::network::{Member, Node};
@@ -249,8 +249,8 @@ pub(super) fn is_ad_hoc(file: &File) -> bool {
 }
 
 /// Static paths with the fewest hops, over links on which both ends can read each other.
-pub(crate) fn shortest_paths(links: &RadioLinks) -> NextHops {
-    NextHops::shortest(&links.neighbours(), |from, to| links.received_power(from, to))
+pub(crate) fn shortest_paths(links: &RadioLinks) -> ShortestPaths {
+    ShortestPaths::new(&links.neighbours(), |from, to| links.received_power(from, to))
 }
 
 #[cfg(test)]

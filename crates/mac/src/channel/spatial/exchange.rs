@@ -23,7 +23,7 @@ impl SpatialChannel {
         if self.allows_atomic
             && let [sender] = self.starters[..]
         {
-            let kind = self.take_turn(now, sender, call);
+            let kind = self.take_turn(sender, call);
             if kind == Kind::Data && self.begins_exchange(now, sender) {
                 return self.leap_to_data_end(bound, call);
             }
@@ -34,7 +34,7 @@ impl SpatialChannel {
             self.turn_to_transmission(sender);
         }
         for &sender in &starters {
-            let kind = opened.unwrap_or_else(|| self.take_turn(now, sender, call));
+            let kind = opened.unwrap_or_else(|| self.take_turn(sender, call));
             let transmission = self.compose(now, sender, kind);
             self.send(sender, transmission);
             if kind == Kind::Data {
@@ -51,15 +51,16 @@ impl SpatialChannel {
 
     /// Which frame `sender` sends that begins at `now`.
     #[inline(always)]
-    fn take_turn(&mut self, now: Time, sender: u32, call: &mut Call<'_>) -> Kind {
+    fn take_turn(&mut self, sender: u32, call: &mut Call<'_>) -> Kind {
+        let now = call.now;
         match std::mem::replace(&mut self.stations[sender as usize].stage, Stage::Sends) {
             Stage::Due(kind) => kind,
             Stage::Rest if self.edca.is_none() => self.open_dcf(now, sender),
             Stage::Rest => {
                 self.win(now, sender);
-                self.open_in(now, sender, call)
+                self.open_in(sender, call)
             }
-            Stage::Continues => self.open_in(now, sender, call),
+            Stage::Continues => self.open_in(sender, call),
             stage => unreachable!("a station that begins to send contends or answers, and is not {stage:?}"),
         }
     }
@@ -210,10 +211,10 @@ impl SpatialChannel {
                 self.plan(now, sender, Kind::Data, sender);
                 MacEvent::Nothing
             }
-            Kind::Rts => self.end_of_rts(now, sender, &transmission, read, call),
-            Kind::Cts | Kind::Ack | Kind::BlockAck => self.end_of_answer(now, sender, &transmission, read, call),
-            Kind::Data if self.edca.is_none() => self.end_of_data(now, sender, &transmission, read, call),
-            Kind::Data | Kind::BlockAckReq => self.end_of_ppdu(now, sender, &transmission, read, call),
+            Kind::Rts => self.end_of_rts(sender, &transmission, read, call),
+            Kind::Cts | Kind::Ack | Kind::BlockAck => self.end_of_answer(sender, &transmission, read, call),
+            Kind::Data if self.edca.is_none() => self.end_of_data(sender, &transmission, read, call),
+            Kind::Data | Kind::BlockAckReq => self.end_of_ppdu(sender, &transmission, read, call),
         };
         if let Some(edca) = &mut self.edca {
             edca.reserve(sender, transmission.nav);
@@ -253,30 +254,18 @@ impl SpatialChannel {
         }
     }
 
-    fn end_of_rts(
-        &mut self,
-        now: Time,
-        sender: u32,
-        transmission: &Transmission,
-        read: bool,
-        call: &mut Call<'_>,
-    ) -> MacEvent {
+    fn end_of_rts(&mut self, sender: u32, transmission: &Transmission, read: bool, call: &mut Call<'_>) -> MacEvent {
+        let now = call.now;
         // 10.3.2.9: no CTS while the NAV says that the channel is busy.
         let nav = self.backoffs[transmission.to as usize].nav_until();
         let answers = read && (now >= nav || self.is_of_own_txop(sender, nav));
-        self.answer(now, sender, transmission, answers.then_some(Kind::Cts), call);
+        self.answer(sender, transmission, answers.then_some(Kind::Cts), call);
         MacEvent::Nothing
     }
 
     /// A CTS, an ACK or a block ACK ends.
-    fn end_of_answer(
-        &mut self,
-        now: Time,
-        sender: u32,
-        transmission: &Transmission,
-        read: bool,
-        call: &mut Call<'_>,
-    ) -> MacEvent {
+    fn end_of_answer(&mut self, sender: u32, transmission: &Transmission, read: bool, call: &mut Call<'_>) -> MacEvent {
+        let now = call.now;
         self.stations[sender as usize].stage = Stage::Rest;
         self.backoffs[sender as usize].engaged = false;
         let to = transmission.to;
@@ -321,12 +310,12 @@ impl SpatialChannel {
     /// The receiver of a frame answers it, or not, and the sender waits for that.
     pub(super) fn answer(
         &mut self,
-        now: Time,
         sender: u32,
         transmission: &Transmission,
         answer: Option<Kind>,
         call: &mut Call<'_>,
     ) {
+        let now = call.now;
         let to = transmission.to as usize;
         if answer.is_some() && self.backoffs[to].resumes_when_idle {
             self.conclude(transmission.to, call);

@@ -30,17 +30,16 @@ impl SharedChannel {
             return;
         }
         let mut origin = self.origin;
-        if let Some(index) = self.off_grid.iter().position(|contender| contender.station == station) {
-            let contender = &mut self.off_grid[index];
+        let contenders = &mut self.off_grid.contenders;
+        if let Some(index) = contenders.iter().position(|contender| contender.station == station) {
+            let mut contender = contenders.swap_remove(index);
             if contender.slots > 0 && contender.due(slot) > now {
                 contender.has_frame = true;
-                let due = contender.due(slot);
-                self.wait_off_grid(due);
-                return;
+                return self.leave_grid(contender);
             }
-            origin = self.off_grid.swap_remove(index).from;
+            origin = contender.from;
         } else if now < self.nav {
-            // Busy to all but sender and receiver, which are loners.
+            // Busy to all but sender and receiver, which are off the grid.
             let state = &mut self.stations[station as usize];
             state.backoff_end = self.slots.count() + u64::from(state.contention.draw());
             let target = state.backoff_end;
@@ -63,8 +62,7 @@ impl SharedChannel {
                 }
             }
         };
-        self.wait_off_grid(contender.due(slot));
-        self.off_grid.push(contender);
+        self.leave_grid(contender);
     }
 
     /// `station` will send in slot `target` of the idle channel, unless somebody is before it.
@@ -78,24 +76,21 @@ impl SharedChannel {
         }
     }
 
-    /// A loner will send at `time`, unless somebody else is before it.
-    pub(super) fn wait_off_grid(&mut self, time: Time) {
-        self.off_grid_due = self.off_grid_due.min(time);
-        if time < self.next {
-            self.next = time;
-            self.next_slot = None;
-        }
+    /// A station counts slots of its own; it sends when it has counted them, unless somebody else is before it.
+    fn leave_grid(&mut self, contender: OffGridContender) {
+        self.off_grid.push(contender);
+        self.look_at_off_grid();
     }
 
     /// One or more stations begin to send.
     #[inline(always)]
     pub(super) fn start(&mut self, now: Time) {
         if let Some(slot) = self.next_slot
-            && now < self.off_grid_due
+            && now < self.off_grid.due
         {
             self.slots.count_to(slot);
             if let Some(sender) = self.slots.take_only(slot) {
-                if !self.off_grid.is_empty() {
+                if !self.off_grid.contenders.is_empty() {
                     self.rejoin(now);
                 }
                 self.sender = sender;
@@ -106,7 +101,7 @@ impl SharedChannel {
         self.start_together(now);
     }
 
-    /// Several stations begin to send; or loners, one or more, and perhaps others in the same instant.
+    /// Several stations begin to send; or one or more off the grid, and perhaps others in the same instant.
     #[inline(never)]
     pub(super) fn start_together(&mut self, now: Time) {
         if let Some(slot) = self.next_slot {
@@ -116,7 +111,7 @@ impl SharedChannel {
             let passed = now.saturating_since(self.origin).div_floor(self.access.timing.slot);
             self.slots.count_to(self.slots.count() + passed);
         }
-        if !self.off_grid.is_empty() {
+        if !self.off_grid.contenders.is_empty() {
             self.send_off_grid(now);
         }
         self.sender = self.senders[0];
@@ -177,13 +172,13 @@ impl SharedChannel {
         self.next = begins + air;
     }
 
-    /// Loners that are due send, the others go back to the common count.
+    /// Stations off the grid that are due send, the others go back to the common count.
     #[inline(never)]
     pub(super) fn send_off_grid(&mut self, now: Time) {
         let slot = self.access.timing.slot;
         let before = self.senders.len();
         let senders = &mut self.senders;
-        self.off_grid.retain(|contender| {
+        self.off_grid.contenders.retain(|contender| {
             let sends = contender.has_frame && contender.due(slot) == now;
             if sends {
                 senders.push(contender.station);
@@ -196,14 +191,14 @@ impl SharedChannel {
         self.rejoin(now);
     }
 
-    /// Loners go back to the common count.
+    /// Stations off the grid go back to the common count.
     #[inline(never)]
     pub(super) fn rejoin(&mut self, now: Time) {
         let slot = self.access.timing.slot;
-        for contender in &self.off_grid {
+        for contender in &self.off_grid.contenders {
             let state = &mut self.stations[contender.station as usize];
             let left = if contender.drew {
-                let passed = if now > contender.from { (now - contender.from).div_floor(slot) } else { 0 };
+                let passed = now.saturating_since(contender.from).div_floor(slot);
                 contender.slots.saturating_sub(passed)
             } else {
                 u64::from(state.contention.draw())
@@ -213,8 +208,8 @@ impl SharedChannel {
                 self.slots.insert(contender.station, left);
             }
         }
-        self.off_grid.clear();
-        self.off_grid_due = Time::NEVER;
+        self.off_grid.contenders.clear();
+        self.off_grid.due = Time::NEVER;
     }
 
     /// `sender` draws a backoff that begins at `resumes`.
@@ -234,19 +229,14 @@ impl SharedChannel {
             self.next_slot = None;
             self.next = Time::NEVER;
         }
-        if !self.off_grid.is_empty() {
-            self.look_at_off_grid();
-        }
+        self.look_at_off_grid();
     }
 
-    /// Finds out whether a loner is next.
-    #[inline(never)]
-    pub(super) fn look_at_off_grid(&mut self) {
-        let slot = self.access.timing.slot;
-        let waiting = self.off_grid.iter().filter(|contender| contender.has_frame);
-        self.off_grid_due = waiting.map(|contender| contender.due(slot)).min().unwrap_or(Time::NEVER);
-        if self.off_grid_due < self.next {
-            self.next = self.off_grid_due;
+    /// A station off the grid may be before all others.
+    #[inline(always)]
+    fn look_at_off_grid(&mut self) {
+        if self.off_grid.due < self.next {
+            self.next = self.off_grid.due;
             self.next_slot = None;
         }
     }

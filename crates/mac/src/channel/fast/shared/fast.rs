@@ -23,11 +23,11 @@ impl SharedChannel {
     /// # Panics
     /// If [`SharedChannel::can_attach_source`] does not hold.
     pub fn attach_source(&mut self, station: u32, source: SaturatedSource) {
-        assert!(self.can_attach_source(station), "a feed needs a queue that refuses what does not fit");
+        assert!(self.can_attach_source(station), "a source needs a queue that refuses what does not fit");
         self.stations[station as usize].source = Some(Box::new(source));
     }
 
-    /// Whether a station may have a feed: while it has a frame in hand, if its queue is FIFO and drops arrivals only.
+    /// Whether a station may have such a source: while it has a frame in hand, if its queue is FIFO and drops arrivals only.
     /// The access point may not, for somebody measures how long its queue is.
     #[must_use]
     pub fn can_attach_source(&self, station: u32) -> bool {

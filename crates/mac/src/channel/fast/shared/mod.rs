@@ -75,7 +75,7 @@ impl Station {
         resumes: Time,
         origin: Time,
         slots: &mut Slots,
-        off_grid: &mut Vec<OffGridContender>,
+        off_grid: &mut OffGridContenders,
     ) {
         let backoff = u64::from(self.contention.draw());
         let has_frame = self.frame.is_some();
@@ -106,8 +106,27 @@ struct OffGridContender {
 
 impl OffGridContender {
     /// When its backoff ends.
+    #[inline]
     fn due(&self, slot: Duration) -> Time {
         self.from + slot * self.slots
+    }
+}
+
+/// All stations off the grid. Whenever somebody begins to send they send, too, or go back to the grid.
+#[derive(Clone, Debug)]
+struct OffGridContenders {
+    contenders: Vec<OffGridContender>,
+    /// When the first of them sends that has a frame.
+    due: Time,
+    slot: Duration,
+}
+
+impl OffGridContenders {
+    #[inline]
+    fn push(&mut self, contender: OffGridContender) {
+        let due = if contender.has_frame { contender.due(self.slot) } else { Time::NEVER };
+        self.due = self.due.min(due);
+        self.contenders.push(contender);
     }
 }
 
@@ -148,9 +167,7 @@ pub struct SharedChannel {
     origin: Time,
     /// Until when a rounded NAV outlasts its exchange.
     nav: Time,
-    off_grid: Vec<OffGridContender>,
-    /// When the first of them is to send that has a frame.
-    off_grid_due: Time,
+    off_grid: OffGridContenders,
     phase: Phase,
     /// Who is on the air: the only one, or the first of those that met, who are listed then.
     sender: u32,
@@ -163,7 +180,7 @@ pub struct SharedChannel {
     airs: AirTimes,
     ap_queue: Gauge,
     paused_queues: PausedQueues,
-    /// Stations whose feed did not keep up with the air.
+    /// Stations whose source did not keep up with the air.
     exhausted: Vec<u32>,
     /// What has come to the access point before then is in its queue.
     arrivals_until: Time,
@@ -195,8 +212,7 @@ impl SharedChannel {
             rounds_nav: access.nav_unit > Duration::ZERO,
             origin: Time::ZERO + timing.difs,
             nav: Time::ZERO,
-            off_grid: vec![],
-            off_grid_due: Time::NEVER,
+            off_grid: OffGridContenders { contenders: vec![], due: Time::NEVER, slot: timing.slot },
             phase: Phase::Idle,
             sender: 0,
             senders: vec![],

@@ -46,7 +46,8 @@ impl SpatialChannel {
     }
 
     /// `sender` opens an exchange: with which frame.
-    pub(in crate::channel::spatial) fn open_in(&mut self, now: Time, sender: u32, call: &mut Call<'_>) -> Kind {
+    pub(in crate::channel::spatial) fn open_in(&mut self, sender: u32, call: &mut Call<'_>) -> Kind {
+        let now = call.now;
         let edca = self.edca.as_deref_mut().expect("the stations have categories");
         let index = edca.current[sender as usize];
         edca.edcafs.counters[sender as usize].attempts += 1;
@@ -132,12 +133,12 @@ impl SpatialChannel {
     /// Data or a request of `sender` end.
     pub(in crate::channel::spatial) fn end_of_ppdu(
         &mut self,
-        now: Time,
         sender: u32,
         transmission: &Transmission,
         read: bool,
         call: &mut Call<'_>,
     ) -> MacEvent {
+        let now = call.now;
         let protection = self.rts + self.cts;
         let edca = self.categories();
         let index = edca.current[sender as usize];
@@ -169,7 +170,7 @@ impl SpatialChannel {
         if read {
             edca.edcafs.receive(now, index, call.retry_limit_drops);
         }
-        self.answer(now, sender, transmission, read.then_some(answer), call);
+        self.answer(sender, transmission, read.then_some(answer), call);
         if read { self.categories().edcafs.tell_next() } else { MacEvent::Nothing }
     }
 

@@ -136,12 +136,12 @@ impl SpatialChannel {
     /// Data of `sender` end.
     pub(in crate::channel::spatial) fn end_of_data(
         &mut self,
-        now: Time,
         sender: u32,
         transmission: &Transmission,
         read: bool,
         call: &mut Call<'_>,
     ) -> MacEvent {
+        let now = call.now;
         let frame = self.stations[sender as usize].frame.as_mut().expect("a sender of data has a frame");
         let is_new = read && !frame.received;
         frame.received |= read;
@@ -158,7 +158,7 @@ impl SpatialChannel {
             self.end_broadcast(now, sender);
             return if is_new { MacEvent::Broadcast { from: sender, id } } else { MacEvent::Nothing };
         }
-        self.answer(now, sender, transmission, read.then_some(Kind::Ack), call);
+        self.answer(sender, transmission, read.then_some(Kind::Ack), call);
         if is_new { MacEvent::Packet { to: transmission.to, id } } else { MacEvent::Nothing }
     }
 
