@@ -7,7 +7,7 @@ use wifair_mac::edcaf::{
 };
 use wifair_mac::reference::{ReferenceChannel, ReferenceStation};
 use wifair_mac::{
-    Access, AirTime, BROADCAST, BackoffRecord, Call, Category, Counters, Eifs, Fate, First, FrameKind, FrameRecord,
+    Access, AirTime, BROADCAST, BackoffRecord, Category, Counters, Eifs, Fate, First, FrameKind, FrameRecord,
     GeneralChannel, Hearing, IdleAccess, Outages, RadioLinks, RateSettings, StationSettings,
 };
 use wifair_packet::{Kind, Packet, PacketId, Packets};

@@ -12,7 +12,7 @@ use wifair_phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils};
 use wifair_queue::Discipline;
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 
-use crate::common::{NEXT_HOPS, chances, signals};
+use crate::common::{NEXT_HOPS, signals};
 use crate::scenario::*;
 
 /// Powers that vary from frame to frame, or not.

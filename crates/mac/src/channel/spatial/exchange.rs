@@ -12,8 +12,8 @@ use crate::station::Contention;
 use crate::{BROADCAST, Counters, MacEvent};
 
 impl SpatialChannel {
-    /// All who are due begin to send. Data that meet no other frame have ended, too, if that is before `bound`: the call
-    /// is moved on to their end.
+    /// All who are due begin to send. Data that meet no other frame have ended, too, if that is before `bound`: the
+    /// call is moved on to their end.
     pub(super) fn begin(&mut self, bound: Time, call: &mut Call<'_>) -> MacEvent {
         let now = call.now;
         self.starters.clear();

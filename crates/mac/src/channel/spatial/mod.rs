@@ -508,8 +508,8 @@ impl SpatialChannel {
         }
     }
 
-    /// Goes on at the time of the call, which is that of [`SpatialChannel::next`]. An exchange that meets no other frame
-    /// moves the call on.
+    /// Goes on at the time of the call, which is that of [`SpatialChannel::next`]. An exchange that meets no other
+    /// frame moves the call on.
     fn step(&mut self, bound: Time, call: &mut Call<'_>, steps: &mut u64) -> MacEvent {
         let mut heard = MacEvent::Nothing;
         *steps += 1;

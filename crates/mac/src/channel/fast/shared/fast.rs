@@ -27,8 +27,8 @@ impl SharedChannel {
         self.stations[station as usize].source = Some(Box::new(source));
     }
 
-    /// Whether a station may have such a source: while it has a frame in hand, if its queue is FIFO and drops arrivals only.
-    /// The access point may not, for somebody measures how long its queue is.
+    /// Whether a station may have such a source: while it has a frame in hand, if its queue is FIFO and drops arrivals
+    /// only. The access point may not, for somebody measures how long its queue is.
     #[must_use]
     pub fn can_attach_source(&self, station: u32) -> bool {
         let state = &self.stations[station as usize];

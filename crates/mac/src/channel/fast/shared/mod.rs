@@ -474,8 +474,8 @@ impl SharedChannel {
         self.advance_until(Time::ZERO, call).0
     }
 
-    /// Goes on at the time of [`SharedChannel::next`], which is that of the call, and then on and on before `bound`, until
-    /// something was received or lost, or the access point wants to know what came to it. Moves the call on, and
+    /// Goes on at the time of [`SharedChannel::next`], which is that of the call, and then on and on before `bound`,
+    /// until something was received or lost, or the access point wants to know what came to it. Moves the call on, and
     /// returns how many steps were taken.
     #[inline(always)]
     pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {

@@ -64,7 +64,8 @@ impl SpatialEdca {
 }
 
 impl SpatialChannel {
-    /// The categories of `station` stop counting, for it senses a frame. Whether none has slots left or anything to send.
+    /// The categories of `station` stop counting, for it senses a frame. Whether none has slots left or anything to
+    /// send.
     pub(in crate::channel::spatial) fn stop_categories(&mut self, now: Time, station: u32) -> bool {
         let Some(edca) = self.edca.as_deref_mut() else { return false };
         let base = self.backoffs[station as usize].from();
