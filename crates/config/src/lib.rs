@@ -1,8 +1,8 @@
 //! Scenario tables: declared once, read with all errors and their places, described for schema and docs.
 //!
-//! Whatever a user can set is declared in the module that uses it, with [`table!`] for keys and [`choice!`] for
-//! names. From that one declaration come the struct, its defaults, the reader with its messages, the canonical
-//! text of a run, the JSON Schema and the reference.
+//! Whatever a user can set is declared in the module that uses it, with [`table!`] for keys and [`choice!`] for names.
+//! From that one declaration the struct, its defaults, the reader with its messages, the canonical text of a run, the
+//! JSON Schema and the reference are generated.
 //!
 //! # A table
 //!
@@ -11,11 +11,11 @@
 //! use wifair_units::{BitRate, Bytes, Duration};
 //!
 //! choice! {
-//!     /// Whose habits a connection has.
+//!     /// The TCP stack that a connection imitates.
 //!     pub enum Stack {
-//!         /// Those of ns-2.
+//!         /// ns-2.
 //!         Ns2 = "ns2" from "ns-2.35, tcp/tcp.cc",
-//!         /// Those of a present operating system.
+//!         /// A current operating system.
 //!         Modern = "modern",
 //!     }
 //! }
@@ -27,13 +27,13 @@
 //!         pub rate: BitRate;
 //!         /// A key with a default.
 //!         pub mss: Bytes = Bytes(1460);
-//!         /// A key with a default and a rule. The rule's words end the sentence "must be ...".
+//!         /// A key with a default and a rule. The rule completes the sentence "must be ...".
 //!         pub keep: f64 = 0.5, "between 0 and 1" => |keep| (0.0..=1.0).contains(keep);
 //!         /// A key that may be absent.
 //!         pub limit: Option<Limit> = None;
 //!         /// A list; without default it is empty when absent.
 //!         pub pauses: Vec<Duration> = Vec::new();
-//!         /// A profile: what it says is the default of other keys, each of which can be set alone.
+//!         /// A profile: it determines the defaults of other keys, each of which can still be set individually.
 //!         pub stack: Stack = Stack::Modern;
 //!         /// A default that depends on keys above; `by` tells readers of the reference.
 //!         pub min_rto: Duration = match stack {
@@ -42,10 +42,10 @@
 //!         }, by stack;
 //!         /// Rules may look at keys above, too.
 //!         pub max_rto: Duration = Duration::from_secs(60), "at least min_rto" => |rto| *rto >= min_rto;
-//!         /// All keys of another table, in the place of this one.
+//!         /// Flattens the keys of another table into this one.
 //!         pub timers => Timers;
 //!     }
-//!     // Optional: what no single key can say. Called only when all keys are right.
+//!     // Optional: checks across keys. Called only if all keys are valid.
 //!     check(settings, at) {
 //!         if settings.mss.0 > 9000 && settings.stack == Stack::Ns2 {
 //!             at.clash("`mss` is too large for ns-2", &[("mss", "above 9000 B"), ("stack", "ns-2 here")]);
@@ -72,12 +72,12 @@
 //! );
 //! ```
 //!
-//! A key may have any type that is a [`Value`]: `bool`, integers, `f64`, `String`, [`Limit`], the quantities of
-//! `wifair_units`, `Option`, `Vec`, arrays, other tables, choices. A table whose keys all have defaults (`= None` for
-//! an `Option`) or are other tables by `=>` implements `Default`. A key with a table type needs no default: an absent
-//! table is read as an empty one. If it has one, that gives the defaults of its keys there: with
-//! `pub queue: Queue = Queue { limit: Limit::Packets(1000), ..Queue::default() }` the limit is 1000 packets also where
-//! only the discipline is set.
+//! A key may have any type that implements [`Value`]: `bool`, integers, `f64`, `String`, [`Limit`], the quantities of
+//! `wifair_units`, `Option`, `Vec`, arrays, other tables, choices. A table implements `Default` if all its keys have
+//! defaults (`= None` for an `Option`) or are other tables flattened by `=>`. A key of a table type needs no default:
+//! an absent table is read as an empty one. If it has a default, that gives the defaults of the inner keys: with `pub
+//! queue: Queue = Queue { limit: Limit::Packets(1000), ..Queue::default() }` the limit is 1000 packets even if only the
+//! discipline is set.
 //!
 //! # A choice with parameters
 //!
@@ -118,7 +118,7 @@
 //! # assert_eq!(tcp.to_toml(), "cc = \"vegas\"\n\n[vegas]\nalpha = 2.0\n");
 //! ```
 //!
-//! Parameters stand in a table beside the choice that has the name of the variant, whatever the choice is for:
+//! The parameters of a variant are in a table next to the choice, named after the variant:
 //!
 //! ```toml
 //! tcp.cc = "vegas"
@@ -127,16 +127,18 @@
 //! ap.queue.red.min_threshold = "5 packets"
 //! ```
 //!
-//! So `--vary flows.tcp.cc=reno,vegas` can run over a file that has `tcp.vegas.alpha`: an override of the choice
-//! leaves the parameters of the others unused. Within one file, parameters of what is not chosen are an error.
+//! An override of the choice leaves the parameters of the other variants unused, so `--vary flows.tcp.cc=reno,vegas`
+//! works on a file that has `tcp.vegas.alpha`. Within one file, parameters of a variant that is not chosen are an
+//! error.
 //!
-//! A choice has `NAMES`, `name()`, `describe()` and, if variants have parameters, `named("vegas")` for one with its
-//! defaults; one without any parameters is `Copy`.
+//! A choice has `NAMES`, `name()`, `describe()` and, if variants have parameters, `named("vegas")` for a variant with
+//! its defaults; a choice without any parameters is `Copy`.
 //!
 //! # Messages
 //!
-//! Rules, `check` and [`At`] report at the line where a key was written, or at the `--set` that brought it. Messages
-//! are lower case without full stop; put what to write instead into the note. All problems of a file come together.
+//! Rules, `check` and [`At`] report at the line where a key was written, or at the `--set` option that set it. Messages
+//! are in lower case without full stop; say in the note what to write instead. All problems of a file are reported
+//! together.
 
 mod describe;
 mod document;

@@ -7,7 +7,8 @@ row! {
     pub struct FlowOutcome {
         /// Name of the flow.
         pub name: String,
-        /// `up` or `down`: the way of its data seen from the stations; `peer` between two of them, `wired` elsewhere.
+        /// Direction of the data seen from the stations: `up` or `down`; `peer` between two stations, `wired`
+        /// elsewhere.
         pub direction: String,
         /// New payload handed to the application, over the measured time [bit/s].
         pub goodput_bps: f64,
@@ -17,7 +18,7 @@ row! {
         pub received_bytes: u64,
         /// Data packets handed down by the sender, retransmissions included.
         pub data_packets_sent: u64,
-        /// Times that a data packet went over the air from one node to another: a packet counts once for each hop.
+        /// Hops of data packets over the air: a packet counts once per hop.
         pub data_air_hops: u64,
         /// Segments that TCP sent again.
         pub retransmissions: u64,
@@ -49,7 +50,7 @@ row! {
         pub data_drops_retry_limit: u64,
         /// Data packets dropped by a scheme of the access point.
         pub data_drops_ap_scheme: u64,
-        /// Data packets pushed out while they waited for a way to their destination.
+        /// Data packets pushed out while they waited for a route to their destination.
         pub data_drops_no_route: u64,
         /// TCP ACKs dropped by the access point's queue.
         pub ack_drops_ap_queue: u64,
@@ -61,20 +62,20 @@ row! {
         pub ack_drops_retry_limit: u64,
         /// TCP ACKs dropped by a scheme of the access point.
         pub ack_drops_ap_scheme: u64,
-        /// TCP ACKs pushed out while they waited for a way to their destination.
+        /// TCP ACKs pushed out while they waited for a route to their destination.
         pub ack_drops_no_route: u64,
-        /// Payload that the application had to send in the measured time, over it [bit/s]; infinite where it always has
+        /// Payload that the application offered in the measured time, per second [bit/s]; infinite if it always had
         /// more.
         pub asked_bps: f64,
-        /// 1 if it got less than a tenth of its max-min fair share, which is not more than it asked for; else 0. A
-        /// persistent flow always asks for more, one with sessions does while they are unfinished, a source of
-        /// datagrams asks for what it generates.
+        /// 1 if it starved, that is, got less than a tenth of its max-min fair share, which never exceeds what it asked
+        /// for; else 0. A persistent flow always asks for more; a flow with sessions does so while they are unfinished;
+        /// a source of datagrams asks for what it generates.
         pub starved: u64,
-        /// Data packets lost over those lost or arrived.
+        /// Data packets lost, divided by those lost or arrived.
         pub loss_fraction: f64,
-        /// Shortest round-trip time of the whole run, warm-up included: that without load [s].
+        /// Shortest round-trip time of the whole run, warm-up included: the one without load [s].
         pub rtt_idle_s: f64,
-        /// Shortest one-way delay of a data packet in the whole run, warm-up included: that without load [s].
+        /// Shortest one-way delay of a data packet in the whole run, warm-up included: the one without load [s].
         pub owd_idle_s: f64,
         /// Mean one-way delay of data packets, from the sender's network layer to the receiver's [s].
         pub owd_mean_s: f64,
@@ -86,7 +87,8 @@ row! {
         pub owd_p99_s: f64,
         /// Longest [s].
         pub owd_max_s: f64,
-        /// Mean latency less that without load [s]: of round trips, or, for datagrams that nobody answers, of one way.
+        /// Mean latency minus that without load [s]: of round trips, or, for datagrams that are not answered, of one
+        /// way.
         pub latency_increase_s: f64,
         /// The grade that common tests of bufferbloat give to this increase: A+ below 5 ms, A 30, B 60, C 200, D 400,
         /// else F.
@@ -113,45 +115,45 @@ row! {
         pub throughput_bps: f64,
         /// Jain's index of the flows' goodput.
         pub jain_index: f64,
-        /// Goodput of all uplink flows over that of all downlink flows; none without downlink goodput.
+        /// Goodput of all uplink flows divided by that of all downlink flows; none without downlink goodput.
         pub up_down_ratio: f64,
-        /// Share of the uplink flows in the goodput of uplink and downlink.
+        /// Share of the uplink flows in the total goodput of uplink and downlink.
         pub uplink_share: f64,
         /// Share of the flows that get less than a tenth of their max-min fair share.
         pub starved_fraction: f64,
-        /// Index of instantaneous fairness (jung2016, equation 3), a session finishing with the hand-down of its last
-        /// segment.
+        /// Index of instantaneous fairness (jung2016, equation 3); a session finishes when its last segment is handed
+        /// down.
         pub instantaneous_fairness: f64,
-        /// The same, a session finishing when its last byte is acknowledged.
+        /// The same; a session finishes when its last byte is acknowledged.
         pub instantaneous_fairness_acked: f64,
         /// Sessions that began in the measured time and finished.
         pub sessions_finished: u64,
         /// Sessions that began in the measured time and did not finish.
         pub sessions_unfinished: u64,
-        /// Share of the time in which data frames that were received were on the air.
+        /// Share of the time taken by data frames that were received.
         pub air_data: f64,
-        /// Share of the time in which ACK frames were on the air.
+        /// Share of the time taken by ACK frames.
         pub air_ack: f64,
-        /// Share of the time in which RTS and CTS frames were on the air.
+        /// Share of the time taken by RTS and CTS frames.
         pub air_rts_cts: f64,
-        /// Share of the time in which frames met each other on the air.
+        /// Share of the time taken by frames that collided.
         pub air_collision: f64,
-        /// Share of the time in which data frames that an error spoilt were on the air.
+        /// Share of the time taken by data frames that were lost to errors.
         pub air_error: f64,
-        /// Share of the time in which several frames were on the air and none of them met another.
+        /// Share of the time in which several frames were on the air and none of them collided.
         pub air_reuse: f64,
         /// Share of the time in which no frame was on the air.
         pub air_idle: f64,
-        /// Share of the attempts to send that met another frame.
+        /// Share of the transmission attempts that collided.
         pub collision_probability: f64,
         /// Mean number of MPDUs in a data PPDU (802.11n and later).
         pub mpdus_per_ppdu: f64,
-        /// Share of the block ACKs that their receivers lost (802.11n and later).
+        /// Share of the block ACKs that were lost at their receivers (802.11n and later).
         pub block_ack_loss: f64,
-        /// Mean time that packets waited at their receiver for others before them [s] (802.11n and later).
+        /// Mean time for which packets waited at their receiver for earlier ones [s] (802.11n and later).
         pub reorder_delay_mean_s: f64,
-        /// Mean time of packets of access category voice from the queue of a station or access point to the network
-        /// layer of its receiver [s] (802.11n and later).
+        /// Mean delay of packets of access category voice, from the queue of a station or access point to the network
+        /// layer of the receiver [s] (802.11n and later).
         pub delay_voice_mean_s: f64,
         /// Median of the same [s], at most 1/64 too high.
         pub delay_voice_p50_s: f64,
@@ -195,9 +197,9 @@ row! {
         pub ap_drops_data: u64,
         /// TCP ACKs dropped by the access point's queue.
         pub ap_drops_ack: u64,
-        /// Announcements that routing handed down.
+        /// Routing announcements handed down to the stations' queues.
         pub routing_packets: u64,
-        /// Their bytes.
+        /// Bytes of these announcements.
         pub routing_bytes: u64,
         /// Expiries of retransmission timers.
         pub timeouts: u64,
@@ -207,7 +209,7 @@ row! {
 }
 
 row! {
-    /// One station of a medium, access points included.
+    /// One station of a channel, access points included.
     pub struct StationOutcome {
         /// Name of the station.
         pub name: String,
@@ -215,21 +217,21 @@ row! {
         pub attempts: u64,
         /// Frames acknowledged.
         pub delivered: u64,
-        /// Attempts that met another frame.
+        /// Attempts that collided with another frame.
         pub collisions: u64,
-        /// Attempts without answer because of an error.
+        /// Attempts without an answer because of an error.
         pub errors: u64,
         /// Frames given up at a retry limit.
         pub given_up: u64,
-        /// Time its data frames were on the air and met no other [s].
+        /// Air time of its data frames that did not collide [s].
         pub air_data_s: f64,
-        /// Time RTS, CTS and ACK frames of its exchanges were on the air [s].
+        /// Air time of the RTS, CTS and ACK frames in its exchanges [s].
         pub air_control_s: f64,
-        /// Time its frames were on the air and met others [s].
+        /// Air time of its frames that collided [s].
         pub air_collided_s: f64,
         /// Packets that its queues dropped because they were full.
         pub queue_drops_overflow: u64,
-        /// Packets that its queues dropped ahead of congestion: an active discipline such as RED or CoDel.
+        /// Packets that its queues dropped before they were full, by a discipline such as RED or CoDel.
         pub queue_drops_early: u64,
         /// Packets that its queues marked as having met congestion, instead of dropping them (RFC 3168).
         pub queue_marks: u64,
@@ -237,15 +239,15 @@ row! {
         pub ppdus: u64,
         /// MPDUs in them (802.11n and later).
         pub mpdus: u64,
-        /// Those of the MPDUs that had been sent before (802.11n and later).
+        /// MPDUs among these that had been sent before (802.11n and later).
         pub mpdu_retries: u64,
         /// BlockAckReq frames that it sent (802.11n and later).
         pub block_ack_requests: u64,
-        /// Block ACKs to it that it lost (802.11n and later).
+        /// Block ACKs addressed to it that it lost (802.11n and later).
         pub block_acks_lost: u64,
-        /// Mean time that packets from it waited at their receivers for others before them [s] (802.11n and later).
+        /// Mean time for which packets from it waited at their receivers for earlier ones [s] (802.11n and later).
         pub reorder_delay_mean_s: f64,
-        /// Time its data of access category voice were on the air and met no other [s] (802.11n and later).
+        /// Air time of its data of access category voice that did not collide [s] (802.11n and later).
         pub air_voice_s: f64,
         /// The same for video [s].
         pub air_video_s: f64,
