@@ -22,7 +22,7 @@ from typing import NamedTuple
 BLOCK = re.compile(r"(<!-- not run: (?P<why>[^>]+) -->\n+)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S)
 NAMED = re.compile(r"# (?P<name>[\w-]+\.(toml|py))\n")
 ROOT = Path(__file__).parents[2]
-TIMEOUT_S = 120
+TIMEOUT_S = 900  # a bound for what hangs, far beyond what any command takes on a busy machine
 
 
 class Block(NamedTuple):
