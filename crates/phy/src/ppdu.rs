@@ -133,7 +133,7 @@ impl PpduTiming {
         Self { preamble, signal_extension, options, data: mode.data() }
     }
 
-    /// Preamble and headers: the part after which a receiver knows the PPDU's length.
+    /// Preamble and headers: what must be received before a receiver knows of the PPDU.
     #[must_use]
     pub const fn preamble(&self) -> Duration {
         self.preamble
