@@ -1,4 +1,4 @@
-//! What `table!` and `choice!` read, and what they say when something is wrong.
+//! How `table!` and `choice!` read tables, and their error messages.
 
 use wifair_config::{Document, Limit, Override, Problems, Source, Table, choice, table};
 use wifair_units::{BitRate, Bytes, Dbm, Duration};
@@ -260,7 +260,7 @@ error: `cw_min` is larger than `cw_max`
   |          ^^ 63 is more than
 ",
     );
-    // The default of `cw_max` is nobody's line.
+    // The default of `cw_max` has no line to show.
     refused(
         "[[stations]]\nname = 'near'\n",
         &["stations.cw_min=2047"],
@@ -342,10 +342,10 @@ fn an_override_of_a_choice_leaves_the_parameters_of_others_unused() {
     let text = "[ap]\nqueue.discipline = 'red'\nqueue.red.min_threshold = '5 packets'\n";
     let cell = read(text, &["ap.queue.discipline=codel"]).unwrap();
     assert_eq!(cell.ap.queue.discipline, Discipline::named("codel").unwrap());
-    // Parameters that come from the command line too contradict it.
+    // Parameters set on the command line contradict the choice, too.
     let contradiction = read(text, &["ap.queue.discipline=codel", "ap.queue.red.weight=0.1"]);
     assert!(contradiction.unwrap_err().to_string().starts_with("error: `red` is set but not chosen"));
-    // What is left unused must still be right.
+    // Unused parameters must still be valid.
     let text = "[ap]\nqueue.discipline = 'red'\nqueue.red.min_threshold = 5\n";
     assert!(read(text, &["ap.queue.discipline=codel"]).is_err());
 }
@@ -364,7 +364,7 @@ error: `time` has no effect in `meter` of [ap]
 ",
     );
     assert!(read("", &["ap.meter.time=1ms", "ap.meter.source=measured"]).is_err());
-    // Who overrules the choice need not take the value away, and what is kept of both reads the same again.
+    // An override of the choice need not remove the value, and the result can be read back unchanged.
     let given = "[ap]\nmeter.source = 'given'\nmeter.time = '1 ms'\n";
     let measured = read(given, &["ap.meter.source=measured"]).unwrap();
     assert_eq!(measured.ap.meter.time, None);

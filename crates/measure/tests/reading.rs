@@ -1,4 +1,4 @@
-//! What plans are read as, and what is said when something is wrong.
+//! How plans are read, and their error messages.
 
 use wifair_config::{Override, Source};
 use wifair_measure::{Carrier, Plan, Way, Work};

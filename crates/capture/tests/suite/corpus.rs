@@ -1,4 +1,4 @@
-//! What the fuzzer found worth keeping, replayed.
+//! Replays the corpus that the fuzzer has collected.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Files as they come: cut, packed, merged, empty, of another kind.
+//! Capture files in all conditions: truncated, compressed, merged, empty, of another kind.
 
 use std::io::Write;
 
@@ -35,7 +35,7 @@ fn a_capture_without_packets_is_an_empty_result() {
 
 #[test]
 fn of_a_cut_file_the_good_part_is_read_and_the_damage_told() {
-    // 3,536 packets are whole by tcptrace's and tshark's count.
+    // 3,536 packets are complete according to tcptrace and tshark.
     assert_eq!(
         count(&capture("f_truncated.pcap")),
         (3_536, Some("damaged at byte 342820: the file ends inside a packet: 31 of 96 bytes are there".into()))
@@ -59,7 +59,7 @@ fn packed_files_are_read_as_they_are() {
         };
         let here = count(&plain);
         assert_eq!(count(&capture(name)), here, "{name}");
-        // In two parts, as `cat a.gz b.gz` makes them.
+        // Two members, as produced by `cat a.gz b.gz`.
         let (first, second) = plain.split_at(plain.len() / 2);
         let mut gzip = Vec::new();
         for part in [first, second] {
@@ -83,7 +83,7 @@ fn a_cut_packed_file_is_damaged_not_an_error() {
     assert!(damage.expect("the file is cut").contains("ends inside"));
 }
 
-/// The same packets in all forms of a file: both byte orders, micro- and nanoseconds, resolutions of pcapng.
+/// The same packets in every format variant: both byte orders, micro- and nanoseconds, resolutions of pcapng.
 #[test]
 fn every_form_of_a_file_tells_the_same() {
     let stamps = [1_700_000_000_123_456_000u64, 1_700_000_001_000_000_000];
@@ -166,7 +166,7 @@ fn two_interfaces_are_two_capture_points() {
     assert_eq!(analysis.connections().len(), 2);
 }
 
-/// Damage inside: what comes before is kept, and the reading ends there.
+/// Damage in the middle of a file: everything before it is kept, and the reading ends there.
 #[test]
 fn a_damaged_length_ends_the_reading() {
     let mut file = Vec::new();
@@ -193,8 +193,8 @@ fn copies_of_an_any_capture_are_recognised() {
             let fields = connection.side_fields(1);
             fields.into_iter().find(|(name, _)| *name == wanted).expect("the field is there").1
         };
-        // The stream is the same; what the copies made of it is gone. tcptrace counts 1,127 retransmissions; those of
-        // them that carry an IP identification of their own are 19.
+        // The stream is the same; only the artefacts of the copies are gone. tcptrace counts 1,127 retransmissions; 19
+        // of them have an IP identification of their own.
         assert_eq!(field(&with, "unique_bytes_sent"), field(&without, "unique_bytes_sent"));
         assert_eq!(field(&with, "rexmt_data_pkts"), wifair_capture::Field::Whole(1_127), "{name}");
         assert_eq!(field(&without, "rexmt_data_pkts"), wifair_capture::Field::Whole(19), "{name}");

@@ -1,4 +1,4 @@
-//! Frames of all kinds, made by the encoders, say the same.
+//! Frames of all kinds, built by the encoders, give the same analysis.
 
 use crate::common::capture;
 use crate::common::talk::{self, MS, WRAPS, Wrap, ends, upload};
@@ -6,7 +6,7 @@ use wifair_capture::{
     Field, Link, Outcome, Payload, PcapngWriter, Reader, Settings, analyze, decode, flag, frame, parse,
 };
 
-/// What an analysis says of its one connection, without what differs by the link.
+/// The analysis of the single connection, without the values that depend on the link.
 fn said(file: &[u8]) -> Vec<(&'static str, Field)> {
     let analysis = analyze(file, Settings::default(), |_, _| true).expect("it is a capture");
     assert!(analysis.damage.is_none());
@@ -60,14 +60,14 @@ fn every_link_carries_the_same() {
         for wrap in WRAPS {
             let here = said(&talk::capture(&steps, wrap, 1_700_000_000_000 * MS, 65_535));
             for (there, here) in expected.iter().zip(&here) {
-                // Identification is a matter of IPv4 only, and with it the hardware duplicates.
+                // IPv4 alone has an identification, and with it duplicates made by the hardware.
                 assert_eq!(there, here, "{wrap:?}, IPv6: {v6}");
             }
         }
     }
 }
 
-/// tcptrace compares 32-bit numbers and errs where they wrap; here the numbers do not matter.
+/// tcptrace compares 32-bit numbers and fails when they wrap; here the numbers do not matter.
 #[test]
 fn a_sequence_that_wraps_changes_nothing() {
     let expected = said(&talk::capture(&upload(ends(false), 1_000), Wrap::Raw, 0, 65_535));
@@ -76,7 +76,7 @@ fn a_sequence_that_wraps_changes_nothing() {
     }
 }
 
-/// A capture of headers only: lengths come from IP. 66 bytes are Ethernet, IP, TCP and timestamps.
+/// A capture of headers only: lengths are taken from IP. 66 bytes hold Ethernet, IP, TCP and timestamps.
 #[test]
 fn a_short_snap_length_changes_only_what_is_missing() {
     let steps = upload(ends(false), 1_000);
@@ -89,7 +89,8 @@ fn a_short_snap_length_changes_only_what_is_missing() {
     assert_eq!(field(&short, "truncated_data", 0), Field::Whole(41 * (1_000 - 34)));
 }
 
-/// Hop-by-hop, routing, first fragment, destination options, authentication: all passed over (RFC 8200, section 4.1).
+/// Hop-by-hop, routing, first fragment, destination options and authentication headers are skipped (RFC 8200, section
+/// 4.1).
 #[test]
 fn ipv6_extension_headers_are_passed_over() {
     let [client, server] = ends(true);
@@ -124,8 +125,8 @@ fn ipv6_extension_headers_are_passed_over() {
     assert_eq!(parse(&datagram(&packet)), Payload::Fragment);
 }
 
-/// ACKs that came to the sender in a real capture, read and written again, are the same bytes: lengths, options,
-/// checksums. (What the capturing host sends has no checksum yet.)
+/// ACKs received by the sender in a real capture, parsed and written again, give the same bytes: lengths, options,
+/// checksums. (Segments sent by the capturing host have no checksum yet.)
 #[test]
 fn segments_are_written_as_linux_writes_them() {
     let file = capture("a_reno_down_snd.pcap");
@@ -164,7 +165,7 @@ fn segments_are_written_as_linux_writes_them() {
     assert!(compared > 3_000, "{compared}");
 }
 
-/// tshark, where it is installed, finds nothing wrong with any frame.
+/// tshark, if installed, reports no error in any frame.
 #[test]
 fn tshark_finds_no_fault() {
     let mut file = Vec::new();

@@ -1,4 +1,4 @@
-//! Graphs for xplot: its grammar, and as many marks as tcptrace makes.
+//! Graphs for xplot follow its grammar and contain as many marks as those of tcptrace.
 
 use crate::common::{analyzed, names};
 use wifair_capture::{Graph, Settings};
@@ -54,8 +54,8 @@ fn graphs_keep_to_the_grammar() {
     assert!(graphs > 100, "{graphs}");
 }
 
-/// What `tcptrace -S` draws of the same capture: retransmissions, ACKs with SACK, third duplicates, SYN, FIN, and
-/// `tcptrace -R` of its round-trip times.
+/// The marks that `tcptrace -S` draws for the same capture (retransmissions, ACKs with SACK, third duplicates, SYN,
+/// FIN), and the round-trip times of `tcptrace -R`.
 #[test]
 fn marks_are_those_of_tcptrace() {
     let analysis = analyzed("e_loss_sack_snd.pcap", rows());

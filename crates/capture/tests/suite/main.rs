@@ -1,4 +1,4 @@
-//! Tests of the analysis of captures, one program for all.
+//! Tests of capture analysis, as a single program.
 
 mod common;
 mod corpus;

@@ -1,4 +1,5 @@
-//! What tcptrace does not say: limits, causes, sessions, shares, air time, against values known in advance.
+//! Results that tcptrace does not have (limits, causes, sessions, shares, air time), compared with values known in
+//! advance.
 
 use crate::common::talk::{self, MS, Step, Wrap, ends};
 use crate::common::{analyzed, capture};
@@ -28,17 +29,17 @@ fn air_times_follow_the_standard() {
     near(air_time_us(1_528, Rate::Legacy(22), &at(2_437, false), true), 192.0 + 1_528.0 * 8.0 / 11.0);
     near(air_time_us(1_528, Rate::Legacy(22), &at(2_437, true), true), 96.0 + 1_528.0 * 8.0 / 11.0);
     near(air_time_us(14, Rate::Legacy(2), &at(2_437, true), true), 192.0 + 112.0);
-    // 1536 bytes at 54 Mb/s: 22 + 12288 bits in symbols of 216 are 57 symbols.
+    // 1536 bytes at 54 Mb/s: 22 + 12288 bits in symbols of 216 bits are 57 symbols.
     near(air_time_us(1_536, Rate::Legacy(108), &at(5_180, false), true), 20.0 + 4.0 * 57.0);
     near(air_time_us(1_536, Rate::Legacy(108), &at(2_437, false), true), 20.0 + 4.0 * 57.0 + 6.0);
-    // MCS 7 at 20 MHz: 260 bits a symbol, 48 symbols.
+    // MCS 7 at 20 MHz: 260 bits per symbol, 48 symbols.
     let ht = Rate::Ht { mcs: 7, wide: false, short_guard: false };
     near(air_time_us(1_536, ht, &at(5_180, false), true), 36.0 + 4.0 * 48.0);
-    // Later in an A-MPDU: no preamble, no padding of its own.
+    // A later MPDU of an A-MPDU has no preamble and no padding of its own.
     near(air_time_us(1_536, ht, &at(5_180, false), false), 4.0 * 1_536.0 * 8.0 / 260.0);
 }
 
-/// The slow reader was held back by its window, the bulk sender by the network, the one with 10 KB a second by itself.
+/// The slow reader was limited by its window, the bulk sender by the network, the sender of 10 KB per second by itself.
 #[test]
 fn what_held_a_sender_back_is_told() {
     let slow = analyzed("e3_zero_window_snd.pcap", Settings::default());
@@ -56,8 +57,8 @@ fn what_held_a_sender_back_is_told() {
     }
 }
 
-/// At the access point's wire, in front of the queue that drops ACKs: the sender's timer expires after 1, 2 and 4 s,
-/// and half a second after the last ACK it has something new. Of 7.5 s between data 7 are the network's.
+/// At the access point's wire, in front of a queue that drops ACKs: the sender's timer expires after 1, 2 and 4 s, and
+/// half a second after the last ACK it has new data. Of the 7.5 s between data, 7 s are due to the network.
 #[test]
 fn a_sender_whose_ack_got_lost_behind_the_capture_point_waits_for_the_network() {
     let [client, server] = ends(false);
@@ -82,14 +83,14 @@ fn a_sender_whose_ack_got_lost_behind_the_capture_point_waits_for_the_network() 
     assert!((network - 7.0 / 7.5).abs() < 1e-9, "{network}");
 }
 
-/// The slow reader's 14 zero windows were probed 14 times (tshark: 14 keep-alives); tcptrace sees none of these.
+/// The slow reader's 14 zero windows were probed 14 times (tshark: 14 keep-alives); tcptrace counts none of these.
 #[test]
 fn empty_probes_of_a_zero_window_are_counted() {
     let slow = analyzed("e3_zero_window_snd.pcap", Settings::default());
     assert_eq!(number(&slow, 0, 1, "window_probes"), 14.0);
     assert_eq!(number(&slow, 0, 1, "zwnd_probe_pkts"), 0.0);
     assert_eq!(number(&slow, 0, 0, "zero_win_adv"), 14.0);
-    // Seven segments came twice by the receiver's own word: seven D-SACKs.
+    // According to the receiver, seven segments arrived twice: seven D-SACKs.
     assert_eq!(number(&slow, 0, 1, "rexmt_spurious_pkts"), 7.0);
 }
 
@@ -132,17 +133,17 @@ fn instantaneous_fairness_is_that_of_the_paper() {
     let (sent, acked) = (sessions.index_sent.expect("sent"), sessions.index_acked.expect("acknowledged"));
     assert!((sent - 10.0 / 9.0).abs() < 1e-9, "{sent}");
     assert!((acked - 10.0 / 19.0).abs() < 1e-9, "{acked}");
-    // Two pauses of 2 s less 19 ms each, with nothing to send.
+    // Two pauses of 2 s minus 19 ms each, with nothing to send.
     assert_eq!(number(&analysis, 0, 0, "idle_periods"), 2.0);
     assert!((number(&analysis, 0, 0, "idle_s") - 2.0 * 1.981).abs() < 1e-9);
-    // A longer pause is needed than there is: one endless session, no index.
+    // If the required pause is longer than any there is, the flow is one endless session without an index.
     let settings = Settings { pause: Duration::from_secs(3), ..Settings::default() };
     let analysis = analyze(&file[..], settings, |_, _| true).expect("it is a capture");
     assert!(analysis.fairness().sessions.sessions.is_empty());
 }
 
-/// Outstanding data of one session by hand: it grows by 1,000 bytes each ms for 10 ms and shrinks likewise, so its area
-/// is 10,000 bytes x 10 ms, three times; from the first data at 100 ms to the last ACK at 4,119 ms.
+/// Outstanding data of one session by hand: it grows by 1,000 bytes per ms for 10 ms and shrinks likewise, so its area
+/// is 10,000 bytes x 10 ms. There are three sessions, from the first data at 100 ms to the last ACK at 4,119 ms.
 #[test]
 fn outstanding_data_has_its_mean_over_time() {
     let file = talk::capture(&sessions(), Wrap::Raw, 1_000 * MS, 100);
@@ -152,8 +153,8 @@ fn outstanding_data_has_its_mean_over_time() {
     assert!((mean - 3.0 * 10_000.0 * 10.0 / 4_019.0).abs() < 1e-6, "{mean}");
 }
 
-/// In b the second upload started later: the shares of both while both are active are what their bytes there say, and
-/// the index follows from them: (x + y)^2 / (2 (x^2 + y^2)).
+/// In capture b the second upload started later. The shares of both while both are active follow from their bytes in
+/// that time, and the index follows from the shares: (x + y)^2 / (2 (x^2 + y^2)).
 #[test]
 fn fairness_of_two_uploads() {
     let settings = Settings { local: vec![(Address::v4(0x0a0a_0100), 24)], ..Settings::default() };
@@ -172,7 +173,7 @@ fn fairness_of_two_uploads() {
     assert_eq!((hosts, fairness.hosts.len()), (bytes, 3));
 }
 
-/// However narrow the bins are asked for, their number stays bounded, and no byte is lost.
+/// However narrow the requested bins, their number stays bounded, and no byte is lost.
 #[test]
 fn narrow_bins_become_wider_not_more() {
     let settings = Settings { bin: Some(Duration::from_nanos(1)), ..Settings::default() };
@@ -192,8 +193,8 @@ fn a_filter_lets_through_what_it_should() {
     assert_eq!(host.counts.tcp + one.counts.tcp, all);
 }
 
-/// Packets that ask for no memory of their own: a capture twice as long takes no more of it. Counted are what the
-/// analysis keeps for each connection, which must not depend on the number of packets.
+/// Packets must not need memory of their own. The test counts what the analysis keeps for each connection, which must
+/// not depend on the number of packets.
 #[test]
 fn results_do_not_grow_with_the_packets() {
     let once = capture("a_reno_down_snd.pcap");

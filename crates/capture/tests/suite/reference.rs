@@ -1,4 +1,4 @@
-//! Real captures against tcptrace's and tshark's answers, and the kernels' own figures.
+//! Analyses of real captures compared with tcptrace, tshark and the kernels' own figures.
 
 use std::io::Read;
 
@@ -17,8 +17,8 @@ fn json(analysis: &Analysis) -> Value {
     serde_json::from_str(&analysis.to_json()).expect("the output is JSON")
 }
 
-/// Every field of every direction, digit by digit. The `rtt_full_sz_*` are left out: in tcptrace 6.6.7 a segment of one
-/// number counts as one of 4 GiB, so only SYN and FIN qualify.
+/// Every field of every direction, digit by digit. The `rtt_full_sz_*` are left out: tcptrace 6.6.7 takes a segment of
+/// one sequence number for one of 4 GiB, so only SYN and FIN qualify.
 #[test]
 fn fields_equal_those_of_tcptrace() {
     let (mut compared, mut wrong) = (0, Vec::new());
@@ -53,7 +53,7 @@ fn fields_equal_those_of_tcptrace() {
     assert!(compared > 5_000, "only {compared} fields were compared");
 }
 
-/// A table of tshark's, by its header.
+/// A table made by tshark, read by its header.
 struct Packets {
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -77,7 +77,7 @@ impl Packets {
     }
 }
 
-/// For each row: bytes in the SACK blocks of the last ACK that came for its direction.
+/// For each row: bytes in the SACK blocks of the last ACK received for its direction.
 fn last_blocks(rows: &Rows) -> Vec<i64> {
     let connections = rows.connection.iter().max().map_or(0, |last| *last as usize + 1);
     let mut latest = vec![[0i64; 2]; connections];
@@ -99,12 +99,13 @@ fn last_blocks(rows: &Rows) -> Vec<i64> {
         .collect()
 }
 
-/// Packet by packet: lengths, flags, windows, numbers, retransmissions, round-trip times, bytes in flight.
+/// Compares packet by packet: lengths, flags, windows, numbers, retransmissions, round-trip times, bytes in flight.
 ///
-/// tshark differs by design in these: it calls a retransmission that comes soon "out of order" (so the two together are
-/// compared); it times ACKs of segments that were sent twice (we do not, after Karn); its bytes in flight know the SACK
-/// blocks of the last ACK only, and nothing of bytes lost before the capture point, so they are compared with what is
-/// outstanding less those blocks, in captures at the sender; and it counts a FIN as a byte, from the next segment on.
+/// tshark differs by design in these points. It calls an early retransmission "out of order", so the sum of the two is
+/// compared. It times ACKs of segments that were sent twice, which this analysis does not (Karn). Its bytes in flight
+/// use the SACK blocks of the last ACK only, and ignore bytes lost before the capture point, so they are compared with
+/// the outstanding bytes minus those blocks, in captures at the sender. It counts a FIN as a byte from the next segment
+/// on.
 #[test]
 fn packets_equal_those_of_tshark() {
     for name in names().iter().filter(|name| !name.starts_with("q_zero") && !name.starts_with("s_")) {
@@ -130,14 +131,14 @@ fn packets_equal_those_of_tshark() {
             assert_eq!(Ok(rows.window[at].cast_signed()), number("tcp.window_size"), "{name}: {frame} window");
             let flags = u16::from_str_radix(&table.get(row, "tcp.flags")[2..], 16).expect("flags are hexadecimal");
             assert_eq!(u16::from(rows.flags[at]), flags & 0xff, "{name}: {frame} flags");
-            // tshark counts what comes before the first number met from the top of the 32-bit numbers down.
+            // tshark numbers data before the first number seen downwards from the top of the 32-bit range.
             assert_eq!(Ok(i64::from(rows.seq[at] as u32)), number("tcp.seq"), "{name}: {frame} number");
             let told = |flag: &str| !table.get(row, &format!("tcp.analysis.{flag}")).is_empty();
             let theirs = told("retransmission")
                 || told("fast_retransmission")
                 || told("spurious_retransmission")
                 || told("out_of_order");
-            // Where copies were dropped, tshark sees them as retransmissions and times them anew.
+            // Where copies were dropped, tshark takes them for retransmissions and times them again.
             if !name.starts_with("o_radiotap") {
                 let here = rows.again[at] > 0 || rows.marks[at] & mark::OUT_OF_ORDER != 0;
                 assert_eq!(here, theirs, "{name}: {frame} retransmission");
@@ -157,7 +158,7 @@ fn packets_equal_those_of_tshark() {
                 flights += 1;
             }
         }
-        // Copies that the air made, and frames that arrived broken; those may have been anything.
+        // Copies made by 802.11 retries, and frames received with errors, which may have been anything.
         let counts = &analysis.counts;
         let broken = counts.bad_fcs;
         assert!(
@@ -170,7 +171,7 @@ fn packets_equal_those_of_tshark() {
     }
 }
 
-/// The sending socket's TCP_INFO, every 50 ms.
+/// The sending socket's TCP_INFO, sampled every 50 ms.
 fn kernel(name: &str) -> Vec<std::collections::BTreeMap<String, f64>> {
     let mut text = String::new();
     let file = std::fs::File::open(folder().join(format!("kernel/{name}.csv.gz"))).expect("the figures are there");
@@ -185,9 +186,9 @@ fn kernel(name: &str) -> Vec<std::collections::BTreeMap<String, f64>> {
         .collect()
 }
 
-/// What is outstanding by the kernel's own count of segments: the mean over samples every 50 ms against the mean over
-/// time, captures at the sender (upload b: before the bottleneck). Samples of a sawtooth with standard deviation s have
-/// a mean with error s / sqrt(n), taken as if independent.
+/// Outstanding data by the kernel's own count of segments: the mean over samples every 50 ms compared with the mean
+/// over time, in captures at the sender (upload b: before the bottleneck). The mean of samples of a sawtooth with
+/// standard deviation s has the error s / sqrt(n), treating samples as independent.
 #[test]
 fn outstanding_data_is_what_the_kernel_counted() {
     for (name, connection, side, socket) in [
@@ -211,7 +212,7 @@ fn outstanding_data_is_what_the_kernel_counted() {
     }
 }
 
-/// Retransmissions by the kernel's own count, at the sender; in capture a one more came after the last sample.
+/// Retransmissions by the kernel's own count, at the sender; in capture a one more occurred after the last sample.
 #[test]
 fn retransmissions_are_those_of_the_kernel() {
     for (name, connection, side, socket, after) in [

@@ -1,4 +1,4 @@
-//! Any bytes give a result or a clear error: never a panic, a hang, or memory without bound.
+//! Any bytes give a result or a clear error: never a panic, a hang, or unbounded memory.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use crate::common::{capture, names};
 use proptest::prelude::*;
 use wifair_capture::{Error, Graph, Link, PcapngWriter, Settings, analyze};
 
-/// Analyses with everything on, and writes all that can be written.
+/// Analyses with all options on, and writes everything that can be written.
 fn survive(bytes: &[u8]) -> Option<u64> {
     let settings = Settings { rows: true, ..Settings::default() };
     match analyze(bytes, settings, |_, _| true) {
@@ -35,7 +35,7 @@ fn survive(bytes: &[u8]) -> Option<u64> {
     }
 }
 
-/// A file of every kind, small enough to be changed thousands of times.
+/// One file of every kind, small enough to be mutated thousands of times.
 fn seeds() -> Vec<Vec<u8>> {
     let mut seeds: Vec<Vec<u8>> = WRAPS
         .iter()
@@ -132,12 +132,12 @@ fn changed_captures_give_a_result_or_an_error() {
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Real captures, one byte in a hundred changed, and cut at many places.
+/// Real captures with one byte in a hundred changed, and truncated at many places.
 #[test]
 fn damaged_real_captures_give_a_result_or_an_error() {
     let mut state = 1u64;
     let mut random = move || {
-        // splitmix64 (S. Vigna): any sequence will do.
+        // splitmix64 (S. Vigna): any generator would do.
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z ^ z >> 27
@@ -153,7 +153,7 @@ fn damaged_real_captures_give_a_result_or_an_error() {
             let mut bytes = plain[..plain.len() - plain.len() * cut / 5].to_vec();
             let changes = bytes.len() / 100 * usize::from(cut != 4);
             for _ in 0..changes {
-                // The file header stays: what is behind it is to be tried.
+                // Keep the file header, so that the contents after it are tested.
                 let at = 24 + random() as usize % (bytes.len() - 24).max(1);
                 if let Some(byte) = bytes.get_mut(at) {
                     *byte ^= 1 << (random() % 8);
@@ -164,11 +164,11 @@ fn damaged_real_captures_give_a_result_or_an_error() {
     }
 }
 
-/// A file that claims much more than it has takes no more memory for it, and one whose packets come alone, each with
-/// new endpoints, out of order and never acknowledged, stays quick.
+/// A file that claims much more than it contains takes no more memory for it. A capture stays fast even if every packet
+/// has new endpoints, or is out of order and never acknowledged.
 #[test]
 fn hostile_captures_take_bounded_time_and_memory() {
-    // One direction only, every second segment missing, backwards.
+    // One direction only, every second segment missing, in reverse order.
     let [client, server] = ends(false);
     let mut steps: Vec<talk::Step> = (0..60_000u32)
         .map(|i| {
@@ -201,7 +201,7 @@ fn hostile_captures_take_bounded_time_and_memory() {
     assert_eq!(survive(&claims), Some(0));
 }
 
-/// Stamps at both ends of what 64 bits can count, in every order; each sum over them has to hold.
+/// Stamps at both ends of the 64-bit range, in every order; no sum over them may overflow.
 #[test]
 fn stamps_of_any_distance_are_survived() {
     let steps = upload(ends(false), 5);

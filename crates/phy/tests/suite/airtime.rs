@@ -1,5 +1,5 @@
-//! Air times against those computed outside: `tests/data/reference/airtime.csv`, by the formulas of the standard, and
-//! by ns-3 where it has no quirk.
+//! Air times compared with independent values in `tests/data/reference/airtime.csv`: computed by the formulas of the
+//! standard, and by ns-3 where it follows the standard.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ struct Row {
     text: String,
 }
 
-/// MCS 9 with 160 MHz and three streams is left out of the tables of VHT (21.5), though ns-3 sends it.
+/// MCS 9 with 160 MHz and three streams is not in the tables of VHT (21.5), although ns-3 sends it.
 const NOT_IN_THE_STANDARD: &str = "ac,5,160,9,3,";
 
 fn nanos(microseconds: &str) -> Duration {
@@ -40,7 +40,7 @@ fn row(text: &str) -> Row {
     let amendment = Amendment::parse(&format!("802.11{}", standard.trim_end_matches("-short"))).unwrap();
     let mut request = ModeRequest { band: Band::parse(band), short_preamble, ..ModeRequest::default() };
     if amendment.highest_mcs().is_none() {
-        // The column holds Mb/s here, 5.5 cut to 5.
+        // The column holds Mb/s here, with 5.5 truncated to 5.
         request.rate =
             Some(if mcs == "5" { BitRate::from_kbps(5_500) } else { BitRate::from_mbps(mcs.parse().unwrap()) });
     } else {
@@ -69,7 +69,7 @@ fn every_row_to_the_nanosecond() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The longest PSDU for a time fits, and one byte more does not.
+/// The longest PSDU for a time fits, and one more byte does not.
 #[test]
 fn the_longest_psdu_is_the_inverse() {
     for row in rows() {
@@ -87,9 +87,9 @@ fn mode(standard: &str, request: ModeRequest) -> (Band, TxMode) {
     Amendment::parse(standard).unwrap().mode(&request).unwrap()
 }
 
-/// Worked by hand, 20 MHz and MCS 0 (26 bits a symbol), one stream, 14 bytes: 134 bits with service and tail, 6
-/// symbols. HT-greenfield has 24 us before them. HE ER SU: 44 + 7.2 us, 134 bits in two symbols of 117 bits; on 106
-/// tones, 51 bits a symbol, 3 symbols; with DCM on all 242 tones 58 bits a symbol, 3 symbols.
+/// Worked by hand, 20 MHz and MCS 0 (26 bits per symbol), one stream, 14 bytes: 134 bits with service and tail, 6
+/// symbols. HT-greenfield has 24 us of preamble. HE ER SU: 44 + 7.2 us and 134 bits in two symbols of 117 bits; on 106
+/// tones 51 bits per symbol, 3 symbols; with DCM on all 242 tones 58 bits per symbol, 3 symbols.
 #[test]
 fn greenfield_and_extended_range() {
     let us = |(band, mode), expected_ns| {
@@ -102,15 +102,15 @@ fn greenfield_and_extended_range() {
     us(mode("802.11ax", range(106)), 51_200 + 3 * 13_600);
     us(mode("802.11ax", ModeRequest { dcm: true, ..range(242) }), 51_200 + 3 * 13_600);
     us(mode("802.11ax", ModeRequest { mcs, dcm: true, ..ModeRequest::default() }), 43_200 + 3 * 13_600);
-    // A short guard interval is rounded up to 4 us in mixed format only; two streams and 4 + 4 us more of HT-LTFs, less
+    // A short guard interval is rounded up to 4 us in mixed format only. Two streams add 4 + 4 us of HT-LTFs, minus
     // one.
     let short = ModeRequest { mcs: Some(8), guard_interval: Some(Duration::from_nanos(400)), ..ModeRequest::default() };
     us(mode("802.11n", short), 40_000 + 12_000);
     us(mode("802.11n", ModeRequest { greenfield: true, ..short }), 28_000 + 3 * 3_600);
 }
 
-/// 802.11be, 320 MHz, MCS 13, 8 streams: 3920 * 12 * 8 * 5 / 6 = 313,600 bits a symbol; 32 us and EHT-SIG of 8 us,
-/// EHT-STF 4 us and 8 EHT-LTFs of 7.2 us precede them.
+/// 802.11be, 320 MHz, MCS 13, 8 streams: 3920 * 12 * 8 * 5 / 6 = 313,600 bits per symbol, preceded by 32 us and EHT-SIG
+/// of 8 us, EHT-STF of 4 us and 8 EHT-LTFs of 7.2 us.
 #[test]
 fn eht_at_its_widest() {
     let request = ModeRequest {
@@ -127,9 +127,9 @@ fn eht_at_its_widest() {
     assert_eq!(timing.duration(Bytes(39_199)), Duration::from_nanos(44_000 + 57_600 + 2 * 13_600));
 }
 
-/// Table 27-46: nominal packet padding of 16 us gives 4, 8, 12 and 16 us, of 8 us 0, 0, 4 and 8 us, by how many
-/// quarters of the last symbol hold data. HE 20 MHz, MCS 0: 117 bits a symbol and 30 a quarter, less 22 bits of service
-/// and tail.
+/// Table 27-46: a nominal packet padding of 16 us gives an extension of 4, 8, 12 or 16 us, one of 8 us gives 0, 0, 4 or
+/// 8 us, depending on how many quarters of the last symbol hold data. HE 20 MHz, MCS 0: 117 bits per symbol and 30 per
+/// quarter, minus 22 bits of service and tail.
 #[test]
 fn packet_extension() {
     let (band, mode) = mode("802.11ax", ModeRequest { mcs: Some(0), ..ModeRequest::default() });

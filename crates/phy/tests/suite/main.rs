@@ -1,4 +1,4 @@
-//! Tests of rates and air times, one program for all.
+//! Tests of rates and air times, as a single program.
 
 mod airtime;
 mod rates;

@@ -1,4 +1,4 @@
-//! Data rates against the tables of the standard, in Mb/s with one digit: IEEE Std 802.11-2020, 19.5 and 21.5;
+//! Data rates compared with the tables of the standard, in Mb/s with one decimal: IEEE Std 802.11-2020, 19.5 and 21.5;
 //! 802.11ax, 27.5; 802.11be, 36.5.
 
 use wifair_phy::{Amendment, Band, ModeRequest};
@@ -89,7 +89,7 @@ fn eht() {
     }
 }
 
-/// What the standard does not have names what it has.
+/// The error for a mode outside the standard lists those that exist.
 #[test]
 fn errors_list_what_exists() {
     let default = ModeRequest::default();

@@ -1,4 +1,4 @@
-//! Round trip: what the analysis of a captured run says is what the run itself counted.
+//! Round trip: the analysis of a captured run agrees with the run's own counts.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ fn scenario(text: &str) -> Scenario {
     Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// Captures of a run at these points by name, what it measured, and `look` at it every 10 ms.
+/// The captures of a run at these points, by name, and its outcome; `look` is called every 10 ms.
 fn captured(
     scenario: &Scenario,
     points: &[&str],
@@ -68,7 +68,7 @@ fn whole(connection: &ConnectionReport<'_>, side: usize, name: &str) -> u64 {
     }
 }
 
-/// The connection of a flow by its port at the receiver, and the side that sends data.
+/// The connection of a flow, found by its port at the receiver, and the side that sends data.
 fn of_flow(analysis: &Analysis, flow: usize) -> (ConnectionReport<'_>, usize) {
     let port = format!(":{}", 5_001 + flow);
     let mut all = analysis.connections();
@@ -86,8 +86,7 @@ fn segments<'a>(analysis: &'a Analysis, of: &ConnectionReport<'_>, side: usize) 
     (0..rows.len()).filter(move |&at| (rows.connection[at] as usize, usize::from(rows.side[at])) == (number, side))
 }
 
-/// Loss on the air, in the queue of the access point and, by its own queue, at a station; both directions, three
-/// stacks.
+/// Losses on the air, in the queue of the access point and in a station's own queue; both directions, three stacks.
 const LOSSY: &str = r#"
     duration = "20 s"
     wlan.standard = "802.11b"
@@ -144,7 +143,7 @@ fn retransmissions_and_goodput_are_those_of_the_run() {
         assert_eq!(whole(&sent, side, "rexmt_data_pkts"), row.retransmissions, "{}", row.name);
         assert_eq!(segments(sender, &sent, side).count() as u64, row.data_packets_sent, "{}", row.name);
         again += row.retransmissions;
-        // What the receiver hands to the application is what it acknowledges, or will with its next ACK.
+        // The receiver hands to the application what it acknowledges now, or with its next ACK.
         let (got, side) = of_flow(receiver, flow);
         let rows = receiver.rows.as_ref().expect("rows were kept");
         let acks = segments(receiver, &got, 1 - side);
@@ -162,7 +161,7 @@ fn retransmissions_and_goodput_are_those_of_the_run() {
     assert!(again > 100, "only {again} retransmissions: the scenario tests little");
 }
 
-/// Every segment is acknowledged at once, so each ACK gives a round-trip time to both; the clock ticks in us.
+/// Every segment is acknowledged at once, so each ACK gives a round-trip time in both; the clock ticks in us.
 #[test]
 fn round_trip_times_and_outstanding_data_are_those_of_the_run() {
     let scenario = scenario(
@@ -202,7 +201,7 @@ fn round_trip_times_and_outstanding_data_are_those_of_the_run() {
         let row = &outcome.flows[flow];
         assert_eq!(row.retransmissions, 0, "a window of 20 packets fits the queues");
 
-        // The first time is that of the SYN, which the run counts as a sample as well.
+        // The first time is that of the SYN, which the run also counts as a sample.
         let times: Vec<f64> = its.clone().filter(|&at| rows.rtt[at] > 0).map(|at| rows.rtt[at] as f64 / 1e9).collect();
         let tick = 1e-6;
         assert!(times.len().abs_diff(row.rtt_samples as usize) <= 1, "{} and {}", times.len(), row.rtt_samples);
@@ -228,7 +227,7 @@ fn round_trip_times_and_outstanding_data_are_those_of_the_run() {
     }
 }
 
-/// Nobody is looked at without being asked; looking changes nothing.
+/// Only what is requested is captured, and capturing does not change the run.
 #[test]
 fn a_captured_run_is_the_same_run() {
     let scenario = scenario(LOSSY);
@@ -247,7 +246,7 @@ fn the_air_holds_the_frames_that_the_stations_counted() {
         let sum = |count: fn(&StationOutcome) -> u64| outcome.stations.iter().map(count).sum::<u64>();
         let (attempts, collisions) = (sum(|row| row.attempts), sum(|row| row.collisions));
         let data: u64 = analysis.stations.iter().map(|station| station.data_frames).sum();
-        // Data frames that met no other, and nothing of what collided; the frame under way at the end may lack.
+        // Only data frames that did not collide appear; the frame in progress at the end may be missing.
         assert!(attempts - collisions - data <= 1, "{data} of {attempts} - {collisions}");
         let frames: u64 = analysis.stations.iter().map(|station| station.frames).sum();
         assert!(frames > 2 * data || text == LOSSY, "RTS and CTS are there as well");
@@ -256,8 +255,8 @@ fn the_air_holds_the_frames_that_the_stations_counted() {
     }
 }
 
-/// A scheme rewrites windows in the access point: on its wires the ACKs have what the server offered, on the air what
-/// the scheme says, and what stations have outstanding obeys.
+/// A scheme rewrites windows in the access point: on its wires the ACKs show what the server offered, on the air what
+/// the scheme set, and the stations' outstanding data obeys it.
 #[test]
 fn the_air_shows_the_window_that_a_scheme_has_written() {
     for stack in ["modern", "ns2"] {
@@ -284,7 +283,7 @@ fn the_air_shows_the_window_that_a_scheme_has_written() {
         let windows = |file: &str| {
             let analysis = analysis(&files[file]);
             let rows = analysis.rows.clone().expect("rows were kept");
-            // ACKs of the second half: all flows are known to the scheme.
+            // ACKs of the second half, when the scheme knows all flows.
             let origin = wifair_sim::capture::EPOCH + 5_000_000_000;
             let acks = (0..rows.len()).filter(|&at| rows.nanos[at] >= origin && rows.payload[at] == 0);
             let side_of_acks = acks.filter(|&at| rows.window[at] < u64::from(u16::MAX) << 7 && rows.side[at] == 1);
@@ -309,7 +308,7 @@ fn the_air_shows_the_window_that_a_scheme_has_written() {
     }
 }
 
-/// Over several hops every node sees the packets once, and each hop takes one off the time to live.
+/// On a path of several hops every node sees each packet once, and each hop decrements the time to live.
 #[test]
 fn a_chain_is_seen_hop_by_hop() {
     for routing in ["static", "dsdv"] {
@@ -348,13 +347,13 @@ fn see_a_chain(routing: &str) {
     let got = analysis(&files["node4"]);
     let (got, side) = of_flow(&got, 0);
     assert!(whole(&got, side, "unique_bytes_sent") >= outcome.flows[0].received_bytes);
-    // The air has each packet once a hop; the analysis knows the second and third for the same.
+    // The air shows each packet once per hop; the analysis recognises the second and third as copies.
     let air = analysis_with_copies(&files["air"]);
     let frames: u64 = air.stations.iter().map(|station| station.data_frames).sum();
     assert!(frames > 600 && air.counts.copies > 400, "{frames} frames, {} copies", air.counts.copies);
 }
 
-/// A sink that is full after some bytes.
+/// A sink that is full after a number of bytes.
 struct Full(usize);
 
 impl Write for Full {

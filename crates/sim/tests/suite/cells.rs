@@ -41,8 +41,8 @@ fn cell(number: u32) -> String {
     )
 }
 
-/// On channels of their own cells do not know of each other: each does what it does alone, to the last byte, with the
-/// fast medium and with the general one.
+/// Cells on different channels are independent: each behaves as it does alone, to the last byte, on the shared channel
+/// and on the spatial one.
 #[test]
 fn cells_on_different_channels_are_independent() {
     for space in ["", "[space]\n[[space.paths]]\nfrom = 'ap1'\nto = 'sta1x'\nmiss = 0.0\n"] {
@@ -63,8 +63,8 @@ fn cells_on_different_channels_are_independent() {
     }
 }
 
-/// On one channel, in each other's range, two saturated stations share the air draw by draw as they do in one cell, for
-/// their access points send nothing but acknowledgements; out of range each gets all of it.
+/// On one channel and in range of each other, two saturated stations share the air draw by draw as they do in one cell,
+/// because their access points send only ACKs; out of range, each gets all of it.
 #[test]
 fn cells_on_one_channel_share_the_air_where_they_hear_each_other() {
     let text = |metres: u32| {
@@ -100,7 +100,7 @@ fn cells_on_one_channel_share_the_air_where_they_hear_each_other() {
         )
     };
     let alone = outcome(&text(20).replace("count = 2", "count = 1")).cell.goodput_bps;
-    // The first count is that of the access points.
+    // The first `count` in the text is that of the access points.
     let one_cell = outcome(&text(20).replacen("count = 2", "count = 1", 1)).cell.goodput_bps;
     let near = outcome(&text(20)).cell;
     let far = outcome(&text(5000)).cell;
@@ -149,7 +149,7 @@ fn stations_choose_the_access_point_that_they_receive_best() {
         to = 'loyal'
         ";
     let cells = scenario(text);
-    // At 0, 30, 60 and 90 m beside access points at 0, 50 and 100 m.
+    // Stations at 0, 30, 60 and 90 m, access points at 0, 50 and 100 m.
     assert_eq!(cells.access_points(1), [0, 1, 1, 2, 2]);
     assert_eq!((cells.channel(0), cells.channel(1), cells.channel(2)), (1, 6, 1));
     let path =
@@ -157,7 +157,7 @@ fn stations_choose_the_access_point_that_they_receive_best() {
     assert_eq!(path.len(), 4, "air, two wires, air");
     let result = outcome(text);
     assert!(result.flows.iter().all(|flow| flow.received_bytes > 50_000));
-    // Without positions they take turns.
+    // Without positions they take the access points in turn.
     let in_turn = text.replace("[space]", "").replace("channels = [1, 6]", "channels = [1, 6, 11]");
     let in_turn =
         in_turn.split("[[space.paths]]").next().unwrap().to_owned() + &in_turn[in_turn.find("[ap]").unwrap()..];
@@ -189,7 +189,7 @@ fn what_does_not_fit_together_is_told() {
     assert!(told.contains("routing by \"dsdv\" without an ad-hoc network"), "{told}");
 }
 
-/// Ten overlapping cells with two hundred stations that lie anywhere.
+/// Ten overlapping cells with two hundred stations at random places.
 #[test]
 fn a_field_of_two_hundred_stations_in_ten_cells_runs() {
     let result = outcome(
@@ -231,7 +231,8 @@ fn a_field_of_two_hundred_stations_in_ten_cells_runs() {
     assert!(result.cell.goodput_bps > 30e6, "{} bit/s on three channels", result.cell.goodput_bps);
 }
 
-/// Station 1 does not reach station 2, which reaches it; the access point, first in the matrix, reaches both.
+/// Station 1 does not reach station 2, but station 2 reaches station 1; the access point, first in the matrix, reaches
+/// both.
 #[test]
 fn a_matrix_gives_the_gain_of_every_path() {
     let text = |gains: &str| {
@@ -243,7 +244,7 @@ fn a_matrix_gives_the_gain_of_every_path() {
     let matrix = "[['0 dB', '-60 dB', '-70 dB'], ['-61 dB', '0 dB', '-200 dB'], ['-71 dB', '-80 dB', '0 dB']]";
     let given = scenario(&text(matrix));
     let links = given.hearing(given.file.space.as_ref().unwrap(), 1, &given.nodes_on_air());
-    // 20 dBm less the loss.
+    // 20 dBm minus the loss.
     for (from, to, power) in [(0, 1, -40.0_f64), (0, 2, -50.0), (1, 0, -41.0), (2, 0, -51.0), (2, 1, -60.0)] {
         let expected = 10.0_f64.powf(power / 10.0);
         assert!((links.received_power(from, to) / expected - 1.0).abs() < 1e-9, "{from} to {to}");
@@ -253,8 +254,8 @@ fn a_matrix_gives_the_gain_of_every_path() {
     assert!(told.contains("a matrix of 2 rows and 2 columns for 3 nodes"), "{told}");
 }
 
-/// 802.11b stations in an 802.11g network: the others protect their frames unless told not to, at 248 us of CTS and 10
-/// us of SIFS a frame, and frames for everyone go at a rate that all can read.
+/// 802.11b stations in an 802.11g network: the others protect their frames unless told otherwise, which costs 248 us of
+/// CTS and 10 us of SIFS per frame, and broadcast frames are sent at a rate that all can read.
 #[test]
 fn frames_are_protected_where_there_are_80211b_stations() {
     let text = |more: &str, dsss_only: bool| {
@@ -275,7 +276,7 @@ fn frames_are_protected_where_there_are_80211b_stations() {
     assert_eq!(goodput("protection = '2 Mb/s'", false), goodput("", true));
 }
 
-/// They send at 11 Mb/s unless told otherwise, and not with OFDM, whose answers they could not read.
+/// 802.11b stations send at 11 Mb/s unless told otherwise, and never use OFDM, whose responses they could not read.
 #[test]
 fn stations_of_80211b_send_no_ofdm() {
     let text = |standard: &str, rate: &str| {
@@ -293,7 +294,7 @@ fn stations_of_80211b_send_no_ofdm() {
     assert!(told.contains("`dsss_only` does not apply"), "{told}");
 }
 
-/// A slip of the sign: no path amplifies.
+/// A typical sign error: no path amplifies.
 #[test]
 fn gains_above_0_db_are_refused() {
     let text = |space: &str| {
@@ -311,7 +312,7 @@ fn gains_above_0_db_are_refused() {
     }
 }
 
-/// A frame that the end of the warm-up cuts may be lost to errors, and nothing at all be read after it.
+/// A frame that spans the end of the warm-up may be lost to errors, and no frame be received after it.
 #[test]
 fn a_run_in_which_no_frame_is_read_has_a_report() {
     let text = |warm_up_us: u32| {

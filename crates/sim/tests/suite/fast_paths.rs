@@ -1,5 +1,5 @@
-//! With and without fast paths a run gives the same results, on random scenarios: cells and stations in space, DCF,
-//! EDCA and aggregates, schemes, several channels, with records of frames and without.
+//! Runs with and without fast paths give the same results, on random scenarios: shared and spatial channels, DCF, EDCA
+//! and aggregates, schemes, several channels, with and without records of frames.
 
 use std::fmt::Write as _;
 
@@ -30,14 +30,14 @@ struct Layout {
     standard: &'static str,
     profile: &'static str,
     wlan: Vec<&'static str>,
-    /// The air is `[space]`, with these keys.
+    /// The keys of `[space]`, if the channel is spatial.
     space: Option<&'static str>,
     one_channel: bool,
     queue: &'static str,
     limit: u32,
     scheme: &'static str,
     cells: Vec<Cell>,
-    /// Records of frames are kept.
+    /// Whether records of frames are kept.
     frames: bool,
 }
 
@@ -160,15 +160,15 @@ impl Side<'_> {
         run
     }
 
-    /// What each flow has counted until `until`.
+    /// The counters of each flow at `until`.
     fn counters(&self, until: Time) -> Vec<FlowCounters> {
         let mut run = self.start();
         run.advance(until);
         (0..self.scenario.network.flows.len()).map(|flow| run.world().counters(flow)).collect()
     }
 
-    /// The results as text, and the records of frames. Events are left out, which are steps of the program, and the
-    /// numbers of packets, which are places in memory.
+    /// The results as text, and the records of frames. Two things are left out: events, which count steps of the
+    /// program, and the numbers of packets, which are places in memory.
     fn results(&self) -> (String, Vec<String>) {
         let mut run = self.start();
         run.advance(run.end());
@@ -185,7 +185,7 @@ impl Side<'_> {
     }
 }
 
-/// The first packet that is sent, received or lost in one of the runs and not in the other, found by halving the time.
+/// The first packet that is sent, received or lost in one run and not in the other, found by bisection of time.
 fn first_difference(sides: [Side; 2]) -> Option<String> {
     let both = |nanos: u64| sides.map(|side| side.counters(Time::from_nanos(nanos)));
     let (mut same, mut differs) = (0, sides[0].scenario.file.duration.as_nanos());
@@ -220,7 +220,7 @@ fn parse(text: &str) -> Result<Scenario, String> {
     Scenario::parse(text, "random.toml", &[]).map_err(|problems| format!("{problems}\n{text}"))
 }
 
-/// Where the runs differ first, if they do.
+/// Reports the first difference between the runs, if there is one.
 fn compare(sides: [Side; 2]) -> Result<(), String> {
     let [(fast, fast_frames), (plain, plain_frames)] = sides.map(|side| side.results());
     if fast == plain && fast_frames == plain_frames {
@@ -246,8 +246,8 @@ proptest! {
     }
 }
 
-/// A shortcut that is wrong is noticed, and the first packet named that goes another way. The wrong one waits a slot
-/// longer for an ACK, which nobody sees before a first collision, or error.
+/// A wrong shortcut is noticed, and the first affected packet is named. The wrong one waits a slot longer for an ACK,
+/// which has no effect before the first collision or error.
 #[test]
 fn a_wrong_shortcut_is_noticed() {
     for space in ["", "[space]\n"] {
@@ -267,7 +267,7 @@ fn a_wrong_shortcut_is_noticed() {
         let (flow, rest) = why.split_once(" at ").expect("it names the flow");
         let (time, rest) = rest.split_once(" s: ").expect("and the time");
         assert!(flow.starts_with("flow `") && rest.contains(" number "), "{why}");
-        // Before that time both have counted the same, and at that time they have not.
+        // Before that time both runs have the same counts, and at that time they differ.
         let time = Time::ZERO + Duration::from_secs_f64(time.parse().expect("a time"));
         let [before, at] = [time - Duration::from_nanos(1), time].map(|time| sides.map(|side| side.counters(time)));
         assert_eq!(before[0], before[1]);

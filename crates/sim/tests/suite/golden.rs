@@ -1,4 +1,4 @@
-//! Golden results, byte for byte: see `tests/golden/README.md`. `WIFAIR_BLESS=1` writes them anew.
+//! Golden results, byte for byte: see `tests/golden/README.md`. `WIFAIR_BLESS=1` rewrites them.
 
 use std::fmt::Write;
 use std::path::Path;

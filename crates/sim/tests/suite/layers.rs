@@ -1,9 +1,9 @@
-//! The folders of this crate form a DAG, as the crates do: each uses only those below it.
+//! The folders of this crate form a DAG, like the crates: each uses only those below it.
 
 use std::fs;
 use std::path::Path;
 
-/// From the ground up; a folder, or the file of that name.
+/// Layers from the bottom up; each is a folder, or a file of that name.
 const LAYERS: [&str; 6] = ["traffic", "record", "world", "scenario", "build", "capture"];
 
 fn uses(path: &Path, found: &mut Vec<String>) {

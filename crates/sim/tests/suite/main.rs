@@ -1,4 +1,4 @@
-//! Tests of whole simulations, one program for all: each program of its own would be linked with the whole engine.
+//! Tests of whole simulations, as a single program: separate programs would each be linked with the whole engine.
 
 mod captures;
 mod cells;

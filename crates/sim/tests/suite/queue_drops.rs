@@ -1,4 +1,4 @@
-//! What queues drop and mark reaches the results, by queue and cause.
+//! Drops and marks of queues appear in the results, by queue and cause.
 
 use wifair_sim::record::{Outcome, StationOutcome};
 use wifair_sim::scenario::Scenario;
@@ -39,7 +39,7 @@ fn split(outcome: &Outcome) -> (&StationOutcome, [u64; 3]) {
     (ap[0], [sum(|s| s.queue_drops_overflow), sum(|s| s.queue_drops_early), sum(|s| s.queue_marks)])
 }
 
-/// What the flows lost in each kind of queue is what these queues dropped.
+/// The flows' losses in each kind of queue equal the drops of these queues.
 fn books_agree(outcome: &Outcome) {
     let lost = |part: fn(&wifair_sim::record::FlowOutcome) -> u64| outcome.flows.iter().map(part).sum::<u64>();
     let (ap, [overflow, early, _]) = split(outcome);
@@ -75,7 +75,7 @@ fn ecn_marks_in_the_place_of_drops() {
     books_agree(&outcome);
 }
 
-/// `CoDel` drops what leaves a queue; where that is a station's, the access point has no part in it.
+/// `CoDel` drops packets as they leave a queue; drops in a station's queue must not be counted for the access point.
 #[test]
 fn drops_of_a_station_at_dequeue_are_its_own() {
     let outcome = outcome("queue.limit = '1000 packets'", "queue.discipline = 'codel'", "");

@@ -1,4 +1,4 @@
-//! Networks over several hops: ways laid out once, and ways that stations announce to each other.
+//! Multihop networks with static paths and with dynamic routing.
 
 use proptest::prelude::*;
 use wifair_sim::record::Outcome;
@@ -6,7 +6,7 @@ use wifair_sim::scenario::Scenario;
 use wifair_sim::{Options, Run, run};
 use wifair_units::{Duration, Time};
 
-/// Five nodes 200 m apart with ns-2's card, each of which reads its neighbours only.
+/// Five nodes 200 m apart with ns-2's card: each reads only its neighbours.
 const CHAIN: &str = "
     duration = '60 s'
     warm_up = '20 s'
@@ -47,7 +47,7 @@ fn outcome(text: &str, seed: u64) -> Outcome {
     run(&scenario, seed, &Options::default())
 }
 
-/// 80 kb/s of datagrams are ten a second, for 40 s. Each is sent four hops, or three.
+/// 80 kb/s of datagrams are ten per second, for 40 s. Each makes four hops, or three.
 #[test]
 fn announced_ways_carry_what_static_ones_do() {
     let fixed = outcome(&datagrams("80 kb/s", ""), 1);
@@ -58,19 +58,19 @@ fn announced_ways_carry_what_static_ones_do() {
         }
     }
     let attempts = |result: &Outcome| result.stations.iter().map(|s| s.attempts).sum::<u64>();
-    // An announcement is one attempt, and hardly anything collides.
+    // An announcement is one attempt, and there are hardly any collisions.
     let announced = attempts(&learnt) - attempts(&fixed);
     assert!(announced.abs_diff(learnt.cell.routing_packets) < 100, "{announced}");
     assert_eq!(fixed.cell.routing_packets, 0);
-    // Each of the five announces every 13.5 to 16.5 s in 40 s, two to three times: its way to five destinations, 80
-    // bytes.
+    // Each of the five stations announces its routes to five destinations, in 80 bytes, every 13.5 to 16.5 s: two to
+    // three times in 40 s.
     let packets = learnt.cell.routing_packets;
     assert!((10..=15).contains(&packets), "{packets}");
     assert_eq!(learnt.cell.routing_bytes, packets * 80);
 }
 
-/// Within 2 s everyone has announced itself; in the worst case a way grows by one hop each second, as the pause is 1 s.
-/// Until then the source holds five packets.
+/// Within 2 s every station has announced itself; in the worst case a route grows by one hop per second, as the pause
+/// is 1 s. Until then the source holds five packets.
 #[test]
 fn packets_wait_for_a_way_and_push_out_the_oldest() {
     let text = datagrams("80 kb/s", "[routing]\nprotocol = 'dsdv'").replace("warm_up = '20 s'", "");
@@ -84,7 +84,7 @@ fn packets_wait_for_a_way_and_push_out_the_oldest() {
     assert!(patient.flows[0].received_bytes >= 598_000);
 }
 
-/// No way at all: three nodes in reach, two far away from them.
+/// No path exists: three nodes are in range of each other, two are far away.
 #[test]
 fn packets_to_nowhere_are_lost_and_counted() {
     let text = datagrams("80 kb/s", "[routing]\nprotocol = 'dsdv'")
@@ -96,7 +96,7 @@ fn packets_to_nowhere_are_lost_and_counted() {
     }
 }
 
-/// A chain of 100, as static ways and as announced ones: the way from end to end has 99 hops.
+/// A chain of 100 nodes, with static and with dynamic routing: the path from end to end has 99 hops.
 #[test]
 fn a_chain_of_a_hundred_runs() {
     let text = |protocol: &str| {
@@ -108,7 +108,7 @@ fn a_chain_of_a_hundred_runs() {
     };
     for protocol in ["static", "dsdv"] {
         let result = outcome(&text(protocol), 1);
-        // One datagram a second for 40 s, some of which are on their way at either end.
+        // One datagram per second for 40 s, some of which are in transit at the end.
         let received = result.flows[0].received_bytes;
         assert!(received.abs_diff(40_000) <= 4000, "{protocol}: {received} B");
         assert!(result.cell.air_reuse > 0.0);
@@ -117,8 +117,8 @@ fn a_chain_of_a_hundred_runs() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Whatever the load, the losses and the rules, a packet is under way, arrived or counted as lost, and a run is the
-    /// same twice and in pieces.
+    /// Whatever the load, the losses and the rules, every packet is in transit, arrived or counted as lost; and a run
+    /// gives the same results when repeated or divided into pieces.
     #[test]
     fn no_packet_goes_astray(
         seed in any::<u64>(),
@@ -169,7 +169,7 @@ proptest! {
             prop_assert_eq!(world.packets_held(), world.packets_under_way());
             until += Duration::from_millis(613);
         }
-        // As text, for some figures are not numbers.
+        // Compared as text, because some figures are NaN.
         prop_assert_eq!(format!("{whole:?}"), format!("{:?}", pieces.outcome()));
     }
 }

@@ -1,5 +1,5 @@
-//! Queue disciplines and schemes of the access point in whole runs: beside ns-2's results and theory, and for what
-//! holds for any of them.
+//! Queue disciplines and schemes of the access point in whole runs: compared with ns-2 and theory, and checked for what
+//! holds for all of them.
 
 use wifair_ap as scheme;
 use wifair_config::{Override, Source};
@@ -14,7 +14,7 @@ fn scenario(text: &str, overrides: &[&str]) -> Scenario {
         .unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// Runs to the end; every packet is where it belongs.
+/// Runs to the end and checks that every packet is accounted for.
 fn run(text: &str, overrides: &[&str]) -> Outcome {
     let mut run = Run::new(&scenario(text, overrides), 1, &Options::default());
     run.advance(run.end());
@@ -38,8 +38,8 @@ flows = [
 ]
 "#;
 
-/// Against ns-2.35 (reference table, figures 4 to 7 of lee2007, seed 1): aggregate within 5 %; both schemes hold
-/// uplink over downlink within 3 % of 1.
+/// Compared with ns-2.35 (reference table, figures 4 to 7 of lee2007, seed 1): the aggregate agrees within 5 %; both
+/// schemes keep uplink over downlink within 3 % of 1.
 #[test]
 fn window_schemes_beside_ns2() {
     for (rtt_ms, default, b_over_n, wmax_over_n) in
@@ -63,15 +63,15 @@ fn window_schemes_beside_ns2() {
     }
 }
 
-/// Beyond B / mu B/n is limited by its windows: 8 flows of floor(100 / 8) = 12 packets of 8000 bit in a round trip of
-/// 0.8 s and some ms of service are a little less than 960 kb/s.
+/// If the round-trip time exceeds B / mu, B/n is limited by its windows: 8 flows with floor(100 / 8) = 12 packets of
+/// 8000 bit per round trip of 0.8 s plus some ms of service get a little less than 960 kb/s.
 #[test]
 fn b_over_n_is_limited_by_its_windows() {
     let goodput = run(LEE, &["servers.delay=400 ms", "ap.scheme.window=b-over-n"]).cell.goodput_bps;
     assert!((0.97 * 960e3..960e3).contains(&goodput), "{goodput}");
 }
 
-/// Pings go through the queues and come back, so Wmax is known without being given.
+/// Pings pass through the queues and return, so Wmax can be computed without a given round-trip time.
 #[test]
 fn round_trip_times_are_measured() {
     let chosen = ["ap.scheme.window=wmax-over-n", "servers.delay=400 ms", "duration=60 s"];
@@ -109,8 +109,8 @@ flows = [
 ]
 "#;
 
-/// By arithmetic: with windows of 30 packets Jain's index is 0.91 to 0.93 where capacity is 4.0 to 4.4 Mb/s,
-/// with 50 nearly 1, at any buffer; with 25 below 0.9. FIFO stays below 0.9, and both carry the same.
+/// By arithmetic: with windows of 30 packets Jain's index is 0.91 to 0.93 for a capacity of 4.0 to 4.4 Mb/s, with 50
+/// nearly 1, at any buffer; with 25 it is below 0.9. FIFO stays below 0.9, and both carry the same total.
 #[test]
 fn las_is_fair_from_windows_of_30_packets_on() {
     for buffer in ["20 kB", "50 kB", "200 kB"] {
@@ -127,7 +127,7 @@ fn las_is_fair_from_windows_of_30_packets_on() {
     }
 }
 
-/// An upload to the nearest server among downloads: fair with LAS; with ACKs charged with their own size the upload
+/// An upload to the nearest server among downloads: fair with LAS; if ACKs are charged with their own size, the upload
 /// gets more than 1.3 times the downloads' mean.
 #[test]
 fn an_upload_needs_the_ack_rule_of_las() {
@@ -142,8 +142,7 @@ fn an_upload_needs_the_ack_rule_of_las() {
     assert!(goodput("f1") > 1.3 * (goodput("f2") + goodput("f3")) / 2.0);
 }
 
-/// Whatever waits where, by whichever discipline and with whichever schemes: packets are accounted for, and all are
-/// served.
+/// With any discipline and any scheme, all packets are accounted for and all flows are served.
 #[test]
 fn every_discipline_and_scheme_runs() {
     let short = ["duration=10 s", "servers.delay=5 ms"];
@@ -166,7 +165,7 @@ fn every_discipline_and_scheme_runs() {
         for name in names {
             let set = format!("ap.scheme.{key}={name}");
             served(&[&set]);
-            // With others beside it.
+            // Combined with other disciplines.
             served(&[&set, "ap.queue.discipline=fq-codel", "stations.queue.discipline=paced"]);
         }
     }
@@ -174,7 +173,8 @@ fn every_discipline_and_scheme_runs() {
     served(&every_kind.each_ref().map(String::as_str));
 }
 
-/// What a scheme needs and was not given, what excludes it, and a queue that holds nothing: all of it with its place.
+/// Errors, each with its place: a missing parameter of a scheme, schemes that exclude each other, a queue that cannot
+/// hold a packet.
 #[test]
 fn what_cannot_be_is_said() {
     let text =
@@ -214,8 +214,8 @@ fn what_cannot_be_is_said() {
     }
 }
 
-/// A queue in bytes that does not hold a packet of the flow lets nothing through: LEE's packets have 1040 B, and its
-/// ACKs would fit. Only queues that data pass count.
+/// A queue limited in bytes that cannot hold a packet of the flow lets nothing through: LEE's packets have 1040 B,
+/// although its ACKs would fit. Only queues on the path of data count.
 #[test]
 fn a_limit_below_one_packet_is_refused_where_data_pass() {
     let refused = |set: &str| {
@@ -233,8 +233,8 @@ fn a_limit_below_one_packet_is_refused_where_data_pass() {
     assert_eq!(refused("stations.down.queue.limit=1039 B"), None);
 }
 
-/// Four uploads against four downloads: without a cure the downloads get next to nothing. What the sources of the
-/// cures claim, in a cell without loss on the air: the downloads get a share.
+/// Four uploads against four downloads: without a remedy the downloads get next to nothing. The sources of the remedies
+/// claim, for a cell without losses on the air, that the downloads get a share.
 #[test]
 fn schemes_of_access_and_rate_help_the_downloads() {
     let share = |more: &[&str]| run(LEE, &[&["duration=60 s"], more].concat()).cell.uplink_share;

@@ -1,4 +1,4 @@
-//! Sweeps: which points come out, and what is said about those that cannot.
+//! Sweeps: the points that they produce, and the errors for invalid ones.
 
 use proptest::prelude::*;
 use wifair_config::Override;
@@ -35,7 +35,7 @@ fn setup(axes: &[&str], points: &[&str], samples: Option<u32>) -> Setup {
     }
 }
 
-/// The values of all points, those of one joined by spaces.
+/// The values of all points; those of one point are joined by spaces.
 fn values(setup: &Setup) -> Vec<String> {
     let plan = Plan::new(setup).unwrap_or_else(|(fault, _)| panic!("{}", fault.message));
     let base = base();
@@ -162,7 +162,7 @@ fn problems_of_a_sweep_in_the_file_have_their_place() {
 }
 
 proptest! {
-    /// Whatever is typed gives points or a message that points into the text.
+    /// Any text gives points, or a message that refers to a place in the text.
     #[test]
     fn any_text_is_read_or_refused(text in "([a-z.]{0,5}|[0-9.]{0,4}|[-+*/(){}\\[\\]=;:,\"' ]|\\.\\.|uniform|ms|\\PC){0,12}") {
         for text in [text.clone(), format!("x = {text}"), format!("x = {{{text}}}")] {

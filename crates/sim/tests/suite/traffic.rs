@@ -11,8 +11,9 @@ fn outcome(flows: &str) -> Outcome {
     run(&Scenario::parse(&text, "test.toml", &[]).unwrap(), 1, &Options::default())
 }
 
-/// One user: a page of three objects of 30 kB takes its requests (two pauses of 100 ms), then 100 ms of thinking, plus
-/// the transfer of the last. So a page takes a little over 300 ms, and 200 s have some 550 of them: three objects each.
+/// One user: a page of three objects of 30 kB takes the time of its requests (two pauses of 100 ms), plus 100 ms of
+/// thinking, plus the transfer of the last object. So a page takes a little over 300 ms, and 200 s have some 550 pages
+/// with three objects each.
 #[test]
 fn a_web_user_looks_at_page_after_page() {
     let result = outcome("workload = 'web'\nweb.size = '30 kB'\nweb.law = 'fixed'");
@@ -21,7 +22,7 @@ fn a_web_user_looks_at_page_after_page() {
     assert!(result.cell.sessions_unfinished <= 3);
     for session in &result.sessions {
         assert_eq!(session.length_bytes, 30_000);
-        // Handshake and slow start over 4 ms: some round trips, far below a retransmission timeout.
+        // Handshake and slow start over 4 ms take some round trips, far less than a retransmission timeout.
         assert!(session.received_after_s.is_nan() || (0.01..1.0).contains(&session.received_after_s));
     }
     assert_eq!(result.flows[0].received_bytes / 30_000, result.cell.sessions_finished);
@@ -36,7 +37,8 @@ fn web_sessions_arrive_and_leave() {
     assert!((30..=570).contains(&objects), "{objects} objects");
 }
 
-/// On half of the time at 1 Mb/s: 0.5 Mb/s. 200 cycles of exponential bursts: standard deviation of the mean about 5 %.
+/// On for half of the time at 1 Mb/s: 0.5 Mb/s. With 200 cycles of exponential bursts the standard deviation of the
+/// mean is about 5 %.
 #[test]
 fn bursts_send_at_their_rate_while_they_last() {
     let bursts =
@@ -57,7 +59,8 @@ fn transfers_of_a_poisson_process_have_connections_of_their_own() {
     assert_eq!(result.flows[0].received_bytes, 1_000_000);
 }
 
-/// A session that is due waits for the one before on the same connection: its clock runs from its own start.
+/// A session that is due waits for the previous one on the same connection; its time counts from its own scheduled
+/// start.
 #[test]
 fn sessions_queue_behind_each_other_on_one_connection() {
     let two = "workload = 'sessions'\nsessions.list = [{ start = '1 s', length = '2 MB' }, { start = '1 s', length = '1 kB' }]";
@@ -66,9 +69,9 @@ fn sessions_queue_behind_each_other_on_one_connection() {
     assert!(after[1] >= after[0] && after[0] > 0.5, "{after:?}");
 }
 
-/// A persistent flow that falls silent after 2 s: of what a wire of 10 Mb/s takes until then, 2 s * 10 Mb/s *
-/// 1460/1500, it carries all but the start (20 ms for the handshake, then slow start to a window of 25 kB, five round
-/// trips of 20 ms), and after that at most the window that is on its way.
+/// A persistent flow stops after 2 s. Of what a wire of 10 Mb/s can carry until then, 2 s * 10 Mb/s * 1460/1500, it
+/// carries everything but the start (20 ms for the handshake, then slow start to a window of 25 kB, five round trips of
+/// 20 ms), and afterwards at most the window that is in transit.
 #[test]
 fn a_persistent_flow_stops() {
     let text = "duration = '10 s'\n[[servers]]\nname = 'a'\nat = 'r'\n[[servers]]\nname = 'b'\nat = 'r'\nrate = '10 Mb/s'\n\

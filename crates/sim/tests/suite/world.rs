@@ -1,4 +1,4 @@
-//! What holds in every world: nothing is lost without a count, the air adds up, a run is a function of its plan.
+//! Invariants of every world: no packet is lost uncounted, shares of air time add up, a run is a function of its plan.
 
 use proptest::prelude::*;
 use wifair_ap::Schemes;
@@ -29,27 +29,26 @@ struct Setup {
     delay_ms: u64,
     wires: Wires,
     tcp: Tcp,
-    /// A flow of datagrams from the first station to the last over the access point, which sends one each so many us.
+    /// A flow of datagrams from the first station to the last through the access point, with this interval in us.
     relayed_us: Option<u64>,
-    /// A connection from the server of the first flow to that of the second, by their wires and over no air, with this
-    /// window.
+    /// A connection with this window from the server of the first flow to that of the second, over their wires only.
     across: Option<u64>,
-    /// Flows begin at once, and datagrams come at whole milliseconds: packets meet at one instant.
+    /// Flows start at once, and datagrams are sent at whole milliseconds, so that packets coincide.
     together: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Wires {
-    /// Each flow has a server with a wire of its own.
+    /// Whether each flow has a server with a wire of its own.
     several: bool,
-    /// All flows go on over one wire more.
+    /// Whether all flows continue over one more wire.
     longer: bool,
     mbps: Option<u64>,
-    /// The wires to the access point are token buckets.
+    /// Whether the wires to the access point are token buckets.
     shaped: bool,
-    /// What waits for a wire.
+    /// The queue of each wire.
     queue: u64,
-    /// There is nothing but wires.
+    /// Whether there are wires only.
     alone: bool,
 }
 
@@ -76,7 +75,7 @@ impl Tcp {
 }
 
 impl Wires {
-    /// The wires of a flow from its station on.
+    /// The wires of a flow, starting from its station.
     fn path(self, flow: usize, flows: usize) -> Vec<u32> {
         let first = if self.several { 2 * flow as u32 } else { 0 };
         if self.longer { vec![first, 2 * flows as u32] } else { vec![first] }
@@ -170,7 +169,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
     let link = |to_ap: bool| WiredLinkPlan {
         rate: wires.mbps.map(BitRate::from_mbps),
         burst: (wires.shaped && to_ap).then_some(Bytes(3000)),
-        // On wires alone that take no time, a flow without end would send all of it at once.
+        // An endless flow over wires without any delay would send everything at once.
         delay: Duration::from_millis(if wires.alone { setup.delay_ms.max(1) } else { setup.delay_ms }),
         queue: Queue::fifo(Limit::Packets(wires.queue)),
     };
@@ -239,7 +238,7 @@ fn plan(setup: &Setup) -> (Plan, Labels) {
         && count > 1
         && wires.several
         && !wires.longer
-        // Or all of it would be sent at once.
+        // Otherwise everything would be sent at once.
         && (setup.delay_ms > 0 || wires.mbps.is_some())
     {
         let hops = |from: u32, to: u32| vec![Hop::Wired(from).reversed(), Hop::Wired(to), Hop::End];
@@ -329,7 +328,7 @@ proptest! {
     #[test]
     fn a_transfer_arrives_whole_once(setup in setups()) {
         let (mut plan, _) = plan(&setup);
-        // All others fall silent, so that nobody is crowded out for good.
+        // All other flows stop, so that no flow is crowded out for good.
         for flow in plan.flows.iter_mut().filter(|flow| matches!(flow.workload, Workload::Endless)) {
             flow.stop = END;
         }
@@ -364,7 +363,7 @@ proptest! {
         prop_assert_eq!(format!("{:?}", world.outcome(&labels)), whole);
     }
 
-    /// A world that somebody looks at makes an event of everything; one that is alone puts off what it can.
+    /// An observed world makes everything an event; an unobserved one defers what it can.
     #[test]
     fn what_is_put_off_comes_out_as_events_would_have_it(
         mut setup in setups(),
@@ -396,8 +395,8 @@ proptest! {
     }
 }
 
-/// A datagram that is put in at 1 s on an idle cell arrives after DIFS, its frame (short preamble: 96 us, 1064 B at
-/// 11 Mb/s: 774 us) and the wire: 1028 B at 10 Mb/s take 822.4 us. Sent at once, because the medium was idle for DIFS.
+/// A datagram injected at 1 s on an idle cell arrives after its frame (short preamble: 96 us, 1064 B at 11 Mb/s: 774
+/// us) and the wire: 1028 B at 10 Mb/s take 822.4 us. It is sent at once, because the channel has been idle for DIFS.
 #[test]
 fn packets_can_be_put_in_and_taken_out() {
     let (mut plan, _) = plan(&Setup {
@@ -430,8 +429,8 @@ fn packets_can_be_put_in_and_taken_out() {
     assert!(world.take_out().is_none());
 }
 
-/// The packet that a link brings late must not arrive as the next one is put on it: the timer of its ACK would be due
-/// in the past.
+/// A packet that a link delivers late must not be processed when the next one is put on the link: the timer of its ACK
+/// would be due in the past.
 #[test]
 fn time_does_not_run_backwards_where_a_delayed_ack_is_late() {
     let setup = Setup {

@@ -1,4 +1,4 @@
-//! Captures of the test data.
+//! Access to the captures of the test data.
 
 pub mod talk;
 
@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use wifair_capture::{Analysis, Settings, analyze};
 
-/// Where the captures lie; their `README.md` tells where they come from.
+/// The folder of the captures; its `README.md` describes their origin.
 pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/captures")
 }
 
-/// The bytes of a capture, packed or not.
+/// The bytes of a capture, decompressed if necessary.
 pub fn capture(name: &str) -> Vec<u8> {
     let plain = folder().join(name);
     let packed = folder().join(format!("{name}.gz"));

@@ -1,11 +1,11 @@
-//! A made-up conversation, put into frames of any kind.
+//! A synthetic conversation, wrapped in frames of any kind.
 
 use wifair_capture::frame::{self, Course, Data, Heard, Tcp};
 use wifair_capture::link::radiotap::Rate;
 use wifair_capture::link::wifi::Mac;
 use wifair_capture::{Address, Endpoint, Link, Options, PcapWriter, flag};
 
-/// A segment and when it passes, in ns.
+/// A segment and the time at which it passes, in ns.
 pub type Step = (u64, Tcp);
 
 /// Milliseconds in ns.
@@ -18,8 +18,8 @@ pub fn ends(v6: bool) -> [Endpoint; 2] {
     [Endpoint { address: address(1), port: 40_000 }, Endpoint { address: address(2), port: 80 }]
 }
 
-/// An upload of 40 segments of 1,000 bytes, 20 ms away, the 10th lost before the capture point and repaired, the 20th
-/// lost behind it and sent again. Sequence numbers start at `isn`.
+/// An upload of 40 segments of 1,000 bytes over 20 ms. The 10th segment is lost before the capture point and
+/// retransmitted, the 20th is lost after it and retransmitted. Sequence numbers start at `isn`.
 pub fn upload(ends: [Endpoint; 2], isn: u32) -> Vec<Step> {
     let [client, server] = ends;
     let mut steps: Vec<Step> = Vec::new();
@@ -84,12 +84,12 @@ pub fn upload(ends: [Endpoint; 2], isn: u32) -> Vec<Step> {
         },
         ..Tcp::between(server, client)
     };
-    // Ten segments each 25 ms, acknowledged 20 ms later.
+    // Ten segments every 25 ms, acknowledged 20 ms later.
     for flight in 0..4u32 {
         let start = (30 + 25 * u64::from(flight)) * MS;
         let first = flight * 10;
         for i in 0..10 {
-            // The capture point lies behind where the tenth is lost.
+            // The tenth segment is lost before the capture point.
             if first + i != 9 {
                 send(start + u64::from(i) * MS / 10, data(start, first + i));
             }
@@ -122,7 +122,7 @@ pub fn upload(ends: [Endpoint; 2], isn: u32) -> Vec<Step> {
     steps
 }
 
-/// How to wrap a segment.
+/// The link and network headers around a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrap {
     Raw,
@@ -187,7 +187,7 @@ impl Wrap {
                     frame::vlan(&mut out, 0x8100, 42);
                 }
                 if self == Self::QinQ {
-                    // The outer tag goes before the inner one.
+                    // The outer tag precedes the inner one.
                     let inner = out.split_off(12);
                     out.extend([0x88, 0xa8, 0, 7]);
                     out.extend(inner);
@@ -245,7 +245,7 @@ impl Wrap {
         };
         frame::wifi_data(&mut out, &data, v6);
         if self == Self::Amsdu {
-            // The header again without LLC, then two subframes: something else, and the packet.
+            // Repeat the header without LLC, followed by two subframes: another protocol, and the packet.
             let llc = out.split_off(out.len() - 8);
             let qos = out.len() - 2;
             out[qos] |= 0x80;
@@ -264,7 +264,7 @@ impl Wrap {
     }
 }
 
-/// A capture of the steps in frames of a kind, the first one at `origin` ns.
+/// A capture of the steps in frames of one kind; the first one is stamped `origin` ns.
 pub fn capture(steps: &[Step], wrap: Wrap, origin: u64, snap: u32) -> Vec<u8> {
     let mut file = Vec::new();
     let mut writer = PcapWriter::new(&mut file, wrap.link(), snap).expect("memory can be written");

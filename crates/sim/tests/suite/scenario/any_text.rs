@@ -1,4 +1,4 @@
-//! Any text is a scenario that runs, or is refused with an error.
+//! Any text is either a scenario that runs, or is refused with an error.
 
 use proptest::prelude::*;
 use wifair_config::{Override, Source};
@@ -6,7 +6,7 @@ use wifair_sim::scenario::Scenario;
 use wifair_units::Duration;
 
 use super::{DUMBBELL, UPLOADS};
-/// A line as users write them, right or wrong.
+/// A line as a user might write it, right or wrong.
 fn line() -> impl Strategy<Value = String> {
     let header = prop::sample::select(vec![
         "[wlan]",
@@ -102,7 +102,7 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A reading ends in a scenario or in problems that can be shown; a scenario is the same when it is read again.
+/// Reading ends in a scenario or in problems that can be printed; a scenario written out and read again is the same.
 fn is_sane(text: &str, overrides: &[String]) {
     let overrides: Vec<_> = overrides.iter().map(|text| Override::set(text)).collect();
     match Scenario::parse(text, "a.toml", &overrides) {

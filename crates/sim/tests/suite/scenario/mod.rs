@@ -1,4 +1,4 @@
-//! Scenario files: what they mean, and what is said when they are wrong.
+//! Scenario files: their meaning, and their error messages.
 
 mod any_text;
 
@@ -7,7 +7,7 @@ use wifair_sim::scenario::{Node, Scenario, Step, Transport, Workload, catalogue,
 use wifair_sim::world::Direction;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-/// Eight uploads, in as few lines as they take.
+/// Eight uploads, in as few lines as possible.
 const UPLOADS: &str = r#"
 name = "eight uploads"
 duration = "100 s"
@@ -129,7 +129,7 @@ error: `vegas` is set in [tcp] but no flow chooses it
   | ^^^^^ for cc = \"vegas\" only
 ",
     );
-    // Who varies the congestion control does not have to edit the file.
+    // A sweep over the congestion control does not require edits of the file.
     assert!(read(DUMBBELL, &["flows.tcp.cc=reno"]).is_ok());
 }
 
