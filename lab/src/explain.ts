@@ -265,6 +265,7 @@ function radio(r: Records): Found {
 }
 
 function collisions(r: Records): Found {
+  if (!("space" in r.checked.tree)) return null; // where all hear each other, who seldom sends may collide more often, too
   const attempts = r.stations("attempts");
   const names = r.result.stations.texts("name");
   const share = r.stations("collisions").map((count, i) => count / Math.max(attempts[i]!, 1));
@@ -275,7 +276,7 @@ function collisions(r: Records): Found {
   if (most <= 0.1 || most <= 2 * least) return null;
   return {
     topic: "collisions",
-    text: `${percent(most)} of the attempts of ${names[busy[first(values, Math.max)]!]} meet another frame, but only ${percent(least)} of those of ${names[busy[first(values, Math.min)]!]}: where all hear each other they would be about equal. Stations that do not hear each other, or captured frames, do this.`,
+    text: `${percent(most)} of the attempts of ${names[busy[first(values, Math.max)]!]} meet another frame, but only ${percent(least)} of those of ${names[busy[first(values, Math.min)]!]}: stations that do not hear each other do this, and frames that are captured.`,
     advice: ["wlan.rts_threshold=0 B"],
   };
 }

@@ -60,6 +60,22 @@ def test_errors_are_told_from_collisions() -> None:
     assert "do not hear each other" in found["collisions"]
 
 
+def test_nobody_is_hidden_where_all_hear_each_other() -> None:
+    """Stations with little to send collide twice as often as the access point here, and hear it all the same."""
+    cell = """
+        duration = "10 s"
+        wlan.standard = "802.11ax"
+        servers = [{ name = "server" }]
+        stations = [{ name = "sta", count = 40 }]
+        flows = [{ name = "up", station = "sta", direction = "up" }]
+    """
+    results = run(Scenario.from_text(cell), seeds=[1])
+    shares = results.stations["collisions"] / results.stations["attempts"]
+    busy = results.stations["attempts"] > 0.02 * results.stations["attempts"].sum()
+    assert shares[busy].max() > 2 * shares[busy].min()
+    assert "collisions" not in topics(explain(results))
+
+
 def test_a_slow_station_is_found() -> None:
     slow = gallery.example("hot-spot").text + (
         '\n[[stations]]\nname = "far"\ndata_rate = "1 Mb/s"\n\n[[flows]]\nname = "far"\nstation = "far"\n'
