@@ -133,8 +133,8 @@ table! {
         pub sack: bool = stack.is_modern(), by stack;
         /// Timestamps (RFC 7323).
         pub timestamps: bool = stack.is_modern(), by stack;
-        /// How losses are repaired. Without it: with SACK `rack` for `modern` and `linux`, else `sack`; without SACK as the
-        /// congestion control has it.
+        /// How losses are repaired. Without it: with SACK `rack` for `modern` and `linux`, else `sack`; without SACK
+        /// as the congestion control has it.
         pub recovery: Option<Recovery> = None;
         /// Duplicate ACKs that start fast retransmit.
         pub dup_threshold: u32 = 3, "1 or more" => |n| *n >= 1;

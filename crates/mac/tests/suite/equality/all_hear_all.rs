@@ -7,8 +7,8 @@ use wifair_packet::Packets;
 use wifair_queue::Discipline;
 use wifair_units::{Duration, Time};
 
+use super::scenario::*;
 use crate::common::NEXT_HOPS;
-use crate::scenario::*;
 
 /// The shortcut keeps no records.
 trait NoRecords {

@@ -1,9 +1,7 @@
 //! Bit errors, rates and their adaptation, and 802.11b and g side by side.
 
-mod common;
-
+use crate::common::{NEXT_HOPS, Run, at_us, chances, long_preamble, signals, station};
 use approx::assert_relative_eq;
-use common::{NEXT_HOPS, Run, at_us, chances, long_preamble, signals, station};
 use wifair_engine::{Stream, stream};
 use wifair_mac::{
     Access, BROADCAST, Call, MacEvent, RadioLinks, RateSettings, SharedChannel, SignalSettings, SpatialChannel,

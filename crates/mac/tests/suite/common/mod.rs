@@ -1,5 +1,4 @@
 //! What tests of channels share.
-#![allow(dead_code)] // not every test uses all of it
 
 use wifair_engine::{Stream, stream};
 use wifair_mac::{Access, Call, MacEvent, RadioLinks, SignalSettings, SpatialChannel, StationSettings};

@@ -126,7 +126,7 @@ fn for_each_row(table: &str, mut check: impl FnMut(&dyn Fn(&str) -> String)) {
 #[test]
 fn saturation_agrees_with_the_exact_slotted_monte_carlo() {
     let mut rows = 0;
-    for_each_row(include_str!("../../../tests/data/reference/bianchi.csv"), |value| {
+    for_each_row(include_str!("../../../../tests/data/reference/bianchi.csv"), |value| {
         let row = |column: &str| -> String {
             let b = value("standard") == "b";
             match column {
@@ -165,7 +165,7 @@ fn saturation_agrees_with_the_exact_slotted_monte_carlo() {
 #[test]
 fn saturation_agrees_with_the_slow_model() {
     let mut rows = 0;
-    for_each_row(include_str!("../../../tests/oracle/saturation.csv"), |value| {
+    for_each_row(include_str!("../../../../tests/oracle/saturation.csv"), |value| {
         if value("colliders") == "timeout+difs" {
             return; // a reading that the cell does not offer
         }
@@ -190,7 +190,7 @@ fn saturation_agrees_with_the_slow_model() {
 #[test]
 fn saturation_agrees_with_ns3() {
     let mut rows = 0;
-    for_each_row(include_str!("../../../tests/data/reference/cell.csv"), |value| {
+    for_each_row(include_str!("../../../../tests/data/reference/cell.csv"), |value| {
         if value("case") != "a-ns3" || value("metric") != "goodput_mbps" || value("n") == "50" {
             return;
         }

@@ -12,8 +12,8 @@ use wifair_phy::{Capture, CarrierSense, Interference, Radio, Reception, Spoils};
 use wifair_queue::Discipline;
 use wifair_units::{BitRate, Bytes, Db, Dbm, Duration, Time};
 
+use super::scenario::*;
 use crate::common::{NEXT_HOPS, signals};
-use crate::scenario::*;
 
 /// Powers that vary from frame to frame, or not.
 fn fading_signals(reception: Reception, scenario: &Scenario, fades: bool) -> SignalSettings {

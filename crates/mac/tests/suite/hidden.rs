@@ -105,7 +105,7 @@ impl Groups {
 /// Every row of the model's table, within four standard errors of the difference.
 #[test]
 fn hidden_stations_agree_with_the_slow_model() {
-    let table = include_str!("../../../tests/oracle/hidden.csv");
+    let table = include_str!("../../../../tests/oracle/hidden.csv");
     let mut rows = 0;
     for line in table.lines().skip(1) {
         let row: Vec<&str> = line.split(',').collect();

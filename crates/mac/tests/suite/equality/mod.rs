@@ -1,8 +1,6 @@
 //! Channels that must do the same: where everybody hears everybody, the general one what the fast one does; with powers
 //! that make no difference, the one with powers what the one without does. And what holds on any of them.
 
-#[path = "../common/mod.rs"]
-mod common;
 #[macro_use]
 mod scenario;
 

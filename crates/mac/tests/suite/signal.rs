@@ -1,8 +1,6 @@
 //! Range, capture and carrier sense, against link budgets that can be worked out by hand.
 
-mod common;
-
-use common::{Arrival, Run, at_us, chances, long_preamble, signals};
+use crate::common::{Arrival, Run, at_us, chances, long_preamble, signals};
 use wifair_engine::stream;
 use wifair_mac::{Access, BROADCAST, Counters, Eifs, Fate, FrameKind, Hearing, RadioLinks, SignalSettings};
 use wifair_phy::propagation::{Fading, Position, Propagation, two_ray};

@@ -1,0 +1,11 @@
+//! Tests of channels, one program for all.
+
+mod aggregation;
+mod common;
+mod edca;
+mod equality;
+mod hidden;
+mod hidden_aggregates;
+mod rates;
+mod saturation;
+mod signal;
