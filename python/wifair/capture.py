@@ -34,11 +34,11 @@ PATIENCE_S = 0.5
 
 
 class Capture:
-    """What was found in a capture.
+    """The analysis of a capture.
 
     `connections` holds everything that is known of each direction of each TCP connection, tcptrace's figures under
-    tcptrace's names. The other tables are those of `wifair.Results`, so that a measurement can stand beside a run;
-    NaN stands where a bystander cannot know.
+    tcptrace's names. The other tables are those of `wifair.Results`, so that a measurement can be compared with a run;
+    NaN stands for what the capture point cannot show.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Capture:
 
     @property
     def others(self) -> int:
-        """Connections that are not told apart, because there are so many larger ones; see `read_capture`."""
+        """Number of connections that are counted together, because there are many larger ones; see `read_capture`."""
         return self._core.other_connections
 
     @cached_property
@@ -77,7 +77,7 @@ class Capture:
 
     @cached_property
     def connections(self) -> Columns:
-        """A row for each direction of each connection, with every figure; `about` tells what they mean."""
+        """A row for each direction of each connection, with every figure; `about` explains them."""
         return of_core(self._core.directions())
 
     @cached_property
@@ -254,17 +254,17 @@ class Capture:
 
     @cached_property
     def datagrams(self) -> Columns:
-        """A row for each direction between two endpoints that carried UDP, QUIC among it."""
+        """A row for each direction between two endpoints that carried UDP, QUIC included."""
         return _rows(self.document["datagrams"], DATAGRAMS)
 
     @cached_property
     def echoes(self) -> Columns:
-        """A row for each pair of hosts, and identifier, with ICMP echoes."""
+        """A row for each pair of hosts and ICMP echo identifier."""
         return _rows(self.document["echoes"], ECHOES)
 
     @property
     def tables(self) -> dict[str, Columns]:
-        """All tables that there are, by name."""
+        """All tables, by name."""
         tables = {
             "connections": self.connections,
             "datagrams": self.datagrams,
@@ -287,9 +287,9 @@ class Capture:
         Parameters
         ----------
         directory : str or path
-            The folder to make. It appears when it is complete.
+            The folder to create. It appears only when it is complete.
         formats : iterable of {"csv", "parquet"}, optional
-            CSV, and Parquet too where pyarrow is installed, by default.
+            CSV, and Parquet if pyarrow is installed, by default.
         force : bool, default False
             Replace a folder of earlier results.
         """
@@ -306,7 +306,7 @@ class Capture:
         Parameters
         ----------
         directory : str or path
-            The folder, made if there is none. Files of these names are replaced.
+            The folder, created if it does not exist. Files of these names are replaced.
 
         Returns
         -------
@@ -349,7 +349,7 @@ class Capture:
         Parameters
         ----------
         directory : str or path
-            The folder, made if there is none. Files of these names are replaced.
+            The folder, created if it does not exist. Files of these names are replaced.
         formats : sequence of {"png", "svg", "pdf"}, default ("png",)
             Each figure is written in all of them.
         title : str, optional
@@ -464,7 +464,7 @@ def read_capture(
     connections: int = 10_000,
     progress: bool = False,
 ) -> Capture:
-    """Read and analyse a capture: pcap or pcapng, plain or packed with gzip or zstd, of any length.
+    """Read and analyse a capture: pcap or pcapng, plain or compressed with gzip or zstd, of any length.
 
     Parameters
     ----------
@@ -477,19 +477,19 @@ def read_capture(
     start, end : str, optional
         Only packets between these times after the first one, as in ``"10 s"``.
     pause : str, default "1 s"
-        A flow that has nothing to send for so long begins a new transmission session afterwards.
+        A flow that has nothing to send for this long begins a new transmission session afterwards.
     bin : str, optional
         Width of the time bins; 100 ms, and wider for long captures, by default.
     fair_share : str, optional
-        What each flow ought to get, as in ``"1.2 Mb/s"``; by default what the flows got together over their number.
+        Fair share of each flow, as in ``"1.2 Mb/s"``; by default the total goodput over the number of flows.
     local : iterable of str, optional
         Networks of the stations, as in ``"192.168.1.0/24"``: what they send is uplink.
     keep_copies : bool, default False
-        Count packets again that a capture holds more than once, as tcptrace does.
+        Count each copy of a packet that was captured more than once, as tcptrace does.
     packets : bool, default False
         Keep a row for each segment. Needs about 200 bytes of memory a segment.
     connections : int, default 10,000
-        Connections that are told apart: the largest. The others are counted together, so that the memory is bounded;
+        How many connections are listed: the largest ones. The others are counted together, to bound memory;
         `Capture.others` says how many there are.
     progress : bool, default False
         Show a progress bar on stderr, if that is a terminal.
@@ -502,7 +502,7 @@ def read_capture(
     Raises
     ------
     CaptureError
-        If the file is empty or no capture.
+        If the file is empty or not a capture.
     ValueError
         If an option is wrong.
     OSError

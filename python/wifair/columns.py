@@ -29,8 +29,8 @@ CODES = {"<f8": "d", "<u8": "Q"}
 class Columns(Mapping[str, "NDArray[Any]"]):
     """A table as a mapping from names to NumPy arrays of equal length.
 
-    Names carry the unit (``goodput_bps``, ``rtt_mean_s``). NaN stands where there is nothing to give. Any library
-    that reads Arrow streams takes it as it is: ``polars.DataFrame(columns)`` (with pyarrow installed).
+    Names carry the unit (``goodput_bps``, ``rtt_mean_s``). NaN stands for missing values. Any library
+    that reads Arrow streams accepts it directly: ``polars.DataFrame(columns)`` (with pyarrow installed).
     """
 
     def __init__(self, data: Mapping[str, NDArray[Any] | RawData], about: Mapping[str, str] | None = None) -> None:
@@ -89,17 +89,17 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         return dict(self._about)
 
     def where(self, **values: object) -> Columns:
-        """Rows in which columns have the given values: ``flows.where(seed=1, direction="up")``.
+        """Select rows in which columns have the given values: ``flows.where(seed=1, direction="up")``.
 
         Parameters
         ----------
         **values
-            A value by the name of its column; all must hold.
+            Values by column name; all must match.
 
         Returns
         -------
         Columns
-            All columns of these rows, in their order; none if no row fits.
+            All columns of these rows, in their order; empty if no row matches.
 
         Raises
         ------
@@ -114,24 +114,24 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         return Columns({name: column[mask] for name, column in self.items()}, self._about)
 
     def part(self, first: int, end: int) -> Columns:
-        """Rows from `first`, counted from 0, to the one before `end`."""
+        """Get rows from `first`, counted from 0, up to but without `end`."""
         return Columns({name: _slice(column, first, end) for name, column in self._data.items()}, self._about)
 
     def without(self, names: Collection[str]) -> Columns:
-        """All columns but some."""
+        """Get all columns except these."""
         return Columns({name: column for name, column in self._data.items() if name not in names}, self._about)
 
     def records(self) -> list[dict[str, Any]]:
-        """Rows as dicts of plain Python values; None for NaN and infinity."""
+        """Get rows as dicts of plain Python values; None for NaN and infinity."""
         lists = [[_plain(value) for value in self.to_list(name)] for name in self]
         return [dict(zip(self._data, row)) for row in zip(*lists)]
 
     def to_csv(self) -> str:
-        """As CSV with a header; numbers in full, nothing for NaN."""
+        """Write as CSV with a header; numbers in full precision, NaN as an empty field."""
         return _core.csv_text(list(self._data), [_raw(column) for column in self._data.values()])
 
     def to_arrow(self) -> Any:
-        """As ``pyarrow.Table``, the meanings of the columns in the metadata of its fields.
+        """Convert to ``pyarrow.Table``, with the meanings of columns in the metadata of its fields.
 
         Raises
         ------
@@ -148,7 +148,7 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
     def to_pandas(self) -> Any:
-        """As ``pandas.DataFrame``.
+        """Convert to ``pandas.DataFrame``.
 
         Raises
         ------
@@ -158,7 +158,7 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         return _library("pandas").DataFrame(dict(self))
 
     def to_polars(self) -> Any:
-        """As ``polars.DataFrame``.
+        """Convert to ``polars.DataFrame``.
 
         Raises
         ------

@@ -70,7 +70,7 @@ ABOUT = {
 
 
 class Difference(NamedTuple):
-    """How a candidate differs from the first in one figure."""
+    """How a candidate differs from the reference, the first of them, in one figure."""
 
     figure: str
     baseline: str
@@ -135,12 +135,12 @@ class _Side:
 
 
 class Comparison:
-    """What differs between the first and each of the others.
+    """Differences between the first source and each of the others.
 
     Attributes
     ----------
     names : tuple of str
-        What is compared; the first is what the others are held against.
+        Names of the sources; the first is the reference.
     differences : list of Difference
         For each candidate, each figure that both have.
     """
@@ -190,12 +190,12 @@ class Comparison:
         Returns
         -------
         dict
-            For each of what is compared its values by seed, NaN left out; empty where it has no such figure.
+            For each source its values by seed, without NaN; empty if it has no such figure.
         """
         return {side.name: side.values(figure) for side in self._sides}
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain Python values, in the layout of ``wifair compare --json``."""
+        """Convert to plain Python values, in the layout of ``wifair compare --json``."""
         return {
             "format": FORMAT,
             "version": __version__,
@@ -210,19 +210,19 @@ class Comparison:
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def text(self, *, everything: bool = False, width: int | None = None) -> str:
-        """Show it as tables.
+        """Show the comparison as tables.
 
         Parameters
         ----------
         everything : bool, default False
-            Show all figures instead of the most telling ones.
+            Show all figures instead of the most important ones.
         width : int, optional
-            Characters of a line at most, down to about 80; by default those of the terminal.
+            Maximum line width in characters, at least about 80; by default that of the terminal.
 
         Returns
         -------
         str
-            A table for each of the others.
+            A table for each source after the first.
         """
         room = width or shutil.get_terminal_size((WIDE, 24)).columns
         blocks = []
@@ -239,14 +239,14 @@ class Comparison:
         size: str | None = None,
         logy: bool = False,
     ) -> Any:
-        """Draw the most telling figures, a point for each seed, lines between equal seeds.
+        """Draw the most important figures: a point for each seed, lines between equal seeds.
 
         Parameters
         ----------
         title : str, optional
             Title over the figure.
         labels : mapping of str to str, optional
-            Other texts, by the names of what is compared and of figures.
+            Replacements for the names of sources and figures.
         size : str, optional
             ``"one-column"``, ``"two-column"``, ``"16 cm"`` or ``"3.5 x 2.4 in"``.
         logy : bool, default False
@@ -255,12 +255,12 @@ class Comparison:
         Returns
         -------
         matplotlib.figure.Figure
-            To be changed, shown in a notebook, or saved by its ``savefig``, with fonts embedded.
+            Change it, show it in a notebook, or save it with ``savefig``; fonts are embedded.
 
         Raises
         ------
         ValueError
-            If the size is none, or a label names nothing that is drawn.
+            If the size is invalid, or a label names nothing that is drawn.
         ImportError
             If there is no matplotlib.
         """
@@ -270,12 +270,12 @@ class Comparison:
         return draw(self, Look.of(title, labels, size, logy))
 
     def save_figure(self, path: str | os.PathLike[str], **options: Any) -> Any:
-        """Draw it into a file.
+        """Draw the figure into a file.
 
         Parameters
         ----------
         path : str or path
-            The file, by whose end it is PNG, SVG or PDF. It is replaced if it is there.
+            The file; its extension chooses PNG, SVG or PDF. An existing file is replaced.
         **options
             As for `figure`.
 
@@ -287,7 +287,7 @@ class Comparison:
         Raises
         ------
         ValueError
-            If its end is another, or an option is wrong.
+            If the extension is another one, or an option is wrong.
         ImportError
             If there is no matplotlib.
         OSError
@@ -327,11 +327,11 @@ def compare(
     threads: int | None = None,
     progress: bool = False,
 ) -> Comparison:
-    """Hold scenarios, results, measurements and captures against the first of them.
+    """Compare scenarios, results, measurements and captures with the first of them.
 
-    Scenarios are run, all with the same seeds: what differs then is what they differ in, and chance as little as can
-    be. Between runs of equal seeds intervals are those of the pairs; against a measurement or a capture, whose chance
-    is its own, they are Welch's.
+    Scenarios are run with the same seeds, so that chance affects all of them alike. Between runs of equal seeds,
+    intervals are those of the paired differences; with a measurement or a capture, which has no seeds, they are
+    Welch's.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ def compare(
     seeds : int, str or iterable of int, optional
         Seeds of scenarios, as in ``"1..10"``; those of the first scenario by default, or 1 to 10 if it names only one.
     names : iterable of str, optional
-        What to call them.
+        Names of the sources.
     flows : bool, default False
         Also compare the goodput of flows of equal names.
     threads : int, optional
@@ -436,7 +436,7 @@ def _seeds(scenarios: list[Scenario]) -> list[int]:
 
 
 def _ordered(figures: Iterable[str]) -> list[str]:
-    """Put the most telling figures first."""
+    """Put the most important figures first."""
     figures = list(figures)
     return [name for name in LABELS if name in figures] + [name for name in figures if name not in LABELS]
 

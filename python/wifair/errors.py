@@ -58,19 +58,19 @@ class ScenarioError(WifairError, ValueError):
 
 
 class EmulationError(WifairError, RuntimeError):
-    """An emulation that cannot be: the system does not permit it, or a command names no host."""
+    """An emulation that cannot start: the system does not permit it, or a command names no host."""
 
 
 class CaptureError(WifairError, ValueError):
-    """A file that is no capture."""
+    """A file that is not a capture."""
 
 
 class ResultsError(WifairError, ValueError):
-    """A folder that holds no results, or a file that is neither results nor a capture nor a scenario."""
+    """A folder without results, or a file that holds neither results nor a capture nor a scenario."""
 
 
 class RunError(WifairError, RuntimeError):
-    """A run that failed; this is a bug in wifair. `seed` says which run."""
+    """A run that failed, which is a bug in wifair; `seed` says which run."""
 
     def __init__(self, text: str, seed: int) -> None:
         """`text` is what happened in the run of `seed`."""
@@ -97,11 +97,11 @@ class ExtensionError(WifairError, RuntimeError):
 
 
 class StoreError(WifairError, ValueError):
-    """A folder that is no store, or one of another format."""
+    """A folder that is not a store, or a store in another format."""
 
 
 class StoppedError(WifairError, RuntimeError):
-    """Runs that cannot go on: the disk is full, the workers have gone. What had finished is in the store."""
+    """Runs that cannot go on: the disk is full, or the workers are gone. Finished runs are in the store."""
 
 
 class TooLargeError(WifairError, MemoryError):
@@ -125,7 +125,7 @@ class Interrupted(KeyboardInterrupt):
 
     During `wifair.read_capture`, `capture` is what was read so far.
 
-    During a sweep they are None: what had finished is in the store.
+    During a sweep they are None: finished runs are in the store.
     """
 
     def __init__(self, results: Results | None = None, capture: Capture | None = None) -> None:

@@ -1,4 +1,4 @@
-"""How long PPDUs and frame exchanges take, as people compute it by hand."""
+"""How long PPDUs and frame exchanges take, as computed by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Airtime", "AirtimeError", "airtime", "airtime_table"]
 
 
 class AirtimeError(ValueError):
-    """A mode that the standard does not have, or a length that does not fit. `key` names the argument."""
+    """A mode that the standard does not have, or a length that does not fit; `key` names the argument."""
 
     def __init__(self, text: str, key: str) -> None:
         """`text` says what is wrong and what exists."""
@@ -95,7 +95,7 @@ def airtime(
     rate : str
         Data rate, for b, a and g, as in ``"54 Mb/s"``.
     streams : int, default 1
-        Spatial streams; in 802.11n the MCS says it.
+        Spatial streams; in 802.11n the MCS determines them.
     guard_interval : str, default "800 ns"
         As in ``"400 ns"`` or ``"3.2 us"``.
     psdu_length, mpdu_length : int
@@ -103,17 +103,17 @@ def airtime(
     mpdus : int, optional
         MPDUs of an A-MPDU, each with delimiter and padding.
     response : {"ack", "block-ack", "none"}, optional
-        What answers; by default an ACK to one MPDU, a block ACK to more or to a PSDU that is longer than any MPDU.
+        The response; by default an ACK to one MPDU, a block ACK to more or to a PSDU that is longer than any MPDU.
     basic_rates : sequence of str, optional
         Rates for control responses; by default the mandatory ones: 1, 2, 5.5, 11 and 6, 12, 24 Mb/s.
     greenfield, short_preamble, dcm : bool, default False
         HT-greenfield format; short preamble of 802.11b; dual carrier modulation of 802.11ax.
     extended_range : {242, 106}, optional
-        HE ER SU on so many tones.
+        HE ER SU with this number of tones.
     ltf : {1, 2, 4}, optional
         LTFs of 802.11ax and be; by default 2x with 800 and 1600 ns, 4x with 3200 ns.
     coding : {"bcc", "ldpc"}, optional
-        By default BCC where the standard has it.
+        By default BCC if the standard has it.
     ldpc_extra_symbol : bool, default False
         Count the symbol (n, ac) or segment (ax, be) that LDPC needs for some lengths.
     packet_padding : str, optional
@@ -170,12 +170,12 @@ def airtime(
 
 
 def airtime_table(**arguments: Any) -> list[Airtime]:
-    """Air times of all modes that the arguments of `airtime` leave open, but for those in which the PSDU does not fit.
+    """Air times of all modes that the arguments of `airtime` allow, except those in which the PSDU does not fit.
 
     Raises
     ------
     AirtimeError
-        As `airtime`, where no mode is left.
+        As `airtime`, if no mode is left.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """What happened in a run or in a capture and why, in plain words, each sentence with its numbers.
 
-Nothing is guessed: a finding is made where the records show it, and says which figures show it.
+Nothing is guessed: every finding rests on the records, and says which figures show it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Finding(NamedTuple):
 
 
 class Explanation:
-    """Findings, the most telling first.
+    """Findings, the most important first.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Explanation:
         self.findings = findings
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain Python values, in the layout of ``wifair explain --json``."""
+        """Convert to plain Python values, in the layout of ``wifair explain --json``."""
         return {
             "format": FORMAT,
             "version": __version__,
@@ -98,12 +98,12 @@ class Explanation:
         Parameters
         ----------
         width : int, default 100
-            Characters of a line at most.
+            Maximum line width in characters.
 
         Returns
         -------
         str
-            The name, and the findings with their topics in front.
+            The name, then the findings, each after its topic.
         """
         import textwrap  # noqa: PLC0415
 
@@ -128,17 +128,17 @@ class Explanation:
 
 
 def explain(results: Found) -> Explanation:
-    """Say what happened and why, from the records.
+    """Explain what happened and why, from the records.
 
     Parameters
     ----------
     results : Results, SavedResults or Capture
-        What to explain. Results with a series (``run(..., series="100 ms")``) also tell what limits each flow.
+        What to explain. Results with a series (``run(..., series="100 ms")``) also show what limits each flow.
 
     Returns
     -------
     Explanation
-        Findings with their numbers; its text is for reading.
+        Findings with their numbers, and as text.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Classes of the user's own that scenarios name: congestion controls and queue disciplines in Python.
 
-A scenario holds the name of a class, ``module:Class``; only a run imports it. So scenarios with classes can be saved,
-swept, and sent to other processes, where the class must be importable too.
+A scenario holds the name of a class, ``module:Class``; only a run imports it. Scenarios with classes can therefore be
+saved, swept, and sent to other processes, which must be able to import the class too.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def require_importable(names: Iterable[str]) -> None:
 
 
 def _check_names(cls: type, base: type) -> None:
-    """Refuse methods and wishes that nobody would ever call or read, because their names are misspelt."""
+    """Refuse methods and attributes that are never used because their names are misspelt."""
     known = [name for name in dir(base) if not name.startswith("_")]
     for part in cls.__mro__[: cls.__mro__.index(base)]:
         for name, value in vars(part).items():

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and replace nothing unless that is wanted."""
+"""Files that appear complete or not at all, and replace nothing without permission."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def refuse_filled(folder: str | os.PathLike[str], *, force: bool) -> None:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a file beside `path` to write into, which takes its place when all went well.
+    """Yield a file beside `path` to write into, which replaces `path` after success.
 
-    Until then, and after an error, Ctrl-C or a power cut, `path` is what it was. A device is written to directly.
+    Until then, and after an error, Ctrl-C or a power cut, `path` is unchanged. A device is written to directly.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Instantaneous fairness: how long transmission sessions take beside what a fair share would need."""
+"""Instantaneous fairness: how long transmission sessions take, relative to the time that a fair share would need."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def fair_share(capacity_bps: float, nodes: int) -> float:
     Parameters
     ----------
     capacity_bps : float
-        What all users together get at best, ``rho * B`` [bit/s]. jung2016 takes the best aggregate of its Table 1:
+        The most that all users get together, ``rho * B`` [bit/s]. jung2016 takes the best aggregate of its Table 1:
         4.96 Mb/s for downloads, 6.88 Mb/s for uploads.
     nodes : int
         Number of nodes, those that pause included.
@@ -77,8 +77,8 @@ def instantaneous_fairness(
 ) -> FinishRatios:
     """Index of instantaneous fairness: ideal over real finish time, averaged over sessions (jung2016, eq. 1 to 3).
 
-    The paper measures the finish at the sender and leaves two readings: when the last segment is handed down for the
-    first time, or when the last byte is acknowledged. Pass the times of either; for 10 kB they differ by 1.3 to 2.
+    The paper measures the finish at the sender, which allows two readings: when the last segment is first sent, or
+    when the last byte is acknowledged. Pass the times of either; for 10 kB they differ by a factor of 1.3 to 2.
 
     Parameters
     ----------
@@ -94,7 +94,8 @@ def instantaneous_fairness(
     Returns
     -------
     FinishRatios
-        The index, the ratio of each session, and the sessions left out. 1 is ideal; above 1 a session got more.
+        The index, the ratio of each session, and the sessions left out. 1 is ideal; above 1 a session got more than
+        its share.
 
     Raises
     ------
@@ -138,7 +139,7 @@ def completion_bound(index: ArrayLike, length_bytes: ArrayLike, *, fair_share_bp
     """Estimated time to finish a session at a known index: ideal time over IF (jung2016, section 3.3).
 
     The paper reads 1/IF as the factor by which a session takes longer than ideal. IF is a mean of ratios, so this is
-    an estimate and no bound: the mean of the factors themselves is at least as large.
+    an estimate, not a bound: the mean of the factors themselves is at least as large.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What delay and loss mean to people: quality of calls, and grades of latency under load."""
+"""What delay and loss mean to users: quality of calls, and grades of latency under load."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["bufferbloat_grade", "call_quality"]
 
 
 def call_quality(delay_s: float, loss_fraction: float) -> tuple[float, float]:
-    """Rating of a telephone call and the mean opinion score that it stands for, by the E-model.
+    """Rating of a telephone call by the E-model, and its mean opinion score.
 
     A G.711 call with packet loss concealment (equipment impairment 0, robustness 25.1), independent losses, and all
     other parameters of the model at their defaults, so that the best rating is 93.2.
@@ -18,7 +18,7 @@ def call_quality(delay_s: float, loss_fraction: float) -> tuple[float, float]:
     delay_s : float
         One-way delay from mouth to ear, playout buffer included [s].
     loss_fraction : float
-        Packets that never come, or too late, over all.
+        Packets that never arrive, or arrive too late, over all.
 
     Returns
     -------
@@ -38,12 +38,12 @@ def call_quality(delay_s: float, loss_fraction: float) -> tuple[float, float]:
 
 
 def bufferbloat_grade(increase_s: float) -> str | None:
-    """Grade that common tests give to a connection whose latency rises by so much under load.
+    """Grade that common tests give to a connection for its increase of latency under load.
 
     Parameters
     ----------
     increase_s : float
-        Mean latency under load less that without [s].
+        Mean latency under load minus latency without load [s].
 
     Returns
     -------

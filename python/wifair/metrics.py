@@ -80,14 +80,14 @@ def jain_index(goodput_bps: ArrayLike, *, axis: int = -1) -> Floats:
 
 
 def jain_over_time(received_bytes: ArrayLike, *, window: int = 1) -> Floats:
-    """Jain's index in each window of time: short-term fairness, as throughput sees it.
+    """Jain's index in each time window: short-term fairness of throughput.
 
     Parameters
     ----------
     received_bytes : array_like of float, shape (n_bins, n_flows)
         What each flow received in each bin of time.
     window : int, default 1
-        Bins to a window. Windows do not overlap; bins left over at the end are not used.
+        Bins in a window. Windows do not overlap; leftover bins at the end are not used.
 
     Returns
     -------
@@ -97,12 +97,12 @@ def jain_over_time(received_bytes: ArrayLike, *, window: int = 1) -> Floats:
     Raises
     ------
     ValueError
-        If the array has not two axes, `window` is below 1 or above the number of bins, or a value is negative.
+        If the array does not have two axes, `window` is below 1 or above the number of bins, or a value is negative.
 
     References
     ----------
     The sliding-window method of C. E. Koksal, H. Kassab and H. Balakrishnan, "An analysis of short-term fairness in
-    wireless media access protocols", ACM SIGMETRICS 2000, with windows side by side.
+    wireless media access protocols", ACM SIGMETRICS 2000, with adjacent windows.
 
     Examples
     --------
@@ -130,19 +130,19 @@ def starved(
 ) -> NDArray[np.bool_]:
     """Which flows get less than a tenth of their max-min fair share.
 
-    The share of a flow is what it asked for, or, if that is more, as much in each second of its activity as every
-    other flow gets that asked for more; what is divided is what the flows got together. Where all flows are always
-    active and ask for more than they get, it is the mean.
+    Max-min fairness divides what the flows got together: the share of a flow is what it asked for, or less, namely
+    as much in each second of its activity as every other flow gets that asked for more. If all flows are always
+    active and ask for more than they get, the share is the mean.
 
     Parameters
     ----------
     goodput_bps : array_like of float, shape (..., n_flows)
         Goodput of each flow [bit/s], non-negative.
     asked_bps : array_like of float, optional
-        What each flow asked for [bit/s], of a shape that fits; infinite, which is the default, where it always had
-        more to send.
+        What each flow asked for [bit/s], of a shape that can be broadcast; infinite (the default) for flows that
+        always had more to send.
     active_s : array_like of float, optional
-        How long each flow was active [s], of a shape that fits; by default all equally long.
+        How long each flow was active [s], of a shape that can be broadcast; by default all equally long.
     below : float, default 0.1
         A flow starves when its goodput is below this fraction of its share.
     axis : int, default -1
@@ -151,8 +151,8 @@ def starved(
     Returns
     -------
     ndarray of bool, shape (..., n_flows)
-        The flows on the axis where they were. A flow that asked for something and got nothing is always starved, one
-        that asked for nothing never.
+        With flows on the same axis. A flow that asked for something and got nothing always starves, a flow that
+        asked for nothing never does.
 
     Raises
     ------
@@ -304,7 +304,7 @@ class ResponseTimes:
 
 
 def conditional_response_time(size_bytes: ArrayLike, response_s: ArrayLike, *, bins: int = 100) -> ResponseTimes:
-    """Mean response time of transfers, given the percentile of their size (las, section 6.2.1).
+    """Mean response time of transfers by the percentile of their size (las, section 6.2.1).
 
     Parameters
     ----------
@@ -313,13 +313,13 @@ def conditional_response_time(size_bytes: ArrayLike, response_s: ArrayLike, *, b
     response_s : array_like of float, shape (n,)
         From the first request to the last byte at the receiver [s]; NaN or infinite if it never came.
     bins : int, default 100
-        Bins of equal numbers of transfers (as near as can be), from the smallest sizes to the largest. Equal sizes
+        Bins with (nearly) equal numbers of transfers, from the smallest sizes to the largest. Equal sizes
         keep their order and may fall into neighbouring bins.
 
     Returns
     -------
     ResponseTimes
-        One value a bin. There are never more bins than transfers.
+        One value for each bin. There are never more bins than transfers.
 
     Raises
     ------
@@ -401,7 +401,7 @@ def relative_fairness_bound(
     Parameters
     ----------
     service_bytes : array_like of float, shape (n_times, n_flows)
-        Bytes that each flow was served up to each time, growing.
+        Cumulative bytes served to each flow up to each time.
     weights : array_like of float, shape (n_flows,), optional
         Weight of each flow; all 1 by default.
     backlogged : array_like of bool, shape (n_times - 1, n_flows), optional
@@ -442,14 +442,14 @@ def relative_fairness_bound(
 
 
 def gps_rates(demand_bps: ArrayLike, capacity_bps: float, *, weights: ArrayLike | None = None) -> Floats:
-    """Rates of generalised processor sharing: weighted fair shares, and what one flow leaves goes to the others.
+    """Rates of generalised processor sharing: weighted fair shares; what one flow leaves goes to the others.
 
     Parameters
     ----------
     demand_bps : array_like of float, shape (n_flows,)
-        What each flow would take [bit/s]; infinite for a flow that is always backlogged.
+        Demand of each flow [bit/s]; infinite for a flow that is always backlogged.
     capacity_bps : float
-        What all flows share [bit/s].
+        Capacity that all flows share [bit/s].
     weights : array_like of float, shape (n_flows,), optional
         Weight of each flow; all 1 by default.
 
@@ -510,9 +510,9 @@ def ratio_to_gps(
     goodput_bps : array_like of float, shape (n_flows,)
         Goodput of each flow [bit/s], non-negative.
     capacity_bps : float
-        What all flows share [bit/s].
+        Capacity that all flows share [bit/s].
     demand_bps : array_like of float, shape (n_flows,), optional
-        What each flow would take [bit/s]; always backlogged by default.
+        Demand of each flow [bit/s]; always backlogged by default.
     weights : array_like of float, shape (n_flows,), optional
         Weight of each flow; all 1 by default.
 
@@ -538,7 +538,7 @@ def ratio_to_gps(
 
 
 def variational_distance(goodput_bps: ArrayLike, *, axis: int = -1) -> Floats:
-    """Distance of the shares from the uniform distribution: 0 when all get the same, 1 - 1/n when one gets all.
+    """Distance of the shares from the uniform distribution: 0 if all get the same, 1 - 1/n if one gets all.
 
     Parameters
     ----------
@@ -575,7 +575,7 @@ def variational_distance(goodput_bps: ArrayLike, *, axis: int = -1) -> Floats:
 
 
 def shi_sethu_index(service_bytes: ArrayLike, *, weights: ArrayLike | None = None, axis: int = -1) -> Floats:
-    """Gini index of the normalised service of the flows at each instant: 0 is fair, (n - 1)/n is one flow alone.
+    """Gini index of the normalised service of the flows at each instant: 0 is fair, (n - 1)/n if one flow gets all.
 
     Parameters
     ----------

@@ -40,9 +40,9 @@ class Results:
     flows, cells, stations, sessions : Columns
         A row for each seed and flow; seed; seed and station; seed and transmission session.
     series, queues : Columns or None
-        State of each flow and of each access point's queue over time, if it was asked for.
+        State of each flow and of each access point's queue over time, if requested.
     frames, backoffs : Columns or None
-        Every frame on the air and every stretch of backoff, if they were asked for.
+        Every frame on the air and every stretch of backoff, if requested.
     """
 
     RUN = "seed"
@@ -71,7 +71,7 @@ class Results:
 
     @property
     def tables(self) -> dict[str, Columns]:
-        """All tables that there are, by name."""
+        """All tables, by name."""
         tables = {"flows": self.flows, "cells": self.cells, "stations": self.stations, "sessions": self.sessions}
         if self.series is not None and self.queues is not None:
             tables |= {"series": self.series, "queues": self.queues}
@@ -90,7 +90,7 @@ class Results:
         return Summary({name: mean_interval(self.cells.to_list(name)) for name in self.cells if name != "seed"})
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain Python values, in the layout of ``wifair run --json``; None for what there is not.
+        """Convert to plain Python values, in the layout of ``wifair run --json``; None for missing values.
 
         Returns
         -------
@@ -99,7 +99,7 @@ class Results:
             ``overrides``), ``seeds``, ``runs`` and ``summary``. Each run has ``seed``, ``measured_s``, ``events``,
             ``flows``, ``stations`` and ``sessions`` (a dict for each), ``cell``, and, if asked for, ``series`` and
             ``queues`` (lists by column). ``summary`` has ``mean``, ``ci95`` (half width of the 95 % interval), and
-            ``low`` and ``high`` (its ends, inside of what is possible) for every figure of ``cell``.
+            ``low`` and ``high`` (its ends, within possible values) for every figure of ``cell``.
         """
         return {**self._origin(), "runs": list(self._run_dicts()), "summary": self._summary()}
 
@@ -168,25 +168,25 @@ class Results:
     def save(
         self, directory: str | os.PathLike[str], *, formats: Iterable[str] | None = None, force: bool = False
     ) -> None:
-        """Write all tables into a new folder, with what it takes to get them again.
+        """Write all tables into a new folder, with scenario and provenance, so that they can be computed again.
 
         Parameters
         ----------
         directory : str or path
-            The folder to make. It appears when it is complete.
+            The folder to create. It appears only when it is complete.
         formats : iterable of {"csv", "parquet"}, optional
-            CSV, and Parquet too where pyarrow is installed, by default.
+            CSV, and Parquet if pyarrow is installed, by default.
         force : bool, default False
             Replace a folder of earlier results.
 
         Raises
         ------
         FileExistsError
-            If the folder is not empty, and is no result of this package or `force` is not given.
+            If the folder is not empty, and `force` is not given or it does not hold results of this package.
         OSError
             If it cannot be written.
         ImportError
-            If Parquet is asked for and pyarrow is not installed.
+            If Parquet is requested and pyarrow is not installed.
         """
         from wifair.output import Folder  # noqa: PLC0415
 
@@ -220,14 +220,14 @@ class Results:
     ) -> Any:
         """Draw who got how much: goodput of the flows over time and on average, windows, the AP's queue.
 
-        What goes over time needs `series`; without it only the goodput of each flow is drawn.
+        Curves over time need `series`; without it only the goodput of each flow is drawn.
 
         Parameters
         ----------
         title : str, optional
-            Title over the figure; what was run by default, none if empty.
+            Title over the figure; by default it says what was run; none if empty.
         labels : mapping of str to str, optional
-            Other texts, by the names of flows or of ``goodput_bps``, ``time_s``, ``cwnd``, ``ap_queue_packets``.
+            Replacements for the names of flows or of ``goodput_bps``, ``time_s``, ``cwnd``, ``ap_queue_packets``.
         size : str, optional
             ``"one-column"``, ``"two-column"``, ``"16 cm"`` or ``"3.5 x 2.4 in"``.
         logy : bool, default False
@@ -236,12 +236,12 @@ class Results:
         Returns
         -------
         matplotlib.figure.Figure
-            To be changed, shown in a notebook, or saved by its ``savefig``, with fonts embedded.
+            Change it, show it in a notebook, or save it with ``savefig``; fonts are embedded.
 
         Raises
         ------
         ValueError
-            If there is no flow, the size is none, or a label names nothing that is drawn.
+            If there is no flow, the size is invalid, or a label names nothing that is drawn.
         ImportError
             If matplotlib is not installed.
         """
@@ -251,12 +251,12 @@ class Results:
         return draw(self, Look.of(title, labels, size, logy))
 
     def save_figure(self, path: str | os.PathLike[str], **options: Any) -> Any:
-        """Draw it into a file.
+        """Draw the figure into a file.
 
         Parameters
         ----------
         path : str or path
-            The file, by whose end it is PNG, SVG or PDF. It is replaced if it is there.
+            The file; its extension chooses PNG, SVG or PDF. An existing file is replaced.
         **options
             As for `figure`.
 
@@ -268,7 +268,7 @@ class Results:
         Raises
         ------
         ValueError
-            If its end is another, or an option is wrong.
+            If the extension is another one, or an option is wrong.
         ImportError
             If matplotlib is not installed.
         OSError
@@ -293,7 +293,7 @@ class Results:
 
 
 class SampledResults(Results):
-    """Results of a run with `series`: what was sampled over time is there.
+    """Results of a run with `series`: `series` and `queues` are never None.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ OVER_TIME = ("series", "queues")
 
 
 class SavedResults:
-    """Results as `Results.save` or ``wifair run --out`` left them, with the same tables.
+    """Results read from a folder that `Results.save` or ``wifair run --out`` wrote, with the same tables.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class SavedResults:
 
 
 def read_results(folder: str | os.PathLike[str]) -> SavedResults:
-    """Read results that `Results.save` or ``wifair run --out`` has written.
+    """Read results that `Results.save` or ``wifair run --out`` wrote.
 
     Parameters
     ----------
@@ -101,9 +101,9 @@ def read_results(folder: str | os.PathLike[str]) -> SavedResults:
     Raises
     ------
     ResultsError
-        If it holds no results, or not all of them.
+        If it holds no results, or only a part of them.
     ImportError
-        If they are in Parquet only and pyarrow is not installed.
+        If there are only Parquet files and pyarrow is not installed.
     """
     return SavedResults(Path(folder))
 

@@ -19,9 +19,9 @@ __all__ = ["Scenario"]
 
 
 class Scenario:
-    """What is simulated: stations, access point, servers, flows. Checked when it is made, and never changes.
+    """What is simulated: stations, access point, servers, flows. Checked when it is created, and immutable.
 
-    Make one with `from_file`, `from_text` or `from_dict`; get a changed copy with `with_`.
+    Create one with `from_file`, `from_text` or `from_dict`; `with_` gives a changed copy.
     """
 
     def __init__(
@@ -55,9 +55,9 @@ class Scenario:
         path : str or path
             A TOML file; ``"-"`` is standard input.
         overrides : sequence of str, optional
-            ``PATH=VALUE`` each, as behind ``--set``; or pairs of what messages show in its place and that.
+            ``PATH=VALUE`` each, as after ``--set``; or pairs of the text that messages show for it and ``PATH=VALUE``.
         for_programs : bool, default False
-            Take it without flows, too: for an emulation, where real programs may be all that sends.
+            Accept a scenario without flows, for an emulation in which only real programs send.
 
         Returns
         -------
@@ -80,9 +80,9 @@ class Scenario:
         Parameters
         ----------
         text : str
-            What would stand in a file.
+            The contents of a scenario file.
         name : str, default "<text>"
-            What messages call it.
+            Name of the scenario in messages.
 
         Returns
         -------
@@ -105,7 +105,7 @@ class Scenario:
         table : mapping
             Keys and values as in a file: quantities are strings with a unit. None leaves a key out.
         name : str, default "<dict>"
-            What messages call it.
+            Name of the scenario in messages.
 
         Returns
         -------
@@ -117,7 +117,7 @@ class Scenario:
         ScenarioError
             If it is wrong.
         TypeError
-            If a value is of a type that a scenario does not have.
+            If a value has a type that scenarios do not allow.
 
         Examples
         --------
@@ -138,10 +138,10 @@ class Scenario:
         ----------
         changes : mapping of str to value, optional
             Paths and values: ``{"ap.queue.limit": "100 packets", "flows.up.tcp.cc": "reno"}``. A path without the
-            name of a group, as in ``stations.count``, changes all of them. A class of your own may stand for a
+            name of a group, as in ``stations.count``, changes all groups. A class of your own may replace a
             congestion control or a queue discipline.
         **more
-            The same for keys at the top: ``duration="10 s"``.
+            The same for top-level keys: ``duration="10 s"``.
 
         Returns
         -------
@@ -179,7 +179,7 @@ class Scenario:
 
     @property
     def text(self) -> str:
-        """The text as it was given, without overrides."""
+        """The original text, without overrides."""
         return self._data.decode("utf-8", "replace")
 
     @property
@@ -194,12 +194,12 @@ class Scenario:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Seeds that the scenario asks for; 1 if it says nothing."""
+        """Seeds that the scenario asks for; 1 by default."""
         return tuple(self._core.seeds)
 
     @property
     def summary(self) -> str:
-        """What it is, in a few words."""
+        """A short description."""
         core = self._core
         parts = [core.standard] if core.standard else []
         parts += [f"{count} {what}{'s' * (count != 1)}" for count, what in _counts(core) if count]
@@ -209,7 +209,7 @@ class Scenario:
     def hash(self) -> str:
         """SHA-256 of `resolved` without its seeds, in hexadecimal: what a run depends on besides seed and version.
 
-        Where the scenario names classes of your own, their sources count; they are not imported for that.
+        If the scenario names classes of your own, their sources are included; they are not imported for that.
         """
         named = self._core.classes()
         if not named:

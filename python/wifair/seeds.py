@@ -15,15 +15,15 @@ MOST = 1_000_000
 
 
 def read_seeds(seeds: Seeding, *, bound: int = BOUND) -> list[int]:
-    """List the seeds that are meant.
+    """Read seeds.
 
     Parameters
     ----------
     seeds : int, str or iterable of int
-        One seed, several, or a text as behind ``--seeds``: ``"1..3"`` is 1, 2 and 3, ``"1..9:2"`` every other one,
+        One seed, several, or a text as after ``--seeds``: ``"1..3"`` is 1, 2 and 3, ``"1..9:2"`` every other one,
         ``"1,2,5"`` a list, and ``"123"`` the one seed 123.
     bound : int, default 2**64
-        Seeds are below it.
+        Upper limit; seeds are below it.
 
     Returns
     -------
@@ -33,9 +33,9 @@ def read_seeds(seeds: Seeding, *, bound: int = BOUND) -> list[int]:
     Raises
     ------
     ValueError
-        If there is none, one is negative or too large or comes twice, or the text is no seed.
+        If there is no seed, one is negative, too large or repeated, or the text is not a list of seeds.
     TypeError
-        If something is no whole number.
+        If something is not a whole number.
 
     Examples
     --------

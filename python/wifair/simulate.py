@@ -83,16 +83,16 @@ def run(
     scenario : Scenario, path or mapping
         What to simulate; a path is read as by `Scenario.from_file`, a mapping as by `Scenario.from_dict`.
     seeds : int, str or iterable of int, optional
-        Seeds, non-negative, each once; a text as behind ``--seeds``, as in ``"1..3"``. Those of the scenario by
-        default, which are 1 if it says nothing.
+        Distinct non-negative seeds, or a text as after ``--seeds``, such as ``"1..3"``. By default those of the
+        scenario, or 1.
     threads : int, optional
         Runs at the same time; all available cores by default.
     series : str, optional
-        Also sample the state of flows and queues, this far apart: ``"100 ms"``.
+        Also sample the state of flows and queues at this interval: ``"100 ms"``.
     progress : bool, default False
         Show a progress bar on stderr.
     pcap : Pcap or path, optional
-        Also write captures into this folder; a `wifair.Pcap` says where and how.
+        Also write captures into this folder; a `wifair.Pcap` chooses capture points and format.
     frames : bool or (str, str), default False
         Also keep a record of every frame and backoff in ``results.frames`` and ``results.backoffs``; with a pair of
         times as in ``("5 s", "5.02 s")`` of those between.
@@ -100,7 +100,7 @@ def run(
         Let the core take shortcuts that change no result. Without them the model runs alone, which takes longer; only
         ``events``, which counts steps of the program, may differ.
     any_memory : bool, default False
-        Begin also where a run is estimated to need more memory than is free. It ends with an error before it takes all.
+        Start even if a run is estimated to need more memory than is free. It ends with an error before it takes all.
 
     Returns
     -------
@@ -115,11 +115,11 @@ def run(
         If there is no seed, one comes twice or is negative, `threads` is below 1, `series` is no duration or
         so short that there would be more than a hundred million samples, or there is no such capture point.
     OSError
-        If a capture cannot be written; none of that run is then left.
+        If a capture cannot be written; no capture of that run is then left.
     ExtensionError
         If a class of your own raises an exception.
     TooLargeError
-        If a run would need more memory than is free, or is about to. It says which key drives that.
+        If a run would need, or is about to need, more memory than is free. The message names the key that causes it.
     RunError
         If a run fails, which is a bug.
     Interrupted

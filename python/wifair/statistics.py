@@ -36,12 +36,12 @@ class Interval(NamedTuple):
 
 
 def possible_range(figure: str) -> tuple[float, float]:
-    """Least and greatest value that a figure can have, told by its name.
+    """Least and greatest possible value of a figure, by its name.
 
     Parameters
     ----------
     figure : str
-        A name as in the tables, such as ``jain_index``; what follows a colon does not count.
+        A name as in the tables, such as ``jain_index``; anything after a colon is ignored.
 
     Returns
     -------
@@ -61,9 +61,9 @@ def possible_range(figure: str) -> tuple[float, float]:
 
 
 def limits(figure: str, interval: Interval) -> tuple[float, float]:
-    """Give the ends of an interval, cut off where the figure cannot be.
+    """Give the ends of an interval, cut off at impossible values of the figure.
 
-    The cut interval covers the true mean as often as the whole one, for the true mean is a possible value.
+    The cut interval covers the true mean as often as the whole one, because the true mean is a possible value.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def limits(figure: str, interval: Interval) -> tuple[float, float]:
     Returns
     -------
     low, high : float
-        Both NaN where there is no interval.
+        Both NaN if there is no interval.
 
     Examples
     --------
@@ -135,12 +135,12 @@ def mean_interval(values: Iterable[float], *, confidence: float = 0.95) -> Inter
 def paired_difference(first: Sequence[float], second: Sequence[float], *, confidence: float = 0.95) -> Interval:
     """Mean of ``second - first`` and its Student-t confidence interval, pair by pair.
 
-    Pairs that share their random numbers, as runs of the same seed do, differ less by chance than independent runs.
+    Pairs that share their random numbers, as runs with the same seed do, differ less by chance than independent runs.
 
     Parameters
     ----------
     first, second : sequence of float
-        Values of equal length, those of a pair at the same place; pairs with NaN are left out.
+        Sequences of equal length, paired by position; pairs with NaN are left out.
     confidence : float, default 0.95
         Probability that the interval covers the true mean, if the differences are normal.
 

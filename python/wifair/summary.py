@@ -11,7 +11,7 @@ __all__ = ["Summary"]
 
 
 class Summary(dict[str, Interval]):
-    """A mapping from the names of figures to `Interval`, that reads as a table.
+    """A mapping from the names of figures to `Interval`, which prints as a table.
 
     Examples
     --------

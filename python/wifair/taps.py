@@ -1,4 +1,4 @@
-"""What a run writes or keeps beside its results: captures, and records of every frame."""
+"""What a run records besides its results: captures, and records of every frame."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Pcap:
     Attributes
     ----------
     folder : str or path
-        Where the files go, one for each capture point, beside ``hosts`` with the names of addresses. With several
-        seeds each has a folder ``seed-N`` there.
+        Folder of the files, one for each capture point, and ``hosts`` with the names of addresses. With several seeds
+        each has a folder ``seed-N`` in it.
     at : tuple of str
         Capture points: ``"air"`` (a sniffer that hears what any station could read), ``"ap"`` (its radio and its
         wires), ``"hosts"`` (the ends of all flows), ``"stations"``, ``"servers"``, ``"routers"``, and names of nodes or
-        of groups of them. The air and the hosts, if empty.
+        of groups of them. If empty, the air and the hosts.
     snap : int
         Bytes that are kept of each packet; 160 hold all headers.
     format : {"pcap", "pcapng"}
-        Kind of the files; stamps are in nanoseconds.
+        File format; timestamps are in nanoseconds.
     force : bool
         Replace files of the same name.
     """

@@ -1,4 +1,4 @@
-"""Results of other programs: iperf3 and Flent are read into our tables, and ours are written for Flent."""
+"""Results of other programs: reads those of iperf3 and Flent into tables like a run's, and writes runs for Flent."""
 
 from __future__ import annotations
 

@@ -32,18 +32,18 @@ def read_flent(*paths: str | os.PathLike[str], name: str | None = None) -> Impor
     *paths : str or path
         Files that ``flent`` wrote, all of the same test.
     name : str, optional
-        What to call the results; the title of the first file, or its test, by default.
+        Name of the results; by default the title of the first file, or its test.
 
     Returns
     -------
     ImportedResults
-        A flow for each upload and download, under Flent's name of it. Series of pings are in `series` and, as mean
+        A flow for each upload and download, with its name in Flent. Series of pings are in `series` and, as mean
         and percentiles, in `cells`. Averages and sums that Flent computes are left out.
 
     Raises
     ------
     ResultsError
-        If a file cannot be read, is no data file of Flent, has no flow with data, or differs in its flows.
+        If a file cannot be read, is not a data file of Flent, has no flow with data, or has other flows than the first.
     ValueError
         If there is no path.
     """

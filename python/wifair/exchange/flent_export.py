@@ -31,28 +31,28 @@ def write_flent(
 ) -> None:
     """Write the series of one run as a data file of Flent.
 
-    Uploads become ``TCP upload::1`` and so on, all other flows ``TCP download::1``, with averages and sums beside
-    them, as in Flent's own tests ``tcp_nup`` and ``tcp_ndown``, or ``rrul_be_nflows`` where flows go both ways. Flent
+    Uploads become ``TCP upload::1`` and so on, all other flows ``TCP download::1``, with averages and sums, as in
+    Flent's own tests ``tcp_nup`` and ``tcp_ndown``, or ``rrul_be_nflows`` where flows go both ways. Flent
     chooses its plots by the name of the test. The smoothed round-trip time and the window of each flow are among the
     raw values, where Flent keeps them (``tcp_rtt`` [ms], ``tcp_cwnd`` [segments]).
 
     Parameters
     ----------
     results : Results or SavedResults
-        With series: of ``run(..., series="200 ms")``.
+        Results with series, as from ``run(..., series="200 ms")``.
     path : str or path
-        File to write; it is packed with gzip if it ends in ``.gz``.
+        File to write; it is compressed with gzip if its name ends in ``.gz``.
     seed : int, optional
         Which run; the first by default.
     force : bool, default False
-        Replace a file that is there.
+        Replace an existing file.
 
     Raises
     ------
     ValueError
         If there is no series, or no such seed.
     FileExistsError
-        If the file is there, and `force` is not given.
+        If the file exists, and `force` is not given.
     OSError
         If it cannot be written.
     """

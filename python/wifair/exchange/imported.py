@@ -1,4 +1,4 @@
-"""Measurements of other programs as tables of results: the columns that they know, NaN where they know nothing."""
+"""Measurements of other programs as tables of results; NaN for what they do not report."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Repetition(NamedTuple):
 class ImportedResults(SavedResults):
     """What another program measured, in the tables of `Results`; each file is a repetition.
 
-    What the program does not tell is NaN; there are no stations and no sessions.
+    What the program does not report is NaN; there are no stations and no sessions.
     """
 
     RUN = "repetition"
@@ -123,7 +123,7 @@ class ImportedResults(SavedResults):
 
     @property
     def tables(self) -> dict[str, Columns]:
-        """All tables that there are, by name."""
+        """All tables, by name."""
         tables = {"flows": self.flows, "cells": self.cells, "stations": self.stations, "sessions": self.sessions}
         return tables | ({} if self.series is None else {"series": self.series})
 

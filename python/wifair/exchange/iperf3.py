@@ -26,18 +26,18 @@ def read_iperf3(*paths: str | os.PathLike[str], name: str | None = None) -> Impo
     *paths : str or path
         Files that ``iperf3 --json`` wrote, with the same number of streams in the same directions.
     name : str, optional
-        What to call the results; the name of the first file by default.
+        Name of the results; by default the name of the first file.
 
     Returns
     -------
     ImportedResults
         A flow for each stream: ``up1``, ``up2``, ``down1``, as the client sees it. Goodput is what the receiver
-        counted. Round-trip times and windows are known of streams whose sender wrote the file.
+        counted. Round-trip times and windows are known if the sender of the stream wrote the file.
 
     Raises
     ------
     ResultsError
-        If a file cannot be read, is no output of iperf3, reports a failure, or differs in its streams.
+        If a file cannot be read, is not output of iperf3, reports a failure, or has other streams than the first.
     ValueError
         If there is no path.
     """

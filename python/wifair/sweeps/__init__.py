@@ -1,7 +1,7 @@
-"""Many runs: parameters times schemes times seeds, on one core or a cluster, with nothing lost.
+"""Many runs: parameters times schemes times seeds, on one core or a cluster, kept in a store.
 
-`wifair.sweep` varies parameters of a scenario. `compute` is what lies under it: the results of any list of runs, from
-a `Store` where it has them.
+`wifair.sweep` varies parameters of a scenario. It is built on `compute`, which gives the results of any list of runs,
+from a `Store` if it has them.
 """
 
 from __future__ import annotations

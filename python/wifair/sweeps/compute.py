@@ -1,4 +1,4 @@
-"""Results of any list of runs: those that a store has are read, the others are computed into it."""
+"""Results of any list of runs: those in a store are read, the others are computed and added to it."""
 
 from __future__ import annotations
 
@@ -49,30 +49,30 @@ def compute(
     time_limit: str | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Runs:
-    """Get the results of runs: from the store what it has, computed into it what it does not have.
+    """Get the results of runs: those in the store are read, the others are computed and added to it.
 
-    Whatever interrupts this, a repetition goes on where it stopped.
+    After any interruption the same call continues where it stopped.
 
     Parameters
     ----------
     requests : iterable of Request or tuple
-        Scenario, seed and labels of each run, in the order in which results are wanted. A run may come several times
-        under several labels.
+        Scenario, seed and labels of each run, in the order of the results. A run may occur several times, with
+        different labels.
     store : Store or path
-        Where results are kept; a path is opened, and made if there is nothing.
+        Where results are kept; a path is opened, or created if it does not exist.
     tables : iterable of {"flows", "stations", "sessions"}, default ("flows",)
         Tables to keep of each run, besides the figures of its cell.
     series : str, optional
-        Also keep ``series`` and ``queues``, sampled this far apart: ``"100 ms"``.
+        Also keep ``series`` and ``queues``, sampled at this interval: ``"100 ms"``.
     executor : concurrent.futures.Executor, optional
         Where to compute: processes, a Dask cluster (``client.get_executor()``), MPI. By default threads, which use
         all cores since runs do not hold Python's lock.
     threads : int, optional
         Number of those threads; all available cores by default.
     time_limit : str, optional
-        Time that a run may take, as in ``"10 min"``: one that takes longer is stopped, and has failed.
+        Maximum time of a run, as in ``"10 min"``: a run that takes longer is stopped, and counts as failed.
     progress : callable, optional
-        Called now and then with a `Progress`, which is the same object each time.
+        Called repeatedly with a `Progress`, which is the same object each time.
 
     Returns
     -------
@@ -84,9 +84,9 @@ def compute(
     ValueError
         If a seed is not between 0 and 2**63 - 1, a table is unknown, or `series` is no duration.
     StoreError
-        If the store is none.
+        If the path is not a store.
     StoppedError
-        If it cannot go on: the disk is full, the workers have gone.
+        If it cannot go on: the disk is full, or the workers are gone.
     Interrupted
         On Ctrl-C.
 

@@ -1,4 +1,4 @@
-"""Several stores made one: the shards of a sweep, say."""
+"""Merges several stores into one, such as the shards of a sweep."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["merge"]
 def merge(target: Store, source: Path) -> int:
     """Take over what the store `source` has and `target` does not: points, runs of all versions, and their tables.
 
-    What has finished goes before what has failed. All of it comes, or nothing.
+    Finished runs replace failed ones. Everything is copied, or nothing.
 
     Parameters
     ----------
@@ -30,12 +30,12 @@ def merge(target: Store, source: Path) -> int:
     Returns
     -------
     int
-        Number of finished runs that came.
+        Number of finished runs that were added.
 
     Raises
     ------
     StoreError
-        If `source` is no store, or the same.
+        If `source` is not a store, or is the same one.
     StoppedError
         If the disk is full.
     """

@@ -1,4 +1,4 @@
-"""Results out of a store, as columns."""
+"""Results from a store, as columns."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Failure(NamedTuple):
 
 
 class Runs:
-    """Results of runs, in the order in which they were asked for; read from the store when they are looked at.
+    """Results of runs, in the order in which they were requested; read from the store on first use.
 
     Attributes
     ----------
     path : Path
         The store.
     wide : int
-        Points that have as many seeds as are allowed, and still too wide an interval.
+        Number of points whose interval is still too wide with the maximum number of seeds.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Runs:
 
     @property
     def flows(self) -> Columns:
-        """A row for each run and flow, with labels, ``scenario`` and ``seed`` in front."""
+        """A row for each run and flow, which begins with labels, ``scenario`` and ``seed``."""
         return self.table("flows")
 
     @property
@@ -115,7 +115,7 @@ class Runs:
         return failures
 
     def load(self) -> None:
-        """Read everything now: the store may then go away."""
+        """Read everything now, so that the store is no longer needed."""
         for name in ("runs", *self._tables):
             self.table(name)
         self.failures  # noqa: B018 (reads and keeps them)

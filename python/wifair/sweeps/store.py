@@ -1,4 +1,4 @@
-"""Runs on disk: what has finished is never computed twice, and outlives whatever happens to the process."""
+"""Runs on disk: finished runs are never computed twice, and survive whatever happens to the process."""
 
 from __future__ import annotations
 
@@ -93,14 +93,14 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
-        """Open the store in folder `path`, which is made if `create`.
+        """Open the store in folder `path`, which is created if `create`.
 
         One that cannot be written is opened for reading only.
 
         Raises
         ------
         StoreError
-            If there is no store, one of another format, or something else.
+            If the folder holds no store, a store in another format, or something else.
         """
         self.path = Path(path)
         self._db = schema.connect(self.path, create=create)

@@ -260,32 +260,33 @@ def sweep(
 ) -> Runs:
     """Simulate a scenario for all combinations of parameters, each with several seeds.
 
-    What the store `out` has is not computed again, whatever order, machine or interruption it came from.
+    Runs that the store `out` already has are not computed again, in whatever order or on whatever machine they were
+    computed.
 
     Parameters
     ----------
     scenario : Scenario, path or mapping
-        What to simulate. Its ``[sweep]`` gives all that is not said here.
+        What to simulate. Its ``[sweep]`` is used for everything not given here.
     vary : mapping or iterable of str, optional
-        By path: a list of values; a text as behind ``--vary`` (``"2..20:2"``, ``"reno, vegas"``,
-        ``"uniform(1 ms, 9 ms)"``, ``"{2 * stations.count} packets"``); or a function that makes the value from those
-        of the point. Several span a grid. With a tuple of paths, a list of tuples whose values go together. A list
-        of texts holds ``PATH = VALUES`` each.
+        By path: a list of values; a text as after ``--vary`` (``"2..20:2"``, ``"reno, vegas"``,
+        ``"uniform(1 ms, 9 ms)"``, ``"{2 * stations.count} packets"``); or a function that computes the value from the
+        others of the point. Several span a grid. A tuple of paths takes a list of tuples whose values go together. A
+        list of texts holds ``PATH = VALUES`` each.
     points : iterable of mapping, optional
-        Listed points, by path; each joins every point of the grid.
+        Listed points, by path; each is combined with every point of the grid.
     samples : int, optional
         How often to draw the parameters that have a distribution.
     design : {"latin-hypercube", "random"}, optional
-        How the samples lie; Latin hypercube by default.
+        How samples are drawn; Latin hypercube by default.
     sample_seed : int, optional
         Seed of the samples; 1 by default.
     seeds : int, str or iterable of int, optional
         Seeds of each point, as in ``"1..10"``; those of the scenario by default.
     stop_when : str or iterable of str, optional
         Add seeds until ``"ci(jain_index) < 0.01"`` holds, or ``"ci(goodput_bps) < 5 %"``: the half width of the 95 %
-        interval of the mean. All of several must hold.
+        interval of the mean. If there are several rules, all must hold.
     most_seeds : int, optional
-        Seeds of a point at most, for `stop_when`.
+        Maximum number of seeds of a point, for `stop_when`.
     out : Store or path, optional
         The store; by default a temporary one.
     tables, series, executor, threads, time_limit, progress
@@ -296,14 +297,14 @@ def sweep(
     Returns
     -------
     Runs
-        A row for each point and seed, with what was varied in front, and the runs that failed.
+        A row for each point and seed, which begins with the varied parameters, and the failed runs.
 
     Raises
     ------
     ScenarioError
         If the scenario, or one of the points, cannot be run.
     ValueError
-        If seeds or another argument make no sense, or change nothing.
+        If an argument is invalid, or would change nothing.
     StoreError, StoppedError, Interrupted
         See `wifair.sweeps.compute`.
 
