@@ -583,6 +583,7 @@ impl Scoreboard {
                 self.change(index, 0, mark::SACKED);
             }
             (self.sacked, self.sacked_segments, self.arrived_above) = (0, 0, 0);
+            self.highest_arrived = 0;
         }
         let wait = self.rack.rtt;
         for index in 0..self.segments.len() {
@@ -684,3 +685,6 @@ impl Scoreboard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
