@@ -45,8 +45,8 @@ __all__ = ["airtime_command"]
 def airtime_command(table: bool, as_json: bool, **arguments: Any) -> None:
     """Say how long a PPDU takes, in parts, and the exchange that it begins.
 
-    A cycle is AIFS of best effort (DIFS before 802.11n), the mean backoff of a station alone, the PPDU, SIFS and the
-    response. Efficiency is the part of it that the bits of the MPDUs would need at the data rate.
+    A cycle is AIFS of best effort (DIFS before 802.11n), the mean backoff of a single station, the PPDU, SIFS and the
+    response. Efficiency is the fraction of the cycle that the bits of the MPDUs take at the data rate.
 
     \b
     Examples:

@@ -107,9 +107,9 @@ def analyze_command(
 ) -> None:
     """Analyse the captures in FILE... (- is standard input): who got what, why, and how fair it was.
 
-    Read are pcap and pcapng, plain or packed with gzip or zstd, of any length: Ethernet, raw IP, Linux cooked,
-    loopback and 802.11. The exit code is 1 if a file is damaged (what comes before the damage is analysed), 2 if it
-    is no capture.
+    Reads pcap and pcapng, plain or compressed with gzip or zstd, of any length, with Ethernet, raw IP, Linux cooked,
+    loopback or 802.11 frames. The exit code is 1 if a file is damaged (everything before the damage is analysed),
+    2 if it is not a capture.
 
     \b
     Examples:

@@ -16,7 +16,7 @@ __all__ = ["bpf_command"]
 def bpf_command() -> None:
     """Load congestion controls of papers into the running kernel (Linux 5.6 and later with BTF, root).
 
-    Then every program can ask for them, and `wifair compare --emulated` carries the flows of scenarios with them.
+    Every program can then use them, and `wifair compare --emulated` runs the flows of scenarios with them.
 
     \b
     Examples:
@@ -31,7 +31,7 @@ def bpf_command() -> None:
 
 @bpf_command.command(name="list")
 def list_command() -> None:
-    """List what can be loaded, what the kernel calls it, and whether it has it."""
+    """List what can be loaded, its name in the kernel, and whether the kernel has it."""
     from wifair.emulation.kernel_cc import available, loaded  # noqa: PLC0415
 
     has = loaded()
@@ -55,7 +55,7 @@ def load_command(names: tuple[str, ...]) -> None:
 @bpf_command.command(name="unload")
 @click.argument("names", nargs=-1, required=True)
 def unload_command(names: tuple[str, ...]) -> None:
-    """Take congestion controls out of the kernel."""
+    """Remove congestion controls from the kernel."""
     from wifair.emulation.kernel_cc import unload  # noqa: PLC0415
 
     try:

@@ -83,15 +83,15 @@ def emulate_command(
 ) -> None:
     """Let real programs communicate over the simulated cell in FILE, in real time (Linux).
 
-    Each station and server becomes a network namespace; what programs there send contends on the simulated air. The
-    emulation ends when the commands with an end have ended, when the duration of the scenario is over, or on Ctrl-C. A
-    command that listens at a port of its own choice has no end.
+    Each station and server becomes a network namespace; packets that programs send there contend on the simulated air.
+    The emulation ends when all commands have ended, when the duration of the scenario is over, or on Ctrl-C. A command
+    that listens on a port of its choice is a server, and is not waited for.
 
     \b
     Examples:
       sudo wifair emulate hot-spot.toml --exec server 'iperf3 -s' --exec sta1 'iperf3 -c server'
       sudo wifair emulate hot-spot.toml --no-flows --exec sta1 'ping -c 10 server'
-      sudo wifair emulate hot-spot.toml                       # says how to enter each node, and stays
+      sudo wifair emulate hot-spot.toml                       # prints how to enter each node, and keeps running
       sudo wifair emulate hot-spot.toml --exec sta1 ./client --json --pcap captures > results.json
       sudo wifair emulate hot-spot.toml --exec sta1 ./client --record packets.rec
       wifair emulate --replay packets.rec

@@ -20,7 +20,7 @@ __all__ = ["export_command", "import_command"]
 
 @click.group(name="import")
 def import_command() -> None:
-    """Read results of another program into our tables, for `compare`, `explain`, `results` and figures.
+    """Read results of another program, for `compare`, `explain`, `results` and figures.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ def _complete(_: click.Context, __: click.Parameter, start: str) -> list[str]:
 def init_command(name: str | None, file: str | None, force: bool) -> None:
     """Write the commented scenario NAME into FILE, by default NAME.toml; - is standard output.
 
-    Without NAME, list the scenarios that there are.
+    Without NAME, list all scenarios.
 
     \b
     Examples:

@@ -31,8 +31,8 @@ def lab_command(
 ) -> None:
     """Open the simulator in a web page: move a control, and all curves follow.
 
-    The page comes from a server on this machine that nobody else can reach; Ctrl-C ends it. With --export the same page
-    is written as files for any web server; then everything is computed in the browser.
+    The page comes from a server on this machine that nobody else can reach; Ctrl-C ends it. --export writes the same
+    page as files for any web server; the browser then computes everything.
 
     \b
     Examples:

@@ -49,8 +49,8 @@ SECRET = click.option(
 def measure_command() -> None:
     """Measure on a real network what a scenario describes, with the same tables.
 
-    One computer on the wire behind the access point serves, stations join it, and one of them (or any other) runs a
-    plan. All share a secret: make it once with `wifair measure secret`, and copy the file.
+    A computer on the wire behind the access point is the server, stations join it, and one of them (or any other host)
+    runs a plan. All share a secret: make it once with `wifair measure secret`, and copy the file.
 
     \b
     Examples:
@@ -117,8 +117,8 @@ def serve_command(
 ) -> None:
     """Serve measurements until Ctrl-C.
 
-    Runs on the host behind the access point. It listens on this computer only unless --listen says otherwise, and talks
-    to nobody who does not know the secret.
+    Runs on the host behind the access point. It listens only on loopback unless --listen names an address, and serves
+    only those who know the secret.
     """
     from wifair.measure.flow import Limits  # noqa: PLC0415
     from wifair.measure.server import Server, Timing  # noqa: PLC0415
@@ -205,7 +205,7 @@ def run_command(
 ) -> None:
     """Run the plan in FILE, and show who got what.
 
-    Every repetition is on the disk before the next one begins: after a crash or Ctrl-C, --resume runs what is missing.
+    Every repetition is on disk before the next one begins: after a crash or Ctrl-C, --resume runs what is missing.
 
     \b
     Examples:
@@ -350,7 +350,7 @@ def report_command(
 ) -> None:
     """Show what a measurement found.
 
-    It may still be going on, or have been cut short.
+    The measurement may still be running, or may have been interrupted.
     """
     from wifair.measure.results import Measurement  # noqa: PLC0415
 

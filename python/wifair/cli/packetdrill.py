@@ -30,8 +30,8 @@ VERDICTS = ("pass", "differs", "unsupported", "error")
 def packetdrill_command(files: tuple[str, ...], tolerance_us: int | None, as_json: bool) -> None:
     """Run packetdrill scripts against the TCP of the simulator, with the stack `modern`, and say where it differs.
 
-    A folder stands for all scripts in it (`*.pkt`). Nothing of a script is executed: shell commands are recognised by
-    their text, and code between %{ and }% can only compute and compare. The exit code is 0 if all scripts pass, 1 if
+    A folder stands for all scripts in it (`*.pkt`). No command of a script is executed: shell commands are recognised
+    by their text, and code between %{ and }% can only compute and compare. The exit code is 0 if all scripts pass, 1 if
     one differs or needs something unsupported, 2 if one is malformed.
 
     \b

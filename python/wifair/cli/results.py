@@ -103,7 +103,7 @@ def results_command(
     repair: bool,
     scenario: str | None,
 ) -> None:
-    """Show, filter, group, plot and export what a sweep has put into DIR.
+    """Show, filter, group, plot and export the results of a sweep in DIR.
 
     Averages have 95 % intervals (Student t). Names may be shortened to their end or beginning: cc for flows.tcp.cc,
     jain for jain_index. With --group, --csv and --parquet write the averages.
@@ -379,7 +379,7 @@ def _cell(value: object) -> str:
 @click.argument("target", metavar="DIR", type=click.Path())
 @click.argument("sources", metavar="FROM...", nargs=-1, required=True, type=click.Path())
 def merge_command(target: str, sources: tuple[str, ...]) -> None:
-    """Take what the stores FROM have over into DIR, which is made if there is nothing.
+    """Copy the runs of the stores FROM into DIR, which is created if it does not exist.
 
     \b
     Example:

@@ -88,8 +88,8 @@ def sweep_command(
 ) -> None:
     """Simulate the scenario in FILE for many parameters and seeds, into a store.
 
-    Without --vary, --point and --points, the [sweep] of FILE says what is varied. Whatever interrupts a sweep: the
-    same command goes on where it stopped. `wifair results DIR` then filters, groups, plots and exports.
+    Without --vary, --point and --points, the [sweep] of FILE says what is varied. After any interruption the same
+    command continues where it stopped. `wifair results DIR` then filters, groups, plots and exports.
 
     \b
     Values of --vary:
