@@ -369,13 +369,49 @@ def test_the_air_of_aggregates_has_the_goodput_of_the_run(tmp_path: Path) -> Non
         assert abs(int(seen[port]) - got) < 65_536
 
 
-def test_packets_inside_an_a_msdu_are_not_left_out_in_silence(tmp_path: Path) -> None:
+@needs_tshark
+@pytest.mark.parametrize("ampdu", ["0 B", "65535 B"])
+def test_tshark_finds_every_packet_in_an_a_msdu(ampdu: str, tmp_path: Path) -> None:
+    """IEEE 802.11-2016, 9.3.2.2.2: a subframe for each packet, padded to four bytes, behind one QoS header."""
     path = tmp_path / "n.toml"
-    path.write_text(AGGREGATES.replace("0.1 }", '0.1, aggregation.max_amsdu = "7935 B" }'))
-    _, err = run(path, "--pcap", tmp_path / "c", code=2)
-    assert "max_amsdu" in err
-    assert "hosts" in err
-    run(path, "--pcap", tmp_path / "c", "--pcap-at", "hosts")
+    keys = f'0.1, aggregation = {{ max_amsdu = "7935 B", max_ampdu = "{ampdu}" }} }}'
+    path.write_text(
+        AGGREGATES.replace("0.1 }", keys).replace('warm_up = "0.1 s"', 'warm_up = "0 s"').replace("0.6 s", "1.5 s")
+    )
+    results = wifair.run(path, pcap=wifair.Pcap(tmp_path / "c", at=("air", "hosts")), frames=True)
+    assert results.frames is not None
+    air = tmp_path / "c" / "air.pcap"
+
+    def fields(what: str, *names: str) -> list[list[str]]:
+        shown = [word for name in names for word in ("-e", name)]
+        checks = [f"{name}:TRUE" for name in ("wlan.check_checksum", "tcp.check_checksum", "ip.check_checksum")]
+        command = ["tshark", "-r", str(air), *(word for check in checks for word in ("-o", check)), "-Y", what]
+        out = subprocess.run(
+            [*command, "-T", "fields", *shown], capture_output=True, text=True, timeout=60, check=True
+        ).stdout
+        return [line.split("\t") for line in out.splitlines()]
+
+    bad = "_ws.malformed || _ws.expert.severity == error || wlan.fcs.status == 0 || tcp.checksum.status == 0"
+    assert fields(bad, "frame.number", "_ws.expert.message") == []
+    rows = [row for row in results.frames.records() if row["kind"] == "data" and row["fate"] != "collision"]
+    data = fields("wlan.fc.type_subtype == 0x28", "wlan.qos.amsdupresent", "tcp.srcport", "wlan.seq", "frame.len")
+    assert len(data) == len(rows)
+    for (present, ports, sequence, _), row in zip(data, rows):
+        assert (present in ("1", "True")) == (row["msdus"] > 1)
+        assert len(ports.split(",")) == row["msdus"]
+        assert int(sequence) == row["sequence"]
+    several = [row["msdus"] for row in rows if row["msdus"] > 1]
+    assert len(several) > 100
+    assert max(several) > (3 if ampdu == "0 B" else 2)  # ACKs are short: 3839 bytes hold many
+
+    capture = wifair.read_capture(air)
+    assert capture.damage is None
+    names = [int(str(name).rsplit(":", 1)[1]) for name in capture.flows["name"]]
+    seen = dict(zip(names, capture.flows["received_bytes"]))
+    for port, got in enumerate(results.flows["received_bytes"].tolist(), 5001):
+        # They differ by what is on its way at the end: at most a window of 64 MPDUs.
+        assert got > 64 * 3839
+        assert abs(int(seen[port]) - got) < 64 * 3839
 
 
 def test_an_empty_time_is_explained(file: Path, tmp_path: Path) -> None:

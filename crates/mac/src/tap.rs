@@ -76,12 +76,14 @@ pub struct FrameRecord {
     pub tid: Option<u8>,
     /// Transmit mode of data, from HT on.
     pub mode: Option<TxMode>,
-    /// Packets inside: more than one in an A-MSDU.
+    /// Packets inside: more than one in an A-MSDU, see [`Tap::further_packets`].
     pub msdus: u16,
     /// Of an MPDU in an A-MPDU, the place in it. `start` and `end` are those of the whole PPDU.
     pub aggregate: Option<InAggregate>,
     /// Its place in the list of hearers.
     pub(super) hearers: Option<(usize, usize)>,
+    /// Where the packets of an A-MSDU behind the first lie among all of these.
+    pub(super) further: (usize, usize),
 }
 
 /// The place of an MPDU in an A-MPDU.
@@ -121,6 +123,8 @@ pub struct Tap {
     frames: Vec<FrameRecord>,
     hearers: Vec<Hearer>,
     backoffs: Vec<BackoffRecord>,
+    /// Packets in A-MSDUs, but for the first of each.
+    further: Vec<(PacketId, Packet)>,
     /// Hearers that belong to no frame yet.
     loose: usize,
     /// A-MPDUs so far.
@@ -141,6 +145,24 @@ impl Tap {
         frame.hearers.map(|(from, until)| &self.hearers[from..until])
     }
 
+    /// The packets of an A-MSDU behind the first, with their numbers; none if the receiver had it already.
+    #[must_use]
+    pub fn further_packets(&self, frame: &FrameRecord) -> &[(PacketId, Packet)] {
+        &self.further[frame.further.0..frame.further.1]
+    }
+
+    /// Those of all frames, one frame behind the other.
+    #[must_use]
+    pub fn all_further_packets(&self) -> &[(PacketId, Packet)] {
+        &self.further
+    }
+
+    /// The place of a frame's further packets among those of all.
+    #[must_use]
+    pub const fn further_places(frame: &FrameRecord) -> std::ops::Range<usize> {
+        frame.further.0..frame.further.1
+    }
+
     /// The backoffs since the last [`Tap::clear`].
     #[must_use]
     pub fn backoffs(&self) -> &[BackoffRecord] {
@@ -152,6 +174,7 @@ impl Tap {
         self.frames.clear();
         self.hearers.clear();
         self.backoffs.clear();
+        self.further.clear();
         self.loose = 0;
     }
 
@@ -199,6 +222,7 @@ impl FrameRecord {
             msdus: 1,
             aggregate: None,
             hearers: None,
+            further: (0, 0),
         }
     }
 }
@@ -248,6 +272,13 @@ impl Tap {
     /// A frame that all hear.
     pub(super) fn push(&mut self, frame: FrameRecord) {
         self.frames.push(frame);
+    }
+
+    /// Takes note of the packets of an A-MSDU behind the first: where they lie.
+    pub(super) fn add_further(&mut self, packets: impl Iterator<Item = (PacketId, Packet)>) -> (usize, usize) {
+        let from = self.further.len();
+        self.further.extend(packets);
+        (from, self.further.len())
     }
 
     /// The number of a further A-MPDU.

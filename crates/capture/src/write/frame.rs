@@ -408,6 +408,43 @@ pub struct Data {
 
 /// Appends the header of an 802.11 data frame with LLC and SNAP, to be followed by an IP packet.
 pub fn wifi_data(frame: &mut Vec<u8>, data: &Data, v6: bool) {
+    wifi_header(frame, data, 0);
+    frame.extend(LLC_SNAP);
+    frame.extend(ether_type(v6));
+}
+
+/// Appends the header of an 802.11 data frame with an A-MSDU, to stand before subframes. Address 3 is the cell.
+pub fn wifi_amsdu(frame: &mut Vec<u8>, data: &Data) {
+    wifi_header(frame, data, 0x80);
+}
+
+/// Appends the header of a subframe of an A-MSDU with LLC and SNAP, to stand before an IP packet (IEEE Std 802.11-2016,
+/// 9.3.2.2.2). Where it begins, for [`end_subframe`].
+pub fn begin_subframe(frame: &mut Vec<u8>, destination: Mac, source: Mac, v6: bool) -> usize {
+    let start = frame.len();
+    frame.extend(destination.0);
+    frame.extend(source.0);
+    frame.extend([0, 0]);
+    frame.extend(LLC_SNAP);
+    frame.extend(ether_type(v6));
+    start
+}
+
+/// The subframe that begins at `start` ends here; all but the last one get padding to a multiple of four bytes.
+///
+/// # Panics
+/// If it is longer than 65,535 bytes.
+pub fn end_subframe(frame: &mut Vec<u8>, start: usize, is_last: bool) {
+    let length = u16::try_from(frame.len() - start - 14).expect("a packet has 65,535 bytes at most");
+    frame[start + 12..start + 14].copy_from_slice(&length.to_be_bytes());
+    if !is_last {
+        frame.resize(start + (frame.len() - start).next_multiple_of(4), 0);
+    }
+}
+
+const LLC_SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
+
+fn wifi_header(frame: &mut Vec<u8>, data: &Data, qos: u8) {
     frame.push(if data.tid.is_some() { 0x88 } else { 0x08 });
     let course = match data.course {
         Course::Direct => 0,
@@ -421,10 +458,8 @@ pub fn wifi_data(frame: &mut Vec<u8>, data: &Data, v6: bool) {
     frame.extend(data.third.0);
     frame.extend((data.sequence << 4).to_le_bytes());
     if let Some(tid) = data.tid {
-        frame.extend([tid & 0x0f, 0]);
+        frame.extend([tid & 0x0f | qos, 0]);
     }
-    frame.extend([0xaa, 0xaa, 0x03, 0, 0, 0]);
-    frame.extend(ether_type(v6));
 }
 
 /// A compressed block ACK, or a request for one.

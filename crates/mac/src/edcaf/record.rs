@@ -67,6 +67,11 @@ impl Edcafs {
         let mode = self.mode_towards(station, ppdu.to).filter(|_| !is_broadcast).map(|mode| mode.tx);
         let record = |(place, &Inside { number, is_spoilt, .. }): (usize, &Inside)| {
             let mpdu = window.mpdu(number);
+            let further = if mpdu.is_received() || mpdu.packets == 1 {
+                (0, 0)
+            } else {
+                tap.add_further(self.chain.of(mpdu).skip(1).map(|id| (id, packets[id])))
+            };
             #[allow(clippy::cast_possible_truncation)]
             let (place, of) = (place as u16, count as u16);
             FrameRecord {
@@ -81,6 +86,7 @@ impl Edcafs {
                 mode,
                 msdus: mpdu.packets,
                 aggregate: ppdu_number.map(|ppdu| InAggregate { ppdu, place, of }),
+                further,
                 ..FrameRecord::new(FrameKind::Data, ends, span, fate_of(is_spoilt))
             }
         };

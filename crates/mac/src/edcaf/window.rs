@@ -35,7 +35,7 @@ impl Chain {
     }
 
     /// The packets of an MPDU.
-    fn of(&self, mpdu: &Mpdu) -> impl Iterator<Item = PacketId> + '_ {
+    pub fn of(&self, mpdu: &Mpdu) -> impl Iterator<Item = PacketId> + '_ {
         std::iter::successors(Some(mpdu.first), |id| self.0.get(id.index()).copied().flatten())
             .take(usize::from(mpdu.packets))
     }

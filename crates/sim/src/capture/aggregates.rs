@@ -71,7 +71,7 @@ type Key = (u32, u32, Option<u8>, u16);
 pub(super) struct Aggregates {
     /// Size of the block ACK bitmap to or from each station, in bits, by station number.
     sizes: Vec<u16>,
-    sent: BTreeMap<Key, (Packet, Stamp)>,
+    sent: BTreeMap<Key, (Packet, Stamp, Vec<(Packet, Stamp)>)>,
     /// Scoreboards by originator, recipient and traffic identifier.
     scoreboards: BTreeMap<(u32, u32, u8), Scoreboard>,
 }
@@ -85,16 +85,22 @@ impl Aggregates {
         Self { sizes, sent: BTreeMap::new(), scoreboards: BTreeMap::new() }
     }
 
-    /// The contents of an MPDU with a sequence number, also if its receiver already has it.
-    pub(super) fn know(&mut self, record: &FrameRecord, stamp: Option<Stamp>) -> Option<Known> {
+    /// The contents of an MPDU with a sequence number, also if its receiver already has it; `further` are the packets of
+    /// an A-MSDU behind the first.
+    pub(super) fn know(
+        &mut self,
+        record: &FrameRecord,
+        stamp: Option<Stamp>,
+        further: impl Iterator<Item = (Packet, Stamp)>,
+    ) -> Option<Known> {
         let sequence = record.sequence?;
         let key = |number| (record.from, record.to, record.tid, number);
         if let (Some(packet), Some(stamp)) = (record.packet, stamp) {
-            self.sent.insert(key(sequence), (packet, stamp));
+            self.sent.insert(key(sequence), (packet, stamp, further.collect()));
             self.sent.remove(&key((sequence + NUMBERS - LARGEST_WINDOW) % NUMBERS));
         }
-        let (packet, stamp) = *self.sent.get(&key(sequence))?;
-        Some(Known { packet, stamp, sequence, retry: record.retry, to: record.to })
+        let (packet, stamp, further) = self.sent.get(&key(sequence))?.clone();
+        Some(Known { packet, stamp, sequence, retry: record.retry, to: record.to, further })
     }
 
     /// Records a frame; if it is a block ACK, returns its contents.

@@ -28,7 +28,7 @@ impl Listener {
 }
 
 /// The contents of a data frame that its sender may retransmit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Known {
     pub packet: Packet,
     pub stamp: Stamp,
@@ -37,6 +37,8 @@ pub(super) struct Known {
     /// Whether it was sent before.
     pub retry: bool,
     pub(super) to: u32,
+    /// The packets of an A-MSDU behind the first.
+    pub(super) further: Vec<(Packet, Stamp)>,
 }
 
 /// Data frames of a station that are not yet acknowledged.
@@ -64,15 +66,15 @@ impl Retries {
             && let Some(open) = self.open.iter_mut().rev().find(|open| same(open))
         {
             open.retry = true;
-            return Some(*open);
+            return Some(open.clone());
         }
         let (packet, stamp) = (record.packet?, stamp?);
-        let known = Known { packet, stamp, sequence: self.next, retry: false, to: record.to };
+        let known = Known { packet, stamp, sequence: self.next, retry: false, to: record.to, further: vec![] };
         self.next = (self.next + 1) & 0x0fff;
         if self.open.len() == MOST_OPEN {
             self.open.remove(0);
         }
-        self.open.push(known);
+        self.open.push(known.clone());
         Some(known)
     }
 }

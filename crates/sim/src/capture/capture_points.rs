@@ -70,15 +70,6 @@ impl CapturePoints {
             }
             places.extend(named.into_iter().filter(|place| !places.contains(place)).collect::<Vec<_>>());
         }
-        let in_air = places.iter().any(|place| matches!(place, Place::Air(_) | Place::Radio(_)));
-        let amsdu = scenario.file.wlan.as_ref().and_then(|wlan| wlan.aggregation.max_amsdu);
-        if in_air && let Some(size) = amsdu.filter(|size| size.0 > 0) {
-            return Err(format!(
-                "with `wlan.aggregation.max_amsdu = \"{} B\"` the air cannot be captured, for packets inside an A-MSDU are not \
-                 recorded one by one: leave the key out, or capture at `hosts`",
-                size.0
-            ));
-        }
         if places.len() > MOST_POINTS {
             return Err(format!("{} capture points: at most {MOST_POINTS}, each is an open file", places.len()));
         }

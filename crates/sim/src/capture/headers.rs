@@ -345,7 +345,7 @@ impl Headers {
         let nodes = &self.on_air[channel];
         let (from, receiver) = (station(nodes, record.from), station(nodes, record.to));
         let duration = u16::try_from(record.reserves.as_nanos().div_ceil(1_000).min(32_767)).unwrap_or(32_767);
-        let mut length = match record.kind {
+        let length = match record.kind {
             FrameKind::Rts => {
                 frame::wifi_rts(to, receiver, from, duration);
                 to.len()
@@ -374,16 +374,21 @@ impl Headers {
                 to.len()
             }
             FrameKind::Data => {
-                let Known { packet, stamp, sequence, retry, .. } = says.known.as_ref()?;
-                let leg = &self.legs[packet.hop as usize];
+                let Known { packet, stamp, sequence, retry, further, .. } = says.known.as_ref()?;
+                let is_from_ap = matches!(nodes[record.from as usize], Node::Ap(_));
+                // Source and destination. Behind a hop up: the place after it is the access point, which only passes on.
+                let ends = |packet: &Packet| {
+                    let leg = &self.legs[packet.hop as usize];
+                    let source = if is_from_ap { leg.before.map_or(from, mac) } else { from };
+                    (source, if is_from_ap { receiver } else { leg.after.map_or(receiver, mac) })
+                };
+                // An A-MSDU has the cell there (IEEE Std 802.11-2016, table 9-26).
                 let (course, third) = if self.is_ad_hoc {
                     (Course::Direct, AD_HOC)
-                } else if matches!(nodes[record.from as usize], Node::Ap(_)) {
-                    (Course::FromAccessPoint, mac(leg.before.unwrap_or(nodes[record.from as usize])))
+                } else if is_from_ap {
+                    (Course::FromAccessPoint, if further.is_empty() { ends(packet).0 } else { from })
                 } else {
-                    // Address 3 is the node after the next hop: the node at the hop's end is the access point, which
-                    // only forwards.
-                    (Course::ToAccessPoint, leg.after.map_or(receiver, mac))
+                    (Course::ToAccessPoint, if further.is_empty() { ends(packet).1 } else { receiver })
                 };
                 let data = Data {
                     course,
@@ -395,6 +400,18 @@ impl Headers {
                     tid: record.tid,
                     duration,
                 };
+                if !further.is_empty() {
+                    frame::wifi_amsdu(to, &data);
+                    let first = (*packet, *stamp);
+                    let all = std::iter::once(&first).chain(further);
+                    for (left, (packet, stamp)) in (0..=further.len()).rev().zip(all) {
+                        let (source, destination) = ends(packet);
+                        let subframe = frame::begin_subframe(to, destination, source, self.is_v6(stamp));
+                        self.packet(to, packet, stamp, self.ttl(packet.hop as usize, stamp, true), u32::MAX)?;
+                        frame::end_subframe(to, subframe, left == 0);
+                    }
+                    return Some(self.finish_frame(to, start, to.len(), record, keep));
+                }
                 frame::wifi_data(to, &data, self.is_v6(stamp));
                 let head = to.len();
                 head + match packet.kind {
@@ -403,14 +420,19 @@ impl Headers {
                 }
             }
         };
-        // Pad the frame to its length on the air and append its check sequence, if the whole frame is kept.
+        Some(self.finish_frame(to, start, length, record, keep))
+    }
+
+    /// Pads a frame of `length` bytes that begins at `start` to its length on the air, and appends its check sequence if
+    /// the whole frame is kept. Returns its whole length.
+    fn finish_frame(&self, to: &mut Vec<u8>, start: usize, length: usize, record: &FrameRecord, keep: u32) -> usize {
         let aired = start + usize::try_from(record.length.0).expect("a frame is short");
-        length = (length + 4).max(aired);
+        let length = (length + 4).max(aired);
         if keep as usize >= length {
             to.resize(length - 4, 0);
             frame::fcs(to, start);
         }
-        Some(length)
+        length
     }
 }
 

@@ -21,7 +21,7 @@ mod headers;
 use std::io::{self, Write};
 
 use wifair_capture::{Link, PcapWriter, PcapngWriter, frame};
-use wifair_mac::FrameKind;
+use wifair_mac::{FrameKind, Tap};
 use wifair_units::Time;
 
 use crate::scenario::{Node, Scenario};
@@ -218,13 +218,17 @@ impl<W: Write> Capture<W> {
         if self.air.is_empty() {
             return Ok(());
         }
-        for (channel, (tap, stamps)) in world.aired().enumerate() {
+        for (channel, ((tap, stamps), further)) in world.aired().zip(world.aired_further()).enumerate() {
             let retries = &mut self.retries[channel];
             for (record, stamp) in tap.frames().iter().zip(stamps) {
                 let hearers = tap.hearers(record);
                 let aggregates = &mut self.aggregates[channel];
                 let known = match record.kind {
-                    FrameKind::Data if record.sequence.is_some() => aggregates.know(record, *stamp),
+                    FrameKind::Data if record.sequence.is_some() => {
+                        let packets = tap.further_packets(record).iter().map(|(_, packet)| *packet);
+                        let stamps = further[Tap::further_places(record)].iter().copied();
+                        aggregates.know(record, *stamp, packets.zip(stamps))
+                    }
                     _ => retries[record.from as usize].know(record, *stamp),
                 };
                 let says = Says { known, acknowledged: aggregates.note(record) };

@@ -78,8 +78,9 @@ pub(super) struct Watch {
     /// By packet number.
     stamps: Vec<Stamp>,
     seen: Vec<Sighting>,
-    /// For each channel, the stamps of the frames in its records.
+    /// For each channel, the stamps of the frames in its records, and of the packets in A-MSDUs behind the first.
     aired: Vec<Vec<Option<Stamp>>>,
+    aired_further: Vec<Vec<Stamp>>,
 }
 
 impl Watch {
@@ -120,6 +121,7 @@ impl World {
             stamps: vec![],
             seen: vec![],
             aired: vec![vec![]; self.channels.len()],
+            aired_further: vec![vec![]; self.channels.len()],
         });
         for (number, connection) in (0..).zip(&self.connections) {
             watch.identify(connection.flow as usize, number);
@@ -155,11 +157,17 @@ impl World {
         self.channels.iter().filter_map(Channel::records).zip(stamps.map(Vec::as_slice))
     }
 
+    /// For each channel, the stamps of the packets of [`Tap::all_further_packets`].
+    pub fn aired_further(&self) -> impl Iterator<Item = &[Stamp]> {
+        self.watch.iter().flat_map(|watch| &watch.aired_further).map(Vec::as_slice)
+    }
+
     /// Clears all observations.
     pub fn clear_watch(&mut self) {
         let Some(watch) = &mut self.watch else { return };
         watch.seen.clear();
         watch.aired.iter_mut().for_each(Vec::clear);
+        watch.aired_further.iter_mut().for_each(Vec::clear);
         for tap in self.channels.iter_mut().filter_map(Channel::tap) {
             tap.clear();
         }
@@ -234,5 +242,8 @@ impl World {
             }
             _ => frame.id.and_then(|id| watch.stamps.get(id.index()).copied()),
         }));
+        let further = &mut watch.aired_further[index];
+        let fresh = &tap.all_further_packets()[further.len()..];
+        further.extend(fresh.iter().map(|(id, _)| watch.stamps.get(id.index()).copied().unwrap_or_default()));
     }
 }
