@@ -96,6 +96,41 @@ def test_dscp_chooses_the_category() -> None:
     assert stations["air_best_effort_s"][place] == 0.0
 
 
+GRO = """
+duration = "4 s"
+warm_up = "2 s"
+wlan = { standard = "802.11ac", mcs = 9, width = 80, guard_interval = "400 ns" }
+servers = [{ name = "server", delay = "5 ms", rate = "1 Gb/s" }]
+stations = [{ name = "sta", queue.limit = "1000 packets" }]
+ap.queue.limit = "1000 packets"
+flows = [{ name = "down", station = "sta", direction = "down" }]
+tcp = { stack = "modern" }
+"""
+
+
+def test_a_receiver_with_gro_acknowledges_what_a_ppdu_brings_at_once() -> None:
+    """Linux: a batch has one ACK. 65,535 bytes hold 45 segments, so the up to 64 MPDUs of a PPDU make two batches, and a
+    tick of the timestamps (1 ms) or two part them further. Without it every second segment has an ACK."""
+    plain = wifair.run(wifair.Scenario.from_text(GRO))
+    merged = wifair.run(wifair.Scenario.from_text(GRO).with_({"tcp.gro": True}))
+
+    def counts(results: wifair.Results) -> tuple[float, float, float]:
+        segments = results.flows["goodput_bps"][0] * 2 / (8 * 1448)
+        ppdus = results.stations["ppdus"][list(results.stations["name"]).index("ap")]
+        return float(segments), float(results.flows["rtt_samples"][0]), float(ppdus)
+
+    segments, acks, _ = counts(plain)
+    assert acks == pytest.approx(segments / 2, rel=0.02)
+    segments, acks, ppdus = counts(merged)
+    assert ppdus <= acks <= 4 * ppdus
+    assert acks < segments / 15
+    # Fewer ACKs leave more of the air to data, and nothing else changes.
+    gain = merged.flows["goodput_bps"][0] / plain.flows["goodput_bps"][0]
+    assert 1.0 < gain < 1.1
+    assert merged.flows["rtt_mean_s"][0] == pytest.approx(plain.flows["rtt_mean_s"][0], rel=0.1)
+    assert merged.flows["retransmissions"][0] == 0
+
+
 def test_the_same_seed_gives_the_same_bytes_in_any_order() -> None:
     changes = {"stations.sta.count": 5, "wlan.data_error": 0.1, "wlan.aggregation.max_amsdu": "3839 B"}
     scenario = wifair.Scenario.from_text(BASE).with_(changes)

@@ -240,6 +240,8 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"(flows\.)?tcp\.fin", "cell", POISSON, []),
     (r"(flows\.)?tcp\.idle_restart", "long", PAUSES, []),
     (r"(flows\.)?tcp\.ecn", "downloads", {"ap.queue.discipline": "codel"}, []),
+    (r"(flows\.)?tcp\.gro", "categories", {}, [True]),
+    (r"(flows\.)?tcp\.gro_flush_timeout", "downloads", {"tcp.gro": True}, []),
     (r"(flows\.)?tcp\.vegas-fair\..*", "cell", PERIODIC, []),
     (r"flows\.transport", "cell", {}, ["udp"]),
     (r"wlan\.aggregation\.reorder_timeout", "categories", {}, ["1 us"]),

@@ -194,6 +194,9 @@ pub struct ReceiverConfig {
     pub quick_acks: u32,
     /// How long ACKs that tell of a gap wait for each other, from the fourth on (Linux); zero for not at all.
     pub sack_compression: Duration,
+    /// Segments that come within so much of the first one are one arrival (Linux's generic receive offload); zero for
+    /// those of an instant, none without it.
+    pub gro: Option<Duration>,
     /// Selective ACKs (RFC 2018), with duplicates reported (RFC 2883).
     pub sack: bool,
     /// Timestamps are echoed (RFC 7323, section 4).

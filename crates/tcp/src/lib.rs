@@ -8,6 +8,7 @@ use wifair_units::Time;
 
 pub mod cc;
 mod config;
+mod gro;
 #[cfg(test)]
 mod pipe;
 mod ranges;

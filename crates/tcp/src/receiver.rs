@@ -2,7 +2,8 @@
 //!
 //! Sources: RFC 9293 (section 3.8.6 window, 3.10.7 arrival of segments), RFC 5681, section 4.2 (delayed ACKs),
 //! RFC 2018 (selective ACKs), RFC 2883 (duplicates reported by them), RFC 7323 (timestamps, window scale),
-//! RFC 3168, section 6.1.3, and RFC 8257, section 3.2 (echo of congestion marks).
+//! RFC 3168, section 6.1.3, and RFC 8257, section 3.2 (echo of congestion marks), Linux's receive offload
+//! ([`gro`](crate::gro)).
 //!
 //! Left out: the application takes data at once, so the window closes only by what lies out of order; the
 //! receiver has no timer for its own SYN-ACK and FIN, which it repeats when the sender repeats its part.
@@ -11,6 +12,7 @@ use wifair_packet::{Kind, MAX_SACK_BLOCKS, Packet, flag};
 use wifair_units::{Duration, Time};
 
 use crate::config::ReceiverConfig;
+use crate::gro::Batch;
 use crate::ranges::Ranges;
 use crate::{TIMESTAMP_OPTION, clock};
 
@@ -58,6 +60,8 @@ pub struct Receiver {
     /// Offset of a FIN, [`u64::MAX`] before it has come.
     fin: u64,
     duplicates: u64,
+    /// Segments that are not handed up yet.
+    batch: Option<Box<Batch>>,
 }
 
 impl Receiver {
@@ -92,6 +96,7 @@ impl Receiver {
             echo: false,
             fin: u64::MAX,
             duplicates: 0,
+            batch: None,
         }
     }
 
@@ -99,9 +104,18 @@ impl Receiver {
     #[inline]
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
         let plain = packet.payload > 0 && packet.flags & (flag::SYN | flag::FIN) == 0;
+        if self.config.gro.is_some() && self.collect(now, packet, plain) {
+            return;
+        }
         if !plain && !self.begins_or_ends(packet) {
             return;
         }
+        self.take(now, packet, packet.end(), 1, plain);
+    }
+
+    /// Segments without a gap between them have come, `packet` the first of them, which end at `end`.
+    #[inline]
+    fn take(&mut self, now: Time, packet: &Packet, end: u64, segments: u32, plain: bool) {
         if self.config.ecn {
             self.on_ecn(packet);
         }
@@ -109,16 +123,16 @@ impl Receiver {
         if packet.seq <= self.last_ack {
             self.ts_recent = packet.ts_val;
         }
-        let (start, end) = (packet.seq, packet.end());
+        let start = packet.seq;
         if start > self.next {
             self.on_ahead(now, start, end);
         } else if end > self.next {
             if start < self.next {
                 self.duplicate = Some((start, self.next));
             }
-            self.on_next(now, end);
+            self.on_next(now, end, segments);
         } else if !plain && packet.payload == 0 {
-            self.on_next(now, self.next); // a FIN alone
+            self.on_next(now, self.next, 1); // a FIN alone
         } else {
             self.duplicates += 1;
             self.duplicate = Some((start, end));
@@ -126,6 +140,27 @@ impl Receiver {
         }
         if self.is_finished() {
             self.reply = flag::ACK | flag::FIN;
+        }
+    }
+
+    /// Whether a segment waits for others; if it does not belong to those that wait, TCP gets these.
+    #[inline(never)]
+    fn collect(&mut self, now: Time, packet: &Packet, plain: bool) -> bool {
+        let Some(wait) = self.config.gro.filter(|_| plain) else {
+            self.hand_up(now);
+            return false;
+        };
+        if !self.batch.as_mut().is_some_and(|batch| batch.merge(packet, self.config.timestamps)) {
+            self.hand_up(now);
+            self.batch = Some(Box::new(Batch::new(now, wait, packet)));
+        }
+        true
+    }
+
+    /// TCP gets the segments that wait.
+    fn hand_up(&mut self, now: Time) {
+        if let Some(batch) = self.batch.take() {
+            self.take(now, &batch.first, batch.end, batch.segments, true);
         }
     }
 
@@ -182,9 +217,9 @@ impl Receiver {
     }
 
     #[inline]
-    fn on_next(&mut self, now: Time, end: u64) {
+    fn on_next(&mut self, now: Time, end: u64, segments: u32) {
         self.next = end;
-        self.unacked += 1;
+        self.unacked += segments;
         if !self.ahead.is_empty() {
             if let Some(known) = self.ahead.overlap(0, end) {
                 self.duplicate.get_or_insert(known);
@@ -360,12 +395,18 @@ impl Receiver {
     /// When [`Receiver::on_timer`] wants to be called, [`Time::NEVER`] for not at all.
     #[inline]
     #[must_use]
-    pub const fn deadline(&self) -> Time {
-        self.ack_at
+    pub fn deadline(&self) -> Time {
+        match &self.batch {
+            Some(batch) => self.ack_at.min(batch.until),
+            None => self.ack_at,
+        }
     }
 
     /// The time of [`Receiver::deadline`] may have come.
     pub fn on_timer(&mut self, now: Time) {
+        if self.batch.as_ref().is_some_and(|batch| now >= batch.until) {
+            self.hand_up(now);
+        }
         if now >= self.ack_at {
             self.ack_at = Time::NEVER;
             self.reply = self.ack_flags();
@@ -376,7 +417,7 @@ impl Receiver {
     #[inline]
     #[must_use]
     pub const fn has_timer(&self) -> bool {
-        self.config.ack_every > 1 || self.config.sack_compression.as_nanos() > 0
+        self.config.ack_every > 1 || self.config.sack_compression.as_nanos() > 0 || self.config.gro.is_some()
     }
 
     /// An ACK acknowledges the FIN too, once it has come.
@@ -533,6 +574,53 @@ mod tests {
         let told: Vec<_> = (9..100).map(|n| answer(&mut receiver, 500 * n).is_some()).collect();
         let at_once: Vec<_> = (9..).zip(told).filter_map(|(n, told)| told.then_some(n)).collect();
         assert_eq!(at_once, [9, 10, 11, 56]);
+    }
+
+    /// What a sequence of segments at one instant is answered with, and what follows when the instant is over.
+    fn answers(receiver: &mut Receiver, segments: &[Packet]) -> (Vec<u64>, Vec<u64>) {
+        fn polled(receiver: &mut Receiver) -> Vec<u64> {
+            std::iter::from_fn(|| receiver.poll(Time::ZERO)).map(|ack| ack.ack).collect()
+        }
+        let mut at_once = vec![];
+        for segment in segments {
+            receiver.on_packet(Time::ZERO, segment);
+            at_once.extend(polled(receiver));
+        }
+        assert_eq!(receiver.deadline(), Time::ZERO + Duration::from_nanos(1));
+        receiver.on_timer(receiver.deadline());
+        (at_once, polled(receiver))
+    }
+
+    /// Linux: what one interrupt hands up is one arrival. Ten segments have one ACK instead of five; a gap parts
+    /// batches, and the batch behind it is told of once; a short segment is the last of a batch, as is the one with
+    /// which an IP packet is full: 130 times 500 bytes.
+    #[test]
+    fn a_batch_of_segments_has_one_ack() {
+        let of = |numbers: std::ops::Range<u64>| numbers.map(|n| segment(500 * n)).collect::<Vec<_>>();
+        let gro = || receiver("sack = true\ngro = true");
+        assert_eq!(answers(&mut gro(), &of(0..10)), (vec![], vec![5000]));
+        assert_eq!(answers(&mut gro(), &of(0..1)), (vec![], vec![])); // one segment: the delayed ACK
+        assert_eq!(answers(&mut gro(), &[of(0..4), of(5..9)].concat()), (vec![2000], vec![2000]));
+        assert_eq!(answers(&mut gro(), &of(0..140)), (vec![130 * 500], vec![140 * 500]));
+        let short = Packet { payload: 100, ..segment(1000) };
+        let behind = Packet { seq: 1100, ..segment(0) };
+        assert_eq!(answers(&mut gro(), &[segment(0), segment(500), short, behind]), (vec![1100], vec![]));
+        let marked = |n: u64| Packet { flags: flag::ACK | flag::CE, ..segment(500 * n) };
+        assert_eq!(answers(&mut gro(), &[segment(0), segment(500), marked(2), marked(3)]), (vec![1000], vec![2000]));
+        let later = |n: u64| Packet { ts_val: 1000, ..segment(500 * n) };
+        let mut stamped = receiver("gro = true\ntimestamps = true");
+        assert_eq!(answers(&mut stamped, &[segment(0), segment(500), later(2), later(3)]), (vec![1000], vec![2000]));
+    }
+
+    #[test]
+    fn a_fin_ends_a_batch() {
+        let mut receiver = receiver("gro = true");
+        receiver.on_packet(Time::ZERO, &segment(0));
+        assert!(receiver.poll(Time::ZERO).is_none());
+        receiver.on_packet(Time::ZERO, &Packet { flags: flag::ACK | flag::FIN, ..segment(500) });
+        let ack = receiver.poll(Time::ZERO).expect("a FIN is acknowledged at once");
+        assert!(receiver.is_finished() && ack.has(flag::FIN) && ack.ack == 1000);
+        assert_eq!(receiver.deadline(), Time::NEVER);
     }
 
     /// RFC 8257, section 3.2, figure 1: when marks begin or end, an ACK for what came before leaves first.

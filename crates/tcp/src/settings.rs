@@ -114,6 +114,12 @@ table! {
         /// or a twentieth of the round-trip time if that is less; 0 s is RFC 5681, section 4.2.
         pub sack_compression: Duration = if stack == Stack::Linux { ms(1) } else { Duration::ZERO }, by stack,
             "at most 100 ms" => |delay| *delay <= ms(100);
+        /// Whether the receiver takes segments that arrive together as one (Linux's generic receive offload): those of
+        /// one PPDU get one ACK.
+        pub gro: bool = false;
+        /// How long the receiver's network card waits for further segments (Linux: `gro_flush_timeout`); 0 s is until
+        /// the end of the instant.
+        pub gro_flush_timeout: Duration = Duration::ZERO, "at most 10 ms" => |time| *time <= ms(10);
         /// Shortest retransmission timeout.
         pub min_rto: Duration = if stack == Stack::Rfc { ms(1000) } else { ms(200) }, by stack;
         /// Timeout before the first measurement. RFC 6298, rule 2.1, has 1 s; what is shorter than a round trip only
@@ -268,6 +274,7 @@ impl Settings {
             ack_delay: self.ack_delay,
             quick_acks: self.quick_acks,
             sack_compression: self.sack_compression,
+            gro: self.gro.then_some(self.gro_flush_timeout),
             sack: self.sack,
             timestamps: self.timestamps,
             ecn: self.ecn,

@@ -240,7 +240,7 @@ impl World {
     /// Finishes the handling of a segment at the receiver: sends the ACK already written, if any, and further ACKs that
     /// are due, and updates sessions.
     #[inline(never)]
-    fn end_segment(&mut self, ack: Option<PacketId>, index: usize) {
+    pub(super) fn end_segment(&mut self, ack: Option<PacketId>, index: usize) {
         let connection = &mut self.connections[index];
         let (flow, hop) = (connection.flow as usize, connection.reverse);
         let user = connection.follow_receiver(self.now);

@@ -294,7 +294,7 @@ impl World {
                 }
                 Ends::Tcp { receiver, .. } => {
                     receiver.on_timer(now);
-                    self.acknowledge(index);
+                    self.end_segment(None, index);
                 }
                 Ends::Udp { .. } => self.send_datagram(index),
                 Ends::Ping { .. } => self.send_ping(index),
