@@ -66,8 +66,27 @@ pub enum Rate {
         guard_ns: u16,
         /// Dual carrier modulation.
         dcm: bool,
+        /// Extended range.
+        extended: bool,
+    },
+    /// 802.11be.
+    Eht {
+        /// Index of modulation and coding, 0 to 13.
+        mcs: u8,
+        /// Spatial streams.
+        streams: u8,
+        /// Data subcarriers: 234, 468, 980, 1960 or 3920 in 20 to 320 MHz.
+        carriers: u16,
+        /// Guard interval, in ns.
+        guard_ns: u16,
     },
 }
+
+/// In the word of presence bits: type, length and value follow the fields.
+const TLV: u32 = 1 << 28;
+/// Types: U-SIG and EHT.
+const U_SIG: u16 = 33;
+const EHT: u16 = 34;
 
 /// Size and alignment of the fields of the radiotap namespace, by bit.
 const FIELDS: [(usize, usize); 28] = [
@@ -129,6 +148,10 @@ pub fn parse(data: &[u8]) -> Option<(Radio, &[u8])> {
         radio.take(bit, field);
         at += size;
     }
+    // With further words of presence bits further fields stand before them.
+    if present & TLV != 0 && present & 1 << 31 == 0 {
+        radio.take_tlvs(header.get(at.next_multiple_of(4)..).unwrap_or_default());
+    }
     Some((radio, rest))
 }
 
@@ -173,6 +196,42 @@ impl Radio {
         }
     }
 
+    /// Reads the values behind the fields: U-SIG and EHT tell the rate (of the first user).
+    fn take_tlvs(&mut self, mut values: &[u8]) {
+        let (mut carriers, mut eht) = (234, None);
+        while let Some(head) = values.first_chunk::<4>() {
+            let [kind, length] = [[head[0], head[1]], [head[2], head[3]]].map(u16::from_le_bytes);
+            let Some(value) = values.get(4..4 + usize::from(length)) else { return };
+            let word = |place: usize| {
+                value
+                    .get(4 * place..4 * place + 4)
+                    .map_or(0, |four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]))
+            };
+            match kind {
+                // The bandwidth is known, and is that of bits 15 to 17.
+                U_SIG if word(0) & 0x2 != 0 => {
+                    carriers = [234, 468, 980, 1960, 3920, 3920, 234, 234][(word(0) >> 15 & 7) as usize];
+                }
+                // What is known, nine words, then a word for each user.
+                EHT => {
+                    let guard_ns = match if word(0) & 0x4 == 0 { 0 } else { word(1) >> 7 & 3 } {
+                        1 => 1600,
+                        2 => 3200,
+                        _ => 800,
+                    };
+                    eht = Some((word(10), guard_ns));
+                }
+                _ => {}
+            }
+            values = values.get((4 + usize::from(length)).next_multiple_of(4)..).unwrap_or_default();
+        }
+        // MCS and streams are known.
+        if let Some((user, guard_ns)) = eht.filter(|(user, _)| user & 0x12 == 0x12) {
+            let [mcs, streams] = [user >> 20 & 0x0f, user >> 24 & 0x0f].map(|value| value as u8);
+            self.rate = Some(Rate::Eht { mcs, streams: streams.max(1), carriers, guard_ns });
+        }
+    }
+
     /// Reads the HE field: six words, the first two of which tell which values are known.
     fn take_he(&mut self, field: &[u8]) -> Option<()> {
         let word =
@@ -200,7 +259,8 @@ impl Radio {
         };
         let [mcs, streams] = [third >> 8 & 0x0f, streams].map(|value| value as u8);
         let dcm = known & 0x0040 != 0 && third & 0x1000 != 0;
-        self.rate = Some(Rate::He { mcs, streams, carriers, guard_ns, dcm });
+        let extended = known & 0x0003 == 1;
+        self.rate = Some(Rate::He { mcs, streams, carriers, guard_ns, dcm, extended });
         Some(())
     }
 }
@@ -216,8 +276,11 @@ impl Rate {
     /// let vht = Rate::Vht { mcs: 9, streams: 2, width: 80, short_guard: true };
     /// assert!((vht.bits_per_second() - 866.7e6).abs() < 0.05e6);
     /// // IEEE 802.11ax-2021, 27.5 (table 27-55): 20 MHz, one stream, MCS 11.
-    /// let he = Rate::He { mcs: 11, streams: 1, carriers: 234, guard_ns: 800, dcm: false };
+    /// let he = Rate::He { mcs: 11, streams: 1, carriers: 234, guard_ns: 800, dcm: false, extended: false };
     /// assert!((he.bits_per_second() - 143.4e6).abs() < 0.05e6);
+    /// // 802.11be: 320 MHz, one stream, MCS 13.
+    /// let eht = Rate::Eht { mcs: 13, streams: 1, carriers: 3920, guard_ns: 800 };
+    /// assert!((eht.bits_per_second() - 2882.4e6).abs() < 0.05e6);
     /// ```
     #[must_use]
     pub fn bits_per_second(self) -> f64 {
@@ -226,16 +289,18 @@ impl Rate {
             Self::Ht { short_guard, .. } | Self::Vht { short_guard, .. } => {
                 self.bits_per_symbol() / if short_guard { 3.6e-6 } else { 4e-6 }
             }
-            Self::He { guard_ns, .. } => self.bits_per_symbol() / (12.8e-6 + f64::from(guard_ns) * 1e-9),
+            Self::He { guard_ns, .. } | Self::Eht { guard_ns, .. } => {
+                self.bits_per_symbol() / (12.8e-6 + f64::from(guard_ns) * 1e-9)
+            }
         }
     }
 
     /// Data bits in one OFDM symbol, over all spatial streams.
     #[must_use]
     pub fn bits_per_symbol(self) -> f64 {
-        // Coded bits per subcarrier, and code rate, by the index modulo eight (clause 19.5), ten (21.5) or twelve
-        // (27.5).
-        const STEPS: [(f64, f64); 12] = [
+        // Coded bits per subcarrier, and code rate, by the index modulo eight (clause 19.5), ten (21.5), twelve
+        // (27.5) or fourteen (802.11be).
+        const STEPS: [(f64, f64); 14] = [
             (1.0, 0.5),
             (2.0, 0.5),
             (2.0, 0.75),
@@ -248,6 +313,8 @@ impl Rate {
             (8.0, 5.0 / 6.0),
             (10.0, 0.75),
             (10.0, 5.0 / 6.0),
+            (12.0, 0.75),
+            (12.0, 5.0 / 6.0),
         ];
         let (step, streams, carriers) = match self {
             Self::Legacy(half) => return f64::from(half) * 2.0,
@@ -268,6 +335,7 @@ impl Rate {
             Self::He { mcs, streams, carriers, dcm, .. } => {
                 (mcs.min(11), streams, f64::from(carriers) / if dcm { 2.0 } else { 1.0 })
             }
+            Self::Eht { mcs, streams, carriers, .. } => (mcs.min(13), streams, f64::from(carriers)),
         };
         let (coded, code) = STEPS[usize::from(step)];
         carriers * coded * code * f64::from(streams)

@@ -186,8 +186,8 @@ fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut i
 ///
 /// DSSS and CCK: IEEE 802.11-2020, 15.3 and 16.3 (192 us long, 96 us short preamble). OFDM: 17.4.3, with the signal
 /// extension of 6 us below 3 GHz (18.3.2.4). HT and VHT: 19.4.3 and 21.4.3, mixed format, without STBC. HE: 802.11ax,
-/// 27.4.3, single user, with the usual training fields for the guard interval, and without packet extension. `first` is
-/// false for the later frames of an A-MPDU, which have no preamble of their own.
+/// 27.4.3, and EHT: 802.11be, single user, with the usual training fields for the guard interval, and without packet
+/// extension. `first` is false for the later frames of an A-MPDU, which have no preamble of their own.
 #[must_use]
 pub fn air_time_us(length: u32, rate: Rate, radio: &Radio, first: bool) -> f64 {
     let bits = f64::from(length) * 8.0;
@@ -203,7 +203,7 @@ pub fn air_time_us(length: u32, rate: Rate, radio: &Radio, first: bool) -> f64 {
             let (streams, fixed) = match rate {
                 Rate::Vht { streams, .. } => (streams, 40.0),
                 Rate::Ht { mcs, .. } => (mcs / 8 % 4 + 1, 36.0),
-                Rate::Legacy(_) | Rate::He { .. } => (1, 0.0),
+                Rate::Legacy(_) | Rate::He { .. } | Rate::Eht { .. } => (1, 0.0),
             };
             let payload = bits / rate.bits_per_symbol();
             if !first {
@@ -214,7 +214,7 @@ pub fn air_time_us(length: u32, rate: Rate, radio: &Radio, first: bool) -> f64 {
             let preamble = fixed - 4.0 + training;
             preamble + symbol * ((16.0 + 6.0 + bits) / rate.bits_per_symbol()).ceil() + extension
         }
-        Rate::He { streams, guard_ns, .. } => {
+        Rate::He { streams, guard_ns, .. } | Rate::Eht { streams, guard_ns, .. } => {
             let guard = f64::from(guard_ns) * 1e-3;
             let symbol = 12.8 + guard;
             if !first {
@@ -224,7 +224,9 @@ pub fn air_time_us(length: u32, rate: Rate, radio: &Radio, first: bool) -> f64 {
             // guard interval of 3.2 us.
             let fields = if streams < 2 { 1 } else { streams.next_multiple_of(2) };
             let training = (if guard_ns == 3200 { 12.8 } else { 6.4 } + guard) * f64::from(fields);
-            36.0 + training + symbol * ((16.0 + 6.0 + bits) / rate.bits_per_symbol()).ceil() + extension
+            // Extended range has HE-SIG-A twice, and EHT has U-SIG and two symbols of EHT-SIG.
+            let signals = if matches!(rate, Rate::He { extended: false, .. }) { 36.0 } else { 44.0 };
+            signals + training + symbol * ((16.0 + 6.0 + bits) / rate.bits_per_symbol()).ceil() + extension
         }
     }
 }

@@ -317,13 +317,14 @@ pub fn radiotap(frame: &mut Vec<u8>, heard: &Heard) {
 /// As [`radiotap`], for frames from 802.11n on.
 pub fn radiotap_later(frame: &mut Vec<u8>, heard: &Heard, later: &HeardLater) {
     let start = frame.len();
-    let is_unrated = later.unrated || later.he.is_some() || matches!(heard.rate, Rate::He { .. });
+    let is_later = later.he.is_some() || matches!(heard.rate, Rate::He { .. } | Rate::Eht { .. });
+    let is_unrated = later.unrated || is_later;
     // Flags, channel, signal, noise; the rate goes into the field for its kind.
     let rate_bit = match heard.rate {
         Rate::Legacy(_) => 2,
         Rate::Ht { .. } => 19,
         Rate::Vht { .. } => 21,
-        Rate::He { .. } => 23, // written by `he`
+        Rate::He { .. } | Rate::Eht { .. } => 23, // written by `he`; EHT is not written
     };
     let levels: u32 = if heard.levels.is_some() { 1 << 5 | 1 << 6 } else { 0 };
     let rate_bit: u32 = if is_unrated { 0 } else { 1 << rate_bit };
@@ -504,6 +505,56 @@ pub fn wifi_block_ack(frame: &mut Vec<u8>, ack: &BlockAck, bitmap: &[u8]) {
     };
     ack.put(frame, 0x94, fragment);
     frame.extend(bitmap);
+}
+
+/// An ADDBA request or response, to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addba {
+    /// Address 1.
+    pub receiver: Mac,
+    /// Address 2.
+    pub transmitter: Mac,
+    /// Address 3.
+    pub cell: Mac,
+    /// Duration field, in us.
+    pub duration: u16,
+    /// Retry bit.
+    pub retry: bool,
+    /// Its own sequence number, 12 bits.
+    pub sequence: u16,
+    /// Traffic identifier of the data.
+    pub tid: u8,
+    /// Starting sequence number of the data, which a request has; none makes it a response, one that accepts.
+    pub start: Option<u16>,
+    /// MPDUs that may be outstanding, up to 1024.
+    pub window: u16,
+}
+
+/// Appends an ADDBA request or response for immediate block ACK, without timeout (IEEE Std 802.11-2016, 9.6.5.2 and
+/// 9.6.5.3). Windows above 1023 stand in an ADDBA extension element (802.11be).
+pub fn wifi_addba(frame: &mut Vec<u8>, addba: &Addba) {
+    frame.extend([0xd0, u8::from(addba.retry) << 3]);
+    frame.extend(addba.duration.to_le_bytes());
+    frame.extend(addba.receiver.0);
+    frame.extend(addba.transmitter.0);
+    frame.extend(addba.cell.0);
+    frame.extend((addba.sequence << 4).to_le_bytes());
+    // Category block ACK, action, dialog token.
+    frame.extend([3, u8::from(addba.start.is_none()), 1]);
+    if addba.start.is_none() {
+        frame.extend([0, 0]); // successful
+    }
+    // A-MSDUs are permitted; immediate.
+    let parameters = 0x0003 | u16::from(addba.tid & 0x0f) << 2 | (addba.window & 0x03ff) << 6;
+    frame.extend(parameters.to_le_bytes());
+    frame.extend([0, 0]);
+    if let Some(start) = addba.start {
+        frame.extend((start << 4).to_le_bytes());
+    }
+    if addba.window > 1023 {
+        // Element ID and length; the upper bits of the window follow three others.
+        frame.extend([159, 1, ((addba.window >> 10) as u8) << 5]);
+    }
 }
 
 /// Appends an ACK frame.

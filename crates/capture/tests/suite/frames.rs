@@ -2,6 +2,8 @@
 
 use crate::common::capture;
 use crate::common::talk::{self, MS, WRAPS, Wrap, ends, upload};
+use wifair_capture::frame::{Heard, HeardLater};
+use wifair_capture::link::radiotap::{self, Rate};
 use wifair_capture::{
     Field, Link, Outcome, Payload, PcapngWriter, Reader, Settings, analyze, decode, flag, frame, parse,
 };
@@ -163,6 +165,32 @@ fn segments_are_written_as_linux_writes_them() {
         }
     }
     assert!(compared > 3_000, "{compared}");
+}
+
+/// radiotap.org, fields HE, U-SIG and EHT: the words are put together by hand. HE with extended range (format 1) at MCS
+/// 0 on 106 tones (6); 320 MHz (4) with a guard interval of 1600 ns (1) at MCS 13 and two streams.
+#[test]
+fn modes_of_he_and_eht_are_read_back() {
+    let heard = Heard { rate: Rate::Legacy(0), frequency: 5_180, levels: None, bad_fcs: false };
+    let read = |later: HeardLater| {
+        let mut bytes = vec![];
+        frame::radiotap_later(&mut bytes, &heard, &later);
+        let (radio, rest) = radiotap::parse(&bytes).expect("a header");
+        assert!(rest.is_empty());
+        radio.rate
+    };
+    let he = HeardLater { he: Some([0x40e1, 0x0002, 0, 0, 6, 1]), ..HeardLater::default() };
+    let extended = Rate::He { mcs: 0, streams: 1, carriers: 102, guard_ns: 800, dcm: false, extended: true };
+    assert_eq!(read(he), Some(extended));
+    // Flags, channel and A-MPDU; EHT: type, length, known, nine words, user; U-SIG: type, length, three words.
+    let mut eht: Vec<u8> =
+        vec![0, 0, 88, 0, 0x0a, 0, 0x10, 0x10, 0x10, 0, 0x3c, 0x14, 0x40, 1, 0, 0, 7, 0, 0, 0, 12, 0, 0, 0];
+    let words =
+        [44 << 16 | 34, 0x0004, 0x0080, 0, 0, 0, 0, 0, 0, 0, 0, 0x02d8_0096, 12 << 16 | 33, 0x0002_0003, 0, 0_u32];
+    words.iter().for_each(|word| eht.extend(word.to_le_bytes()));
+    let (radio, _) = radiotap::parse(&eht).expect("a header");
+    assert_eq!(radio.ampdu, Some(7));
+    assert_eq!(radio.rate, Some(Rate::Eht { mcs: 13, streams: 2, carriers: 3920, guard_ns: 1600 }));
 }
 
 /// tshark, if installed, reports no error in any frame.
