@@ -369,6 +369,69 @@ def test_the_air_of_aggregates_has_the_goodput_of_the_run(tmp_path: Path) -> Non
         assert abs(int(seen[port]) - got) < 65_536
 
 
+def test_agreements_are_made_before_the_first_aggregate(tmp_path: Path) -> None:
+    """IEEE 802.11-2016, 10.24.2: request, ACK, response, ACK, then data, for each originator, recipient and category.
+
+    An ADDBA frame has 37 bytes, at 24 Mb/s 20 us and four symbols; the first request needs no backoff.
+    """
+    path = tmp_path / "n.toml"
+    text = AGGREGATES.replace("data_error = 0.1", 'data_error = 0.1, aggregation.agreements = "on-the-air"')
+    path.write_text(text.replace('warm_up = "0.1 s"', 'warm_up = "0 s"'))
+    results = wifair.run(path, frames=True, pcap=wifair.Pcap(tmp_path / "c", at=("air",)))
+    assert results.frames is not None
+    rows = [row for row in results.frames.records() if row["fate"] != "collision"]
+    first = [(row["kind"], row["length_bytes"], round((row["end_s"] - row["start_s"]) * 1e6)) for row in rows[:2]]
+    assert first == [("addba-request", 37, 36), ("ack", 14, 28)]
+    agreed: set[tuple[str, str]] = set()
+    for before, row in itertools.pairwise(rows):
+        if before["kind"].startswith("addba") and before["fate"] == "received":
+            assert (row["kind"], row["sender"], row["receiver"]) == ("ack", before["receiver"], before["sender"])
+        if row["kind"] == "addba-response":
+            agreed.add((row["receiver"], row["sender"]))
+        assert not row["ppdu"] or (row["sender"], row["receiver"]) in agreed
+        assert row["kind"] != "data" or (row["sender"], row["receiver"]) in agreed  # they wait
+    assert agreed == {("ap", "sta1"), ("ap", "sta2"), ("sta1", "ap"), ("sta2", "ap")}
+    kinds = [row["kind"] for row in rows]
+    assert (kinds.count("addba-request"), kinds.count("addba-response")) == (4, 4)
+    plain = wifair.run(wifair.Scenario.from_text(AGGREGATES))
+    assert sum(results.flows["goodput_bps"]) == pytest.approx(sum(plain.flows["goodput_bps"]), rel=0.15)
+    run(path, "--timeline", tmp_path / "air.svg", "--from", "0 s", "--to", "0.02 s")
+    if shutil.which("tshark") is None:
+        return
+    command = ["tshark", "-r", str(tmp_path / "c" / "air.pcap"), "-o", "wlan.check_checksum:TRUE", "-T", "fields"]
+    names = ["wlan.fixed.action_code", "wlan.fixed.baparams.tid", "wlan.fixed.baparams.buffersize", "frame.len"]
+    shown = [word for name in names for word in ("-e", name)]
+    bad = "_ws.malformed || _ws.expert.severity == error || wlan.fcs.status == 0"
+
+    def lines(what: str) -> list[str]:
+        whole = [*command, "-Y", what, *shown]
+        return subprocess.run(whole, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+
+    assert lines(bad) == []
+    seen = [line.split("\t")[:3] for line in lines("wlan.fc.type_subtype == 0x0d && wlan.fixed.category_code == 3")]
+    assert sorted(seen) == sorted([["0x00", "0x0000", "64"]] * 4 + [["0x01", "0x0000", "64"]] * 4)
+
+
+def test_data_go_one_by_one_where_no_agreement_comes_about(tmp_path: Path) -> None:
+    """Most control frames are lost, ADDBA frames among them: there is no aggregate before a response has arrived."""
+    path = tmp_path / "n.toml"
+    path.write_text("""
+duration = "1 s"
+wlan = { standard = "802.11n", control_error = 0.7, aggregation.agreements = "on-the-air" }
+servers = [{ name = "server" }]
+stations = [{ name = "sta" }]
+flows = [{ name = "f", station = "sta", direction = "down", transport = "udp", udp.rate = "5 Mb/s" }]
+""")
+    results = wifair.run(path, frames=True)
+    assert results.frames is not None
+    rows = results.frames.records()
+    answered = [row["end_s"] for row in rows if row["kind"] == "addba-response" and row["fate"] == "received"]
+    assert sum(row["kind"] == "addba-request" for row in rows) >= 2
+    ppdus = [row["start_s"] for row in rows if row["ppdu"]]
+    assert not ppdus or (answered and min(ppdus) > min(answered))
+    assert results.flows["received_bytes"][0] > 0
+
+
 @needs_tshark
 @pytest.mark.parametrize("ampdu", ["0 B", "65535 B"])
 def test_tshark_finds_every_packet_in_an_a_msdu(ampdu: str, tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ pub enum Step {
     BlockAckReq,
     /// Acknowledgement of an A-MPDU or a request, by the responder.
     BlockAck,
+    /// A management frame, by the initiator.
+    Action,
 }
 
 /// What an exchange is for.
@@ -32,6 +34,8 @@ pub enum Purpose {
     Aggregate,
     /// To learn what a receiver has got, or to tell it what will not come.
     BlockAckRequest,
+    /// To make an agreement.
+    Agreement,
 }
 
 /// How the medium is reserved before the data.
@@ -48,7 +52,7 @@ pub enum Protection {
 /// The frames of an exchange, in order.
 #[must_use]
 pub const fn sequence(purpose: Purpose, protection: Protection) -> &'static [Step] {
-    use Step::{Ack, BlockAck, BlockAckReq, Cts, CtsToSelf, Data, Rts};
+    use Step::{Ack, Action, BlockAck, BlockAckReq, Cts, CtsToSelf, Data, Rts};
     match (purpose, protection) {
         (Purpose::Broadcast, Protection::None | Protection::RtsCts) => &[Data],
         (Purpose::Broadcast, Protection::CtsToSelf) => &[CtsToSelf, Data],
@@ -59,5 +63,6 @@ pub const fn sequence(purpose: Purpose, protection: Protection) -> &'static [Ste
         (Purpose::Aggregate, Protection::RtsCts) => &[Rts, Cts, Data, BlockAck],
         (Purpose::Aggregate, Protection::CtsToSelf) => &[CtsToSelf, Data, BlockAck],
         (Purpose::BlockAckRequest, _) => &[BlockAckReq, BlockAck],
+        (Purpose::Agreement, _) => &[Action, Ack],
     }
 }

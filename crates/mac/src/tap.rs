@@ -27,6 +27,10 @@ pub enum FrameKind {
     BlockAck,
     /// End of a TXOP.
     CfEnd,
+    /// Request for a block ACK agreement.
+    AddbaRequest,
+    /// The answer to that.
+    AddbaResponse,
 }
 
 /// What became of a frame at a station that heard it.
@@ -70,9 +74,9 @@ pub struct FrameRecord {
     /// The number of this packet, which another may bear once the channel has gone on.
     pub id: Option<PacketId>,
     /// Sequence number of a data frame on a channel with aggregates, modulo 4096; of a BlockAckReq the first one that
-    /// its sender still cares for.
+    /// its sender still cares for, of ADDBA frames the first one of the agreement.
     pub sequence: Option<u16>,
-    /// Traffic identifier of QoS data and block ACKs.
+    /// Traffic identifier of QoS data, block ACKs and ADDBA frames.
     pub tid: Option<u8>,
     /// Transmit mode of data, from HT on.
     pub mode: Option<TxMode>,

@@ -34,6 +34,9 @@ KINDS = {
     "cts": ("#F0E442", "CTS"),
     "block-ack": ("#00513B", "block ACK"),
     "block-ack-request": ("#D55E00", "block ACK request"),
+    "addba-request": ("#7A5195", "ADDBA request"),
+    "addba-response": ("#B79BD9", "ADDBA response"),
+    "cf-end": ("#5F5F5F", "CF-End"),
 }
 LOSSES = {"collision": ("xxxx", "collision"), "error": ("....", "error"), "unheard": ("----", "not heard")}
 

@@ -15,8 +15,10 @@ impl Edcafs {
     pub(crate) fn can_attach_source(&self, station: u32, category: usize) -> bool {
         let contender = &self.contenders[self.index(station, category)];
         let waiting = &contender.waiting;
-        let is_simple =
-            self.aggregation.as_ref().is_some_and(|rules| !rules.count_in_flight && rules.wait_until.is_none());
+        let is_simple = self
+            .aggregation
+            .as_ref()
+            .is_some_and(|rules| !rules.count_in_flight && rules.wait_until.is_none() && !rules.agreements_on_air);
         is_simple
             && contender.task.is_some()
             && waiting.len() >= BACKLOG

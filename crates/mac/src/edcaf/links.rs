@@ -10,7 +10,7 @@ use wifair_phy::rate::{Adaptation, Ideal, MinstrelHt, sinr_of};
 use wifair_phy::{Band, BitErrors, Mode as LegacyMode, PpduTiming, TxMode, mcs_errors};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use super::settings::{Aggregation, BLOCK_ACK_REQ};
+use super::settings::Aggregation;
 use super::{Edcaf, Edcafs, Station, Step, number};
 
 /// Length of an MPDU by which the best mode at a ratio is found: an IP packet of 1500 bytes.
@@ -268,9 +268,9 @@ impl Edcafs {
     /// Finds out what of the data or the request of a sender is spoilt by errors.
     pub(crate) fn spoil(&mut self, sender: usize) {
         let (station, to) = (self.station_of(sender), self.contenders[sender].ppdu.to);
-        if self.contenders[sender].ppdu.is_request() {
-            let rate = self.control_rate(station, to);
-            let is_lost = self.loses_control(station, to, to, rate, BLOCK_ACK_REQ);
+        if self.contenders[sender].ppdu.is_dataless() {
+            let (rate, length) = (self.control_rate(station, to), self.contenders[sender].ppdu.psdu);
+            let is_lost = self.loses_control(station, to, to, rate, length);
             self.contenders[sender].ppdu.set_spoilt(|| is_lost);
             return;
         }

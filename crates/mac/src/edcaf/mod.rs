@@ -9,6 +9,7 @@
 //! sent next ([`Edcafs::load`]), of what the PPDU is made ([`Edcafs::form`]), and what the end of an exchange means for
 //! the MPDUs ([`Edcafs::settle`]).
 
+mod agreement;
 mod fast;
 mod links;
 mod ppdu;
@@ -22,6 +23,7 @@ use wifair_packet::{NextHops, PacketId, Packets};
 use wifair_phy::rate::Adaptation;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
+use self::agreement::{Agreement, Setup};
 pub use self::links::LinkSettings;
 use self::links::{ModeChoice, StationLink};
 pub(crate) use self::ppdu::Ppdu;
@@ -64,12 +66,14 @@ pub(crate) enum Task {
     Data(usize),
     /// A BlockAckReq to the receiver of this window.
     Request(usize),
+    /// An ADDBA request or response to it, the first of [`Edcaf::setups`].
+    Setup(usize),
 }
 
 impl Task {
     pub const fn window(self) -> usize {
         match self {
-            Self::Data(window) | Self::Request(window) => window,
+            Self::Data(window) | Self::Request(window) | Self::Setup(window) => window,
         }
     }
 }
@@ -93,6 +97,8 @@ pub(crate) struct Edcaf {
     pub backlog: Vec<usize>,
     /// Windows whose receiver is to be asked or told.
     pub requests: Vec<usize>,
+    /// ADDBA requests and responses to be sent.
+    pub setups: Vec<Setup>,
     /// The window towards each receiver, by its number.
     pub window_of: Vec<Option<usize>>,
     pub ppdu: Ppdu,
@@ -112,10 +118,13 @@ impl Edcaf {
             self.window_of.resize(place + 1, None);
         }
         *self.window_of[place].get_or_insert_with(|| {
-            let window = match rules {
+            let mut window = match rules {
                 Some(rules) if to != BROADCAST => Window::new(to, rules.window, rules.max_ampdu.0 > 0),
                 _ => Window::new(to, 1, false),
             };
+            if to != BROADCAST && rules.is_some_and(Aggregation::makes_agreements) {
+                window.agreement = Agreement::Wanted(Time::ZERO);
+            }
             self.windows.push(window);
             self.windows.len() - 1
         })
@@ -143,9 +152,16 @@ impl Edcaf {
     }
 
     /// What is to be sent before anything new: a request, or MPDUs again.
-    fn unfinished(&self) -> Option<Task> {
-        let request = self.requests.first().map(|window| Task::Request(*window));
-        request.or_else(|| self.backlog.first().map(|window| Task::Data(*window)))
+    fn unfinished(&self, now: Time) -> Option<Task> {
+        let setup = self.setups.first().map(|setup| Task::Setup(setup.window));
+        let request = || self.requests.first().map(|window| Task::Request(*window));
+        let is_ready = |window: &&usize| self.windows[**window].agreement_asked(now).is_none();
+        setup.or_else(request).or_else(|| self.backlog.iter().find(is_ready).map(|window| Task::Data(*window)))
+    }
+
+    /// Until when it waits for an agreement, if it does.
+    fn agreement_asked(&self, now: Time) -> Option<Time> {
+        self.backlog.iter().filter_map(|window| self.windows[*window].agreement_asked(now)).min()
     }
 }
 
@@ -222,6 +238,7 @@ impl Edcafs {
                     windows: vec![],
                     backlog: vec![],
                     requests: vec![],
+                    setups: vec![],
                     window_of: vec![],
                     ppdu: Ppdu::default(),
                     source: None,
@@ -444,7 +461,14 @@ impl Edcafs {
         let station = self.station_of(index);
         self.enqueue_arrivals_of(index, now + Duration::from_nanos(1), packets);
         let contender = &mut self.contenders[index];
-        contender.task = contender.unfinished();
+        contender.task = contender.unfinished(now);
+        if contender.task.is_none()
+            && let Some(until) = contender.agreement_asked(now)
+        {
+            self.paused_queues.sleep(number(index), until);
+            self.read_gauge(now, station);
+            return false;
+        }
         if contender.task.is_none()
             && let Some(rules) = &self.aggregation
             && let Some(until) = contender.holds_back(now, rules)
@@ -471,6 +495,10 @@ impl Edcafs {
             contender.windows[window].push(Mpdu::new(id, length, expires));
             contender.task = Some(Task::Data(window));
         }
+        if self.aggregation.as_ref().is_some_and(Aggregation::makes_agreements) {
+            self.agree_first(now, index);
+        }
+        let contender = &mut self.contenders[index];
         let is_loaded = contender.task.is_some();
         if !is_loaded && contender.source.is_some() {
             self.exhausted.push(number(station));
@@ -545,7 +573,7 @@ impl Edcafs {
         if !by_rts {
             self.report_mode(sender, 0);
         }
-        if exhausted && (!self.has_block_ack() || self.contenders[sender].ppdu.is_request()) {
+        if exhausted && (!self.has_block_ack() || self.contenders[sender].ppdu.is_dataless()) {
             self.discard(now, sender, retry_limit_drops);
         }
         if exhausted || retry_limit_drops.len() > before {
@@ -595,7 +623,9 @@ pub(crate) fn control_air(access: &Access, step: Step) -> Duration {
     match step {
         Step::Rts => access.timing.frame(access.timing.sizes.rts, control_rate(access)),
         Step::Cts | Step::CtsToSelf => access.timing.frame(access.timing.sizes.cts, control_rate(access)),
-        Step::Data | Step::Ack | Step::BlockAckReq | Step::BlockAck => unreachable!("{step:?} does not precede data"),
+        Step::Data | Step::Ack | Step::BlockAckReq | Step::BlockAck | Step::Action => {
+            unreachable!("{step:?} does not precede data")
+        }
     }
 }
 

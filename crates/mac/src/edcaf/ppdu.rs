@@ -5,6 +5,7 @@
 use wifair_packet::{NextHops, Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
+use super::agreement::addba_length;
 use super::links::LinkMode;
 use super::settings::{Aggregation, BLOCK_ACK_REQ};
 use super::window::{Mpdu, Window};
@@ -80,12 +81,22 @@ impl Ppdu {
 
     /// Frames before the data.
     pub fn before_data(&self) -> &'static [Step] {
-        let data = self.sequence.iter().position(|step| matches!(step, Step::Data | Step::BlockAckReq));
+        let data = self.sequence.iter().position(|step| matches!(step, Step::Data | Step::BlockAckReq | Step::Action));
         &self.sequence[..data.unwrap_or(0)]
     }
 
     pub fn is_request(&self) -> bool {
         self.purpose == Purpose::BlockAckRequest
+    }
+
+    /// Whether it is an ADDBA request or response.
+    pub fn is_setup(&self) -> bool {
+        self.purpose == Purpose::Agreement
+    }
+
+    /// Whether it is one frame without MPDUs of a window.
+    pub fn is_dataless(&self) -> bool {
+        self.is_request() || self.is_setup()
     }
 
     /// Whether MPDUs are answered by a block ACK.
@@ -117,7 +128,7 @@ impl Ppdu {
     /// Finds out which MPDUs an error spoils; a request counts as one.
     pub fn set_spoilt(&mut self, mut is_spoilt: impl FnMut() -> bool) {
         self.spoilt = 0;
-        if self.is_request() {
+        if self.is_dataless() {
             self.spoilt = usize::from(is_spoilt());
         }
         for mpdu in &mut self.mpdus {
@@ -259,7 +270,7 @@ impl Edcafs {
         let task = self.contenders[sender].task.expect("a sender has something to send");
         let to = self.contenders[sender].windows[task.window()].to;
         let Task::Data(place) = task else {
-            self.form_request(sender, station, to);
+            self.form_dataless(sender, station, to, task);
             return;
         };
         self.contenders[sender].backlog.retain(|waiting| *waiting != place);
@@ -379,18 +390,27 @@ impl Edcafs {
         ppdu.sequence = sequence(purpose, protection);
     }
 
-    fn form_request(&mut self, sender: usize, station: usize, to: u32) {
-        let purpose = Purpose::BlockAckRequest;
-        let timing = &self.access.timing;
-        let air = timing.frame(BLOCK_ACK_REQ, self.control_rate(station, to));
+    /// A BlockAckReq, or an ADDBA request or response.
+    fn form_dataless(&mut self, sender: usize, station: usize, to: u32, task: Task) {
+        let (purpose, length) = self.dataless(station, to, task);
+        let air = self.access.timing.frame(length, self.control_rate(station, to));
         let response = self.response_air(station, to, purpose);
         let Edcaf { ppdu, counters, .. } = &mut self.contenders[sender];
-        counters.requests += 1;
+        counters.requests += u64::from(purpose == Purpose::BlockAckRequest);
         ppdu.begin(to, purpose);
-        ppdu.psdu = BLOCK_ACK_REQ;
+        ppdu.psdu = length;
         ppdu.air = air;
         ppdu.response = response;
         ppdu.sequence = sequence(purpose, Protection::None);
+    }
+
+    /// Purpose and length of a frame without data.
+    fn dataless(&self, station: usize, to: u32, task: Task) -> (Purpose, Bytes) {
+        let window = rules_between(&self.stations, station, to).map_or(0, |rules| rules.window);
+        match task {
+            Task::Setup(_) => (Purpose::Agreement, addba_length(window)),
+            _ => (Purpose::BlockAckRequest, BLOCK_ACK_REQ),
+        }
     }
 
     /// The station by whose rate frames between two stations go: the access point takes that of its receiver.
@@ -427,7 +447,7 @@ impl Edcafs {
     pub(crate) fn report_mode(&mut self, sender: usize, delivered: u64) {
         let station = self.station_of(sender);
         let ppdu = &self.contenders[sender].ppdu;
-        if let Some(choice) = self.stations[station].choice.as_mut().filter(|_| !ppdu.is_request()) {
+        if let Some(choice) = self.stations[station].choice.as_mut().filter(|_| !ppdu.is_dataless()) {
             let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
             choice.report(ppdu.to, count(ppdu.mpdus.len() as u64), count(delivered));
         }
@@ -542,6 +562,9 @@ impl Edcafs {
             return 0;
         };
         let Some(mode) = self.mode_towards(station, to) else { return 0 };
+        if rules.agreements_on_air && !self.has_agreement(sender) {
+            return 0;
+        }
         let txop = self.contenders[sender].txop;
         let longest = if txop > Duration::ZERO {
             let answer = self.access.timing.sifs + self.response_air(station, to, Purpose::Aggregate);
@@ -562,9 +585,10 @@ impl Edcafs {
         let window = &contender.windows[task.window()];
         let to = window.to;
         let mut exchange = timing.sifs;
-        if let Task::Request(_) = task {
-            exchange += timing.frame(BLOCK_ACK_REQ, self.control_rate(station, to));
-            exchange += timing.sifs + self.response_air(station, to, Purpose::BlockAckRequest);
+        if !matches!(task, Task::Data(_)) {
+            let (purpose, length) = self.dataless(station, to, task);
+            exchange += timing.frame(length, self.control_rate(station, to));
+            exchange += timing.sifs + self.response_air(station, to, purpose);
         } else {
             let first = window.first_pending().expect("there is something to send");
             let rules = rules_between(&self.stations, station, to);
@@ -591,6 +615,12 @@ impl Edcafs {
         retry_limit_drops: &mut Vec<(u32, PacketId)>,
     ) -> u64 {
         let station = self.station_of(sender);
+        if self.contenders[sender].ppdu.is_setup() {
+            if answered {
+                self.settle_setup(now, sender);
+            }
+            return 0;
+        }
         let Edcaf { ppdu, windows, task, backlog, requests, counters, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();
         let window = &mut windows[place];
@@ -643,6 +673,9 @@ impl Edcafs {
     /// `sender` gives up what it has just sent.
     pub(crate) fn discard(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         let station = self.station_of(sender);
+        if self.contenders[sender].ppdu.is_setup() {
+            return self.discard_setup(now, sender);
+        }
         let Edcaf { ppdu, windows, task, backlog, requests, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();
         let window = &mut windows[place];

@@ -82,6 +82,10 @@ impl Edcafs {
     /// error.
     pub(crate) fn receive(&mut self, now: Time, sender: usize, retry_limit_drops: &mut Vec<(u32, PacketId)>) {
         let station = self.station_of(sender);
+        if self.contenders[sender].ppdu.is_setup() {
+            self.receive_setup(now, sender);
+            return;
+        }
         let Edcaf { ppdu, windows, task, counters, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();
         let window = &mut windows[place];

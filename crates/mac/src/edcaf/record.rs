@@ -55,6 +55,18 @@ impl Edcafs {
         let reserves = self.reserves(answer);
         let fate_of = |is_spoilt: bool| fate.unwrap_or(if is_spoilt { spoilt } else { Fate::Read });
         let window = &contender.windows[contender.task.expect("a sender has something to send").window()];
+        if ppdu.is_setup()
+            && let Some(setup) = contender.setups.first()
+        {
+            let frame = FrameRecord::new(setup.kind(), ends, span, fate_of(!ppdu.is_read()));
+            let rate = self.control_rate(station, ppdu.to);
+            // The numbers are those of the data: of the request the first that the agreement covers.
+            let (originator, place) = setup.answers.unwrap_or((sender, setup.window));
+            let (sequence, tid) =
+                (Some(on_air(self.contenders[originator].windows[place].origin())), self.tid_of(originator));
+            let retry = contender.contention.is_retry();
+            return vec![FrameRecord { rate, length: ppdu.psdu, reserves, retry, sequence, tid, ..frame }];
+        }
         if ppdu.is_request() {
             let frame = FrameRecord::new(FrameKind::BlockAckReq, ends, span, fate_of(!ppdu.is_read()));
             let rate = self.control_rate(station, ppdu.to);
@@ -118,11 +130,16 @@ impl Edcafs {
 
     /// Traffic identifier of a sender's category: the user priorities 6, 5, 0 and 1 (IEEE Std 802.11-2016, table 10-1).
     fn tid(&self, sender: usize) -> Option<u8> {
-        self.aggregation.as_ref()?;
         let (station, to) = (self.station_of(sender), self.contenders[sender].ppdu.to);
         if self.stations[self.rate_of(station, to)].is_legacy {
             return None; // no QoS data
         }
+        self.tid_of(sender)
+    }
+
+    /// The same of data that it might send.
+    fn tid_of(&self, sender: usize) -> Option<u8> {
+        self.aggregation.as_ref()?;
         [6, 5, 0, 1].get(sender % self.categories).copied().filter(|_| self.categories == 4)
     }
 }

@@ -81,6 +81,8 @@ pub struct Aggregation {
     /// Whether packets in MPDUs that are neither acknowledged nor given up count against the limit of their queue, as
     /// in ns-3.
     pub count_in_flight: bool,
+    /// Whether agreements are made on the air, by ADDBA frames; otherwise they are there from the start.
+    pub agreements_on_air: bool,
     /// A sender that has fewer packets waits until it has so many, or for so long; it sends what it has, if absent.
     pub wait_until: Option<(u32, Duration)>,
 }
@@ -90,6 +92,12 @@ impl Aggregation {
     #[inline]
     pub(crate) fn expiry(&self, id: PacketId, arrived: &[Time]) -> Time {
         self.lifetime.map_or(Time::NEVER, |lifetime| arrived[id.index()] + lifetime)
+    }
+
+    /// Whether block ACK needs agreements that are made on the air.
+    #[inline]
+    pub(crate) const fn makes_agreements(&self) -> bool {
+        self.agreements_on_air && self.max_ampdu.0 > 0
     }
 
     /// Length of a block ACK: 32 bytes with a bitmap of 64 bits, 56 with 256, 152 with 1024 (9.3.1.9).

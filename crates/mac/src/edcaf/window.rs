@@ -7,6 +7,7 @@
 use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
 
+use super::agreement::Agreement;
 use super::settings::Aggregation;
 
 /// Header of a subframe of an A-MSDU: addresses and length, in bytes (IEEE Std 802.11-2016, 9.3.2.2.2).
@@ -105,6 +106,8 @@ pub(crate) struct Window {
     size: u64,
     /// There is a block ACK agreement; if not, MPDUs are sent and acknowledged one by one.
     block_ack: bool,
+    /// How the ends stand with each other; without agreement MPDUs go one by one.
+    pub agreement: Agreement,
     /// The MPDUs from `start` to `next`, each in the place that the last bits of its sequence number give; a power of
     /// two of places.
     ring: Vec<Mpdu>,
@@ -190,6 +193,7 @@ impl Window {
             to,
             size: u64::from(size),
             block_ack,
+            agreement: Agreement::There,
             ring: vec![],
             start: 0,
             next: 0,
@@ -202,6 +206,15 @@ impl Window {
             buffered: 0,
             blocked_since: None,
             reorder_delay: Duration::ZERO,
+        }
+    }
+
+    /// Until when the originator waits for the agreement that it has asked for.
+    #[inline]
+    pub fn agreement_asked(&self, now: Time) -> Option<Time> {
+        match self.agreement {
+            Agreement::Asked(until) if until > now => Some(until),
+            _ => None,
         }
     }
 

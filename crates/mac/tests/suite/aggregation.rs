@@ -36,6 +36,7 @@ fn aggregation() -> Aggregation {
         reorder_timeout: Duration::from_millis(100),
         lifetime: None,
         count_in_flight: false,
+        agreements_on_air: false,
         wait_until: None,
     }
 }
@@ -274,6 +275,7 @@ fn every_packet_ends_once_or_is_held() {
             max_amsdu: Bytes(pick(&[0, 3839])),
             min_start_spacing: micros(pick(&[0, 16])), // 130 bytes at 65 Mb/s
             request_after_miss: pick(&[0, 1]) == 1,
+            agreements_on_air: pick(&[0, 1]) == 1,
             retry_limit: u8::try_from(pick(&[1, 2, 7])).unwrap(),
             reorder_timeout: micros(pick(&[500, 100_000])),
             ..aggregation()

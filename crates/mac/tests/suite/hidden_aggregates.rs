@@ -35,6 +35,7 @@ fn channel(aps: u32, stations: u32, rts_threshold: u64, hearing: impl Fn(u32, u3
         reorder_timeout: Duration::from_millis(100),
         lifetime: None,
         count_in_flight: false,
+        agreements_on_air: false,
         wait_until: None,
     };
     let station = |number: u32| {

@@ -74,15 +74,24 @@ pub(super) struct Aggregates {
     sent: BTreeMap<Key, (Packet, Stamp, Vec<(Packet, Stamp)>)>,
     /// Scoreboards by originator, recipient and traffic identifier.
     scoreboards: BTreeMap<(u32, u32, u8), Scoreboard>,
+    /// The sequence number of the next management frame of each station.
+    management: BTreeMap<u32, u16>,
 }
 
 /// The contents of a block ACK: starting sequence number and bitmap.
 pub(super) type Acknowledged = (u16, Vec<u8>);
 
+/// What an ADDBA frame says besides its record: its sequence number and how many MPDUs may be outstanding.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Agreement {
+    pub sequence: u16,
+    pub window: u16,
+}
+
 impl Aggregates {
     /// `sizes` are the bitmap sizes in bits of each station; between two stations the smaller one is used.
     pub(super) fn new(sizes: Vec<u16>) -> Self {
-        Self { sizes, sent: BTreeMap::new(), scoreboards: BTreeMap::new() }
+        Self { sizes, sent: BTreeMap::new(), scoreboards: BTreeMap::new(), management: BTreeMap::new() }
     }
 
     /// The contents of an MPDU with a sequence number, also if its receiver already has it; `further` are the packets of
@@ -103,6 +112,24 @@ impl Aggregates {
         Some(Known { packet, stamp, sequence, retry: record.retry, to: record.to, further })
     }
 
+    /// The contents of an ADDBA frame.
+    pub(super) fn agreement(&mut self, record: &FrameRecord) -> Option<Agreement> {
+        if !matches!(record.kind, FrameKind::AddbaRequest | FrameKind::AddbaResponse) {
+            return None;
+        }
+        let next = self.management.entry(record.from).or_default();
+        if !record.retry {
+            *next = (*next + 1) % NUMBERS;
+        }
+        Some(Agreement { sequence: *next, window: self.window_between(record.from, record.to) })
+    }
+
+    /// Bits of a block ACK between two stations.
+    fn window_between(&self, one: u32, other: u32) -> u16 {
+        let size_of = |station: u32| self.sizes.get(station as usize).copied().unwrap_or(64);
+        size_of(one).min(size_of(other))
+    }
+
     /// Records a frame; if it is a block ACK, returns its contents.
     pub(super) fn note(&mut self, record: &FrameRecord) -> Option<Acknowledged> {
         let tid = record.tid?;
@@ -110,8 +137,7 @@ impl Aggregates {
             FrameKind::BlockAck => (record.to, record.from),
             _ => (record.from, record.to),
         };
-        let size_of = |station: u32| self.sizes.get(station as usize).copied().unwrap_or(64);
-        let size = size_of(originator).min(size_of(recipient));
+        let size = self.window_between(originator, recipient);
         let board = self.scoreboards.entry((originator, recipient, tid)).or_insert_with(Scoreboard::new);
         match (record.kind, record.sequence) {
             (FrameKind::BlockAck, _) => return Some((board.start, board.bitmap(size))),

@@ -16,8 +16,8 @@ row! {
         pub start_s: f64,
         /// End of the frame [s].
         pub end_s: f64,
-        /// `data`, `ack`, `rts`, `cts`, `block-ack` or `block-ack-request`; a cts addressed to its own sender is a
-        /// CTS-to-self.
+        /// `data`, `ack`, `rts`, `cts`, `block-ack`, `block-ack-request`, `addba-request`, `addba-response` or
+        /// `cf-end`; a cts addressed to its own sender is a CTS-to-self.
         pub kind: String,
         /// The sender.
         pub sender: String,
@@ -179,6 +179,8 @@ fn frame(stations: &[String], flows: &[String], tap: &Tap, record: &FrameRecord,
             FrameKind::BlockAckReq => "block-ack-request",
             FrameKind::BlockAck => "block-ack",
             FrameKind::CfEnd => "cf-end",
+            FrameKind::AddbaRequest => "addba-request",
+            FrameKind::AddbaResponse => "addba-response",
         }
         .to_owned(),
         sender: name(record.from),

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
-use wifair_capture::frame::{self, BlockAck, Course, Data, Echo, Heard, HeardLater, Tcp, Udp};
+use wifair_capture::frame::{self, Addba, BlockAck, Course, Data, Echo, Heard, HeardLater, Tcp, Udp};
 use wifair_capture::link::radiotap::Rate;
 use wifair_capture::link::wifi::Mac;
 use wifair_capture::{Address, Endpoint, Options, adjust, flag as wire};
@@ -18,7 +18,7 @@ use wifair_packet::{Kind, Packet, flag};
 use wifair_phy::{Band, ChannelWidth, Coding, GuardInterval, HeRange, TxMode};
 use wifair_tcp::{ReceiverConfig, SenderConfig};
 
-use super::aggregates::Acknowledged;
+use super::aggregates::{Acknowledged, Agreement};
 use super::air::Known;
 use super::capture_points::node_name;
 use crate::build::nodes_by_channel;
@@ -331,13 +331,10 @@ impl Headers {
         says: &Says,
         keep: u32,
     ) -> Option<usize> {
-        let (rate, he) = modulation(record);
-        let later = HeardLater {
-            // A-MPDU numbers wrap.
-            ampdu: record.aggregate.map(|one| (one.ppdu as u32, one.place + 1 == one.of)),
-            he,
-            unrated: rate.is_none(),
-        };
+        let (rate, later) = modulation(record);
+        // A-MPDU numbers wrap.
+        let ampdu = record.aggregate.map(|one| (one.ppdu as u32, one.place + 1 == one.of));
+        let later = HeardLater { ampdu, unrated: rate.is_none(), ..later };
         let rate = rate.unwrap_or(Rate::Legacy(0));
         let heard = Heard { rate, frequency: self.frequency, levels: None, bad_fcs: false };
         frame::radiotap_later(to, &heard, &later);
@@ -369,6 +366,28 @@ impl Headers {
                 frame::wifi_block_ack(to, &ack, bitmap);
                 to.len()
             }
+            FrameKind::AddbaRequest | FrameKind::AddbaResponse => {
+                let (tid, start, Agreement { sequence, window }) = (record.tid?, record.sequence?, says.agreement?);
+                let ap = |node: &Node| matches!(node, Node::Ap(_));
+                let cell = match (self.is_ad_hoc, ap(&nodes[record.from as usize])) {
+                    (true, _) => AD_HOC,
+                    (false, true) => from,
+                    (false, false) => receiver,
+                };
+                let addba = Addba {
+                    receiver,
+                    transmitter: from,
+                    cell,
+                    duration,
+                    retry: record.retry,
+                    sequence,
+                    tid,
+                    start: (record.kind == FrameKind::AddbaRequest).then_some(start),
+                    window,
+                };
+                frame::wifi_addba(to, &addba);
+                to.len()
+            }
             FrameKind::CfEnd => {
                 frame::wifi_cf_end(to, from);
                 to.len()
@@ -376,7 +395,8 @@ impl Headers {
             FrameKind::Data => {
                 let Known { packet, stamp, sequence, retry, further, .. } = says.known.as_ref()?;
                 let is_from_ap = matches!(nodes[record.from as usize], Node::Ap(_));
-                // Source and destination. Behind a hop up: the place after it is the access point, which only passes on.
+                // Source and destination. Behind a hop up: the place after it is the access point, which only passes
+                // on.
                 let ends = |packet: &Packet| {
                     let leg = &self.legs[packet.hop as usize];
                     let source = if is_from_ap { leg.before.map_or(from, mac) } else { from };
@@ -443,36 +463,47 @@ pub(super) struct Says {
     pub known: Option<Known>,
     /// Contents of a block ACK.
     pub acknowledged: Option<Acknowledged>,
+    /// Of an ADDBA frame, what is agreed.
+    pub agreement: Option<Agreement>,
 }
 
-/// The modulation fields of radiotap: a rate up to VHT, the HE field for HE, nothing for EHT.
-fn modulation(record: &FrameRecord) -> (Option<Rate>, Option<[u16; 6]>) {
+/// The modulation fields of radiotap: a rate up to VHT, the HE field for HE, nothing for EHT, because Wireshark 4.0 loses
+/// its place where type, length and value follow the fields (radiotap.org).
+fn modulation(record: &FrameRecord) -> (Option<Rate>, HeardLater) {
+    let none = HeardLater::default();
     let Some(mode) = record.mode else {
-        return (Some(Rate::Legacy(u8::try_from(record.rate.as_bps() / 500_000).unwrap_or(u8::MAX))), None);
+        return (Some(Rate::Legacy(u8::try_from(record.rate.as_bps() / 500_000).unwrap_or(u8::MAX))), none);
+    };
+    let guard = match mode.guard_interval() {
+        Some(GuardInterval::Ns3200) => 2,
+        Some(GuardInterval::Ns1600) => 1,
+        _ => 0,
     };
     let short_guard = mode.guard_interval() == Some(GuardInterval::Ns400);
     match mode {
         TxMode::Ht(ht) => {
-            (Some(Rate::Ht { mcs: ht.mcs(), wide: ht.width() == ChannelWidth::Mhz40, short_guard }), None)
+            (Some(Rate::Ht { mcs: ht.mcs(), wide: ht.width() == ChannelWidth::Mhz40, short_guard }), none)
         }
         TxMode::Vht(vht) => {
             let width = u16::try_from(vht.width().mhz()).expect("channels are narrow");
-            (Some(Rate::Vht { mcs: vht.mcs(), streams: vht.streams(), width, short_guard }), None)
+            (Some(Rate::Vht { mcs: vht.mcs(), streams: vht.streams(), width, short_guard }), none)
         }
-        TxMode::He(he) if he.range() == HeRange::Normal => {
-            // radiotap.org, field HE: MCS, DCM, coding and bandwidth are known; guard interval is known.
-            let known = [0x0020 | 0x0040 | 0x0080 | 0x4000, 0x0002];
+        TxMode::He(he) => {
+            // radiotap.org, field HE: MCS, DCM, coding and bandwidth are known; guard interval is known. The format is 1
+            // with extended range, and the bandwidth is then the resource unit.
+            let extended = u16::from(he.range() != HeRange::Normal);
+            let known = [0x0020 | 0x0040 | 0x0080 | 0x4000 | extended, 0x0002];
             let coding = u16::from(he.coding() == Coding::Ldpc) << 13;
             let data = u16::from(he.mcs()) << 8 | u16::from(he.dcm()) << 12 | coding;
-            let guard = match he.guard_interval() {
-                GuardInterval::Ns3200 => 2,
-                GuardInterval::Ns1600 => 1,
-                _ => 0,
+            let width = match he.range() {
+                HeRange::Normal => he.width() as u16,
+                HeRange::Extended106 => 6,
+                HeRange::Extended242 => 7,
             };
-            let width = he.width() as u16;
-            (None, Some([known[0], known[1], data, 0, width | guard << 4, u16::from(he.streams())]))
+            let words = [known[0], known[1], data, 0, width | guard << 4, u16::from(he.streams())];
+            (None, HeardLater { he: Some(words), ..none })
         }
-        _ => (None, None),
+        _ => (None, none),
     }
 }
 

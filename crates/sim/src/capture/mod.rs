@@ -231,7 +231,8 @@ impl<W: Write> Capture<W> {
                     }
                     _ => retries[record.from as usize].know(record, *stamp),
                 };
-                let says = Says { known, acknowledged: aggregates.note(record) };
+                let says =
+                    Says { known, acknowledged: aggregates.note(record), agreement: aggregates.agreement(record) };
                 self.buffer.clear();
                 let length = self.headers.air_frame(&mut self.buffer, channel, record, &says, self.snap);
                 for (file, of, ears) in &self.air {

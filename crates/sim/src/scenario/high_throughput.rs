@@ -111,11 +111,23 @@ choice! {
     }
 }
 
+choice! {
+    /// When block ACK agreements come about.
+    pub enum Agreements {
+        /// They are there from the start.
+        FromTheStart = "from-the-start",
+        /// By an ADDBA request and response before the first data to a receiver in a category; data wait for them.
+        OnTheAir = "on-the-air",
+    }
+}
+
 table! {
     /// Aggregation and block ACK.
     pub struct Aggregation {
         /// When a sender contends for the channel.
         pub policy: AggregationPolicy = AggregationPolicy::WhatWaits;
+        /// Whether block ACK agreements are there from the start, or made by ADDBA frames.
+        pub agreements: Agreements = Agreements::FromTheStart;
         /// Longest A-MPDU; "0 B" sends single MPDUs with ACK. If absent, the limit of the standard: 65535 B in 802.11n,
         /// 1048575 B in ac, 6500631 B in ax, 15523200 B in be.
         pub max_ampdu: Option<Bytes> = None;
@@ -318,6 +330,7 @@ impl Wlan {
             reorder_timeout: keys.reorder_timeout,
             lifetime: keys.lifetime,
             count_in_flight: keys.count_in_flight,
+            agreements_on_air: matches!(keys.agreements, Agreements::OnTheAir),
             wait_until: match &keys.policy {
                 AggregationPolicy::WhatWaits => None,
                 AggregationPolicy::WaitUntil(wait) => Some((wait.packets, wait.time)),

@@ -127,7 +127,7 @@ impl GeneralChannel {
             self.air.rts_cts += air;
             counters.control += air;
         }
-        if ppdu.is_request() {
+        if ppdu.is_dataless() {
             self.air.ack += ppdu.air;
             counters.control += ppdu.air;
         } else {

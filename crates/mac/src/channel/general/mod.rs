@@ -12,7 +12,6 @@
 //!   and draws again (10.22.2.2), but no attempt is counted against its frame.
 //! - A TXOP ends with a frame that gets no answer. A frame that would not fit is sent after a new contention.
 //! - A sender that gave up a frame takes the next one out of its queue when the collision ends, not at the timeout.
-//! - Block ACK agreements are there from the start.
 
 mod backoffs;
 mod exchanges;
@@ -162,7 +161,7 @@ impl GeneralChannel {
                     air.rts_cts += spend(control_air(&self.edcafs.access, *step));
                     air.idle += spend(sifs);
                 }
-                if ppdu.is_request() {
+                if ppdu.is_dataless() {
                     air.ack += spend(ppdu.air);
                 } else {
                     air.data += spend(ppdu.air - ppdu.spoilt_air());

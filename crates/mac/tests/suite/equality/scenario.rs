@@ -443,7 +443,11 @@ pub fn edca_settings(
 }
 
 /// The same with A-MPDUs at MCS 7.
-pub fn with_aggregates(mut settings: EdcaSettings, request_after_miss: bool, max_amsdu: u64) -> EdcaSettings {
+pub fn with_aggregates(
+    mut settings: EdcaSettings,
+    (request_after_miss, agreements_on_air): (bool, bool),
+    max_amsdu: u64,
+) -> EdcaSettings {
     let mode = HtMode::new(7, ChannelWidth::Mhz20, GuardInterval::Ns800).expect("the mode exists");
     for station in &mut settings.stations {
         station.mode = Some((TxMode::Ht(mode), Band::Ghz5));
@@ -461,6 +465,7 @@ pub fn with_aggregates(mut settings: EdcaSettings, request_after_miss: bool, max
         reorder_timeout: Duration::from_millis(100),
         lifetime: None,
         count_in_flight: false,
+        agreements_on_air,
         wait_until: None,
     };
     for station in &mut settings.stations {

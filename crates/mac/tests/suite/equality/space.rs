@@ -167,17 +167,19 @@ proptest! {
         categories in prop::collection::vec(category(), 1..4),
         first in prop_oneof![Just(First::None), Just(First::Udp)],
         slot_rules in prop_oneof![Just(SlotRules::Dcf), Just(SlotRules::Edca)],
-        aggregates in prop::option::of((any::<bool>(), prop_oneof![Just(0_u64), Just(3839)])),
+        aggregates in prop::option::of((any::<(bool, bool)>(), prop_oneof![Just(0_u64), Just(3839)])),
     ) {
         let mut scenario = scenario;
-        if scenario.access.eifs == Eifs::AfterCollision && first != First::None {
+        // With agreements the first category answers requests.
+        let uses_several = first != First::None || aggregates.is_some_and(|((_, agrees), _)| agrees);
+        if scenario.access.eifs == Eifs::AfterCollision && uses_several {
             scenario.access.eifs = Eifs::AfterError;
         }
         let settings = || {
             let mut settings = edca_settings(&scenario, settings(&scenario), first, &categories);
             settings.slot_rules = slot_rules;
             match aggregates {
-                Some((asks, amsdu)) => with_aggregates(settings, asks, amsdu),
+                Some((asks_and_agrees, amsdu)) => with_aggregates(settings, asks_and_agrees, amsdu),
                 None => settings,
             }
         };
@@ -193,7 +195,7 @@ proptest! {
         scenario in scenario(),
         reception in capture(),
         (errors, miss) in ((0.0..0.5, 0.0..0.5), 0.0..0.5),
-        (fades, for_all, eifs_is_nav, asks) in any::<(bool, bool, bool, bool)>(),
+        (fades, for_all, eifs_is_nav, asks_and_agrees) in any::<(bool, bool, bool, (bool, bool))>(),
         categories in prop::collection::vec(category(), 1..4),
     ) {
         let mut scenario = scenario;
@@ -203,7 +205,7 @@ proptest! {
         let stations = with_errors(settings(&scenario), errors);
         let signals = fading_signals(reception, &scenario, fades);
         let settings = edca_settings(&scenario, stations, First::Udp, &categories);
-        let settings = if eifs_is_nav { settings } else { with_aggregates(settings, asks, 0) };
+        let settings = if eifs_is_nav { settings } else { with_aggregates(settings, asks_and_agrees, 0) };
         let links = random_links(&scenario).with_misses(|_, _| miss);
         let mut space = SpatialChannel::with_categories(settings, links).with_signals(signals);
         space.set_errors_for_all(for_all);

@@ -67,7 +67,7 @@ impl SpatialChannel {
         match ppdu.before_data().first() {
             Some(Step::Rts) => Kind::Rts,
             Some(_) => Kind::CtsToSelf,
-            None if ppdu.is_request() => Kind::BlockAckReq,
+            None if ppdu.is_dataless() => Kind::BlockAckReq,
             None => Kind::Data,
         }
     }
@@ -111,7 +111,7 @@ impl SpatialChannel {
         if self.lossy && ppdu.is_read() {
             let from = self.errors[sender as usize].data_from;
             let errors = &mut self.errors[transmission.to as usize];
-            if ppdu.is_request() {
+            if ppdu.is_dataless() {
                 ppdu.set_spoilt(|| errors.loses_control());
             } else {
                 ppdu.spoil(|_, is_spoilt| is_spoilt || errors.loses_data(from));
@@ -151,7 +151,7 @@ impl SpatialChannel {
         // An A-MPDU may arrive in part though it met another frame; a broadcast counts as what it was to some.
         let is_broadcast = transmission.to == BROADCAST;
         match (read && !is_broadcast) || !transmission.met {
-            true if ppdu.is_request() => counters.control += ppdu.air,
+            true if ppdu.is_dataless() => counters.control += ppdu.air,
             true => {
                 counters.data += ppdu.air;
                 contender.counters.data_air += ppdu.air;
