@@ -11,7 +11,10 @@
 
 use wifair_units::{Bytes, Duration, Time};
 
+use super::ppdu::rules_between;
+use super::settings::BLOCK_ACK_REQ;
 use super::{Edcafs, Task, number};
+use crate::exchange::Purpose;
 use crate::tap::FrameKind;
 
 /// How long an originator waits for a response after its request was acknowledged.
@@ -21,7 +24,7 @@ const ASKED_AGAIN: Duration = Duration::from_secs(1);
 
 /// Length of an ADDBA request or response: header, nine bytes and FCS; with windows above 1023 an ADDBA extension
 /// (802.11be).
-pub(super) const fn addba_length(window: u16) -> Bytes {
+const fn addba_length(window: u16) -> Bytes {
     Bytes(if window > 1023 { 40 } else { 37 })
 }
 
@@ -73,6 +76,15 @@ impl Edcafs {
         }
         if !contender.backlog.contains(&place) {
             contender.backlog.push(place);
+        }
+    }
+
+    /// Purpose and length of a frame without data.
+    pub(super) fn dataless(&self, station: usize, to: u32, task: Task) -> (Purpose, Bytes) {
+        let window = rules_between(&self.stations, station, to).map_or(0, |rules| rules.window);
+        match task {
+            Task::Setup(_) => (Purpose::Agreement, addba_length(window)),
+            _ => (Purpose::BlockAckRequest, BLOCK_ACK_REQ),
         }
     }
 

@@ -5,9 +5,8 @@
 use wifair_packet::{NextHops, Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use super::agreement::addba_length;
 use super::links::LinkMode;
-use super::settings::{Aggregation, BLOCK_ACK_REQ};
+use super::settings::Aggregation;
 use super::window::{Mpdu, Window};
 use super::{BROADCAST, Cause, Dropped, Edcaf, Edcafs, Station, Step, Task, control_air, rate_of};
 use crate::exchange::{Protection, Purpose, sequence};
@@ -402,15 +401,6 @@ impl Edcafs {
         ppdu.air = air;
         ppdu.response = response;
         ppdu.sequence = sequence(purpose, Protection::None);
-    }
-
-    /// Purpose and length of a frame without data.
-    fn dataless(&self, station: usize, to: u32, task: Task) -> (Purpose, Bytes) {
-        let window = rules_between(&self.stations, station, to).map_or(0, |rules| rules.window);
-        match task {
-            Task::Setup(_) => (Purpose::Agreement, addba_length(window)),
-            _ => (Purpose::BlockAckRequest, BLOCK_ACK_REQ),
-        }
     }
 
     /// The station by whose rate frames between two stations go: the access point takes that of its receiver.

@@ -94,8 +94,8 @@ impl Aggregates {
         Self { sizes, sent: BTreeMap::new(), scoreboards: BTreeMap::new(), management: BTreeMap::new() }
     }
 
-    /// The contents of an MPDU with a sequence number, also if its receiver already has it; `further` are the packets of
-    /// an A-MSDU behind the first.
+    /// The contents of an MPDU with a sequence number, also if its receiver already has it; `further` are the packets
+    /// of an A-MSDU behind the first.
     pub(super) fn know(
         &mut self,
         record: &FrameRecord,

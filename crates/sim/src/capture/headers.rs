@@ -443,8 +443,8 @@ impl Headers {
         Some(self.finish_frame(to, start, length, record, keep))
     }
 
-    /// Pads a frame of `length` bytes that begins at `start` to its length on the air, and appends its check sequence if
-    /// the whole frame is kept. Returns its whole length.
+    /// Pads a frame of `length` bytes that begins at `start` to its length on the air, and appends its check sequence
+    /// if the whole frame is kept. Returns its whole length.
     fn finish_frame(&self, to: &mut Vec<u8>, start: usize, length: usize, record: &FrameRecord, keep: u32) -> usize {
         let aired = start + usize::try_from(record.length.0).expect("a frame is short");
         let length = (length + 4).max(aired);
@@ -467,8 +467,8 @@ pub(super) struct Says {
     pub agreement: Option<Agreement>,
 }
 
-/// The modulation fields of radiotap: a rate up to VHT, the HE field for HE, nothing for EHT, because Wireshark 4.0 loses
-/// its place where type, length and value follow the fields (radiotap.org).
+/// The modulation fields of radiotap: a rate up to VHT, the HE field for HE, nothing for EHT, because Wireshark 4.0
+/// loses its place where type, length and value follow the fields (radiotap.org).
 fn modulation(record: &FrameRecord) -> (Option<Rate>, HeardLater) {
     let none = HeardLater::default();
     let Some(mode) = record.mode else {
@@ -489,8 +489,8 @@ fn modulation(record: &FrameRecord) -> (Option<Rate>, HeardLater) {
             (Some(Rate::Vht { mcs: vht.mcs(), streams: vht.streams(), width, short_guard }), none)
         }
         TxMode::He(he) => {
-            // radiotap.org, field HE: MCS, DCM, coding and bandwidth are known; guard interval is known. The format is 1
-            // with extended range, and the bandwidth is then the resource unit.
+            // radiotap.org, field HE: MCS, DCM, coding and bandwidth are known; guard interval is known. The format is
+            // 1 with extended range, and the bandwidth is then the resource unit.
             let extended = u16::from(he.range() != HeRange::Normal);
             let known = [0x0020 | 0x0040 | 0x0080 | 0x4000 | extended, 0x0002];
             let coding = u16::from(he.coding() == Coding::Ldpc) << 13;
