@@ -109,8 +109,11 @@ tcp = { stack = "modern" }
 
 
 def test_a_receiver_with_gro_acknowledges_what_a_ppdu_brings_at_once() -> None:
-    """Linux: a batch has one ACK. 65,535 bytes hold 45 segments, so the up to 64 MPDUs of a PPDU make two batches, and a
-    tick of the timestamps (1 ms) or two part them further. Without it every second segment has an ACK."""
+    """Linux: a batch has one ACK, while without it every second segment has one.
+
+    65,535 bytes hold 45 segments, so the up to 64 MPDUs of a PPDU make two batches, and a tick of the timestamps (1 ms)
+    or two part them further.
+    """
     plain = wifair.run(wifair.Scenario.from_text(GRO))
     merged = wifair.run(wifair.Scenario.from_text(GRO).with_({"tcp.gro": True}))
 
