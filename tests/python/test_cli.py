@@ -307,9 +307,11 @@ def test_ctrl_c_keeps_finished_runs(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "partial"
     # A short run first, then one that would take hours: seeds take turns on one thread.
     with started("run", file, "--duration", "10000000 s", "--out", out, "--threads", 1) as process:
+        while len(list(tmp_path.iterdir())) == 1 and process.poll() is None:
+            time.sleep(0.05)  # until the folder of the results is prepared, which is just before the run
         time.sleep(1.5)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "interrupted: 0 of 1 runs had finished" in err
     assert "Traceback" not in err
