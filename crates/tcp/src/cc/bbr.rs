@@ -82,6 +82,8 @@ pub struct Bbr {
     prior_cwnd: f64,
     /// In bytes per second.
     pacing: f64,
+    /// The pacing rate no longer assumes a round-trip time.
+    has_seen_rtt: bool,
     /// Largest delivery rates of the last rounds, used in turn, and the largest of them, in bytes per second.
     rates: [f64; BANDWIDTH_ROUNDS],
     bandwidth: f64,
@@ -120,6 +122,7 @@ pub fn new(params: &Params, start: Start) -> Bbr {
         prior_cwnd: cwnd,
         // As if the round-trip time were 1 ms, until it is measured (section 4.2.1).
         pacing: first_pacing(HIGH_GAIN, cwnd, start.mss.max(1.0), 1e-3),
+        has_seen_rtt: false,
         rates: [0.0; BANDWIDTH_ROUNDS],
         bandwidth: 0.0,
         rtprop: f64::INFINITY,
@@ -313,11 +316,12 @@ impl Bbr {
     }
 
     fn set_pacing(&mut self, ack: &Ack) {
+        let rtt = ack.srtt.as_secs();
+        if !self.has_seen_rtt && rtt > 0.0 {
+            self.has_seen_rtt = true;
+            self.pacing = first_pacing(HIGH_GAIN, self.initial_window, self.mss, rtt);
+        }
         if self.bandwidth <= 0.0 {
-            let rtt = ack.srtt.as_secs();
-            if rtt > 0.0 {
-                self.pacing = first_pacing(HIGH_GAIN, self.initial_window, self.mss, rtt);
-            }
             return;
         }
         let margin = if self.is_linux() { MARGIN } else { 1.0 };
@@ -401,6 +405,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
+    use crate::cc::RateSample;
     use crate::cc::testing::{MSS, Pipe, ack};
 
     fn start() -> Start {
@@ -417,6 +422,16 @@ mod tests {
         assert_relative_eq!(cc.bandwidth, 1000.0 * MSS as f64, max_relative = 0.01);
         assert_relative_eq!(cc.rtprop, 0.101, max_relative = 0.01);
         assert_eq!(cc.state, State::ProbeBw);
+    }
+
+    /// Section 4.2.1: ten segments of 1000 bytes in a round trip of 100 ms, times 2 / ln 2. It stayed at 1 ms where the
+    /// first ACK had a rate sample, and so let the window of startup be 3 * 65 kB too long.
+    #[test]
+    fn the_first_pacing_rate_follows_from_the_first_round_trip_time() {
+        let mut cc = new(&Params::default(), start());
+        let sample = RateSample { rate: 10_000.0, prior_delivered: 0, app_limited: false };
+        cc.on_ack(&Ack { rate: Some(sample), ..ack(0.1, 0.1, 1, 10) });
+        assert_relative_eq!(cc.pacing, 2.885 * 10.0 * 1000.0 / 0.1);
     }
 
     /// The handshake took 20 ms, the first data waited behind that of others for 30 ms more.
