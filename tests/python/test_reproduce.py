@@ -12,16 +12,18 @@ import time
 from contextlib import closing, suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from command import started
 from wifair import reproduce
 from wifair.cli import main
-from wifair.reproduce import Effort, Estimate, page, session
+from wifair.reproduce import Effort, Estimate, page, recording, session
 from wifair.reproduce.claims import VERDICTS, Judgement, Recorded, Verdict, read_claims
 from wifair.reproduce.expressions import ExpressionError
 from wifair.reproduce.plain import claim_to_dict
-from wifair.reproduce.recording import READMES, summary
+from wifair.reproduce.recording import READMES, beside, summary
+from wifair.reproduce.table import Row
 from wifair.sweeps import Store
 
 CLAIMS = {"jung2016": 36, "lee2007": 23, "kemerlis2006": 24, "oda2012": 20, "las": 23}
@@ -226,10 +228,28 @@ def test_where_recorded_quick_runs_and_full_ones_differ_is_known() -> None:
 
 
 @pytest.mark.parametrize("key", reproduce.KEYS)
-def test_readmes_have_the_recorded_verdicts(key: str) -> None:
+def test_readmes_have_the_recorded_verdicts_and_deviations(key: str) -> None:
     paper = session.load(key)
-    (found,) = READMES.findall((paper.folder / "README.md").read_text(encoding="utf-8"))
-    assert found == summary(paper)
+    text = (paper.folder / "README.md").read_text(encoding="utf-8")
+    found = {block[1]: block[0] for block in READMES.finditer(text)}
+    assert found == {"verdicts": summary(paper), "deviations": beside(paper)}
+
+
+def test_deviations_are_of_ours_over_theirs() -> None:
+    """1.1 over 1 and 1.8 over 2: 10 % above, 10 % below; the mean of ns-2's runs, 2.2 and 2.0, is 2.1."""
+    rows = [
+        Row({"n": 1}, "x", np.array([1.0, 1.2]), published=1.0),
+        Row({"n": 2}, "x", np.array([1.8]), published=2.0, ns2=[2.2, 2.0]),
+        Row({"n": 3}, "x", np.array([7.0])),
+    ]
+    published, ns2 = recording._deviations("e", "x", "quick", rows)
+    assert published[:5] == ("e", "x", "quick", "published", 2)
+    assert published.median == pytest.approx(0.1)
+    assert abs(published.greatest) == pytest.approx(0.1)
+    assert ns2[:5] == ("e", "x", "quick", "ns-2", 1)
+    assert ns2.median == pytest.approx(1 / 7)
+    assert ns2.greatest == pytest.approx(-1 / 7)
+    assert ns2.at == "n 2"
 
 
 QUICKLY = [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wifair._core import __version__
-from wifair.reproduce.claims import VERDICTS
+from wifair.reproduce.claims import LEVEL, VERDICTS
 from wifair.reproduce.page_style import SCRIPT, STYLE
 from wifair.reproduce.recording import READMES
 from wifair.reproduce.text import compared, first_readings, number, shown_rows
@@ -119,9 +119,23 @@ def _tag(judged: Judged) -> str:
 
 
 def _verdict(judgement: Judgement) -> str:
-    tail = f" ({judgement.counts} readings)" if judgement.counts else ""
     mark = MARKS.get(judgement.verdict, "\u2022")
-    return f'<span class="verdict v-{judgement.verdict}">{mark} {WORDS[judgement.verdict]}{tail}</span>'
+    words = f"{WORDS[judgement.verdict]}{_of_readings(judgement)}"
+    return f'<span class="verdict v-{judgement.verdict}">{mark} {words}</span>'
+
+
+def _of_readings(judgement: Judgement) -> str:
+    """In how many readings a claim holds; nothing where there is one, or where no run can say."""
+    of, holding = len(judgement.readings), judgement.holding
+    if of < 2:
+        return ""
+    return {
+        "holds": f" in all {of} readings",
+        "partly": f" in {sum(one.result == 'partly' for one in judgement.readings)} of {of} readings",
+        "depends": f": holds in {holding} of {of}",
+        "fails": f" in any of {of} readings",
+        "undecided": f": holds in {holding} of {of} readings, fails in {judgement.ruled_out}",
+    }.get(judgement.verdict, "")
 
 
 def paper(
@@ -402,11 +416,15 @@ def _by_control(item: PaperOutcome) -> str:
 def _effort(outcome: Outcome) -> str:
     seeds = [str(outcome.effort.seeds_at(look)) for look in range(outcome.effort.looks)]
     looks = f"{seeds[0]} seeds; {' or '.join(seeds[1:])} where these do not decide"
+    level = (
+        f"An end of a clause's interval errs with probability {100 * LEVEL:g} %, shared by the clauses of a claim and "
+        f"by {outcome.effort.looks} looks."
+    )
     if outcome.effort.value == "full":
-        return f'<p class="small">wifair {__version__}, full: the durations of the papers; {looks}.</p>'
+        return f'<p class="small">wifair {__version__}, full: the durations of the papers; {looks}. {level}</p>'
     return (
         f'<p class="small">wifair {__version__}, <strong>quick</strong>: short runs, fewer points, {looks}. What that '
-        "leaves undecided <code>--full</code> may decide.</p>"
+        f"leaves undecided <code>--full</code> may decide. {level}</p>"
     )
 
 

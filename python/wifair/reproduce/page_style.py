@@ -56,11 +56,11 @@ a.card:hover { border-color: var(--link); }
   background: var(--pale); }
 .bar span { display: block; }
 .counts { font-size: 0.8rem; display: flex; flex-wrap: wrap; gap: 0 0.7rem; }
-.thumbs { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: 0.6rem; margin: 1rem 0; }
+.thumbs { display: grid; grid-template-columns: repeat(auto-fill, minmax(14rem, 1fr)); gap: 0.6rem; margin: 1rem 0; }
 .thumbs a { border: 1px solid var(--line); border-radius: 0.4rem; padding: 0.3rem; text-decoration: none;
   font-size: 0.75rem;
   line-height: 1.3; }
-.thumbs img { width: 100%; height: 6rem; object-fit: contain; background: #fff; border-radius: 0.25rem; }
+.thumbs img { width: 100%; height: 8rem; object-fit: contain; background: #fff; border-radius: 0.25rem; }
 figure { margin: 1rem 0; }
 figure > svg { width: 100%; height: auto; background: #fff; border-radius: 0.4rem; }
 .contents { columns: 22rem 2; padding-left: 1.2rem; }

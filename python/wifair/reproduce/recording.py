@@ -1,26 +1,32 @@
 """Writes what a run says of each claim into `verdicts.csv` of its paper: ``python -m wifair.reproduce.recording``.
 
-A test holds later runs against it. ``--full`` records a full run, names select papers. The README of a paper gets a
-table of its verdicts, which ``--readmes`` alone writes anew from what is recorded.
+A test holds later runs against it. ``--full`` records a full run, names select papers. How far results are from what
+was published, and from ns-2, goes into `deviations.csv`. The README of a paper gets tables of both, which ``--readmes``
+alone writes anew from what is recorded.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 import sys
-from typing import TYPE_CHECKING
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
 
 from wifair.reproduce.claims import VERDICTS, Recorded
 from wifair.reproduce.runner import default_store
 from wifair.reproduce.session import KEYS, load, reproduce
 
 if TYPE_CHECKING:
-    from wifair.reproduce.model import Paper
-    from wifair.reproduce.session import Outcome
+    from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["READMES", "readme", "record", "summary"]
+    from wifair.reproduce.model import Paper
+    from wifair.reproduce.session import Outcome, PaperOutcome
+    from wifair.reproduce.table import Row
+
+__all__ = ["READMES", "beside", "deviations", "readme", "record", "summary"]
 
 HEAD = "# What runs of this version said of each claim, with its mechanism and without; written by recording.py.\n"
 
@@ -40,12 +46,107 @@ def record(outcome: Outcome) -> None:
             for effort, found in sorted(recorded.get(claim.id, {}).items()):
                 writer.writerow((claim.id, effort, *found))
         (item.paper.folder / "verdicts.csv").write_text(HEAD + out.getvalue(), encoding="utf-8")
+        _record_deviations(item, outcome.effort.value)
 
 
-BEGIN = "<!-- verdicts: written by recording.py -->"
-END = "<!-- end of verdicts -->"
-READMES = re.compile(f"{BEGIN}.*?{END}\n?", re.DOTALL)
-"""The part of a README that is written here."""
+class Deviations(NamedTuple):
+    """How far the rows of a quantity are from what is known elsewhere."""
+
+    experiment: str
+    quantity: str
+    effort: str
+    source: str
+    """``published`` or ``ns-2``."""
+    rows: int
+    median: float
+    """Of the absolute values of ours over theirs less one."""
+    greatest: float
+    """The one that is farthest from zero, with its sign."""
+    at: str
+    """Where."""
+
+
+def deviations(paper: Paper) -> list[Deviations]:
+    """Read what is recorded of them."""
+    path = paper.folder / "deviations.csv"
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    return [
+        Deviations(
+            row["experiment"],
+            row["quantity"],
+            row["effort"],
+            row["source"],
+            int(row["rows"]),
+            float(row["median"]),
+            float(row["greatest"]),
+            row["at"],
+        )
+        for row in rows
+    ]
+
+
+def _record_deviations(item: PaperOutcome, effort: str) -> None:
+    found = {(one.experiment, one.quantity, one.effort, one.source): one for one in deviations(item.paper)}
+    for key, table in item.tables.items():
+        for quantity in dict.fromkeys(row.quantity for row in table.rows):
+            found |= {one[:4]: one for one in _deviations(key, quantity, effort, table.of(quantity))}
+    order = [experiment.id for experiment in item.paper.experiments]
+    every = sorted(found.values(), key=lambda one: (order.index(one.experiment), one.quantity, one.source, one.effort))
+    if not every:
+        return
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(Deviations._fields)
+    writer.writerows((*one[:5], f"{one.median:.4f}", f"{one.greatest:.4f}", one.at) for one in every)
+    head = "# Results over what was published, and over ns-2, less one; written by recording.py.\n"
+    (item.paper.folder / "deviations.csv").write_text(head + out.getvalue(), encoding="utf-8")
+
+
+def _deviations(experiment: str, quantity: str, effort: str, rows: Sequence[Row]) -> Iterator[Deviations]:
+    for source in ("published", "ns-2"):
+        known = [(row, row.published if source == "published" else row.ns2_mean) for row in rows]
+        parts = [(row.estimate.mean / value - 1, row.name) for row, value in known if math.isfinite(value) and value]
+        parts = [(part, name) for part, name in parts if math.isfinite(part)]
+        if parts:
+            greatest, at = max(parts, key=lambda pair: abs(pair[0]))
+            size = median(abs(part) for part, _ in parts)
+            yield Deviations(experiment, quantity, effort, source, len(parts), size, greatest, at)
+
+
+READMES = re.compile(r"<!-- (verdicts|deviations): written by recording.py -->.*?<!-- end of \1 -->\n?", re.DOTALL)
+"""The parts of a README that are written here."""
+
+
+def _block(name: str, lines: Iterable[str]) -> str:
+    return "\n".join([f"<!-- {name}: written by recording.py -->", *lines, f"<!-- end of {name} -->"]) + "\n"
+
+
+def beside(paper: Paper) -> str:
+    """Give the recorded deviations of a paper as Markdown: those of full runs where there are any."""
+    every = deviations(paper)
+    if not every:
+        return _block("deviations", ["Nothing is recorded."])
+    full = {one[:2] for one in every if one.effort == "full"}
+    lines = ["| figure or table | quantity | beside | rows | median | greatest | where | runs |", "|---" * 8 + "|"]
+    for one in every:
+        if one.effort == "full" or one[:2] not in full:
+            quantity = paper.units.get(one.quantity, one.quantity)
+            greatest = f"{100 * one.greatest:+.1f} %" if one.greatest < 9 else f"x {one.greatest + 1:.0f}"
+            cells = (
+                one.experiment,
+                quantity,
+                one.source,
+                one.rows,
+                f"{100 * one.median:.1f} %",
+                greatest,
+                one.at,
+                one.effort,
+            )
+            lines.append(f"| {' | '.join(map(str, cells))} |")
+    return _block("deviations", lines)
 
 
 def summary(paper: Paper) -> str:
@@ -62,7 +163,7 @@ def summary(paper: Paper) -> str:
         cells = [_cell(recorded.get(effort), of) for effort in ("quick", "full")]
         last = recorded.get("full") or recorded.get("quick")
         lines.append(f"| {claim.says} | {' | '.join(cells)} | {(last and last.without) or '-'} |")
-    return "\n".join([BEGIN, *counts, "", *lines, END]) + "\n"
+    return _block("verdicts", [*counts, "", *lines])
 
 
 def _cell(recorded: Recorded | None, of: int) -> str:
@@ -73,10 +174,11 @@ def _cell(recorded: Recorded | None, of: int) -> str:
 
 
 def readme(paper: Paper) -> None:
-    """Write the table of verdicts into the README."""
+    """Write the tables of verdicts and of deviations into the README."""
     path = paper.folder / "README.md"
     text = path.read_text(encoding="utf-8")
-    path.write_text(READMES.sub(lambda _: summary(paper), text), encoding="utf-8")
+    blocks = {"verdicts": summary, "deviations": beside}
+    path.write_text(READMES.sub(lambda found: blocks[found[1]](paper), text), encoding="utf-8")
 
 
 def main(arguments: list[str]) -> None:
