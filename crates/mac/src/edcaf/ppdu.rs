@@ -367,6 +367,7 @@ impl Edcafs {
             }
             number += 1;
         }
+        waiting.count();
         ppdu.grown = (limit > 0).then_some(Grown { growing, window: place, number });
         let first = window.mpdu(ppdu.mpdus[0].number);
         ppdu.first = first.first;

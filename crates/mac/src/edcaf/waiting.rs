@@ -19,7 +19,7 @@ pub(crate) struct Waiting {
     /// Receivers for which something waits, in turn, and whether each is among them.
     turns: VecDeque<usize>,
     has_turn: Vec<bool>,
-    /// Packets in all queues, and how many of these are full; not kept where there is a single FIFO.
+    /// Packets in all queues, and how many of these are full.
     len: usize,
     full: usize,
     /// In the one FIFO for all receivers no packet to this receiver stands before this place.
@@ -58,6 +58,7 @@ impl Waiting {
     pub fn change_fifo(&mut self, change: impl FnOnce(&mut Fifo)) {
         if let [Queue::Fifo(fifo)] = &mut self.queues[..] {
             change(fifo);
+            (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
         }
     }
 
@@ -84,21 +85,18 @@ impl Waiting {
     /// Packets inside.
     #[inline]
     pub fn len(&self) -> usize {
-        self.one_fifo().map_or(self.len, Fifo::len)
+        self.len
     }
 
     /// Whether a queue is full.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.one_fifo().map_or(self.full > 0, Fifo::is_full)
+        self.full > 0
     }
 
-    /// Does something to one of the queues, and keeps account of what is inside, where that is not a single FIFO.
+    /// Does something to one of the queues, and keeps account of what is inside.
     #[inline]
     fn change<T>(&mut self, index: usize, change: impl FnOnce(&mut Queue) -> T) -> T {
-        if let [queue @ Queue::Fifo(_)] = &mut self.queues[..] {
-            return change(queue);
-        }
         let queue = &mut self.queues[index];
         let (len, full) = (queue.len(), queue.is_full());
         let result = change(queue);
@@ -122,6 +120,7 @@ impl Waiting {
         let fits = fifo.has_room(packet.size);
         if fits {
             fifo.append(id, packet);
+            (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
         }
         fits
     }
@@ -178,7 +177,7 @@ impl Waiting {
     }
 
     /// The next packet for the receiver `to`, as far as the discipline can tell, if it is surely not longer than `room`
-    /// bytes; `next_hops` tells to whom a packet goes.
+    /// bytes; `next_hops` tells to whom a packet goes. After the last of such packets [`Waiting::count`] is due.
     #[inline(always)]
     pub fn dequeue_for<'a>(
         &mut self,
@@ -197,6 +196,13 @@ impl Waiting {
         let (place, taken) = fifo.take_for(from, room, |packet| next_hops.of(packet) == to, packets);
         self.looked = (to, place);
         taken
+    }
+
+    /// Counts what is inside, where that was not done for each packet.
+    pub fn count(&mut self) {
+        if let [Queue::Fifo(fifo)] = &self.queues[..] {
+            (self.len, self.full) = (fifo.len(), usize::from(fifo.is_full()));
+        }
     }
 
     /// The same for any queue but a single FIFO.
