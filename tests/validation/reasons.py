@@ -21,13 +21,13 @@ SACK1 = (
 )
 
 IN_FLIGHT = (
-    "with packets in flight counted against the limit, as ns-3 does, one CUBIC download gets 39.4 instead of 43.5 Mb/s "
-    "in 802.11n and 49.8 instead of 56.8 in ax (ns-3: 20.7 and 27.8), and its round trips 30.1 instead of 32.2 ms and "
-    "24.2 instead of 24.9 (ns-3: 25.6 and 22.3). ns-3's own CUBIC, written as a class in Python, gives 49 in ax; without its "
-    "HyStart, which waits until round trips are twice as long as the shortest, 49 too; recovery by counting, a timeout of "
-    "1 s and delayed ACKs of 200 ms give 46 to 50. Where each loss keeps 0.34 of the window instead of 0.7, there are 36, "
-    "and with 1000 packets 54 ms instead of 89 (ns-3: 52): so ns-3 may reduce its window more than once for a loss. What "
-    "makes it do so is not explained"
+    "with packets in flight counted against the limit, as ns-3 does, one CUBIC download gets 39.4 instead of 43.5"
+    " Mb/s in 802.11n and 49.8 instead of 56.8 in ax (ns-3: 20.7 and 27.8), and its round trips 30.1 instead of "
+    "32.2 ms and 24.2 instead of 24.9 (ns-3: 25.6 and 22.3). ns-3's own CUBIC, written as a class in Python, "
+    "gives 49 in ax; without its HyStart, which waits until round trips are twice as long as the shortest, 49 "
+    "too; recovery by counting, a timeout of 1 s and delayed ACKs of 200 ms give 46 to 50. Where each loss keeps "
+    "0.34 of the window instead of 0.7, there are 36, and with 1000 packets 54 ms instead of 89 (ns-3: 52): so "
+    "ns-3 may reduce its window more than once for a loss. What makes it do so is not explained"
 )
 
 REASONS: tuple[tuple[str, Mapping[str, object], frozenset[str], str], ...] = (
