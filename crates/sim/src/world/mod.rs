@@ -334,16 +334,19 @@ impl World {
         let mut bound = self.next_events.first_without(FIRST_CHANNEL + index).min(until);
         loop {
             self.step_channel(index, bound);
-            let next = self.channels[index].next();
+            let channel = &self.channels[index];
+            let next = channel.next();
             bound = self.next_events.earliest().min(until); // the MAC event may have changed other sources
             if next >= bound {
                 self.next_events.set(FIRST_CHANNEL + index, next);
                 self.on_turn = None;
                 return;
             }
+            let needs_arrivals =
+                self.lazy_links.is_on && matches!(channel, Channel::Shared(cell) if cell.needs_arrivals(next));
             self.now = next;
             self.events += 1;
-            if self.lazy_links.is_on && self.channels[index].as_cell().is_some_and(|cell| cell.needs_arrivals(next)) {
+            if needs_arrivals {
                 self.drain_arrivals(index);
                 bound = self.next_events.earliest().min(until); // timers may have been set
             }
@@ -360,14 +363,16 @@ impl World {
             retry_limit_drops: &mut self.retry_limit_drops,
             next_hops: NextHops(&self.next_hops),
         };
-        let (heard, steps) = self.channels[index].advance_until(bound, &mut call);
+        let channel = &mut self.channels[index];
+        let (heard, steps) = channel.advance_until(bound, &mut call);
+        let hands_up_more = matches!(channel, Channel::General(_));
         self.now = call.now;
         self.events = self.events + steps - 1;
         match heard {
             MacEvent::NeedsArrivals => self.drain_arrivals(index),
             MacEvent::Packet { id, .. } if self.fast_path => {
                 self.forward(id); // no other event can be due
-                if let Channel::General(_) = &self.channels[index] {
+                if hands_up_more {
                     self.forward_handed_up(index);
                 }
             }

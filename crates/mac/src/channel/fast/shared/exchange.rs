@@ -158,7 +158,7 @@ impl SharedChannel {
         let sender = self.sender;
         let state = &mut self.stations[sender as usize];
         state.counters.control += state.sent().ack;
-        if self.has_sequel || self.rounds_nav && !state.is_simple {
+        if self.may_have_sequel && (self.has_sequel || !state.is_simple) {
             self.succeed(call);
             return false;
         }

@@ -160,8 +160,8 @@ pub struct SharedChannel {
     /// Every exchange has consequences beside a backoff: the NAV outlasts an ACK by rounding, or a queue wants to know
     /// what was used of the air.
     has_sequel: bool,
-    /// The NAV of an RTS may outlast its exchange by rounding.
-    rounds_nav: bool,
+    /// Every exchange has, or those after an RTS: their NAV may outlast them by rounding.
+    may_have_sequel: bool,
     slots: Slots,
     /// The next idle slot begins here, unless somebody sends before.
     origin: Time,
@@ -209,7 +209,7 @@ impl SharedChannel {
             stations: vec![],
             lossy: false,
             has_sequel: air_use.is_wanted() || outlasts,
-            rounds_nav: access.nav_unit > Duration::ZERO,
+            may_have_sequel: air_use.is_wanted() || access.nav_unit > Duration::ZERO,
             origin: Time::ZERO + timing.difs,
             nav: Time::ZERO,
             off_grid: OffGridContenders { contenders: vec![], due: Time::NEVER, slot: timing.slot },
