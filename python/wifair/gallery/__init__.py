@@ -18,7 +18,7 @@ NETWORKS = {
     "hidden-nodes": "two stations that hear the access point but not each other",
     "weak-station": "a strong and a weak station, bit errors by signal and noise",
     "mesh-chain": "five nodes in a line, packets passed on from node to node",
-    "grid": "sixteen nodes in a square, ways that cross",
+    "grid": "sixteen nodes in a square, paths that cross",
     "dumbbell": "no Wi-Fi: two flows share a wired bottleneck",
     "high-speed-path": "10 Gb/s over 220 ms, Compound TCP+",
 }
