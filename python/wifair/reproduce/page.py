@@ -37,6 +37,13 @@ WORDS = {
     "definition": "true by definition",
     "untestable": "cannot be tested",
 }
+PLURAL = {
+    "holds": "hold",
+    "partly": "hold in part",
+    "depends": "depend on the reading",
+    "fails": "do not hold",
+    "calibrated": "calibrated, no predictions",
+}
 ORDER = ("fails", "partly", "depends", "undecided", "holds", "calibrated", "definition", "untestable")
 """Failures and surprises first."""
 
@@ -74,7 +81,9 @@ def _counts(item: PaperOutcome) -> str:
     verdicts = [judged.verdict for judged in item.claims]
     counts = [(verdict, verdicts.count(verdict)) for verdict in VERDICTS if verdict in verdicts]
     bar = "".join(f'<span class="b-{v}" style="flex:{n}" title="{n} {WORDS[v]}"></span>' for v, n in counts)
-    words = "".join(f'<span class="v-{v}">{n} {WORDS[v]}</span>' for v, n in counts)
+    words = "".join(
+        f'<span class="v-{v}">{n} {PLURAL.get(v, WORDS[v]) if n > 1 else WORDS[v]}</span>' for v, n in counts
+    )
     loose = sum(judged.controlled is not None and judged.controlled.specific is False for judged in item.claims)
     tail = f'<p class="small">not specific, that is, true without their mechanism, too: {loose}</p>' if loose else ""
     return f'<div class="bar">{bar}</div><div class="counts">{words}</div>{tail}'
@@ -160,7 +169,8 @@ def paper(
         seen = ""
         if key in figures:
             picture = figures[key].replace("<svg", f'<svg role="img" aria-label="{_e(experiment.title)}"', 1)
-            seen = f"<figure>{picture}</figure>"
+            wide = ' class="wide-figure"' if experiment.size[0] >= WIDE_INCH else ""
+            seen = f"<figure{wide}>{picture}</figure>"
         seen += _residuals(of, first_readings(of, key, rows))
         claims = "".join(_claim(of, judged) for judged in item.claims if judged.claim.experiment == key)
         beside = " beside" if seen and experiment.size[0] < WIDE_INCH else ""

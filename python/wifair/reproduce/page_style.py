@@ -63,6 +63,7 @@ a.card:hover { border-color: var(--link); }
 .thumbs img { width: 100%; height: 8rem; object-fit: contain; background: #fff; border-radius: 0.25rem; }
 figure { margin: 1rem 0; }
 figure > svg { width: 100%; height: auto; background: #fff; border-radius: 0.4rem; }
+@media screen and (max-width: 48rem) { figure { overflow-x: auto; } .wide-figure > svg { min-width: 40rem; } }
 .contents { columns: 22rem 2; padding-left: 1.2rem; }
 .total { max-width: 40rem; }
 .beside figure > svg { max-width: 36rem; }

@@ -325,7 +325,7 @@ def _trend(sign: int) -> Callable[..., Iterator[_Case]]:
             return
         slack = _number(predicate.get("slack", 0.0))
         for rest, line in _lines(points, label):
-            where = f", {', '.join(map(str, rest))}" if rest else ""
+            where = _where(points, label, rest)
             some = [(x, key) for x, key in line if x in predicate.get("at", [x])]
             ends = some if sign > 0 else some[::-1]
             for (a, x), (b, y) in pairwise(ends):
@@ -342,6 +342,11 @@ def _lines(points: Points, label: str) -> Iterator[tuple[Key, list[tuple[Label, 
     at = points.labels.index(label)
     for rest, line in points.over(label).items():
         yield rest, [(x, (*rest[:at], x, *rest[at:])) for x, _ in line]
+
+
+def _where(points: Points, label: str, rest: Key) -> str:
+    others = [name for name in points.labels if name != label]
+    return "".join(f", {x if isinstance(x, str) else f'{name} {x:g}'}" for name, x in zip(others, rest))
 
 
 def _short(value: Label) -> str:
@@ -385,7 +390,7 @@ def _ranks(points: Points, predicate: Mapping[str, Any], _: str) -> Iterator[_Ca
         return
     for rest, line in _lines(points, label):
         keys = {str(x): key for x, key in line}
-        where = f", {', '.join(map(str, rest))}" if rest else ""
+        where = _where(points, label, rest)
         for a, b in pairwise(str(x) for x in order):
             if a not in keys or b not in keys:
                 raise MissingRowsError(f"no value at {label} {a} or {b}")

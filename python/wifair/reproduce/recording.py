@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from wifair.reproduce.claims import VERDICTS, Recorded
 from wifair.reproduce.runner import default_store
 from wifair.reproduce.session import KEYS, load, reproduce
+from wifair.reproduce.text import first_readings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -92,7 +93,8 @@ def _record_deviations(item: PaperOutcome, effort: str) -> None:
     found = {(one.experiment, one.quantity, one.effort, one.source): one for one in deviations(item.paper)}
     for key, table in item.tables.items():
         for quantity in dict.fromkeys(row.quantity for row in table.rows):
-            found |= {one[:4]: one for one in _deviations(key, quantity, effort, table.of(quantity))}
+            rows = first_readings(item.paper, key, table.of(quantity))
+            found |= {one[:4]: one for one in _deviations(key, quantity, effort, rows)}
     order = [experiment.id for experiment in item.paper.experiments]
     every = sorted(found.values(), key=lambda one: (order.index(one.experiment), one.quantity, one.source, one.effort))
     if not every:
