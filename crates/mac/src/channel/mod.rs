@@ -23,15 +23,15 @@ use crate::fast::SaturatedSource;
 use crate::{AirTime, Call, Counters, MacEvent, Tap};
 use wifair_queue::{Discipline, Gauge, Queue};
 
-/// The air, and the stations on it.
+/// A channel and its stations.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant)]
 pub enum Channel {
-    /// Everybody hears everybody, by DCF: a shortcut for the general one.
+    /// All stations hear each other, by DCF: a shortcut for the general channel.
     Shared(SharedChannel),
-    /// Who hears whom follows from links.
+    /// Links determine which stations hear each other.
     Spatial(SpatialChannel),
-    /// Everybody hears everybody.
+    /// All stations hear each other.
     General(Box<GeneralChannel>),
 }
 
@@ -208,7 +208,7 @@ impl Channel {
         }
     }
 
-    /// What was recorded, if records are kept.
+    /// The records, if they are kept.
     pub fn tap(&mut self) -> Option<&mut Tap> {
         match self {
             Self::Shared(_) => None,
@@ -217,7 +217,7 @@ impl Channel {
         }
     }
 
-    /// The same, to be read only.
+    /// The same, for reading only.
     #[must_use]
     pub fn records(&self) -> Option<&Tap> {
         match self {
@@ -302,7 +302,7 @@ impl Channel {
         }
     }
 
-    /// What every station did, in their order.
+    /// Counters of every station, in their order.
     #[must_use]
     pub fn all_counters(&self) -> Vec<Counters> {
         match self {

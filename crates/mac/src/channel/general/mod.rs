@@ -29,7 +29,7 @@ use wifair_queue::Queue;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nobody sends.
+    /// No station sends.
     Idle,
     /// SIFS before a further frame of a TXOP.
     Gap,
@@ -53,9 +53,9 @@ pub struct GeneralChannel {
     phase: Phase,
     /// When the present phase, or the first frame of a collision, began.
     began: Time,
-    /// Who is on the air.
+    /// Contenders whose frames are on the air.
     senders: Vec<usize>,
-    /// Who begins to send; empty between calls.
+    /// Contenders that begin to send; empty between calls.
     due: Vec<u32>,
     receivers: Vec<u32>,
     next: Time,
@@ -323,12 +323,12 @@ impl GeneralChannel {
         self.tap = on.then(Box::default);
     }
 
-    /// What was recorded, if records are kept.
+    /// The records, if they are kept.
     pub fn tap(&mut self) -> Option<&mut Tap> {
         self.tap.as_deref_mut()
     }
 
-    /// The same, to be read only.
+    /// The same, for reading only.
     #[must_use]
     pub fn records(&self) -> Option<&Tap> {
         self.tap.as_deref()

@@ -77,7 +77,7 @@ impl Contender {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nobody sends.
+    /// No station sends.
     Idle,
     /// SIFS before a further frame of a TXOP.
     Gap,
@@ -104,7 +104,7 @@ pub struct ReferenceChannel {
     phase: Phase,
     /// When the present phase, or the first frame of a collision, began.
     began: Time,
-    /// Who is on the air.
+    /// Contenders whose frames are on the air.
     senders: Vec<usize>,
     /// When the present TXOP began, and frames sent in it.
     won_at: Time,
@@ -194,7 +194,7 @@ impl ReferenceChannel {
         &self.contenders[2 * station as usize + 1].queue
     }
 
-    /// What a station did.
+    /// Counters of a station.
     #[must_use]
     pub fn counters(&self, station: u32) -> &Counters {
         &self.counters[station as usize]
@@ -353,7 +353,7 @@ impl ReferenceChannel {
         self.tap = on.then(Box::default);
     }
 
-    /// What was recorded, if records are kept.
+    /// The records, if they are kept.
     pub fn tap(&mut self) -> Option<&mut Tap> {
         self.tap.as_deref_mut()
     }
@@ -595,7 +595,7 @@ impl ReferenceChannel {
         self.contenders[sender].draw();
     }
 
-    /// Finds out who is next.
+    /// Finds the next sender.
     fn reschedule(&mut self) {
         let slot = self.access.timing.slot;
         let waiting = self.contenders.iter().filter(|contender| contender.frame.is_some());

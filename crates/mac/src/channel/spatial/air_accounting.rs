@@ -1,4 +1,4 @@
-//! What the air is used for.
+//! Accounting of air time.
 
 use wifair_units::{Duration, Time};
 
@@ -12,7 +12,7 @@ pub struct AirAccounting {
     pub frames: u32,
     /// Sum of the numbers of their senders: the sender, if there is one frame.
     pub sum: u64,
-    /// Frames that met another.
+    /// Frames that their receivers cannot read because of another frame.
     pub met: u32,
     pub air: AirTime,
     /// [`AirTime`] is accounted up to here, except for the time in which a frame on the air was alone.

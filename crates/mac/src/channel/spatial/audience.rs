@@ -1,11 +1,11 @@
-//! Who hears the frames of each station, where that is always the same.
+//! The stations that hear each station, if links do not vary.
 
 use std::ops::Range;
 
 use super::bitset::place;
 use super::rx_power::RxPowers;
 
-/// Those of a word who hear a frame that meets no other.
+/// The stations of a word that hear a frame that no other overlaps.
 #[derive(Clone, Copy, Debug)]
 pub struct Audience {
     pub word: u32,
@@ -14,7 +14,7 @@ pub struct Audience {
     pub reads: u64,
 }
 
-/// For each station its hearers, in the order of the words.
+/// The hearers of each station, in the order of the words.
 #[derive(Clone, Debug, Default)]
 pub struct Audiences {
     first: Vec<u32>,
@@ -36,13 +36,13 @@ impl Audiences {
         audiences
     }
 
-    /// Where the words of `station` are.
+    /// Places of the words of `station`.
     #[inline]
     pub fn of(&self, station: u32) -> Range<usize> {
         self.first[station as usize] as usize..self.first[station as usize + 1] as usize
     }
 
-    /// Those of a word who hear `station`.
+    /// The stations of a word that hear `station`.
     #[inline]
     pub fn at(&self, station: u32, word: usize) -> Audience {
         let audiences = &self.audiences[self.of(station)];
@@ -51,7 +51,7 @@ impl Audiences {
         found.copied().unwrap_or(Audience { word: word as u32, senses: 0, reads: 0 })
     }
 
-    /// Whether `to` reads `from`.
+    /// Whether `to` can read the frames of `from`.
     pub fn is_read(&self, from: u32, to: u32) -> bool {
         let (word, bit) = place(to);
         self.at(from, word).reads & bit != 0

@@ -1,4 +1,4 @@
-//! What a station hears, and where its backoff stands.
+//! Backoff and NAV of a station.
 
 use wifair_units::{Duration, Time};
 
@@ -125,7 +125,7 @@ impl BackoffState {
         self.from + intervals.slot * u64::from(self.left)
     }
 
-    /// What another's frame announces.
+    /// A frame of another station announces that it uses the channel `until` then.
     #[inline]
     pub fn set_nav(&mut self, until: Time, check: Time) {
         if until > self.nav_until() {

@@ -1,4 +1,4 @@
-//! When each station acts next.
+//! The time at which each station acts next: the end of its frame, an answer that is due, or the end of its backoff.
 
 use wifair_units::Time;
 

@@ -112,7 +112,7 @@ const COMMON: usize = 3;
 /// Small numbers of 64 stations, digit by digit, so that all of them change in a few steps.
 #[derive(Clone, Debug, Default)]
 struct Count {
-    /// Whose number is not zero.
+    /// Stations whose number is not zero.
     any: u64,
     /// Digits that were ever needed, if those of [`COMMON`] are not enough.
     used: usize,

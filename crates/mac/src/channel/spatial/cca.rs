@@ -4,7 +4,7 @@ use wifair_units::Time;
 
 use super::{Kind, SpatialChannel, Transmission};
 
-/// What became of a frame at its receiver.
+/// Outcome of a frame at its receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReceiverFate {
     /// The receiver sensed it, and may go on when it ends.

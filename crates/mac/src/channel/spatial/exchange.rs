@@ -76,7 +76,7 @@ impl SpatialChannel {
         (frame.to, frame.air, frame.ack)
     }
 
-    /// What `sender` sends that begins at `now`.
+    /// The frame of this kind that `sender` begins to send at `now`.
     pub(super) fn compose(&self, now: Time, sender: u32, kind: Kind) -> Transmission {
         let timing = &self.access.timing;
         let is_answer = matches!(kind, Kind::Cts | Kind::Ack | Kind::BlockAck);
@@ -113,7 +113,7 @@ impl SpatialChannel {
         if kind == Kind::Data { rate } else { self.access.timing.answer_rate(rate) }
     }
 
-    /// What a station has done so far, to be changed.
+    /// The counters of a station.
     pub(super) fn counters_mut(&mut self, station: u32) -> &mut Counters {
         let counters = self.edca.as_mut().map_or(&mut self.counters, |edca| &mut edca.edcafs.counters);
         &mut counters[station as usize]
@@ -339,7 +339,7 @@ impl SpatialChannel {
         self.backoff_timers.plan(station, now + self.access.timing.sifs, Act::Begin);
     }
 
-    /// A frame that concerned `station` has ended.
+    /// A frame to or from `station` has ended.
     #[inline]
     pub(super) fn resume(&mut self, now: Time, station: u32) {
         if !self.signals.is_busy(station) {

@@ -64,7 +64,7 @@ use crate::{Access, AirTime, BROADCAST, Call, Counters, Eifs, MacEvent, Outages,
 use wifair_phy::Capture;
 use wifair_queue::{Discipline, Gauge, Queue};
 
-/// What a frame is.
+/// Kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// CTS to itself.
@@ -77,10 +77,10 @@ enum Kind {
     BlockAck,
 }
 
-/// Where a station stands in an exchange.
+/// Stage of the exchange that a station takes part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// In none: it contends, or has nothing to send.
+    /// None: the station contends, or has nothing to send.
     Rest,
     /// Its frame is on the air.
     Sends,
@@ -88,7 +88,7 @@ enum Stage {
     Due(Kind),
     /// It begins another exchange of its TXOP SIFS after the last.
     Continues,
-    /// An answer to its frame is on the way, or due.
+    /// It waits for an answer to its frame.
     Awaits,
     /// It got no answer; `met`: because of another frame.
     Failed { met: bool },
@@ -96,7 +96,7 @@ enum Stage {
     Sent,
 }
 
-/// What a station sends, or sent last.
+/// The frame that a station sends, or sent last.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
     kind: Kind,
@@ -125,7 +125,7 @@ impl Transmission {
 struct Station {
     frame: Option<Frame>,
     stage: Stage,
-    /// Whom its next answer, or its data after a CTS, is for.
+    /// Receiver of its next answer, or of its data after a CTS.
     peer: u32,
     contention: Contention,
     rate: BitRate,
@@ -157,7 +157,7 @@ pub struct SpatialChannel {
     /// Of each station; empty if no link has any.
     outages: Vec<Outages>,
     signals: Signals,
-    /// Who hears whom, if that is always the same.
+    /// The stations that hear each station, if links do not vary.
     audiences: Audiences,
     exchange_audiences: ExchangeAudiences,
     /// Data and their ACK can be one step: there are no errors, no protection and no records.
@@ -179,11 +179,11 @@ pub struct SpatialChannel {
     eifs_if_unread: bool,
     counters: Vec<Counters>,
     gauges: Vec<Gauge>,
-    /// Who received the broadcast that was heard last.
+    /// Stations that received the last broadcast.
     receivers: Vec<u32>,
-    /// Who begins to send at this instant.
+    /// Stations that begin to send at this instant.
     starters: Vec<u32>,
-    /// Whose exchange is over at this instant.
+    /// Stations whose exchange ends at this instant.
     finished: Vec<u32>,
     next: Time,
     tap: Option<Box<Tap>>,
@@ -370,12 +370,12 @@ impl SpatialChannel {
         self.tap = on.then(Box::default);
     }
 
-    /// What was recorded, if records are kept.
+    /// The records, if they are kept.
     pub fn tap(&mut self) -> Option<&mut Tap> {
         self.tap.as_deref_mut()
     }
 
-    /// The same, to be read only.
+    /// The same, for reading only.
     #[must_use]
     pub fn records(&self) -> Option<&Tap> {
         self.tap.as_deref()
@@ -400,13 +400,13 @@ impl SpatialChannel {
         self.edcafs().map_or_else(|| &self.queues[station as usize], |edcafs| edcafs.queue(station))
     }
 
-    /// What a station did.
+    /// Counters of a station.
     #[must_use]
     pub fn counters(&self, station: u32) -> &Counters {
         &self.all_counters()[station as usize]
     }
 
-    /// What every station did, in their order.
+    /// Counters of every station, in their order.
     #[must_use]
     pub fn all_counters(&self) -> &[Counters] {
         self.edcafs().map_or(&self.counters, |edcafs| edcafs.all_counters())

@@ -6,7 +6,7 @@ use wifair_units::{Db, Dbm};
 
 use wifair_phy::Radio;
 
-/// What one station hears of another.
+/// How well one station hears another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hearing {
     /// Nothing: the other's frames neither defer nor disturb it.
@@ -40,7 +40,7 @@ pub(super) struct RadioLevels {
 /// For each station those that hear it, in the order of their numbers.
 #[derive(Clone, Debug)]
 pub struct RadioLinks {
-    /// Where the links of each station begin, and behind them the number of all.
+    /// Index of the first link of each station, followed by the number of all links.
     first: Vec<u32>,
     links: Vec<RadioLink>,
     /// Power of each link at its receiver, in mW, if they were made from powers.
@@ -149,7 +149,7 @@ impl RadioLinks {
         self.links.is_empty()
     }
 
-    /// What `to` hears of `from`.
+    /// How well `to` hears `from`.
     #[must_use]
     pub fn hearing(&self, from: u32, to: u32) -> Hearing {
         let links = self.of(from);

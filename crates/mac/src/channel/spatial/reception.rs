@@ -1,4 +1,4 @@
-//! What a frame that begins or ends does to the receptions, carrier sense and NAV of all whom it reaches.
+//! Begin and end of a frame at all stations that it reaches: reception, carrier sense and NAV.
 
 use wifair_units::Time;
 
@@ -18,11 +18,11 @@ use wifair_phy::{Capture, Interference};
 struct Arrives<'a> {
     /// Its place in the rows, and what is there.
     rx_row: (usize, &'a RxWord),
-    /// Who is receiving others.
+    /// Stations that are receiving other frames.
     receiving: u64,
-    /// Where it stands out.
+    /// Stations at which it stands out from noise and interference.
     clear: u64,
-    /// Where it may spoil what is being received.
+    /// Stations at which it may spoil the frame being received.
     exceeded: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Whom a sender's signal reaches, in words of 64 stations, and with which power.
+//! The stations that a sender's signal reaches, in words of 64 stations, and the power at each.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ const BLOCK: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub struct RxWord {
     pub word: u32,
-    /// Where the powers begin.
+    /// Place of the first power.
     powers: u32,
     /// The first station of the word that has a power, and how many have, in whole blocks; zero where nothing arrives.
     first: u8,
@@ -20,7 +20,7 @@ pub struct RxWord {
     pub reached: u64,
     pub senses: u64,
     pub reads: u64,
-    /// Where it stands out from noise.
+    /// Stations at which it stands out from noise.
     pub clear: u64,
 }
 
@@ -53,13 +53,13 @@ impl RxWord {
         &BITS[usize::from(self.first)..][..usize::from(self.lanes)]
     }
 
-    /// Where the powers are.
+    /// Places of the powers.
     #[inline]
     fn range(&self) -> Range<usize> {
         self.powers as usize..self.powers as usize + usize::from(self.lanes)
     }
 
-    /// Where the power at `to` is, which is reached.
+    /// Place of the power at `to`, which the signal reaches.
     #[inline]
     fn at(&self, to: u32) -> usize {
         self.powers as usize + to as usize % 64 - usize::from(self.first)
@@ -124,7 +124,7 @@ impl RxPowers {
         rx_powers
     }
 
-    /// What arrives at `to`, which is one of those at `place`.
+    /// The power at `to`, one of the stations at `place`.
     #[inline]
     pub fn set(&mut self, place: usize, to: u32, power: f64, senses: bool, reads: bool) {
         let rx = &mut self.rx_words[place];
@@ -135,7 +135,7 @@ impl RxPowers {
         self.powers[at] = power;
     }
 
-    /// Where the words of `sender` are.
+    /// Places of the words of `sender`.
     #[inline]
     pub fn of(&self, sender: u32) -> Range<usize> {
         self.first[sender as usize] as usize..self.first[sender as usize + 1] as usize

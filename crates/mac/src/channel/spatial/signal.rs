@@ -54,7 +54,7 @@ pub(super) struct Proof {
 
 #[derive(Clone, Debug)]
 pub(super) struct Signals {
-    /// What arrives where; if it varies, of the frames under way.
+    /// Received power of each sender at each station; if powers vary, that of the frames on the air.
     pub(super) rx_powers: RxPowers,
     pub(super) bits: Option<&'static BitErrors>,
     /// Cannot read OFDM frames.
@@ -89,7 +89,7 @@ pub(super) struct Signals {
     pub(super) receiving: StationSet,
     /// Began to receive at this instant.
     pub(super) fresh: InstantSet,
-    /// Whom each frame is received by, if it still is, for every place in `rx_powers`.
+    /// The stations that still receive each frame, for every place in `rx_powers`.
     pub(super) followers: Vec<u64>,
     /// Will not read what they are receiving.
     pub(super) spoilt: StationSet,
@@ -152,7 +152,7 @@ impl Signals {
         signals
     }
 
-    /// Where every frame that meets another which its receiver senses is lost.
+    /// Without powers: a frame is lost if its receiver senses another one meanwhile.
     pub fn without_powers(links: &RadioLinks) -> Self {
         let reception = Reception { capture: Capture::None, ..Reception::default() };
         let chances = vec![stream(0, "signal", ""); links.stations()];
@@ -236,7 +236,7 @@ impl Signals {
         self.stands_out(power, station, self.received[station as usize].power)
     }
 
-    /// Whose frame `station` receives, if it receives one.
+    /// The sender whose frame `station` receives, if it receives one.
     #[inline]
     pub fn sender_at(&self, station: u32) -> u32 {
         self.received[station as usize].sender
@@ -342,7 +342,7 @@ impl Signals {
         arrival
     }
 
-    /// Where a frame stands out whose power was not known before, of these stations.
+    /// Those of these stations at which a frame stands out whose power was not known before.
     #[cold]
     pub(super) fn find_clear(&self, rx: &RxWord, bits: u64) -> u64 {
         bits_of(each(rx.word as usize, bits).filter(|station| {

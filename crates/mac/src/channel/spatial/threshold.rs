@@ -10,7 +10,7 @@ use wifair_phy::{Capture, Interference, Reception};
 pub struct Threshold {
     /// As a ratio; zero: every frame stands out.
     ratio: f64,
-    /// What disturbs it.
+    /// The interference that it is compared with.
     pub by: Interference,
 }
 

@@ -1,4 +1,4 @@
-//! Who sends next: idle slots, backoff, and stations whose slots lie off the common grid.
+//! Contention: idle slots, backoff, and stations whose slots lie off the common grid.
 
 use super::*;
 
@@ -129,7 +129,7 @@ impl SharedChannel {
         self.senders.len() > 1
     }
 
-    /// Who sends.
+    /// The stations that send.
     pub(super) fn on_air(&self) -> &[u32] {
         if self.met() { &self.senders } else { std::slice::from_ref(&self.sender) }
     }
@@ -218,7 +218,7 @@ impl SharedChannel {
         state.back_off(sender, resumes, self.origin, &mut self.slots, &mut self.off_grid);
     }
 
-    /// Finds out who is next.
+    /// Finds the next sender.
     #[inline(always)]
     pub(super) fn reschedule(&mut self) {
         let slot = self.access.timing.slot;

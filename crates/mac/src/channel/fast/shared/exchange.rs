@@ -1,4 +1,4 @@
-//! What happens from the first bit of an exchange to the end of its ACK, or of the silence in its place.
+//! The course of an exchange, from its first bit to the end of its ACK or of the ACK timeout.
 
 use super::*;
 

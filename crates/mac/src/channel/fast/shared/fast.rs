@@ -1,4 +1,4 @@
-//! Shortcuts: arrivals that nobody needs to know of before a station takes its next packet out of its queue.
+//! Shortcuts: arrivals are handled when a station takes its next packet out of its queue, not as events.
 
 use super::*;
 use wifair_packet::Packet;

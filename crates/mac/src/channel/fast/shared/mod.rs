@@ -47,7 +47,7 @@ struct Station {
     overhead: Bytes,
     counters: Counters,
     queue: Queue,
-    /// What alone fills the queue.
+    /// The source that alone fills the queue.
     source: Option<Box<SaturatedSource>>,
     errors: Errors,
 }
@@ -132,7 +132,7 @@ impl OffGridContenders {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nobody sends.
+    /// No station sends.
     Idle,
     /// A data frame (with what precedes it) is on the air, and will be received.
     Data,
@@ -172,7 +172,7 @@ pub struct SharedChannel {
     /// Who is on the air: the only one, or the first of those that met, who are listed then.
     sender: u32,
     senders: Vec<u32>,
-    /// Who received the broadcast that was heard last.
+    /// Stations that received the last broadcast.
     receivers: Vec<u32>,
     next: Time,
     /// The slot that begins at `next`, if it lies on the common grid.
@@ -275,13 +275,13 @@ impl SharedChannel {
         &self.stations[station as usize].queue
     }
 
-    /// What a station did.
+    /// Counters of a station.
     #[must_use]
     pub fn counters(&self, station: u32) -> &Counters {
         &self.stations[station as usize].counters
     }
 
-    /// What every station did, in their order.
+    /// Counters of every station, in their order.
     #[must_use]
     pub fn all_counters(&self) -> Vec<Counters> {
         self.stations.iter().map(|station| station.counters).collect()

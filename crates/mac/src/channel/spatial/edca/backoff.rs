@@ -8,7 +8,7 @@ use crate::channel::spatial::backoff_state::Intervals;
 use crate::edcaf::SlotRules;
 use crate::tap::Tap;
 
-/// Where the backoff of a category stands.
+/// State of the backoff of a category.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CategoryBackoff {
     /// Slots that are left.

@@ -39,7 +39,7 @@ impl SpatialEdca {
         self.current[station as usize]
     }
 
-    /// What that category sends, or sent last.
+    /// The PPDU that this category sends, or sent last.
     #[inline]
     pub fn ppdu_of(&self, station: u32) -> &Ppdu {
         &self.edcafs.contenders[self.current_of(station)].ppdu
@@ -142,7 +142,7 @@ impl SpatialChannel {
         self.edca.as_mut().map(|edca| &mut edca.edcafs)
     }
 
-    /// What only stations with categories have.
+    /// The state that only stations with categories have.
     fn categories(&mut self) -> &mut SpatialEdca {
         self.edca.as_deref_mut().expect("the stations have categories")
     }

@@ -1,4 +1,4 @@
-//! Exchanges that meet no other frame.
+//! Exchanges of data and ACK that no other frame overlaps, in one step.
 //!
 //! Most data frames and their ACKs have the air for themselves: whoever could begin meanwhile hears the data, or the
 //! ACK, in time. What such an exchange leaves behind follows from the links of its two ends, so it is booked in one go
@@ -14,7 +14,7 @@ use crate::channel::spatial::bitset::place;
 use crate::channel::spatial::{Call, Kind, SpatialChannel, Stage};
 use crate::{AirTime, BROADCAST, MacEvent};
 
-/// How far an exchange has come.
+/// Stage of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// The data are on the air.
@@ -25,7 +25,7 @@ enum Phase {
     Ack,
 }
 
-/// Data and their ACK, which meet no other frame.
+/// Data and their ACK, overlapped by no other frame.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::channel::spatial) struct AtomicExchange {
     sender: u32,
@@ -88,7 +88,7 @@ impl SpatialChannel {
         let ack_start = data_end + self.access.timing.sifs;
         let end = ack_start + frame.ack;
         let nav = data_end + self.reserved(end - data_end);
-        // Who hears the data alone is silent until the ACK has ended: it knows the NAV, or waits EIFS.
+        // Stations that hear the data but not the ACK are silent until the ACK has ended, because of the NAV or EIFS.
         let nav_is_enough = nav + self.intervals.difs > end;
         let eifs_is_enough = self.eifs_if_unread && data_end + self.intervals.eifs > end;
         if !(nav_is_enough && eifs_is_enough) {
@@ -201,7 +201,7 @@ impl SpatialChannel {
         }
     }
 
-    /// What the exchange leaves behind at all who hear its data or its ACK.
+    /// Updates NAV, EIFS and backoff of all stations that hear the data or the ACK.
     #[inline(always)]
     fn pass_both(&mut self, exchange: &AtomicExchange) {
         let AtomicExchange { pair, start, data_end, ack_start, end, nav, .. } = *exchange;

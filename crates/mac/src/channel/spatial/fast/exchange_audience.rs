@@ -1,11 +1,11 @@
-//! Who hears what of the exchange of two stations, where that is always the same.
+//! The stations that hear data and ACK of each pair of stations, if links do not vary.
 
 use std::ops::Range;
 
 use crate::channel::spatial::audience::{Audience, Audiences};
 use crate::channel::spatial::bitset::{bit_in, each, place};
 
-/// What a station hears of an exchange.
+/// The parts of an exchange that a station hears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hears {
     pub data: bool,
@@ -15,7 +15,7 @@ pub struct Hears {
     pub reads_ack: bool,
 }
 
-/// Those of a word who hear an exchange.
+/// The stations of a word that hear an exchange.
 #[derive(Clone, Copy, Debug)]
 pub struct Hearers {
     pub word: u32,
@@ -33,7 +33,7 @@ pub struct ExchangeAudience {
     pub hearers: Range<usize>,
 }
 
-/// Pairs that have exchanged something.
+/// Pairs of stations that have exchanged frames.
 #[derive(Clone, Debug, Default)]
 pub struct ExchangeAudiences {
     /// For each sender those it sent to, in their order, and the number of the pair; none if one cannot read the other.
@@ -109,13 +109,13 @@ impl ExchangeAudiences {
         &self.exchange_audiences[number as usize]
     }
 
-    /// Those of a word at a place.
+    /// The hearers of a word at a place.
     #[inline]
     pub fn word(&self, place: usize) -> Hearers {
         self.words[place]
     }
 
-    /// All hearers of a pair, one after the other.
+    /// All hearers of a pair, in order.
     #[inline]
     pub fn hearers(&self, pair: &ExchangeAudience) -> &[(u32, Hears)] {
         &self.hearers[pair.hearers.clone()]

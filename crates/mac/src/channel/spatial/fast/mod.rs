@@ -1,4 +1,4 @@
-//! Shortcuts that change no result: what they leave out is known to have no effect.
+//! Shortcuts that change no result: the work that they skip has no effect.
 //!
 //! - [`dcf`]: stations of one category with single frames, the most usual case.
 //! - [`atomic_exchange`]: a data frame and its ACK, which nobody can disturb, are two steps instead of four frames'
