@@ -44,6 +44,8 @@ QUICK_SIZE = "7864320 B"
 STEP_S = 0.5
 """Between samples; what two clients get while both send is counted in whole ones."""
 GRID_S = 0.02
+OVER_TIME = {"taken": "7 tries", "4 tries": "4 tries"}
+"""Settings of which outstanding data is drawn over time."""
 BINS_S = 0.25
 """Outstanding data is looked at this often, and drawn from its least to its greatest value in each bin."""
 
@@ -330,6 +332,8 @@ def _measure_outstanding(case: Case, results: Results) -> Iterator[Measured]:
         # Less the first value, so that what is constant has a deviation of zero exactly.
         yield Measured("outstanding_cv", [(kb - kb[0]).std() / kb.mean() for kb in settled], label)
         yield Measured("reductions_per_s", [one.reductions / one.duration_s for one in each], label)
+        if case.labels["setting"] not in OVER_TIME:
+            continue
         for start in np.arange(0.0, each[0].duration_s - BINS_S, BINS_S):
             of = each[0].kb[(each[0].time_s > start) & (each[0].time_s <= start + BINS_S)]
             yield Measured("outstanding_kB", [of.min()], {**label, "time_s": start, "edge": "least"})
@@ -386,9 +390,8 @@ def _draw_outstanding(series: str, panels: Mapping[str, str]) -> Callable[[Any, 
     """Draw a panel for each of `panels` and setting, from least to greatest in each quarter of a second."""
 
     def draw(figure: Any, table: Table) -> None:
-        shown = {"taken": "7 tries", "4 tries": "4 tries"}
-        every = figure.subplots(len(shown), len(panels), sharex=True, sharey=True)
-        for row, (setting, name) in zip(every, shown.items()):
+        every = figure.subplots(len(OVER_TIME), len(panels), sharex=True, sharey=True)
+        for row, (setting, name) in zip(every, OVER_TIME.items()):
             for axes, (value, title) in zip(row, panels.items()):
                 rows = table.where("outstanding_kB", setting=setting, **{series: value})
                 least, greatest = (rows.where(edge=edge).rows for edge in ("least", "greatest"))
