@@ -66,12 +66,15 @@ impl Scoreboard {
 /// Sender, receiver, traffic identifier and sequence number.
 type Key = (u32, u32, Option<u8>, u16);
 
+/// The packets of an A-MSDU behind its first.
+type Subframes = Vec<(Packet, Stamp)>;
+
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Aggregates {
     /// Size of the block ACK bitmap to or from each station, in bits, by station number.
     sizes: Vec<u16>,
-    sent: BTreeMap<Key, (Packet, Stamp, Vec<(Packet, Stamp)>)>,
+    sent: BTreeMap<Key, (Packet, Stamp, Subframes)>,
     /// Scoreboards by originator, recipient and traffic identifier.
     scoreboards: BTreeMap<(u32, u32, u8), Scoreboard>,
     /// The sequence number of the next management frame of each station.
