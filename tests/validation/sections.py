@@ -62,7 +62,8 @@ SECTIONS = (
         "Constant rates above what the air carries: one station in each of many transmit modes, with A-MPDU, "
         "A-MSDU, both or neither (cases a, b; 1 %), contending stations (c, cx; 2 %, the exact Monte Carlo 1 % and the "
         "closed form of one station 0.2 %), stations at different rates behind one queue (f; 3 %), MPDUs with errors "
-        "(g; 3 %). `BAR`: whether a BlockAckReq follows a block ACK that did not come, as ns-3 does by default.",
+        "(g; 3 %). `BAR`: whether a BlockAckReq follows a block ACK that did not come, as ns-3 does by default.\n\n"
+        "![Goodput over the longest A-MPDU and the number of stations](figures/validation-ampdu.svg)",
         high_throughput.udp,
         levels=(GOODPUT,),
     ),
