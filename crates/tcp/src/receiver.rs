@@ -499,6 +499,7 @@ mod tests {
         assert_eq!(answer(&mut receiver, 1000), Some((500, vec![(1000, 1500)])));
         assert_eq!(answer(&mut receiver, 2000), Some((500, vec![(2000, 2500), (1000, 1500)])));
         assert_eq!(answer(&mut receiver, 3000), Some((500, vec![(3000, 3500), (2000, 2500), (1000, 1500)])));
+        assert_eq!(receiver.gaps(), 3);
         assert_eq!(answer(&mut receiver, 1500), Some((500, vec![(1000, 2500), (3000, 3500)])));
         assert_eq!(answer(&mut receiver, 500), Some((2500, vec![(3000, 3500)])));
     }

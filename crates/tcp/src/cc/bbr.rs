@@ -406,7 +406,7 @@ mod tests {
 
     use super::*;
     use crate::cc::RateSample;
-    use crate::cc::testing::{MSS, Pipe, ack};
+    use crate::cc::testing::{MSS, Pipe, ack, time};
 
     fn start() -> Start {
         Start::with_window(10.0)
@@ -472,6 +472,137 @@ mod tests {
         });
         assert!((0.4..=0.7).contains(&filled), "{filled} s");
         assert!(cc.filled_pipe);
+    }
+
+    /// A pipe of 1000 segments a second and 100 ms, found full: 100 segments of bandwidth-delay product, quanta of 2.
+    fn full() -> Bbr {
+        let mut cc = new(&Params::default(), start());
+        (cc.state, cc.filled_pipe, cc.pacing_gain, cc.cwnd_gain) = (State::ProbeBw, true, 1.0, 2.0);
+        (cc.rates, cc.bandwidth, cc.rtprop, cc.pacing, cc.cwnd) = ([1e6; BANDWIDTH_ROUNDS], 1e6, 0.1, 1e6, 200.0);
+        cc
+    }
+
+    /// Sections 4.1.1.3 and 4.1.1.5: the largest sample of ten rounds; a sample that the application limited counts
+    /// only if it is no less. A round ends with a segment that was sent after it began, and with it conservation.
+    #[test]
+    fn the_bandwidth_is_the_largest_of_ten_rounds() {
+        let mut cc = new(&Params::default(), start());
+        let mut sample = |prior: u64, delivered: u64, rate: f64, app_limited: bool| {
+            let rate = Some(RateSample { rate: rate * MSS as f64, prior_delivered: prior * MSS, app_limited });
+            let ack = Ack { rate, ..ack(1.0, 0.1, delivered, delivered + 10) };
+            cc.conservation = true;
+            cc.rounds.deliver(&ack);
+            let starts = cc.update_bandwidth(&ack);
+            assert_eq!(starts, !cc.conservation);
+            (starts, cc.bandwidth / MSS as f64)
+        };
+        assert_eq!(sample(0, 10, 200.0, false), (true, 200.0));
+        assert_eq!(sample(9, 11, 150.0, false), (false, 200.0));
+        for round in 1..10 {
+            assert_eq!(sample(10 * round + 1, 10 * round + 11, 100.0, false), (true, 200.0), "{round}");
+        }
+        assert_eq!(sample(101, 111, 100.0, false), (true, 100.0));
+        assert_eq!(sample(111, 121, 50.0, true), (true, 100.0));
+        assert_eq!(sample(120, 122, 150.0, true), (false, 150.0));
+    }
+
+    /// Section 4.3.4: the phase of 5/4 lasts a round-trip time and until so much is in flight, or something is lost;
+    /// that of 3/4 a round-trip time, or until the queue is gone; the others a round-trip time. Three quanta are 6.
+    #[test]
+    fn phases_end_as_the_draft_says() {
+        let mut cc = full();
+        (cc.cycle, cc.pacing_gain, cc.cycle_stamp) = (0, 1.25, time(1.0));
+        let phase = |cc: &mut Bbr, now: f64, in_flight: f64, acked: f64, lost: f64| {
+            cc.check_cycle(&Ack { in_flight, lost, ..ack(now, 0.1, 1, 2) }, acked);
+            (cc.cycle, cc.pacing_gain)
+        };
+        assert_eq!(phase(&mut cc, 1.05, 200.0, 1.0, 1.0), (0, 1.25));
+        assert_eq!(phase(&mut cc, 1.2, 130.0, 0.5, 0.0), (0, 1.25));
+        assert_eq!(phase(&mut cc, 1.2, 130.0, 1.0, 0.0), (1, 0.75));
+        assert_eq!(cc.cycle_stamp, time(1.2));
+        assert_eq!(phase(&mut cc, 1.25, 105.0, 1.5, 0.0), (1, 0.75));
+        assert_eq!(phase(&mut cc, 1.25, 105.0, 1.0, 0.0), (2, 1.0));
+        assert_eq!(phase(&mut cc, 1.3, 1.0, 1.0, 1.0), (2, 1.0));
+        for n in 3..9 {
+            let now = 1.26 + 0.11 * f64::from(n - 2);
+            assert_eq!(phase(&mut cc, now, 200.0, 1.0, 0.0).0, n as usize % 8, "phase {n}");
+        }
+        assert_eq!(cc.pacing_gain, 1.25);
+        assert_eq!(phase(&mut cc, 2.1, 50.0, 1.0, 1.0), (1, 0.75));
+        assert_eq!(phase(&mut cc, 2.25, 300.0, 1.0, 0.0), (2, 1.0));
+        cc.state = State::Drain;
+        assert_eq!(phase(&mut cc, 9.0, 50.0, 1.0, 0.0), (2, 1.0));
+    }
+
+    /// Section 4.3.4: any phase but that of 3/4 may be the first.
+    #[test]
+    fn the_first_phase_is_drawn() {
+        let mut seen = [0; 8];
+        for seed in 0..200 {
+            let mut cc = Bbr { seed, ..full() };
+            cc.cwnd_gain = 1.0;
+            cc.enter_probe_bw(time(3.0));
+            seen[cc.cycle] += 1;
+            assert_eq!((cc.pacing_gain, cc.cycle_stamp, cc.cwnd_gain), (CYCLE[cc.cycle], time(3.0), 2.0));
+        }
+        assert!(seen[1] == 0 && seen.iter().filter(|n| **n > 10).count() == 7, "{seen:?}");
+    }
+
+    /// Section 4.3.5: a round-trip time that was not reached for 10 s is measured with four segments, until they have
+    /// been all that is in flight for 200 ms and a round; then the window is what it was.
+    #[test]
+    fn the_round_trip_time_is_probed_with_four_segments() {
+        let mut cc = full();
+        cc.rtprop_stamp = time(1.0);
+        cc.update_rtprop(&ack(10.9, 0.11, 1, 101), true);
+        assert_eq!((cc.state, cc.rtprop), (State::ProbeBw, 0.1));
+        cc.update_rtprop(&ack(11.1, 0.11, 2, 102), true);
+        assert_eq!((cc.state, cc.rtprop, cc.prior_cwnd), (State::ProbeRtt, 0.11, 200.0));
+        assert_eq!((cc.pacing_gain, cc.cwnd_gain, cc.probe_rtt_done), (1.0, 1.0, None));
+        cc.set_cwnd(&ack(11.1, 0.11, 3, 103), 1.0);
+        assert_eq!(cc.cwnd, 4.0);
+        cc.update_rtprop(&ack(11.2, 0.12, 10, 15), true);
+        assert_eq!(cc.probe_rtt_done, None);
+        cc.update_rtprop(&ack(11.2, 0.12, 11, 15), true);
+        assert_eq!(cc.probe_rtt_done, Some(time(11.4)));
+        cc.update_rtprop(&ack(11.5, 0.12, 12, 16), false);
+        assert_eq!(cc.state, State::ProbeRtt, "no round yet");
+        cc.update_rtprop(&ack(11.4, 0.12, 13, 17), true);
+        assert_eq!(cc.state, State::ProbeRtt, "not longer than 200 ms");
+        let mut unfilled = Bbr { filled_pipe: false, ..cc.clone() };
+        cc.update_rtprop(&ack(11.41, 0.12, 14, 18), false);
+        assert_eq!((cc.state, cc.cwnd, cc.rtprop_stamp), (State::ProbeBw, 200.0, time(11.41)));
+        unfilled.update_rtprop(&ack(11.41, 0.12, 14, 18), false);
+        assert_eq!((unfilled.state, unfilled.pacing_gain, unfilled.cwnd_gain), (State::Startup, HIGH_GAIN, HIGH_GAIN));
+        // Not after a pause, in which nothing was in flight anyway.
+        let mut idle = full();
+        idle.idle_restart = true;
+        idle.update_rtprop(&ack(20.0, 0.11, 1, 1), true);
+        assert_eq!((idle.state, idle.rtprop, idle.idle_restart), (State::ProbeBw, 0.11, true));
+        idle.update_rtprop(&ack(20.0, 0.11, 1, 2), true);
+        assert!(!idle.idle_restart);
+    }
+
+    /// Section 4.2.2: a segment below 1.2 Mb/s, two below 24, else what leaves in a millisecond, at most 64 KiB.
+    /// Section 4.2.3.2: the window has room for three of these; Linux's is even, and has two more in the phase of 5/4.
+    #[test]
+    fn the_window_has_room_for_three_quanta() {
+        let mut cc = full();
+        for (pacing, quantum) in [(149e3, 1.0), (150e3, 2.0), (2.9e6, 2.0), (3e6, 3.0), (9e6, 9.0), (1e9, 65.536)] {
+            cc.pacing = pacing;
+            assert_relative_eq!(cc.quantum(), quantum);
+        }
+        cc.pacing = 1e6;
+        assert_eq!((cc.inflight(1.25, 0.0), cc.inflight(2.0, 7.0)), (131.0, 206.0));
+        cc.params.variant = Variant::Linux;
+        cc.cycle = 3;
+        assert_eq!((cc.inflight(1.25, 0.0), cc.inflight(2.0, 7.9)), (132.0, 214.0));
+        cc.cycle = 0;
+        assert_eq!(cc.inflight(1.25, 0.0), 134.0);
+        cc.state = State::Drain;
+        assert_eq!(cc.inflight(1.25, 0.0), 132.0);
+        cc.rtprop = f64::INFINITY;
+        assert_eq!(cc.inflight(2.0, 0.0), 10.0);
     }
 
     /// Losses without congestion do not slow it down: at 1 % Reno would have 12 segments, BBR fills the pipe of 100.

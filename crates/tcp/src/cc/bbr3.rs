@@ -557,6 +557,50 @@ mod tests {
         assert_eq!(cc.long_flight, 207.0);
     }
 
+    /// Sections 5.3.3.1 to 5.3.3.4: down until no more is in flight than the path holds, with room below the long-term
+    /// bound; cruise until it is time, by the clock or after 63 rounds; a round to refill; up until three rounds bring
+    /// no more, where the window leaves room to see that.
+    #[test]
+    fn the_cycle_of_probing_by_hand() {
+        let flight = |now: f64, n: u64, window_limited: bool| Ack { window_limited, ..ack(now, 0.1, 1, 1 + n) };
+        let mut cc = cruising();
+        (cc.state, cc.wait, cc.cycle_stamp) = (State::Down, Duration::from_secs(2), time(1.0));
+        cc.advance_cycle(&flight(1.1, 101, true), true, 1.0);
+        assert_eq!(cc.state, State::Down);
+        cc.advance_cycle(&flight(1.1, 100, true), true, 1.0);
+        assert_eq!(cc.state, State::Cruise);
+        // 85 % of 80.
+        (cc.state, cc.long_flight) = (State::Down, 80.0);
+        cc.advance_cycle(&flight(1.1, 69, true), true, 1.0);
+        assert_eq!(cc.state, State::Down);
+        cc.advance_cycle(&flight(1.1, 68, true), true, 1.0);
+        assert_eq!(cc.state, State::Cruise);
+        (cc.short_rate, cc.short_flight, cc.up_rounds, cc.up_acked) = (9e5, 150.0, 3, 9.0);
+        cc.advance_cycle(&flight(3.0, 100, true), true, 1.0);
+        assert_eq!(cc.state, State::Cruise);
+        cc.advance_cycle(&flight(3.001, 100, true), true, 1.0);
+        assert_eq!((cc.state, cc.up_rounds, cc.up_acked), (State::Refill, 0, 0.0));
+        assert!(cc.short_rate.is_infinite() && cc.short_flight.is_infinite());
+        cc.advance_cycle(&flight(3.1, 100, true), false, 1.0);
+        assert_eq!(cc.state, State::Refill);
+        cc.advance_cycle(&flight(3.1, 100, true), true, 1.0);
+        assert_eq!((cc.state, cc.probing), (State::Up, true));
+        // The bound holds the window back, so the flat rate says nothing.
+        cc.long_flight = 200.0;
+        for _ in 0..5 {
+            cc.cwnd = cc.long_flight;
+            cc.advance_cycle(&flight(3.2, 150, true), true, 1.0);
+        }
+        assert_eq!(cc.state, State::Up);
+        for (round, state) in [(1, State::Up), (2, State::Up), (3, State::Down)] {
+            cc.advance_cycle(&flight(3.3, 150, false), false, 1.0);
+            cc.advance_cycle(&flight(3.3, 150, false), true, 1.0);
+            assert_eq!(cc.state, state, "round {round}");
+        }
+        assert_eq!(cc.cycle_stamp, time(3.3));
+        assert!((2000..3000).contains(&(cc.wait.as_nanos() / 1_000_000)), "{:?}", cc.wait);
+    }
+
     /// Section 5.3.4: half a bandwidth-delay product until it has been there for 200 ms and a round, then the window
     /// before.
     #[test]

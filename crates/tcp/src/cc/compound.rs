@@ -321,7 +321,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::{Pipe, round};
+    use crate::cc::testing::{Pipe, ack, round};
 
     fn compound(params: &Params, cwnd: f64, dwnd: f64) -> Compound {
         let mut cc = new(params, Start { ssthresh: 2.0, ..Start::with_window(cwnd) });
@@ -349,6 +349,33 @@ mod tests {
         round(&mut cc, 0.2, 0.2, una);
         assert_relative_eq!(cc.diff, 50.0, max_relative = 1e-9);
         assert_relative_eq!(cc.dwnd, 10.0, max_relative = 1e-9);
+    }
+
+    /// Equation 2: a segment an ACK in slow start, where nothing is decided on dwnd; 1 / swnd an ACK afterwards.
+    /// Neither a duplicate nor recovery, nor a window that is not used, lets it grow.
+    #[test]
+    fn an_ack_adds_a_part_of_the_sending_window() {
+        let mut cc = compound(&Params::default(), 60.0, 40.0);
+        let usual = ack(0.0, 0.1, 1, 100);
+        cc.on_ack(&usual);
+        assert_relative_eq!(cc.window.cwnd, 60.01);
+        assert_eq!(cc.sent, 100.0);
+        for other in [
+            Ack { duplicate: true, ..usual },
+            Ack { in_recovery: true, ..usual },
+            Ack { window_limited: false, ..usual },
+            Ack { segments: 0.0, ..usual },
+        ] {
+            cc.on_ack(&other);
+            assert_relative_eq!(cc.cwnd(), 100.01);
+        }
+        // The end of a round in which the window was not used decides nothing either.
+        cc.on_ack(&Ack { window_limited: false, ..ack(0.1, 0.1, 101, 201) });
+        assert_relative_eq!(cc.cwnd(), 100.01);
+        let mut young = new(&Params::default(), Start::with_window(50.0));
+        let una = round(&mut young, 0.0, 0.1, 0);
+        round(&mut young, 0.1, 0.1, una);
+        assert_eq!((young.cwnd(), young.dwnd), (200.0, 0.0));
     }
 
     /// Equation 3 with the windows from before the loss: both halve, and so does their sum.
@@ -395,7 +422,7 @@ mod tests {
             cc.delays.base = rtt;
             cc.delays.min = rtt;
             for _ in 0..3 {
-                cc.delays.sample(&crate::cc::testing::ack(0.0, rtt, 1, 2));
+                cc.delays.sample(&ack(0.0, rtt, 1, 2));
             }
             cc.sent = sent;
             assert!(cc.decide_in_whole_segments());

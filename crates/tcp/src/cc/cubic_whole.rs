@@ -156,4 +156,46 @@ mod tests {
         assert_eq!(curve.reduce(80, true), 56);
         assert_eq!(curve.last_max, 80 * 1741 / 2048);
     }
+
+    /// By hand: after a loss at 100 segments the window is 70 and K = 4.217 s. With 100 ms ahead the curve stands at
+    /// 100 - floor(0.4 * 4.117^3) = 73: a segment for 70 / 3. 8 s later it is at 100 + floor(0.4 * 3.883^3) = 123,
+    /// and a segment for two is the fastest there is.
+    #[test]
+    fn the_steps_of_the_curve_by_hand() {
+        let mut curve = Curve::default();
+        let cwnd = curve.reduce(100, true);
+        let mut step = |now: f64, acked: u64| {
+            let ack = ack(now, 0.1, 1, 71);
+            curve.sample(&ack);
+            curve.update(ack.now, cwnd, acked);
+            curve.step
+        };
+        assert_eq!(step(1.0, 1), 23);
+        assert_eq!(step(1.03, 1), 23);
+        // 1.5 s: 100 - floor(0.4 * 3.617^3) = 82, so 70 / 12.
+        assert_eq!(step(1.5, 1), 5);
+        assert_eq!(step(1.53, 1), 5);
+        assert_eq!(step(9.0, 1), 2);
+    }
+
+    /// By hand: below a loss at 100 segments the window of 99 needs K = 1.357 s, and is at 100 around it: a segment for
+    /// 99. Reno's window grows by a segment for 185, so it is 102 after 556, and sets the pace: 99 / 3. The step holds
+    /// for 31 ms, unless the window changes; time in which nothing is sent does not count.
+    #[test]
+    fn reno_sets_the_pace_where_the_curve_is_flat() {
+        let mut curve = Curve { last_max: 100, ..Curve::default() };
+        let at = |seconds: f64| ack(seconds, 0.1, 1, 100);
+        curve.sample(&at(1.0));
+        curve.update(at(1.0).now, 99, 1);
+        assert_eq!(curve.step, 99);
+        curve.pause(Duration::from_secs(3));
+        curve.update(at(5.4).now, 99, 1);
+        assert_eq!(curve.step, 99);
+        curve.update(at(5.43).now, 99, 554);
+        assert_eq!(curve.step, 99);
+        curve.update(at(5.44).now, 99, 0);
+        assert_eq!(curve.step, 33);
+        curve.update(at(5.44).now, 104, 0);
+        assert_eq!(curve.step, 10_400, "beyond both");
+    }
 }

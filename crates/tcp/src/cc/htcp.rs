@@ -143,7 +143,7 @@ mod tests {
     use approx::assert_relative_eq;
 
     use super::*;
-    use crate::cc::testing::published;
+    use crate::cc::testing::{ack, published, time};
 
     fn htcp(params: &Params) -> Htcp {
         new(params, Start { ssthresh: 2.0, ..Start::with_window(100.0) })
@@ -177,6 +177,22 @@ mod tests {
             cc.on_loss(100.0);
             assert_relative_eq!(cc.cwnd(), kept);
         }
+    }
+
+    /// By hand: 100 ms over 125 leave 0.8, so the threshold is 80 and a round adds 0.4; one segment is left, and the
+    /// second in which it is Reno begins with the next ACK.
+    #[test]
+    fn a_timeout_by_hand() {
+        let mut cc = htcp(&Params::default());
+        cc.last_loss = Some(Time::ZERO);
+        cc.delays.base = 0.1;
+        (cc.max_rtt.0, cc.throughput, cc.increase) = (0.125, (1e6, 1e6), 45.0);
+        cc.on_rto(50.0);
+        assert_relative_eq!(cc.ssthresh(), 80.0);
+        assert_relative_eq!(cc.increase, 0.4);
+        assert_eq!((cc.cwnd(), cc.last_loss), (1.0, None));
+        cc.on_ack(&ack(7.0, 0.1, 1, 100));
+        assert_eq!(cc.last_loss, Some(time(7.0)));
     }
 
     #[test]

@@ -8,6 +8,8 @@ use super::*;
 use crate::cc::Choice;
 use crate::pipe::{Fate, Pipe, ends};
 
+mod application;
+
 fn seconds(n: u64) -> Time {
     Time::ZERO + Duration::from_secs(n)
 }

@@ -1,0 +1,47 @@
+//! What depends on when and how the application hands down its data.
+
+use super::*;
+
+/// RFC 9293, section 3.7.4, with Minshall's change as in Linux: a short segment waits while another short one is not
+/// acknowledged. A full one does not wait, nor does the end of the data, nor anything without Nagle's algorithm.
+#[test]
+fn short_segments_wait_for_the_ack_of_a_short_one() {
+    fn sizes(sender: &mut Sender, supply: u64) -> Vec<u16> {
+        sender.supply(supply);
+        std::iter::from_fn(|| sender.poll(seconds(1))).map(|packet| packet.payload).collect()
+    }
+    for sack in [false, true] {
+        let start = |nagle| {
+            let text = format!("mss = '1000 B'\nhandshake = 'none'\ninitial_window = '10 packets'\nsack = {sack}");
+            let (mut sender, _) = ends(&text);
+            sender.set_nagle(nagle);
+            sender.open(Time::ZERO);
+            assert_eq!(sizes(&mut sender, 300), [300]);
+            sender
+        };
+        let mut sender = start(true);
+        assert_eq!(sizes(&mut sender, 400), [0; 0]);
+        assert_eq!(sizes(&mut sender, 600), [1000]);
+        assert_eq!(sizes(&mut sender, 200), [0; 0]);
+        sender.on_packet(seconds(1), &Packet { ack: 300, ..ack(0, &[]) });
+        assert_eq!(sizes(&mut sender, 0), [200]);
+        assert_eq!(sizes(&mut start(false), 400), [400]);
+        let mut sender = start(true);
+        assert_eq!((sizes(&mut sender, 400), sender.is_closing()), (vec![], false));
+        sender.close();
+        assert!(sender.is_closing());
+        assert_eq!(sender.poll(seconds(1)).map(|packet| packet.payload), Some(400));
+    }
+}
+
+/// What was handed down and not sent is taken back; what was sent is still waited for.
+#[test]
+fn a_silent_sender_sends_nothing_new() {
+    for sack in [false, true] {
+        let mut sender = ten_in_flight(&format!("sack = {sack}"));
+        sender.fall_silent();
+        assert_eq!((sender.supplied(), sender.in_flight()), (10_000, 10_000));
+        assert_eq!(answers(&mut sender, &[ack(4, &[]), ack(10, &[])]), [[0; 0], [0; 0]]);
+        assert_eq!((sender.in_flight(), sender.is_closing()), (0, false));
+    }
+}
