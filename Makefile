@@ -90,7 +90,8 @@ mutants: ## random mutants of five crates, some 60 of each, and which the crates
 	@command -v cargo-mutants >/dev/null || { echo "error: cargo-mutants is not installed: cargo install --locked cargo-mutants"; exit 2; }
 	for sample in $(or $(SAMPLES),tcp:0/70 mac:0/76 queue:0/16 capture:0/56 metrics:0/5); do \
 	  crate=$${sample%%:*}; mkdir -p target/mutants/$$crate; \
-	  cargo mutants --package wifair-$$crate --test-package wifair-$$crate --shard $${sample##*:} --sharding round-robin \
+	  tests="--test-package wifair-$$crate"; [ $$crate != tcp ] || tests="$$tests --test-package wifair-packetdrill"; \
+	  cargo mutants --package wifair-$$crate $$tests --shard $${sample##*:} --sharding round-robin \
 	    --timeout 120 --output target/mutants/$$crate --no-shuffle; \
 	  case $$? in 0|2|3) ;; *) exit 2;; esac; \
 	done
