@@ -141,6 +141,17 @@ def test_one_flow_is_a_line() -> None:
     alone = SCENARIO.split('[[flows]]\nname = "down"', maxsplit=1)[0]
     axes = wifair.run(wifair.Scenario.from_text(alone), series="1 s", seeds=[1]).figure().axes
     assert [a.get_ylabel() for a in axes] == ["goodput [Mb/s]", "cwnd [segments]", "AP queue\n[packets]"]
+    assert axes[-1].get_xlim() == (0, 20)  # nothing is before 0, and the run ends at 20 s
+
+
+def test_large_numbers_have_their_thousands_apart() -> None:
+    axes = results().figure().axes[2]
+    axes.set_ylim(0, 400_000)
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert "400,000" in labels
+    assert "0" in labels
+    axes.set_ylim(0, 4)
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["0", "2", "4"]
 
 
 def test_title_labels_size_and_logarithm() -> None:
@@ -198,6 +209,14 @@ def test_comparison_has_human_names_and_a_logarithmic_ratio() -> None:
     assert axes_with(figure, "uplink / downlink").get_yscale() == "log"
     assert axes_with(figure, "goodput [Mb/s]").get_yscale() == "linear"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "LAS"]
+
+
+def test_a_marker_at_zero_is_drawn_whole() -> None:
+    scenario = wifair.Scenario.from_text(SCENARIO)
+    figure = wifair.compare(scenario, scenario.with_({"ap.queue.limit": "3 packets"}), seeds=[1, 2, 3]).figure()
+    from_zero = [axes for axes in figure.axes if axes.get_visible() and axes.get_ylim()[0] == 0]
+    assert from_zero
+    assert not any(line.get_clip_on() for axes in from_zero for line in axes.lines)
 
 
 def test_a_sweep_has_ticks_on_its_points() -> None:

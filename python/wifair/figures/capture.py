@@ -122,6 +122,7 @@ def _overview(figure: Any, capture: Capture, look: Look) -> None:
     fairness.stairs(index, np.arange(len(index) + 1) * step, color="black", linewidth=1, baseline=None)
     fairness.set_ylabel(look.label("jain_index", "Jain's index"))
     fairness.set_ylim(0, 1.05)
+    fairness.set_xlim(left=0)
     fairness.set_xlabel(look.label("time_s", "time [s]"))
     _plain(fairness)
 
@@ -181,6 +182,7 @@ def _flow(figure: Any, capture: Capture, flow: dict[str, Any], look: Look) -> No
     else:
         rtt.set_ylim(bottom=0)
     rtt.set_xlabel(look.label("time_s", "time [s]"))
+    rtt.set_xlim(left=0)
     _plain(sequence, outstanding, rtt)
 
 

@@ -84,3 +84,5 @@ def _panel(axes: Any, comparison: Comparison, key: str, look: Look) -> None:
             axes.axhline(1, color="#999999", linewidth=0.6, zorder=0)
     elif axes.get_ylim()[0] < 0 and min(min(found.values(), default=0.0) for found in values.values()) >= 0:
         axes.set_ylim(bottom=0)
+        for line in axes.lines:  # a marker at zero is drawn whole
+            line.set_clip_on(False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from wifair.figures.heat import MOST_NAMED, coarser, colour_scale, heat_map, name_rows
 from wifair.figures.labels import quantity
-from wifair.figures.style import COLOURS, DIRECTIONS, STARVED, TWO_COLUMNS, Look, new_figure, settings
+from wifair.figures.style import COLOURS, DIRECTIONS, STARVED, TWO_COLUMNS, Look, new_figure, settings, thousands_apart
 from wifair.report import rate
 from wifair.statistics import mean_interval
 
@@ -160,6 +160,7 @@ class _Run:
         assert self.series is not None
         times, values = _bins(self.series, self.names)
         axes.stairs(values[0] * self.unit.scale, times, color=COLOURS[0], linewidth=1.0, baseline=None)
+        axes.set_xlim(0, times[-1])
         axes.set_ylabel(self._axis("goodput_bps", self.unit.axis))
         _from_zero(axes, logy=self.look.logy)
 
@@ -350,3 +351,4 @@ def _from_zero(axes: Any, *, logy: bool) -> None:
         axes.set_yscale("log")
     else:
         axes.set_ylim(bottom=0)
+        thousands_apart(axes)

@@ -28,11 +28,13 @@ __all__ = [
     "new_figure",
     "save",
     "settings",
+    "thousands_apart",
 ]
 
 ONE_COLUMN, TWO_COLUMNS = 3.5, 7.16
 """Widths [in] of a column and of a page in the journals of IEEE; those of ACM are about the same."""
 LARGEST_IN = 40.0
+LARGE = 10_000
 
 # Colours that colour-blind readers can tell apart: M. Okabe and K. Ito, "Color universal design", 2008.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000"]
@@ -191,6 +193,17 @@ def new_figure(look: Look, *, width_in: float = TWO_COLUMNS, height_in: float = 
     if look.title:
         figure.suptitle(look.title)
     return figure
+
+
+def thousands_apart(axes: Any) -> None:
+    """Write ticks of the vertical axis as 400,000 where they are so large."""
+    from matplotlib.ticker import ScalarFormatter  # noqa: PLC0415
+
+    class Formatter(ScalarFormatter):
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return f"{x:,.0f}" if axes.get_ylim()[1] >= LARGE else super().__call__(x, pos)
+
+    axes.yaxis.set_major_formatter(Formatter())
 
 
 @cache
