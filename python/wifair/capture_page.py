@@ -29,9 +29,9 @@ _STYLE = """
 @media (prefers-color-scheme: dark) {
   :root { --text: #e4e4e4; --back: #16181a; --line: #3a3d40; --bar: #56B4E9;
     --bad: #ff6b5e; --soft: #212428; --note: #aaa; }
-  svg { filter: invert(1) hue-rotate(180deg); }
+  svg, svg [id^=QuadMesh], svg image { filter: invert(1) hue-rotate(180deg); } /* twice: heat maps keep their colours */
 }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); max-width: 64rem;
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); max-width: 76rem;
   margin: 1.5rem auto; padding: 0 1rem; }
 h1 { font-size: 1.35rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; margin-top: 2rem; } h3 { font-size: 1rem; }
 .verdict { background: var(--soft); border-left: 5px solid var(--bar); padding: .6rem 1rem; font-size: 1.05rem; }
@@ -55,7 +55,8 @@ th[aria-sort=descending] button::after { content: " \\2193"; }
 svg { max-width: 100%; height: auto; }
 details { margin: .5rem 0; } summary { cursor: pointer; }
 @media (max-width: 40rem) { body { font-size: 14px; margin: .5rem auto; }
-  .bars { font-size: .75rem; gap: .12rem .3rem; } }
+  .bars { font-size: .75rem; gap: .12rem .3rem; grid-template-columns: 1fr 8rem; }
+  .bars > div:nth-child(3n + 1) { grid-column: 1 / -1; margin-top: .25rem; } }
 """
 
 _SCRIPT = """
