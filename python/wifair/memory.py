@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from wifair.errors import TooLargeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from wifair.scenario import Scenario
 
-__all__ = ["Estimate", "Part", "check", "estimate", "for_each", "free_memory", "size"]
+__all__ = ["Estimate", "Part", "announce", "check", "estimate", "for_each", "free_memory", "size"]
 
 KEPT = 0.9
 """The part of the free memory that runs may take."""
+MUCH_BYTES, MUCH_EVENTS, MUCH_SAMPLES = 1e9, 1e9, 1e7
+"""Runs that take more of one of these say so beforehand."""
 NO_LIMIT = 1 << 60
 """Limits above this are none: control groups say so by a number close to 2**63."""
 
@@ -50,7 +54,7 @@ class Estimate(NamedTuple):
     def __str__(self) -> str:
         counts = (("packets", self.packets), ("events", self.events), ("sessions", self.sessions))
         listed = [f"{_count(number)} {what}" for what, number in (*counts, ("samples", self.samples)) if number]
-        return f"about {', '.join(listed)}, {size(self.memory_bytes)} of memory"
+        return f"about {', '.join([*listed, f'{size(self.memory_bytes)} of memory'])}"
 
 
 def estimate(scenario: Scenario, *, step_ns: int | None = None, frames_ns: int | None = None) -> Estimate:
@@ -82,6 +86,17 @@ def check(found: Estimate, runs: int, *, remedy: str = "--yes") -> int:
     ]
     lines.append(f"change that, shorten `duration`, or try it all the same with {remedy}")
     raise TooLargeError("\n".join(lines))
+
+
+def announce(found: Estimate, runs: int, say: Callable[[str], object] | None = None) -> None:
+    """Say beforehand what `runs` runs take, on standard error, if it is much."""
+    if found.memory_bytes < MUCH_BYTES and found.events * runs < MUCH_EVENTS and found.samples * runs < MUCH_SAMPLES:
+        return
+    largest = found.parts[0] if found.parts and found.parts[0].key else None
+    because = f", mostly because `{largest.key}` is {largest.value}" if largest else ""
+    many = "a run takes" if runs == 1 else f"each of {runs:,} runs takes"
+    line = f"{many} {found}{because}; Ctrl-C ends it with what has finished"
+    (say or functools.partial(print, file=sys.stderr, flush=True))(line)
 
 
 def for_each(runs: int) -> int | None:

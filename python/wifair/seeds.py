@@ -44,7 +44,7 @@ def read_seeds(seeds: Seeding, *, bound: int = BOUND) -> list[int]:
     >>> read_seeds("123")
     [123]
     """
-    numbers = _of_text(seeds) if isinstance(seeds, str) else [seeds] if isinstance(seeds, int) else list(seeds)
+    numbers = _of_text(seeds) if isinstance(seeds, str) else list(seeds) if isinstance(seeds, Iterable) else [seeds]
     if not numbers:
         raise ValueError("no seed: expected at least one")
     for at, seed in enumerate(numbers):

@@ -151,9 +151,12 @@ def run(
 
     taps = plan_taps(scenario, numbers, pcap, frames)
     workers = min(workers, len(numbers))
+    first, last = taps[numbers[0]]["frames_ns"] or (0, 0)
+    needed = memory.estimate(scenario, step_ns=step_ns, frames_ns=last - first)
     if not any_memory:
-        first, last = taps[numbers[0]]["frames_ns"] or (0, 0)
-        workers = memory.check(memory.estimate(scenario, step_ns=step_ns, frames_ns=last - first), workers)
+        workers = memory.check(needed, workers)
+    if progress:
+        memory.announce(needed, len(numbers))
     work = _Work(scenario, numbers, step_ns, taps, fast_paths=fast_paths, memory_bytes=memory.for_each(workers))
     work.start(workers)
     try:

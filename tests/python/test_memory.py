@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -74,6 +75,29 @@ def test_a_limit_of_the_process_counts(file: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 0 < int(done.stdout) < 3 << 30
     assert "a run takes about" in command("check", file)[0]
+
+
+def test_a_large_run_says_beforehand_what_it_takes(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    scenario = wifair.Scenario.from_text(text)
+    memory.announce(memory.estimate(scenario, step_ns=100_000_000), 1, said.append)
+    assert said == []
+    memory.announce(memory.estimate(scenario, step_ns=200), 1, said.append)
+    assert re.fullmatch(
+        r"a run takes about .* samples, [\d.]+ GB of memory, "
+        r"mostly because `--series-step` is 200 ns; Ctrl-C ends it with what has finished",
+        said[0],
+    )
+    told: list[str] = []
+    monkeypatch.setattr(memory, "announce", lambda found, runs: told.append(f"{runs} of {found.samples:.0f}"))
+    wifair.run(scenario, seeds=[1, 2], series="100 ms", progress=True)
+    wifair.run(scenario, seeds=[1, 2], series="100 ms")
+    assert told == ["2 of 60"]
+
+
+def test_a_cell_without_flows_takes_memory_alone(text: str) -> None:
+    scenario = wifair.Scenario.from_text(text).with_({"stations.count": 0})
+    assert re.fullmatch(r"about [\d.]+ MB of memory", str(memory.estimate(scenario)))
 
 
 def test_many_sessions_have_a_sample_of_rows_and_figures_of_all(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
