@@ -4,8 +4,9 @@
 //! recovery), RFC 3522 and RFC 4015 (needless recoveries, by timestamps).
 //!
 //! Departures: a segment that the reordering timer waits for is lost at its own time, where RFC 8985 waits for the last
-//! of them; as in Linux none is looked for where all that arrived did so in order, even if a retransmission overtook it;
-//! RFC 6675's flight at the start of recovery is bounded by the window, which leaves out what limited transmit sent.
+//! of them; as in Linux none is looked for where all that arrived did so in order, even if a retransmission overtook
+//! it; RFC 6675's flight at the start of recovery is bounded by the window, which leaves out what limited transmit
+//! sent.
 
 use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
