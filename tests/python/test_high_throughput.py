@@ -46,6 +46,8 @@ udp.rate = "80 Mb/s"
         ({"wlan.aggregation.max_amsdu": "11454 B"}, "no receiver of 802.11n takes an A-MSDU of 11454 B"),
         ({"wlan.aggregation.window": 256}, "no block ACK of 802.11n covers 256 MPDUs"),
         ({"wlan.standard": "802.11g", "wlan.mcs": 3}, "`mcs` does not apply to 802.11g"),
+        ({"tcp.gro_flush_timeout": "1 ms"}, "`gro_flush_timeout` is 1 ms"),
+        ({"wlan.aggregation.agreements": "never"}, "unknown agreements `never`"),
         ({"wlan.standard": "802.11g", "flows.category": "voice"}, "`category` does not apply to 802.11g"),
         ({"flows.category": "voice", "flows.dscp": 46}, "`category` and `dscp` exclude each other"),
         ({"ap.scheme.access": "edca"}, "`access` does not apply to 802.11n"),

@@ -119,7 +119,9 @@ table! {
         pub gro: bool = false;
         /// How long the receiver's network card waits for further segments (Linux: `gro_flush_timeout`); 0 s is until
         /// the end of the instant.
-        pub gro_flush_timeout: Duration = Duration::ZERO, "at most 10 ms" => |time| *time <= ms(10);
+        pub gro_flush_timeout: Duration = Duration::ZERO, "at most 10 ms, and 0 s without `gro = true`" => |time| {
+            *time <= if gro { ms(10) } else { Duration::ZERO }
+        };
         /// Shortest retransmission timeout.
         pub min_rto: Duration = if stack == Stack::Rfc { ms(1000) } else { ms(200) }, by stack;
         /// Timeout before the first measurement. RFC 6298, rule 2.1, has 1 s; what is shorter than a round trip only
