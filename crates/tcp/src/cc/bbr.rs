@@ -605,6 +605,43 @@ mod tests {
         assert_eq!(cc.inflight(2.0, 0.0), 10.0);
     }
 
+    /// Section 4.2.3: what is lost leaves the window, what is delivered lets it grow up to the target of 2 * 100 + 6;
+    /// the first round of recovery keeps in flight what is delivered; before the pipe is full the target is no bound of
+    /// the first window, and never does the window shrink below four.
+    #[test]
+    fn the_window_follows_its_target() {
+        let mut cc = full();
+        let usual = ack(1.0, 0.1, 100, 160);
+        cc.set_cwnd(&Ack { lost: 3.0, ..usual }, 1.0);
+        assert_eq!(cc.cwnd, 198.0);
+        cc.set_cwnd(&usual, 20.0);
+        assert_eq!(cc.cwnd, 206.0);
+        (cc.conservation, cc.cwnd) = (true, 50.0);
+        cc.set_cwnd(&usual, 2.0);
+        assert_eq!(cc.cwnd, 62.0);
+        (cc.conservation, cc.filled_pipe, cc.cwnd) = (false, false, 300.0);
+        cc.set_cwnd(&usual, 5.0);
+        assert_eq!(cc.cwnd, 300.0);
+        cc.set_cwnd(&ack(1.0, 0.1, 9, 19), 5.0);
+        assert_eq!(cc.cwnd, 305.0);
+        cc.set_cwnd(&Ack { lost: 400.0, ..usual }, 1.0);
+        assert_eq!(cc.cwnd, 4.0);
+    }
+
+    /// Linux adds what ACKs bring beyond the rate, once the pipe is full, and no more than 100 ms carry: 100 segments.
+    #[test]
+    fn linux_makes_room_for_acks_that_come_at_once() {
+        let mut cc = full();
+        cc.aggregation.deliver(time(1.0), 40.0, 1000.0, 1e9);
+        assert_eq!(cc.room(), 0.0);
+        cc.params.variant = Variant::Linux;
+        assert_eq!(cc.room(), 40.0);
+        cc.aggregation.deliver(time(1.0), 200.0, 1000.0, 1e9);
+        assert_eq!(cc.room(), 100.0);
+        cc.filled_pipe = false;
+        assert_eq!(cc.room(), 0.0);
+    }
+
     /// Losses without congestion do not slow it down: at 1 % Reno would have 12 segments, BBR fills the pipe of 100.
     #[test]
     fn random_losses_leave_the_rate_as_it_is() {
