@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair.capture_report import head, limit, size
+from wifair.capture_report import head, limit, round_trip_s, size
 from wifair.explaining import explain
 from wifair.report import NOTHING, percent, rate, ratio, time
 
@@ -196,7 +196,7 @@ def _figures_of(capture: Capture, row: int) -> list[Cell]:
     origin = capture.document["capture"]["start_ns"] or 0
     start = (connection["first_packet_ns"] - origin) / 1e9
     received, goodput = int(flows["received_bytes"][row]), float(flows["goodput_bps"][row])
-    rtt = float(flows["rtt_mean_s"][row])
+    rtt = round_trip_s(capture, row)
     again, timeouts = int(flows["retransmissions"][row]), int(flows["timeouts"][row])
     return [
         (time(start), start),

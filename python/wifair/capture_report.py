@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from wifair.capture import Capture
 
-__all__ = ["head", "limit", "size", "text"]
+__all__ = ["head", "limit", "round_trip_s", "size", "text"]
 
 MOST_FLOWS = 40
 MOST_STATIONS = 20
@@ -74,7 +74,7 @@ def _flows(capture: Capture, width: int) -> list[str]:
         ("#", [str(flows["connection"][row]) for row in order]),
         ("bytes", [size(int(flows["received_bytes"][row])) for row in order]),
         ("goodput", [rate(float(flows["goodput_bps"][row])) for row in order]),
-        ("RTT", [time(float(flows["rtt_mean_s"][row])) for row in order]),
+        ("RTT", [time(round_trip_s(capture, row)) for row in order]),
         ("again", [str(flows["retransmissions"][row]) for row in order]),
         ("limit", [limit(capture, row) for row in order]),
     ]
@@ -91,6 +91,11 @@ def _flows(capture: Capture, width: int) -> list[str]:
         lines.append("  ".join(left + right).rstrip())
     if flows.rows > MOST_FLOWS:
         lines.append(f"... and {flows.rows - MOST_FLOWS} smaller flows: --json or --csv has all")
+    near = [row for row in order if flows["rtt_point"][row] == "receiver" and math.isnan(flows["rtt_path_mean_s"][row])]
+    numbers = ", ".join(str(flows["connection"][row]) for row in near if not math.isnan(flows["rtt_mean_s"][row]))
+    if numbers:
+        said = f"RTT of {numbers}: from the capture point only, which is close to the receiver"
+        lines += textwrap.wrap(said, width, subsequent_indent="  ")
     return lines
 
 
@@ -134,6 +139,14 @@ def _set(rows: list[list[str]], left: int) -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+def round_trip_s(capture: Capture, row: int) -> float:
+    """Mean round-trip time to show [s]: that of the whole path where the capture point is at the receiver, if known."""
+    flows = capture.flows
+    path = float(flows["rtt_path_mean_s"][row])
+    at_receiver = flows["rtt_point"][row] == "receiver" and not math.isnan(path)
+    return path if at_receiver else float(flows["rtt_mean_s"][row])
 
 
 def limit(capture: Capture, row: int) -> str:

@@ -53,6 +53,15 @@ def test_the_table_fits_the_terminal(columns: int) -> None:
     assert re.search(r"^1 +10\.10\.9\.2:5001 +10\.10\.1\.2:36058 +8 MB +7\.61 Mb/s +37\.5 ms +58 +network$", out, re.M)
 
 
+def test_the_round_trip_at_a_receiver_is_that_of_the_path_or_said_to_be_near() -> None:
+    """By the echoes of timestamps it takes 35.6 ms; the receiver itself answers within 20 µs."""
+    out, _ = analyze(capture("a_reno_down_rcv.pcap"))
+    assert re.search(r"7\.59 Mb/s +35\.6 ms +0 +network$", out, re.M)
+    assert "close to the receiver" not in out
+    out, _ = analyze(capture("s_no_sack_no_stamps.pcap"))  # no timestamps: the way back cannot be known
+    assert "RTT of 1, 2, 3: from the capture point only, which is close to the receiver" in out
+
+
 def test_json_holds_tcptraces_figures_under_its_names() -> None:
     out, _ = analyze(capture("b_cubic_2up_ap.pcap"), "--json")
     ours, theirs = json.loads(out)["connections"], reference("b_cubic_2up_ap")["connections"]
