@@ -97,7 +97,7 @@ def test_a_large_run_says_beforehand_what_it_takes(text: str, monkeypatch: pytes
 
 def test_seeds_are_whole_numbers(text: str) -> None:
     with pytest.raises(TypeError, match=r"^seed 1\.5 is no whole number$"):
-        wifair.run(wifair.Scenario.from_text(text), seeds=1.5)  # type: ignore[arg-type]
+        wifair.run(wifair.Scenario.from_text(text), seeds=1.5)  # type: ignore[call-overload]
 
 
 def test_a_cell_without_flows_takes_memory_alone(text: str) -> None:
