@@ -304,7 +304,7 @@ def _residuals(of: Paper, rows: Iterable[Row]) -> str:
     parts = [
         f'<line x1="{x(v):.0f}" y1="18" x2="{x(v):.0f}" y2="{height - 14}" stroke="currentColor" '
         f'stroke-opacity="{0.7 if v == 0 else 0.15}"/><text x="{x(v):.0f}" y="{height - 2}" text-anchor="middle">'
-        f"{100 * v:+.0f} %</text>"
+        f"{_percent(v)} %</text>"
         for v in (-0.25, -0.1, 0.0, 0.1, 0.25)
     ]
     for place, row in enumerate(known):
