@@ -574,10 +574,12 @@ impl Scoreboard {
 
     /// After a timeout: with `only_late` those are lost that are overdue, and the first one (RFC 8985, section 6.3);
     /// else all are that have not arrived. A receiver that has taken back its first selective ACK (RFC 2018, section 8)
-    /// is believed none.
+    /// is believed none, and all are lost, as in Linux.
     pub fn on_timeout(&mut self, now: Time, only_late: bool) {
         self.unroll();
-        if self.segments.front().is_some_and(|segment| segment.is(mark::SACKED)) {
+        let taken_back = self.segments.front().is_some_and(|segment| segment.is(mark::SACKED));
+        let only_late = only_late && !taken_back;
+        if taken_back {
             for index in 0..self.segments.len() {
                 self.segments[index].arrived = 0;
                 self.change(index, 0, mark::SACKED);

@@ -163,12 +163,13 @@ impl List {
     }
 
     fn on_timeout(&mut self, now: Time) {
-        if self.entries.first().is_some_and(|e| e.sacked) {
+        let taken_back = self.entries.first().is_some_and(|e| e.sacked);
+        if taken_back {
             self.entries.iter_mut().for_each(|e| e.sacked = false);
         }
         let (late, by_time) = (self.rtt, self.by_time);
         for (i, entry) in self.entries.iter_mut().enumerate() {
-            if !entry.sacked && (!by_time || i == 0 || entry.sent + late <= now) {
+            if !entry.sacked && (!by_time || taken_back || i == 0 || entry.sent + late <= now) {
                 (entry.lost, entry.again) = (true, false);
             }
         }
@@ -361,6 +362,15 @@ fn play(by_time: bool, timestamps: bool, events: &[(u8, u64, u64)]) {
         }
         pair.check();
     }
+}
+
+/// A timeout shows that a receiver has taken back its selective ACKs: all that is not acknowledged is lost, also what
+/// was sent too late to be overdue.
+#[test]
+fn all_is_lost_where_a_receiver_takes_back_what_it_had() {
+    let before = [(0, 0, 9), (0, 12, 2), (18, 0, 0), (12, 3, 0), (0, 0, 1), (0, 0, 0), (0, 0, 10), (0, 0, 0)];
+    let after = [(0, 0, 3), (0, 0, 5), (12, 7, 4), (0, 0, 0), (17, 0, 1), (21, 0, 0), (18, 0, 1), (9, 0, 0)];
+    play(true, false, &[before, after].concat());
 }
 
 proptest! {
