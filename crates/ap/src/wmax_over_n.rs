@@ -195,7 +195,7 @@ mod tests {
 
     /// Arithmetic of lee2007, Wmax: B = 100, mu = 258.53/s, for 8 and 14 flows.
     #[test]
-    fn wmax_and_windows_of_the_ledger() {
+    fn wmax_and_windows_by_the_arithmetic_of_the_paper() {
         for (rtt_ms, expected, of_8, of_14) in [
             (100, 125.85, 15, 8),
             (200, 151.7, 18, 10),
