@@ -225,6 +225,11 @@ SESSIONS = {
 }
 TRACE = {"flows.workload": "trace", "flows.trace.list": [[0, 10_000], [0.05, 50_000]]}
 WMAX = {"ap.scheme.window": "wmax-over-n"}
+SHORT = {
+    "flows.workload": "sessions",
+    "flows.sessions.list": [{"start": f"{i} ms", "length": "200 B"} for i in range(1, 50)],
+}
+STANDARDS = {letters: {"wlan.standard": f"802.11{letters}"} for letters in ("n", "ac", "ax")}
 LIMIT = {"ap.scheme.uplink": "rate-limit", "ap.scheme.rate-limit.rate": "1 Mb/s"}
 RED = {"X.discipline": "red", "X.limit": "60 kB", "X.red.min_threshold": "4 kB", "X.red.max_threshold": "20 kB"}
 
@@ -240,6 +245,8 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"(flows\.)?tcp\.fin", "cell", POISSON, []),
     (r"(flows\.)?tcp\.idle_restart", "long", PAUSES, []),
     (r"(flows\.)?tcp\.ecn", "downloads", {"ap.queue.discipline": "codel"}, []),
+    (r"(flows\.)?tcp\.pacing_burst", "cell", {"tcp.pacing": True}, [10]),
+    (r"(flows\.)?tcp\.nagle", "cell", SHORT, []),
     (r"(flows\.)?tcp\.gro", "categories", {}, [True]),
     (r"(flows\.)?tcp\.gro_flush_timeout", "downloads", {"tcp.gro": True}, []),
     (r"(flows\.)?tcp\.vegas-fair\..*", "cell", PERIODIC, []),
@@ -247,7 +254,26 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"wlan\.aggregation\.reorder_timeout", "categories", {}, ["1 us"]),
     (r"wlan\.aggregation\.max_amsdu", "categories", {}, ["3839 B"]),
     (r"wlan\.aggregation\.count_in_flight", "categories", {"stations.queue.limit": "4 packets"}, [True]),
+    (r"wlan\.aggregation\.min_start_spacing", "cell", STANDARDS["n"], ["16 us"]),
     (r"wlan\.aggregation\..*", "categories", {}, []),
+    (r"(wlan|stations)\.width", "categories", {}, [40]),
+    (r"(wlan|stations)\.streams", "categories", STANDARDS["ac"], [2]),
+    (r"wlan\.guard_interval", "categories", {}, ["400 ns"]),
+    (r"wlan\.ltf", "categories", STANDARDS["ax"], [1]),
+    (r"wlan\.dcm", "categories", STANDARDS["ax"] | {"wlan.mcs": 0}, [True]),
+    (r"wlan\.coding", "cell", STANDARDS["n"] | {"wlan.mcs": 0}, ["bcc", "ldpc"]),
+    (r"(ap|stations)\.cw_max", "cell", {"wlan.data_error": 0.3}, [31, 63]),
+    (r"ap\.edca\.bk\.cw_max", "categories", {}, [15]),
+    (r"stations\.edca\.vi\.burst", "categories", {"flows.udp.rate": "5 Mb/s"}, [10]),
+    *(
+        (
+            rf"stations\.{outage}\..*",
+            "space",
+            {f"stations.{outage}.up": "100 ms", f"stations.{outage}.down": "20 ms"},
+            ["50 ms"],
+        )
+        for outage in ("outage_up", "outage_down")
+    ),
     (r"wlan\.protect_by_rts", "categories", {"wlan.band": "2.4 GHz", "wlan.protection": "2 Mb/s"}, [True]),
     (r"(wlan|ap|stations)\.edca\..*", "categories", {}, []),
     *(
@@ -325,8 +351,9 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"routing\.dsdv\.limit", "mesh", {"routing.dsdv.entry": "60 B"}, ["150 B", "300 B"]),
 ]
 # What the tests of the core show in circumstances that take more than a few seconds, or more than a scenario.
+# Keys that only allow other keys more values: test_limits.py.
 ELSEWHERE = re.compile(
-    r"routing\.dsdv\.link_feedback|ap\.count|(flows\.)?tcp\.ctcp-tube\.reset_base"
+    r"wlan\.nonstandard_(rates|windows)|routing\.dsdv\.link_feedback|ap\.count|(flows\.)?tcp\.ctcp-tube\.reset_base"
     r"|(flows\.)?tcp\.vegas-fair\.(alpha|beta)_increment|(ap|servers|links)\.queue\.routing_first"
 )
 

@@ -52,3 +52,11 @@ def test_contention_windows_are_those_that_stations_can_have(
         scenario.with_(change)
     assert message in str(caught.value)
     assert scenario.with_({**change, "wlan.nonstandard_windows": True}).hash != scenario.hash
+
+
+def test_rates_outside_the_standard_need_to_be_allowed(text: str) -> None:
+    scenario = wifair.Scenario.from_text(text)
+    with pytest.raises(wifair.ScenarioError, match="any other needs nonstandard_rates = true"):
+        scenario.with_({"wlan.data_rate": "7 Mb/s"})
+    allowed = scenario.with_({"wlan.data_rate": "7 Mb/s", "wlan.nonstandard_rates": True})
+    assert allowed.hash != scenario.hash
