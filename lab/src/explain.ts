@@ -265,7 +265,8 @@ function radio(r: Records): Found {
 }
 
 function collisions(r: Records): Found {
-  if (!("space" in r.checked.tree)) return null; // where all hear each other, who seldom sends may collide more often, too
+  // Where all hear each other, stations that seldom send may collide more often, too: that is no hidden station.
+  if (!("space" in r.checked.tree)) return null;
   const attempts = r.stations("attempts");
   const names = r.result.stations.texts("name");
   const share = r.stations("collisions").map((count, i) => count / Math.max(attempts[i]!, 1));

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import SupportsIndex
 
 __all__ = ["Seeding", "read_seeds"]
 
@@ -59,11 +60,10 @@ def read_seeds(seeds: Seeding, *, bound: int = BOUND) -> list[int]:
 
 
 def _whole(seed: object) -> int:
-    try:
-        return seed.__index__()  # type: ignore[attr-defined, no-any-return]
-    except AttributeError:
-        hint = f': write "{seed}" without a list around it' if isinstance(seed, str) else ""
-        raise TypeError(f"seed {seed!r} is no whole number{hint}") from None
+    if isinstance(seed, SupportsIndex) and not isinstance(seed, bool):
+        return seed.__index__()
+    hint = f': write "{seed}" without a list around it' if isinstance(seed, str) else ""
+    raise TypeError(f"seed {seed!r} is no whole number{hint}")
 
 
 def _of_text(text: str) -> list[int]:

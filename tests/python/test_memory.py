@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import wifair
@@ -95,9 +96,10 @@ def test_a_large_run_says_beforehand_what_it_takes(text: str, monkeypatch: pytes
     assert told == ["2 of 60"]
 
 
-def test_seeds_are_whole_numbers(text: str) -> None:
-    with pytest.raises(TypeError, match=r"^seed 1\.5 is no whole number$"):
-        wifair.run(wifair.Scenario.from_text(text), seeds=1.5)  # type: ignore[call-overload]
+@pytest.mark.parametrize("bad", [1.5, True, [True], [None]])
+def test_seeds_are_whole_numbers(text: str, bad: Any) -> None:
+    with pytest.raises(TypeError, match=r"^seed .* is no whole number$"):
+        wifair.run(wifair.Scenario.from_text(text), seeds=bad)
 
 
 def test_a_cell_without_flows_takes_memory_alone(text: str) -> None:

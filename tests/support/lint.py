@@ -1,6 +1,7 @@
 """Checks the shape of the sources, without building anything: ``python tests/support/lint.py``.
 
-- A source file has at most 700 lines, a line at most 120 characters; lines with texts and rows of tables may be longer.
+- A source file (Rust, Python, TOML) has at most 700 lines, a line at most 120 characters; lines with texts and rows of
+  tables may be longer.
 - Modules of `python/wifair` import each other without circles, and so do its packages. Imports inside functions count;
   those for type checkers alone do not.
 - Nothing imports the testbed, `wifair.measure`, but its command.
@@ -25,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 MOST_LINES = 700
 WIDEST = 120
 EXEMPT = re.compile(r'"|^\s*//[!/]? \||\\n')
-SOURCES = ("*.rs", "*.py")
+SOURCES = ("*.rs", "*.py", "*.toml")
 TESTBED = "wifair.measure"
 TESTBED_COMMAND = "wifair.cli.measure"
 
