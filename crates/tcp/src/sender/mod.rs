@@ -395,7 +395,8 @@ impl Sender {
         };
         self.run = if self.only_windows_limit() {
             let end = self.reach.min(self.una.saturating_add(self.rwnd));
-            if end.saturating_add(self.mss) <= self.supplied { end } else { 0 }
+            // A window that has fallen may end before what has left.
+            if end.max(self.nxt).saturating_add(self.mss) <= self.supplied { end } else { 0 }
         } else {
             0
         };
