@@ -110,7 +110,8 @@ SEGMENT = 1448
 def test_measure_takes_it_over_the_emulated_cell(
     loaded: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who may have ten segments under way has no more in the emulated cell; Reno, as a control, has more."""
+    """Who may have ten segments under way has no more in the emulated cell but the two of limited transmit (RFC 3042);
+    Reno, as a control, has more."""
     kernel_names = ("reno", loaded["reno-maxwin10"], loaded["vegas-fair"])
     common = 'station = "laptop", direction = "up"'
     cases = (f'[[cases]]\nname = "{cc}"\nflows = [{{ {common}, cc = "{cc}" }}]\n' for cc in kernel_names)
@@ -131,8 +132,8 @@ def test_measure_takes_it_over_the_emulated_cell(
     rows = {row["case"]: row for row in json.loads((tmp_path / "study.json").read_text())["table"]}
     assert set(rows) == set(kernel_names)
     outstanding = {name: row["outstanding_mean_bytes"] for name, row in rows.items()}
-    assert outstanding["reno_maxwin10"] <= 10 * SEGMENT
+    assert outstanding["reno_maxwin10"] <= 12 * SEGMENT
     assert outstanding["reno"] > 2 * 10 * SEGMENT
-    # Ten segments a round trip, which takes the 10 ms of the wire there and back at the least.
-    assert 0 < rows["reno_maxwin10"]["goodput_bps"] <= 10 * SEGMENT * 8 / 0.020
+    # As many a round trip, which takes the 10 ms of the wire there and back at the least.
+    assert 0 < rows["reno_maxwin10"]["goodput_bps"] <= 12 * SEGMENT * 8 / 0.020
     assert rows["vegas_fair"]["retransmissions"] == 0  # it stays below the queue's limit
