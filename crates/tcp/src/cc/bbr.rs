@@ -87,6 +87,8 @@ pub struct Bbr {
     /// Largest delivery rates of the last rounds, used in turn, and the largest of them, in bytes per second.
     rates: [f64; BANDWIDTH_ROUNDS],
     bandwidth: f64,
+    /// A round has begun since a sample counted.
+    aged: bool,
     /// In seconds, infinite before the first sample.
     rtprop: f64,
     rtprop_stamp: Time,
@@ -125,6 +127,7 @@ pub fn new(params: &Params, start: Start) -> Bbr {
         has_seen_rtt: false,
         rates: [0.0; BANDWIDTH_ROUNDS],
         bandwidth: 0.0,
+        aged: false,
         rtprop: f64::INFINITY,
         rtprop_stamp: Time::ZERO,
         round: 0,
@@ -181,7 +184,8 @@ impl Bbr {
         }
     }
 
-    /// Whether the ACK starts a round; takes in its delivery rate.
+    /// Whether the ACK starts a round; takes in its delivery rate. Old rates are forgotten only when a sample counts, so
+    /// that the bandwidth stays what it was while the application limits all of them (the draft's BBRUpdateBtlBw).
     fn update_bandwidth(&mut self, ack: &Ack) -> bool {
         let Some(sample) = ack.rate else { return false };
         let starts = self.rounds.ends(&sample);
@@ -189,14 +193,17 @@ impl Bbr {
             self.rounds.begin();
             self.round = (self.round + 1) % BANDWIDTH_ROUNDS;
             self.rates[self.round] = 0.0;
-            self.bandwidth = self.rates.iter().copied().fold(0.0, f64::max);
+            self.aged = true;
             self.conservation = false;
             self.aggregation.begin_round();
         }
         if sample.rate >= self.bandwidth || !sample.app_limited {
             let rate = &mut self.rates[self.round];
             *rate = rate.max(sample.rate);
-            self.bandwidth = self.bandwidth.max(sample.rate);
+            self.bandwidth = match std::mem::take(&mut self.aged) {
+                true => self.rates.iter().copied().fold(0.0, f64::max),
+                false => self.bandwidth.max(sample.rate),
+            };
         }
         starts
     }
@@ -504,6 +511,28 @@ mod tests {
         assert_eq!(sample(101, 111, 100.0, false), (true, 100.0));
         assert_eq!(sample(111, 121, 50.0, true), (true, 100.0));
         assert_eq!(sample(120, 122, 150.0, true), (false, 150.0));
+    }
+
+    /// Section 4.1.1.3, and Linux: the filter moves on only with samples that count. 30 rounds limited by the application
+    /// change nothing; the first sample after them is then the only one of ten rounds.
+    #[test]
+    fn the_bandwidth_does_not_age_while_the_application_limits_it() {
+        let mut cc = new(&Params::default(), start());
+        let mut sample = |round: u64, rate: f64, app_limited: bool| {
+            let rate = Some(RateSample { rate: rate * MSS as f64, prior_delivered: 10 * round * MSS, app_limited });
+            let ack = Ack { rate, ..ack(1.0, 0.1, 10 * round + 9, 10 * round + 19) };
+            cc.rounds.deliver(&ack);
+            assert!(cc.update_bandwidth(&ack));
+            cc.bandwidth / MSS as f64
+        };
+        assert_eq!(sample(0, 200.0, false), 200.0);
+        for round in 1..=30 {
+            assert_eq!(sample(round, 20.0, true), 200.0, "{round}");
+        }
+        assert_eq!(sample(31, 100.0, false), 100.0);
+        assert_eq!(sample(32, 20.0, true), 100.0);
+        assert_eq!(sample(33, 80.0, false), 100.0);
+        assert_eq!(sample(34, 120.0, true), 120.0);
     }
 
     /// Section 4.3.4: the phase of 5/4 lasts a round-trip time and until so much is in flight, or something is lost;

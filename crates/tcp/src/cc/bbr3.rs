@@ -70,8 +70,12 @@ pub struct Bbr3 {
     cwnd: f64,
     prior_cwnd: f64,
     pacing: f64,
-    /// Largest rates of this probing cycle and the last.
+    /// The pacing rate no longer assumes a round-trip time.
+    has_seen_rtt: bool,
+    /// Largest rates of the last probing cycle and this one.
     rates: [f64; 2],
+    /// A probe has ended, whose last segments are acknowledged within a round.
+    ending: bool,
     short_rate: f64,
     short_flight: f64,
     long_flight: f64,
@@ -117,7 +121,9 @@ pub fn new(params: &Params, start: Start) -> Bbr3 {
         prior_cwnd: cwnd,
         // As if the round-trip time were 1 ms, until it is measured.
         pacing: first_pacing(STARTUP_GAIN, cwnd, mss, 1e-3),
+        has_seen_rtt: false,
         rates: [0.0; 2],
+        ending: false,
         short_rate: f64::INFINITY,
         short_flight: f64::INFINITY,
         long_flight: f64::INFINITY,
@@ -247,8 +253,7 @@ impl Bbr3 {
     fn start_down(&mut self, ack: &Ack) {
         self.state = State::Down;
         self.latest = (0.0, 0.0);
-        // A probing cycle is over: the rates of the one before the last are forgotten.
-        self.rates = [self.rates[1], 0.0];
+        self.ending = true;
         self.seed = splitmix(self.seed);
         self.rounds_since_probe = (self.seed & 1) as f64;
         self.wait = Duration::from_millis(2000 + self.seed / 2 % 1000);
@@ -292,7 +297,21 @@ impl Bbr3 {
         }
     }
 
+    /// A round after a probe, what comes in was sent after it: losses no longer count against the bound (section
+    /// 5.5.10.2), and the rates of the probing cycle before it are forgotten (section 5.5.6), unless the application
+    /// limited what was measured since, or nothing was (Linux).
+    fn end_probe(&mut self, ack: &Ack) {
+        (self.ending, self.probing) = (false, false);
+        let app_limited = ack.rate.is_some_and(|sample| sample.app_limited);
+        if !app_limited && self.rates[1] > 0.0 && self.state != State::ProbeRtt {
+            self.rates = [self.rates[1], 0.0];
+        }
+    }
+
     fn adapt_long_term_bound(&mut self, ack: &Ack, round_start: bool, acked: f64) {
+        if self.ending && round_start {
+            self.end_probe(ack);
+        }
         if self.probing && self.loses_too_much() {
             self.probing = false;
             let flight = self.flight.max(self.last_flight);
@@ -390,11 +409,12 @@ impl Bbr3 {
     }
 
     fn set_pacing(&mut self, ack: &Ack) {
+        let rtt = ack.srtt.as_secs();
+        if !self.has_seen_rtt && rtt > 0.0 {
+            self.has_seen_rtt = true;
+            self.pacing = first_pacing(STARTUP_GAIN, self.initial_window, self.mss, rtt);
+        }
         if self.rate() <= 0.0 {
-            let rtt = ack.srtt.as_secs();
-            if rtt > 0.0 {
-                self.pacing = first_pacing(STARTUP_GAIN, self.initial_window, self.mss, rtt);
-            }
             return;
         }
         let rate = self.pacing_gain() * self.rate() * PACING_MARGIN;
@@ -473,227 +493,4 @@ impl CongestionControl for Bbr3 {
 }
 
 #[cfg(test)]
-mod tests {
-    use approx::assert_relative_eq;
-
-    use super::*;
-    use crate::cc::testing::{MSS, Pipe, ack, time};
-    use crate::cc::{RateSample, bbr};
-
-    fn start() -> Start {
-        Start::with_window(10.0)
-    }
-
-    /// An ACK at `now` seconds with a sample of `rate` segments a second; `delivered` of them in all, the sample's
-    /// `prior`.
-    fn sampled(now: f64, rate: f64, delivered: u64, prior: u64, app_limited: bool) -> Ack {
-        let sample = RateSample { rate: rate * MSS as f64, prior_delivered: prior * MSS, app_limited };
-        Ack { rate: Some(sample), ..ack(now, 0.1, delivered, delivered + 10) }
-    }
-
-    /// A pipe of 1000 segments a second and 100 ms, found full: 100 segments of bandwidth-delay product.
-    fn cruising() -> Bbr3 {
-        let mut cc = new(&Params::default(), start());
-        (cc.state, cc.full) = (State::Cruise, true);
-        cc.rates = [1e6, 1e6];
-        (cc.min_rtt, cc.probe_rtt_min) = (0.1, 0.1);
-        cc.cwnd = 200.0;
-        cc
-    }
-
-    /// Section 5.5.5: a sample that the application limited counts only if it is no less than the rate of the model.
-    /// Section 5.5.1: a round ends with a segment that was sent after it began.
-    #[test]
-    fn samples_of_a_limited_application_only_raise_the_rate() {
-        let mut cc = new(&Params::default(), start());
-        assert!(cc.update_model(&sampled(1.0, 100.0, 10, 0, false), 1.0));
-        assert_eq!(cc.rate(), 1e5);
-        cc.rates[1] = 0.0;
-        cc.rates[0] = 1e5;
-        cc.update_model(&sampled(1.0, 90.0, 11, 1, true), 1.0);
-        assert_eq!(cc.rates[1], 0.0);
-        cc.update_model(&sampled(1.0, 110.0, 12, 2, true), 1.0);
-        assert_eq!(cc.rates[1], 1.1e5);
-        cc.rounds.deliver(&sampled(1.0, 1.0, 12, 2, true));
-        cc.rounds.begin();
-        assert!(!cc.update_model(&sampled(1.1, 1.0, 13, 11, true), 1.0));
-        assert!(cc.update_model(&sampled(1.1, 1.0, 22, 12, true), 1.0));
-        assert_eq!(cc.latest, (1.1e5, 10.0));
-    }
-
-    /// Section 5.3.3.6: more than 2 % lost while probing sets the bound to what was not lost, here 300 - 10, and ends
-    /// the probe.
-    #[test]
-    fn losses_of_a_probe_set_the_long_term_bound() {
-        let mut cc = cruising();
-        (cc.state, cc.probing, cc.flight, cc.lost) = (State::Up, true, 300.0, 10.0);
-        cc.adapt_long_term_bound(&ack(1.0, 0.1, 1, 200), false, 1.0);
-        assert_eq!((cc.long_flight, cc.state, cc.probing), (290.0, State::Down, false));
-        // Not below 0.7 of the window, or of the bandwidth-delay product: 0.7 * 100.
-        let mut cc = cruising();
-        (cc.state, cc.probing, cc.flight, cc.lost) = (State::Refill, true, 300.0, 250.0);
-        cc.adapt_long_term_bound(&ack(1.0, 0.1, 1, 200), false, 1.0);
-        assert_eq!((cc.long_flight, cc.state), (70.0, State::Refill));
-    }
-
-    /// Section 5.3.3.6, raising the bound: a segment in the first round, two in the second, four in the third.
-    #[test]
-    fn the_long_term_bound_is_raised_faster_each_round() {
-        let mut cc = cruising();
-        (cc.state, cc.long_flight) = (State::Up, 200.0);
-        let mut bounds = Vec::new();
-        for _ in 0..3 {
-            // A few ACKs more than a window, which grows meanwhile.
-            for i in 1..=210 {
-                cc.adapt_long_term_bound(&ack(1.0, 0.1, 1, 200), i == 210, 1.0);
-                cc.cwnd = cc.long_flight;
-            }
-            bounds.push(cc.long_flight);
-        }
-        assert_eq!(bounds, [201.0, 203.0, 207.0]);
-        // Not where the window is not what limits.
-        let idle = Ack { window_limited: false, ..ack(1.0, 0.1, 1, 200) };
-        cc.adapt_long_term_bound(&idle, true, 200.0);
-        assert_eq!(cc.long_flight, 207.0);
-    }
-
-    /// Sections 5.3.3.1 to 5.3.3.4: down until no more is in flight than the path holds, with room below the long-term
-    /// bound; cruise until it is time, by the clock or after 63 rounds; a round to refill; up until three rounds bring
-    /// no more, where the window leaves room to see that.
-    #[test]
-    fn the_cycle_of_probing_by_hand() {
-        let flight = |now: f64, n: u64, window_limited: bool| Ack { window_limited, ..ack(now, 0.1, 1, 1 + n) };
-        let mut cc = cruising();
-        (cc.state, cc.wait, cc.cycle_stamp) = (State::Down, Duration::from_secs(2), time(1.0));
-        cc.advance_cycle(&flight(1.1, 101, true), true, 1.0);
-        assert_eq!(cc.state, State::Down);
-        cc.advance_cycle(&flight(1.1, 100, true), true, 1.0);
-        assert_eq!(cc.state, State::Cruise);
-        // 85 % of 80.
-        (cc.state, cc.long_flight) = (State::Down, 80.0);
-        cc.advance_cycle(&flight(1.1, 69, true), true, 1.0);
-        assert_eq!(cc.state, State::Down);
-        cc.advance_cycle(&flight(1.1, 68, true), true, 1.0);
-        assert_eq!(cc.state, State::Cruise);
-        (cc.short_rate, cc.short_flight, cc.up_rounds, cc.up_acked) = (9e5, 150.0, 3, 9.0);
-        cc.advance_cycle(&flight(3.0, 100, true), true, 1.0);
-        assert_eq!(cc.state, State::Cruise);
-        cc.advance_cycle(&flight(3.001, 100, true), true, 1.0);
-        assert_eq!((cc.state, cc.up_rounds, cc.up_acked), (State::Refill, 0, 0.0));
-        assert!(cc.short_rate.is_infinite() && cc.short_flight.is_infinite());
-        cc.advance_cycle(&flight(3.1, 100, true), false, 1.0);
-        assert_eq!(cc.state, State::Refill);
-        cc.advance_cycle(&flight(3.1, 100, true), true, 1.0);
-        assert_eq!((cc.state, cc.probing), (State::Up, true));
-        // The bound holds the window back, so the flat rate says nothing.
-        cc.long_flight = 200.0;
-        for _ in 0..5 {
-            cc.cwnd = cc.long_flight;
-            cc.advance_cycle(&flight(3.2, 150, true), true, 1.0);
-        }
-        assert_eq!(cc.state, State::Up);
-        for (round, state) in [(1, State::Up), (2, State::Up), (3, State::Down)] {
-            cc.advance_cycle(&flight(3.3, 150, false), false, 1.0);
-            cc.advance_cycle(&flight(3.3, 150, false), true, 1.0);
-            assert_eq!(cc.state, state, "round {round}");
-        }
-        assert_eq!(cc.cycle_stamp, time(3.3));
-        assert!((2000..3000).contains(&(cc.wait.as_nanos() / 1_000_000)), "{:?}", cc.wait);
-    }
-
-    /// Section 5.3.4: half a bandwidth-delay product until it has been there for 200 ms and a round, then the window
-    /// before.
-    #[test]
-    fn the_round_trip_time_is_probed_with_half_the_pipe() {
-        let mut cc = cruising();
-        (cc.probe_rtt_stamp, cc.state) = (time(1.0), State::Cruise);
-        cc.update_min_rtt(&ack(5.9, 0.11, 1, 101), true);
-        assert_eq!(cc.state, State::Cruise);
-        cc.update_min_rtt(&ack(6.1, 0.11, 2, 102), true);
-        assert_eq!((cc.state, cc.probe_rtt_done), (State::ProbeRtt, None));
-        cc.set_cwnd(&ack(6.1, 0.11, 3, 103), 1.0);
-        assert_eq!(cc.cwnd, 50.0);
-        cc.update_min_rtt(&ack(6.2, 0.1, 10, 60), true);
-        assert_eq!(cc.probe_rtt_done, Some(time(6.4)));
-        cc.update_min_rtt(&ack(6.3, 0.1, 11, 60), true);
-        cc.update_min_rtt(&ack(6.5, 0.1, 12, 60), false);
-        assert_eq!(cc.state, State::ProbeRtt);
-        cc.update_min_rtt(&ack(6.5, 0.1, 12, 60), true);
-        assert_eq!((cc.state, cc.cwnd), (State::Cruise, 200.0));
-    }
-
-    /// Section 5.4.1: after a pause while it probes bandwidth it paces at the rate of the model, less its margin; the
-    /// next ACK with something in flight ends the pause.
-    #[test]
-    fn after_a_pause_it_paces_at_the_rate_of_the_model() {
-        let mut cc = cruising();
-        cc.pacing = 1.0;
-        cc.on_idle_restart(1.0);
-        assert_eq!((cc.pacing, cc.idle_restart), (0.99e6, true));
-        cc.update_min_rtt(&ack(60.0, 0.1, 1, 11), true);
-        assert_eq!((cc.state, cc.idle_restart), (State::Cruise, false));
-        (cc.state, cc.pacing) = (State::Startup, 1.0);
-        cc.on_idle_restart(1.0);
-        assert_eq!(cc.pacing, 1.0);
-    }
-
-    /// The model's two parameters are those of the pipe: 1000 segments of 1000 bytes a second, 100 ms and a segment's
-    /// own 1 ms. A rate sample counts whole segments over a round trip of at least 100, hence 1 %.
-    #[test]
-    fn the_model_finds_the_rate_and_the_smallest_round_trip_time() {
-        let mut cc = new(&Params::default(), start());
-        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
-        pipe.run(&mut cc, 60.0, |pipe, cc| {
-            if pipe.now > 2.0 {
-                assert_relative_eq!(cc.rate(), 1000.0 * MSS as f64, max_relative = 0.01);
-            }
-        });
-        assert_relative_eq!(cc.min_rtt, 0.101, max_relative = 0.01);
-    }
-
-    /// A probe of the round-trip time each 5 s, which takes 0.2 s and a few rounds and starts the wait of 2 to 3 s for
-    /// the next probe of the bandwidth anew; so one or two of these come in between.
-    #[test]
-    fn it_probes_as_often_as_the_draft_says() {
-        let mut cc = new(&Params::default(), start());
-        let mut pipe = Pipe::new(1000.0, 0.1, 1e9);
-        let (mut last, mut ups, mut probes) = (State::Startup, 0, 0);
-        pipe.run(&mut cc, 60.0, |_, cc| {
-            ups += u32::from(cc.state == State::Up && last != State::Up);
-            probes += u32::from(cc.state == State::ProbeRtt && last != State::ProbeRtt);
-            last = cc.state;
-        });
-        assert!((probes..=2 * probes + 2).contains(&ups), "{ups} probes of the bandwidth");
-        assert!((10..=12).contains(&probes), "{probes} probes of the round-trip time");
-    }
-
-    /// Losses below 2 % are tolerated: one in 200 leaves the pipe of 1000 segments a second nearly full. One in 20 sets
-    /// a long-term bound, and less is delivered.
-    #[test]
-    fn losses_up_to_the_threshold_are_tolerated() {
-        let run = |one_in| {
-            let mut cc = new(&Params::default(), start());
-            let mut pipe = Pipe::new(1000.0, 0.1, 1e9).losing_every(one_in);
-            pipe.run(&mut cc, 40.0, |_, _| ());
-            (pipe.acked as f64 / 40_000.0, cc.long_flight)
-        };
-        let ((few, bound), (many, tight)) = (run(200), run(20));
-        assert!(few > 0.85 && bound.is_infinite(), "{few} of the rate, bound {bound}");
-        assert!(many < few && tight.is_finite(), "{many} of the rate, bound {tight}");
-    }
-
-    /// What version 3 is for: with a queue of a tenth of the bandwidth-delay product it has fewer losses than version
-    /// 1, which probes and overflows without regard to them.
-    #[test]
-    fn a_short_queue_overflows_less_than_under_version_1() {
-        let mut old = bbr::new(&bbr::Params::default(), start());
-        let mut pipe = Pipe::new(1000.0, 0.1, 10.0);
-        pipe.run(&mut old, 60.0, |_, _| ());
-        let before = pipe.losses;
-        let mut new = new(&Params::default(), start());
-        let mut pipe = Pipe::new(1000.0, 0.1, 10.0);
-        pipe.run(&mut new, 60.0, |_, _| ());
-        assert!(pipe.losses < before, "{} losses, {before} under version 1", pipe.losses);
-        assert!(pipe.acked as f64 > 0.8 * 60_000.0, "{} segments", pipe.acked);
-    }
-}
+mod tests;

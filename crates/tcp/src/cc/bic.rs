@@ -12,7 +12,7 @@
 //!
 //! On loss 819/1024 of the window are kept, a half up to 14 segments; W_max falls by a tenth more where the window had
 //! been higher before (fast convergence). Linux's correction for delayed ACKs is the sender's rule for byte counting
-//! here, and its slow-start threshold of 100 segments is left to the setting of the flow.
+//! here; a first slow-start threshold, 100 segments in older kernels, is a setting of the flow.
 
 use wifair_config::table;
 
